@@ -1,0 +1,36 @@
+//===- ArtifactBuilder.h - From an exec.program to artifact structures ----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One-to-one translation of the memory phase's result into the structures of
+// runtime/format. Decides nothing.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_ARTIFACT_ARTIFACTBUILDER_H
+#define SHARDC_COMPILER_ARTIFACT_ARTIFACTBUILDER_H
+
+#include "compiler/Options.h"
+#include "runtime/format/Artifact.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace shardc {
+
+/// The manifest, parameters, program and plan of `module`, which has passed
+/// verify-program. Kernels and weights are the caller's.
+format::Artifact buildArtifact(mlir::ModuleOp module, const Options &options);
+
+/// `type` as the artifact names it.
+format::Dtype toDtype(mlir::Type type);
+
+/// The states, inputs, groups and segments of `module`.
+format::Parameters buildParameters(mlir::ModuleOp module);
+
+/// The commands of the program of `module`.
+format::Program buildProgram(mlir::ModuleOp module);
+
+/// What the program moves and holds, for people.
+format::Plan buildPlan(mlir::ModuleOp module, const Options &options);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_ARTIFACT_ARTIFACTBUILDER_H

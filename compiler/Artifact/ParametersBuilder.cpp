@@ -1,0 +1,115 @@
+//===- ParametersBuilder.cpp - States, inputs, groups and segments --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// parameters.json from `exec.state`, `exec.input` and `fsdp.group`.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Artifact/ArtifactBuilder.h"
+
+#include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/Fsdp.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+format::Dtype toDtype(Type type) {
+  if (type.isF64())
+    return format::Dtype::F64;
+  if (type.isF32())
+    return format::Dtype::F32;
+  if (type.isF16())
+    return format::Dtype::F16;
+  if (type.isBF16())
+    return format::Dtype::BF16;
+  if (type.isInteger(1))
+    return format::Dtype::Bool;
+  if (type.isInteger(8))
+    return type.isUnsignedInteger() ? format::Dtype::U8 : format::Dtype::I8;
+  if (type.isInteger(32))
+    return format::Dtype::I32;
+  if (type.isInteger(64))
+    return format::Dtype::I64;
+  llvm_unreachable("the dialects have no other element type");
+}
+
+static format::Role toRole(exec::Role role) {
+  StringRef name = exec::stringifyRole(role);
+  return *format::parseRole({name.data(), name.size()});
+}
+
+static format::State buildState(exec::StateOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  format::State state;
+  state.name = op.getName().str();
+  state.role = toRole(op.getRole());
+  state.dtype = toDtype(type.getElementType());
+  state.elements = type.getNumElements();
+  if (op.getSegment())
+    state.segment = *op.getSegment();
+  if (op.getRole() == exec::Role::buffer)
+    state.shape.assign(type.getShape().begin(), type.getShape().end());
+  return state;
+}
+
+static format::Input buildInput(exec::InputOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  format::Input input;
+  input.name = op.getName().str();
+  input.dtype = toDtype(type.getElementType());
+  input.shape.assign(type.getShape().begin(), type.getShape().end());
+  if (op.getUpperBound())
+    input.upperBound = *op.getUpperBound();
+  if (op.getIgnoreIndex())
+    input.ignoreIndex = *op.getIgnoreIndex();
+  return input;
+}
+
+static format::SegmentParameter buildMember(fsdp::MemberOp member,
+                                            SymbolTable &symbols) {
+  auto op = symbols.lookup<fsdp::ParameterOp>(member.getParameter());
+  auto type = cast<RankedTensorType>(op.getType());
+  format::SegmentParameter parameter;
+  parameter.name = op.getSymName().str();
+  for (Attribute alias : op.getAliases())
+    parameter.aliases.push_back(cast<StringAttr>(alias).str());
+  parameter.shape.assign(type.getShape().begin(), type.getShape().end());
+  parameter.offset = *member.getOffset();
+  return parameter;
+}
+
+static format::Segment buildSegment(fsdp::SegmentOp op, int64_t group,
+                                    SymbolTable &symbols) {
+  format::Segment segment;
+  segment.group = group;
+  segment.dtype = toDtype(op.getDtype());
+  segment.elements = op.getElements();
+  segment.shardElements = op.getShard();
+  for (auto member : op.getBody().front().getOps<fsdp::MemberOp>())
+    segment.parameters.push_back(buildMember(member, symbols));
+  return segment;
+}
+
+format::Parameters buildParameters(ModuleOp module) {
+  SymbolTable symbols(module);
+  format::Parameters parameters;
+  for (auto input : module.getOps<exec::InputOp>())
+    parameters.inputs.push_back(buildInput(input));
+  for (auto state : module.getOps<exec::StateOp>())
+    parameters.states.push_back(buildState(state));
+  for (auto op : module.getOps<fsdp::GroupOp>()) {
+    format::Group group;
+    group.name = op.getSymName().str();
+    for (auto segment : op.getBody().front().getOps<fsdp::SegmentOp>()) {
+      group.segments.push_back(parameters.segments.size());
+      parameters.segments.push_back(
+          buildSegment(segment, parameters.groups.size(), symbols));
+    }
+    parameters.groups.push_back(std::move(group));
+  }
+  return parameters;
+}
+
+} // namespace shardc

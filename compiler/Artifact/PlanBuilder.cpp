@@ -1,0 +1,109 @@
+//===- PlanBuilder.cpp - What the program moves and holds -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// plan.json, counted from the commands themselves, so that the table a user
+// reads is the program that runs.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Artifact/ArtifactBuilder.h"
+
+#include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/Fsdp.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+/// Parameter elements of a group, without padding.
+static int64_t countParameters(fsdp::GroupOp group, SymbolTable &symbols) {
+  int64_t elements = 0;
+  group.walk([&](fsdp::MemberOp member) {
+    auto parameter = symbols.lookup<fsdp::ParameterOp>(member.getParameter());
+    elements += cast<RankedTensorType>(parameter.getType()).getNumElements();
+  });
+  return elements;
+}
+
+/// Counts the collectives of one micro-batch and the bytes that one rank
+/// receives (gathers) and sends (reductions) in them.
+static void countCollectives(exec::ProgramOp program, int64_t ranks,
+                             StringRef name, format::PlanGroup &group) {
+  for (Operation &op : program.getBody().front()) {
+    if (auto gather = dyn_cast<exec::AllGatherOp>(op))
+      if (gather.getGroup() == name) {
+        ++group.gathers;
+        group.gatherBytes += gather.getSlot() * (ranks - 1);
+      }
+    if (auto reduction = dyn_cast<exec::ReduceScatterOp>(op))
+      if (reduction.getGroup() == name && ranks > 1) {
+        ++group.reduces;
+        group.reduceBytes +=
+            reduction.getBuffer().getBytes() / ranks * (ranks - 1);
+      }
+  }
+}
+
+static format::PlanOptimizer buildOptimizer(const Options &options) {
+  format::PlanOptimizer optimizer;
+  optimizer.kind = options.optimizer;
+  optimizer.attributes["weight_decay"] = options.weightDecay;
+  if (options.optimizer == "sgd") {
+    optimizer.attributes["momentum"] = options.momentum;
+    return optimizer;
+  }
+  optimizer.attributes["beta1"] = options.beta1;
+  optimizer.attributes["beta2"] = options.beta2;
+  optimizer.attributes["epsilon"] = options.epsilon;
+  return optimizer;
+}
+
+static format::Attributes buildOptions(const Options &options) {
+  return {{"world_size", options.worldSize},
+          {"wrap", options.wrap},
+          {"param_dtype", options.paramDtype},
+          {"reduce_dtype", options.reduceDtype},
+          {"reshard", options.reshard},
+          {"prefetch", static_cast<int64_t>(options.prefetch)},
+          {"fuse", options.fuse},
+          {"target", options.target},
+          {"cpu", options.cpu}};
+}
+
+format::Plan buildPlan(ModuleOp module, const Options &options) {
+  SymbolTable symbols(module);
+  auto program = *module.getOps<exec::ProgramOp>().begin();
+  format::Plan plan;
+  plan.arenaBytes = program.getArena();
+  for (auto state : module.getOps<exec::StateOp>()) {
+    auto type = cast<RankedTensorType>(state.getType());
+    plan.persistentBytes[exec::stringifyRole(state.getRole()).str()] +=
+        type.getNumElements() *
+        std::max<int64_t>(type.getElementTypeBitWidth() / 8, 1);
+  }
+  for (auto op : module.getOps<fsdp::GroupOp>()) {
+    format::PlanGroup group;
+    group.name = op.getSymName().str();
+    group.parameters = countParameters(op, symbols);
+    group.reshard = fsdp::stringifyReshard(op.getReshard()).str();
+    countCollectives(program, options.worldSize, op.getSymName(), group);
+    plan.groups.push_back(std::move(group));
+  }
+  plan.optimizer = buildOptimizer(options);
+  plan.options = buildOptions(options);
+  return plan;
+}
+
+format::Artifact buildArtifact(ModuleOp module, const Options &options) {
+  format::Artifact artifact;
+  artifact.manifest.producer = "shardc " SHARDC_VERSION;
+  artifact.manifest.model = module.getName().value_or("model").str();
+  artifact.manifest.worldSize = options.worldSize;
+  artifact.manifest.target.kind = options.target;
+  artifact.manifest.target.cpu = options.cpu;
+  artifact.parameters = buildParameters(module);
+  artifact.program = buildProgram(module);
+  artifact.plan = buildPlan(module, options);
+  return artifact;
+}
+
+} // namespace shardc

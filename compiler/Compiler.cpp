@@ -1,0 +1,195 @@
+//===- Compiler.cpp - From an export to an artifact -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the input, runs the phases one by one with a snapshot after each, and
+// hands the result to the artifact writer.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Compiler.h"
+
+#include "compiler/Artifact/ArtifactBuilder.h"
+#include "compiler/Diagnostics.h"
+#include "compiler/Pipelines.h"
+#include "compiler/Pt2/ArchiveReader.h"
+#include "compiler/Translation/TranslateExportedProgram.h"
+#include "compiler/WeightsReader.h"
+#include "passes/Passes.h"
+#include "passes/Target/KernelCode.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+namespace {
+
+/// One compilation.
+class Compilation {
+public:
+  Compilation(const std::string &input, const std::string &output,
+              const Options &options)
+      : input(input), output(output), options(options),
+        diagnostics(context) {}
+
+  int run();
+
+private:
+  bool read();
+  bool readExport();
+  bool runPhase(const Phase &phase, unsigned number);
+  bool writeSnapshot(const Phase &phase, unsigned number);
+  bool writeText(StringRef path);
+  bool writeArtifact();
+  void fail(ErrorCode code, const Twine &message) {
+    diagnostics.report(Status(code, message.str()));
+  }
+
+  std::string input;
+  std::string output;
+  const Options &options;
+  MLIRContext context;
+  DiagnosticPrinter diagnostics;
+  std::optional<pt2::ExportedModel> model;
+  OwningOpRef<ModuleOp> module;
+};
+
+} // namespace
+
+/// Readable IR: values are named after the modules that made them.
+static OpPrintingFlags printingFlags() {
+  return OpPrintingFlags().printNameLocAsPrefix(true);
+}
+
+/// The input's name without folder and suffix, as a symbol.
+static std::string modelName(StringRef path) {
+  std::string name = llvm::sys::path::stem(path).str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c) && c != '_' && c != '-' && c != '.')
+      c = '_';
+  return name.empty() ? "model" : name;
+}
+
+bool Compilation::readExport() {
+  StatusOr<pt2::ExportedModel> read = pt2::readArchive(input);
+  if (!read.ok()) {
+    diagnostics.report(read.status());
+    return false;
+  }
+  model = std::move(*read);
+  FailureOr<OwningOpRef<ModuleOp>> translated =
+      translateExportedProgram(*model, modelName(input), context);
+  if (failed(translated))
+    return false;
+  module = std::move(*translated);
+  return true;
+}
+
+bool Compilation::read() {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  enableRemarks(context, options.remarks);
+  if (StringRef(input).ends_with(".mlir")) {
+    module = parseSourceFile<ModuleOp>(input, &context);
+    return bool(module);
+  }
+  return readExport();
+}
+
+bool Compilation::writeText(StringRef path) {
+  std::error_code error;
+  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_Text);
+  if (error) {
+    fail(ErrorCode::E0601,
+         "cannot write '" + path + "': " + error.message());
+    return false;
+  }
+  module->print(file.os(), printingFlags());
+  file.keep();
+  return true;
+}
+
+bool Compilation::writeSnapshot(const Phase &phase, unsigned number) {
+  if (options.snapshots.empty())
+    return true;
+  if (std::error_code error =
+          llvm::sys::fs::create_directories(options.snapshots)) {
+    fail(ErrorCode::E0601, "cannot create '" + options.snapshots +
+                               "': " + error.message());
+    return false;
+  }
+  SmallString<128> path(options.snapshots);
+  llvm::sys::path::append(path, "0" + Twine(number) + "_after_" + phase.name +
+                                    ".mlir");
+  return writeText(path);
+}
+
+bool Compilation::runPhase(const Phase &phase, unsigned number) {
+  PassManager manager(&context);
+  phase.addPasses(manager, options);
+  return succeeded(manager.run(*module)) && writeSnapshot(phase, number);
+}
+
+/// The target phase: machine code, weights, and the file.
+bool Compilation::writeArtifact() {
+  format::Artifact artifact = buildArtifact(*module, options);
+  ModuleOp kernels = module->lookupSymbol<ModuleOp>("kernels");
+  target::CpuTarget cpu;
+  cpu.cpu = options.cpu;
+  artifact.manifest.target.triple = cpu.triple;
+  FailureOr<SmallVector<char, 0>> code =
+      target::generateCpuKernels(kernels, cpu);
+  if (failed(code))
+    return false;
+  artifact.kernels = std::as_bytes(std::span(code->data(), code->size()));
+  WeightsReader weights;
+  if (model && options.embedWeights) {
+    Status status = weights.read(*model, artifact);
+    if (!status.ok()) {
+      diagnostics.report(status);
+      return false;
+    }
+  }
+  Status written = format::writeArtifact(output, artifact);
+  if (!written.ok())
+    diagnostics.report(written);
+  return written.ok();
+}
+
+int Compilation::run() {
+  if (!read())
+    return diagnostics.getExitCode() ? diagnostics.getExitCode()
+                                     : exitCode(ErrorCode::E0108);
+  unsigned number = 0;
+  for (const Phase &phase : getPhases()) {
+    if (!runPhase(phase, ++number))
+      return diagnostics.getExitCode() ? diagnostics.getExitCode() : 70;
+    if (phase.name == options.compileTo)
+      return writeText(output.empty() ? "-" : output)
+                 ? 0
+                 : diagnostics.getExitCode();
+  }
+  if (!writeArtifact())
+    return diagnostics.getExitCode() ? diagnostics.getExitCode() : 70;
+  return 0;
+}
+
+int compile(const std::string &input, const std::string &output,
+            const Options &options) {
+  return Compilation(input, output, options).run();
+}
+
+std::vector<std::string> phaseNames() {
+  std::vector<std::string> names;
+  for (const Phase &phase : getPhases())
+    names.push_back(phase.name.str());
+  return names;
+}
+
+} // namespace shardc

@@ -1,0 +1,30 @@
+//===- Compiler.h - From an export to an artifact -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole compiler behind functions without LLVM in their signatures.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_COMPILER_H
+#define SHARDC_COMPILER_COMPILER_H
+
+#include "compiler/Options.h"
+
+#include <string>
+#include <vector>
+
+namespace shardc {
+
+/// Compiles `input`, a `.pt2` export or a `.mlir` program as --compile-to
+/// prints it, and writes the artifact to `output`. With Options::compileTo the
+/// IR after that phase is written instead, to standard output when `output` is
+/// empty or "-". Prints diagnostics to standard error. Returns the process's
+/// exit code (docs/Errors.md); on failure `output` is left as it was.
+int compile(const std::string &input, const std::string &output,
+            const Options &options);
+
+/// The names that Options::compileTo accepts, in pipeline order.
+std::vector<std::string> phaseNames();
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_COMPILER_H

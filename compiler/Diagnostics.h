@@ -1,0 +1,46 @@
+//===- Diagnostics.h - How the compiler talks to its user -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prints MLIR diagnostics in the words of the command line,
+//
+//   shardc: error E0210: expected operands of one dtype …
+//     note: in module 'layers.3.attn'
+//
+// and remembers the exit code that the first error asks for.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_DIAGNOSTICS_H
+#define SHARDC_COMPILER_DIAGNOSTICS_H
+
+#include "runtime/format/Status.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+
+namespace shardc {
+
+class DiagnosticPrinter {
+public:
+  /// Prints the diagnostics of `context` to standard error.
+  explicit DiagnosticPrinter(mlir::MLIRContext &context);
+
+  /// Prints an error of a plain library and remembers its exit code.
+  void report(const Status &status);
+
+  /// 0 when no error was printed.
+  int getExitCode() const { return exitCode; }
+
+private:
+  llvm::LogicalResult print(mlir::Diagnostic &diagnostic);
+  void printError(mlir::Diagnostic &diagnostic);
+
+  mlir::ScopedDiagnosticHandler handler;
+  int exitCode = 0;
+};
+
+/// Prints the remarks of passes whose flag matches `pattern` as diagnostics.
+void enableRemarks(mlir::MLIRContext &context, llvm::StringRef pattern);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_DIAGNOSTICS_H

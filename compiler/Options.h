@@ -1,0 +1,59 @@
+//===- Options.h - What a compilation was asked for -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one options structure of the compiler. The command line fills it in, the
+// pipeline reads it, and the artifact records it.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_OPTIONS_H
+#define SHARDC_COMPILER_OPTIONS_H
+
+#include <cstdint>
+#include <string>
+
+namespace shardc {
+
+struct Options {
+  /// Ranks that share the parameters; at least 1.
+  int64_t worldSize = 1;
+  /// "blocks" (repeated sibling modules) or regular expressions of module
+  /// paths, separated by commas.
+  std::string wrap = "blocks";
+  /// The dtype that parameters are gathered and used in: f32 or bf16.
+  std::string paramDtype = "f32";
+  /// The dtype that gradients are reduced in: f32 or bf16.
+  std::string reduceDtype = "f32";
+  /// When groups are resharded after forward: always, never or default.
+  std::string reshard = "default";
+  /// Gathers that run ahead of the one in use.
+  unsigned prefetch = 1;
+  /// Whether kernels are fused. Off gives the same numbers within rounding.
+  bool fuse = true;
+
+  /// sgd or adamw, with torch.optim's names and defaults.
+  std::string optimizer = "sgd";
+  double momentum = 0.0;
+  double weightDecay = 0.0;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+
+  /// cpu.
+  std::string target = "cpu";
+  /// The processor level that kernels may use, in LLVM's words. Not the
+  /// compiling machine's: the same input gives the same artifact everywhere.
+  std::string cpu = "x86-64-v3";
+
+  /// The last phase to run; empty for all.
+  std::string compileTo;
+  /// Where to write the IR after each phase; empty for nowhere.
+  std::string snapshots;
+  /// Which remarks to print: a regular expression of pass flags.
+  std::string remarks = "shardc-keep-batch-norm-f32";
+  /// Whether the artifact carries the exported weights.
+  bool embedWeights = true;
+};
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_OPTIONS_H

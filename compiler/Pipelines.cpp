@@ -1,0 +1,115 @@
+//===- Pipelines.cpp - The phases in order --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One function a phase. A sentence above each pass whose place matters.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Pipelines.h"
+
+#include "passes/Differentiate/Passes.h"
+#include "passes/Group/Passes.h"
+#include "passes/Import/Passes.h"
+#include "passes/Kernel/Passes.h"
+#include "passes/Memory/Passes.h"
+#include "passes/Precision/Passes.h"
+#include "passes/Schedule/Passes.h"
+#include "passes/Shard/Passes.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+static void addImport(OpPassManager &manager, const Options &) {
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  // Folding first: a folded position table belongs to no module's region.
+  functions.addPass(createFoldConstantsPass());
+  // On the flat program: it follows uses, which regions would hide.
+  functions.addPass(createBoundInputsPass());
+  functions.addPass(createBuildModuleTreePass());
+  manager.addPass(createVerifyImportedPass());
+}
+
+static void addGroup(OpPassManager &manager, const Options &options) {
+  AssignGroupsPassOptions groups;
+  groups.worldSize = options.worldSize;
+  groups.wrap = options.wrap;
+  groups.paramDtype = options.paramDtype;
+  groups.reduceDtype = options.reduceDtype;
+  groups.reshard = options.reshard;
+  manager.addPass(createAssignGroupsPass(groups));
+  // After grouping: only a member of a group has a dtype to keep.
+  manager.addPass(createKeepBatchNormF32Pass());
+  manager.addPass(createVerifyGroupedPass());
+}
+
+static void addPrecision(OpPassManager &manager, const Options &) {
+  manager.addPass(createApplyPrecisionPass());
+  manager.addPass(createVerifyPrecisionPass());
+}
+
+static void addShard(OpPassManager &manager, const Options &) {
+  manager.addPass(createLayoutGroupsPass());
+  // Before unshards are inserted: a group's first use is a place in one block.
+  manager.addNestedPass<func::FuncOp>(createInlineModulesPass());
+  manager.addPass(createInsertUnshardsPass());
+  manager.addPass(createVerifyShardedPass());
+}
+
+static void addDifferentiate(OpPassManager &manager, const Options &options) {
+  manager.addPass(createDifferentiatePass());
+  // Dead gradients are dropped before anything counts or widens them.
+  manager.addNestedPass<func::FuncOp>(createCSEPass());
+  manager.addNestedPass<func::FuncOp>(createWidenWeightGradientsPass());
+  InsertOptimizerPassOptions optimizer;
+  optimizer.optimizer = options.optimizer;
+  optimizer.momentum = options.momentum;
+  optimizer.beta1 = options.beta1;
+  optimizer.beta2 = options.beta2;
+  optimizer.epsilon = options.epsilon;
+  optimizer.weightDecay = options.weightDecay;
+  manager.addPass(createInsertOptimizerPass(optimizer));
+  manager.addPass(createVerifyTrainingStepPass());
+}
+
+static void addSchedule(OpPassManager &manager, const Options &options) {
+  manager.addPass(createRematerializeGathersPass());
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createSplitCollectivesPass());
+  HoistAllGathersPassOptions prefetch;
+  prefetch.distance = options.prefetch;
+  functions.addPass(createHoistAllGathersPass(prefetch));
+  // After all gathers: a whole group dies after its last use of the final order.
+  functions.addPass(createInsertReshardsPass());
+  manager.addPass(createVerifyScheduledPass());
+}
+
+static void addKernel(OpPassManager &manager, const Options &options) {
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createJoinSlicesPass());
+  functions.addPass(createSelectLibrariesPass());
+  functions.addPass(createFormKernelsPass());
+  if (options.fuse)
+    functions.addPass(createFuseKernelsPass());
+  // After fusion: a kernel that reads through a view may have been merged away.
+  functions.addPass(createMaterializeViewsPass());
+  functions.addPass(createVerifyKernelsPass());
+}
+
+static void addMemory(OpPassManager &manager, const Options &) {
+  manager.addPass(createPlanMemoryPass());
+  manager.addPass(createVerifyProgramPass());
+}
+
+ArrayRef<Phase> getPhases() {
+  static constexpr Phase phases[] = {
+      {"import", addImport},       {"group", addGroup},
+      {"precision", addPrecision}, {"shard", addShard},
+      {"differentiate", addDifferentiate},
+      {"schedule", addSchedule},   {"kernel", addKernel},
+      {"memory", addMemory}};
+  return phases;
+}
+
+} // namespace shardc

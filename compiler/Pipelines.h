@@ -1,0 +1,27 @@
+//===- Pipelines.h - The phases in order ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which passes make up each phase, and why in that order.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_PIPELINES_H
+#define SHARDC_COMPILER_PIPELINES_H
+
+#include "compiler/Options.h"
+
+#include "mlir/Pass/PassManager.h"
+
+namespace shardc {
+
+/// A phase: a name and the passes that end in its `verify-` pass.
+struct Phase {
+  llvm::StringLiteral name;
+  void (*addPasses)(mlir::OpPassManager &, const Options &);
+};
+
+/// All phases from the import of an export to the program in buffers.
+llvm::ArrayRef<Phase> getPhases();
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_PIPELINES_H

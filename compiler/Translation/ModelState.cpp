@@ -1,0 +1,277 @@
+//===- ModelState.cpp - parameters and buffers of an export ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Declarations, tied weights, and the traps of reference exports: overlapping
+// storages, parameters captured as constants, parameters that nothing uses.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Translation/ModelState.h"
+
+#include "compiler/Translation/TensorTypes.h"
+#include "dialects/Fsdp/ModulePath.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::translation;
+
+//===----------------------------------------------------------------------===//
+// Uses
+//===----------------------------------------------------------------------===//
+
+static void collectUses(const pt2::Argument &argument, llvm::StringSet<> &used) {
+  if (const auto *tensor = argument.getIf<pt2::TensorRef>())
+    used.insert(tensor->name);
+  if (const auto *list = argument.getIf<pt2::TensorList>())
+    for (const pt2::TensorRef &tensor : *list)
+      used.insert(tensor.name);
+  if (const auto *list = argument.getIf<pt2::OptionalTensorList>())
+    for (const std::optional<pt2::TensorRef> &tensor : *list)
+      if (tensor)
+        used.insert(tensor->name);
+}
+
+ModelState::ModelState(const pt2::ExportedModel &model, OpBuilder &builder,
+                       TensorSlots &slots)
+    : model(model), builder(builder), slots(slots) {
+  for (const pt2::Node &node : model.program.graph.nodes)
+    for (const pt2::NamedArgument &input : node.inputs)
+      collectUses(input.argument, used);
+  for (const pt2::Argument &output : model.program.graph.outputs)
+    collectUses(output, used);
+}
+
+//===----------------------------------------------------------------------===//
+// Reporting
+//===----------------------------------------------------------------------===//
+
+Location ModelState::stateLocation(StringRef name) const {
+  return withModulePath(builder.getUnknownLoc(), name.rsplit('.').second.empty()
+                                                     ? StringRef()
+                                                     : name.rsplit('.').first);
+}
+
+InFlightDiagnostic ModelState::error(StringRef number, StringRef name) const {
+  InFlightDiagnostic diagnostic = emitError(stateLocation(name));
+  diagnostic << number << ": '" << name << "' ";
+  return diagnostic;
+}
+
+//===----------------------------------------------------------------------===//
+// Tied and overlapping storages
+//===----------------------------------------------------------------------===//
+
+/// The first name of the signature stands for all tied ones, as in
+/// `nn.Module.named_parameters`.
+void ModelState::findTiedParameters() {
+  for (const pt2::AliasGroup &group : model.weights.aliasGroups()) {
+    if (!group.identical)
+      continue;
+    std::string first;
+    for (const pt2::InputSpec &spec : model.program.signature.inputs)
+      if (spec.kind == pt2::InputKind::Parameter && first.empty() &&
+          llvm::is_contained(group.names, spec.target))
+        first = spec.target;
+    if (first.empty())
+      continue;
+    for (const std::string &name : group.names)
+      declaredName[name] = first;
+  }
+}
+
+/// The elements of the storage from the tensor's first to behind its last.
+static std::pair<int64_t, int64_t> extent(const pt2::WeightEntry &entry) {
+  int64_t last = entry.storageOffset;
+  for (auto [size, stride] : llvm::zip_equal(entry.sizes, entry.strides)) {
+    if (size == 0)
+      return {0, 0};
+    last += (size - 1) * stride;
+  }
+  return {entry.storageOffset, last + 1};
+}
+
+/// A parameter that shares some elements with another tensor would have to be
+/// updated together with it.
+LogicalResult ModelState::checkOverlaps() const {
+  for (const pt2::AliasGroup &group : model.weights.aliasGroups()) {
+    if (group.identical)
+      continue;
+    for (const std::string &a : group.names)
+      for (const std::string &b : group.names) {
+        const pt2::WeightEntry *x = model.weights.find(a);
+        const pt2::WeightEntry *y = model.weights.find(b);
+        if (a >= b || !(x->isParameter || y->isParameter) ||
+            (x->sizes == y->sizes && extent(*x) == extent(*y) &&
+             x->strides == y->strides))
+          continue;
+        auto [xBegin, xEnd] = extent(*x);
+        auto [yBegin, yEnd] = extent(*y);
+        if (xBegin < yEnd && yBegin < xEnd)
+          return error("E0137", a)
+                 << "overlaps '" << b << "' in memory, which is not supported";
+      }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters captured as constants
+//===----------------------------------------------------------------------===//
+
+/// Whether two entries hold the same tensor, as far as the archive tells.
+static bool isSameTensor(const pt2::Weights &weights, StringRef a,
+                         StringRef b) {
+  const pt2::WeightEntry *x = weights.find(a.str());
+  const pt2::WeightEntry *y = weights.find(b.str());
+  if (!x || !y || x->dtype != y->dtype || x->sizes != y->sizes)
+    return false;
+  if (!weights.hasData(*x) || !weights.hasData(*y))
+    return true;
+  StatusOr<std::vector<std::byte>> left = weights.readTensor(a.str());
+  StatusOr<std::vector<std::byte>> right = weights.readTensor(b.str());
+  return left.ok() && right.ok() && *left == *right;
+}
+
+/// A parameter that the model reaches through a Python list is exported as a
+/// constant (pytorch#163303): it would never be trained.
+LogicalResult ModelState::checkCapturedParameters() const {
+  for (const pt2::InputSpec &parameter : model.program.signature.inputs) {
+    if (parameter.kind != pt2::InputKind::Parameter || isUsed(parameter.name))
+      continue;
+    for (const pt2::InputSpec &constant : model.program.signature.inputs) {
+      if (constant.kind != pt2::InputKind::TensorConstant ||
+          !isUsed(constant.name) ||
+          !isSameTensor(model.weights, parameter.target, constant.target))
+        continue;
+      InFlightDiagnostic diagnostic = error("E0134", parameter.target);
+      diagnostic << "is a parameter that nothing uses, and constant '"
+                 << constant.target << "' has its value";
+      diagnostic.attachNote()
+          << "help: the model reaches the parameter past nn.Module, for "
+             "example through a Python list; use nn.ParameterList";
+      return diagnostic;
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+FailureOr<RankedTensorType>
+ModelState::stateType(const pt2::InputSpec &spec) const {
+  const pt2::TensorMeta *meta = model.program.graph.findTensor(spec.name);
+  RankedTensorType type =
+      meta ? tensorType(*builder.getContext(), *meta) : RankedTensorType();
+  if (!type)
+    return FailureOr<RankedTensorType>(
+        error("E0136", spec.target)
+        << "has dtype " << (meta ? pt2::spelling(meta->dtype) : "unknown")
+        << " or a size that is not supported");
+  return type;
+}
+
+LogicalResult ModelState::declareParameter(const pt2::InputSpec &spec) {
+  auto tied = declaredName.find(spec.target);
+  std::string name =
+      tied == declaredName.end() ? spec.target : tied->second;
+  if (auto declared = parameters.find(name); declared != parameters.end()) {
+    slots.defineSame(spec.name, placeholderOf[name]);
+    if (spec.target == name)
+      return success(); // torch 2.6 repeats the name of a tied parameter.
+    SmallVector<Attribute> aliases(declared->second.getAliases().begin(),
+                                   declared->second.getAliases().end());
+    aliases.push_back(builder.getStringAttr(spec.target));
+    declared->second.setAliasesAttr(builder.getArrayAttr(aliases));
+    return success();
+  }
+  FailureOr<RankedTensorType> type = stateType(spec);
+  if (failed(type))
+    return failure();
+  const pt2::TensorMeta *meta = model.program.graph.findTensor(spec.name);
+  Type element = type->getElementType();
+  if (meta->requiresGrad && !element.isF32() && !element.isF64()) {
+    InFlightDiagnostic diagnostic = error("E0136", spec.target);
+    diagnostic << "is a trainable parameter of dtype "
+               << pt2::spelling(meta->dtype) << ", expected float32 or float64";
+    diagnostic.attachNote() << "help: export the model in float32 and compile "
+                               "it with --param-dtype bf16";
+    return diagnostic;
+  }
+  parameters[name] = fsdp::ParameterOp::create(
+      builder, stateLocation(name), builder.getStringAttr(name),
+      TypeAttr::get(*type), builder.getArrayAttr({}),
+      meta->requiresGrad ? UnitAttr() : builder.getUnitAttr());
+  placeholderOf[name] = spec.name;
+  slots.defineState(spec.name, StorageKind::Parameter,
+                    FlatSymbolRefAttr::get(builder.getContext(), name), *type);
+  return success();
+}
+
+LogicalResult ModelState::declareBuffer(const pt2::InputSpec &spec) {
+  if (!isUsed(spec.name) &&
+      !tensorType(*builder.getContext(),
+                  *model.program.graph.findTensor(spec.name)))
+    return success(); // Nothing computes with a dtype that we do not have.
+  FailureOr<RankedTensorType> type = stateType(spec);
+  if (failed(type))
+    return failure();
+  fsdp::BufferOp::create(builder, stateLocation(spec.target),
+                         builder.getStringAttr(spec.target),
+                         TypeAttr::get(*type));
+  slots.defineState(spec.name, StorageKind::Buffer,
+                    FlatSymbolRefAttr::get(builder.getContext(), spec.target),
+                    *type);
+  return success();
+}
+
+/// Whether any of the tied names of a parameter is used.
+bool ModelState::isTensorUsed(StringRef declared) const {
+  return llvm::any_of(
+      model.program.signature.inputs, [&](const pt2::InputSpec &spec) {
+        auto tied = declaredName.find(spec.target);
+        StringRef name = tied == declaredName.end() ? StringRef(spec.target)
+                                                    : StringRef(tied->second);
+        return spec.kind == pt2::InputKind::Parameter && name == declared &&
+               isUsed(spec.name);
+      });
+}
+
+/// PyTorch's optimizers skip a parameter without a gradient, weight decay
+/// included. That is what frozen means.
+void ModelState::freezeUnusedParameters() {
+  SmallVector<StringRef> names;
+  for (const pt2::InputSpec &spec : model.program.signature.inputs) {
+    auto found = parameters.find(spec.target);
+    if (spec.kind != pt2::InputKind::Parameter || found == parameters.end() ||
+        found->second.getFrozen() || isTensorUsed(spec.target))
+      continue;
+    found->second.setFrozen(true);
+    names.push_back(spec.target);
+  }
+  if (names.empty())
+    return;
+  InFlightDiagnostic warning = emitWarning(builder.getUnknownLoc());
+  warning << names.size()
+          << " parameters are not used by the model and stay as they are";
+  for (StringRef name : names)
+    warning.attachNote() << "'" << name << "'";
+}
+
+LogicalResult ModelState::declare() {
+  findTiedParameters();
+  if (failed(checkOverlaps()) || failed(checkCapturedParameters()))
+    return failure();
+  for (const pt2::InputSpec &spec : model.program.signature.inputs) {
+    if (spec.kind == pt2::InputKind::Parameter && failed(declareParameter(spec)))
+      return failure();
+    bool isBuffer = spec.kind == pt2::InputKind::Buffer ||
+                    spec.kind == pt2::InputKind::TensorConstant;
+    if (isBuffer && failed(declareBuffer(spec)))
+      return failure();
+  }
+  freezeUnusedParameters();
+  return success();
+}

@@ -1,0 +1,59 @@
+//===- ModelState.h - parameters and buffers of an export -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Declares the state of an exported model: one fsdp.parameter a trainable
+// tensor, tied names merged into it, and one fsdp.buffer for everything else
+// that has a name. Detects the traps of torch.export that would train the wrong
+// thing in silence.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_TRANSLATION_MODELSTATE_H
+#define SHARDC_COMPILER_TRANSLATION_MODELSTATE_H
+
+#include "compiler/Pt2/ArchiveReader.h"
+#include "compiler/Translation/TensorSlots.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace shardc::translation {
+
+class ModelState {
+public:
+  /// Declarations go to `builder`'s insertion point.
+  ModelState(const pt2::ExportedModel &model, mlir::OpBuilder &builder,
+             TensorSlots &slots);
+
+  /// Declares parameters, buffers and tensor constants and defines their
+  /// placeholders. Reports state that cannot be trained as the model means it.
+  llvm::LogicalResult declare();
+
+  /// Whether a node or an output of the graph uses the tensor `name`.
+  bool isUsed(llvm::StringRef name) const { return used.contains(name); }
+
+private:
+  const pt2::ExportedModel &model;
+  mlir::OpBuilder &builder;
+  TensorSlots &slots;
+  llvm::StringSet<> used;
+  /// Of every tied parameter, the name it is declared under.
+  llvm::StringMap<std::string> declaredName;
+  llvm::StringMap<fsdp::ParameterOp> parameters;
+  llvm::StringMap<std::string> placeholderOf;
+
+  mlir::Location stateLocation(llvm::StringRef name) const;
+  mlir::InFlightDiagnostic error(llvm::StringRef number,
+                                 llvm::StringRef name) const;
+  void findTiedParameters();
+  llvm::LogicalResult checkOverlaps() const;
+  llvm::LogicalResult checkCapturedParameters() const;
+  llvm::FailureOr<mlir::RankedTensorType>
+  stateType(const pt2::InputSpec &spec) const;
+  llvm::LogicalResult declareParameter(const pt2::InputSpec &spec);
+  llvm::LogicalResult declareBuffer(const pt2::InputSpec &spec);
+  void freezeUnusedParameters();
+  bool isTensorUsed(llvm::StringRef declared) const;
+};
+
+} // namespace shardc::translation
+
+#endif // SHARDC_COMPILER_TRANSLATION_MODELSTATE_H

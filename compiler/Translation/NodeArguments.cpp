@@ -1,0 +1,283 @@
+//===- NodeArguments.cpp - the arguments of a node by name ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks a node's arguments against its operator's signature and hands them
+// out as C++ values. Symbolic numbers are specialised to their hints.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Translation/NodeCall.h"
+
+#include "compiler/Translation/TensorTypes.h"
+#include "dialects/Fsdp/Fsdp.h"
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::translation;
+
+double translation::toDouble(const Scalar &scalar) {
+  return std::visit([](auto value) { return static_cast<double>(value); },
+                    scalar);
+}
+
+//===----------------------------------------------------------------------===//
+// Reading the union of the export schema
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t> asInteger(const pt2::Argument &argument) {
+  if (const auto *value = argument.getIf<int64_t>())
+    return *value;
+  if (const auto *value = argument.getIf<bool>())
+    return *value;
+  if (const auto *value = argument.getIf<pt2::SymInt>())
+    return value->value;
+  return std::nullopt;
+}
+
+static std::optional<Scalar> asScalar(const pt2::Argument &argument) {
+  if (std::optional<int64_t> value = asInteger(argument))
+    return Scalar(*value);
+  if (const auto *value = argument.getIf<double>())
+    return Scalar(*value);
+  if (const auto *value = argument.getIf<pt2::SymFloat>())
+    if (value->value)
+      return Scalar(*value->value);
+  return std::nullopt;
+}
+
+static std::optional<SmallVector<int64_t>>
+asIntegers(const pt2::Argument &argument) {
+  SmallVector<int64_t> values;
+  if (const auto *list = argument.getIf<pt2::IntList>()) {
+    values.assign(list->begin(), list->end());
+    return values;
+  }
+  const auto *list = argument.getIf<pt2::SymIntList>();
+  if (!list)
+    return std::nullopt;
+  for (const pt2::SymInt &element : *list) {
+    if (!element.value)
+      return std::nullopt;
+    values.push_back(*element.value);
+  }
+  return values;
+}
+
+/// An empty list is written as a list of whatever comes first to mind.
+static bool isEmptyList(const pt2::Argument &argument) {
+  return std::visit(
+      [](const auto &value) {
+        if constexpr (requires { value.empty(); value.push_back({}); })
+          return value.empty();
+        else
+          return false;
+      },
+      argument.value);
+}
+
+static bool hasKind(const SchemaParameter &parameter,
+                    const pt2::Argument &argument) {
+  if (parameter.kind == ParameterKind::Any)
+    return true;
+  if (argument.is<pt2::None>())
+    return parameter.isOptional;
+  if (parameter.isList && isEmptyList(argument))
+    return true;
+  switch (parameter.kind) {
+  case ParameterKind::Tensor:
+    if (parameter.isList)
+      return argument.is<pt2::TensorList>();
+    return argument.is<pt2::TensorRef>();
+  case ParameterKind::TensorOrScalar:
+    return argument.is<pt2::TensorRef>() || asScalar(argument).has_value();
+  case ParameterKind::Integer:
+    if (parameter.isList && asIntegers(argument))
+      return true;
+    return (!parameter.isList || parameter.listLength) &&
+           asInteger(argument).has_value();
+  case ParameterKind::Float:
+  case ParameterKind::Scalar:
+    return asScalar(argument).has_value();
+  case ParameterKind::Boolean:
+    return asInteger(argument).has_value();
+  case ParameterKind::String:
+    return argument.is<std::string>();
+  case ParameterKind::Dtype:
+    return argument.is<pt2::ScalarType>();
+  case ParameterKind::Any:
+    return true;
+  }
+  llvm_unreachable("covered switch");
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+LogicalResult NodeCall::checkTensor(const pt2::TensorRef &tensor) {
+  const TensorSlot *slot = slots.find(tensor.name);
+  if (!slot)
+    return error("E0119") << "argument '" << tensor.name
+                          << "' is not a tensor of the graph";
+  if (slots.isStale(*slot)) {
+    InFlightDiagnostic diagnostic = error("E0133");
+    diagnostic << "tensor '" << tensor.name
+               << "' shares memory with a tensor that node '"
+               << slots.storageOf(*slot).changedBy << "' changed in place";
+    diagnostic.attachNote()
+        << "help: use the out-of-place form of the operator in the model";
+    return failure();
+  }
+  return success();
+}
+
+LogicalResult NodeCall::checkArgument(const SchemaParameter &parameter) {
+  const pt2::Argument *given = node.findInput(parameter.name);
+  if (!given && !parameter.defaultValue)
+    return error("E0119") << "argument '" << parameter.name << "' is missing";
+  if (!given)
+    return success();
+  if (!hasKind(parameter, *given))
+    return error("E0119") << "argument '" << parameter.name << "' is a "
+                          << StringRef(pt2::kindName(*given))
+                          << ", which the operator does not accept";
+  if (const auto *tensor = given->getIf<pt2::TensorRef>())
+    return checkTensor(*tensor);
+  if (const auto *list = given->getIf<pt2::TensorList>())
+    for (const pt2::TensorRef &tensor : *list)
+      if (failed(checkTensor(tensor)))
+        return failure();
+  std::optional<SmallVector<int64_t>> integers = asIntegers(*given);
+  int64_t length = parameter.listLength;
+  if (integers && length && !integers->empty() &&
+      static_cast<int64_t>(integers->size()) != length &&
+      integers->size() != 1)
+    return error("E0119") << "argument '" << parameter.name << "' has "
+                          << integers->size() << " elements, expected "
+                          << length;
+  return success();
+}
+
+LogicalResult NodeCall::checkArguments() {
+  for (const pt2::NamedArgument &input : node.inputs)
+    if (!schema.find(input.name))
+      return error("E0131") << "has an argument '" << input.name
+                            << "' that this version of shardc does not know";
+  for (const SchemaParameter &parameter : schema.parameters)
+    if (failed(checkArgument(parameter)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Access
+//===----------------------------------------------------------------------===//
+
+const pt2::Argument &NodeCall::argument(StringRef name) const {
+  if (const pt2::Argument *given = node.findInput(name))
+    return *given;
+  const SchemaParameter *parameter = schema.find(name);
+  assert(parameter && "the operator's signature lacks this parameter");
+  return *parameter->defaultValue;
+}
+
+bool NodeCall::isNone(StringRef name) const {
+  return argument(name).is<pt2::None>();
+}
+
+bool NodeCall::isNumber(StringRef name) const {
+  return asScalar(argument(name)).has_value();
+}
+
+StringRef NodeCall::tensorName(StringRef name) const {
+  return argument(name).getIf<pt2::TensorRef>()->name;
+}
+
+Value NodeCall::valueOf(const pt2::TensorRef &tensor) {
+  const TensorSlot &slot = *slots.find(tensor.name);
+  if (slot.value)
+    return slot.value;
+  return fsdp::ReadOp::create(opBuilder, location, slot.type,
+                              slots.storageOf(slot).symbol);
+}
+
+Value NodeCall::tensor(StringRef name) {
+  return valueOf(*argument(name).getIf<pt2::TensorRef>());
+}
+
+Value NodeCall::optionalTensor(StringRef name) {
+  return isNone(name) ? Value() : tensor(name);
+}
+
+SmallVector<Value> NodeCall::tensors(StringRef name) {
+  SmallVector<Value> values;
+  if (const auto *list = argument(name).getIf<pt2::TensorList>())
+    for (const pt2::TensorRef &tensor : *list)
+      values.push_back(valueOf(tensor));
+  return values;
+}
+
+RankedTensorType NodeCall::typeOf(StringRef name) const {
+  return slots.find(tensorName(name))->type;
+}
+
+bool NodeCall::isContiguous(StringRef name) const {
+  const pt2::TensorMeta *meta = graph.findTensor(tensorName(name));
+  int64_t expected = 1;
+  for (size_t i = meta ? meta->sizes.size() : 0; i-- > 0;) {
+    std::optional<int64_t> size = meta->sizes[i].value;
+    std::optional<int64_t> stride =
+        i < meta->strides.size() ? meta->strides[i].value : std::nullopt;
+    if (!size || (*size != 1 && stride != expected))
+      return false;
+    expected *= *size;
+  }
+  return true;
+}
+
+int64_t NodeCall::integer(StringRef name) const {
+  return *asInteger(argument(name));
+}
+
+std::optional<int64_t> NodeCall::optionalInteger(StringRef name) const {
+  return asInteger(argument(name));
+}
+
+SmallVector<int64_t> NodeCall::integers(StringRef name) const {
+  int64_t length = schema.find(name)->listLength;
+  SmallVector<int64_t> values;
+  if (std::optional<int64_t> one = asInteger(argument(name)))
+    values.push_back(*one);
+  else if (auto list = asIntegers(argument(name)))
+    values = *list;
+  if (length && values.size() == 1)
+    values.assign(length, values.front());
+  return values;
+}
+
+double NodeCall::number(StringRef name) const { return toDouble(scalar(name)); }
+
+bool NodeCall::boolean(StringRef name) const { return integer(name) != 0; }
+
+StringRef NodeCall::text(StringRef name) const {
+  return *argument(name).getIf<std::string>();
+}
+
+Scalar NodeCall::scalar(StringRef name) const {
+  return *asScalar(argument(name));
+}
+
+Type NodeCall::dtype(StringRef name) const {
+  const auto *dtype = argument(name).getIf<pt2::ScalarType>();
+  return dtype ? elementType(*location.getContext(), *dtype) : Type();
+}
+
+FailureOr<int64_t> NodeCall::dimension(StringRef name, int64_t rank) {
+  int64_t given = integer(name);
+  int64_t dimension = given < 0 ? given + rank : given;
+  if (dimension < 0 || dimension >= rank) {
+    error("E0119") << "dimension " << given << " of argument '" << name
+                   << "' is outside of a tensor of rank " << rank;
+    return failure();
+  }
+  return dimension;
+}

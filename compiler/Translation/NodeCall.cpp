@@ -1,0 +1,210 @@
+//===- NodeCall.cpp - one node of an export being translated --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Building operators, reporting errors, and the node's results. Arguments are
+// in NodeArguments.cpp.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Translation/NodeCall.h"
+
+#include "compiler/Translation/TensorTypes.h"
+#include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/ModulePath.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::translation;
+
+//===----------------------------------------------------------------------===//
+// Building and reporting
+//===----------------------------------------------------------------------===//
+
+/// The operator's name as PyTorch users write it: "aten.relu.default".
+static StringRef operatorName(const pt2::Node &node) {
+  StringRef name = node.target;
+  name.consume_front("torch.ops.");
+  return name;
+}
+
+InFlightDiagnostic NodeCall::error(StringRef number) {
+  InFlightDiagnostic diagnostic = emitError(location);
+  diagnostic << number << ": " << operatorName(node) << ": ";
+  StringRef path = getModulePath(location);
+  Diagnostic &note = diagnostic.attachNote();
+  note << "at node '" << node.name << "'";
+  if (!path.empty())
+    note << " in module '" << path << "'";
+  return diagnostic;
+}
+
+LogicalResult NodeCall::unsupported(StringRef argument, const Twine &expected,
+                                    const Twine &help) {
+  InFlightDiagnostic diagnostic = error("E0131");
+  diagnostic << "argument '" << argument << "' is supported only as "
+             << expected;
+  if (!help.isTriviallyEmpty())
+    diagnostic.attachNote() << "help: " << help;
+  return failure();
+}
+
+Operation *NodeCall::createInferred(OperationState &state) {
+  std::string reason;
+  Operation *op = nullptr;
+  {
+    // What does not fit becomes part of one numbered error.
+    ScopedDiagnosticHandler collect(
+        location.getContext(), [&](Diagnostic &diagnostic) {
+          if (reason.empty())
+            reason = diagnostic.str();
+          return success();
+        });
+    state.types.clear();
+    auto *inference = state.name.getInterface<InferTypeOpInterface>();
+    if (!inference) {
+      state.addTypes(resultType());
+    } else if (failed(inference->inferReturnTypes(
+                   location.getContext(), location, state.operands,
+                   state.attributes.getDictionary(location.getContext()),
+                   state.getRawProperties(), state.regions, state.types))) {
+      op = nullptr;
+      state.types.clear();
+    }
+    if (!state.types.empty())
+      op = opBuilder.create(state);
+    if (op && failed(verify(op))) {
+      op->erase();
+      op = nullptr;
+    }
+  }
+  if (!op)
+    error("E0139") << "the arguments do not fit together: " << reason;
+  return op;
+}
+
+Value NodeCall::convert(Value value, Type element) {
+  if (getElementTypeOrSelf(value) == element)
+    return value;
+  return aten::ToOp::create(opBuilder, location, value, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+SmallVector<StringRef> NodeCall::resultNames() const {
+  SmallVector<StringRef> names;
+  for (const pt2::Argument &output : node.outputs) {
+    if (const auto *tensor = output.getIf<pt2::TensorRef>())
+      names.push_back(tensor->name);
+    else if (const auto *list = output.getIf<pt2::TensorList>())
+      for (const pt2::TensorRef &element : *list)
+        names.push_back(element.name);
+  }
+  return names;
+}
+
+size_t NodeCall::resultCount() const { return resultNames().size(); }
+
+RankedTensorType NodeCall::resultType(size_t index) const {
+  SmallVector<StringRef> names = resultNames();
+  if (index >= names.size())
+    return nullptr;
+  const pt2::TensorMeta *meta = graph.findTensor(names[index]);
+  return meta ? tensorType(*location.getContext(), *meta) : nullptr;
+}
+
+LogicalResult NodeCall::change(StringRef name, Value value) {
+  StringRef tensor = tensorName(name);
+  const TensorSlot &slot = *slots.find(tensor);
+  const TensorStorage &storage = slots.storageOf(slot);
+  if (storage.kind == StorageKind::Parameter)
+    return error("E0137") << "changes parameter '"
+                          << storage.symbol.getValue()
+                          << "' in place, which is the optimizer's task";
+  if (storage.kind == StorageKind::Buffer && !slot.isWhole)
+    return error("E0137") << "changes a part of buffer '"
+                          << storage.symbol.getValue()
+                          << "' in place, which is not supported yet";
+  if (value.getType() != slot.type)
+    return error("E0139") << "changes a tensor of type " << slot.type
+                          << " in place into one of type " << value.getType();
+  if (storage.kind == StorageKind::Buffer)
+    fsdp::WriteOp::create(opBuilder, location, value, storage.symbol);
+  slots.change(tensor, value, node.name);
+  return success();
+}
+
+LogicalResult NodeCall::checkResult(size_t index, StringRef name) {
+  const pt2::TensorMeta *meta = graph.findTensor(name);
+  if (!meta)
+    return success(); // An element of a tuple that nothing uses.
+  RankedTensorType expected = resultType(index);
+  if (!expected)
+    return error("E0136") << "result '" << name << "' has dtype "
+                          << pt2::spelling(meta->dtype)
+                          << " or a size that is not supported";
+  Value value = index < results.size() ? results[index] : Value();
+  if (!value)
+    return error("E0139") << "was translated without its result " << index;
+  if (value.getType() != expected)
+    return error("E0139") << "was translated to a result of type "
+                          << value.getType() << ", the export has "
+                          << expected;
+  return success();
+}
+
+/// The tensor argument that `result` is, or is a view of; null for none.
+const SchemaParameter *
+NodeCall::aliasedParameter(const SchemaResult &result) const {
+  if (resultsAreCopies || !result.aliasSet)
+    return nullptr;
+  for (const SchemaParameter &parameter : schema.parameters)
+    if (parameter.aliasSet == result.aliasSet &&
+        argument(parameter.name).is<pt2::TensorRef>())
+      return &parameter;
+  return nullptr;
+}
+
+LogicalResult NodeCall::defineResult(const SchemaResult &result, StringRef name,
+                                     Value value) {
+  const SchemaParameter *source = aliasedParameter(result);
+  if (!source) {
+    slots.define(name, value);
+    return success();
+  }
+  StringRef original = tensorName(source->name);
+  const TensorSlot &slot = *slots.find(original);
+  if (slot.value == value) {
+    slots.defineSame(name, original);
+    return success();
+  }
+  if (result.isMutated) {
+    if (failed(change(source->name, value)))
+      return failure();
+    slots.defineSame(name, original);
+    return success();
+  }
+  // A change of dtype is a copy.
+  if (getElementTypeOrSelf(value) == slot.type.getElementType())
+    slots.defineView(name, value, original);
+  else
+    slots.define(name, value);
+  return success();
+}
+
+LogicalResult NodeCall::defineResults() {
+  for (auto [index, name] : llvm::enumerate(resultNames())) {
+    if (failed(checkResult(index, name)))
+      return failure();
+    if (index >= results.size() || !results[index])
+      continue;
+    const SchemaResult &result =
+        schema.results[std::min(index, schema.results.size() - 1)];
+    if (failed(defineResult(result, name, results[index])))
+      return failure();
+  }
+  return success();
+}

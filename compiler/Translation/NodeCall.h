@@ -1,0 +1,192 @@
+//===- NodeCall.h - one node of an export being translated ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the translation of one operator works with: the node's arguments by
+// their names in the operator's signature, defaults filled in and kinds
+// checked; the SSA values behind tensor arguments; a builder that reports
+// instead of aborting when operators do not fit together; and the place to put
+// the results. Errors name the operator, the node and the module.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_TRANSLATION_NODECALL_H
+#define SHARDC_COMPILER_TRANSLATION_NODECALL_H
+
+#include "compiler/Translation/OperatorSchema.h"
+#include "compiler/Translation/TensorSlots.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <variant>
+
+namespace shardc::translation {
+
+/// A Python number, as exports keep it: an int stays an int.
+using Scalar = std::variant<int64_t, double>;
+
+/// The number as a float.
+double toDouble(const Scalar &scalar);
+
+class NodeCall {
+public:
+  NodeCall(const pt2::Graph &graph, const pt2::Node &node,
+           const OperatorSchema &schema, TensorSlots &slots,
+           mlir::OpBuilder &builder, mlir::Location location)
+      : graph(graph), node(node), schema(schema), slots(slots),
+        opBuilder(builder), location(location) {}
+
+  /// Checks the arguments against the signature; the accessors below may be
+  /// called after success. Reports what does not fit.
+  llvm::LogicalResult checkArguments();
+
+  mlir::OpBuilder &builder() { return opBuilder; }
+  mlir::Location loc() const { return location; }
+  const pt2::Node &getNode() const { return node; }
+
+  //===--------------------------------------------------------------------===//
+  // Arguments, by their names in the signature
+  //===--------------------------------------------------------------------===//
+
+  bool isNone(llvm::StringRef name) const;
+  /// Whether a number was passed for a tensor parameter, as in `x + 1`.
+  bool isNumber(llvm::StringRef name) const;
+
+  /// The value of a tensor argument. A parameter or buffer is read here.
+  mlir::Value tensor(llvm::StringRef name);
+  /// Null for None.
+  mlir::Value optionalTensor(llvm::StringRef name);
+  llvm::SmallVector<mlir::Value> tensors(llvm::StringRef name);
+  mlir::RankedTensorType typeOf(llvm::StringRef name) const;
+  /// Whether a tensor argument is contiguous in PyTorch, row-major without
+  /// gaps.
+  bool isContiguous(llvm::StringRef name) const;
+
+  int64_t integer(llvm::StringRef name) const;
+  std::optional<int64_t> optionalInteger(llvm::StringRef name) const;
+  /// A list of integers, repeated to the signature's length when it has one;
+  /// empty for None.
+  llvm::SmallVector<int64_t> integers(llvm::StringRef name) const;
+  double number(llvm::StringRef name) const;
+  bool boolean(llvm::StringRef name) const;
+  llvm::StringRef text(llvm::StringRef name) const;
+  Scalar scalar(llvm::StringRef name) const;
+  /// The element type of a dtype argument; null for None and for a dtype that
+  /// is not supported.
+  mlir::Type dtype(llvm::StringRef name) const;
+  /// A dimension argument, counted from the front. Fails outside of `rank`.
+  llvm::FailureOr<int64_t> dimension(llvm::StringRef name, int64_t rank);
+
+  //===--------------------------------------------------------------------===//
+  // Results
+  //===--------------------------------------------------------------------===//
+
+  /// How many tensors the node has for results, lists counted by element.
+  size_t resultCount() const;
+  /// The type that the export gives result `index`; null for an element of a
+  /// tuple that nothing uses.
+  mlir::RankedTensorType resultType(size_t index = 0) const;
+
+  /// The results, one value a tensor; null where nothing uses it.
+  void setResults(mlir::ValueRange values) {
+    results.assign(values.begin(), values.end());
+  }
+  void setResult(mlir::Value value) { results.assign({value}); }
+
+  /// The results are memory of their own whatever the signature says.
+  void setResultsAreCopies() { resultsAreCopies = true; }
+
+  /// Whether the operator changes an argument and returns it.
+  bool isInPlace() const {
+    return !schema.results.empty() && schema.results.front().isMutated;
+  }
+
+  /// Gives the tensor argument `name` a new value, as an in-place operator
+  /// does. A change of a buffer is written back; a change of a parameter is an
+  /// error.
+  llvm::LogicalResult change(llvm::StringRef name, mlir::Value value);
+
+  /// Checks the results against the export's types and defines their names by
+  /// the signature's alias annotations.
+  llvm::LogicalResult defineResults();
+
+  //===--------------------------------------------------------------------===//
+  // Building and reporting
+  //===--------------------------------------------------------------------===//
+
+  /// Builds an operator with inferred result types. Fails, with a diagnostic,
+  /// where the operands' types do not fit; `Op::create` would abort.
+  template <typename Op, typename... Arguments>
+  llvm::FailureOr<Op> create(Arguments &&...arguments) {
+    mlir::OperationState state(location, Op::getOperationName());
+    llvm::SmallVector<mlir::Type> placeholders(
+        numberOfResults<Op>(), mlir::NoneType::get(opBuilder.getContext()));
+    Op::build(opBuilder, state, mlir::TypeRange(placeholders),
+              std::forward<Arguments>(arguments)...);
+    mlir::Operation *op = createInferred(state);
+    if (!op)
+      return mlir::failure();
+    return llvm::cast<Op>(op);
+  }
+
+  /// Builds an operator whose first result is the node's only one.
+  template <typename Op, typename... Arguments>
+  llvm::LogicalResult translate(Arguments &&...arguments) {
+    llvm::FailureOr<Op> op =
+        create<Op>(std::forward<Arguments>(arguments)...);
+    if (mlir::failed(op))
+      return mlir::failure();
+    setResult((*op)->getResult(0));
+    return mlir::success();
+  }
+
+  /// `value` in another element type; `value` itself where it has it.
+  mlir::Value convert(mlir::Value value, mlir::Type element);
+
+  /// Starts an error at this node: "E0131: aten.relu.default: ".
+  mlir::InFlightDiagnostic error(llvm::StringRef number);
+
+  /// Reports that translation does not handle this value of an argument.
+  llvm::LogicalResult unsupported(llvm::StringRef argument,
+                                  const llvm::Twine &expected,
+                                  const llvm::Twine &help = {});
+
+private:
+  const pt2::Graph &graph;
+  const pt2::Node &node;
+  const OperatorSchema &schema;
+  TensorSlots &slots;
+  mlir::OpBuilder &opBuilder;
+  mlir::Location location;
+  llvm::SmallVector<mlir::Value> results;
+  bool resultsAreCopies = false;
+
+  template <typename Op> static constexpr unsigned numberOfResults() {
+    if constexpr (Op::template hasTrait<mlir::OpTrait::OneResult>())
+      return 1;
+    else if constexpr (Op::template hasTrait<
+                           mlir::OpTrait::NResults<2>::Impl>())
+      return 2;
+    else if constexpr (Op::template hasTrait<
+                           mlir::OpTrait::NResults<3>::Impl>())
+      return 3;
+    else
+      return 5; // batch_norm; a mismatch asserts in Op::build.
+  }
+
+  mlir::Operation *createInferred(mlir::OperationState &state);
+  const pt2::Argument &argument(llvm::StringRef name) const;
+  mlir::Value valueOf(const pt2::TensorRef &tensor);
+  llvm::LogicalResult checkArgument(const SchemaParameter &parameter);
+  llvm::LogicalResult checkTensor(const pt2::TensorRef &tensor);
+  llvm::SmallVector<llvm::StringRef> resultNames() const;
+  llvm::LogicalResult checkResult(size_t index, llvm::StringRef name);
+  llvm::LogicalResult defineResult(const SchemaResult &result,
+                                   llvm::StringRef name, mlir::Value value);
+  const SchemaParameter *aliasedParameter(const SchemaResult &result) const;
+  llvm::StringRef tensorName(llvm::StringRef argument) const;
+};
+
+} // namespace shardc::translation
+
+#endif // SHARDC_COMPILER_TRANSLATION_NODECALL_H

@@ -1,0 +1,53 @@
+//===- OperatorTable.h - how each operator is translated ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operators of PyTorch that translation knows: a signature and a function
+// each, in one file a family. An operator that is not in the table is
+// unsupported, and the whole list of those is reported at once.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_TRANSLATION_OPERATORTABLE_H
+#define SHARDC_COMPILER_TRANSLATION_OPERATORTABLE_H
+
+#include "compiler/Translation/NodeCall.h"
+#include "compiler/Translation/OperatorSchema.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace shardc::translation {
+
+/// Builds the aten operators of one node and sets its results.
+using TranslateFunction = llvm::LogicalResult (*)(NodeCall &call);
+
+struct Operator {
+  OperatorSchema schema;
+  TranslateFunction translate;
+};
+
+class OperatorTable {
+public:
+  /// The table of all families.
+  OperatorTable();
+
+  void add(llvm::StringRef signature, TranslateFunction translate);
+
+  /// The operator called `target` ("torch.ops.aten.relu.default"), or null.
+  const Operator *find(llvm::StringRef target) const;
+
+private:
+  llvm::StringMap<Operator> operators;
+};
+
+// One function a family, each in its own file.
+void addElementwiseOperators(OperatorTable &table);
+void addReductionOperators(OperatorTable &table);
+void addShapeOperators(OperatorTable &table);
+void addLinearOperators(OperatorTable &table);
+void addAttentionOperators(OperatorTable &table);
+void addNormalizationOperators(OperatorTable &table);
+void addLossOperators(OperatorTable &table);
+void addPoolingOperators(OperatorTable &table);
+void addIndexingOperators(OperatorTable &table);
+
+} // namespace shardc::translation
+
+#endif // SHARDC_COMPILER_TRANSLATION_OPERATORTABLE_H

@@ -1,0 +1,39 @@
+//===- AtenAttention.td - Scaled dot-product attention ------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention stays one operator, so that each target can use its best kernel.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_ATEN_ATENATTENTION
+#define SHARDC_DIALECTS_ATEN_ATENATTENTION
+
+include "dialects/Aten/AtenInterfaces.td"
+
+def Aten_ScaledDotProductAttentionOp
+    : Aten_DifferentiableOp<"scaled_dot_product_attention", [Aten_Cost]> {
+  let summary = "softmax(query @ key^T * scale) @ value";
+  let description = [{
+    query [B, H, T, D], key and value [B, H, S, D] -> result [B, H, T, D] and
+    log_sum_exp [B, H, T] of the scaled scores (f32, or f64 for f64 operands),
+    which backward recomputes the probabilities from. Under `is_causal` row t
+    sees columns s <= t. `scale` is resolved: 1/sqrt(D) unless the model says
+    otherwise.
+  }];
+  let arguments = (ins Aten_FloatTensor:$query, Aten_FloatTensor:$key,
+                       Aten_FloatTensor:$value, BoolAttr:$is_causal, F64Attr:$scale);
+  let results = (outs Aten_FloatTensor:$result, Aten_FloatTensor:$log_sum_exp);
+  let assemblyFormat = "$query `,` $key `,` $value attr-dict `:` functional-type(operands, results)";
+}
+
+def Aten_ScaledDotProductAttentionBackwardOp
+    : Aten_InferredOp<"scaled_dot_product_attention_backward", [Aten_Cost]> {
+  let summary = "the gradients of query, key and value";
+  let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$query,
+      Aten_FloatTensor:$key, Aten_FloatTensor:$value, Aten_FloatTensor:$output,
+      Aten_FloatTensor:$log_sum_exp, BoolAttr:$is_causal, F64Attr:$scale);
+  let results = (outs Aten_FloatTensor:$grad_query, Aten_FloatTensor:$grad_key,
+                      Aten_FloatTensor:$grad_value);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+}
+
+#endif // SHARDC_DIALECTS_ATEN_ATENATTENTION

@@ -1,0 +1,84 @@
+//===- AtenInterfaces.td - Per-operator behaviour -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a pass may ask of an operator without knowing which one it is: its
+// derivative, its cost, and its loop nest.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_ATEN_ATENINTERFACES
+#define SHARDC_DIALECTS_ATEN_ATENINTERFACES
+
+include "dialects/Aten/AtenDialect.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Aten_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
+  let cppNamespace = "::shardc::aten";
+  let description = [{
+    An operator with a reverse-mode derivative. The rule of each operator is the
+    one in PyTorch's `tools/autograd/derivatives.yaml`.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Builds the gradients of the operands at the builder's insertion point.
+
+        `resultGradients` has one entry a result, null where no gradient flows.
+        `needed` has one entry an operand. On return `operandGradients` has one
+        entry an operand: null where `needed` is false or the derivative is
+        zero, else a value of exactly the operand's type.
+      }],
+      "void", "buildBackward",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::mlir::ArrayRef<::mlir::Value>":$resultGradients,
+           "::mlir::ArrayRef<bool>":$needed,
+           "::mlir::SmallVectorImpl<::mlir::Value> &":$operandGradients)>
+  ];
+}
+
+def Aten_CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::shardc::aten";
+  let description = [{
+    What an operator costs, for planning: floating-point operations, where a
+    multiply-add counts as two.
+  }];
+  let methods = [
+    InterfaceMethod<"Returns the floating-point operations of one execution.",
+      "int64_t", "getFlops", (ins)>
+  ];
+}
+
+def Aten_KernelOpInterface : OpInterface<"KernelOpInterface"> {
+  let cppNamespace = "::shardc::aten";
+  let description = [{
+    An operator that shardc compiles itself. The implementations are external
+    models in `passes/Kernel/`, one operator family a file.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Builds the operator as `linalg` and `tensor` operations on `operands`
+        (the tensors of the kernel's region) and appends one tensor a result.
+        Reductions accumulate in `accumulator` or the element type, whichever is
+        wider.
+      }],
+      "void", "buildKernel",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
+           "::mlir::FloatType":$accumulator,
+           "::mlir::SmallVectorImpl<::mlir::Value> &":$results)>
+  ];
+}
+
+/// The base of every operator: no side effects, types inferred by PyTorch's
+/// promotion rules from operands and attributes.
+class Aten_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Aten_Dialect, mnemonic, !listconcat([Pure], traits)>;
+
+class Aten_InferredOp<string mnemonic, list<Trait> traits = []>
+    : Aten_Op<mnemonic, !listconcat([InferTypeOpAdaptor], traits)>;
+
+class Aten_DifferentiableOp<string mnemonic, list<Trait> traits = []>
+    : Aten_InferredOp<mnemonic,
+        !listconcat([DeclareOpInterfaceMethods<Aten_DifferentiableOpInterface>], traits)>;
+
+defvar Aten_Cost = DeclareOpInterfaceMethods<Aten_CostOpInterface>;
+
+#endif // SHARDC_DIALECTS_ATEN_ATENINTERFACES

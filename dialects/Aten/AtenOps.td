@@ -1,0 +1,20 @@
+//===- AtenOps.td - Every operator of the aten dialect ------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of contents: one include an operator family.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_ATEN_ATENOPS
+#define SHARDC_DIALECTS_ATEN_ATENOPS
+
+include "dialects/Aten/AtenElementwise.td"
+include "dialects/Aten/AtenReduction.td"
+include "dialects/Aten/AtenShape.td"
+include "dialects/Aten/AtenLinear.td"
+include "dialects/Aten/AtenAttention.td"
+include "dialects/Aten/AtenNormalization.td"
+include "dialects/Aten/AtenLoss.td"
+include "dialects/Aten/AtenPooling.td"
+include "dialects/Aten/AtenIndexing.td"
+
+#endif // SHARDC_DIALECTS_ATEN_ATENOPS

@@ -1,0 +1,38 @@
+//===- Gradients.cpp - Shared steps of derivative rules -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The counterpart of PyTorch's `at::sum_to_size` in derivative formulas.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Aten/Gradients.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Aten/TypePromotion.h"
+
+using namespace mlir;
+
+namespace shardc::aten {
+
+Value convertTo(OpBuilder &builder, Location location, Value gradient,
+                Type element) {
+  if (tensorType(gradient).getElementType() == element)
+    return gradient;
+  return ToOp::create(builder, location, gradient, TypeAttr::get(element));
+}
+
+Value sumToType(OpBuilder &builder, Location location, Value gradient,
+                RankedTensorType type) {
+  ArrayRef<int64_t> shape = tensorType(gradient).getShape();
+  int64_t leading = shape.size() - type.getRank();
+  SmallVector<int64_t> dims;
+  for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
+    if (i < leading || (type.getDimSize(i - leading) == 1 && shape[i] != 1))
+      dims.push_back(i);
+  if (!dims.empty())
+    gradient = SumOp::create(builder, location, gradient, dims, false);
+  if (tensorType(gradient).getShape() != type.getShape())
+    gradient = ViewOp::create(builder, location, gradient, type.getShape());
+  return convertTo(builder, location, gradient, type.getElementType());
+}
+
+} // namespace shardc::aten

@@ -1,0 +1,34 @@
+//===- ExecEnums.td - Enumerations --------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The enumerations of the exec dialect, apart because their generator does not
+// filter by dialect.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_EXEC_EXECENUMS
+#define SHARDC_DIALECTS_EXEC_EXECENUMS
+
+include "mlir/IR/EnumAttr.td"
+
+def Exec_Space : I32EnumAttr<"Space", "which memory a reference points into", [
+    I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"state", 1>,
+    I32EnumAttrCase<"input", 2>, I32EnumAttrCase<"scalar", 3>,
+    I32EnumAttrCase<"constant", 4>]> {
+  let cppNamespace = "::shardc::exec";
+}
+
+def Exec_Section : I32EnumAttr<"Section", "how often a command runs in a step", [
+    I32EnumAttrCase<"begin", 0>, I32EnumAttrCase<"micro_batch", 1>,
+    I32EnumAttrCase<"update", 2>]> {
+  let cppNamespace = "::shardc::exec";
+}
+
+def Exec_Role : I32EnumAttr<"Role", "what a persistent state is", [
+    I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"gradient", 1>,
+    I32EnumAttrCase<"momentum", 2>, I32EnumAttrCase<"exp_avg", 3>,
+    I32EnumAttrCase<"exp_avg_sq", 4>, I32EnumAttrCase<"buffer", 5>,
+    I32EnumAttrCase<"metric", 6>]> {
+  let cppNamespace = "::shardc::exec";
+}
+
+#endif // SHARDC_DIALECTS_EXEC_EXECENUMS

@@ -1,0 +1,110 @@
+//===- ExecOps.cpp - Verifiers and syntax of exec operations --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an exec operation alone can be wrong about, and the syntax of `kernel`.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/Exec.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace shardc::exec;
+
+//===----------------------------------------------------------------------===//
+// kernel
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelOp::verify() {
+  Block &block = getBody().front();
+  if (block.getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("expected region arguments with the inputs' types");
+  if (block.getTerminator()->getOperandTypes() != getResultTypes())
+    return emitOpError("expected yielded values with the results' types");
+  return success();
+}
+
+/// `exec.kernel "label" (%x = %y : type, …) -> (types) attributes {…} {region}`
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr label;
+  if (parser.parseAttribute(label, "label", result.attributes))
+    return failure();
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  auto parseInput = [&]() -> ParseResult {
+    OpAsmParser::Argument argument;
+    OpAsmParser::UnresolvedOperand operand;
+    if (parser.parseArgument(argument) || parser.parseEqual() ||
+        parser.parseOperand(operand) || parser.parseColonType(argument.type))
+      return failure();
+    arguments.push_back(argument);
+    operands.push_back(operand);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     parseInput))
+    return failure();
+  for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
+    if (parser.resolveOperand(operand, argument.type, result.operands))
+      return failure();
+  if (parser.parseArrowTypeList(result.types) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments))
+    return failure();
+  ensureTerminator(*body, parser.getBuilder(), result.location);
+  return success();
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << " " << getLabelAttr() << " (";
+  llvm::interleaveComma(
+      llvm::zip_equal(getBody().getArguments(), getInputs()), printer,
+      [&](auto pair) {
+        auto [argument, input] = pair;
+        printer << argument << " = " << input << " : " << argument.getType();
+      });
+  printer << ")";
+  printer.printArrowTypeList(getResultTypes());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"label"});
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// library and view
+//===----------------------------------------------------------------------===//
+
+LogicalResult LibraryOp::verify() {
+  if (getOrder().size() != getNumResults())
+    return emitOpError("expected one order a result, got ")
+           << getOrder().size() << " for " << getNumResults();
+  for (auto [order, result] : llvm::zip_equal(getOrder(), getResults())) {
+    auto permutation = dyn_cast<DenseI64ArrayAttr>(order);
+    if (!permutation)
+      return emitOpError("expected orders of array<i64>, got ") << order;
+    SmallVector<int64_t> sorted(permutation.asArrayRef());
+    llvm::sort(sorted);
+    int64_t rank = cast<RankedTensorType>(result.getType()).getRank();
+    bool whole = sorted.empty() || static_cast<int64_t>(sorted.size()) == rank;
+    for (auto [i, dim] : llvm::enumerate(sorted))
+      whole &= dim == static_cast<int64_t>(i);
+    if (!whole)
+      return emitOpError("expected a permutation of ")
+             << rank << " dimensions, got " << order;
+  }
+  return success();
+}
+
+LogicalResult ViewOp::verify() {
+  auto result = cast<RankedTensorType>(getResult().getType());
+  auto source = cast<RankedTensorType>(getSource().getType());
+  if (static_cast<int64_t>(getStrides().size()) != result.getRank())
+    return emitOpError("expected ")
+           << result.getRank() << " strides, got " << getStrides().size();
+  if (source.getElementType() != result.getElementType())
+    return emitOpError("expected one element type, got ")
+           << source << " and " << result;
+  return success();
+}

@@ -1,0 +1,52 @@
+//===- FsdpAttrs.td - Policies, enums, optimizers -----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a user chooses about sharding, written down as attributes.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_FSDP_FSDPATTRS
+#define SHARDC_DIALECTS_FSDP_FSDPATTRS
+
+include "dialects/Fsdp/FsdpDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "dialects/Fsdp/FsdpEnums.td"
+
+class Fsdp_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Fsdp_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def Fsdp_Policy : Fsdp_Attr<"Policy", "policy"> {
+  let summary = "a mixed-precision policy, as FSDP2's MixedPrecisionPolicy";
+  let description = [{
+    `param` is the element type that floating-point parameters are gathered and
+    used in, `reduce` the one that gradients are reduced in, `output` the one
+    that the module's outputs are cast to; absent means unchanged. Under
+    `cast_inputs` floating-point inputs of the module are cast to `param`.
+
+    Example: `#fsdp.policy<param = bf16, reduce = f32, cast_inputs = true>`
+  }];
+  let parameters = (ins
+    OptionalParameter<"::mlir::Type">:$param,
+    OptionalParameter<"::mlir::Type">:$reduce,
+    OptionalParameter<"::mlir::Type">:$output,
+    DefaultValuedParameter<"bool", "false">:$cast_inputs);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Fsdp_Sgd : Fsdp_Attr<"Sgd", "sgd"> {
+  let summary = "stochastic gradient descent with momentum (torch.optim.SGD)";
+  let description = "Example: `#fsdp.sgd<momentum = 0.9, weight_decay = 1.0e-4>`";
+  let parameters = (ins "::mlir::FloatAttr":$momentum, "::mlir::FloatAttr":$weight_decay);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Fsdp_AdamW : Fsdp_Attr<"AdamW", "adamw"> {
+  let summary = "Adam with decoupled weight decay (torch.optim.AdamW)";
+  let description = "Example: `#fsdp.adamw<beta1 = 0.9, beta2 = 0.999, epsilon = 1.0e-8, weight_decay = 0.01>`";
+  let parameters = (ins "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2,
+                        "::mlir::FloatAttr":$epsilon, "::mlir::FloatAttr":$weight_decay);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+#endif // SHARDC_DIALECTS_FSDP_FSDPATTRS

@@ -1,0 +1,38 @@
+//===- FsdpEnums.td - Enumerations -------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The enumerations of the fsdp dialect, apart because their generator does not
+// filter by dialect.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_FSDP_FSDPENUMS
+#define SHARDC_DIALECTS_FSDP_FSDPENUMS
+
+include "mlir/IR/EnumAttr.td"
+
+def Fsdp_Reshard : I32EnumAttr<"Reshard", "when a group is resharded after forward", [
+    I32EnumAttrCase<"default_", 0, "default">,
+    I32EnumAttrCase<"always", 1>,
+    I32EnumAttrCase<"never", 2>]> {
+  let cppNamespace = "::shardc::fsdp";
+}
+
+def Fsdp_Boundary : I32EnumAttr<"Boundary", "where a cast sits at a module's boundary", [
+    I32EnumAttrCase<"input", 0>, I32EnumAttrCase<"output", 1>]> {
+  let cppNamespace = "::shardc::fsdp";
+}
+
+def Fsdp_Phase : I32EnumAttr<"Phase", "a part of the training step", [
+    I32EnumAttrCase<"forward", 0>, I32EnumAttrCase<"backward", 1>,
+    I32EnumAttrCase<"update", 2>]> {
+  let cppNamespace = "::shardc::fsdp";
+}
+
+def Fsdp_Stream : I32EnumAttr<"Stream", "an ordered queue of device work", [
+    I32EnumAttrCase<"compute", 0>, I32EnumAttrCase<"gather", 1>,
+    I32EnumAttrCase<"reduce", 2>]> {
+  let cppNamespace = "::shardc::fsdp";
+}
+
+
+#endif // SHARDC_DIALECTS_FSDP_FSDPENUMS

@@ -1,0 +1,148 @@
+//===- FsdpOps.cpp - Verifiers and syntax of fsdp operations --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an fsdp operation alone can be wrong about, and the syntax of `module`.
+// Rules that relate operations are the `verify-` passes'.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Fsdp/Fsdp.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace shardc::fsdp;
+
+LogicalResult MeshOp::verify() {
+  if (getShard() < 1)
+    return emitOpError("expected at least 1 rank, got ") << getShard();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// module
+//===----------------------------------------------------------------------===//
+
+LogicalResult shardc::fsdp::ModuleOp::verify() {
+  Block &block = getBody().front();
+  if (block.getArgumentTypes() != getInputs().getTypes())
+    return emitOpError("expected region arguments with the inputs' types");
+  if (block.getTerminator()->getOperandTypes() != getResultTypes())
+    return emitOpError("expected yielded values with the results' types");
+  return success();
+}
+
+/// `fsdp.module "path" : "type" (call 1)? (group @g)? (%x = %y : type, …)
+/// -> (types) attributes {…} {region}`
+ParseResult shardc::fsdp::ModuleOp::parse(OpAsmParser &parser, OperationState &result) {
+  // Strings, not attributes: after an attribute a colon would begin its type.
+  std::string path, type;
+  if (parser.parseString(&path) || parser.parseColon() ||
+      parser.parseString(&type))
+    return failure();
+  Builder &builder = parser.getBuilder();
+  result.addAttribute("path", builder.getStringAttr(path));
+  result.addAttribute("type", builder.getStringAttr(type));
+  if (succeeded(parser.parseOptionalKeyword("call"))) {
+    IntegerAttr call;
+    if (parser.parseAttribute(call, builder.getI64Type(), "call",
+                              result.attributes))
+      return failure();
+  }
+  if (succeeded(parser.parseOptionalKeyword("group"))) {
+    FlatSymbolRefAttr group;
+    if (parser.parseAttribute(group, "group", result.attributes))
+      return failure();
+  }
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  auto parseInput = [&]() -> ParseResult {
+    OpAsmParser::Argument argument;
+    OpAsmParser::UnresolvedOperand operand;
+    if (parser.parseArgument(argument) || parser.parseEqual() ||
+        parser.parseOperand(operand) || parser.parseColonType(argument.type))
+      return failure();
+    arguments.push_back(argument);
+    operands.push_back(operand);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
+                                     parseInput))
+    return failure();
+  for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
+    if (parser.resolveOperand(operand, argument.type, result.operands))
+      return failure();
+  if (parser.parseArrowTypeList(result.types) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments))
+    return failure();
+  ensureTerminator(*body, parser.getBuilder(), result.location);
+  return success();
+}
+
+void shardc::fsdp::ModuleOp::print(OpAsmPrinter &printer) {
+  printer << " " << getPathAttr() << " : " << getTypeAttr();
+  if (getCall() != 0)
+    printer << " call " << getCall();
+  if (getGroupAttr()) {
+    printer << " group ";
+    printer.printAttributeWithoutType(getGroupAttr());
+  }
+  printer << " (";
+  llvm::interleaveComma(
+      llvm::zip_equal(getBody().getArguments(), getInputs()), printer,
+      [&](auto pair) {
+        auto [argument, input] = pair;
+        printer << argument << " = " << input << " : " << argument.getType();
+      });
+  printer << ")";
+  printer.printArrowTypeList(getResultTypes());
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {"path", "type", "call", "group"});
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// Casts and collectives
+//===----------------------------------------------------------------------===//
+
+LogicalResult CastOp::verify() {
+  auto source = cast<RankedTensorType>(getValue().getType());
+  auto result = cast<RankedTensorType>(getResult().getType());
+  if (source.getShape() != result.getShape())
+    return emitOpError("expected equal shapes, got ")
+           << source << " and " << result;
+  if (!isa<FloatType>(source.getElementType()) ||
+      !isa<FloatType>(result.getElementType()))
+    return emitOpError("expected floating-point tensors, got ")
+           << source << " and " << result;
+  return success();
+}
+
+static LogicalResult verifyReduction(Operation *op, ArrayAttr parameters,
+                                     ValueRange gradients) {
+  if (parameters.size() != gradients.size())
+    return op->emitOpError("expected one parameter a gradient, got ")
+           << parameters.size() << " and " << gradients.size();
+  for (Attribute parameter : parameters)
+    if (!isa<FlatSymbolRefAttr>(parameter))
+      return op->emitOpError("expected parameter symbols, got ") << parameter;
+  return success();
+}
+
+LogicalResult ReduceScatterOp::verify() {
+  return verifyReduction(*this, getParameters(), getGradients());
+}
+
+LogicalResult ReduceScatterStartOp::verify() {
+  return verifyReduction(*this, getParameters(), getGradients());
+}
+
+LogicalResult UpdateOp::verify() {
+  if (!isa<SgdAttr, AdamWAttr>(getOptimizer()))
+    return emitOpError("expected #fsdp.sgd or #fsdp.adamw, got ")
+           << getOptimizer();
+  return success();
+}

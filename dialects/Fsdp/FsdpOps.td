@@ -1,0 +1,261 @@
+//===- FsdpOps.td - Operations of the fsdp dialect ----------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Declarations (mesh, parameter, buffer, group), modules and their state, then
+// the sharded forms and the asynchronous forms.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_FSDP_FSDPOPS
+#define SHARDC_DIALECTS_FSDP_FSDPOPS
+
+include "dialects/Fsdp/FsdpAttrs.td"
+include "dialects/Fsdp/FsdpTypes.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+
+class Fsdp_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Fsdp_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+def Fsdp_ParameterOp : Fsdp_Op<"parameter", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "a trainable (or frozen) tensor of the model";
+  let description = [{
+    The symbol is the fully qualified name in the state dict. `aliases` lists
+    further names of the same (tied) tensor. The type is the master type that
+    the optimizer updates.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
+      DefaultValuedAttr<StrArrayAttr, "{}">:$aliases, UnitAttr:$frozen);
+  let assemblyFormat = "(`frozen` $frozen^)? $sym_name (`aliases` $aliases^)? attr-dict `:` $type";
+}
+
+def Fsdp_BufferOp : Fsdp_Op<"buffer", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "a tensor of the model that is not trained";
+  let description = "Buffers are never cast, never sharded and never reduced with gradients.";
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type);
+  let assemblyFormat = "$sym_name attr-dict `:` $type";
+}
+
+def Fsdp_MeshOp : Fsdp_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "the ranks, as a named axis";
+  let description = "Example: `fsdp.mesh @mesh <shard = 4>`";
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$shard);
+  let assemblyFormat = "$sym_name `<` `shard` `=` $shard `>` attr-dict";
+  let hasVerifier = 1;
+}
+
+def Fsdp_GroupOp : Fsdp_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">,
+    SingleBlock, NoTerminator]> {
+  let summary = "parameters that are gathered and reduced together";
+  let description = [{
+    The body holds `member`s, and after the shard phase `segment`s of members.
+
+    Example:
+    ```mlir
+    fsdp.group @layers.0 on @mesh policy <param = bf16, reduce = f32> reshard default {
+      fsdp.member @layers.0.fc.weight
+      fsdp.member @layers.0.bn.weight keep f32
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh,
+      Fsdp_Policy:$policy, Fsdp_Reshard:$reshard);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name `on` $mesh `policy` $policy `reshard` $reshard attr-dict-with-keyword $body";
+}
+
+def Fsdp_MemberOp : Fsdp_Op<"member", [ParentOneOf<["GroupOp", "SegmentOp"]>]> {
+  let summary = "one parameter of a group";
+  let description = [{
+    `keep` fixes the dtype that the parameter is gathered in against the group's
+    policy. `at` is the offset, in elements, in the flat segment.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$parameter, OptionalAttr<TypeAttr>:$keep,
+      OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = "$parameter (`keep` $keep^)? (`at` $offset^)? attr-dict";
+}
+
+def Fsdp_SegmentOp : Fsdp_Op<"segment", [HasParent<"GroupOp">, SingleBlock, NoTerminator]> {
+  let summary = "members of one dtype, end to end in one flat buffer";
+  let description = [{
+    `elements` counts the whole flat buffer with padding; rank r owns elements
+    [r * shard, (r + 1) * shard). `dtype` is the gathered element type and
+    `reduce` the one that gradients are reduced in. A `frozen` segment has no
+    gradient and is not updated.
+  }];
+  let arguments = (ins TypeAttr:$dtype, TypeAttr:$reduce, I64Attr:$elements, I64Attr:$shard,
+      UnitAttr:$frozen);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "(`frozen` $frozen^)? $dtype `reduce` $reduce `elements` $elements `shard` $shard attr-dict-with-keyword $body";
+}
+
+//===----------------------------------------------------------------------===//
+// Modules and state
+//===----------------------------------------------------------------------===//
+
+def Fsdp_ModuleOp : Fsdp_Op<"module",
+    [SingleBlockImplicitTerminator<"YieldOp">, IsolatedFromAbove, RecursiveMemoryEffects]> {
+  let summary = "one call of an nn.Module";
+  let description = [{
+    The region computes the module's forward on the block arguments. `path` is
+    the fully qualified name and `type` the Python class; `call` counts further
+    calls of the same module. A module that is its own communication group names
+    it.
+  }];
+  let arguments = (ins StrAttr:$path, StrAttr:$type, DefaultValuedAttr<I64Attr, "0">:$call,
+      OptionalAttr<FlatSymbolRefAttr>:$group, Variadic<AnyType>:$inputs);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Fsdp_YieldOp : Fsdp_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"ModuleOp">]> {
+  let summary = "the outputs of a module";
+  let arguments = (ins Variadic<AnyType>:$results);
+  let builders = [OpBuilder<(ins), [{ /* no results */ }]>];
+  let assemblyFormat = "($results^ `:` type($results))? attr-dict";
+}
+
+def Fsdp_ReadOp : Fsdp_Op<"read", [MemoryEffects<[MemRead]>]> {
+  let summary = "the value of a parameter or buffer";
+  let description = [{
+    For a parameter the element type is the dtype it is gathered in (after the
+    precision phase possibly narrower than the parameter's).
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$symbol);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$symbol attr-dict `:` type($result)";
+}
+
+def Fsdp_WriteOp : Fsdp_Op<"write", [MemoryEffects<[MemWrite]>]> {
+  let summary = "the new value of a buffer";
+  let arguments = (ins AnyStaticShapeTensor:$value, FlatSymbolRefAttr:$symbol);
+  let assemblyFormat = "$value `,` $symbol attr-dict `:` type($value)";
+}
+
+def Fsdp_CastOp : Fsdp_Op<"cast", [Pure]> {
+  let summary = "a change of dtype at a module's boundary";
+  let description = [{
+    Made by the precision phase from a policy; `aten.to` is what the model's
+    author wrote.
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value, Fsdp_Boundary:$boundary);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$value `at` $boundary attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// One program for every rank
+//===----------------------------------------------------------------------===//
+
+def Fsdp_BeginOp : Fsdp_Op<"begin"> {
+  let summary = "a part of the training step begins here";
+  let description = [{
+    `forward` and `backward` run once a micro-batch, `update` once a step. No
+    operation may move across a `begin` except a gather or a reduction that the
+    schedule phase moves deliberately.
+  }];
+  let arguments = (ins Fsdp_Phase:$phase);
+  let assemblyFormat = "$phase attr-dict";
+}
+
+def Fsdp_UnshardOp : Fsdp_Op<"unshard", [MemoryEffects<[MemRead]>]> {
+  let summary = "makes a group whole: casts this rank's shard and all-gathers";
+  let arguments = (ins FlatSymbolRefAttr:$group);
+  let results = (outs Fsdp_Unsharded:$result);
+  let assemblyFormat = "$group attr-dict `:` type($result)";
+}
+
+def Fsdp_ViewOp : Fsdp_Op<"view", [Pure]> {
+  let summary = "one parameter in a whole group; no bytes move";
+  let arguments = (ins Fsdp_Unsharded:$unsharded, FlatSymbolRefAttr:$parameter);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$unsharded `[` $parameter `]` attr-dict `:` type($unsharded) `->` type($result)";
+}
+
+class Fsdp_ReductionOp<string mnemonic, list<Trait> traits = []> : Fsdp_Op<mnemonic, traits> {
+  let arguments = (ins FlatSymbolRefAttr:$group, ArrayAttr:$parameters,
+      Variadic<AnyStaticShapeTensor>:$gradients);
+  let assemblyFormat = "$group $parameters `(` $gradients `)` attr-dict `:` functional-type($gradients, $result)";
+  let hasVerifier = 1;
+}
+
+def Fsdp_ReduceScatterOp : Fsdp_ReductionOp<"reduce_scatter"> {
+  let summary = "sums gradients over ranks and micro-batches into this rank's shard";
+  let description = [{
+    The dual of `unshard`. `parameters` names the member that each gradient
+    belongs to; a member without a gradient contributes zeros. Adds rank by
+    rank, in rank order, to the shard's accumulator in the master dtype; the
+    mean over ranks and micro-batches is taken where the gradient is used.
+
+    Example: `%0 = fsdp.reduce_scatter @root [@w, @b] (%dw, %db) : (tensor<4xf32>, tensor<f32>) -> !fsdp.shard<@root>`
+  }];
+  let results = (outs Fsdp_Shard:$result);
+}
+
+def Fsdp_RecordLossOp : Fsdp_Op<"record_loss"> {
+  let summary = "adds this micro-batch's loss to the step's loss";
+  let arguments = (ins AnyStaticShapeTensor:$loss);
+  let assemblyFormat = "$loss attr-dict `:` type($loss)";
+}
+
+def Fsdp_GradientNormOp : Fsdp_Op<"gradient_norm"> {
+  let summary = "sums the squares of all gradients over all ranks";
+  let arguments = (ins Variadic<Fsdp_Shard>:$gradients);
+  let assemblyFormat = "$gradients attr-dict `:` type($gradients)";
+}
+
+def Fsdp_UpdateOp : Fsdp_Op<"update"> {
+  let summary = "one optimizer step on this rank's shard of a group";
+  let description = [{
+    `optimizer` is `#fsdp.sgd<...>` or `#fsdp.adamw<...>`. The gradient is the
+    accumulated sum times the runtime's `gradient_scale`; the learning rate is a
+    runtime scalar.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$group, Fsdp_Shard:$gradients, AnyAttr:$optimizer);
+  let assemblyFormat = "$group `,` $gradients `:` type($gradients) `with` $optimizer attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Ordered and asynchronous
+//===----------------------------------------------------------------------===//
+
+def Fsdp_UnshardStartOp : Fsdp_Op<"unshard_start", [MemoryEffects<[MemRead]>]> {
+  let summary = "starts to make a group whole";
+  let arguments = (ins FlatSymbolRefAttr:$group, Fsdp_Stream:$stream);
+  let results = (outs Fsdp_Pending:$result);
+  let assemblyFormat = "$group `on` $stream attr-dict `:` type($result)";
+}
+
+def Fsdp_ReduceScatterStartOp : Fsdp_ReductionOp<"reduce_scatter_start"> {
+  let summary = "starts to sum gradients into this rank's shard";
+  let arguments = (ins FlatSymbolRefAttr:$group, ArrayAttr:$parameters,
+      Variadic<AnyStaticShapeTensor>:$gradients, Fsdp_Stream:$stream);
+  let results = (outs Fsdp_Pending:$result);
+  let assemblyFormat = "$group $parameters `(` $gradients `)` `on` $stream attr-dict `:` functional-type($gradients, $result)";
+}
+
+def Fsdp_WaitOp : Fsdp_Op<"wait"> {
+  let summary = "the value of a collective that was started";
+  let description = "The result is `!fsdp.unsharded` of a gather and `!fsdp.shard` of a reduction.";
+  let arguments = (ins Fsdp_Pending:$pending);
+  let results = (outs AnyTypeOf<[Fsdp_Unsharded, Fsdp_Shard]>:$result);
+  let assemblyFormat = "$pending attr-dict `:` type($pending) `->` type($result)";
+}
+
+def Fsdp_ReshardOp : Fsdp_Op<"reshard"> {
+  let summary = "frees the whole value of a group";
+  let description = "Nothing may use the value, or a view of it, afterwards.";
+  let arguments = (ins Fsdp_Unsharded:$unsharded);
+  let assemblyFormat = "$unsharded attr-dict `:` type($unsharded)";
+}
+
+#endif // SHARDC_DIALECTS_FSDP_FSDPOPS

@@ -1,0 +1,41 @@
+//===- Groups.h - Which group and segment a parameter lives in ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A look-up table over the `fsdp.group`s of a module, for passes that ask for
+// a parameter's place. Valid as long as no group is changed.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_FSDP_GROUPS_H
+#define SHARDC_DIALECTS_FSDP_GROUPS_H
+
+#include "dialects/Fsdp/Fsdp.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace shardc {
+
+/// Where one parameter lives.
+struct ParameterPlace {
+  fsdp::GroupOp group;
+  /// Null before the shard phase.
+  fsdp::SegmentOp segment;
+  fsdp::MemberOp member;
+};
+
+class Groups {
+public:
+  explicit Groups(mlir::ModuleOp module);
+
+  /// The place of the parameter `name`; its fields are null when no group has
+  /// it.
+  ParameterPlace lookup(llvm::StringRef name) const {
+    return places.lookup(name);
+  }
+
+private:
+  llvm::StringMap<ParameterPlace> places;
+};
+
+} // namespace shardc
+
+#endif // SHARDC_DIALECTS_FSDP_GROUPS_H

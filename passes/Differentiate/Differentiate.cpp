@@ -1,0 +1,216 @@
+//===- Differentiate.cpp - The backward program of the loss ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Marks the values that depend on trainable parameters, then walks the forward
+// program in reverse and asks each operator for its operands' gradients:
+//
+//   %g = fsdp.unshard @g                    fsdp.begin backward
+//   %w = fsdp.view %g[@w]              ->   … aten.linear_backward_weight …
+//   %y = aten.linear %x, %w                 fsdp.reduce_scatter @g [@w] (%dw)
+//
+// Keeps the forward program unchanged.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Differentiate/Passes.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Aten/TypePromotion.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Groups.h"
+#include "dialects/Fsdp/ModulePath.h"
+#include "passes/Differentiate/GradientTable.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
+
+#define DEBUG_TYPE "shardc-differentiate"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_DIFFERENTIATEPASS
+#include "passes/Differentiate/Passes.h.inc"
+
+namespace {
+
+struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
+  void runOnOperation() override;
+};
+
+/// The reverse walk over one step.
+class ReverseWalk {
+public:
+  ReverseWalk(func::FuncOp step, const Groups &groups)
+      : body(step.getBody().front()), groups(groups),
+        builder(OpBuilder::atBlockTerminator(&body)) {}
+
+  LogicalResult run();
+
+private:
+  void markActive();
+  FailureOr<fsdp::RecordLossOp> findLoss();
+  LogicalResult visit(Operation *op);
+  LogicalResult visitDifferentiable(Operation *op);
+  void visitCast(fsdp::CastOp cast);
+  void visitView(fsdp::ViewOp view);
+  void visitUnshard(fsdp::UnshardOp unshard);
+
+  Block &body;
+  const Groups &groups;
+  OpBuilder builder;
+  GradientTable gradients;
+  llvm::DenseSet<Value> active;
+  /// Gradients of each group's parameters, in the order they were completed.
+  llvm::MapVector<Value, SmallVector<std::pair<Attribute, Value>>> reduced;
+};
+
+} // namespace
+
+/// A value is active when it depends on a trainable parameter.
+void ReverseWalk::markActive() {
+  for (Operation &op : body) {
+    if (auto view = dyn_cast<fsdp::ViewOp>(op)) {
+      fsdp::SegmentOp segment = groups.lookup(view.getParameter()).segment;
+      if (segment && !segment.getFrozen())
+        active.insert(view.getResult());
+      continue;
+    }
+    if (llvm::none_of(op.getOperands(),
+                      [&](Value operand) { return active.contains(operand); }))
+      continue;
+    for (Value result : op.getResults())
+      if (auto type = dyn_cast<RankedTensorType>(result.getType()))
+        if (isa<FloatType>(type.getElementType()))
+          active.insert(result);
+  }
+}
+
+FailureOr<fsdp::RecordLossOp> ReverseWalk::findLoss() {
+  SmallVector<fsdp::RecordLossOp> losses(body.getOps<fsdp::RecordLossOp>());
+  Operation *function = body.getParentOp();
+  if (losses.size() != 1)
+    return emitNumberedError(function, "E0220")
+               << "expected one recorded loss, got " << losses.size(),
+           failure();
+  if (!active.contains(losses[0].getLoss()))
+    return emitNumberedError(function, "E0222")
+               << "the loss depends on no trainable parameter",
+           failure();
+  return losses[0];
+}
+
+LogicalResult ReverseWalk::run() {
+  markActive();
+  FailureOr<fsdp::RecordLossOp> loss = findLoss();
+  if (failed(loss))
+    return failure();
+  SmallVector<Operation *> forward;
+  for (Operation &op : body.without_terminator())
+    forward.push_back(&op);
+  fsdp::BeginOp::create(builder, loss->getLoc(), fsdp::Phase::backward);
+  Value value = loss->getLoss();
+  RankedTensorType type = aten::tensorType(value);
+  auto one = DenseElementsAttr::get(
+      type, builder.getFloatAttr(type.getElementType(), 1.0));
+  gradients.add(value, aten::ConstantOp::create(builder, loss->getLoc(), type,
+                                                one));
+  for (Operation *op : llvm::reverse(forward))
+    if (failed(visit(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult ReverseWalk::visit(Operation *op) {
+  if (auto unshard = dyn_cast<fsdp::UnshardOp>(op))
+    return visitUnshard(unshard), success();
+  if (auto view = dyn_cast<fsdp::ViewOp>(op))
+    return visitView(view), success();
+  if (auto cast = dyn_cast<fsdp::CastOp>(op))
+    return visitCast(cast), success();
+  return visitDifferentiable(op);
+}
+
+LogicalResult ReverseWalk::visitDifferentiable(Operation *op) {
+  SmallVector<Value> resultGradients;
+  for (Value result : op->getResults()) {
+    auto type = dyn_cast<RankedTensorType>(result.getType());
+    resultGradients.push_back(
+        type ? gradients.take(builder, op->getLoc(), result,
+                              type.getElementType())
+             : Value());
+  }
+  SmallVector<bool> needed;
+  for (Value operand : op->getOperands())
+    needed.push_back(active.contains(operand));
+  if (llvm::none_of(resultGradients, [](Value v) { return bool(v); }) ||
+      llvm::none_of(needed, [](bool need) { return need; }))
+    return success();
+  auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return emitNumberedError(op, "E0221")
+           << "'" << op->getName() << "' has no derivative, but a trainable "
+           << "parameter reaches the loss through it; freeze the parameters "
+           << "before it or replace the operator";
+  SmallVector<Value> operandGradients;
+  differentiable.buildBackward(builder, resultGradients, needed,
+                               operandGradients);
+  for (auto [operand, gradient] :
+       llvm::zip_equal(op->getOperands(), operandGradients))
+    if (gradient)
+      gradients.add(operand, gradient);
+  return success();
+}
+
+void ReverseWalk::visitCast(fsdp::CastOp cast) {
+  RankedTensorType source = aten::tensorType(cast.getValue());
+  Value gradient =
+      gradients.take(builder, cast.getLoc(), cast.getResult(),
+                     aten::tensorType(cast.getResult()).getElementType());
+  if (!gradient || !active.contains(cast.getValue()))
+    return;
+  gradients.add(cast.getValue(),
+                fsdp::CastOp::create(builder, cast.getLoc(), source, gradient,
+                                     cast.getBoundary()));
+}
+
+void ReverseWalk::visitView(fsdp::ViewOp view) {
+  if (!active.contains(view.getResult()))
+    return;
+  ParameterPlace place = groups.lookup(view.getParameter());
+  Value gradient = gradients.take(builder, view.getLoc(), view.getResult(),
+                                  place.segment.getReduce());
+  if (gradient)
+    reduced[view.getUnsharded()].push_back(
+        {view.getParameterAttr(), gradient});
+}
+
+/// Every view comes after its unshard, so all gradients of the group are known.
+void ReverseWalk::visitUnshard(fsdp::UnshardOp unshard) {
+  auto found = reduced.find(unshard.getResult());
+  if (found == reduced.end())
+    return;
+  SmallVector<Attribute> parameters;
+  SmallVector<Value> values;
+  for (auto [parameter, gradient] : found->second) {
+    parameters.push_back(parameter);
+    values.push_back(gradient);
+  }
+  auto type = fsdp::ShardType::get(builder.getContext(), unshard.getGroupAttr());
+  fsdp::ReduceScatterOp::create(builder, unshard.getLoc(), type,
+                                unshard.getGroupAttr(),
+                                builder.getArrayAttr(parameters), values);
+}
+
+void DifferentiatePass::runOnOperation() {
+  Groups groups(getOperation());
+  auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+  if (!step) {
+    getOperation().emitError("expected a function @step");
+    return signalPassFailure();
+  }
+  if (failed(ReverseWalk(step, groups).run()))
+    signalPassFailure();
+}
+
+} // namespace shardc

@@ -1,0 +1,75 @@
+//===- Passes.td - The differentiate phase ------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a sharded forward program to a training step: forward, backward with
+// gradient reductions, and the optimizer on local shards.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_DIFFERENTIATE_PASSES
+#define SHARDC_PASSES_DIFFERENTIATE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Appends the backward program of the recorded loss.";
+  let description = [{
+    Reverse-mode differentiation of `@step` through the operators'
+    `DifferentiableOpInterface`. The dual of an unshard is a reduce-scatter, so
+    walking the forward program backwards past a group's unshard emits the
+    reduction of its gradients: they are all complete there. Gradients of a
+    parameter are converted to its segment's reduce dtype before they are added.
+
+    An operator on the path from a trainable parameter to the loss that has no
+    derivative is error E0221.
+
+    {{example: test/passes/Differentiate/differentiate.mlir @linear_layer}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
+}
+
+def WidenWeightGradientsPass : Pass<"shardc-widen-weight-gradients", "::mlir::func::FuncOp"> {
+  let summary = "Lets weight gradients be written in the reduce dtype.";
+  let description = [{
+    A weight gradient is a sum that is accumulated in f32 anyway. Where its only
+    use converts it to a wider dtype, the operator writes that dtype itself: one
+    rounding and one pass over memory less.
+
+    {{example: test/passes/Differentiate/widen-weight-gradients.mlir @linear_weight}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect"];
+}
+
+def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
+  let summary = "Appends the optimizer's step on each group's local shard.";
+  let description = [{
+    After the last reduction: the squared gradient norm over all ranks, then one
+    `fsdp.update` a trainable group.
+
+    {{example: test/passes/Differentiate/insert-optimizer.mlir @sgd_on_one_group}}
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
+           "sgd or adamw.">,
+    Option<"momentum", "momentum", "double", "0.0", "Momentum of sgd.">,
+    Option<"beta1", "beta1", "double", "0.9", "Decay of adamw's first moment.">,
+    Option<"beta2", "beta2", "double", "0.999", "Decay of adamw's second moment.">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "Added to adamw's denominator.">,
+    Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay.">];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
+def VerifyTrainingStepPass : Pass<"shardc-verify-training-step", "::mlir::ModuleOp"> {
+  let summary = "Checks what the differentiate phase promises.";
+  let description = [{
+    - D1: the step has begin forward, backward and update, once each, in order.
+    - D2: every group with a trainable segment that is unsharded is reduced once,
+      in backward.
+    - D3: a reduced gradient has its parameter's shape and reduce dtype.
+    - D4: every reduction is consumed by one update, in the update part.
+    - D5: the loss is recorded once, in forward.
+
+    {{example: test/passes/Differentiate/verify-training-step.mlir @accepted}}
+  }];
+}
+
+#endif // SHARDC_PASSES_DIFFERENTIATE_PASSES

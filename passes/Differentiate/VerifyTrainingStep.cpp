@@ -1,0 +1,124 @@
+//===- VerifyTrainingStep.cpp - The contract of the differentiate phase ---===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks rules D1 to D5 of docs/Spec.md. Changes nothing.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Differentiate/Passes.h"
+
+#include "dialects/Aten/TypePromotion.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Groups.h"
+#include "dialects/Fsdp/ModulePath.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#define DEBUG_TYPE "shardc-verify-training-step"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_VERIFYTRAININGSTEPPASS
+#include "passes/Differentiate/Passes.h.inc"
+
+namespace {
+struct VerifyTrainingStepPass
+    : impl::VerifyTrainingStepPassBase<VerifyTrainingStepPass> {
+  void runOnOperation() override;
+};
+} // namespace
+
+/// D3 for one reduction.
+static LogicalResult verifyGradients(fsdp::ReduceScatterOp reduction,
+                                     const Groups &groups,
+                                     SymbolTable &symbols) {
+  for (auto [symbol, gradient] :
+       llvm::zip_equal(reduction.getParameters(), reduction.getGradients())) {
+    StringRef name = cast<FlatSymbolRefAttr>(symbol).getValue();
+    auto parameter = symbols.lookup<fsdp::ParameterOp>(name);
+    ParameterPlace place = groups.lookup(name);
+    if (!parameter || !place.segment ||
+        place.group.getSymName() != reduction.getGroup())
+      return reduction.emitError("D3: expected a member of @")
+             << reduction.getGroup() << ", got " << symbol;
+    auto expected = cast<RankedTensorType>(parameter.getType())
+                        .clone(place.segment.getReduce());
+    if (gradient.getType() != expected)
+      return reduction.emitError("D3: expected a gradient of type ")
+             << expected << " for " << symbol << ", got "
+             << gradient.getType();
+  }
+  return success();
+}
+
+/// D4 for one reduction.
+static LogicalResult verifyUpdate(fsdp::ReduceScatterOp reduction) {
+  unsigned updates = 0;
+  for (Operation *user : reduction.getResult().getUsers())
+    updates += isa<fsdp::UpdateOp>(user);
+  if (updates != 1)
+    return reduction.emitError("D4: expected one update of @")
+           << reduction.getGroup() << ", got " << updates;
+  return success();
+}
+
+/// D1: which phase each operation is in.
+static LogicalResult verifyPhases(Block &body,
+                                  DenseMap<Operation *, fsdp::Phase> &phases) {
+  std::optional<fsdp::Phase> current;
+  for (Operation &op : body) {
+    if (auto begin = dyn_cast<fsdp::BeginOp>(op)) {
+      int expected = current ? static_cast<int>(*current) + 1 : 0;
+      if (static_cast<int>(begin.getPhase()) != expected)
+        return begin.emitError("D1: expected phases forward, backward, update");
+      current = begin.getPhase();
+    }
+    if (current)
+      phases[&op] = *current;
+  }
+  if (current != fsdp::Phase::update)
+    return body.getParentOp()->emitError(
+        "D1: expected phases forward, backward, update");
+  return success();
+}
+
+static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
+                                SymbolTable &symbols) {
+  Block &body = step.getBody().front();
+  DenseMap<Operation *, fsdp::Phase> phases;
+  if (failed(verifyPhases(body, phases)))
+    return failure();
+  llvm::StringMap<unsigned> reductions;
+  unsigned losses = 0;
+  for (Operation &op : body) {
+    if (auto loss = dyn_cast<fsdp::RecordLossOp>(op)) {
+      if (++losses > 1 || phases.lookup(&op) != fsdp::Phase::forward)
+        return op.emitError("D5: expected one loss, recorded in forward");
+    }
+    auto reduction = dyn_cast<fsdp::ReduceScatterOp>(op);
+    if (!reduction)
+      continue;
+    if (++reductions[reduction.getGroup()] > 1 ||
+        phases.lookup(&op) != fsdp::Phase::backward)
+      return op.emitError("D2: expected one reduction of @")
+             << reduction.getGroup() << ", in backward";
+    if (failed(verifyGradients(reduction, groups, symbols)) ||
+        failed(verifyUpdate(reduction)))
+      return failure();
+  }
+  return success();
+}
+
+void VerifyTrainingStepPass::runOnOperation() {
+  SymbolTable symbols(getOperation());
+  Groups groups(getOperation());
+  auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+  if (!step) {
+    getOperation().emitError("D1: expected a function @step");
+    return signalPassFailure();
+  }
+  if (failed(verifyStep(step, groups, symbols)))
+    signalPassFailure();
+}
+
+} // namespace shardc

@@ -1,0 +1,63 @@
+//===- WidenWeightGradients.cpp - Gradients in the reduce dtype -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   %0 = aten.linear_backward_weight … -> tensor<4x4xbf16>
+//   %1 = aten.to %0 f32
+//   -> %1 = aten.linear_backward_weight … -> tensor<4x4xf32>
+//
+// Only for operators whose definition allows a wider result, and only when the
+// conversion is the single use.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Differentiate/Passes.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Aten/TypePromotion.h"
+
+#define DEBUG_TYPE "shardc-widen-weight-gradients"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_WIDENWEIGHTGRADIENTSPASS
+#include "passes/Differentiate/Passes.h.inc"
+
+namespace {
+struct WidenWeightGradientsPass
+    : impl::WidenWeightGradientsPassBase<WidenWeightGradientsPass> {
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Whether `value` is a weight gradient whose dtype its operator may choose.
+static bool mayWiden(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<aten::LinearBackwardWeightOp,
+                      aten::ConvolutionBackwardWeightOp,
+                      aten::EmbeddingBackwardOp>(op))
+    return true;
+  if (auto norm = dyn_cast_or_null<aten::LayerNormBackwardOp>(op))
+    return value != norm.getGradInput();
+  if (auto norm = dyn_cast_or_null<aten::BatchNormBackwardOp>(op))
+    return value != norm.getGradInput();
+  return false;
+}
+
+static bool widens(aten::ToOp to) {
+  Type source = aten::tensorType(to.getSelf()).getElementType();
+  return isa<FloatType>(source) && isa<FloatType>(to.getDtype()) &&
+         to.getDtype().getIntOrFloatBitWidth() > source.getIntOrFloatBitWidth();
+}
+
+void WidenWeightGradientsPass::runOnOperation() {
+  getOperation().walk([](aten::ToOp to) {
+    Value gradient = to.getSelf();
+    if (!gradient.hasOneUse() || !widens(to) || !mayWiden(gradient))
+      return;
+    gradient.setType(to.getType());
+    to.replaceAllUsesWith(gradient);
+    to.erase();
+  });
+}
+
+} // namespace shardc

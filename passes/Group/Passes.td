@@ -1,0 +1,83 @@
+//===- Passes.td - The group phase --------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who is gathered together, on which ranks, and under which mixed-precision
+// policy.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_GROUP_PASSES
+#define SHARDC_PASSES_GROUP_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
+  let summary = "Puts every parameter into one group, by FSDP2's rule.";
+  let description = [{
+    A parameter belongs to the innermost wrapped module that encloses all uses
+    of it, else to `@root`. Tied parameters of two wrapped modules therefore go
+    to the nearest wrapped ancestor of both, where FSDP2 raises an error;
+    parameters that forward does not use go to `@root`. Groups are in the order
+    of their first use in forward, members in the order of declaration. A
+    wrapped module without parameters has no group.
+
+    `wrap=blocks` wraps repeated sibling modules of one class (`layers.0`,
+    `layers.1`); anything else is a comma-separated list of regular expressions
+    that match whole module paths; an empty list wraps nothing. A dtype that
+    changes nothing is left out of the policy, as FSDP2 does.
+
+    Decision: `passes/Group/Wrapping.h`. Remark: `analysis` with parameters and
+    elements of each group. Errors: E0201 no ranks, E0202 a pattern that matches
+    no module, E0203 an invalid pattern, E0204 an unknown dtype or reshard
+    policy.
+
+    {{example: test/passes/Group/assign-groups.mlir @repeated_blocks}}
+  }];
+  let options = [
+    Option<"worldSize", "world-size", "int64_t", /*default=*/"1",
+           "Ranks that share the parameters.">,
+    Option<"wrap", "wrap", "std::string", /*default=*/"\"blocks\"",
+           "Modules that are groups: 'blocks' or regular expressions.">,
+    Option<"paramDtype", "param-dtype", "std::string", /*default=*/"\"\"",
+           "Dtype that parameters are gathered in: f32, bf16, f16, f64 or empty "
+           "for their own.">,
+    Option<"reduceDtype", "reduce-dtype", "std::string", /*default=*/"\"\"",
+           "Dtype that gradients are reduced in; empty for the gathered one.">,
+    Option<"reshard", "reshard", "std::string", /*default=*/"\"default\"",
+           "When groups are resharded after forward: always, never or default.">];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
+def KeepBatchNormF32Pass : Pass<"shardc-keep-batch-norm-f32", "::mlir::ModuleOp"> {
+  let summary = "Keeps batch_norm's affine parameters in f32 under a narrower policy.";
+  let description = [{
+    PyTorch's batch_norm takes a bf16 input only when statistics and affine
+    parameters are all f32, and f32 statistics are the only ones that train: a
+    momentum of 0.1 moves a bf16 running mean by less than half a unit in the
+    last place. Under FSDP2 a bf16 policy over such a model fails with a dtype
+    error. Here the affine parameters get `keep f32`; statistics are buffers,
+    which no policy changes.
+
+    Remark: `passed` for each module, with the bytes it gathers and the bytes
+    that the policy alone would gather.
+
+    {{example: test/passes/Group/keep-batch-norm-f32.mlir @affine_stays_f32}}
+  }];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
+def VerifyGroupedPass : Pass<"shardc-verify-grouped", "::mlir::ModuleOp"> {
+  let summary = "Checks what the group phase promises.";
+  let description = [{
+    - G1: every parameter is a member of exactly one group.
+    - G2: every member names a declared parameter, and `keep` is a
+      floating-point type.
+    - G3: every group is on a declared mesh.
+    - G4: the group that a module names is declared.
+    - G5: a member of a module's group is read inside of that module alone.
+    - G6: exactly one group, the root, is named by no module.
+
+    {{example: test/passes/Group/verify-grouped.mlir @accepted}}
+  }];
+}
+
+#endif // SHARDC_PASSES_GROUP_PASSES

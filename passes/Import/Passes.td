@@ -1,0 +1,71 @@
+//===- Passes.td - The import phase -------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the flat program that translation makes of an export to functional aten
+// operators in a tree of modules.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_IMPORT_PASSES
+#define SHARDC_PASSES_IMPORT_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def FoldConstantsPass : Pass<"shardc-fold-constants", "::mlir::func::FuncOp"> {
+  let summary = "Computes what depends on constants alone.";
+  let description = [{
+    Position indices and masks are computed by a model from `arange` and shapes.
+    Operators that move, convert, add or multiply the elements of constants of
+    at most `max-elements` elements become constants themselves, with the bits
+    that PyTorch computes. Nothing that depends on a parameter, a buffer or an
+    input is touched.
+
+    {{example: test/passes/Import/fold-constants.mlir @positions_from_arange}}
+  }];
+  let options = [
+    Option<"maxElements", "max-elements", "int64_t", /*default=*/"65536",
+           "Largest constant, in elements, that folding makes.">];
+  let dependentDialects = ["::shardc::aten::AtenDialect"];
+}
+
+def BoundInputsPass : Pass<"shardc-bound-inputs", "::mlir::func::FuncOp"> {
+  let summary = "Notes which integers each input may hold.";
+  let description = [{
+    An integer input that indexes an embedding or names a class gets
+    `shardc.upper_bound`, the smallest of the tables' sizes, and the loss's
+    `shardc.ignore_index`. The runtime checks data against them. Runs on the
+    flat program, before modules nest it.
+
+    {{example: test/passes/Import/bound-inputs.mlir @tokens_and_targets}}
+  }];
+}
+
+def BuildModuleTreePass : Pass<"shardc-build-module-tree", "::mlir::func::FuncOp"> {
+  let summary = "Nests operations in the modules that they were traced under.";
+  let description = [{
+    Neighbouring operations that share the outermost frame of their module stack
+    (attribute `shardc.modules`) become one `fsdp.module`, whose operations are
+    nested by the next frame, and so on. What a module uses from outside becomes
+    an input, what outside uses of it a result. The order of operations stays.
+    Containers without a forward of their own, such as `ModuleList`, and modules
+    whose operators all disappeared, such as `Dropout`, have no operation.
+
+    {{example: test/passes/Import/build-module-tree.mlir @nested_modules}}
+  }];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
+def VerifyImportedPass : Pass<"shardc-verify-imported", "::mlir::ModuleOp"> {
+  let summary = "Checks what the import phase promises.";
+  let description = [{
+    - I1: one function, `@forward`, returns one floating-point scalar.
+    - I2: every input of it has a name, `shardc.name`, of its own.
+    - I3: it holds aten operators, modules, reads and writes alone.
+    - I4: a read names a declared parameter or buffer and has its type.
+    - I5: a write names a declared buffer and has its type.
+    - I6: the module tree is built: no operation has a module stack left.
+
+    {{example: test/passes/Import/verify-imported.mlir @accepted}}
+  }];
+}
+
+#endif // SHARDC_PASSES_IMPORT_PASSES

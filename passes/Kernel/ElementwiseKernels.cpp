@@ -1,0 +1,193 @@
+//===- ElementwiseKernels.cpp - Point-wise operators as loop nests --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operators of AtenElementwise.td and fsdp.cast. Formulas: PyTorch's
+// aten/src/ATen/native/cpu/BinaryOpsKernel.cpp and Activation.cpp.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Fsdp/Fsdp.h"
+#include "passes/Kernel/KernelModels.h"
+
+#include <numbers>
+
+using namespace mlir;
+
+namespace shardc {
+
+/// One result of the type that `op` has, its operands broadcast to it.
+template <typename OpTy>
+static void buildPointwise(OpTy op, ValueRange operands, KernelBuilder &kernel,
+                           PointwiseBody body) {
+  RankedTensorType type = tensorTypeOf(op.getResult());
+  auto reads = llvm::map_to_vector(operands, [&](Value operand) {
+    return readBroadcast(operand, type.getRank());
+  });
+  kernel.results.push_back(
+      pointwise(kernel.builder, kernel.location, type, reads, body));
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+/// `combine` on the operands in the type that the result is computed in.
+template <typename OpTy>
+static void buildBinary(OpTy op, typename OpTy::Adaptor inputs,
+                        KernelBuilder &kernel,
+                        function_ref<Scalar(Scalar, Scalar)> combine) {
+  Type type = computeType(tensorTypeOf(op.getResult()).getElementType());
+  buildPointwise(op, {inputs.getSelf(), inputs.getOther()}, kernel,
+                 [&](LoopBody &body) {
+                   return combine(body[0].to(type), body[1].to(type));
+                 });
+}
+
+static void buildAdd(aten::AddOp op, aten::AddOp::Adaptor inputs,
+                     KernelBuilder &kernel) {
+  buildBinary(op, inputs, kernel, [](Scalar a, Scalar b) { return a + b; });
+}
+
+static void buildSub(aten::SubOp op, aten::SubOp::Adaptor inputs,
+                     KernelBuilder &kernel) {
+  buildBinary(op, inputs, kernel, [](Scalar a, Scalar b) { return a - b; });
+}
+
+static void buildMul(aten::MulOp op, aten::MulOp::Adaptor inputs,
+                     KernelBuilder &kernel) {
+  buildBinary(op, inputs, kernel, [](Scalar a, Scalar b) { return a * b; });
+}
+
+/// The number of an overload `.Scalar`, in the type of `like`.
+static Scalar numberOf(TypedAttr number, Scalar like) {
+  if (auto floating = dyn_cast<FloatAttr>(number))
+    return like.constant(floating.getValueAsDouble());
+  return like.constant(static_cast<double>(cast<IntegerAttr>(number).getInt()));
+}
+
+static void buildAddScalar(aten::AddScalarOp op,
+                           aten::AddScalarOp::Adaptor inputs,
+                           KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
+    return body[0] + numberOf(op.getOther(), body[0]);
+  });
+}
+
+static void buildMulScalar(aten::MulScalarOp op,
+                           aten::MulScalarOp::Adaptor inputs,
+                           KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
+    return body[0] * numberOf(op.getOther(), body[0]);
+  });
+}
+
+static void buildTo(aten::ToOp op, aten::ToOp::Adaptor inputs,
+                    KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel,
+                 [](LoopBody &body) { return body.stored(0); });
+}
+
+static void buildCast(fsdp::CastOp op, fsdp::CastOp::Adaptor inputs,
+                      KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getValue(), kernel,
+                 [](LoopBody &body) { return body.stored(0); });
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+/// NaN stays NaN, as in ATen's clamp_min.
+static void buildRelu(aten::ReluOp op, aten::ReluOp::Adaptor inputs,
+                      KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel, [](LoopBody &body) {
+    Scalar x = body.stored(0), zero = x.constant(0);
+    return select(x <= zero, zero, x);
+  });
+}
+
+static void buildThresholdBackward(aten::ThresholdBackwardOp op,
+                                   aten::ThresholdBackwardOp::Adaptor inputs,
+                                   KernelBuilder &kernel) {
+  double threshold = op.getThreshold().convertToDouble();
+  buildPointwise(op, {inputs.getGradOutput(), inputs.getSelf()}, kernel,
+                 [&](LoopBody &body) {
+                   Scalar gradient = body.stored(0), x = body.stored(1);
+                   return select(x <= x.constant(threshold),
+                                 gradient.constant(0), gradient);
+                 });
+}
+
+/// The Gaussian distribution function of `x`.
+static Scalar gaussian(Scalar x) {
+  return 0.5 * (1.0 + erf(x * (std::numbers::sqrt2 * 0.5)));
+}
+
+/// The argument of tanh in gelu's approximation:
+/// sqrt(2 / pi) * (x + 0.044715 x^3).
+static constexpr double tanhScale =
+    std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+static constexpr double tanhCubic = 0.044715;
+
+static Scalar geluTanh(Scalar x) {
+  return tanh(tanhScale * (x + tanhCubic * (x * x * x)));
+}
+
+static void buildGelu(aten::GeluOp op, aten::GeluOp::Adaptor inputs,
+                      KernelBuilder &kernel) {
+  bool exact = op.getApproximate() == aten::GeluApproximation::none;
+  buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
+    Scalar x = body[0];
+    return x * (exact ? gaussian(x) : 0.5 * (1.0 + geluTanh(x)));
+  });
+}
+
+/// d(x * gaussian(x)) / dx.
+static Scalar geluDerivative(Scalar x) {
+  constexpr double densityScale =
+      std::numbers::inv_sqrtpi * std::numbers::sqrt2 * 0.5;
+  Scalar density = densityScale * exp(-0.5 * (x * x));
+  return gaussian(x) + x * density;
+}
+
+static Scalar geluTanhDerivative(Scalar x) {
+  Scalar t = geluTanh(x);
+  Scalar inner = tanhScale * (1.0 + 3 * tanhCubic * (x * x));
+  return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner;
+}
+
+static void buildGeluBackward(aten::GeluBackwardOp op,
+                              aten::GeluBackwardOp::Adaptor inputs,
+                              KernelBuilder &kernel) {
+  bool exact = op.getApproximate() == aten::GeluApproximation::none;
+  buildPointwise(op, {inputs.getGradOutput(), inputs.getSelf()}, kernel,
+                 [&](LoopBody &body) {
+                   Scalar x = body[1];
+                   return body[0] * (exact ? geluDerivative(x)
+                                           : geluTanhDerivative(x));
+                 });
+}
+
+void attachElementwiseKernels(MLIRContext *context) {
+  using namespace aten;
+  AddOp::attachInterface<KernelModel<AddOp, buildAdd>>(*context);
+  SubOp::attachInterface<KernelModel<SubOp, buildSub>>(*context);
+  MulOp::attachInterface<KernelModel<MulOp, buildMul>>(*context);
+  AddScalarOp::attachInterface<KernelModel<AddScalarOp, buildAddScalar>>(
+      *context);
+  MulScalarOp::attachInterface<KernelModel<MulScalarOp, buildMulScalar>>(
+      *context);
+  ToOp::attachInterface<KernelModel<ToOp, buildTo>>(*context);
+  ReluOp::attachInterface<KernelModel<ReluOp, buildRelu>>(*context);
+  ThresholdBackwardOp::attachInterface<
+      KernelModel<ThresholdBackwardOp, buildThresholdBackward>>(*context);
+  GeluOp::attachInterface<KernelModel<GeluOp, buildGelu>>(*context);
+  GeluBackwardOp::attachInterface<
+      KernelModel<GeluBackwardOp, buildGeluBackward>>(*context);
+}
+
+void attachCastKernels(MLIRContext *context) {
+  using fsdp::CastOp;
+  CastOp::attachInterface<KernelModel<CastOp, buildCast>>(*context);
+}
+
+} // namespace shardc

@@ -1,0 +1,151 @@
+//===- FormKernels.cpp - One kernel an operator ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   %y = aten.relu %x  ->  %y = exec.kernel "relu" (%a = %x) { linalg… }
+//
+// Views and library calls are left alone. A constant that a kernel reads is
+// built in the kernel; one that something else reads is a kernel of its own.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/Passes.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/ModulePath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+#define DEBUG_TYPE "shardc-form-kernels"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_FORMKERNELSPASS
+#include "passes/Kernel/Passes.h.inc"
+
+namespace {
+struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
+  using impl::FormKernelsPassBase<FormKernelsPass>::FormKernelsPassBase;
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Unsigned bytes have no arithmetic yet.
+static bool hasComputableTypes(Operation *op) {
+  auto isComputable = [](Type type) {
+    return !getElementTypeOrSelf(type).isUnsignedInteger();
+  };
+  return llvm::all_of(op->getOperandTypes(), isComputable) &&
+         llvm::all_of(op->getResultTypes(), isComputable);
+}
+
+/// Appends the tensors that stand for the operands of `op` in `region`.
+static void mapOperands(Operation *op, OpBuilder &builder,
+                        FloatType accumulator, SmallVectorImpl<Value> &inputs,
+                        SmallVectorImpl<Value> &inside, Block &region) {
+  IRMapping mapping;
+  for (Value operand : op->getOperands()) {
+    if (!mapping.contains(operand)) {
+      if (auto constant = operand.getDefiningOp<aten::ConstantOp>()) {
+        SmallVector<Value> built;
+        cast<aten::KernelOpInterface>(*constant).buildKernel(
+            builder, {}, accumulator, built);
+        mapping.map(operand, built.front());
+      } else {
+        inputs.push_back(operand);
+        mapping.map(operand, region.addArgument(operand.getType(),
+                                                operand.getLoc()));
+      }
+    }
+    inside.push_back(mapping.lookup(operand));
+  }
+}
+
+static void eraseDeadOperations(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// Replaces `op` by a kernel that computes the results that are used.
+static void formKernel(Operation *op, FloatType accumulator) {
+  Region region;
+  Block &body = region.emplaceBlock();
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToStart(&body);
+  SmallVector<Value> inputs, operands, built, yielded, replaced;
+  mapOperands(op, builder, accumulator, inputs, operands, body);
+  cast<aten::KernelOpInterface>(op).buildKernel(builder, operands, accumulator,
+                                                built);
+  for (auto [result, value] : llvm::zip_equal(op->getResults(), built)) {
+    if (result.use_empty())
+      continue;
+    replaced.push_back(result);
+    yielded.push_back(value);
+  }
+  exec::YieldOp::create(builder, op->getLoc(), yielded);
+  eraseDeadOperations(body);
+
+  StringRef dialect = op->getName().getDialectNamespace();
+  StringRef label = op->getName().getStringRef().drop_front(dialect.size() + 1);
+  builder.setInsertionPoint(op);
+  auto kernel = exec::KernelOp::create(builder, op->getLoc(),
+                                       TypeRange(ValueRange(yielded)),
+                                       builder.getStringAttr(label), inputs);
+  kernel.getBody().takeBody(region);
+  for (auto [result, value] :
+       llvm::zip_equal(replaced, kernel.getResults()))
+    result.replaceAllUsesWith(value);
+  op->erase();
+}
+
+static FailureOr<FloatType> parseAccumulator(func::FuncOp function,
+                                             StringRef name) {
+  MLIRContext *context = function.getContext();
+  if (name == "f64")
+    return cast<FloatType>(Float64Type::get(context));
+  if (name == "f32")
+    return cast<FloatType>(Float32Type::get(context));
+  function.emitError("expected accumulator f64 or f32, got ") << name;
+  return failure();
+}
+
+/// The operators to replace, each after its readers, so that what only a dead
+/// operator reads is dead too; constants come last.
+static SmallVector<Operation *> collectOperators(func::FuncOp function) {
+  SmallVector<Operation *> operators, constants;
+  for (Block &block : function.getBody())
+    for (Operation &op : block)
+      if (isa<aten::ConstantOp>(op))
+        constants.push_back(&op);
+      else if (isa<aten::KernelOpInterface>(op))
+        operators.push_back(&op);
+  std::reverse(operators.begin(), operators.end());
+  llvm::append_range(operators, constants);
+  return operators;
+}
+
+void FormKernelsPass::runOnOperation() {
+  FailureOr<FloatType> type = parseAccumulator(getOperation(), accumulator);
+  if (failed(type))
+    return signalPassFailure();
+  for (Operation *op : collectOperators(getOperation())) {
+    if (op->use_empty()) {
+      op->erase();
+      continue;
+    }
+    if (!hasComputableTypes(op)) {
+      emitNumberedError(op, "E0240")
+          << "operator '" << op->getName() << "' has no kernel for "
+          << op->getOperandTypes();
+      return signalPassFailure();
+    }
+    formKernel(op, *type);
+  }
+}
+
+} // namespace shardc

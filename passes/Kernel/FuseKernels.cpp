@@ -1,0 +1,300 @@
+//===- FuseKernels.cpp - Point-wise kernels join their neighbours ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   %s = exec.kernel "add" (%x, %y)            %s, %n = exec.kernel
+//   %n = exec.kernel "layer_norm" (%s, …)  ->      "add+layer_norm" (%x, %y, …)
+//
+// Merges regions greedily, then lets linalg fuse point-wise nests inside each
+// merged region. Keeps every tensor's element type and computes nothing twice
+// that needs a reduction or a function of `math`.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/Passes.h"
+
+#include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/ModulePath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+#define DEBUG_TYPE "shardc-fuse-kernels"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_FUSEKERNELSPASS
+#include "passes/Kernel/Passes.h.inc"
+
+namespace {
+struct FuseKernelsPass : impl::FuseKernelsPassBase<FuseKernelsPass> {
+  void runOnOperation() override;
+};
+
+/// What decides whether two kernels may merge.
+struct KernelProfile {
+  explicit KernelProfile(exec::KernelOp kernel);
+
+  /// Every nest is parallel in all loops and nothing is inserted.
+  bool isPointwise = true;
+  /// No nest computes a function of `math` or gathers.
+  bool isCheap = true;
+  /// The most iterations of any nest.
+  int64_t iterations = 0;
+};
+} // namespace
+
+KernelProfile::KernelProfile(exec::KernelOp kernel) {
+  for (Operation &op : kernel.getBody().front().without_terminator()) {
+    if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      isPointwise &= generic.getNumReductionLoops() == 0;
+      iterations = std::max(
+          iterations, llvm::product_of(generic.getStaticLoopRanges()));
+      for (Operation &inner : *generic.getBody())
+        isCheap &= !isa<math::MathDialect>(inner.getDialect());
+    } else if (isa<tensor::InsertSliceOp>(op)) {
+      isPointwise = false;
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Whether
+//===----------------------------------------------------------------------===//
+
+static int64_t elementsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+/// Whether `consumer` reads elements of `value` at computed indices.
+static bool gathersFrom(exec::KernelOp consumer, Value value) {
+  for (auto [input, argument] :
+       llvm::zip_equal(consumer.getInputs(), consumer.getBody().getArguments()))
+    if (input == value &&
+        llvm::any_of(argument.getUsers(), [](Operation *user) {
+          return isa<tensor::ExtractOp, tensor::InsertSliceOp>(user);
+        }))
+      return true;
+  return false;
+}
+
+/// Whether it pays to compute `value` of `producer` inside `consumer`.
+static bool isWorthMerging(exec::KernelOp producer, exec::KernelOp consumer,
+                           Value value) {
+  if (gathersFrom(consumer, value))
+    return false;
+  KernelProfile first(producer), second(consumer);
+  int64_t elements = elementsOf(value);
+  bool sameIterations = elements == second.iterations;
+  if (first.isPointwise && sameIterations && first.iterations == elements)
+    return true;
+  if (second.isPointwise && sameIterations)
+    return true;
+  // A small operand that is broadcast: recomputed in every iteration.
+  return first.isPointwise && first.isCheap && second.isPointwise &&
+         value.hasOneUse() && producer.getNumResults() == 1;
+}
+
+/// Operations of fsdp with an effect order memory and communication.
+static bool isBarrier(Operation *op) {
+  return isa<fsdp::FsdpDialect>(op->getDialect()) &&
+         !isa<fsdp::ViewOp, fsdp::CastOp, fsdp::ReadOp>(op);
+}
+
+static bool hasBarrierBetween(Operation *first, Operation *last) {
+  for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
+    if (isBarrier(op))
+      return true;
+  return false;
+}
+
+/// Where the merged kernel goes: at the consumer when nothing needs the
+/// producer's results before, else at the producer when the consumer's other
+/// operands exist there, else nowhere.
+static Operation *findPlace(exec::KernelOp producer, exec::KernelOp consumer) {
+  if (producer->getBlock() != consumer->getBlock() ||
+      hasBarrierBetween(producer, consumer))
+    return nullptr;
+  auto usedLater = [&](Operation *user) {
+    return user == consumer || consumer->isBeforeInBlock(user);
+  };
+  if (llvm::all_of(producer->getUsers(), usedLater))
+    return consumer;
+  bool definedEarly = llvm::all_of(consumer.getInputs(), [&](Value input) {
+    Operation *definition = input.getDefiningOp();
+    return !definition || definition == producer ||
+           definition->isBeforeInBlock(producer);
+  });
+  return definedEarly ? producer.getOperation() : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The kernel under construction: inputs without repetition and its region.
+class MergedKernel {
+public:
+  explicit MergedKernel(MLIRContext *context) : builder(context) {
+    builder.setInsertionPointToStart(&region.emplaceBlock());
+  }
+
+  /// Clones the body of `kernel`; inputs that were computed here stay inside.
+  void append(exec::KernelOp kernel) {
+    IRMapping inside;
+    for (auto [input, argument] : llvm::zip_equal(
+             kernel.getInputs(), kernel.getBody().getArguments()))
+      inside.map(argument, lookup(input));
+    Block &body = kernel.getBody().front();
+    for (Operation &op : body.without_terminator())
+      builder.clone(op, inside);
+    for (auto [result, value] : llvm::zip_equal(
+             kernel.getResults(), body.getTerminator()->getOperands()))
+      values.map(result, inside.lookup(value));
+  }
+
+  Value lookup(Value outside) {
+    if (!values.contains(outside)) {
+      inputs.push_back(outside);
+      values.map(outside, region.front().addArgument(outside.getType(),
+                                                     outside.getLoc()));
+    }
+    return values.lookup(outside);
+  }
+
+  Region region;
+  OpBuilder builder;
+  SmallVector<Value> inputs;
+
+private:
+  IRMapping values;
+};
+} // namespace
+
+/// The location of the kernel that does more than point-wise work.
+static Location mainLocation(exec::KernelOp producer, exec::KernelOp consumer) {
+  bool producerIsMain = !KernelProfile(producer).isPointwise &&
+                        KernelProfile(consumer).isPointwise;
+  return producerIsMain ? producer.getLoc() : consumer.getLoc();
+}
+
+static void report(exec::KernelOp merged, Value value) {
+  remark::passed(merged.getLoc(),
+                 remark::RemarkOpts::name("fuse").category(DEBUG_TYPE))
+      << remark::metric("kernel", merged.getLabel())
+      << remark::metric("module", getModulePath(merged.getLoc()))
+      << remark::metric("elements", elementsOf(value));
+}
+
+static exec::KernelOp merge(exec::KernelOp producer, exec::KernelOp consumer,
+                            Operation *place) {
+  MergedKernel merged(place->getContext());
+  merged.append(producer);
+  merged.append(consumer);
+  SmallVector<Value> results, yielded;
+  for (Value result : producer.getResults())
+    if (llvm::any_of(result.getUsers(),
+                     [&](Operation *user) { return user != consumer; }))
+      results.push_back(result);
+  llvm::append_range(results, consumer.getResults());
+  for (Value result : results)
+    yielded.push_back(merged.lookup(result));
+  Location location = mainLocation(producer, consumer);
+  exec::YieldOp::create(merged.builder, location, yielded);
+
+  OpBuilder builder(place);
+  auto kernel = exec::KernelOp::create(
+      builder, location, TypeRange(ValueRange(yielded)),
+      builder.getStringAttr(producer.getLabel() + "+" + consumer.getLabel()),
+      merged.inputs);
+  kernel.getBody().takeBody(merged.region);
+  for (auto [result, value] : llvm::zip_equal(results, kernel.getResults()))
+    result.replaceAllUsesWith(value);
+  consumer.erase();
+  producer.erase();
+  return kernel;
+}
+
+/// Merges one producer into `kernel` and returns the result, or null.
+static exec::KernelOp mergeOneProducer(exec::KernelOp kernel) {
+  for (Value input : kernel.getInputs()) {
+    auto producer = input.getDefiningOp<exec::KernelOp>();
+    if (!producer || !isWorthMerging(producer, kernel, input))
+      continue;
+    if (Operation *place = findPlace(producer, kernel)) {
+      exec::KernelOp merged = merge(producer, kernel, place);
+      report(merged, merged.getResults().back());
+      return merged;
+    }
+  }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Inside a kernel
+//===----------------------------------------------------------------------===//
+
+/// Whether it costs next to nothing to compute the nest's element again.
+static bool isTrivial(linalg::GenericOp generic) {
+  constexpr size_t fewOperations = 5; // With the terminator.
+  return generic.getBody()->getOperations().size() <= fewOperations &&
+         llvm::none_of(*generic.getBody(), [](Operation &op) {
+           return isa<math::MathDialect>(op.getDialect()) ||
+                  isa<arith::DivFOp>(op);
+         });
+}
+
+/// Whether the nest that makes an operand is computed in its only reader: not
+/// where that would compute an element many times.
+static bool mayFuseNest(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  if (!producer || !consumer)
+    return true; // A constant or a fill.
+  auto iterations = [](linalg::GenericOp generic) {
+    return llvm::product_of(generic.getStaticLoopRanges());
+  };
+  return producer->hasOneUse() &&
+         (iterations(producer) == iterations(consumer) || isTrivial(producer));
+}
+
+static LogicalResult simplify(exec::KernelOp kernel) {
+  RewritePatternSet patterns(kernel.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuseNest);
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  if (failed(applyPatternsGreedily(kernel.getBody(), std::move(patterns))))
+    return failure();
+  IRRewriter rewriter(kernel.getContext());
+  DominanceInfo dominance(kernel);
+  eliminateCommonSubExpressions(rewriter, dominance, kernel);
+  return success();
+}
+
+void FuseKernelsPass::runOnOperation() {
+  SmallVector<Operation *> kernels;
+  for (Block &block : getOperation().getBody())
+    for (auto kernel : block.getOps<exec::KernelOp>())
+      kernels.push_back(kernel);
+  // A producer is always before its consumer, so that a kernel of the list is
+  // gone only when a later one has taken it in.
+  for (Operation *op : kernels) {
+    auto kernel = cast<exec::KernelOp>(op);
+    while (exec::KernelOp merged = mergeOneProducer(kernel))
+      kernel = merged;
+  }
+  for (Block &block : getOperation().getBody())
+    for (auto kernel : block.getOps<exec::KernelOp>())
+      if (failed(simplify(kernel)))
+        return signalPassFailure();
+}
+
+} // namespace shardc

@@ -1,0 +1,27 @@
+//===- KernelModels.cpp - Registration of the kernels' models -------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attaches each family when its dialect is loaded.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/KernelModels.h"
+
+#include "dialects/Fsdp/Fsdp.h"
+
+using namespace mlir;
+
+void shardc::registerKernelModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, aten::AtenDialect *) {
+    attachElementwiseKernels(context);
+    attachReductionKernels(context);
+    attachNormalizationKernels(context);
+    attachBatchNormKernels(context);
+    attachLossKernels(context);
+    attachIndexingKernels(context);
+    attachPoolingKernels(context);
+    attachShapeKernels(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, fsdp::FsdpDialect *) {
+    attachCastKernels(context);
+  });
+}

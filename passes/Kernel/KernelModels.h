@@ -1,0 +1,75 @@
+//===- KernelModels.h - Operators as loop nests ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The implementations of aten::KernelOpInterface, one operator family a file.
+// A model is a function from an operator and the tensors in its kernel's region
+// to the operator's results; the formulas are those of PyTorch's CPU kernels.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_KERNEL_KERNELMODELS_H
+#define SHARDC_PASSES_KERNEL_KERNELMODELS_H
+
+#include "dialects/Aten/Aten.h"
+#include "passes/Kernel/LoopNest.h"
+
+#include "mlir/IR/DialectRegistry.h"
+
+namespace shardc {
+
+/// Attaches every model when the aten and fsdp dialects are loaded.
+void registerKernelModels(mlir::DialectRegistry &registry);
+
+/// Where a model builds and what it returns.
+struct KernelBuilder {
+  mlir::OpBuilder &builder;
+  mlir::Location location;
+  /// The type to accumulate sums of f32 (and narrower) elements in.
+  mlir::FloatType accumulator;
+  llvm::SmallVectorImpl<mlir::Value> &results;
+
+  /// The type to accumulate sums of `value`'s elements in.
+  mlir::FloatType accumulatorOf(mlir::Value value) const {
+    mlir::Type element = mlir::getElementTypeOrSelf(value.getType());
+    return element.isF64() ? llvm::cast<mlir::FloatType>(element)
+                           : accumulator;
+  }
+};
+
+/// Implements the interface of `OpTy` by the function `build`, which takes the
+/// operator, the tensors that stand for its operands, and the builder.
+template <typename OpTy,
+          void (*build)(OpTy, typename OpTy::Adaptor, KernelBuilder &)>
+struct KernelModel
+    : aten::KernelOpInterface::ExternalModel<KernelModel<OpTy, build>, OpTy> {
+  void buildKernel(mlir::Operation *op, mlir::OpBuilder &builder,
+                   mlir::ValueRange operands, mlir::FloatType accumulator,
+                   llvm::SmallVectorImpl<mlir::Value> &results) const {
+    auto concrete = llvm::cast<OpTy>(op);
+    KernelBuilder kernel{builder, op->getLoc(), accumulator, results};
+    build(concrete, typename OpTy::Adaptor(operands, concrete), kernel);
+  }
+};
+
+/// The ranked tensor type of a value of a kernel's region.
+inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+
+/// A copy of `tensor` as it is, in row-major order.
+mlir::Value buildCopy(mlir::OpBuilder &builder, mlir::Location location,
+                      mlir::Value tensor);
+
+// One function a family; each attaches its models.
+void attachElementwiseKernels(mlir::MLIRContext *context);
+void attachCastKernels(mlir::MLIRContext *context);
+void attachReductionKernels(mlir::MLIRContext *context);
+void attachNormalizationKernels(mlir::MLIRContext *context);
+void attachBatchNormKernels(mlir::MLIRContext *context);
+void attachLossKernels(mlir::MLIRContext *context);
+void attachIndexingKernels(mlir::MLIRContext *context);
+void attachPoolingKernels(mlir::MLIRContext *context);
+void attachShapeKernels(mlir::MLIRContext *context);
+
+} // namespace shardc
+
+#endif // SHARDC_PASSES_KERNEL_KERNELMODELS_H

@@ -1,0 +1,175 @@
+//===- LoopNest.cpp - Loop nests on tensors -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each nest is one linalg.generic whose outputs start as tensor.empty, or as a
+// fill with the combiner's neutral element for a reduction.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/LoopNest.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace shardc {
+
+Type computeType(Type type) {
+  if (type.isBF16() || type.isF16())
+    return Float32Type::get(type.getContext());
+  return type;
+}
+
+//===----------------------------------------------------------------------===//
+// Reads
+//===----------------------------------------------------------------------===//
+
+Read readAt(Value tensor, ArrayRef<int64_t> at, int64_t loops) {
+  MLIRContext *context = tensor.getContext();
+  SmallVector<AffineExpr> places;
+  for (int64_t loop : at)
+    places.push_back(loop < 0 ? getAffineConstantExpr(0, context)
+                              : getAffineDimExpr(loop, context));
+  return {tensor, AffineMap::get(loops, 0, places, context)};
+}
+
+Read readBroadcast(Value tensor, int64_t loops) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<int64_t> at;
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    at.push_back(size == 1 ? -1 : loops - type.getRank() + dim);
+  return readAt(tensor, at, loops);
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+Scalar LoopBody::stored(unsigned i) const {
+  return Scalar(builder, location, reads[i]);
+}
+
+Scalar LoopBody::operator[](unsigned i) const {
+  Scalar element = stored(i);
+  return element.to(computeType(element.getType()));
+}
+
+Scalar LoopBody::index(unsigned i) const {
+  return Scalar(builder, location,
+                linalg::IndexOp::create(builder, location, i));
+}
+
+Scalar LoopBody::extract(Value tensor, ArrayRef<Scalar> indices) const {
+  auto places = llvm::map_to_vector(indices, [&](Scalar index) {
+    return index.to(builder.getIndexType()).get();
+  });
+  return Scalar(builder, location,
+                tensor::ExtractOp::create(builder, location, tensor, places));
+}
+
+//===----------------------------------------------------------------------===//
+// Nests
+//===----------------------------------------------------------------------===//
+
+/// The operation with `reads` and `outputs` and a body of scalars to store.
+static linalg::GenericOp
+createGeneric(OpBuilder &builder, Location location, ArrayRef<Read> reads,
+              ValueRange outputs, ArrayRef<AffineMap> outputMaps,
+              ArrayRef<utils::IteratorType> iterators,
+              function_ref<SmallVector<Value>(LoopBody &, ValueRange)> body) {
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (const Read &read : reads) {
+    inputs.push_back(read.tensor);
+    maps.push_back(read.map);
+  }
+  llvm::append_range(maps, outputMaps);
+  return linalg::GenericOp::create(
+      builder, location, outputs.getTypes(), inputs, outputs, maps, iterators,
+      [&](OpBuilder &inner, Location innerLocation, ValueRange arguments) {
+        LoopBody loopBody(inner, innerLocation,
+                          arguments.take_front(inputs.size()));
+        SmallVector<Value> stored =
+            body(loopBody, arguments.drop_front(inputs.size()));
+        linalg::YieldOp::create(inner, innerLocation, stored);
+      });
+}
+
+Value pointwiseInto(OpBuilder &builder, Location location,
+                    RankedTensorType type, AffineMap map,
+                    ArrayRef<Read> reads, PointwiseBody body) {
+  Value empty = tensor::EmptyOp::create(builder, location, type, ValueRange());
+  SmallVector<utils::IteratorType> iterators(map.getNumDims(),
+                                             utils::IteratorType::parallel);
+  return createGeneric(
+             builder, location, reads, empty, map, iterators,
+             [&](LoopBody &loopBody, ValueRange) -> SmallVector<Value> {
+               return {body(loopBody).to(type.getElementType()).get()};
+             })
+      .getResult(0);
+}
+
+Value pointwise(OpBuilder &builder, Location location, RankedTensorType type,
+                ArrayRef<Read> reads, PointwiseBody body) {
+  AffineMap identity =
+      AffineMap::getMultiDimIdentityMap(type.getRank(), builder.getContext());
+  return pointwiseInto(builder, location, type, identity, reads, body);
+}
+
+/// The value that combines with any other to the other.
+static Value neutralElement(OpBuilder &builder, Location location,
+                            FloatType type, Combiner combiner) {
+  double number = combiner == Combiner::Add
+                      ? 0.0
+                      : -std::numeric_limits<double>::infinity();
+  return arith::ConstantOp::create(builder, location,
+                                   builder.getFloatAttr(type, number));
+}
+
+SmallVector<Value> reduce(OpBuilder &builder, Location location,
+                          ArrayRef<int64_t> sizes, ArrayRef<int64_t> reduced,
+                          FloatType accumulator, Combiner combiner,
+                          ArrayRef<Read> reads, unsigned results,
+                          ReductionBody body) {
+  SmallVector<int64_t> shape;
+  SmallVector<AffineExpr> kept;
+  SmallVector<utils::IteratorType> iterators;
+  for (auto [loop, size] : llvm::enumerate(sizes)) {
+    bool isReduced = llvm::is_contained(reduced, static_cast<int64_t>(loop));
+    iterators.push_back(isReduced ? utils::IteratorType::reduction
+                                  : utils::IteratorType::parallel);
+    if (isReduced)
+      continue;
+    shape.push_back(size);
+    kept.push_back(builder.getAffineDimExpr(loop));
+  }
+  AffineMap map =
+      AffineMap::get(sizes.size(), 0, kept, builder.getContext());
+  Value neutral = neutralElement(builder, location, accumulator, combiner);
+  Value empty =
+      tensor::EmptyOp::create(builder, location, shape, accumulator);
+  Value start = linalg::FillOp::create(builder, location, neutral, empty)
+                    .getResult(0);
+  auto generic = createGeneric(
+      builder, location, reads, SmallVector<Value>(results, start),
+      SmallVector<AffineMap>(results, map), iterators,
+      [&](LoopBody &loopBody, ValueRange accumulated) {
+        SmallVector<Value> stored;
+        for (auto [value, sum] :
+             llvm::zip_equal(body(loopBody), accumulated)) {
+          Scalar before(loopBody.builder, loopBody.location, sum);
+          Scalar next = value.to(accumulator);
+          stored.push_back((combiner == Combiner::Add
+                                ? before + next
+                                : maximumNumber(before, next))
+                               .get());
+        }
+        return stored;
+      });
+  return llvm::to_vector_of<Value>(generic.getResults());
+}
+
+} // namespace shardc

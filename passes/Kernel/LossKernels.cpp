@@ -1,0 +1,110 @@
+//===- LossKernels.cpp - Losses as loop nests -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// cross_entropy_loss through log-sum-exp, and its backward, which recomputes
+// the probabilities. Rows whose target is `ignore_index` count nowhere. The
+// mean over no rows is NaN, as in PyTorch.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/KernelModels.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+/// log(sum(exp(row))) of each row of `logits`, stored as `type`.
+static Value buildLogSumExp(Value logits, RankedTensorType type,
+                            FloatType accumulator, KernelBuilder &kernel) {
+  RankedTensorType shape = tensorTypeOf(logits);
+  auto compute = cast<FloatType>(computeType(shape.getElementType()));
+  Read rows = readAt(logits, {0, 1}, 2);
+  Value largest =
+      reduce(kernel.builder, kernel.location, shape.getShape(), {1}, compute,
+             Combiner::Maximum, rows, 1,
+             [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })
+          .front();
+  Value sum = reduce(kernel.builder, kernel.location, shape.getShape(), {1},
+                     accumulator, Combiner::Add,
+                     {rows, readAt(largest, {0}, 2)}, 1,
+                     [](LoopBody &body) -> SmallVector<Scalar> {
+                       return {exp(body[0] - body[1])};
+                     })
+                  .front();
+  return pointwise(kernel.builder, kernel.location, type,
+                   {readAt(largest, {0}, 1), readAt(sum, {0}, 1)},
+                   [&](LoopBody &body) {
+                     return body[0] + log(body[1].to(compute));
+                   });
+}
+
+/// The class of a row, 0 where it is ignored, and whether it counts.
+static std::pair<Scalar, Scalar> targetOf(Scalar target, int64_t ignoreIndex) {
+  Scalar counts = notEqual(target, target.constant(ignoreIndex));
+  return {select(counts, target, target.constant(0)), counts};
+}
+
+static void buildCrossEntropy(aten::CrossEntropyLossOp op,
+                              aten::CrossEntropyLossOp::Adaptor inputs,
+                              KernelBuilder &kernel) {
+  Value logits = inputs.getSelf();
+  FloatType accumulator = kernel.accumulatorOf(logits);
+  Value logSumExp = buildLogSumExp(logits, tensorTypeOf(op.getLogSumExp()),
+                                   accumulator, kernel);
+  SmallVector<Value> sums = reduce(
+      kernel.builder, kernel.location,
+      tensorTypeOf(inputs.getTarget()).getShape(), {0}, accumulator,
+      Combiner::Add,
+      {readAt(inputs.getTarget(), {0}, 1), readAt(logSumExp, {0}, 1)}, 2,
+      [&](LoopBody &body) -> SmallVector<Scalar> {
+        auto [target, counts] = targetOf(body[0], op.getIgnoreIndex());
+        Scalar logit = body.extract(logits, {body.index(0), target});
+        Scalar loss = body[1] - logit.to(body[1].getType());
+        return {select(counts, loss, loss.constant(0)),
+                counts.to(accumulator)};
+      });
+  bool isMean = op.getReduction() == aten::Reduction::mean;
+  kernel.results.push_back(pointwise(
+      kernel.builder, kernel.location, tensorTypeOf(op.getLoss()),
+      {readAt(sums[0], {}, 0), readAt(sums[1], {}, 0)}, [&](LoopBody &body) {
+        return isMean ? body[0] / body[1] : body[0];
+      }));
+  kernel.results.push_back(logSumExp);
+  kernel.results.push_back(pointwise(
+      kernel.builder, kernel.location, tensorTypeOf(op.getTotalWeight()),
+      readAt(sums[1], {}, 0), [](LoopBody &body) { return body[0]; }));
+}
+
+/// (softmax(row) - one_hot(target)) * gradient, over the number of rows that
+/// count for a mean.
+static void
+buildCrossEntropyBackward(aten::CrossEntropyLossBackwardOp op,
+                          aten::CrossEntropyLossBackwardOp::Adaptor inputs,
+                          KernelBuilder &kernel) {
+  bool isMean = op.getReduction() == aten::Reduction::mean;
+  SmallVector<Read> reads = {readAt(inputs.getSelf(), {0, 1}, 2),
+                             readAt(inputs.getTarget(), {0}, 2),
+                             readAt(inputs.getLogSumExp(), {0}, 2),
+                             readAt(inputs.getGradOutput(), {}, 2),
+                             readAt(inputs.getTotalWeight(), {}, 2)};
+  kernel.results.push_back(pointwise(
+      kernel.builder, kernel.location, tensorTypeOf(op.getResult()), reads,
+      [&](LoopBody &body) {
+        Scalar scale = isMean ? body[3] / body[4] : body[3];
+        auto [target, counts] = targetOf(body[1], op.getIgnoreIndex());
+        Scalar probability = exp(body[0] - body[2]);
+        Scalar column = body.index(1).to(target.getType());
+        Scalar hot = equal(column, target).to(probability.getType());
+        return select(counts, scale, scale.constant(0)) * (probability - hot);
+      }));
+}
+
+void attachLossKernels(MLIRContext *context) {
+  using namespace aten;
+  CrossEntropyLossOp::attachInterface<
+      KernelModel<CrossEntropyLossOp, buildCrossEntropy>>(*context);
+  CrossEntropyLossBackwardOp::attachInterface<
+      KernelModel<CrossEntropyLossBackwardOp, buildCrossEntropyBackward>>(
+      *context);
+}
+
+} // namespace shardc

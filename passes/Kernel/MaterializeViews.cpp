@@ -1,0 +1,210 @@
+//===- MaterializeViews.cpp - Views become strides ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   %t = aten.permute %x [0, 2, 1, 3]  ->  %t = exec.view %x offset 0 strides …
+//
+// Views of views are composed, so that the source of an exec.view is always
+// what owns the storage. A copy kernel appears only where strides cannot say a
+// view or where the reader does not accept them.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/Passes.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Exec/Exec.h"
+#include "dialects/Exec/Layout.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/ModulePath.h"
+#include "passes/Kernel/KernelModels.h"
+#include "passes/Kernel/LibraryTable.h"
+#include "passes/Kernel/StridedView.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#define DEBUG_TYPE "shardc-materialize-views"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_MATERIALIZEVIEWSPASS
+#include "passes/Kernel/Passes.h.inc"
+
+namespace {
+struct MaterializeViewsPass
+    : impl::MaterializeViewsPassBase<MaterializeViewsPass> {
+  void runOnOperation() override;
+};
+
+/// Replaces operations in program order, so that every operand has a layout.
+class ViewReplacer {
+public:
+  void visit(Operation *op);
+
+private:
+  void replaceView(Operation *op, Value source);
+  void orderResults(exec::LibraryOp library);
+  void copyRefusedOperands(exec::LibraryOp library);
+  void copyStridedOperands(Operation *op);
+  Value copy(Value value, Operation *reader, StringRef reason);
+
+  /// Row-major copies that exist already.
+  llvm::DenseMap<Value, Value> copies;
+};
+} // namespace
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+static void reportCopy(Value value, Operation *reader, StringRef reason) {
+  auto type = cast<RankedTensorType>(value.getType());
+  int64_t bytes =
+      type.getNumElements() *
+      llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8);
+  remark::missed(reader->getLoc(),
+                 remark::RemarkOpts::name("copy").category(DEBUG_TYPE))
+      << remark::metric("module", getModulePath(reader->getLoc()))
+      << remark::metric("bytes", bytes) << remark::reason("{0}", reason);
+}
+
+/// `value` in row-major order, for `reader`.
+Value ViewReplacer::copy(Value value, Operation *reader, StringRef reason) {
+  Value &existing = copies[value];
+  if (existing)
+    return existing;
+  reportCopy(value, reader, reason);
+  OpBuilder builder(reader);
+  Location location = reader->getLoc();
+  auto kernel = exec::KernelOp::create(builder, location, value.getType(),
+                                       builder.getStringAttr("copy"), value);
+  Block &body = kernel.getBody().emplaceBlock();
+  Value argument = body.addArgument(value.getType(), location);
+  builder.setInsertionPointToStart(&body);
+  Value copied = buildCopy(builder, location, argument);
+  exec::YieldOp::create(builder, location, copied);
+  return existing = kernel.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+/// The storage that `value` is a view of, and which one.
+static std::pair<Value, StridedView> storageOf(Value value) {
+  StridedView view{0, SmallVector<int64_t>(shapeOf(value)),
+                   exec::getStrides(value)};
+  auto made = value.getDefiningOp<exec::ViewOp>();
+  if (!made)
+    return {value, view};
+  view.offset = made.getOffset();
+  return {made.getSource(), view};
+}
+
+static std::optional<StridedView> applyView(Operation *op,
+                                            const StridedView &source) {
+  return TypeSwitch<Operation *, std::optional<StridedView>>(op)
+      .Case([&](aten::ViewOp view) { return reshape(source, view.getSize()); })
+      .Case([&](aten::PermuteOp permute) {
+        return shardc::permute(source, permute.getDims());
+      })
+      .Case([&](aten::SliceOp slice) {
+        return shardc::slice(source, slice.getDim(), slice.getStart(),
+                             slice.getEnd());
+      })
+      .Case([&](aten::ExpandOp expand) {
+        return shardc::expand(source, expand.getSize());
+      });
+}
+
+void ViewReplacer::replaceView(Operation *op, Value source) {
+  auto [storage, view] = storageOf(source);
+  std::optional<StridedView> viewed = applyView(op, view);
+  if (!viewed) {
+    source = copy(source, op, "strides cannot say the view");
+    std::tie(storage, view) = storageOf(source);
+    viewed = applyView(op, view);
+  }
+  Value result = op->getResult(0);
+  bool isStorage = viewed->offset == 0 &&
+                   storage.getType() == result.getType() &&
+                   ArrayRef(viewed->strides) ==
+                       ArrayRef(exec::getStrides(storage));
+  if (!isStorage) {
+    OpBuilder builder(op);
+    storage = exec::ViewOp::create(builder, op->getLoc(), result.getType(),
+                                   storage, viewed->offset, viewed->strides);
+  }
+  result.replaceAllUsesWith(storage);
+  op->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Readers
+//===----------------------------------------------------------------------===//
+
+/// Attention's results are stored in the order that their first transposition
+/// reads them in; heads stay contiguous.
+void ViewReplacer::orderResults(exec::LibraryOp library) {
+  if (!library.getCall().starts_with("scaled_dot_product_attention"))
+    return;
+  SmallVector<Attribute> orders(library.getOrder().begin(),
+                                library.getOrder().end());
+  for (auto [result, order] : llvm::zip_equal(library.getResults(), orders))
+    for (Operation *user : result.getUsers())
+      if (auto permute = dyn_cast<aten::PermuteOp>(user);
+          permute && permute.getDims().back() ==
+                         static_cast<int64_t>(permute.getDims().size()) - 1)
+        order = permute.getDimsAttr();
+  library.setOrderAttr(ArrayAttr::get(library.getContext(), orders));
+}
+
+void ViewReplacer::copyRefusedOperands(exec::LibraryOp library) {
+  const LibraryEntry *entry = lookupLibrary(library.getCall());
+  if (!entry)
+    return; // Rule K3 says so.
+  for (OpOperand &operand : library->getOpOperands())
+    if (!entry->acceptsLayout(shapeOf(operand.get()),
+                              exec::getStrides(operand.get())))
+      operand.set(copy(operand.get(), library,
+                       "the library does not accept the strides"));
+}
+
+/// State, losses and gradients are kept and sent as they are numbered.
+void ViewReplacer::copyStridedOperands(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()) &&
+        !exec::isRowMajor(shapeOf(operand.get()),
+                          exec::getStrides(operand.get())))
+      operand.set(copy(operand.get(), op, "the reader needs row-major order"));
+}
+
+void ViewReplacer::visit(Operation *op) {
+  if (isa<aten::ViewOp, aten::PermuteOp, aten::SliceOp, aten::ExpandOp>(op))
+    return replaceView(op, op->getOperand(0));
+  if (auto library = dyn_cast<exec::LibraryOp>(op)) {
+    orderResults(library);
+    return copyRefusedOperands(library);
+  }
+  if (isa<fsdp::FsdpDialect>(op->getDialect()))
+    copyStridedOperands(op);
+}
+
+void MaterializeViewsPass::runOnOperation() {
+  for (Block &block : getOperation().getBody()) {
+    ViewReplacer replacer;
+    for (Operation &op : llvm::make_early_inc_range(block))
+      replacer.visit(&op);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isa<exec::ViewOp>(op) && op.use_empty())
+        op.erase();
+  }
+}
+
+} // namespace shardc

@@ -1,0 +1,116 @@
+//===- Passes.td - The kernel phase -------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// From ATen operators to launches: matrix products, convolutions and attention
+// become calls of a library, everything else becomes kernels that shardc
+// compiles, and views become strides. Collectives and state stay for the memory
+// phase.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_KERNEL_PASSES
+#define SHARDC_PASSES_KERNEL_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def JoinSlicesPass : Pass<"shardc-join-slices", "::mlir::func::FuncOp"> {
+  let summary = "Joins the gradients of the pieces of one tensor by concatenation.";
+  let description = [{
+    The gradient of a tensor that was split into pieces arrives as a sum of
+    zero-padded gradients, one a piece. Where the pieces tile the tensor, the
+    sum is their concatenation: each element is written once and no zero is
+    added.
+
+    {{example: test/passes/Kernel/join-slices.mlir @three_pieces}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect"];
+}
+
+def SelectLibrariesPass : Pass<"shardc-select-libraries", "::mlir::func::FuncOp"> {
+  let summary = "Maps matrix products, convolutions, attention and scatters to library calls.";
+  let description = [{
+    A call has the name, the settings and the operands of docs/Format.md. A
+    linear layer's leading dimensions are collapsed by a view, its bias becomes
+    the product's epilogue.
+
+    {{example: test/passes/Kernel/select-libraries.mlir @linear_with_bias}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::exec::ExecDialect"];
+}
+
+def FormKernelsPass : Pass<"shardc-form-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Makes one kernel of every remaining operator that computes.";
+  let description = [{
+    The operator's `KernelOpInterface` builds its loop nests as `linalg` in the
+    kernel's region. Constants move into the kernels that read them, and results
+    that nothing reads are not computed. Elements are computed in f32 (f64 for
+    f64) and rounded once; sums of narrower types are accumulated in
+    `accumulator`.
+
+    An operator that has no kernel for its element types is error E0240.
+
+    {{example: test/passes/Kernel/form-kernels.mlir @relu}}
+  }];
+  let options = [
+    Option<"accumulator", "accumulator", "std::string", /*default=*/"\"f64\"",
+           "f64 or f32: the type that sums of narrower types are accumulated in.">];
+  let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::exec::ExecDialect",
+      "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+      "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Merges point-wise kernels with the kernels around them.";
+  let description = [{
+    Merges a kernel into one that reads its result where one of the two is
+    point-wise over the elements that pass between them, so that these are read
+    while they are in registers or in cache. A value that something else reads
+    too stays a result. No kernel moves over an operation of the `fsdp` dialect
+    with an effect: those order memory and communication.
+
+    Then point-wise loop nests inside a kernel are fused into their readers.
+    Every intermediate tensor keeps its element type, so that the numbers are
+    those of the unfused program.
+
+    Remark: `passed` for each merge.
+
+    {{example: test/passes/Kernel/fuse-kernels.mlir @add_into_layer_norm}}
+  }];
+  let dependentDialects = ["::shardc::exec::ExecDialect",
+      "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+      "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def MaterializeViewsPass : Pass<"shardc-materialize-views", "::mlir::func::FuncOp"> {
+  let summary = "Turns views into strides, and into copies only where strides cannot say them.";
+  let description = [{
+    Each `view`, `permute`, `slice` and `expand` becomes an `exec.view` of the
+    storage that its source lives in. Where the source's layout does not allow
+    that, or where a library call does not accept the layout, a copy kernel
+    comes first. Attention's results are stored in the order in which they are
+    read, so that the transposition after attention moves no bytes.
+
+    Remark: `missed` with the bytes of each copy and why it was made.
+
+    {{example: test/passes/Kernel/materialize-views.mlir @split_heads}}
+  }];
+  let dependentDialects = ["::shardc::exec::ExecDialect",
+      "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def VerifyKernelsPass : Pass<"shardc-verify-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Checks what the kernel phase promises.";
+  let description = [{
+    - K1: no operation of the `aten` dialect and no `fsdp.cast` is left.
+    - K2: a kernel's region holds loop nests that can be compiled: `linalg.generic`
+      whose outputs start empty (or, for a reduction, filled), insertions of a
+      part into a whole, and constants.
+    - K3: a library call is known, with its operands, results and element types.
+    - K4: a library call's operands have layouts that the library accepts.
+    - K5: an `exec.view` lies inside its source's storage, and its source is not
+      itself an `exec.view`.
+
+    {{example: test/passes/Kernel/verify-kernels.mlir @accepted}}
+  }];
+}
+
+#endif // SHARDC_PASSES_KERNEL_PASSES

@@ -1,0 +1,63 @@
+//===- ReductionKernels.cpp - Sums and means as loop nests ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operators of AtenReduction.td: one reduction in the accumulator's type,
+// rounded once to the result.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/KernelModels.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+/// The sum of `self` over `dims`, divided by `divisor`, as the type of `result`.
+static void buildScaledSum(Value result, Value self, ArrayRef<int64_t> dims,
+                           bool keepDims, double divisor,
+                           KernelBuilder &kernel) {
+  RankedTensorType type = tensorTypeOf(self);
+  auto loops = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  Value sum = reduce(kernel.builder, kernel.location, type.getShape(), dims,
+                     kernel.accumulatorOf(self), Combiner::Add,
+                     readAt(self, loops, type.getRank()), 1,
+                     [](LoopBody &body) -> SmallVector<Scalar> {
+                       return {body[0]};
+                     })[0];
+  RankedTensorType resultType = tensorTypeOf(result);
+  SmallVector<int64_t> at;
+  int64_t next = 0;
+  for (int64_t loop : loops) {
+    bool isReduced = llvm::is_contained(dims, loop);
+    if (!isReduced)
+      at.push_back(next);
+    next += !isReduced || keepDims;
+  }
+  kernel.results.push_back(
+      pointwise(kernel.builder, kernel.location, resultType,
+                readAt(sum, at, resultType.getRank()), [&](LoopBody &body) {
+                  return divisor == 1.0 ? body[0] : body[0] / divisor;
+                }));
+}
+
+static void buildSum(aten::SumOp op, aten::SumOp::Adaptor inputs,
+                     KernelBuilder &kernel) {
+  buildScaledSum(op.getResult(), inputs.getSelf(), op.getDim(),
+                 op.getKeepdim(), 1.0, kernel);
+}
+
+static void buildMean(aten::MeanOp op, aten::MeanOp::Adaptor inputs,
+                      KernelBuilder &kernel) {
+  double elements = 1;
+  for (int64_t dim : op.getDim())
+    elements *= tensorTypeOf(inputs.getSelf()).getDimSize(dim);
+  buildScaledSum(op.getResult(), inputs.getSelf(), op.getDim(),
+                 op.getKeepdim(), elements, kernel);
+}
+
+void attachReductionKernels(MLIRContext *context) {
+  using namespace aten;
+  SumOp::attachInterface<KernelModel<SumOp, buildSum>>(*context);
+  MeanOp::attachInterface<KernelModel<MeanOp, buildMean>>(*context);
+}
+
+} // namespace shardc

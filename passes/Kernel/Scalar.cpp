@@ -1,0 +1,152 @@
+//===- Scalar.cpp - Arithmetic in the body of a loop nest -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Picks the `arith` operation of the scalar's category.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/Scalar.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+static bool isFloat(Scalar scalar) { return isa<FloatType>(scalar.getType()); }
+
+/// `FloatOp` or `IntegerOp` on two scalars of one type.
+template <typename FloatOp, typename IntegerOp>
+static Scalar binary(Scalar a, Scalar b) {
+  assert(a.getType() == b.getType() && "scalars of different types");
+  OpBuilder &builder = a.getBuilder();
+  Location location = a.getLoc();
+  Value result =
+      isFloat(a)
+          ? FloatOp::create(builder, location, a.get(), b.get()).getResult()
+          : IntegerOp::create(builder, location, a.get(), b.get()).getResult();
+  return Scalar(builder, location, result);
+}
+
+template <typename MathOp>
+static Scalar unary(Scalar a) {
+  return Scalar(a.getBuilder(), a.getLoc(),
+                MathOp::create(a.getBuilder(), a.getLoc(), a.get()));
+}
+
+static Scalar compare(Scalar a, Scalar b, arith::CmpFPredicate floats,
+                      arith::CmpIPredicate integers) {
+  assert(a.getType() == b.getType() && "scalars of different types");
+  OpBuilder &builder = a.getBuilder();
+  Location location = a.getLoc();
+  Value result =
+      isFloat(a) ? arith::CmpFOp::create(builder, location, floats, a.get(),
+                                         b.get())
+                       .getResult()
+                 : arith::CmpIOp::create(builder, location, integers, a.get(),
+                                         b.get())
+                       .getResult();
+  return Scalar(builder, location, result);
+}
+
+Scalar Scalar::constant(double number) const {
+  TypedAttr attribute =
+      isa<FloatType>(getType())
+          ? cast<TypedAttr>(builder->getFloatAttr(getType(), number))
+          : cast<TypedAttr>(builder->getIntegerAttr(
+                getType(), static_cast<int64_t>(number)));
+  return Scalar(*builder, location,
+                arith::ConstantOp::create(*builder, location, attribute));
+}
+
+Scalar operator+(Scalar a, Scalar b) {
+  return binary<arith::AddFOp, arith::AddIOp>(a, b);
+}
+Scalar operator-(Scalar a, Scalar b) {
+  return binary<arith::SubFOp, arith::SubIOp>(a, b);
+}
+Scalar operator*(Scalar a, Scalar b) {
+  return binary<arith::MulFOp, arith::MulIOp>(a, b);
+}
+Scalar operator/(Scalar a, Scalar b) {
+  return binary<arith::DivFOp, arith::DivSIOp>(a, b);
+}
+Scalar operator-(Scalar a) { return unary<arith::NegFOp>(a); }
+
+Scalar operator<=(Scalar a, Scalar b) {
+  return compare(a, b, arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle);
+}
+Scalar equal(Scalar a, Scalar b) {
+  return compare(a, b, arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq);
+}
+Scalar notEqual(Scalar a, Scalar b) {
+  return compare(a, b, arith::CmpFPredicate::UNE, arith::CmpIPredicate::ne);
+}
+
+Scalar select(Scalar condition, Scalar whenTrue, Scalar whenFalse) {
+  OpBuilder &builder = condition.getBuilder();
+  Location location = condition.getLoc();
+  return Scalar(builder, location,
+                arith::SelectOp::create(builder, location, condition.get(),
+                                        whenTrue.get(), whenFalse.get()));
+}
+
+Scalar maximumNumber(Scalar a, Scalar b) {
+  return binary<arith::MaxNumFOp, arith::MaxSIOp>(a, b);
+}
+
+Scalar exp(Scalar a) { return unary<math::ExpOp>(a); }
+Scalar log(Scalar a) { return unary<math::LogOp>(a); }
+Scalar erf(Scalar a) { return unary<math::ErfOp>(a); }
+Scalar tanh(Scalar a) { return unary<math::TanhOp>(a); }
+Scalar sqrt(Scalar a) { return unary<math::SqrtOp>(a); }
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+template <typename CastOp>
+static Value castTo(Scalar scalar, Type type) {
+  return CastOp::create(scalar.getBuilder(), scalar.getLoc(), type,
+                        scalar.get());
+}
+
+/// bf16 and f16 have no common conversion, so both go through f32.
+static Value floatToFloat(Scalar scalar, FloatType type) {
+  unsigned from = cast<FloatType>(scalar.getType()).getWidth();
+  if (from < type.getWidth())
+    return castTo<arith::ExtFOp>(scalar, type);
+  if (from > type.getWidth())
+    return castTo<arith::TruncFOp>(scalar, type);
+  Type single = Float32Type::get(type.getContext());
+  return scalar.to(single).to(type).get();
+}
+
+/// i1 widens to 0 or 1; other integers keep their sign.
+static Value fromInteger(Scalar scalar, Type type) {
+  bool isBool = scalar.getType().isInteger(1);
+  if (isa<FloatType>(type))
+    return isBool ? castTo<arith::UIToFPOp>(scalar, type)
+                  : castTo<arith::SIToFPOp>(scalar, type);
+  if (isa<IndexType>(type) || isa<IndexType>(scalar.getType()))
+    return castTo<arith::IndexCastOp>(scalar, type);
+  if (scalar.getType().getIntOrFloatBitWidth() >
+      type.getIntOrFloatBitWidth())
+    return castTo<arith::TruncIOp>(scalar, type);
+  return isBool ? castTo<arith::ExtUIOp>(scalar, type)
+                : castTo<arith::ExtSIOp>(scalar, type);
+}
+
+Scalar Scalar::to(Type type) const {
+  if (getType() == type)
+    return *this;
+  if (type.isInteger(1))
+    return notEqual(*this, constant(0));
+  if (!isa<FloatType>(getType()))
+    return Scalar(*builder, location, fromInteger(*this, type));
+  if (auto floatType = dyn_cast<FloatType>(type))
+    return Scalar(*builder, location, floatToFloat(*this, floatType));
+  return Scalar(*builder, location, castTo<arith::FPToSIOp>(*this, type));
+}
+
+} // namespace shardc

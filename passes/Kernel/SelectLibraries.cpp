@@ -1,0 +1,216 @@
+//===- SelectLibraries.cpp - Operators that an engine runs ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   aten.linear %x, %w, %b  ->  %a = aten.view %x [rows, in]
+//                               %c = exec.library "matmul" (%a, %w, %b)
+//                               %y = aten.view %c [*, out]
+//
+// One function an operator; the calls and their settings are those of
+// docs/Format.md. Collapsing views are left to materialize-views.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/Passes.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Exec/Exec.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+#define DEBUG_TYPE "shardc-select-libraries"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_SELECTLIBRARIESPASS
+#include "passes/Kernel/Passes.h.inc"
+
+namespace {
+struct SelectLibrariesPass : impl::SelectLibrariesPassBase<SelectLibrariesPass> {
+  void runOnOperation() override;
+};
+
+/// Builds the call that replaces one operator, before it.
+class LibraryCall {
+public:
+  LibraryCall(Operation *op, StringRef name) : builder(op), op(op), name(name) {}
+
+  /// `value` as a matrix: all dimensions but the last collapsed.
+  LibraryCall &matrix(Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    if (type.getRank() != 2) {
+      int64_t columns = type.getShape().back();
+      int64_t rows = type.getNumElements() / columns;
+      value = view(value, {rows, columns});
+    }
+    operands.push_back(value);
+    return *this;
+  }
+
+  LibraryCall &operand(Value value) {
+    if (value)
+      operands.push_back(value);
+    return *this;
+  }
+
+  LibraryCall &setting(StringRef key, Attribute value) {
+    settings.push_back(builder.getNamedAttr(key, value));
+    return *this;
+  }
+  LibraryCall &setting(StringRef key, bool value) {
+    return setting(key, builder.getBoolAttr(value));
+  }
+
+  /// Replaces the operator by the call with results of the operator's types.
+  void replace() {
+    op->replaceAllUsesWith(create(op->getResultTypes()).getResults());
+    op->erase();
+  }
+
+  /// As above for one result that the call computes as a matrix.
+  void replaceByMatrix() {
+    auto type = cast<RankedTensorType>(op->getResultTypes().front());
+    int64_t columns = type.getShape().back();
+    int64_t rows = type.getNumElements() / columns;
+    Value result = create(type.clone({rows, columns})).getResult(0);
+    if (type.getRank() != 2)
+      result = view(result, type.getShape());
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  }
+
+private:
+  Value view(Value value, ArrayRef<int64_t> size) {
+    return aten::ViewOp::create(builder, op->getLoc(), value, size);
+  }
+
+  exec::LibraryOp create(TypeRange types) {
+    SmallVector<Attribute> orders(types.size(),
+                                  builder.getDenseI64ArrayAttr({}));
+    return exec::LibraryOp::create(
+        builder, op->getLoc(), types, builder.getStringAttr(name),
+        builder.getDictionaryAttr(settings), builder.getArrayAttr(orders),
+        operands);
+  }
+
+  OpBuilder builder;
+  Operation *op;
+  StringRef name;
+  SmallVector<Value> operands;
+  SmallVector<NamedAttribute> settings;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+static void selectMatmul(Operation *op, Value a, bool transposeA, Value b,
+                         bool transposeB, Value bias) {
+  OpBuilder builder(op);
+  LibraryCall(op, "matmul")
+      .matrix(a)
+      .matrix(b)
+      .operand(bias)
+      .setting("transpose_a", transposeA)
+      .setting("transpose_b", transposeB)
+      .setting("epilogue", builder.getStringAttr(bias ? "bias" : "none"))
+      .replaceByMatrix();
+}
+
+static void selectLinear(aten::LinearOp op) {
+  selectMatmul(op, op.getInput(), false, op.getWeight(), true, op.getBias());
+}
+
+static void selectLinearInput(aten::LinearBackwardInputOp op) {
+  selectMatmul(op, op.getGradOutput(), false, op.getWeight(), false, Value());
+}
+
+static void selectLinearWeight(aten::LinearBackwardWeightOp op) {
+  selectMatmul(op, op.getGradOutput(), true, op.getInput(), false, Value());
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions and pooling
+//===----------------------------------------------------------------------===//
+
+template <typename OpTy>
+static void selectConvolution(OpTy op, StringRef name) {
+  LibraryCall call(op, name);
+  for (Value operand : op->getOperands())
+    call.operand(operand);
+  call.setting("stride", op.getStrideAttr())
+      .setting("padding", op.getPaddingAttr())
+      .setting("dilation", op.getDilationAttr())
+      .setting("groups", op.getGroupsAttr())
+      .replace();
+}
+
+template <typename OpTy>
+static void selectMaxPool(OpTy op, StringRef name) {
+  LibraryCall call(op, name);
+  for (Value operand : op->getOperands())
+    call.operand(operand);
+  call.setting("kernel", op.getKernelSizeAttr())
+      .setting("stride", op.getStrideAttr())
+      .setting("padding", op.getPaddingAttr())
+      .setting("dilation", op.getDilationAttr())
+      .replace();
+}
+
+//===----------------------------------------------------------------------===//
+// Attention and embeddings
+//===----------------------------------------------------------------------===//
+
+template <typename OpTy>
+static void selectAttention(OpTy op, StringRef name) {
+  LibraryCall call(op, name);
+  for (Value operand : op->getOperands())
+    call.operand(operand);
+  call.setting("is_causal", op.getIsCausalAttr())
+      .setting("scale", op.getScaleAttr())
+      .replace();
+}
+
+static void selectEmbedding(aten::EmbeddingBackwardOp op) {
+  LibraryCall(op, "embedding_dense_backward")
+      .operand(op.getGradOutput())
+      .operand(op.getIndices())
+      .setting("padding_idx", op.getPaddingIdxAttr())
+      .replace();
+}
+
+static void selectLibrary(Operation *op) {
+  using namespace aten;
+  TypeSwitch<Operation *>(op)
+      .Case(selectLinear)
+      .Case(selectLinearInput)
+      .Case(selectLinearWeight)
+      .Case([](ConvolutionOp convolution) {
+        selectConvolution(convolution, "convolution");
+      })
+      .Case([](ConvolutionBackwardInputOp convolution) {
+        selectConvolution(convolution, "convolution_backward_input");
+      })
+      .Case([](ConvolutionBackwardWeightOp convolution) {
+        selectConvolution(convolution, "convolution_backward_weight");
+      })
+      .Case([](ScaledDotProductAttentionOp attention) {
+        selectAttention(attention, "scaled_dot_product_attention");
+      })
+      .Case([](ScaledDotProductAttentionBackwardOp attention) {
+        selectAttention(attention, "scaled_dot_product_attention_backward");
+      })
+      .Case([](MaxPool2dOp pool) { selectMaxPool(pool, "max_pool2d"); })
+      .Case([](MaxPool2dBackwardOp pool) {
+        selectMaxPool(pool, "max_pool2d_backward");
+      })
+      .Case(selectEmbedding);
+}
+
+void SelectLibrariesPass::runOnOperation() {
+  for (Block &block : getOperation().getBody())
+    for (Operation &op : llvm::make_early_inc_range(block))
+      selectLibrary(&op);
+}
+
+} // namespace shardc

@@ -1,0 +1,84 @@
+//===- ShapeKernels.cpp - Copies, joins and paddings as loop nests --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators that put one tensor into a part of another. Views move no bytes and
+// are the business of materialize-views.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/KernelModels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+Value buildCopy(OpBuilder &builder, Location location, Value tensor) {
+  RankedTensorType type = tensorTypeOf(tensor);
+  return pointwise(builder, location, type,
+                   readAt(tensor,
+                          llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())),
+                          type.getRank()),
+                   [](LoopBody &body) { return body.stored(0); });
+}
+
+/// `part` over `whole` at `start` of dimension `dim`.
+static Value insertAt(Value part, Value whole, int64_t dim, int64_t start,
+                      KernelBuilder &kernel) {
+  RankedTensorType type = tensorTypeOf(part);
+  OpBuilder &builder = kernel.builder;
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
+  offsets[dim] = builder.getIndexAttr(start);
+  return tensor::InsertSliceOp::create(
+      builder, kernel.location, part, whole, offsets,
+      getAsIndexOpFoldResult(builder.getContext(), type.getShape()), strides);
+}
+
+static void buildCat(aten::CatOp op, aten::CatOp::Adaptor inputs,
+                     KernelBuilder &kernel) {
+  RankedTensorType type = tensorTypeOf(op.getResult());
+  Value whole = tensor::EmptyOp::create(kernel.builder, kernel.location, type,
+                                        ValueRange());
+  int64_t start = 0;
+  for (Value part : inputs.getTensors()) {
+    RankedTensorType partType = tensorTypeOf(part);
+    auto loops = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    Value converted =
+        pointwise(kernel.builder, kernel.location,
+                  partType.clone(type.getElementType()),
+                  readAt(part, loops, type.getRank()),
+                  [](LoopBody &body) { return body.stored(0); });
+    whole = insertAt(converted, whole, op.getDim(), start, kernel);
+    start += partType.getDimSize(op.getDim());
+  }
+  kernel.results.push_back(whole);
+}
+
+static void buildSliceBackward(aten::SliceBackwardOp op,
+                               aten::SliceBackwardOp::Adaptor inputs,
+                               KernelBuilder &kernel) {
+  RankedTensorType type = tensorTypeOf(op.getResult());
+  OpBuilder &builder = kernel.builder;
+  Value zero = arith::ConstantOp::create(
+      builder, kernel.location, builder.getZeroAttr(type.getElementType()));
+  Value empty =
+      tensor::EmptyOp::create(builder, kernel.location, type, ValueRange());
+  Value zeros =
+      linalg::FillOp::create(builder, kernel.location, zero, empty)
+          .getResult(0);
+  Value part = buildCopy(builder, kernel.location, inputs.getGradOutput());
+  kernel.results.push_back(
+      insertAt(part, zeros, op.getDim(), op.getStart(), kernel));
+}
+
+void attachShapeKernels(MLIRContext *context) {
+  using namespace aten;
+  CatOp::attachInterface<KernelModel<CatOp, buildCat>>(*context);
+  SliceBackwardOp::attachInterface<
+      KernelModel<SliceBackwardOp, buildSliceBackward>>(*context);
+}
+
+} // namespace shardc

@@ -1,0 +1,168 @@
+//===- ApplyPrecision.cpp - A policy becomes dtypes -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One walk over forward in program order:
+//
+//   @forward(%x: tensor<8x16xf32>)
+//     %w = fsdp.read @w : tensor<4x16xf32>
+//     aten.linear %x, %w : (…f32, …f32) -> tensor<8x4xf32>
+//   -> %h = fsdp.cast %x at input : tensor<8x16xf32> -> tensor<8x16xbf16>
+//     %w = fsdp.read @w : tensor<4x16xbf16>
+//     aten.linear %h, %w : (…bf16, …bf16) -> tensor<8x4xbf16>
+//
+// Keeps every operation and shape; adds casts at boundaries and conversions
+// before writes to buffers.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Precision/Passes.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "passes/Group/RootGroup.h"
+#include "passes/Precision/GatheredDtype.h"
+#include "passes/Precision/TypePropagation.h"
+
+#include "mlir/IR/Builders.h"
+
+#define DEBUG_TYPE "shardc-apply-precision"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_APPLYPRECISIONPASS
+#include "passes/Precision/Passes.h.inc"
+
+namespace {
+
+struct ApplyPrecisionPass : impl::ApplyPrecisionPassBase<ApplyPrecisionPass> {
+  void runOnOperation() override;
+};
+
+class PolicyRewriter {
+public:
+  explicit PolicyRewriter(ModuleOp module) : gathered(module) {}
+
+  /// Rewrites `function`, whose inputs and outputs follow `policy` (or null).
+  LogicalResult rewrite(func::FuncOp function, fsdp::PolicyAttr policy);
+
+private:
+  GatheredDtype gathered;
+
+  LogicalResult rewriteBlock(Block &block);
+  LogicalResult rewriteModule(fsdp::ModuleOp call);
+  void rewriteWrite(fsdp::WriteOp write);
+};
+
+} // namespace
+
+/// `value` in `element` through a cast, or `value` itself when it is not
+/// floating point, has that dtype, or `element` is null.
+static Value castAt(OpBuilder &builder, Location location, Value value,
+                    Type element, fsdp::Boundary boundary) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!element || !type || !isa<FloatType>(type.getElementType()) ||
+      type.getElementType() == element)
+    return value;
+  return fsdp::CastOp::create(builder, location, type.clone(element), value,
+                              boundary);
+}
+
+/// The dtype that `policy` casts inputs to, or null.
+static Type inputDtype(fsdp::PolicyAttr policy) {
+  return policy && policy.getCastInputs() ? policy.getParam() : Type();
+}
+
+static Type outputDtype(fsdp::PolicyAttr policy) {
+  return policy ? policy.getOutput() : Type();
+}
+
+/// Assigning to a buffer converts to its dtype, as `copy_` does in PyTorch.
+void PolicyRewriter::rewriteWrite(fsdp::WriteOp write) {
+  auto type = cast<RankedTensorType>(gathered.readType(write.getSymbol()));
+  if (write.getValue().getType() == type)
+    return;
+  OpBuilder builder(write);
+  Value converted =
+      aten::ToOp::create(builder, write.getLoc(), type, write.getValue(),
+                         TypeAttr::get(type.getElementType()));
+  write.getValueMutable().assign(converted);
+}
+
+LogicalResult PolicyRewriter::rewriteModule(fsdp::ModuleOp call) {
+  fsdp::PolicyAttr policy = gathered.policyOf(call);
+  OpBuilder builder(call);
+  Block &body = call.getBody().front();
+  for (auto [input, argument] :
+       llvm::zip_equal(call.getInputsMutable(), body.getArguments())) {
+    input.set(castAt(builder, call.getLoc(), input.get(), inputDtype(policy),
+                     fsdp::Boundary::input));
+    argument.setType(input.get().getType());
+  }
+  if (failed(rewriteBlock(body)))
+    return failure();
+  builder.setInsertionPointAfter(call);
+  for (auto [result, yielded] : llvm::zip_equal(
+           call.getResults(), body.getTerminator()->getOperands())) {
+    result.setType(yielded.getType());
+    Value output = castAt(builder, call.getLoc(), result, outputDtype(policy),
+                          fsdp::Boundary::output);
+    if (output != result)
+      result.replaceAllUsesExcept(output, output.getDefiningOp());
+  }
+  return success();
+}
+
+LogicalResult PolicyRewriter::rewriteBlock(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto call = dyn_cast<fsdp::ModuleOp>(op)) {
+      if (failed(rewriteModule(call)))
+        return failure();
+    } else if (auto read = dyn_cast<fsdp::ReadOp>(op)) {
+      read.getResult().setType(gathered.readType(read.getSymbol()));
+    } else if (auto write = dyn_cast<fsdp::WriteOp>(op)) {
+      rewriteWrite(write);
+    } else if (auto inferred = dyn_cast<InferTypeOpInterface>(op)) {
+      if (failed(reinferTypes(inferred)))
+        return failure();
+    }
+  }
+  return success();
+}
+
+LogicalResult PolicyRewriter::rewrite(func::FuncOp function,
+                                      fsdp::PolicyAttr policy) {
+  Block &body = function.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  for (BlockArgument input : body.getArguments()) {
+    if (input.use_empty())
+      continue;
+    Value cast = castAt(builder, input.getLoc(), input, inputDtype(policy),
+                        fsdp::Boundary::input);
+    if (cast != input)
+      input.replaceAllUsesExcept(cast, cast.getDefiningOp());
+  }
+  if (failed(rewriteBlock(body)))
+    return failure();
+  Operation *terminator = body.getTerminator();
+  builder.setInsertionPoint(terminator);
+  for (OpOperand &output : terminator->getOpOperands())
+    output.set(castAt(builder, terminator->getLoc(), output.get(),
+                      outputDtype(policy), fsdp::Boundary::output));
+  function.setFunctionType(builder.getFunctionType(
+      function.getArgumentTypes(), terminator->getOperandTypes()));
+  return success();
+}
+
+void ApplyPrecisionPass::runOnOperation() {
+  auto function = getOperation().lookupSymbol<func::FuncOp>("forward");
+  SmallVector<fsdp::GroupOp> roots = findRootGroups(getOperation());
+  if (!function || roots.size() != 1) {
+    getOperation().emitError("expected a function @forward and one root group");
+    return signalPassFailure();
+  }
+  if (failed(PolicyRewriter(getOperation())
+                 .rewrite(function, roots.front().getPolicy())))
+    signalPassFailure();
+}
+
+} // namespace shardc

@@ -1,0 +1,48 @@
+//===- Passes.td - The precision phase ----------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mixed precision as FSDP2 has it: dtypes change at the boundaries of modules,
+// and what happens inside follows by PyTorch's rules.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_PRECISION_PASSES
+#define SHARDC_PASSES_PRECISION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ApplyPrecisionPass : Pass<"shardc-apply-precision", "::mlir::ModuleOp"> {
+  let summary = "Applies each group's mixed-precision policy and infers all dtypes anew.";
+  let description = [{
+    A parameter is read in the dtype that it is gathered in: `keep` of its
+    member, else `param` of its group's policy, else its own. Under
+    `cast_inputs`, floating-point inputs of forward (the root's policy) and of a
+    module that is a group are cast to `param`; outputs are cast to `output`.
+    Then every operator's result types are inferred in program order, so that
+    explicit `aten.to`s, f32 constants and f32 statistics promote as they do in
+    PyTorch. Buffers keep their dtype: a value that is written to one is
+    converted to it, as `copy_` does. A policy without dtypes changes nothing.
+
+    An operator that cannot take its operands' dtypes, which PyTorch finds at
+    run time, is error E0210.
+
+    {{example: test/passes/Precision/apply-precision.mlir @casts_at_input}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
+}
+
+def VerifyPrecisionPass : Pass<"shardc-verify-precision", "::mlir::ModuleOp"> {
+  let summary = "Checks what the precision phase promises.";
+  let description = [{
+    - P1: a floating-point dtype changes only at `fsdp.cast`, `aten.to`, or by
+      an operator's inference (which the operator's own verifier checks).
+    - P2: a parameter is read in the dtype that it is gathered in.
+    - P3: a buffer is read and written in its own dtype.
+    - P4: under `cast_inputs`, a floating-point input of forward or of a group's
+      module has the policy's `param`.
+    - P5: batch_norm's statistics and affine parameters are f32 or f64.
+
+    {{example: test/passes/Precision/verify-precision.mlir @accepted}}
+  }];
+}
+
+#endif // SHARDC_PASSES_PRECISION_PASSES

@@ -1,0 +1,80 @@
+//===- Passes.td - The schedule phase -----------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// From a training step to an ordered one with asynchronous collectives: which
+// gathers are repeated in backward, where each starts, where each value dies.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_SCHEDULE_PASSES
+#define SHARDC_PASSES_SCHEDULE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def RematerializeGathersPass : Pass<"shardc-rematerialize-gathers", "::mlir::ModuleOp"> {
+  let summary = "Gathers a group again in backward where its policy reshards it after forward.";
+  let description = [{
+    Before this pass backward reuses the value that forward gathered, which is
+    the policy `never`. To reshard after forward is to clone the gather (and the
+    views of it) before the group's first use in backward: the same act as
+    activation recompute, on another operator. `default` is FSDP2's rule: every
+    group except the one whose last use in forward comes last, because backward
+    would gather that one again at once.
+
+    Remark: `passed` with the bytes freed between forward and backward and the
+    bytes gathered again; `missed` for a group that is kept.
+
+    {{example: test/passes/Schedule/rematerialize-gathers.mlir @always_gathers_again}}
+  }];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
+def SplitCollectivesPass : Pass<"shardc-split-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Turns each collective into a start and a wait.";
+  let description = [{
+    A gather's wait stays where the gather was; a reduction's wait moves to the
+    begin of the update part, its first use. Nothing is moved earlier yet:
+    `hoist-all-gathers` does that.
+
+    {{example: test/passes/Schedule/split-collectives.mlir @start_and_wait}}
+  }];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
+def HoistAllGathersPass : Pass<"shardc-hoist-all-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Starts each gather early enough to hide it behind compute.";
+  let description = [{
+    Moves the start of the k-th gather to just after the wait of gather
+    k - `distance`: with 1, while a group computes, the next one is gathered.
+    The wait stays at the first use. A start never moves before the part of the
+    step that its micro-batch begins with.
+
+    Decision: `passes/Schedule/GatherPrefetch.h`. Remark: `passed` for each start
+    that moved.
+
+    {{example: test/passes/Schedule/hoist-all-gathers.mlir @starts_one_gather_ahead}}
+  }];
+  let options = [Option<"distance", "distance", "unsigned", "1",
+      "How many gathers run ahead; 0 leaves each start at its wait.">];
+}
+
+def InsertReshardsPass : Pass<"shardc-insert-reshards", "::mlir::func::FuncOp"> {
+  let summary = "Frees each whole group after its last use.";
+  let description = [{
+    {{example: test/passes/Schedule/insert-reshards.mlir @after_the_last_use}}
+  }];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
+def VerifyScheduledPass : Pass<"shardc-verify-scheduled", "::mlir::ModuleOp"> {
+  let summary = "Checks what the schedule phase promises.";
+  let description = [{
+    - C1: every collective is asynchronous, and every start has one wait after it.
+    - C2: every whole group is resharded once, after its last use.
+    - C3: a group resharded after forward has no value that backward uses.
+    - C4: a wait of a gather gives `unsharded`, of a reduction `shard`, of its group.
+
+    {{example: test/passes/Schedule/verify-scheduled.mlir @accepted}}
+  }];
+}
+
+#endif // SHARDC_PASSES_SCHEDULE_PASSES

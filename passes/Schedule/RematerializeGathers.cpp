@@ -1,0 +1,159 @@
+//===- RematerializeGathers.cpp - Reshard after forward -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// For each group that its policy reshards after forward:
+//
+//   %g = fsdp.unshard @g          %g = fsdp.unshard @g
+//   use(%g)                       use(%g)
+//   fsdp.begin backward     ->    fsdp.begin backward
+//   use(%g)                       %h = fsdp.unshard @g
+//                                 use(%h)
+//
+// A group that backward does not use needs no clone. Keeps every value's bits:
+// a gather is pure.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Schedule/Passes.h"
+
+#include "dialects/Fsdp/Fsdp.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Remarks.h"
+
+#define DEBUG_TYPE "shardc-rematerialize-gathers"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_REMATERIALIZEGATHERSPASS
+#include "passes/Schedule/Passes.h.inc"
+
+namespace {
+
+struct RematerializeGathersPass
+    : impl::RematerializeGathersPassBase<RematerializeGathersPass> {
+  void runOnOperation() override;
+};
+
+/// A gather of forward and the views that forward and backward take of it.
+struct Gather {
+  fsdp::UnshardOp unshard;
+  fsdp::GroupOp group;
+  SmallVector<fsdp::ViewOp> views;
+  Operation *lastForwardUse = nullptr;
+  Operation *firstBackwardUse = nullptr;
+};
+
+} // namespace
+
+static fsdp::BeginOp findBegin(Block &body, fsdp::Phase phase) {
+  for (auto begin : body.getOps<fsdp::BeginOp>())
+    if (begin.getPhase() == phase)
+      return begin;
+  return nullptr;
+}
+
+static Gather readGather(fsdp::UnshardOp unshard, SymbolTable &symbols,
+                         Operation *backward) {
+  Gather gather;
+  gather.unshard = unshard;
+  gather.group = symbols.lookup<fsdp::GroupOp>(unshard.getGroup());
+  gather.lastForwardUse = unshard;
+  for (Operation *user : unshard->getUsers()) {
+    auto view = cast<fsdp::ViewOp>(user);
+    gather.views.push_back(view);
+    for (Operation *use : view->getUsers()) {
+      bool inForward = use->isBeforeInBlock(backward);
+      if (inForward && gather.lastForwardUse->isBeforeInBlock(use))
+        gather.lastForwardUse = use;
+      if (!inForward && (!gather.firstBackwardUse ||
+                         use->isBeforeInBlock(gather.firstBackwardUse)))
+        gather.firstBackwardUse = use;
+    }
+  }
+  // Users come in use-list order; the program's order is what is wanted.
+  llvm::sort(gather.views, [](fsdp::ViewOp a, fsdp::ViewOp b) {
+    return a->isBeforeInBlock(b);
+  });
+  return gather;
+}
+
+static int64_t gatheredBytes(fsdp::GroupOp group) {
+  int64_t bytes = 0;
+  for (auto segment : group.getBody().front().getOps<fsdp::SegmentOp>())
+    bytes += segment.getElements() *
+             segment.getDtype().getIntOrFloatBitWidth() / 8;
+  return bytes;
+}
+
+static remark::RemarkOpts remarkOptions(Gather &gather) {
+  return remark::RemarkOpts::name("reshard")
+      .category(DEBUG_TYPE)
+      .function(gather.unshard.getGroup());
+}
+
+/// Gathers again before the first use in backward.
+static void rematerialize(Gather &gather) {
+  OpBuilder builder(gather.firstBackwardUse);
+  auto again =
+      cast<fsdp::UnshardOp>(builder.clone(*gather.unshard.getOperation()));
+  Block *body = gather.unshard->getBlock();
+  Operation *backward = findBegin(*body, fsdp::Phase::backward);
+  for (fsdp::ViewOp view : gather.views) {
+    auto usedInBackward = [&](OpOperand &use) {
+      return backward->isBeforeInBlock(use.getOwner());
+    };
+    if (llvm::none_of(view->getUses(), usedInBackward))
+      continue;
+    IRMapping mapping;
+    mapping.map(gather.unshard.getResult(), again.getResult());
+    Operation *clone = builder.clone(*view.getOperation(), mapping);
+    view.getResult().replaceUsesWithIf(clone->getResult(0), usedInBackward);
+  }
+  int64_t bytes = gatheredBytes(gather.group);
+  remark::passed(gather.unshard.getLoc(), remarkOptions(gather))
+      << remark::metric("group", gather.unshard.getGroup())
+      << remark::metric("freed_bytes", bytes)
+      << remark::metric("gathered_again_bytes", bytes)
+      << remark::reason("reshard after forward is {0}",
+                        fsdp::stringifyReshard(gather.group.getReshard()));
+}
+
+static void reportKept(Gather &gather, StringRef reason) {
+  remark::missed(gather.unshard.getLoc(), remarkOptions(gather))
+      << remark::metric("group", gather.unshard.getGroup())
+      << remark::metric("kept_bytes", gatheredBytes(gather.group))
+      << remark::reason("{0}", reason);
+}
+
+void RematerializeGathersPass::runOnOperation() {
+  SymbolTable symbols(getOperation());
+  auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+  Operation *backward =
+      step ? findBegin(step.getBody().front(), fsdp::Phase::backward).getOperation()
+           : nullptr;
+  if (!backward) {
+    getOperation().emitError("expected a training step with a backward part");
+    return signalPassFailure();
+  }
+  SmallVector<Gather> gathers;
+  for (auto unshard : step.getBody().front().getOps<fsdp::UnshardOp>())
+    gathers.push_back(readGather(unshard, symbols, backward));
+  auto last = llvm::max_element(gathers, [](const Gather &a, const Gather &b) {
+    return a.lastForwardUse->isBeforeInBlock(b.lastForwardUse);
+  });
+  // Which group is last is decided before any gather is cloned.
+  for (Gather &gather : gathers) {
+    fsdp::Reshard policy = gather.group.getReshard();
+    if (!gather.firstBackwardUse)
+      reportKept(gather, "backward does not use the group");
+    else if (policy == fsdp::Reshard::never)
+      reportKept(gather, "reshard after forward is never");
+    else if (policy == fsdp::Reshard::default_ && &gather == &*last)
+      reportKept(gather, "the last group of forward is needed again at once");
+    else
+      rematerialize(gather);
+  }
+}
+
+} // namespace shardc

@@ -1,0 +1,141 @@
+//===- LayoutGroups.cpp - Flat segments of each group ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collects the members of each group by gathered dtype, lets layoutFlat()
+// choose their offsets, and rewrites the group's body into segments:
+//
+//   fsdp.group @g … { fsdp.member @w }
+//   -> fsdp.group @g … { fsdp.segment bf16 … { fsdp.member @w at 0 } }
+//
+// Keeps the order of members within a dtype.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Shard/Passes.h"
+
+#include "dialects/Fsdp/Fsdp.h"
+#include "passes/Shard/FlatLayout.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+
+#define DEBUG_TYPE "shardc-layout-groups"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_LAYOUTGROUPSPASS
+#include "passes/Shard/Passes.h.inc"
+
+namespace {
+
+/// What members of one segment have in common.
+struct SegmentKey {
+  Type dtype;
+  Type reduce;
+  bool frozen;
+  bool operator==(const SegmentKey &) const = default;
+};
+
+struct Segment {
+  SegmentKey key;
+  SmallVector<fsdp::MemberOp> members;
+  std::vector<int64_t> sizes;
+};
+
+struct LayoutGroupsPass : impl::LayoutGroupsPassBase<LayoutGroupsPass> {
+  void runOnOperation() override;
+};
+
+} // namespace
+
+/// The dtype that `parameter` is gathered and reduced in as a member of
+/// `group`.
+static SegmentKey segmentKey(fsdp::GroupOp group, fsdp::MemberOp member,
+                             fsdp::ParameterOp parameter) {
+  Type master = cast<RankedTensorType>(parameter.getType()).getElementType();
+  fsdp::PolicyAttr policy = group.getPolicy();
+  if (member.getKeep())
+    return {*member.getKeep(), *member.getKeep(), parameter.getFrozen()};
+  Type dtype = policy.getParam() && isa<FloatType>(master) ? policy.getParam()
+                                                           : master;
+  Type reduce = policy.getReduce() ? policy.getReduce() : dtype;
+  return {dtype, reduce, parameter.getFrozen()};
+}
+
+static SmallVector<Segment> collectSegments(fsdp::GroupOp group,
+                                            SymbolTable &symbols) {
+  SmallVector<Segment> segments;
+  for (auto member : group.getBody().front().getOps<fsdp::MemberOp>()) {
+    auto parameter = symbols.lookup<fsdp::ParameterOp>(member.getParameter());
+    assert(parameter && "verify-grouped checked that members exist");
+    SegmentKey key = segmentKey(group, member, parameter);
+    auto *found =
+        llvm::find_if(segments, [&](Segment &s) { return s.key == key; });
+    if (found == segments.end()) {
+      segments.push_back({key, {}, {}});
+      found = &segments.back();
+    }
+    found->members.push_back(member);
+    found->sizes.push_back(
+        cast<RankedTensorType>(parameter.getType()).getNumElements());
+  }
+  return segments;
+}
+
+/// Elements between aligned starts: 64 bytes of the narrowest dtype that the
+/// segment exists in, so that every form of it is aligned.
+static int64_t alignmentOf(const SegmentKey &key) {
+  unsigned bits = std::min(key.dtype.getIntOrFloatBitWidth(),
+                           key.reduce.getIntOrFloatBitWidth());
+  return 64 * 8 / bits;
+}
+
+static void reportSegment(fsdp::GroupOp group, const Segment &segment,
+                          const FlatLayout &layout) {
+  int64_t used = 0;
+  for (int64_t size : segment.sizes)
+    used += size;
+  int64_t bytes =
+      layout.elements * segment.key.dtype.getIntOrFloatBitWidth() / 8;
+  remark::analysis(group.getLoc(), remark::RemarkOpts::name("segment")
+                                       .category(DEBUG_TYPE)
+                                       .function(group.getSymName()))
+      << remark::metric("group", group.getSymName())
+      << remark::metric("dtype", segment.key.dtype)
+      << remark::metric("elements", layout.elements)
+      << remark::metric("padding", layout.elements - used)
+      << remark::metric("bytes", bytes);
+}
+
+static void layoutGroup(fsdp::GroupOp group, SymbolTable &symbols,
+                        int64_t ranks) {
+  SmallVector<Segment> segments = collectSegments(group, symbols);
+  OpBuilder builder = OpBuilder::atBlockEnd(&group.getBody().front());
+  for (Segment &segment : segments) {
+    FlatLayout layout =
+        layoutFlat(segment.sizes, ranks, alignmentOf(segment.key));
+    auto op = fsdp::SegmentOp::create(builder, group.getLoc(),
+                                      segment.key.dtype, segment.key.reduce,
+                                      layout.elements, layout.shard,
+                                      segment.key.frozen);
+    Block *body = &op.getBody().emplaceBlock();
+    for (auto [member, offset] :
+         llvm::zip_equal(segment.members, layout.offsets)) {
+      member->moveBefore(body, body->end());
+      member.setOffset(offset);
+    }
+    reportSegment(group, segment, layout);
+  }
+}
+
+void LayoutGroupsPass::runOnOperation() {
+  SymbolTable symbols(getOperation());
+  for (auto group : getOperation().getOps<fsdp::GroupOp>()) {
+    auto mesh = symbols.lookup<fsdp::MeshOp>(group.getMesh());
+    assert(mesh && "verify-grouped checked that the mesh exists");
+    layoutGroup(group, symbols, mesh.getShard());
+  }
+}
+
+} // namespace shardc

@@ -1,0 +1,65 @@
+//===- Passes.td - The shard phase --------------------------------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// From modules with dtypes to one program for every rank: groups get flat
+// segments, modules are inlined, and each group is unsharded at its first use.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_SHARD_PASSES
+#define SHARDC_PASSES_SHARD_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LayoutGroupsPass : Pass<"shardc-layout-groups", "::mlir::ModuleOp"> {
+  let summary = "Lays the members of each group end to end in flat segments.";
+  let description = [{
+    Members of one gathered dtype form one segment: a flat buffer in which each
+    parameter starts at a multiple of 64 bytes and whose length divides evenly
+    over the ranks. Rank r owns one contiguous part of it. The all-gather's
+    output is then the parameters themselves, without a copy.
+
+    Decision: `passes/Shard/FlatLayout.h`. Remark: `analysis` with elements,
+    padding and bytes of each segment.
+
+    {{example: test/passes/Shard/layout-groups.mlir @one_segment_a_dtype}}
+  }];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
+def InlineModulesPass : Pass<"shardc-inline-modules", "::mlir::func::FuncOp"> {
+  let summary = "Inlines every module; its path stays as the location.";
+  let description = [{
+    Replaces each `fsdp.module` by its body. An operation whose location has no
+    module path gets the module's.
+
+    {{example: test/passes/Shard/inline-modules.mlir @nested_modules}}
+  }];
+}
+
+def InsertUnshardsPass : Pass<"shardc-insert-unshards", "::mlir::ModuleOp"> {
+  let summary = "Makes each group whole at its first use and reads parameters as views.";
+  let description = [{
+    Turns `@forward` into `@step`, the program that every rank runs: reads of
+    parameters become `fsdp.view`s of one `fsdp.unshard` a group, placed before
+    the group's first use, and the loss is recorded instead of returned.
+
+    {{example: test/passes/Shard/insert-unshards.mlir @one_unshard_a_group}}
+  }];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
+def VerifyShardedPass : Pass<"shardc-verify-sharded", "::mlir::ModuleOp"> {
+  let summary = "Checks what the shard phase promises.";
+  let description = [{
+    - S1: every group has its members in segments, each with an offset.
+    - S2: a segment's shard times the ranks is its elements.
+    - S3: members of a segment lie inside it and do not overlap.
+    - S4: no module is left, and parameters are read only through views.
+    - S5: a view has the parameter's shape and its segment's dtype.
+    - S6: each group is unsharded at most once, before every view of it.
+
+    {{example: test/passes/Shard/verify-sharded.mlir @accepted}}
+  }];
+}
+
+#endif // SHARDC_PASSES_SHARD_PASSES

@@ -1,0 +1,32 @@
+//===- KernelCode.h - Machine code for outlined kernels -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The module of functions that KernelOutliner makes is target-neutral; these
+// functions compile a copy of it for one target.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_TARGET_KERNELCODE_H
+#define SHARDC_PASSES_TARGET_KERNELCODE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <string>
+
+namespace shardc::target {
+
+/// A processor to compile for, in LLVM's words.
+struct CpuTarget {
+  std::string triple = "x86_64-unknown-linux-gnu";
+  std::string cpu = "x86-64-v3";
+};
+
+/// Compiles `kernels` to an ELF shared object (`kernels.so` of the artifact)
+/// that exports every function as `void f(void *const *, int64_t, int64_t)`.
+/// The same input gives the same bytes. `kernels` is left as it is.
+llvm::FailureOr<llvm::SmallVector<char, 0>>
+generateCpuKernels(mlir::ModuleOp kernels, const CpuTarget &target = {});
+
+} // namespace shardc::target
+
+#endif // SHARDC_PASSES_TARGET_KERNELCODE_H

@@ -1,0 +1,161 @@
+//===- KernelLoopClasses.cpp - Loops of stages that walk together ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Classes grow by uniting loops that are the same digit of a shared tensor, in
+// the order of the stages, but never two loops of one stage.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Target/KernelLoopClasses.h"
+
+#include <algorithm>
+
+namespace shardc::target {
+
+std::optional<Digit> digitOf(const Stage &stage, const StageAccess &access,
+                             int loop) {
+  Digit digit{access.strides[loop], stage.sizes[loop]};
+  if (digit.stride <= 0)
+    return std::nullopt;
+  int64_t period = digit.stride * digit.size;
+  int64_t below = access.offset % period;
+  for (size_t other = 0; other < stage.sizes.size(); ++other) {
+    int64_t stride = access.strides[other];
+    if (static_cast<int>(other) != loop && stride % period != 0)
+      below += stride * (stage.sizes[other] - 1);
+  }
+  if (below >= digit.stride)
+    return std::nullopt;
+  return digit;
+}
+
+LoopClasses::LoopClasses(const KernelStages &kernel) {
+  int stages = static_cast<int>(kernel.stages.size());
+  for (int stage = 0; stage < stages; ++stage) {
+    classes.emplace_back();
+    for (size_t loop = 0; loop < kernel.stages[stage].sizes.size(); ++loop) {
+      classes[stage].push_back(count());
+      loops.emplace_back(stages, -1);
+      loops.back()[stage] = static_cast<int>(loop);
+    }
+  }
+  for (int second = 0; second < stages; ++second)
+    for (int first = 0; first < second; ++first)
+      unite(kernel, first, second);
+}
+
+void LoopClasses::unite(const KernelStages &kernel, int first, int second) {
+  const Stage &a = kernel.stages[first], &b = kernel.stages[second];
+  for (const StageAccess &accessA : a.accesses)
+    for (const StageAccess &accessB : b.accesses) {
+      if (accessA.tensor != accessB.tensor)
+        continue;
+      for (size_t loopA = 0; loopA < a.sizes.size(); ++loopA)
+        for (size_t loopB = 0; loopB < b.sizes.size(); ++loopB) {
+          auto digit = digitOf(a, accessA, static_cast<int>(loopA));
+          if (digit && digit == digitOf(b, accessB, static_cast<int>(loopB)))
+            tryUnite(first, static_cast<int>(loopA), second,
+                     static_cast<int>(loopB));
+        }
+    }
+}
+
+bool LoopClasses::tryUnite(int first, int firstLoop, int second,
+                           int secondLoop) {
+  int kept = classes[first][firstLoop], gone = classes[second][secondLoop];
+  if (kept == gone)
+    return true;
+  for (size_t stage = 0; stage < classes.size(); ++stage)
+    if (loops[kept][stage] >= 0 && loops[gone][stage] >= 0)
+      return false;
+  for (size_t stage = 0; stage < classes.size(); ++stage) {
+    int loop = loops[gone][stage];
+    if (loop < 0)
+      continue;
+    loops[kept][stage] = loop;
+    loops[gone][stage] = -1;
+    classes[stage][loop] = kept;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+/// Whether `outer` and `inner` of one stage step through memory as one loop.
+static bool areOneLoop(const Stage &stage, int outer, int inner) {
+  if (stage.reduced[outer] != stage.reduced[inner] || stage.counted[outer] ||
+      stage.counted[inner])
+    return false;
+  return std::all_of(stage.accesses.begin(), stage.accesses.end(),
+                     [&](const StageAccess &access) {
+                       return access.strides[outer] ==
+                              access.strides[inner] * stage.sizes[inner];
+                     });
+}
+
+static bool areOneClass(const KernelStages &kernel, const LoopClasses &classes,
+                        int outer, int inner) {
+  bool found = false;
+  for (size_t i = 0; i < kernel.stages.size(); ++i) {
+    int stage = static_cast<int>(i);
+    int outerLoop = classes.loopIn(outer, stage);
+    int innerLoop = classes.loopIn(inner, stage);
+    if (outerLoop < 0 && innerLoop < 0)
+      continue;
+    if (outerLoop < 0 || innerLoop < 0 ||
+        !areOneLoop(kernel.stages[i], outerLoop, innerLoop))
+      return false;
+    found = true;
+  }
+  return found;
+}
+
+/// `numbers` maps the stage's original loops to its present ones.
+static void mergeInto(Stage &stage, std::vector<int> &numbers, int outer,
+                      int inner) {
+  stage.sizes[inner] *= stage.sizes[outer];
+  stage.sizes.erase(stage.sizes.begin() + outer);
+  stage.reduced.erase(stage.reduced.begin() + outer);
+  stage.counted.erase(stage.counted.begin() + outer);
+  for (StageAccess &access : stage.accesses)
+    access.strides.erase(access.strides.begin() + outer);
+  for (int &number : numbers)
+    if (number == outer || number == inner)
+      number = -1;
+    else if (number > outer)
+      --number;
+}
+
+/// Merges the first pair of classes that can be; false when there is none.
+static bool mergeOnePair(KernelStages &kernel,
+                         std::vector<std::vector<int>> &numbers) {
+  LoopClasses classes(kernel);
+  for (int outer = 0; outer < classes.count(); ++outer)
+    for (int inner = 0; inner < classes.count(); ++inner) {
+      if (outer == inner || !areOneClass(kernel, classes, outer, inner))
+        continue;
+      for (size_t i = 0; i < kernel.stages.size(); ++i) {
+        int outerLoop = classes.loopIn(outer, static_cast<int>(i));
+        if (outerLoop >= 0)
+          mergeInto(kernel.stages[i], numbers[i], outerLoop,
+                    classes.loopIn(inner, static_cast<int>(i)));
+      }
+      return true;
+    }
+  return false;
+}
+
+std::vector<std::vector<int>> mergeLoops(KernelStages &kernel) {
+  std::vector<std::vector<int>> numbers;
+  for (const Stage &stage : kernel.stages) {
+    numbers.emplace_back();
+    for (size_t loop = 0; loop < stage.sizes.size(); ++loop)
+      numbers.back().push_back(static_cast<int>(loop));
+  }
+  while (mergeOnePair(kernel, numbers)) {
+  }
+  return numbers;
+}
+
+} // namespace shardc::target

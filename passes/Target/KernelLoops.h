@@ -1,0 +1,31 @@
+//===- KernelLoops.h - Launches as functions ------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes the functions of a scheduled kernel: one `scf.parallel` over the
+// launch's iterations, inside which every stage is a nest of `scf.for` on flat
+// memrefs.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_TARGET_KERNELLOOPS_H
+#define SHARDC_PASSES_TARGET_KERNELLOOPS_H
+
+#include "passes/Target/KernelStages.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace shardc::target {
+
+/// Creates `@name(operands…, %begin: index, %end: index)` in `kernels` for one
+/// launch. `tensors` lists the tensors that become operands, in order: inputs,
+/// results and scratch, each as a flat memref.
+mlir::func::FuncOp createLaunchFunction(mlir::ModuleOp kernels,
+                                        mlir::Location location,
+                                        llvm::StringRef name,
+                                        const KernelProblem &problem,
+                                        const KernelSchedule &schedule,
+                                        const Launch &launch,
+                                        llvm::ArrayRef<int> tensors);
+
+} // namespace shardc::target
+
+#endif // SHARDC_PASSES_TARGET_KERNELLOOPS_H

@@ -1,0 +1,422 @@
+//===- KernelSchedule.cpp - Which loops of a kernel run together ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stages join the first launch that comes after everything they depend on and
+// that they share a parallel class with; then each launch gets its loops.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Target/KernelSchedule.h"
+
+#include "passes/Target/KernelLoopClasses.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace shardc::target {
+
+int64_t Launch::extent() const {
+  int64_t extent = blocks();
+  for (int64_t size : sizes)
+    extent *= size;
+  return extent;
+}
+
+int64_t TensorPlacement::privateStride(int64_t stride) const {
+  int64_t result = stride;
+  for (const CutLoop &cut : cuts)
+    if (cut.stride < stride)
+      result = result / cut.size * cut.left;
+  return result;
+}
+
+static int64_t iterationsOf(const Stage &stage) {
+  int64_t iterations = 1;
+  for (int64_t size : stage.sizes)
+    iterations *= size;
+  return iterations;
+}
+
+/// Distinct elements of an access, which is what it costs to bring them near.
+static int64_t elementsOf(const Stage &stage, const StageAccess &access) {
+  int64_t elements = 1;
+  for (size_t loop = 0; loop < stage.sizes.size(); ++loop)
+    if (access.strides[loop] != 0)
+      elements *= stage.sizes[loop];
+  return elements;
+}
+
+/// Elements that `loop` visits one after the other.
+static int64_t unitElements(const Stage &stage, int loop) {
+  int64_t elements = 0;
+  for (const StageAccess &access : stage.accesses)
+    if (access.strides[loop] == 1)
+      elements += elementsOf(stage, access);
+  return elements;
+}
+
+//===----------------------------------------------------------------------===//
+// The loops of one launch
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Stages that may run in one launch, and the classes that its loops are
+/// chosen from.
+struct Group {
+  std::vector<int> stages;
+  std::vector<int> shared;
+};
+
+class LaunchPlanner {
+public:
+  LaunchPlanner(const KernelStages &kernel, const LoopClasses &classes,
+                const LoopPreferences &preferences)
+      : kernel(kernel), classes(classes), preferences(preferences) {}
+
+  Launch plan(const Group &group) const;
+  int64_t work(const Group &group) const;
+
+private:
+  int64_t sizeOf(int loopClass, const Group &group) const;
+  int unitClass(const Group &group) const;
+  bool isPointwise(const Group &group) const;
+  int64_t chooseBlock(const Group &group, int64_t size,
+                      int64_t otherIterations) const;
+  ScheduledStage order(int stage, const std::vector<int> &launchClasses,
+                       int blockedClass) const;
+
+  const KernelStages &kernel;
+  const LoopClasses &classes;
+  const LoopPreferences &preferences;
+};
+
+} // namespace
+
+int64_t LaunchPlanner::work(const Group &group) const {
+  int64_t work = 0;
+  for (int stage : group.stages)
+    work += iterationsOf(kernel.stages[stage]);
+  return work;
+}
+
+int64_t LaunchPlanner::sizeOf(int loopClass, const Group &group) const {
+  int stage = group.stages.front();
+  return kernel.stages[stage].sizes[classes.loopIn(loopClass, stage)];
+}
+
+/// The class that visits most elements one after the other, or -1.
+int LaunchPlanner::unitClass(const Group &group) const {
+  std::vector<int64_t> elements(classes.count(), 0);
+  for (int number : group.stages) {
+    const Stage &stage = kernel.stages[number];
+    for (size_t loop = 0; loop < stage.sizes.size(); ++loop)
+      elements[classes.classOf(number, static_cast<int>(loop))] +=
+          unitElements(stage, static_cast<int>(loop));
+  }
+  auto most = std::max_element(elements.begin(), elements.end());
+  return most == elements.end() || *most == 0
+             ? -1
+             : static_cast<int>(most - elements.begin());
+}
+
+/// Whether the stages have no loops but the shared ones.
+bool LaunchPlanner::isPointwise(const Group &group) const {
+  return std::all_of(group.stages.begin(), group.stages.end(), [&](int stage) {
+    return kernel.stages[stage].sizes.size() == group.shared.size();
+  });
+}
+
+/// The block of the unit class, or 0 to leave the class whole inside.
+int64_t LaunchPlanner::chooseBlock(const Group &group, int64_t size,
+                                   int64_t otherIterations) const {
+  if (isPointwise(group)) {
+    bool isFine = otherIterations >= preferences.enoughIterations &&
+                  size <= 2 * preferences.pointwiseBlock;
+    return isFine || size <= preferences.pointwiseBlock
+               ? 0
+               : preferences.pointwiseBlock;
+  }
+  int64_t block = preferences.reductionBlock;
+  constexpr int64_t cacheLine = 16; // f32 elements.
+  while (block > cacheLine && work(group) > preferences.smallWork &&
+         otherIterations * (size / block) < preferences.enoughIterations / 8)
+    block /= 2;
+  return std::min(block, size);
+}
+
+ScheduledStage LaunchPlanner::order(int number,
+                                    const std::vector<int> &launchClasses,
+                                    int blockedClass) const {
+  const Stage &stage = kernel.stages[number];
+  ScheduledStage scheduled;
+  scheduled.stage = number;
+  for (int loopClass : launchClasses)
+    scheduled.launchLoops.push_back(classes.loopIn(loopClass, number));
+  if (blockedClass >= 0)
+    scheduled.blockedLoop = classes.loopIn(blockedClass, number);
+
+  std::vector<int> &inner = scheduled.innerLoops;
+  for (int loop = 0; loop < static_cast<int>(stage.sizes.size()); ++loop)
+    if (std::find(scheduled.launchLoops.begin(), scheduled.launchLoops.end(),
+                  loop) == scheduled.launchLoops.end())
+      inner.push_back(loop);
+  int innermost = -1;
+  int64_t mostElements = -1;
+  for (int loop : inner)
+    if (int64_t elements = unitElements(stage, loop);
+        elements >= mostElements) {
+      innermost = loop;
+      mostElements = elements;
+    }
+  // Parallel loops, then reduced ones, then a parallel innermost loop.
+  auto rank = [&](int loop) {
+    return loop == innermost ? 2 : stage.reduced[loop] ? 1 : 0;
+  };
+  auto stride = [&](int loop) {
+    return stage.accesses.empty() ? 0 : stage.accesses.front().strides[loop];
+  };
+  std::sort(inner.begin(), inner.end(), [&](int a, int b) {
+    return std::tuple(rank(a), -stride(a), a) <
+           std::tuple(rank(b), -stride(b), b);
+  });
+  return scheduled;
+}
+
+Launch LaunchPlanner::plan(const Group &group) const {
+  Launch launch;
+  int unit = unitClass(group), blockedClass = -1;
+  std::vector<int> launchClasses = group.shared;
+  auto found = std::find(launchClasses.begin(), launchClasses.end(), unit);
+  if (found != launchClasses.end()) {
+    launchClasses.erase(found);
+    int64_t others = 1;
+    for (int loopClass : launchClasses)
+      others *= sizeOf(loopClass, group);
+    launch.block = chooseBlock(group, sizeOf(unit, group), others);
+    if (launch.block) {
+      launch.blockedSize = sizeOf(unit, group);
+      blockedClass = unit;
+    }
+  }
+  for (int loopClass : launchClasses)
+    launch.sizes.push_back(sizeOf(loopClass, group));
+  for (int stage : group.stages)
+    launch.stages.push_back(order(stage, launchClasses, blockedClass));
+  return launch;
+}
+
+//===----------------------------------------------------------------------===//
+// Which stages share a launch
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class StageGrouper {
+public:
+  StageGrouper(const KernelStages &kernel, const LoopClasses &classes,
+               const LaunchPlanner &planner,
+               const LoopPreferences &preferences)
+      : kernel(kernel), classes(classes), planner(planner),
+        preferences(preferences) {}
+
+  std::vector<Group> run();
+
+private:
+  bool dependsOn(int later, int earlier) const;
+  bool agreeOn(int loopClass, int later, int earlier) const;
+  std::vector<int> parallelClasses(int stage) const;
+  std::vector<int> sharedWith(const Group &group, int stage) const;
+  bool tryJoin(Group &group, int stage) const;
+
+  const KernelStages &kernel;
+  const LoopClasses &classes;
+  const LaunchPlanner &planner;
+  const LoopPreferences &preferences;
+};
+
+} // namespace
+
+static bool touches(const Stage &stage, int tensor, bool onlyWrites) {
+  for (const StageAccess &access : stage.accesses)
+    if (access.tensor == tensor && (access.isWrite || !onlyWrites))
+      return true;
+  return !onlyWrites && std::find(stage.gathers.begin(), stage.gathers.end(),
+                                  tensor) != stage.gathers.end();
+}
+
+/// Whether the stages touch a tensor that one of them writes.
+bool StageGrouper::dependsOn(int later, int earlier) const {
+  for (int tensor = 0; tensor < static_cast<int>(kernel.tensors.size());
+       ++tensor) {
+    const Stage &a = kernel.stages[earlier], &b = kernel.stages[later];
+    if ((touches(a, tensor, true) && touches(b, tensor, false)) ||
+        (touches(a, tensor, false) && touches(b, tensor, true)))
+      return true;
+  }
+  return false;
+}
+
+/// Whether iterations of the class touch the same elements in both stages, of
+/// all tensors that one of them writes.
+bool StageGrouper::agreeOn(int loopClass, int later, int earlier) const {
+  const Stage &a = kernel.stages[earlier], &b = kernel.stages[later];
+  int loopA = classes.loopIn(loopClass, earlier);
+  int loopB = classes.loopIn(loopClass, later);
+  for (int tensor : b.gathers)
+    if (touches(a, tensor, true))
+      return false;
+  for (int tensor : a.gathers)
+    if (touches(b, tensor, true))
+      return false;
+  for (const StageAccess &accessA : a.accesses)
+    for (const StageAccess &accessB : b.accesses) {
+      if (accessA.tensor != accessB.tensor ||
+          (!accessA.isWrite && !accessB.isWrite))
+        continue;
+      auto digit = digitOf(a, accessA, loopA);
+      if (!digit || digit != digitOf(b, accessB, loopB))
+        return false;
+    }
+  return true;
+}
+
+std::vector<int> StageGrouper::parallelClasses(int stage) const {
+  std::vector<int> parallel;
+  for (size_t loop = 0; loop < kernel.stages[stage].sizes.size(); ++loop)
+    if (!kernel.stages[stage].reduced[loop])
+      parallel.push_back(classes.classOf(stage, static_cast<int>(loop)));
+  return parallel;
+}
+
+std::vector<int> StageGrouper::sharedWith(const Group &group,
+                                          int stage) const {
+  std::vector<int> parallel = parallelClasses(stage), shared;
+  for (int loopClass : group.shared) {
+    bool isShared = std::find(parallel.begin(), parallel.end(), loopClass) !=
+                    parallel.end();
+    for (int earlier : group.stages)
+      isShared = isShared && agreeOn(loopClass, stage, earlier);
+    if (isShared)
+      shared.push_back(loopClass);
+  }
+  return shared;
+}
+
+/// Joins unless nothing is shared or too little is left to split over threads.
+bool StageGrouper::tryJoin(Group &group, int stage) const {
+  Group joined{group.stages, sharedWith(group, stage)};
+  joined.stages.push_back(stage);
+  if (joined.shared.empty()) {
+    // A reduction to a few numbers and what is computed from them.
+    bool bothSmall = group.shared.empty() &&
+                     iterationsOf(kernel.stages[stage]) <=
+                         preferences.reductionBlock;
+    if (bothSmall)
+      group = joined;
+    return bothSmall;
+  }
+  Group alone{{stage}, parallelClasses(stage)};
+  int64_t wanted = std::min(planner.plan(group).extent(),
+                            planner.plan(alone).extent());
+  wanted = std::min(wanted, preferences.enoughIterations / 8);
+  if (planner.work(joined) > preferences.smallWork &&
+      planner.plan(joined).extent() < wanted)
+    return false;
+  group = joined;
+  return true;
+}
+
+std::vector<Group> StageGrouper::run() {
+  std::vector<Group> groups;
+  for (int stage = 0; stage < static_cast<int>(kernel.stages.size());
+       ++stage) {
+    size_t first = 0;
+    for (size_t i = 0; i < groups.size(); ++i)
+      for (int earlier : groups[i].stages)
+        if (dependsOn(stage, earlier))
+          first = i;
+    bool joined = false;
+    for (size_t i = first; i < groups.size() && !joined; ++i)
+      joined = tryJoin(groups[i], stage);
+    if (!joined)
+      groups.push_back({{stage}, parallelClasses(stage)});
+  }
+  return groups;
+}
+
+//===----------------------------------------------------------------------===//
+// Where temporaries are
+//===----------------------------------------------------------------------===//
+
+/// The launch that alone touches `tensor`, or -1.
+static int onlyLaunch(const KernelSchedule &schedule, int tensor) {
+  int found = -1;
+  for (size_t i = 0; i < schedule.launches.size(); ++i)
+    for (const ScheduledStage &scheduled : schedule.launches[i].stages) {
+      const Stage &stage = schedule.merged.stages[scheduled.stage];
+      bool isGathered = std::find(stage.gathers.begin(), stage.gathers.end(),
+                                  tensor) != stage.gathers.end();
+      if (!touches(stage, tensor, false))
+        continue;
+      if (isGathered || (found >= 0 && found != static_cast<int>(i)))
+        return -1;
+      found = static_cast<int>(i);
+    }
+  return found;
+}
+
+/// The launch's loops in the tensor, as its writer walks them.
+static TensorPlacement cutToIteration(const KernelSchedule &schedule,
+                                      const Launch &launch, int tensor) {
+  TensorPlacement placement;
+  placement.elements = schedule.merged.tensors[tensor].elements;
+  for (const ScheduledStage &scheduled : launch.stages) {
+    const Stage &stage = schedule.merged.stages[scheduled.stage];
+    for (const StageAccess &access : stage.accesses) {
+      if (access.tensor != tensor || !access.isWrite)
+        continue;
+      for (int loop : scheduled.launchLoops)
+        placement.cuts.push_back({access.strides[loop], stage.sizes[loop], 1});
+      if (int loop = scheduled.blockedLoop; loop >= 0)
+        placement.cuts.push_back(
+            {access.strides[loop], stage.sizes[loop], launch.block});
+      for (const TensorPlacement::CutLoop &cut : placement.cuts)
+        placement.elements = placement.elements / cut.size * cut.left;
+      placement.isPrivate = true;
+      return placement;
+    }
+  }
+  return placement;
+}
+
+static TensorPlacement place(const KernelSchedule &schedule, int tensor,
+                             const LoopPreferences &preferences) {
+  const StageTensor &info = schedule.merged.tensors[tensor];
+  TensorPlacement scratch;
+  scratch.elements = info.elements;
+  int launch = info.isTemporary ? onlyLaunch(schedule, tensor) : -1;
+  if (launch < 0)
+    return scratch;
+  TensorPlacement cut =
+      cutToIteration(schedule, schedule.launches[launch], tensor);
+  bool fits = cut.elements * info.elementBytes <= preferences.privateBytes;
+  return cut.isPrivate && fits ? cut : scratch;
+}
+
+KernelSchedule scheduleKernel(const KernelStages &kernel,
+                              const LoopPreferences &preferences) {
+  KernelSchedule schedule;
+  schedule.merged = kernel;
+  schedule.loopNumbers = mergeLoops(schedule.merged);
+  LoopClasses classes(schedule.merged);
+  LaunchPlanner planner(schedule.merged, classes, preferences);
+  StageGrouper grouper(schedule.merged, classes, planner, preferences);
+  for (const Group &group : grouper.run())
+    schedule.launches.push_back(planner.plan(group));
+  for (size_t tensor = 0; tensor < kernel.tensors.size(); ++tensor)
+    schedule.placements.push_back(
+        place(schedule, static_cast<int>(tensor), preferences));
+  return schedule;
+}
+
+} // namespace shardc::target

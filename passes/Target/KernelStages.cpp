@@ -1,0 +1,430 @@
+//===- KernelStages.cpp - A kernel's region as stages ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One pass over the region. A tensor that is inserted into another one lives
+// there from the start, so that its stage writes the part directly; a result of
+// the kernel lives in the result's buffer.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Target/KernelStages.h"
+
+#include "dialects/Exec/Layout.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace shardc::target {
+
+namespace {
+
+class KernelReader {
+public:
+  KernelReader(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
+               ArrayRef<SharedStorage> shared)
+      : kernel(kernel), body(kernel.getBody().front()), layouts(layouts),
+        shared(shared) {}
+
+  FailureOr<KernelProblem> run();
+
+private:
+  int addTensor(TensorStorage::Kind kind, unsigned index, Type element,
+                int64_t elements);
+  TensorPlace rowMajorPlace(TensorStorage::Kind kind, unsigned index,
+                            RankedTensorType type);
+  void placeArguments();
+  void placeResults();
+  void placeInto(Value value, const TensorPlace &place);
+  LogicalResult visit(Operation *op);
+  LogicalResult visitConstant(arith::ConstantOp constant);
+  LogicalResult visitFill(linalg::FillOp fill);
+  LogicalResult visitInsert(tensor::InsertSliceOp insert);
+  LogicalResult visitGeneric(linalg::GenericOp generic);
+  LogicalResult addReads(linalg::GenericOp generic, Stage &stage,
+                         StageBody &code);
+  LogicalResult addWrites(linalg::GenericOp generic, Stage &stage,
+                          StageBody &code);
+  void addGathers(linalg::GenericOp generic, Stage &stage);
+  LogicalResult addAccess(linalg::GenericOp generic, AffineMap map,
+                          const TensorPlace &place, bool isWrite, Stage &stage,
+                          const StageBody &code);
+  const TensorPlace &placeOf(Value value);
+  void addCopy(const TensorPlace &source, const TensorPlace &target,
+               ArrayRef<int64_t> shape);
+  void addStage(Stage stage, StageBody code);
+
+  exec::KernelOp kernel;
+  Block &body;
+  ArrayRef<MemRefType> layouts;
+  ArrayRef<SharedStorage> shared;
+  KernelProblem problem;
+  /// Results that are an argument, a constant or another result.
+  SmallVector<std::pair<Value, TensorPlace>> resultCopies;
+};
+
+} // namespace
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+int KernelReader::addTensor(TensorStorage::Kind kind, unsigned index,
+                            Type element, int64_t elements) {
+  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  problem.stages.tensors.push_back(
+      {elements, bytes, kind == TensorStorage::Kind::Temporary});
+  problem.storages.push_back({kind, index, element, {}});
+  return problem.storages.size() - 1;
+}
+
+TensorPlace KernelReader::rowMajorPlace(TensorStorage::Kind kind,
+                                        unsigned index,
+                                        RankedTensorType type) {
+  TensorPlace place;
+  place.tensor =
+      addTensor(kind, index, type.getElementType(), type.getNumElements());
+  place.strides = exec::getRowMajorStrides(type.getShape());
+  return place;
+}
+
+/// The place of a kernel's operand, whose layout the caller chose.
+static SmallVector<int64_t> stridesOf(MemRefType layout) {
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  LogicalResult known = layout.getStridesAndOffset(strides, offset);
+  assert(succeeded(known) && offset == 0 && "expected static strides");
+  (void)known;
+  return strides;
+}
+
+void KernelReader::placeArguments() {
+  for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
+    SmallVector<int64_t> strides = stridesOf(layouts[index]);
+    RankedTensorType type = typeOf(argument);
+    TensorPlace place;
+    place.tensor =
+        addTensor(TensorStorage::Kind::Input, index, type.getElementType(),
+                  exec::getSpan(type.getShape(), strides));
+    place.strides = strides;
+    problem.places[argument] = place;
+  }
+}
+
+/// Values that are yielded live in the results' buffers; so do the wholes that
+/// they were inserted into and the parts that were inserted into them.
+void KernelReader::placeResults() {
+  unsigned inputs = body.getNumArguments();
+  for (auto [index, value] :
+       llvm::enumerate(body.getTerminator()->getOperands())) {
+    SmallVector<int64_t> strides = stridesOf(layouts[inputs + index]);
+    RankedTensorType type = typeOf(value);
+    TensorPlace place;
+    place.strides = strides;
+    const auto *pair =
+        llvm::find_if(shared, [&, i = index](const SharedStorage &storage) {
+          return storage.second == i;
+        });
+    place.tensor =
+        pair != shared.end()
+            ? problem.places[body.getArgument(pair->first)].tensor
+            : addTensor(TensorStorage::Kind::Result, index,
+                        type.getElementType(),
+                        exec::getSpan(type.getShape(), strides));
+    Operation *definition = value.getDefiningOp();
+    bool isMadeHere = isa_and_nonnull<linalg::GenericOp, linalg::FillOp,
+                                      tensor::InsertSliceOp>(definition);
+    if (isMadeHere && !problem.places.contains(value))
+      placeInto(value, place);
+    else
+      resultCopies.push_back({value, place});
+  }
+}
+
+/// Settles `value`, and what it is made of by insertion, at `place`.
+void KernelReader::placeInto(Value value, const TensorPlace &place) {
+  problem.places[value] = place;
+  auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
+  if (!insert)
+    return;
+  if (insert.getDest().getDefiningOp<tensor::InsertSliceOp>())
+    placeInto(insert.getDest(), place);
+  Value part = insert.getSource();
+  if (!part.getDefiningOp<linalg::GenericOp>() || !part.hasOneUse())
+    return; // visitInsert copies it.
+  TensorPlace partPlace = place;
+  for (auto [offset, stride] :
+       llvm::zip_equal(insert.getStaticOffsets(), place.strides))
+    partPlace.offset += offset * stride;
+  problem.places[part] = partPlace;
+}
+
+/// The place of `value`; a temporary's is made at its first mention.
+const TensorPlace &KernelReader::placeOf(Value value) {
+  auto found = problem.places.find(value);
+  if (found == problem.places.end()) {
+    placeInto(value, rowMajorPlace(TensorStorage::Kind::Temporary, 0,
+                                   typeOf(value)));
+    found = problem.places.find(value);
+  }
+  return found->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+void KernelReader::addStage(Stage stage, StageBody code) {
+  problem.stages.stages.push_back(std::move(stage));
+  problem.bodies.push_back(std::move(code));
+}
+
+/// One loop a dimension of `shape` that has more than one index.
+static Stage makeStage(ArrayRef<int64_t> shape) {
+  Stage stage;
+  for (int64_t size : shape)
+    if (size != 1)
+      stage.sizes.push_back(size);
+  stage.reduced.assign(stage.sizes.size(), false);
+  stage.counted.assign(stage.sizes.size(), false);
+  return stage;
+}
+
+static StageAccess accessAll(const TensorPlace &place, ArrayRef<int64_t> shape,
+                             bool isWrite) {
+  StageAccess access{place.tensor, isWrite, place.offset, {}};
+  for (auto [size, stride] : llvm::zip_equal(shape, place.strides))
+    if (size != 1)
+      access.strides.push_back(stride);
+  return access;
+}
+
+void KernelReader::addCopy(const TensorPlace &source,
+                           const TensorPlace &target,
+                           ArrayRef<int64_t> shape) {
+  Stage stage = makeStage(shape);
+  StageBody code;
+  if (source.splat)
+    code.fill = source.splat;
+  else
+    stage.accesses.push_back(accessAll(source, shape, false));
+  stage.accesses.push_back(accessAll(target, shape, true));
+  addStage(std::move(stage), std::move(code));
+}
+
+static TypedAttr scalarConstant(Value value) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  return constant ? constant.getValue() : TypedAttr();
+}
+
+LogicalResult KernelReader::visitConstant(arith::ConstantOp constant) {
+  auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (!elements)
+    return success(); // A number.
+  if (elements.isSplat()) {
+    problem.places[constant].splat = cast<TypedAttr>(elements.getSplatValue<Attribute>());
+    return success();
+  }
+  TensorPlace place = rowMajorPlace(TensorStorage::Kind::Constant, 0,
+                                    typeOf(constant.getResult()));
+  problem.storages[place.tensor].constant = elements;
+  problem.places[constant] = place;
+  return success();
+}
+
+/// A fill that is yielded, or that something is inserted into, is a stage; for
+/// a reduction or a read it is only a number.
+LogicalResult KernelReader::visitFill(linalg::FillOp fill) {
+  TypedAttr number = scalarConstant(fill.getInputs()[0]);
+  if (!number)
+    return fill.emitError("K2: expected a fill with a constant");
+  Value result = fill.getResult(0);
+  ArrayRef<int64_t> shape = typeOf(result).getShape();
+  TensorPlace splat;
+  splat.splat = number;
+  if (problem.places.contains(result))
+    addCopy(splat, problem.places[result], shape);
+  else
+    problem.places[result] = splat;
+  for (OpOperand &use : result.getUses())
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner());
+        insert && insert.getDest() == result)
+      addCopy(splat, TensorPlace(placeOf(insert.getResult())), shape);
+  return success();
+}
+
+/// Whether the whole can be written in place: nothing else sees it.
+static bool isFreshWhole(Value whole) {
+  Operation *made = whole.getDefiningOp();
+  return isa_and_nonnull<tensor::EmptyOp, linalg::FillOp>(made) ||
+         (isa_and_nonnull<tensor::InsertSliceOp>(made) && whole.hasOneUse());
+}
+
+LogicalResult KernelReader::visitInsert(tensor::InsertSliceOp insert) {
+  bool isUnit = llvm::all_of(insert.getStaticStrides(),
+                             [](int64_t stride) { return stride == 1; });
+  if (!isUnit || !insert.getOffsets().empty() ||
+      insert.getSourceType().getRank() != insert.getDestType().getRank() ||
+      !isFreshWhole(insert.getDest()))
+    return insert.emitError("K2: expected an insertion at constant offsets "
+                            "into a new tensor");
+  TensorPlace target = placeOf(insert.getResult());
+  for (auto [offset, stride] :
+       llvm::zip_equal(insert.getStaticOffsets(), target.strides))
+    target.offset += offset * stride;
+  const TensorPlace &source = placeOf(insert.getSource());
+  bool isThere = source.tensor == target.tensor &&
+                 source.offset == target.offset && !source.splat;
+  if (!isThere)
+    addCopy(TensorPlace(source), target, insert.getSourceType().getShape());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Generic nests
+//===----------------------------------------------------------------------===//
+
+/// Adds the access of `place` through `map`, whose results are sums of
+/// multiples of loops.
+LogicalResult KernelReader::addAccess(linalg::GenericOp generic, AffineMap map,
+                                      const TensorPlace &place, bool isWrite,
+                                      Stage &stage, const StageBody &code) {
+  StageAccess access{place.tensor, isWrite, place.offset,
+                     std::vector<int64_t>(stage.sizes.size(), 0)};
+  for (auto [expression, stride] :
+       llvm::zip_equal(map.getResults(), place.strides)) {
+    SmallVector<int64_t> factors;
+    if (!expression.isPureAffine() ||
+        failed(getFlattenedAffineExpr(expression, map.getNumDims(), 0,
+                                      &factors)) ||
+        factors.size() != map.getNumDims() + 1)
+      return generic.emitError("K2: expected sums of multiples of loops as "
+                               "indices, got ")
+             << map;
+    for (auto [loop, number] : llvm::enumerate(code.loops))
+      if (number >= 0)
+        access.strides[number] += factors[loop] * stride;
+    access.offset += factors.back() * stride;
+  }
+  stage.accesses.push_back(std::move(access));
+  return success();
+}
+
+LogicalResult KernelReader::addReads(linalg::GenericOp generic, Stage &stage,
+                                     StageBody &code) {
+  for (OpOperand *input : generic.getDpsInputOperands()) {
+    code.reads.push_back(-1);
+    if (generic.getMatchingBlockArgument(input).use_empty())
+      continue;
+    if (input->get().getDefiningOp<tensor::EmptyOp>())
+      return generic.emitError("K2: expected no read of an empty tensor");
+    const TensorPlace &place = placeOf(input->get());
+    if (place.splat)
+      continue;
+    code.reads.back() = stage.accesses.size();
+    if (failed(addAccess(generic, generic.getMatchingIndexingMap(input),
+                         TensorPlace(place), false, stage, code)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult KernelReader::addWrites(linalg::GenericOp generic, Stage &stage,
+                                      StageBody &code) {
+  bool reduces = generic.getNumReductionLoops() != 0;
+  for (OpOperand &output : generic.getDpsInitsMutable()) {
+    if (reduces) {
+      auto fill = output.get().getDefiningOp<linalg::FillOp>();
+      TypedAttr start =
+          fill ? scalarConstant(fill.getInputs()[0]) : TypedAttr();
+      if (!start)
+        return generic.emitError("K2: expected an output that starts as a "
+                                 "fill with a constant");
+      code.starts.push_back(start);
+    } else if (!output.get().getDefiningOp<tensor::EmptyOp>()) {
+      return generic.emitError("K2: expected an output that starts empty");
+    }
+    TensorPlace place = placeOf(generic.getTiedOpResult(&output));
+    if (failed(addAccess(generic, generic.getMatchingIndexingMap(&output),
+                         place, true, stage, code)))
+      return failure();
+  }
+  return success();
+}
+
+/// Tensors read at computed indices, and loops whose counters are computed with.
+void KernelReader::addGathers(linalg::GenericOp generic, Stage &stage) {
+  for (Operation &op : *generic.getBody())
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      const TensorPlace &place = placeOf(extract.getTensor());
+      if (!place.splat)
+        stage.gathers.push_back(place.tensor);
+    }
+}
+
+LogicalResult KernelReader::visitGeneric(linalg::GenericOp generic) {
+  Stage stage;
+  StageBody code;
+  code.generic = generic;
+  for (auto [size, iterator] :
+       llvm::zip_equal(generic.getStaticLoopRanges(),
+                       generic.getIteratorTypesArray())) {
+    code.loops.push_back(size == 1 ? -1 : stage.sizes.size());
+    if (size == 1)
+      continue;
+    stage.sizes.push_back(size);
+    stage.reduced.push_back(iterator == utils::IteratorType::reduction);
+    stage.counted.push_back(false);
+  }
+  for (auto index : generic.getBody()->getOps<linalg::IndexOp>())
+    if (int loop = code.loops[index.getDim()]; loop >= 0)
+      stage.counted[loop] = true;
+  if (failed(addReads(generic, stage, code)))
+    return failure();
+  addGathers(generic, stage);
+  if (failed(addWrites(generic, stage, code)))
+    return failure();
+  addStage(std::move(stage), std::move(code));
+  return success();
+}
+
+LogicalResult KernelReader::visit(Operation *op) {
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](arith::ConstantOp constant) { return visitConstant(constant); })
+      .Case([&](linalg::FillOp fill) { return visitFill(fill); })
+      .Case([&](tensor::InsertSliceOp insert) { return visitInsert(insert); })
+      .Case([&](linalg::GenericOp generic) { return visitGeneric(generic); })
+      .Case([&](tensor::EmptyOp) { return success(); })
+      .Default([](Operation *other) {
+        return other->emitError("K2: expected a loop nest, an insertion or a "
+                                "constant in a kernel, got '")
+               << other->getName() << "'";
+      });
+}
+
+FailureOr<KernelProblem> KernelReader::run() {
+  placeArguments();
+  placeResults();
+  // Fills come first: a part may be written before the fill of its whole.
+  for (bool early : {true, false})
+    for (Operation &op : body.without_terminator())
+      if (isa<arith::ConstantOp, linalg::FillOp>(op) == early &&
+          failed(visit(&op)))
+        return failure();
+  for (auto &[value, place] : resultCopies)
+    addCopy(TensorPlace(placeOf(value)), place, typeOf(value).getShape());
+  return std::move(problem);
+}
+
+FailureOr<KernelProblem> readKernel(exec::KernelOp kernel,
+                                    ArrayRef<MemRefType> layouts,
+                                    ArrayRef<SharedStorage> shared) {
+  return KernelReader(kernel, layouts, shared).run();
+}
+
+} // namespace shardc::target

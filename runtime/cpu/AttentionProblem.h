@@ -1,0 +1,195 @@
+//===- AttentionProblem.h - attention, one head at a time -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What forward and backward of scaled-dot-product attention share: the shapes
+// of one head (a pair of batch element and head), how its rows are copied into
+// padded working memory and back, and the exponential function.
+//
+// Both directions are FlashAttention's (Dao 2023, arXiv:2307.08691): scores
+// exist only for a block of queries and a block of keys at a time. A head is
+// one part of the call and runs on one thread, blocks in a fixed order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_CPU_ATTENTIONPROBLEM_H
+#define SHARDC_RUNTIME_CPU_ATTENTIONPROBLEM_H
+
+#include "runtime/cpu/BFloat16.h"
+#include "runtime/cpu/InstructionSet.h"
+#include "runtime/cpu/LibraryCall.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace shardc::runtime {
+
+/// Queries and keys that are scored at a time: the scores of a block, 64 KiB
+/// of floats, stay in the second-level cache. Multiples of every padding.
+inline constexpr int64_t queryBlock = 64;
+inline constexpr int64_t keyBlock = 256;
+
+/// A multiple of the lanes of every vector and of the rows of every tile.
+inline constexpr int64_t attentionPadding = 16;
+
+inline int64_t padForAttention(int64_t count) {
+  return (count + attentionPadding - 1) / attentionPadding * attentionPadding;
+}
+
+/// The shape of one head, and the scale and mask of its scores.
+struct AttentionShape {
+  int64_t queries = 0;
+  int64_t keys = 0;
+  int64_t width = 0;
+  bool isCausal = false;
+  double scale = 1;
+
+  int64_t paddedWidth() const { return padForAttention(width); }
+  int64_t paddedKeys() const { return padForAttention(keys); }
+
+  /// How many keys the queries before `queryEnd` may look at.
+  int64_t visibleKeys(int64_t queryEnd) const {
+    return isCausal ? std::min(keys, queryEnd) : keys;
+  }
+};
+
+/// The tensors of one head: rows of `width` contiguous elements.
+template <typename Element>
+struct HeadRows {
+  Element *data;
+  int64_t stride;
+};
+
+/// The head `index` of a tensor [batch, heads, rows, width].
+template <typename Element>
+HeadRows<Element> headOf(const Tensor &tensor, int64_t index) {
+  const int64_t heads = tensor.shape[1];
+  return {tensor.as<Element>() + index / heads * tensor.strides[0] +
+              index % heads * tensor.strides[1],
+          tensor.strides[2]};
+}
+
+/// Copies rows, times `factor`, into rows of `paddedWidth`, filled up with
+/// zeros; rows up to a multiple of the padding are zero as well.
+template <typename Element, typename T>
+[[gnu::always_inline]] inline void packRows(HeadRows<const Element> source,
+                                            int64_t rows, int64_t width,
+                                            T factor, T *target) {
+  const int64_t paddedWidth = padForAttention(width);
+  for (int64_t row = 0; row < rows; ++row) {
+    const Element *from = source.data + row * source.stride;
+    T *to = target + row * paddedWidth;
+    for (int64_t i = 0; i < width; ++i)
+      to[i] = static_cast<T>(widen(from[i])) * factor;
+    for (int64_t i = width; i < paddedWidth; ++i)
+      to[i] = 0;
+  }
+  std::fill(target + rows * paddedWidth,
+            target + padForAttention(rows) * paddedWidth, T(0));
+}
+
+/// Copies rows into columns: target[i * paddedRows + row], filled up with
+/// zeros. Goes by strips as wide as a cache line, so that a strip of the
+/// source stays in the first-level cache while it is read column by column.
+template <typename Element, typename T>
+[[gnu::always_inline]] inline void packColumns(HeadRows<const Element> source,
+                                               int64_t rows, int64_t width,
+                                               T *target) {
+  constexpr int64_t strip = 64 / sizeof(Element);
+  const int64_t paddedRows = padForAttention(rows);
+  for (int64_t first = 0; first < width; first += strip)
+    for (int64_t i = first; i < std::min(width, first + strip); ++i) {
+      T *to = target + i * paddedRows;
+      for (int64_t row = 0; row < rows; ++row)
+        to[row] = static_cast<T>(widen(source.data[row * source.stride + i]));
+      std::fill(to + rows, to + paddedRows, T(0));
+    }
+}
+
+/// Rounds rows of `paddedWidth` into the rows of a result.
+template <typename Element, typename T>
+[[gnu::always_inline]] inline void unpackRows(const T *source, int64_t rows,
+                                              int64_t width,
+                                              HeadRows<Element> target) {
+  const int64_t paddedWidth = padForAttention(width);
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t i = 0; i < width; ++i)
+      target.data[row * target.stride + i] =
+          narrow<Element>(source[row * paddedWidth + i]);
+}
+
+/// The largest of `values`, whose count is a multiple of the padding, and of
+/// `largest`.
+template <typename Vectors, typename T>
+[[gnu::always_inline]] inline T largestOf(const T *values, int64_t count,
+                                          T largest) {
+  using Vector = typename Vectors::template Vector<T>;
+  constexpr int lanes = Vectors::template lanes<T>;
+  Vector best = Vector{} + largest;
+  for (int64_t i = 0; i < count; i += lanes)
+    best = __builtin_elementwise_max(
+        best, *reinterpret_cast<const Vector *>(values + i));
+  for (int lane = 0; lane < lanes; ++lane)
+    largest = best[lane] > largest ? best[lane] : largest;
+  return largest;
+}
+
+/// exp of every lane, for values of at most zero: the polynomial of Cephes
+/// (expf.c, Moshier), whose error is below 2 units in the last place. Results
+/// below 2^-126 become zero; NaN stays NaN.
+template <typename Vectors>
+[[gnu::always_inline]] inline typename Vectors::template Vector<float>
+exponential(typename Vectors::template Vector<float> raw) {
+  using Vector = typename Vectors::template Vector<float>;
+  using Bits [[gnu::vector_size(Vectors::bytes)]] = int32_t;
+  constexpr float least = -87.33654f;
+  const Vector x = __builtin_elementwise_max(raw, Vector{} + least);
+  const Vector n = __builtin_elementwise_roundeven(x * 1.44269504f);
+  const Vector r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  Vector p = r * 1.9875691500e-4f + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  // 2^n by its exponent bits; n is from -126 to 0.
+  const Bits exponent = (__builtin_convertvector(n, Bits) + 127) << 23;
+  const Vector result = p * (Vector)exponent;
+  return raw < least ? Vector{} : (raw != raw ? raw : result);
+}
+
+/// values[i] = exp(values[i] - offset), where no value exceeds the offset and
+/// the count is a multiple of the padding; returns their sum.
+template <typename Vectors>
+[[gnu::always_inline]] inline float exponentials(float *values, int64_t count,
+                                                 float offset) {
+  using Vector = typename Vectors::template Vector<float>;
+  constexpr int lanes = Vectors::template lanes<float>;
+  Vector sum = {};
+  for (int64_t i = 0; i < count; i += lanes) {
+    auto *place = reinterpret_cast<Vector *>(values + i);
+    const Vector value = exponential<Vectors>(*place - offset);
+    *place = value;
+    sum += value;
+  }
+  float total = 0;
+  for (int lane = 0; lane < lanes; ++lane)
+    total += sum[lane];
+  return total;
+}
+
+template <typename Vectors>
+[[gnu::always_inline]] inline double exponentials(double *values, int64_t count,
+                                                  double offset) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    values[i] = std::exp(values[i] - offset);
+    sum += values[i];
+  }
+  return sum;
+}
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_CPU_ATTENTIONPROBLEM_H

@@ -1,0 +1,58 @@
+//===- LibraryCall.cpp - a library call ready to run ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds the function that prepares a call and keeps exceptions of the
+// libraries behind it inside.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/LibraryCall.h"
+#include "runtime/cpu/LibraryCallKinds.h"
+
+#include <map>
+#include <stdexcept>
+
+namespace shardc::runtime {
+
+static bool hasEmptyTensor(const LibraryCallArguments &arguments) {
+  for (const auto *list : {&arguments.operands, &arguments.results})
+    for (const Tensor &tensor : *list)
+      if (tensor.elements() == 0)
+        return true;
+  return false;
+}
+
+LibraryCallOr prepareLibraryCall(LibraryCallArguments arguments) {
+  using Prepare = LibraryCallOr (*)(LibraryCallArguments);
+  static const std::map<std::string_view, Prepare> table = {
+      {"matmul", prepareMatmul},
+      {"convolution", prepareConvolution},
+      {"convolution_backward_input", prepareConvolutionBackwardInput},
+      {"convolution_backward_weight", prepareConvolutionBackwardWeight},
+      {"scaled_dot_product_attention", prepareAttention},
+      {"scaled_dot_product_attention_backward", prepareAttentionBackward},
+      {"embedding_dense_backward", prepareEmbeddingBackward},
+      {"max_pool2d", prepareMaxPool},
+      {"max_pool2d_backward", prepareMaxPoolBackward},
+      {"sum_of_squares", prepareSumOfSquares},
+  };
+  const std::string call = arguments.command.call;
+  auto found = table.find(call);
+  if (found == table.end())
+    return Status(ErrorCode::E0504, "unknown library call '" + call + "'");
+  // A shard of a gradient may be empty; nothing else is ever computed from
+  // nothing.
+  if (call != "sum_of_squares" && hasEmptyTensor(arguments))
+    return Status(ErrorCode::E0504,
+                  "library call '" + call + "' has an empty tensor");
+  try {
+    return found->second(std::move(arguments));
+  } catch (const std::exception &error) {
+    return Status(ErrorCode::E0504,
+                  "library call '" + call +
+                      "' cannot be prepared: " + error.what());
+  }
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,53 @@
+//===- MatmulProblem.h - a matmul call as plain matrix products -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Takes transposition and batch dimensions out of a matmul call: what remains
+// is a list of independent products C (m x n) = A (m x k) * B (k x n) + bias
+// with strides. Batch dimensions that lie end to end against one B are folded
+// into m.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_CPU_MATMULPROBLEM_H
+#define SHARDC_RUNTIME_CPU_MATMULPROBLEM_H
+
+#include "runtime/cpu/LibraryCall.h"
+
+namespace shardc::runtime {
+
+/// A matrix by address and strides in elements.
+struct Matrix {
+  std::byte *data = nullptr;
+  format::Dtype dtype = format::Dtype::F32;
+  int64_t rowStride = 0;
+  int64_t columnStride = 0;
+
+  /// The address of element (row, column).
+  std::byte *at(int64_t row, int64_t column) const {
+    return data + (row * rowStride + column * columnStride) * byteSize(dtype);
+  }
+};
+
+/// Products of the same shape.
+struct MatmulProblem {
+  struct Product {
+    Matrix a, b, c;
+  };
+  int64_t m = 0, n = 0, k = 0;
+  std::vector<Product> products;
+  /// n elements, or no address.
+  Matrix bias;
+
+  double flopsOfProduct() const {
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) *
+           static_cast<double>(k);
+  }
+};
+
+/// The products of a checked matmul call.
+MatmulProblem makeMatmulProblem(const LibraryCallArguments &arguments);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_CPU_MATMULPROBLEM_H

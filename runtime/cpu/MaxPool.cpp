@@ -1,0 +1,177 @@
+//===- MaxPool.cpp - max_pool2d, forward and backward ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One plane (a channel of a sample) is one part. Ties, NaN and the flat
+// indices are those of ATen's max_pool2d_with_indices: the first largest value
+// in row-major order wins, and a NaN beats everything before it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/BFloat16.h"
+#include "runtime/cpu/LibraryCallKinds.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+namespace shardc::runtime {
+
+using format::Dtype;
+
+namespace {
+/// The windows of one plane.
+struct PoolShape {
+  explicit PoolShape(const LibraryCallArguments &arguments, const Tensor &input,
+                     const Tensor &output)
+      : planes(input.shape[0] * input.shape[1]), height(input.shape[2]),
+        width(input.shape[3]), outputHeight(output.shape[2]),
+        outputWidth(output.shape[3]) {
+    auto pair = [&](std::string_view name) {
+      return format::attributeOr(arguments.attributes(), name,
+                                 std::vector<int64_t>(2));
+    };
+    kernel = pair("kernel");
+    stride = pair("stride");
+    padding = pair("padding");
+    dilation = pair("dilation");
+  }
+
+  /// The first position of window `index` that is inside the plane.
+  int64_t first(int dimension, int64_t index) const {
+    const auto d = static_cast<size_t>(dimension);
+    int64_t position = index * stride[d] - padding[d];
+    while (position < 0)
+      position += dilation[d];
+    return position;
+  }
+  /// One past the last position of window `index` that is inside.
+  int64_t last(int dimension, int64_t index) const {
+    const auto d = static_cast<size_t>(dimension);
+    const int64_t end =
+        index * stride[d] - padding[d] + (kernel[d] - 1) * dilation[d] + 1;
+    return std::min(end, dimension == 0 ? height : width);
+  }
+
+  int64_t planes, height, width, outputHeight, outputWidth;
+  std::vector<int64_t> kernel, stride, padding, dilation;
+};
+
+template <typename T>
+class MaxPool : public LibraryCall {
+public:
+  explicit MaxPool(LibraryCallArguments list)
+      : shape(list, list.operands[0], list.results[0]),
+        input(list.operands[0].as<T>()), output(list.results[0].as<T>()),
+        indices(list.results[1].as<int64_t>()) {}
+
+  Status run(WorkerPool &workers, const Scratch &) override {
+    const int64_t outputs = shape.outputHeight * shape.outputWidth;
+    workers.run(shape.planes, [&](int64_t plane, int) {
+      const T *source = input + plane * shape.height * shape.width;
+      for (int64_t y = 0; y < shape.outputHeight; ++y)
+        for (int64_t x = 0; x < shape.outputWidth; ++x) {
+          const int64_t place = plane * outputs + y * shape.outputWidth + x;
+          const int64_t best = largest(source, y, x);
+          output[place] = source[best];
+          indices[place] = best;
+        }
+    });
+    return Status();
+  }
+
+private:
+  int64_t largest(const T *source, int64_t y, int64_t x) const {
+    const int64_t firstRow = shape.first(0, y), lastRow = shape.last(0, y);
+    const int64_t firstColumn = shape.first(1, x);
+    const int64_t lastColumn = shape.last(1, x);
+    int64_t best = firstRow * shape.width + firstColumn;
+    auto value = -std::numeric_limits<decltype(widen(T()))>::infinity();
+    for (int64_t row = firstRow; row < lastRow; row += shape.dilation[0])
+      for (int64_t column = firstColumn; column < lastColumn;
+           column += shape.dilation[1]) {
+        const int64_t index = row * shape.width + column;
+        const auto candidate = widen(source[index]);
+        if (candidate > value || candidate != candidate) {
+          value = candidate;
+          best = index;
+        }
+      }
+    return best;
+  }
+
+  const PoolShape shape;
+  const T *const input;
+  T *const output;
+  int64_t *const indices;
+};
+
+template <typename T>
+class MaxPoolBackward : public LibraryCall {
+  using Sum = decltype(widen(T()));
+
+public:
+  explicit MaxPoolBackward(LibraryCallArguments list)
+      : shape(list, list.results[0], list.operands[0]),
+        gradients(list.operands[0].as<T>()),
+        indices(list.operands[1].as<int64_t>()),
+        result(list.results[0].as<T>()) {}
+
+  ScratchNeed scratchNeed() const override {
+    const auto elements = static_cast<size_t>(shape.height * shape.width);
+    return {0, alignScratch(elements * sizeof(Sum)), 0};
+  }
+
+  Status run(WorkerPool &workers, const Scratch &scratch) override {
+    const int64_t inputs = shape.height * shape.width;
+    const int64_t outputs = shape.outputHeight * shape.outputWidth;
+    std::atomic<bool> inside = true;
+    workers.run(shape.planes, [&](int64_t plane, int worker) {
+      auto *sums = reinterpret_cast<Sum *>(scratch.worker(worker));
+      std::fill_n(sums, inputs, Sum(0));
+      for (int64_t i = plane * outputs; i < (plane + 1) * outputs; ++i) {
+        if (indices[i] >= 0 && indices[i] < inputs)
+          sums[indices[i]] += widen(gradients[i]);
+        else
+          inside = false;
+      }
+      for (int64_t i = 0; i < inputs; ++i)
+        result[plane * inputs + i] = narrow<T>(sums[i]);
+    });
+    if (!inside)
+      return Status(ErrorCode::E0504,
+                    "an index of max_pool2d_backward is not below " +
+                        std::to_string(inputs));
+    return Status();
+  }
+
+private:
+  const PoolShape shape;
+  const T *const gradients;
+  const int64_t *const indices;
+  T *const result;
+};
+} // namespace
+
+template <template <typename> typename Call>
+static LibraryCallOr make(LibraryCallArguments arguments) {
+  using Result = std::unique_ptr<LibraryCall>;
+  switch (arguments.operands[0].dtype) {
+  case Dtype::F64:
+    return Result(std::make_unique<Call<double>>(std::move(arguments)));
+  case Dtype::BF16:
+    return Result(std::make_unique<Call<BFloat16>>(std::move(arguments)));
+  default:
+    return Result(std::make_unique<Call<float>>(std::move(arguments)));
+  }
+}
+
+LibraryCallOr prepareMaxPool(LibraryCallArguments arguments) {
+  return make<MaxPool>(std::move(arguments));
+}
+
+LibraryCallOr prepareMaxPoolBackward(LibraryCallArguments arguments) {
+  return make<MaxPoolBackward>(std::move(arguments));
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,110 @@
+//===- SumOfSquares.cpp - the squared norm of gradients -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every block of 2^15 elements is summed in eight lanes of double-double; the
+// lanes, then the blocks, then the operands are added in order. The square of
+// a float is exact in a double; that of a double is two doubles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/DoubleDouble.h"
+#include "runtime/cpu/InstructionSet.h"
+#include "runtime/cpu/LibraryCallKinds.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardc::runtime {
+
+using format::Dtype;
+
+namespace {
+constexpr int64_t blockElements = 1 << 15;
+constexpr int lanes = 8;
+
+/// Adds the squares of `count` elements, one for each lane.
+template <typename T>
+[[gnu::always_inline]] inline void addSquares(const T *values, int count,
+                                              double *high, double *low) {
+  for (int lane = 0; lane < count; ++lane) {
+    const double value = values[lane];
+    const double square = value * value;
+    const double sum = high[lane] + square;
+    const double part = sum - high[lane];
+    double error = (high[lane] - (sum - part)) + (square - part);
+    if constexpr (sizeof(T) == sizeof(double))
+      error += std::fma(value, value, -square);
+    high[lane] = sum;
+    low[lane] += error;
+  }
+}
+
+struct BlockLoop {
+  template <typename Vectors, typename T>
+  [[gnu::always_inline]] static void run(const T *values, int64_t count,
+                                         DoubleDouble *result) {
+    double high[lanes] = {}, low[lanes] = {};
+    int64_t i = 0;
+    for (; i + lanes <= count; i += lanes)
+      addSquares(values + i, lanes, high, low);
+    addSquares(values + i, static_cast<int>(count - i), high, low);
+    *result = {};
+    for (int lane = 0; lane < lanes; ++lane)
+      *result = *result + DoubleDouble{high[lane], low[lane]};
+  }
+};
+
+class SumOfSquares : public LibraryCall {
+public:
+  explicit SumOfSquares(LibraryCallArguments list) {
+    for (const Tensor &tensor : list.operands) {
+      const int64_t bytes = byteSize(tensor.dtype);
+      for (int64_t i = 0; i < tensor.elements(); i += blockElements)
+        blocks.push_back({tensor.data + i * bytes,
+                          std::min(blockElements, tensor.elements() - i),
+                          tensor.dtype == Dtype::F64});
+    }
+    result = list.results[0].as<double>();
+  }
+
+  ScratchNeed scratchNeed() const override {
+    return {alignScratch(blocks.size() * sizeof(DoubleDouble)), 0, 0};
+  }
+
+  Status run(WorkerPool &workers, const Scratch &scratch) override {
+    auto *sums = reinterpret_cast<DoubleDouble *>(scratch.shared());
+    workers.run(static_cast<int64_t>(blocks.size()), [&](int64_t part, int) {
+      const Block &block = blocks[static_cast<size_t>(part)];
+      if (block.isDouble)
+        runVectorised<BlockLoop>(reinterpret_cast<const double *>(block.data),
+                                 block.count, sums + part);
+      else
+        runVectorised<BlockLoop>(reinterpret_cast<const float *>(block.data),
+                                 block.count, sums + part);
+    });
+    DoubleDouble total;
+    for (size_t i = 0; i < blocks.size(); ++i)
+      total = total + sums[i];
+    result[0] = total.high;
+    result[1] = total.low;
+    return Status();
+  }
+
+private:
+  struct Block {
+    const std::byte *data;
+    int64_t count;
+    bool isDouble;
+  };
+  std::vector<Block> blocks;
+  double *result = nullptr;
+};
+} // namespace
+
+LibraryCallOr prepareSumOfSquares(LibraryCallArguments arguments) {
+  return std::unique_ptr<LibraryCall>(
+      std::make_unique<SumOfSquares>(std::move(arguments)));
+}
+
+} // namespace shardc::runtime

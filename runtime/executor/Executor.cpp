@@ -1,0 +1,80 @@
+//===- Executor.cpp - running a program on one rank -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prepares commands in list order, takes the largest scratch memory that one
+// of them needs, and runs them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/executor/Executor.h"
+
+#include <algorithm>
+
+namespace shardc::runtime {
+
+static Status noteCommand(Status status, const format::Command &command) {
+  return status.addNote("in module '" + command.module + "', '" +
+                        command.label + "'");
+}
+
+StatusOr<std::unique_ptr<Executor>>
+Executor::create(const format::Artifact &artifact,
+                 const ExecutorResources &resources) {
+  std::unique_ptr<Executor> executor(new Executor(resources));
+  if (Status status = executor->prepare(artifact); !status.ok())
+    return status;
+  if (Status status = executor->takeScratch(); !status.ok())
+    return status;
+  return executor;
+}
+
+Status Executor::prepare(const format::Artifact &artifact) {
+  for (const format::Command &command : artifact.program.commands) {
+    StatusOr<std::unique_ptr<PreparedCommand>> prepared = prepareCommand(
+        command.action, artifact, resources.memory, resources.kernels);
+    if (!prepared.ok())
+      return noteCommand(prepared.status(), command);
+    sections[static_cast<size_t>(command.section)].push_back(
+        {std::move(*prepared), &command});
+  }
+  return Status();
+}
+
+Status Executor::takeScratch() {
+  ScratchNeed need;
+  for (const std::vector<Entry> &section : sections)
+    for (const Entry &entry : section) {
+      const ScratchNeed one = entry.command->scratchNeed();
+      need.shared = std::max(need.shared, alignScratch(one.shared));
+      need.perWorker = std::max(need.perWorker, alignScratch(one.perWorker));
+      ownedBytes += one.owned;
+    }
+  const auto threads = static_cast<size_t>(resources.workers.threads());
+  StatusOr<Allocation> memory =
+      Allocation::take(need.shared + need.perWorker * threads, "scratch");
+  if (!memory.ok())
+    return memory.status();
+  scratchMemory = std::move(*memory);
+  scratch = Scratch(scratchMemory.data(), need);
+  return Status();
+}
+
+Status Executor::runSection(format::Section section) {
+  const CommandContext context = {resources.workers, resources.transport,
+                                  scratch};
+  for (const Entry &entry : sections[static_cast<size_t>(section)]) {
+    if (resources.cancellation.requested())
+      return resources.cancellation.reason();
+    Status status = entry.command->run(context);
+    if (status.ok())
+      continue;
+    // A collective that ended because of another rank is not to blame.
+    if (resources.cancellation.requested())
+      return resources.cancellation.reason();
+    return noteCommand(std::move(status), *entry.source);
+  }
+  return Status();
+}
+
+} // namespace shardc::runtime

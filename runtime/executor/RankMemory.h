@@ -1,0 +1,73 @@
+//===- RankMemory.h - all memory that a program can name --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The spaces of a program for one rank: the arena, the states, the inputs of
+// the running micro-batch, and the scalars; constants are shared by the ranks.
+// Every range of a checked program resolves to an address that stays the same
+// for as long as the object lives, which is why commands are prepared once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_EXECUTOR_RANKMEMORY_H
+#define SHARDC_RUNTIME_EXECUTOR_RANKMEMORY_H
+
+#include "runtime/executor/Allocation.h"
+#include "runtime/format/Artifact.h"
+
+#include <memory>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// What changes from step to step and is not data.
+struct StepSettings {
+  /// Counted from 1.
+  int64_t step = 1;
+  double learningRate = 0;
+  int64_t microBatches = 1;
+};
+
+/// One rank's memory. The arena has exactly the planned size; states, inputs
+/// and scalars start at multiples of 64 bytes in one allocation each.
+class RankMemory {
+public:
+  /// Takes memory for `artifact`, which must outlive the object, as must
+  /// `constants`. All of it is zero. Fails with E0503.
+  static StatusOr<std::unique_ptr<RankMemory>>
+  take(const format::Artifact &artifact, std::byte *constants);
+
+  std::byte *resolve(const format::BufferReference &reference) const;
+  std::byte *state(size_t index) const { return states.at(index); }
+  std::byte *input(size_t index) const { return inputs.at(index); }
+
+  /// Computes the program's scalars.
+  void setScalars(const StepSettings &settings);
+
+  size_t arenaBytes() const { return arena.bytes(); }
+  size_t stateBytes() const { return states.memory.bytes(); }
+  size_t inputBytes() const { return inputs.memory.bytes(); }
+
+private:
+  /// Ranges of one allocation.
+  struct Table {
+    Allocation memory;
+    std::vector<size_t> offsets;
+
+    std::byte *at(size_t index) const { return memory.data() + offsets[index]; }
+    static StatusOr<Table> take(const std::vector<size_t> &sizes,
+                                const std::string &purpose);
+  };
+
+  explicit RankMemory(const format::Artifact &artifact, std::byte *constants)
+      : artifact(artifact), constants(constants) {}
+
+  const format::Artifact &artifact;
+  std::byte *const constants;
+  Allocation arena;
+  Table states, inputs, scalars;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_EXECUTOR_RANKMEMORY_H

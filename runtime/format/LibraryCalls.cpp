@@ -1,0 +1,416 @@
+//===- LibraryCalls.cpp - which library calls there are -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One check for each library call, and the table that names them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/LibraryCalls.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardc::format {
+
+namespace {
+using Shape = std::vector<int64_t>;
+
+/// Collects the first complaint about one call.
+class CallCheck {
+public:
+  explicit CallCheck(const LibraryCommand &command) : command(command) {}
+
+  const TensorReference &operand(size_t i) const { return command.operands[i]; }
+  const TensorReference &result(size_t i) const { return command.results[i]; }
+
+  /// False, and a complaint unless there is one already, when `holds` does
+  /// not.
+  bool require(bool holds, const std::string &complaint) {
+    if (!holds && status.ok())
+      status = Status(ErrorCode::E0309,
+                      "library call '" + command.call + "': " + complaint);
+    return holds;
+  }
+
+  bool counts(size_t leastOperands, size_t mostOperands, size_t results) {
+    return require(command.operands.size() >= leastOperands &&
+                       command.operands.size() <= mostOperands,
+                   "unexpected number of operands " +
+                       std::to_string(command.operands.size())) &&
+           require(command.results.size() == results,
+                   "expected " + std::to_string(results) + " results, found " +
+                       std::to_string(command.results.size()));
+  }
+
+  template <typename T>
+  bool attribute(std::string_view name) {
+    auto found = command.attributes.find(name);
+    return require(found != command.attributes.end() &&
+                       std::holds_alternative<T>(found->second),
+                   "attribute '" + std::string(name) +
+                       "' is missing or has the wrong type");
+  }
+
+  /// A list of two integers, each from `least` to a bound that keeps shape
+  /// arithmetic from overflowing.
+  bool pair(std::string_view name, int64_t least) {
+    constexpr int64_t most = 1 << 20;
+    if (!attribute<std::vector<int64_t>>(name))
+      return false;
+    const Shape values = attributeOr(command.attributes, name, Shape());
+    auto fits = [&](int64_t value) { return value >= least && value <= most; };
+    return require(values.size() == 2 && fits(values[0]) && fits(values[1]),
+                   "attribute '" + std::string(name) +
+                       "' must be two integers from " + std::to_string(least) +
+                       " to " + std::to_string(most));
+  }
+
+  bool dtype(const TensorReference &tensor, std::initializer_list<Dtype> any) {
+    return require(std::find(any.begin(), any.end(), tensor.dtype) != any.end(),
+                   "unexpected dtype " + std::string(dtypeName(tensor.dtype)));
+  }
+
+  bool shape(const TensorReference &tensor, const Shape &expected) {
+    return require(tensor.shape == expected, "expected shape " +
+                                                 text(expected) + ", found " +
+                                                 text(tensor.shape));
+  }
+
+  bool rank(const TensorReference &tensor, size_t rank) {
+    return require(tensor.shape.size() == rank,
+                   "expected rank " + std::to_string(rank) + ", found shape " +
+                       text(tensor.shape));
+  }
+
+  bool contiguous(const TensorReference &tensor) {
+    return require(tensor.strides.empty() ||
+                       tensor.strides == contiguousStrides(tensor.shape),
+                   "operands of this call must be contiguous");
+  }
+
+  bool allContiguous() {
+    bool all = true;
+    for (const auto *list : {&command.operands, &command.results})
+      for (const TensorReference &tensor : *list)
+        all = all && contiguous(tensor);
+    return all;
+  }
+
+  Status status;
+  const LibraryCommand &command;
+
+private:
+  static std::string text(const Shape &shape) {
+    std::string list = "[";
+    for (size_t i = 0; i < shape.size(); ++i)
+      list += (i ? "," : "") + std::to_string(shape[i]);
+    return list + "]";
+  }
+};
+} // namespace
+
+static constexpr std::initializer_list<Dtype> floats = {Dtype::F32, Dtype::BF16,
+                                                        Dtype::F64};
+
+static Shape stridesOf(const TensorReference &tensor) {
+  return tensor.strides.empty() ? contiguousStrides(tensor.shape)
+                                : tensor.strides;
+}
+
+/// Rows or columns lie one element apart, as BLAS wants them.
+static bool isMatrixLike(const TensorReference &tensor, bool rowsOnly) {
+  const size_t rank = tensor.shape.size();
+  const Shape strides = stridesOf(tensor);
+  const int64_t rows = tensor.shape[rank - 2], columns = tensor.shape[rank - 1];
+  const int64_t rowStride = strides[rank - 2], columnStride = strides[rank - 1];
+  const bool rowMajor = (columnStride == 1 || columns == 1) &&
+                        (rowStride >= columns || rows == 1);
+  const bool columnMajor =
+      (rowStride == 1 || rows == 1) && (columnStride >= rows || columns == 1);
+  return rowMajor || (!rowsOnly && columnMajor);
+}
+
+static bool checkMatmulShapes(CallCheck &check, bool transposeA,
+                              bool transposeB) {
+  const TensorReference &a = check.operand(0), &b = check.operand(1);
+  const size_t rank = a.shape.size();
+  if (!check.require(rank >= 2, "operand 0 must have rank 2 or more") ||
+      !check.require(b.shape.size() == 2 || b.shape.size() == rank,
+                     "operand 1 must have rank 2 or that of operand 0") ||
+      !check.rank(check.result(0), rank))
+    return false;
+  const Shape batch(a.shape.begin(), a.shape.end() - 2);
+  if (b.shape.size() > 2 &&
+      !check.require(Shape(b.shape.begin(), b.shape.end() - 2) == batch,
+                     "operands have different batch dimensions"))
+    return false;
+  auto side = [](const TensorReference &tensor, bool last) {
+    return tensor.shape[tensor.shape.size() - (last ? 1 : 2)];
+  };
+  const int64_t m = side(a, transposeA), n = side(b, !transposeB);
+  Shape expected = batch;
+  expected.insert(expected.end(), {m, n});
+  if (check.command.operands.size() == 3 &&
+      (!check.shape(check.operand(2), {n}) ||
+       !check.contiguous(check.operand(2))))
+    return false;
+  return check.require(side(a, !transposeA) == side(b, transposeB),
+                       "operands have different inner dimensions") &&
+         check.shape(check.result(0), expected);
+}
+
+static void checkMatmul(CallCheck &check) {
+  const Attributes &attributes = check.command.attributes;
+  const std::string epilogue =
+      attributeOr(attributes, "epilogue", std::string("none"));
+  if (!check.require(epilogue == "none" || epilogue == "bias",
+                     "unknown epilogue '" + epilogue + "'"))
+    return;
+  const size_t operands = epilogue == "bias" ? 3 : 2;
+  if (!check.counts(operands, operands, 1))
+    return;
+  const TensorReference &a = check.operand(0), &b = check.operand(1);
+  const TensorReference &c = check.result(0);
+  if (!check.dtype(a, floats) || !check.dtype(b, {a.dtype}))
+    return;
+  if (a.dtype == Dtype::F64)
+    check.dtype(c, {Dtype::F64});
+  else
+    check.dtype(c, {Dtype::F32, Dtype::BF16});
+  if (operands == 3)
+    check.dtype(check.operand(2), {a.dtype, c.dtype});
+  if (!checkMatmulShapes(check, attributeOr(attributes, "transpose_a", false),
+                         attributeOr(attributes, "transpose_b", false)))
+    return;
+  check.require(isMatrixLike(a, false) && isMatrixLike(b, false) &&
+                    isMatrixLike(c, true),
+                "a matrix must have rows or columns one element apart, the "
+                "result rows");
+}
+
+/// The shapes of out = convolution(input, weight) for all three calls.
+static void checkConvolutionShapes(CallCheck &check,
+                                   const TensorReference &input,
+                                   const TensorReference &weight,
+                                   const TensorReference &output) {
+  if (!check.rank(input, 4) || !check.rank(weight, 4) ||
+      !check.pair("stride", 1) || !check.pair("padding", 0) ||
+      !check.pair("dilation", 1) || !check.attribute<int64_t>("groups"))
+    return;
+  const Attributes &attributes = check.command.attributes;
+  const auto groups = attributeOr<int64_t>(attributes, "groups", 1);
+  if (!check.require(groups >= 1 && weight.shape[0] % groups == 0 &&
+                         weight.shape[1] * groups == input.shape[1],
+                     "channels do not fit the groups"))
+    return;
+  const Shape stride = attributeOr(attributes, "stride", Shape());
+  const Shape padding = attributeOr(attributes, "padding", Shape());
+  const Shape dilation = attributeOr(attributes, "dilation", Shape());
+  Shape expected = {input.shape[0], weight.shape[0]};
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t reach = dilation[i] * (weight.shape[2 + i] - 1) + 1;
+    const int64_t room = input.shape[2 + i] + 2 * padding[i] - reach;
+    if (!check.require(room >= 0, "the window is larger than the input"))
+      return;
+    expected.push_back(room / stride[i] + 1);
+  }
+  check.shape(output, expected);
+  check.allContiguous();
+}
+
+static void checkConvolution(CallCheck &check) {
+  if (!check.counts(2, 3, 1))
+    return;
+  const TensorReference &input = check.operand(0), &weight = check.operand(1);
+  if (!check.dtype(input, floats) || !check.dtype(weight, {input.dtype}) ||
+      !check.dtype(check.result(0), {input.dtype}))
+    return;
+  if (check.command.operands.size() == 3 &&
+      (!check.dtype(check.operand(2), {input.dtype}) ||
+       !check.shape(check.operand(2), {weight.shape[0]})))
+    return;
+  checkConvolutionShapes(check, input, weight, check.result(0));
+}
+
+static void checkConvolutionBackwardInput(CallCheck &check) {
+  if (!check.counts(2, 2, 1) || !check.dtype(check.operand(0), floats) ||
+      !check.dtype(check.operand(1), {check.operand(0).dtype}) ||
+      !check.dtype(check.result(0), {check.operand(0).dtype}))
+    return;
+  checkConvolutionShapes(check, check.result(0), check.operand(1),
+                         check.operand(0));
+}
+
+static void checkConvolutionBackwardWeight(CallCheck &check) {
+  if (!check.counts(2, 2, 1) || !check.dtype(check.operand(0), floats) ||
+      !check.dtype(check.operand(1), {check.operand(0).dtype}))
+    return;
+  if (check.operand(0).dtype == Dtype::BF16)
+    check.dtype(check.result(0), {Dtype::BF16, Dtype::F32});
+  else
+    check.dtype(check.result(0), {check.operand(0).dtype});
+  checkConvolutionShapes(check, check.operand(1), check.result(0),
+                         check.operand(0));
+}
+
+/// The head dimension of every tensor of an attention call is contiguous.
+static bool
+checkAttentionTensors(CallCheck &check, const Shape &queryShape,
+                      const Shape &keyShape,
+                      std::initializer_list<const TensorReference *> queryLike,
+                      std::initializer_list<const TensorReference *> keyLike) {
+  const Dtype dtype = check.operand(0).dtype;
+  bool holds = check.dtype(check.operand(0), floats) &&
+               check.attribute<bool>("is_causal") &&
+               check.require(check.command.attributes.contains("scale"),
+                             "attribute 'scale' is missing");
+  auto checkOne = [&](const TensorReference &tensor, const Shape &shape) {
+    holds = holds && check.dtype(tensor, {dtype}) &&
+            check.shape(tensor, shape) &&
+            check.require(stridesOf(tensor)[3] == 1 || tensor.shape[3] == 1,
+                          "the last dimension must be contiguous");
+  };
+  for (const TensorReference *tensor : queryLike)
+    checkOne(*tensor, queryShape);
+  for (const TensorReference *tensor : keyLike)
+    checkOne(*tensor, keyShape);
+  return holds;
+}
+
+static bool checkAttentionShapes(CallCheck &check, const TensorReference &query,
+                                 const TensorReference &key,
+                                 const TensorReference &logSumExp) {
+  if (!check.rank(query, 4) || !check.rank(key, 4))
+    return false;
+  const Shape &q = query.shape, &k = key.shape;
+  const Dtype wide = query.dtype == Dtype::F64 ? Dtype::F64 : Dtype::F32;
+  return check.require(q[0] == k[0] && q[1] == k[1] && q[3] == k[3] &&
+                           q[3] > 0 && k[2] > 0,
+                       "query and key have different dimensions") &&
+         check.dtype(logSumExp, {wide}) && check.contiguous(logSumExp) &&
+         check.shape(logSumExp, {q[0], q[1], q[2]});
+}
+
+static void checkAttention(CallCheck &check) {
+  if (!check.counts(3, 3, 2))
+    return;
+  const TensorReference &query = check.operand(0), &key = check.operand(1);
+  if (!checkAttentionShapes(check, query, key, check.result(1)))
+    return;
+  checkAttentionTensors(check, query.shape, key.shape,
+                        {&query, &check.result(0)}, {&key, &check.operand(2)});
+}
+
+static void checkAttentionBackward(CallCheck &check) {
+  if (!check.counts(6, 6, 3))
+    return;
+  const TensorReference &query = check.operand(1), &key = check.operand(2);
+  if (!checkAttentionShapes(check, query, key, check.operand(5)))
+    return;
+  checkAttentionTensors(
+      check, query.shape, key.shape,
+      {&check.operand(0), &query, &check.operand(4), &check.result(0)},
+      {&key, &check.operand(3), &check.result(1), &check.result(2)});
+}
+
+static void checkEmbeddingBackward(CallCheck &check) {
+  if (!check.counts(2, 2, 1) || !check.rank(check.result(0), 2) ||
+      !check.dtype(check.operand(0), floats) ||
+      !check.dtype(check.operand(1), {Dtype::I64}) ||
+      !check.attribute<int64_t>("padding_idx"))
+    return;
+  if (check.operand(0).dtype == Dtype::BF16)
+    check.dtype(check.result(0), {Dtype::BF16, Dtype::F32});
+  else
+    check.dtype(check.result(0), {check.operand(0).dtype});
+  Shape expected = check.operand(1).shape;
+  expected.push_back(check.result(0).shape[1]);
+  check.shape(check.operand(0), expected);
+  check.allContiguous();
+}
+
+/// out = max_pool2d(input), for both directions.
+static void checkPoolShapes(CallCheck &check, const TensorReference &input,
+                            const TensorReference &output,
+                            const TensorReference &indices) {
+  if (!check.rank(input, 4) || !check.dtype(input, floats) ||
+      !check.dtype(output, {input.dtype}) ||
+      !check.dtype(indices, {Dtype::I64}) || !check.pair("kernel", 1) ||
+      !check.pair("stride", 1) || !check.pair("padding", 0) ||
+      !check.pair("dilation", 1))
+    return;
+  const Attributes &attributes = check.command.attributes;
+  const Shape kernel = attributeOr(attributes, "kernel", Shape());
+  const Shape stride = attributeOr(attributes, "stride", Shape());
+  const Shape padding = attributeOr(attributes, "padding", Shape());
+  const Shape dilation = attributeOr(attributes, "dilation", Shape());
+  Shape expected = {input.shape[0], input.shape[1]};
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t room =
+        input.shape[2 + i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1;
+    if (!check.require(room >= 0 && 2 * padding[i] <= kernel[i],
+                       "the window does not fit the input"))
+      return;
+    expected.push_back(room / stride[i] + 1);
+  }
+  check.shape(output, expected);
+  check.shape(indices, expected);
+  check.allContiguous();
+}
+
+static void checkMaxPool(CallCheck &check) {
+  if (check.counts(1, 1, 2))
+    checkPoolShapes(check, check.operand(0), check.result(0), check.result(1));
+}
+
+static void checkMaxPoolBackward(CallCheck &check) {
+  if (check.counts(2, 2, 1))
+    checkPoolShapes(check, check.result(0), check.operand(0), check.operand(1));
+}
+
+static void checkSumOfSquares(CallCheck &check) {
+  if (!check.counts(1, check.command.operands.size(), 1) ||
+      !check.dtype(check.result(0), {Dtype::F64}) ||
+      !check.shape(check.result(0), {2}) || !check.allContiguous())
+    return;
+  for (const TensorReference &operand : check.command.operands)
+    check.dtype(operand, {Dtype::F32, Dtype::F64});
+}
+
+using Check = void (*)(CallCheck &);
+
+static const std::map<std::string_view, Check> &checks() {
+  static const std::map<std::string_view, Check> table = {
+      {"matmul", checkMatmul},
+      {"convolution", checkConvolution},
+      {"convolution_backward_input", checkConvolutionBackwardInput},
+      {"convolution_backward_weight", checkConvolutionBackwardWeight},
+      {"scaled_dot_product_attention", checkAttention},
+      {"scaled_dot_product_attention_backward", checkAttentionBackward},
+      {"embedding_dense_backward", checkEmbeddingBackward},
+      {"max_pool2d", checkMaxPool},
+      {"max_pool2d_backward", checkMaxPoolBackward},
+      {"sum_of_squares", checkSumOfSquares},
+  };
+  return table;
+}
+
+std::vector<std::string_view> libraryCallNames() {
+  std::vector<std::string_view> names;
+  for (const auto &[name, check] : checks())
+    names.push_back(name);
+  return names;
+}
+
+Status checkLibraryCall(const LibraryCommand &command) {
+  auto found = checks().find(command.call);
+  if (found == checks().end())
+    return Status(ErrorCode::E0309,
+                  "unknown library call '" + command.call + "'");
+  CallCheck check(command);
+  found->second(check);
+  return check.status;
+}
+
+} // namespace shardc::format

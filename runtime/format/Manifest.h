@@ -1,0 +1,50 @@
+//===- Manifest.h - what an artifact is and for whom ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The in-memory form of `manifest.json`, the first entry of an artifact:
+// format version, target, world size, and the digest of every other entry,
+// which is checked before anything of that entry is parsed or loaded.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_FORMAT_MANIFEST_H
+#define SHARDC_RUNTIME_FORMAT_MANIFEST_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace shardc::format {
+
+/// The version that this code writes. A reader accepts its own major and any
+/// minor: minor versions only add members that may be ignored.
+inline constexpr int64_t formatMajor = 1;
+inline constexpr int64_t formatMinor = 0;
+
+/// The machine the kernels were compiled for. `kind` is "cpu"; `cpu` is a
+/// level of the x86-64 psABI, such as "x86-64-v3".
+struct Target {
+  std::string kind = "cpu";
+  std::string triple;
+  std::string cpu;
+
+  bool operator==(const Target &) const = default;
+};
+
+struct Manifest {
+  int64_t major = formatMajor;
+  int64_t minor = formatMinor;
+  std::string producer;
+  std::string model;
+  Target target;
+  int64_t worldSize = 1;
+  /// Entry name → "sha256:" and 64 hexadecimal digits. The writer computes it.
+  std::map<std::string, std::string> digests;
+
+  bool operator==(const Manifest &) const = default;
+};
+
+} // namespace shardc::format
+
+#endif // SHARDC_RUNTIME_FORMAT_MANIFEST_H

@@ -1,0 +1,77 @@
+//===- ManifestJson.cpp - manifest.json -----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prints and parses the manifest. The format's name and major version come
+// first, because nothing else has a meaning before they are known.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/JsonDocuments.h"
+#include "runtime/format/JsonField.h"
+#include "runtime/format/JsonLines.h"
+
+namespace shardc::format {
+
+static constexpr char formatName[] = "shardc-artifact";
+
+std::string printManifest(const Manifest &manifest) {
+  nlohmann::ordered_json root;
+  root["format"] = formatName;
+  root["version"] = {{"major", manifest.major}, {"minor", manifest.minor}};
+  root["producer"] = manifest.producer;
+  root["model"] = manifest.model;
+  root["target"] = {{"kind", manifest.target.kind},
+                    {"triple", manifest.target.triple},
+                    {"cpu", manifest.target.cpu}};
+  root["world_size"] = manifest.worldSize;
+  root["digests"] = nlohmann::ordered_json::object();
+  for (const auto &[entry, digest] : manifest.digests)
+    root["digests"][entry] = digest;
+  return printLines(root);
+}
+
+static Status checkVersion(const JsonField &root) {
+  const std::string format = root["format"].text();
+  if (format != formatName)
+    return Status(ErrorCode::E0304, "expected format '" +
+                                        std::string(formatName) + "', found '" +
+                                        format + "'");
+  const int64_t major = root["version"]["major"].integer();
+  if (major != formatMajor)
+    return Status(ErrorCode::E0304,
+                  "format version " + std::to_string(major) +
+                      " is not supported, this program reads version " +
+                      std::to_string(formatMajor))
+        .setHelp("compile the model again with the shardc of this version");
+  return Status();
+}
+
+StatusOr<Manifest> parseManifest(Bytes text) {
+  constexpr int64_t mostRanks = 65536;
+  Manifest manifest;
+  Status version;
+  Status status = parseDocument(
+      text, "manifest.json", ErrorCode::E0307, [&](const JsonField &root) {
+        version = checkVersion(root);
+        if (!version.ok())
+          return;
+        manifest.major = root["version"]["major"].integer();
+        manifest.minor = root["version"]["minor"].integer();
+        manifest.producer = root["producer"].text();
+        manifest.model = root["model"].text();
+        const JsonField target = root["target"];
+        manifest.target = {target["kind"].text(), target["triple"].text(),
+                           target["cpu"].text()};
+        manifest.worldSize = root["world_size"].integer(1, mostRanks);
+        for (const auto &[entry, digest] : root["digests"].members())
+          manifest.digests[entry] = digest.text();
+      });
+  if (!status.ok())
+    return status;
+  if (!version.ok())
+    return version;
+  return manifest;
+}
+
+} // namespace shardc::format

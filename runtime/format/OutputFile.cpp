@@ -1,0 +1,75 @@
+//===- OutputFile.cpp - files that appear whole or not at all -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// mkostemp beside the target, write, fsync, rename.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/OutputFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace shardc::format {
+
+OutputFile::OutputFile(std::string target) : path(std::move(target)) {
+  // A device such as /dev/full must stay what it is, and rename would replace
+  // it.
+  struct stat information = {};
+  if (stat(path.c_str(), &information) == 0 && !S_ISREG(information.st_mode)) {
+    errno = S_ISDIR(information.st_mode) ? EISDIR : EINVAL;
+    fail("cannot write");
+    return;
+  }
+  temporaryPath = path + ".XXXXXX";
+  descriptor = mkostemp(temporaryPath.data(), O_CLOEXEC);
+  if (descriptor < 0) {
+    temporaryPath.clear();
+    fail("cannot write");
+    return;
+  }
+  // mkostemp makes files that only the owner may read; outputs follow umask.
+  const mode_t mask = umask(0);
+  umask(mask);
+  fchmod(descriptor, 0666 & ~mask);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor >= 0)
+    close(descriptor);
+  if (!temporaryPath.empty())
+    unlink(temporaryPath.c_str());
+}
+
+void OutputFile::fail(const char *what) {
+  status = Status(ErrorCode::E0601, std::string(what) + " '" + path +
+                                        "': " + std::strerror(errno));
+}
+
+void OutputFile::write(Bytes bytes) {
+  while (status.ok() && !bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written >= 0)
+      bytes = bytes.subspan(static_cast<size_t>(written));
+    else if (errno != EINTR)
+      fail("cannot write");
+  }
+}
+
+Status OutputFile::commit() {
+  if (!status.ok())
+    return status;
+  if (fsync(descriptor) != 0)
+    fail("cannot write");
+  else if (rename(temporaryPath.c_str(), path.c_str()) != 0)
+    fail("cannot create");
+  else
+    temporaryPath.clear();
+  return status;
+}
+
+} // namespace shardc::format

@@ -1,0 +1,48 @@
+//===- OutputFile.h - files that appear whole or not at all -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes to a temporary file in the target's folder and renames it over the
+// target at the end, so that no reader ever sees half a file and a failure or
+// an interruption leaves the old file as it was.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_FORMAT_OUTPUTFILE_H
+#define SHARDC_RUNTIME_FORMAT_OUTPUTFILE_H
+
+#include "runtime/format/Bytes.h"
+#include "runtime/format/Status.h"
+
+#include <string>
+
+namespace shardc::format {
+
+/// One file being written. Errors (E0601) stick: `write` does nothing after
+/// one, `commit` returns it. Without a successful commit the destructor
+/// removes the temporary file. Not thread-safe.
+class OutputFile {
+public:
+  explicit OutputFile(std::string path);
+  ~OutputFile();
+  OutputFile(const OutputFile &) = delete;
+  OutputFile &operator=(const OutputFile &) = delete;
+
+  void write(Bytes bytes);
+  void write(std::string_view text) { write(bytesOf(text)); }
+
+  /// Flushes to the disk and gives the file its name.
+  Status commit();
+
+private:
+  void fail(const char *what);
+
+  std::string path;
+  std::string temporaryPath;
+  int descriptor = -1;
+  Status status;
+};
+
+} // namespace shardc::format
+
+#endif // SHARDC_RUNTIME_FORMAT_OUTPUTFILE_H

@@ -1,0 +1,125 @@
+//===- Parameters.h - what a rank keeps between steps -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The in-memory form of `parameters.json`: the inputs of one micro-batch, the
+// persistent states of one rank, and how the model's parameters lie in the
+// flat segments that those states are shards of.
+//
+// A segment is the concatenation, with zero padding, of row-major parameters
+// of one dtype. With S = shardElements, rank r's shard is elements
+// [r * S, (r + 1) * S): for world size 2,
+//
+//   fc.weight (4 x 3)         fc.bias (3)   padding
+//   [ 0 … 11              ]   [12 13 14]    [15]       elements = 16
+//   |----- rank 0: 0 … 7 -----|---- rank 1: 8 … 15 ---|   S = 8
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_FORMAT_PARAMETERS_H
+#define SHARDC_RUNTIME_FORMAT_PARAMETERS_H
+
+#include "runtime/format/Dtype.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardc::format {
+
+/// One model input of one micro-batch of one rank; dimension 0 is the batch.
+struct Input {
+  std::string name;
+  Dtype dtype = Dtype::F32;
+  std::vector<int64_t> shape;
+  /// Integer inputs only: every value must be in [0, upperBound), such as the
+  /// rows of the embedding that it indexes. Absent: not checked, and random
+  /// data cannot be made for it.
+  std::optional<int64_t> upperBound;
+  /// The one value outside [0, upperBound) that is allowed: a target that the
+  /// loss ignores.
+  std::optional<int64_t> ignoreIndex;
+
+  bool operator==(const Input &) const = default;
+};
+
+enum class Role {
+  Parameter,
+  Gradient,
+  Momentum,
+  ExpAvg,
+  ExpAvgSq,
+  Buffer,
+  Metric
+};
+
+/// Persistent memory of one rank. Parameters start as this rank's shard of the
+/// weights, buffers as the weights' tensor of the same name, all else as zero.
+struct State {
+  std::string name;
+  Role role = Role::Parameter;
+  Dtype dtype = Dtype::F32;
+  /// Elements that one rank holds.
+  int64_t elements = 0;
+  /// The segment it is a shard of; absent for buffers and metrics.
+  std::optional<int64_t> segment;
+  /// Buffers only.
+  std::vector<int64_t> shape;
+
+  bool operator==(const State &) const = default;
+};
+
+/// One model parameter inside a segment; `offset` counts elements. Aliases are
+/// the other names of a tied parameter.
+struct SegmentParameter {
+  std::string name;
+  std::vector<std::string> aliases;
+  std::vector<int64_t> shape;
+  int64_t offset = 0;
+
+  bool operator==(const SegmentParameter &) const = default;
+};
+
+/// A flat run of parameters of one dtype in a group. `dtype` is the dtype in
+/// which it is gathered; `elements` == world size * shardElements.
+struct Segment {
+  int64_t group = 0;
+  Dtype dtype = Dtype::F32;
+  int64_t elements = 0;
+  int64_t shardElements = 0;
+  std::vector<SegmentParameter> parameters;
+
+  bool operator==(const Segment &) const = default;
+};
+
+/// An FSDP group: the segments that are gathered together.
+struct Group {
+  std::string name;
+  std::vector<int64_t> segments;
+
+  bool operator==(const Group &) const = default;
+};
+
+struct Parameters {
+  std::vector<Input> inputs;
+  std::vector<State> states;
+  std::vector<Group> groups;
+  std::vector<Segment> segments;
+
+  bool operator==(const Parameters &) const = default;
+};
+
+/// The spelling in parameters.json, such as "exp_avg".
+std::string_view roleName(Role role);
+std::optional<Role> parseRole(std::string_view name);
+
+/// The metrics that every program fills: the loss summed over micro-batches
+/// and ranks, and the sum of squares of the summed gradient as a pair.
+inline constexpr std::string_view lossMetric = "loss";
+inline constexpr std::string_view gradientNormMetric = "gradient_norm_squares";
+
+} // namespace shardc::format
+
+#endif // SHARDC_RUNTIME_FORMAT_PARAMETERS_H

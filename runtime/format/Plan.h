@@ -1,0 +1,61 @@
+//===- Plan.h - what the compiler decided, for people -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The in-memory form of `plan.json`: the figures that `shardc inspect` prints.
+// Execution does not depend on it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_FORMAT_PLAN_H
+#define SHARDC_RUNTIME_FORMAT_PLAN_H
+
+#include "runtime/format/Attributes.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace shardc::format {
+
+/// One FSDP group: `parameters` counts elements of the model's parameters
+/// (without padding); `gathers` and `reduces` count collectives of one step
+/// with one micro-batch, and the bytes are those of one such collective, that
+/// is, of the whole gathered buffer.
+struct PlanGroup {
+  std::string name;
+  int64_t parameters = 0;
+  int64_t gatherBytes = 0;
+  int64_t gathers = 0;
+  int64_t reduceBytes = 0;
+  int64_t reduces = 0;
+  /// "always", "never" or another policy word.
+  std::string reshard;
+
+  bool operator==(const PlanGroup &) const = default;
+};
+
+/// "sgd" or "adamw" with its numbers, such as {"momentum": 0.9}.
+struct PlanOptimizer {
+  std::string kind;
+  Attributes attributes;
+
+  bool operator==(const PlanOptimizer &) const = default;
+};
+
+struct Plan {
+  int64_t arenaBytes = 0;
+  /// Bytes of one rank's states by role name.
+  std::map<std::string, int64_t> persistentBytes;
+  std::vector<PlanGroup> groups;
+  PlanOptimizer optimizer;
+  /// The compile options that made it.
+  Attributes options;
+
+  bool operator==(const Plan &) const = default;
+};
+
+} // namespace shardc::format
+
+#endif // SHARDC_RUNTIME_FORMAT_PLAN_H

@@ -1,0 +1,76 @@
+//===- PlanJson.cpp - plan.json -------------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prints and parses the compiler's figures.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/JsonDocuments.h"
+#include "runtime/format/JsonField.h"
+#include "runtime/format/JsonLines.h"
+
+using nlohmann::ordered_json;
+
+namespace shardc::format {
+
+static ordered_json toJson(const PlanGroup &group) {
+  ordered_json object;
+  object["name"] = group.name;
+  object["parameters"] = group.parameters;
+  object["gather_bytes"] = group.gatherBytes;
+  object["gathers"] = group.gathers;
+  object["reduce_bytes"] = group.reduceBytes;
+  object["reduces"] = group.reduces;
+  object["reshard"] = group.reshard;
+  return object;
+}
+
+std::string printPlan(const Plan &plan) {
+  ordered_json root;
+  root["arena_bytes"] = plan.arenaBytes;
+  root["persistent_bytes"] = ordered_json::object();
+  for (const auto &[role, bytes] : plan.persistentBytes)
+    root["persistent_bytes"][role] = bytes;
+  root["groups"] = ordered_json::array();
+  for (const PlanGroup &group : plan.groups)
+    root["groups"].push_back(toJson(group));
+  ordered_json optimizer = {{"kind", plan.optimizer.kind}};
+  optimizer.update(toJson(plan.optimizer.attributes));
+  root["optimizer"] = std::move(optimizer);
+  root["options"] = toJson(plan.options);
+  return printLines(root);
+}
+
+static PlanGroup parseGroup(const JsonField &field) {
+  PlanGroup group;
+  group.name = field["name"].text();
+  group.parameters = field["parameters"].integer();
+  group.gatherBytes = field["gather_bytes"].integer();
+  group.gathers = field["gathers"].integer();
+  group.reduceBytes = field["reduce_bytes"].integer();
+  group.reduces = field["reduces"].integer();
+  group.reshard = field["reshard"].text();
+  return group;
+}
+
+StatusOr<Plan> parsePlan(Bytes text) {
+  Plan plan;
+  Status status = parseDocument(
+      text, "plan.json", ErrorCode::E0307, [&](const JsonField &root) {
+        plan.arenaBytes = root["arena_bytes"].integer();
+        for (const auto &[role, bytes] : root["persistent_bytes"].members())
+          plan.persistentBytes[role] = bytes.integer();
+        for (const JsonField &field : root["groups"].elements())
+          plan.groups.push_back(parseGroup(field));
+        plan.optimizer.kind = root["optimizer"]["kind"].text();
+        plan.optimizer.attributes = root["optimizer"].attributes();
+        plan.optimizer.attributes.erase("kind");
+        plan.options = root["options"].attributes();
+      });
+  if (!status.ok())
+    return status;
+  return plan;
+}
+
+} // namespace shardc::format

@@ -1,0 +1,99 @@
+//===- RankTrainer.cpp - one rank's share of a training run ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Preparing a rank, and the three sections of a step.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/RankTrainer.h"
+
+#include <cmath>
+
+namespace shardc::runtime {
+
+using format::Dtype;
+using format::Section;
+
+Status RankTrainer::prepare() {
+  StatusOr<std::unique_ptr<RankMemory>> taken =
+      RankMemory::take(run.artifact, run.constants);
+  if (!taken.ok())
+    return taken.status();
+  memory = std::move(*taken);
+  initializeStates(run.weights, run.artifact.parameters, rank, *memory);
+  workers = std::make_unique<WorkerPool>(run.threadsOfRank, run.spin);
+  transport = run.group.transport(rank);
+  StatusOr<std::unique_ptr<Executor>> created =
+      Executor::create(run.artifact, {run.kernels, *memory, *transport,
+                                      *workers, run.cancellation});
+  if (!created.ok())
+    return created.status();
+  executor = std::move(*created);
+  return transport->barrier();
+}
+
+Status RankTrainer::readInputs(int64_t step, int64_t microBatch) {
+  const std::vector<format::Input> &inputs = run.artifact.parameters.inputs;
+  const int64_t batch = inputs[0].shape[0];
+  const SampleOrder order = {run.group.worldSize(), run.options.microBatches,
+                             batch, run.options.replicateData};
+  const int64_t first = order.firstSample(step - 1, microBatch, rank);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int64_t sampleBytes = format::elementCount(inputs[i].shape) / batch *
+                                byteSize(inputs[i].dtype);
+    if (Status status =
+            run.data.readRange(i, first, batch, sampleBytes, memory->input(i));
+        !status.ok())
+      return status;
+  }
+  return Status();
+}
+
+Status RankTrainer::runStep(int64_t step) {
+  memory->setScalars(
+      {step, run.options.learningRate, run.options.microBatches});
+  if (Status status = executor->runSection(Section::Begin); !status.ok())
+    return status;
+  for (int64_t i = 0; i < run.options.microBatches; ++i) {
+    if (Status status = readInputs(step, i); !status.ok())
+      return status;
+    if (Status status = executor->runSection(Section::MicroBatch); !status.ok())
+      return status;
+  }
+  return executor->runSection(Section::Update);
+}
+
+double RankTrainer::metric(std::string_view name, size_t element) const {
+  const std::vector<format::State> &states = run.artifact.parameters.states;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i].role == format::Role::Metric && states[i].name == name) {
+      const std::byte *const data = memory->state(i);
+      return states[i].dtype == Dtype::F64
+                 ? reinterpret_cast<const double *>(data)[element]
+                 : reinterpret_cast<const float *>(data)[element];
+    }
+  return std::nan("");
+}
+
+double RankTrainer::gradientScale() const {
+  return 1.0 /
+         static_cast<double>(run.group.worldSize() * run.options.microBatches);
+}
+
+double RankTrainer::loss() const {
+  return metric(format::lossMetric, 0) * gradientScale();
+}
+
+double RankTrainer::gradientNorm() const {
+  const double squares = metric(format::gradientNormMetric, 0) +
+                         metric(format::gradientNormMetric, 1);
+  return std::sqrt(squares) * gradientScale();
+}
+
+MemoryReport RankTrainer::memoryReport() const {
+  return {memory->arenaBytes(), memory->stateBytes(), memory->inputBytes(),
+          executor->scratchBytes()};
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,81 @@
+//===- RankTrainer.h - one rank's share of a training run -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything that belongs to one rank: its memory, threads, transport and
+// prepared program; and how it runs a step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_TRAIN_RANKTRAINER_H
+#define SHARDC_RUNTIME_TRAIN_RANKTRAINER_H
+
+#include "runtime/data/DataSource.h"
+#include "runtime/executor/Executor.h"
+#include "runtime/train/SampleOrder.h"
+#include "runtime/train/TrainOptions.h"
+#include "runtime/train/Weights.h"
+#include "runtime/transport/InProcessTransport.h"
+
+namespace shardc::runtime {
+
+/// What all ranks of a run share; read-only but for group and cancellation,
+/// which are thread-safe.
+struct TrainingRun {
+  const format::Artifact &artifact;
+  const TrainOptions &options;
+  const std::vector<format::NamedTensor> &weights;
+  const DataSource &data;
+  const KernelLibrary &kernels;
+  std::byte *constants;
+  InProcessGroup &group;
+  Cancellation &cancellation;
+  int threadsOfRank;
+  SpinPolicy spin;
+};
+
+/// The sizes of a rank's memory in bytes.
+struct MemoryReport {
+  size_t arena = 0;
+  size_t states = 0;
+  size_t inputs = 0;
+  size_t scratch = 0;
+};
+
+/// Created anywhere, then used by one thread. Its memory lives until the
+/// object ends, because other ranks may still read it when this one fails.
+class RankTrainer {
+public:
+  RankTrainer(const TrainingRun &run, int64_t rank) : run(run), rank(rank) {}
+
+  /// Takes memory, cuts this rank's shards of the weights and prepares the
+  /// program.
+  Status prepare();
+
+  /// Runs step `step`, counted from 1.
+  Status runStep(int64_t step);
+
+  /// The mean loss and the norm of the mean gradient of the last step; the
+  /// same on every rank.
+  double loss() const;
+  double gradientNorm() const;
+
+  MemoryReport memoryReport() const;
+  const RankMemory &rankMemory() const { return *memory; }
+
+private:
+  Status readInputs(int64_t step, int64_t microBatch);
+  double metric(std::string_view name, size_t element) const;
+  double gradientScale() const;
+
+  const TrainingRun &run;
+  const int64_t rank;
+  std::unique_ptr<RankMemory> memory;
+  std::unique_ptr<WorkerPool> workers;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Executor> executor;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TRAIN_RANKTRAINER_H

@@ -1,0 +1,73 @@
+//===- StepLog.cpp - what a training run reports --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Formats numbers and writes lines.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/StepLog.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace shardc::runtime {
+
+std::string jsonLine(const StepRecord &record) {
+  nlohmann::ordered_json line;
+  line["step"] = record.step;
+  line["loss"] = record.loss;
+  line["gradient_norm"] = record.gradientNorm;
+  line["seconds"] = record.seconds;
+  if (record.tokensPerSecond)
+    line["tokens_per_second"] = *record.tokensPerSecond;
+  return line.dump();
+}
+
+std::string textLine(const StepRecord &record) {
+  std::array<char, 256> text;
+  std::snprintf(text.data(), text.size(),
+                "step: %5lld  loss: %#.9g  grad_norm: %#.6g  seconds: %.4f",
+                static_cast<long long>(record.step), record.loss,
+                record.gradientNorm, record.seconds);
+  std::string line = text.data();
+  if (record.tokensPerSecond) {
+    std::snprintf(text.data(), text.size(), "  tokens/s: %.0f",
+                  *record.tokensPerSecond);
+    line += text.data();
+  }
+  return line;
+}
+
+StatusOr<std::unique_ptr<StepLog>> StepLog::create(const std::string &path,
+                                                   std::ostream *stream) {
+  std::unique_ptr<StepLog> log(new StepLog(path, stream));
+  if (path.empty())
+    return log;
+  log->file.reset(std::fopen(path.c_str(), "we"));
+  if (!log->file)
+    return log->failure();
+  return log;
+}
+
+Status StepLog::failure() const {
+  return Status(ErrorCode::E0601,
+                "cannot write '" + path + "': " + std::strerror(errno));
+}
+
+Status StepLog::write(const StepRecord &record) {
+  if (stream)
+    *stream << textLine(record) << std::endl;
+  if (!file)
+    return Status();
+  const std::string line = jsonLine(record) + "\n";
+  if (std::fwrite(line.data(), 1, line.size(), file.get()) != line.size() ||
+      std::fflush(file.get()) != 0)
+    return failure();
+  return Status();
+}
+
+} // namespace shardc::runtime

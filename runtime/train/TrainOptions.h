@@ -1,0 +1,40 @@
+//===- TrainOptions.h - what a training run is told -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options of shardrun, apart from the artifact.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_TRAIN_TRAINOPTIONS_H
+#define SHARDC_RUNTIME_TRAIN_TRAINOPTIONS_H
+
+#include <cstdint>
+#include <string>
+
+namespace shardc::runtime {
+
+struct TrainOptions {
+  int64_t steps = 10;
+  int64_t microBatches = 1;
+  double learningRate = 1e-3;
+  /// Seeds random data.
+  uint64_t seed = 0;
+  /// See openData.
+  std::string data = "random";
+  bool replicateData = false;
+  /// Threads of each rank; 0 divides the processor's among the ranks.
+  int threads = 0;
+  /// Files; empty means none.
+  std::string weights;
+  std::string log;
+  std::string save;
+  /// Also save the optimizer's states.
+  bool saveOptimizer = false;
+  /// Print nothing but errors.
+  bool quiet = false;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TRAIN_TRAINOPTIONS_H

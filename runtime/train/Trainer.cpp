@@ -1,0 +1,178 @@
+//===- Trainer.cpp - training an artifact on this machine -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything that can fail for the user's files is opened before the ranks
+// start; then one thread a rank; then the result is written.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/Trainer.h"
+#include "runtime/train/RankTrainer.h"
+#include "runtime/train/StepLog.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+namespace shardc::runtime {
+
+using format::Artifact;
+
+/// Tokens that all ranks process in a step, if the model's first input is
+/// tokens.
+static std::optional<int64_t> tokensOfStep(const Artifact &artifact,
+                                           const TrainOptions &options) {
+  const format::Input &input = artifact.parameters.inputs[0];
+  if (!isInteger(input.dtype))
+    return std::nullopt;
+  return format::elementCount(input.shape) * artifact.manifest.worldSize *
+         options.microBatches;
+}
+
+static int threadsOfRank(int64_t worldSize, const TrainOptions &options) {
+  if (options.threads > 0)
+    return options.threads;
+  const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
+  return static_cast<int>(std::max<int64_t>(1, cores / worldSize));
+}
+
+static void printHeader(const TrainingRun &run, const RankTrainer &rank,
+                        std::ostream &output) {
+  const Artifact &artifact = run.artifact;
+  const MemoryReport memory = rank.memoryReport();
+  output << "model: " << artifact.manifest.model
+         << "  optimizer: " << artifact.plan.optimizer.kind
+         << "  ranks: " << run.group.worldSize()
+         << "  threads of a rank: " << run.threadsOfRank
+         << "  micro-batches: " << run.options.microBatches << "\n"
+         << "memory of a rank in bytes:  arena: " << memory.arena
+         << " (planned: " << artifact.plan.arenaBytes
+         << ")  states: " << memory.states << "  inputs: " << memory.inputs
+         << "  scratch: " << memory.scratch << std::endl;
+}
+
+/// What rank 0 does after a step.
+static Status report(const TrainingRun &run, const RankTrainer &rank,
+                     StepLog &log, int64_t step, double seconds) {
+  StepRecord record = {step, rank.loss(), rank.gradientNorm(), seconds, {}};
+  if (const std::optional<int64_t> tokens =
+          tokensOfStep(run.artifact, run.options))
+    record.tokensPerSecond = static_cast<double>(*tokens) / seconds;
+  return log.write(record);
+}
+
+/// The life of a rank's thread. Rank 0 reports.
+static Status runRank(const TrainingRun &run, RankTrainer &rank, StepLog *log,
+                      std::ostream *output) {
+  using Clock = std::chrono::steady_clock;
+  if (Status status = rank.prepare(); !status.ok())
+    return status;
+  if (output)
+    printHeader(run, rank, *output);
+  for (int64_t step = 1; step <= run.options.steps; ++step) {
+    const Clock::time_point begin = Clock::now();
+    if (Status status = rank.runStep(step); !status.ok())
+      return status;
+    const std::chrono::duration<double> elapsed = Clock::now() - begin;
+    if (!log)
+      continue;
+    if (Status status = report(run, rank, *log, step, elapsed.count());
+        !status.ok())
+      return status;
+  }
+  return Status();
+}
+
+/// Runs all ranks and returns the first failure. The ranks' memory outlives
+/// their threads, because a rank that is interrupted may still be read by
+/// another one.
+static Status runRanks(const TrainingRun &run,
+                       std::vector<std::unique_ptr<RankTrainer>> &ranks,
+                       StepLog &log, std::ostream *output) {
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < ranks.size(); ++i)
+    threads.emplace_back([&, i] {
+      Status status = runRank(run, *ranks[i], i == 0 ? &log : nullptr,
+                              i == 0 ? output : nullptr);
+      if (!status.ok())
+        run.cancellation.cancel(std::move(status));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return run.cancellation.reason();
+}
+
+static void noteDifferingBuffers(const Artifact &artifact,
+                                 const std::vector<const RankMemory *> &ranks,
+                                 std::ostream &output) {
+  const std::vector<std::string> names =
+      differingBuffers(artifact.parameters, ranks);
+  if (!names.empty())
+    output << "note: ranks have different values of " << names.size()
+           << " buffers such as '" << names[0] << "'; those of rank 0 are saved"
+           << std::endl;
+}
+
+static Status save(const Artifact &artifact, const TrainOptions &options,
+                   const std::vector<std::unique_ptr<RankTrainer>> &ranks,
+                   std::ostream *output) {
+  std::vector<const RankMemory *> memories;
+  for (const std::unique_ptr<RankTrainer> &rank : ranks)
+    memories.push_back(&rank->rankMemory());
+  if (output)
+    noteDifferingBuffers(artifact, memories, *output);
+  const GatheredStates states(artifact.parameters, memories,
+                              options.saveOptimizer);
+  return states.write(options.save);
+}
+
+Status train(const Artifact &artifact, const TrainOptions &options,
+             Cancellation &cancellation, std::ostream &output) {
+  if (Status status = format::checkTarget(artifact.manifest.target);
+      !status.ok())
+    return status;
+  StatusOr<Weights> weights = findWeights(options.weights, artifact);
+  if (!weights.ok())
+    return weights.status();
+  if (Status status = checkWeights(weights->tensors, artifact.parameters);
+      !status.ok())
+    return status;
+  DataSourceOr data =
+      openData(options.data, artifact.parameters.inputs, options.seed);
+  if (!data.ok())
+    return data.status();
+  StatusOr<std::unique_ptr<KernelLibrary>> kernels =
+      KernelLibrary::load(artifact.kernels);
+  if (!kernels.ok())
+    return kernels.status();
+  StatusOr<Allocation> constants =
+      Allocation::take(artifact.constants.size(), "the constants");
+  if (!constants.ok())
+    return constants.status();
+  std::copy(artifact.constants.begin(), artifact.constants.end(),
+            constants->data());
+  std::ostream *const stream = options.quiet ? nullptr : &output;
+  StatusOr<std::unique_ptr<StepLog>> log = StepLog::create(options.log, stream);
+  if (!log.ok())
+    return log.status();
+
+  const int64_t worldSize = artifact.manifest.worldSize;
+  const int threads = threadsOfRank(worldSize, options);
+  const SpinPolicy spin = SpinPolicy::forThreads(worldSize * threads);
+  InProcessGroup group(worldSize, cancellation, spin);
+  const TrainingRun run = {
+      artifact,          options, weights->tensors, **data,  **kernels,
+      constants->data(), group,   cancellation,     threads, spin};
+  std::vector<std::unique_ptr<RankTrainer>> ranks;
+  for (int64_t rank = 0; rank < worldSize; ++rank)
+    ranks.push_back(std::make_unique<RankTrainer>(run, rank));
+  if (Status status = runRanks(run, ranks, **log, stream); !status.ok())
+    return status;
+  return options.save.empty() ? Status()
+                              : save(artifact, options, ranks, stream);
+}
+
+} // namespace shardc::runtime

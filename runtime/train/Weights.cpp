@@ -1,0 +1,225 @@
+//===- Weights.cpp - full tensors and the shards of ranks -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A shard is the overlap of a rank's range of a segment with each parameter's
+// range.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/Weights.h"
+#include "runtime/data/Conversion.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+namespace shardc::runtime {
+
+using format::NamedTensor;
+using format::Parameters;
+using format::Role;
+using format::Segment;
+using format::SegmentParameter;
+using format::State;
+
+StatusOr<Weights> findWeights(const std::string &path,
+                              const format::Artifact &artifact) {
+  if (path.empty()) {
+    if (!artifact.weights)
+      return Status(ErrorCode::E0401, "the artifact of model '" +
+                                          artifact.manifest.model +
+                                          "' contains no weights")
+          .setHelp("give them with --weights FILE.safetensors");
+    return Weights{*artifact.weights, nullptr};
+  }
+  StatusOr<std::shared_ptr<const format::MappedFile>> file =
+      format::MappedFile::open(path, ErrorCode::E0403);
+  if (!file.ok())
+    return file.status();
+  StatusOr<format::SafetensorsContent> content =
+      format::readSafetensors((*file)->bytes(), path, ErrorCode::E0404);
+  if (!content.ok())
+    return content.status();
+  return Weights{std::move(content->tensors), *file};
+}
+
+static const NamedTensor *find(const std::vector<NamedTensor> &tensors,
+                               const std::string &name) {
+  auto found = std::find_if(
+      tensors.begin(), tensors.end(),
+      [&](const NamedTensor &tensor) { return tensor.name == name; });
+  return found == tensors.end() ? nullptr : &*found;
+}
+
+static const NamedTensor *find(const std::vector<NamedTensor> &tensors,
+                               const SegmentParameter &parameter) {
+  const NamedTensor *tensor = find(tensors, parameter.name);
+  for (size_t i = 0; !tensor && i < parameter.aliases.size(); ++i)
+    tensor = find(tensors, parameter.aliases[i]);
+  return tensor;
+}
+
+static std::string describe(format::Dtype dtype,
+                            const std::vector<int64_t> &shape) {
+  std::string text(dtypeName(dtype));
+  text += "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+static Status checkTensor(const NamedTensor *tensor, const std::string &name,
+                          format::Dtype dtype,
+                          const std::vector<int64_t> &shape) {
+  if (!tensor)
+    return Status(ErrorCode::E0402, "weights lack '" + name + "'");
+  if (tensor->shape != shape || !isConvertible(tensor->dtype, dtype))
+    return Status(ErrorCode::E0402, "weights have '" + name + "' as " +
+                                        describe(tensor->dtype, tensor->shape) +
+                                        ", the model needs " +
+                                        describe(dtype, shape));
+  return Status();
+}
+
+Status checkWeights(const std::vector<NamedTensor> &weights,
+                    const Parameters &parameters) {
+  std::set<std::string> expected;
+  for (const State &state : parameters.states) {
+    if (state.role == Role::Buffer) {
+      expected.insert(state.name);
+      if (Status status = checkTensor(find(weights, state.name), state.name,
+                                      state.dtype, state.shape);
+          !status.ok())
+        return status;
+    }
+    if (state.role != Role::Parameter)
+      continue;
+    const Segment &segment =
+        parameters.segments[static_cast<size_t>(*state.segment)];
+    for (const SegmentParameter &parameter : segment.parameters) {
+      expected.insert(parameter.name);
+      expected.insert(parameter.aliases.begin(), parameter.aliases.end());
+      if (Status status = checkTensor(find(weights, parameter), parameter.name,
+                                      state.dtype, parameter.shape);
+          !status.ok())
+        return status;
+    }
+  }
+  for (const NamedTensor &tensor : weights)
+    if (!expected.contains(tensor.name))
+      return Status(ErrorCode::E0402, "weights have '" + tensor.name +
+                                          "', which the model has not");
+  return Status();
+}
+
+/// Copies the part of a parameter that lies in elements [first, first +
+/// state.elements) of its segment.
+static void initializeShard(const NamedTensor &tensor, int64_t offset,
+                            int64_t first, const State &state,
+                            std::byte *target) {
+  const int64_t begin = std::max(offset, first);
+  const int64_t end = std::min(offset + format::elementCount(tensor.shape),
+                               first + state.elements);
+  if (begin >= end)
+    return;
+  convertElements(
+      tensor.data.data() + (begin - offset) * byteSize(tensor.dtype),
+      tensor.dtype, target + (begin - first) * byteSize(state.dtype),
+      state.dtype, end - begin);
+}
+
+void initializeStates(const std::vector<NamedTensor> &weights,
+                      const Parameters &parameters, int64_t rank,
+                      RankMemory &memory) {
+  for (size_t i = 0; i < parameters.states.size(); ++i) {
+    const State &state = parameters.states[i];
+    std::byte *const target = memory.state(i);
+    if (state.role == Role::Buffer) {
+      const NamedTensor &tensor = *find(weights, state.name);
+      convertElements(tensor.data.data(), tensor.dtype, target, state.dtype,
+                      state.elements);
+    }
+    if (state.role != Role::Parameter)
+      continue;
+    const Segment &segment =
+        parameters.segments[static_cast<size_t>(*state.segment)];
+    for (const SegmentParameter &parameter : segment.parameters)
+      initializeShard(*find(weights, parameter), parameter.offset,
+                      rank * segment.shardElements, state, target);
+  }
+}
+
+void GatheredStates::gatherSegment(
+    const State &state, size_t index, const Segment &segment,
+    const std::vector<const RankMemory *> &ranks) {
+  const auto elementBytes = static_cast<size_t>(byteSize(state.dtype));
+  const size_t shardBytes =
+      static_cast<size_t>(segment.shardElements) * elementBytes;
+  auto whole = std::make_unique<std::byte[]>(shardBytes * ranks.size());
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    std::memcpy(whole.get() + rank * shardBytes, ranks[rank]->state(index),
+                shardBytes);
+  const std::string prefix = state.role == Role::Parameter
+                                 ? ""
+                                 : std::string(roleName(state.role)) + "/";
+  for (const SegmentParameter &parameter : segment.parameters) {
+    const auto count =
+        static_cast<size_t>(format::elementCount(parameter.shape));
+    tensors.push_back(
+        {prefix + parameter.name,
+         state.dtype,
+         parameter.shape,
+         {whole.get() + static_cast<size_t>(parameter.offset) * elementBytes,
+          count * elementBytes}});
+    for (const std::string &alias : parameter.aliases)
+      metadata["alias:" + alias] = parameter.name;
+  }
+  memory.push_back(std::move(whole));
+}
+
+GatheredStates::GatheredStates(const Parameters &parameters,
+                               const std::vector<const RankMemory *> &ranks,
+                               bool optimizer) {
+  for (size_t i = 0; i < parameters.states.size(); ++i) {
+    const State &state = parameters.states[i];
+    const bool isOptimizer = state.role == Role::Momentum ||
+                             state.role == Role::ExpAvg ||
+                             state.role == Role::ExpAvgSq;
+    if (state.role == Role::Buffer)
+      tensors.push_back(
+          {state.name,
+           state.dtype,
+           state.shape,
+           {ranks[0]->state(i),
+            static_cast<size_t>(state.elements * byteSize(state.dtype))}});
+    else if (state.role == Role::Parameter || (optimizer && isOptimizer))
+      gatherSegment(state, i,
+                    parameters.segments[static_cast<size_t>(*state.segment)],
+                    ranks);
+  }
+}
+
+Status GatheredStates::write(const std::string &path) const {
+  return format::writeSafetensors(path, tensors, metadata);
+}
+
+std::vector<std::string>
+differingBuffers(const Parameters &parameters,
+                 const std::vector<const RankMemory *> &ranks) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < parameters.states.size(); ++i) {
+    const State &state = parameters.states[i];
+    const auto bytes =
+        static_cast<size_t>(state.elements * byteSize(state.dtype));
+    const bool differs =
+        std::any_of(ranks.begin(), ranks.end(), [&](const RankMemory *rank) {
+          return std::memcmp(rank->state(i), ranks[0]->state(i), bytes) != 0;
+        });
+    if (state.role == Role::Buffer && differs)
+      names.push_back(state.name);
+  }
+  return names;
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,73 @@
+//===- Weights.h - full tensors and the shards of ranks ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two directions between a model's full parameters and buffers, by name,
+// and the states of ranks: cutting shards when training begins, and putting
+// them together again when it ends.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_TRAIN_WEIGHTS_H
+#define SHARDC_RUNTIME_TRAIN_WEIGHTS_H
+
+#include "runtime/executor/RankMemory.h"
+#include "runtime/format/MappedFile.h"
+#include "runtime/format/Safetensors.h"
+
+namespace shardc::runtime {
+
+/// A model's full tensors and the file that they lie in.
+struct Weights {
+  std::vector<format::NamedTensor> tensors;
+  std::shared_ptr<const format::MappedFile> file;
+};
+
+/// The weights of the file at `path`, or of the artifact if `path` is empty;
+/// fails with E0401 … E0404. The artifact must outlive the result.
+StatusOr<Weights> findWeights(const std::string &path,
+                              const format::Artifact &artifact);
+
+/// Fails with E0402 unless there is a tensor of the right shape and a dtype
+/// that loses nothing for every parameter (by its name or an alias) and
+/// buffer, and nothing else.
+Status checkWeights(const std::vector<format::NamedTensor> &weights,
+                    const format::Parameters &parameters);
+
+/// Writes rank `rank`'s shards of checked weights and its buffers into its
+/// states.
+void initializeStates(const std::vector<format::NamedTensor> &weights,
+                      const format::Parameters &parameters, int64_t rank,
+                      RankMemory &memory);
+
+/// Full tensors in the dtype of the states, made from all ranks' shards;
+/// buffers are rank 0's. With `optimizer` also the optimizer's states, named
+/// "momentum/NAME", "exp_avg/NAME" and "exp_avg_sq/NAME".
+class GatheredStates {
+public:
+  GatheredStates(const format::Parameters &parameters,
+                 const std::vector<const RankMemory *> &ranks, bool optimizer);
+
+  /// Writes a safetensors file (E0601). Its metadata maps "alias:NAME" to the
+  /// parameter that NAME is tied to.
+  Status write(const std::string &path) const;
+
+private:
+  void gatherSegment(const format::State &state, size_t index,
+                     const format::Segment &segment,
+                     const std::vector<const RankMemory *> &ranks);
+
+  std::vector<format::NamedTensor> tensors;
+  format::Metadata metadata;
+  /// Whole segments, of which `tensors` are parts.
+  std::vector<std::unique_ptr<std::byte[]>> memory;
+};
+
+/// The names of the buffers whose values differ between ranks.
+std::vector<std::string>
+differingBuffers(const format::Parameters &parameters,
+                 const std::vector<const RankMemory *> &ranks);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TRAIN_WEIGHTS_H

@@ -1,0 +1,37 @@
+//===- Reduction.h - sums in rank order -------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The arithmetic of reductions, apart from how the operands got here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_TRANSPORT_REDUCTION_H
+#define SHARDC_RUNTIME_TRANSPORT_REDUCTION_H
+
+#include "runtime/transport/Transport.h"
+
+#include <vector>
+
+namespace shardc::runtime {
+
+/// total[i] = ((total[i] + terms[0][i]) + terms[1][i]) + … for i in
+/// [begin, end); terms are f32, bf16 or f64 of dtype `termDtype`, widened to
+/// the dtype of `total`, which is not narrower.
+void addInOrder(TypedBytes total, const std::vector<const std::byte *> &terms,
+                format::Dtype termDtype, int64_t begin, int64_t end);
+
+/// total[i] = (terms[0][i] + terms[1][i]) + … for pairs of f64; `total` may be
+/// one of the terms.
+void sumPairsInOrder(std::byte *total,
+                     const std::vector<const std::byte *> &terms, int64_t begin,
+                     int64_t end);
+
+/// total[i] = (terms[0][i] + terms[1][i]) + … in one dtype; `total` may be one
+/// of the terms.
+void sumInOrder(TypedBytes total, const std::vector<const std::byte *> &terms,
+                int64_t begin, int64_t end);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TRANSPORT_REDUCTION_H

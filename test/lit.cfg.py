@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lit configuration of every *.mlir and *.test file below this folder.
+
+ctest passes the build folder with `--param build=…`; by hand,
+`lit-22 -v test/passes/Schedule` uses build/dev. Tools are found on PATH: ours
+first, then LLVM 22's (FileCheck, not, split-file).
+"""
+
+import os
+import shutil
+
+import lit.formats
+
+root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+build = os.path.join(root, lit_config.params.get("build", "build/dev"))
+search_path = [
+    os.path.join(build, "bin"),
+    "/usr/lib/llvm-22/bin",
+    os.environ["PATH"],
+    "/usr/local/cuda/bin",
+]
+
+config.name = "shardc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.test_source_root = os.path.join(root, "test")
+config.test_exec_root = os.path.join(build, "test", "lit")
+config.environment["PATH"] = os.pathsep.join(search_path)
+
+# %root names files of the repository, %models the committed PyTorch exports.
+config.substitutions.append(("%root", root))
+config.substitutions.append(("%models", os.path.join(root, "test", "models")))
+config.substitutions.append(("%python", "/usr/bin/python3"))
+
+# ptxas assembles sm_90 kernels where a CUDA toolkit is installed.
+if shutil.which("ptxas", path=config.environment["PATH"]):
+    config.available_features.add("ptxas")

@@ -1,0 +1,96 @@
+// RUN: shardc-opt %s --split-input-file --shardc-fold-constants | FileCheck %s
+
+// What models do with positions: give them a batch dimension and repeat them.
+// CHECK-LABEL: @positions_from_arange
+//       CHECK:   %[[POSITIONS:.*]] = aten.constant dense<{{\[\[}}0, 1, 2], [0, 1, 2]]> : tensor<2x3xi64>
+//  CHECK-NEXT:   return %[[POSITIONS]]
+func.func @positions_from_arange() -> tensor<2x3xi64> {
+  %0 = aten.constant dense<[0, 1, 2]> : tensor<3xi64>
+  %1 = aten.view %0 [1, 3] : (tensor<3xi64>) -> tensor<1x3xi64>
+  %2 = aten.expand %1 [2, 3] : (tensor<1x3xi64>) -> tensor<2x3xi64>
+  return %2 : tensor<2x3xi64>
+}
+
+// -----
+
+// CHECK-LABEL: @moved_elements
+//       CHECK:   aten.constant dense<{{\[\[}}3, 1], [4, 2], [9, 9]]> : tensor<3x2xi64>
+func.func @moved_elements() -> tensor<3x2xi64> {
+  %0 = aten.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>
+  %1 = aten.slice %0 dim 0 [1 : 2] : (tensor<2x2xi64>) -> tensor<1x2xi64>
+  %2 = aten.slice %0 dim 0 [0 : 1] : (tensor<2x2xi64>) -> tensor<1x2xi64>
+  %3 = aten.cat %1, %2 dim 0 : (tensor<1x2xi64>, tensor<1x2xi64>) -> tensor<2x2xi64>
+  %4 = aten.permute %3 [1, 0] : (tensor<2x2xi64>) -> tensor<2x2xi64>
+  %5 = aten.constant dense<9> : tensor<1x2xi64>
+  %6 = aten.cat %4, %5 dim 0 : (tensor<2x2xi64>, tensor<1x2xi64>) -> tensor<3x2xi64>
+  return %6 : tensor<3x2xi64>
+}
+
+// -----
+
+// Arithmetic promotes and broadcasts as the operators do.
+// CHECK-LABEL: @arithmetic
+//       CHECK:   aten.constant dense<{{\[\[}}-5, -2], [-4, -1]]> : tensor<2x2xi64>
+func.func @arithmetic() -> tensor<2x2xi64> {
+  %0 = aten.constant dense<[[0], [1]]> : tensor<2x1xi64>
+  %1 = aten.constant dense<[2, 3]> : tensor<2xi64>
+  %2 = aten.mul.Scalar %1, 3 : i64 : (tensor<2xi64>) -> tensor<2xi64>
+  %3 = aten.add %0, %2 : (tensor<2x1xi64>, tensor<2xi64>) -> tensor<2x2xi64>
+  %4 = aten.constant dense<11> : tensor<i64>
+  %5 = aten.sub %3, %4 : (tensor<2x2xi64>, tensor<i64>) -> tensor<2x2xi64>
+  return %5 : tensor<2x2xi64>
+}
+
+// -----
+
+// bf16 is computed in f32 and rounded once, to nearest even: 256 + 1 is 256. A
+// scalar is not rounded to bf16 first: 9 * 0.1 is 0.8984, not 0.9023.
+// CHECK-LABEL: @bf16_rounds_once
+//       CHECK:   %[[SUM:.*]] = aten.constant dense<2.560000e+02> : tensor<1xbf16>
+//       CHECK:   %[[PRODUCT:.*]] = aten.constant dense<8.984370e-01> : tensor<1xbf16>
+//       CHECK:   return %[[SUM]], %[[PRODUCT]]
+func.func @bf16_rounds_once() -> (tensor<1xbf16>, tensor<1xbf16>) {
+  %0 = aten.constant dense<256.0> : tensor<1xbf16>
+  %1 = aten.add.Scalar %0, 1.0 : f64 : (tensor<1xbf16>) -> tensor<1xbf16>
+  %2 = aten.constant dense<9.0> : tensor<1xbf16>
+  %3 = aten.mul.Scalar %2, 0.1 : f64 : (tensor<1xbf16>) -> tensor<1xbf16>
+  return %1, %3 : tensor<1xbf16>, tensor<1xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @conversions
+//   CHECK-DAG:   %[[INTEGERS:.*]] = aten.constant dense<[-1, 2]> : tensor<2xi64>
+//   CHECK-DAG:   %[[FLOATS:.*]] = aten.constant dense<[-1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+//   CHECK-DAG:   %[[BOOLEANS:.*]] = aten.constant dense<true> : tensor<2xi1>
+//       CHECK:   return %[[INTEGERS]], %[[FLOATS]], %[[BOOLEANS]]
+func.func @conversions() -> (tensor<2xi64>, tensor<2xf32>, tensor<2xi1>) {
+  %0 = aten.constant dense<[-1.75, 2.5]> : tensor<2xf64>
+  %1 = aten.to %0 i64 : (tensor<2xf64>) -> tensor<2xi64>
+  %2 = aten.to %1 f32 : (tensor<2xi64>) -> tensor<2xf32>
+  %3 = aten.to %0 i1 : (tensor<2xf64>) -> tensor<2xi1>
+  return %1, %2, %3 : tensor<2xi64>, tensor<2xf32>, tensor<2xi1>
+}
+
+// -----
+
+// What depends on an input stays.
+// CHECK-LABEL: @inputs_are_not_constant
+//       CHECK:   aten.constant
+//       CHECK:   aten.add
+func.func @inputs_are_not_constant(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = aten.constant dense<[0.5, 0.25]> : tensor<2xf32>
+  %1 = aten.add %x, %0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// -----
+
+// A large result is computed at run time instead of stored.
+// CHECK-LABEL: @large_results_stay
+//       CHECK:   aten.expand
+func.func @large_results_stay() -> tensor<512x512xi64> {
+  %0 = aten.constant dense<1> : tensor<1xi64>
+  %1 = aten.expand %0 [512, 512] : (tensor<1xi64>) -> tensor<512x512xi64>
+  return %1 : tensor<512x512xi64>
+}

@@ -1,0 +1,95 @@
+//===- ZipArchiveTest.cpp - zip files of every form -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The forms of zip files that PyTorch writes, and the ones that are refused.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Pt2/ZipArchive.h"
+
+#include "compiler/Pt2/ReadFailure.h"
+#include "test/unit/compiler/Pt2/ArchiveEditor.h"
+
+#include <gtest/gtest.h>
+
+using namespace shardc;
+using namespace shardc::pt2;
+
+namespace {
+
+const std::string stridedPath = "test/models/strided.pt2";
+
+std::shared_ptr<const ZipArchive> open(std::string_view bytes) {
+  TemporaryFile file(bytes);
+  return ZipArchive::open(MappedFile::open(file.path()));
+}
+
+ErrorCode errorOf(std::string_view bytes) {
+  StatusOr<bool> result = catchFailure<bool>([&] {
+    (void)open(bytes);
+    return true;
+  });
+  if (result.ok())
+    throw std::runtime_error("the archive was read");
+  return result.status().code();
+}
+
+// PyTorch writes sizes in the central directory alone.
+TEST(Pt2ZipArchive, reads_entries_with_data_descriptors) {
+  auto archive = ZipArchive::open(MappedFile::open(stridedPath));
+  std::optional<size_t> index = archive->find("strided/byteorder");
+  ASSERT_TRUE(index);
+  EXPECT_EQ(asText(archive->read(*index)), "little");
+  EXPECT_FALSE(archive->find("byteorder"));
+}
+
+// Payloads of more than 4 GiB move sizes and offsets to zip64 records.
+TEST(Pt2ZipArchive, reads_zip64) {
+  auto editor = ArchiveEditor::fromFile(stridedPath);
+  auto archive = open(editor.bytes({.zip64 = true}));
+  auto plain = open(editor.bytes());
+  ASSERT_EQ(archive->entries().size(), plain->entries().size());
+  for (size_t i = 0; i < archive->entries().size(); ++i)
+    EXPECT_EQ(asText(archive->read(i)), asText(plain->read(i)));
+}
+
+// A comment after the end record is legal.
+TEST(Pt2ZipArchive, reads_past_a_comment) {
+  std::string bytes = ArchiveEditor::fromFile(stridedPath).bytes();
+  bytes[bytes.size() - 2] = 4;
+  EXPECT_EQ(open(bytes + "note")->entries().size(),
+            open(ArchiveEditor(bytes + "note").bytes())->entries().size());
+}
+
+TEST(Pt2ZipArchive, refuses_what_is_no_zip) {
+  EXPECT_EQ(errorOf(""), ErrorCode::E0101);
+  EXPECT_EQ(errorOf("not a zip archive, whatever its name says"),
+            ErrorCode::E0101);
+}
+
+TEST(Pt2ZipArchive, refuses_truncated_archives) {
+  std::string bytes = readFile(stridedPath);
+  EXPECT_EQ(errorOf(bytes.substr(0, bytes.size() / 2)), ErrorCode::E0102);
+  EXPECT_EQ(errorOf(bytes.substr(0, bytes.size() - 1)), ErrorCode::E0102);
+}
+
+// The front of the file is missing: every offset is wrong.
+TEST(Pt2ZipArchive, refuses_displaced_archives) {
+  EXPECT_EQ(errorOf(readFile(stridedPath).substr(100)), ErrorCode::E0102);
+}
+
+TEST(Pt2ZipArchive, refuses_compressed_entries) {
+  ArchiveEditor editor;
+  editor.add("entry", "content");
+  EXPECT_EQ(errorOf(editor.bytes({.compressionMethod = 8})), ErrorCode::E0103);
+}
+
+// Two entries of one name could make two readers disagree.
+TEST(Pt2ZipArchive, refuses_duplicate_names) {
+  ArchiveEditor editor;
+  editor.add("entry", "one").add("entry", "two");
+  EXPECT_EQ(errorOf(editor.bytes()), ErrorCode::E0102);
+}
+
+} // namespace

@@ -1,0 +1,158 @@
+//===- MatmulTest.cpp - matrix products against three plain loops ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every layout, dtype and batch form of the matmul call, compared with a sum
+// in double over the elements as they are stored.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/runtime/cpu/CallRunner.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace shardc;
+using namespace shardc::runtime;
+using namespace shardc::runtime::testing;
+
+namespace {
+struct Case {
+  int64_t batch, m, n, k;
+  bool transposeA, transposeB, bias, sharedRight;
+};
+
+/// C[b] = A[b] B[b] + bias by definition; B may have no batch.
+std::vector<double> multiply(const Case &c, const std::vector<double> &a,
+                             const std::vector<double> &b,
+                             const std::vector<double> &bias) {
+  std::vector<double> result;
+  for (int64_t batch = 0; batch < c.batch; ++batch)
+    for (int64_t i = 0; i < c.m; ++i)
+      for (int64_t j = 0; j < c.n; ++j) {
+        double sum = c.bias ? bias[size_t(j)] : 0;
+        const int64_t right = c.sharedRight ? 0 : batch * c.k * c.n;
+        for (int64_t p = 0; p < c.k; ++p)
+          sum += a[size_t(batch * c.m * c.k +
+                          (c.transposeA ? p * c.m + i : i * c.k + p))] *
+                 b[size_t(right + (c.transposeB ? j * c.k + p : p * c.n + j))];
+        result.push_back(sum);
+      }
+  return result;
+}
+
+Shape withBatch(const Case &c, int64_t rows, int64_t columns, bool always) {
+  if (c.batch > 1 || always)
+    return {c.batch, rows, columns};
+  return {rows, columns};
+}
+
+void checkCase(const Case &c, Dtype dtype, Dtype resultDtype) {
+  std::mt19937 generator(1);
+  const bool ranked = c.batch > 1;
+  TestTensor a(dtype, withBatch(c, c.transposeA ? c.k : c.m,
+                                c.transposeA ? c.m : c.k, ranked));
+  Shape rightShape = {c.transposeB ? c.n : c.k, c.transposeB ? c.k : c.n};
+  if (ranked && !c.sharedRight)
+    rightShape.insert(rightShape.begin(), c.batch);
+  TestTensor b(dtype, rightShape), bias(dtype, {c.n});
+  const auto left = a.fillRandom(generator), right = b.fillRandom(generator);
+  const auto added = bias.fillRandom(generator);
+  const auto expected = multiply(c, left, right, added);
+  const Attributes attributes = {
+      {"transpose_a", c.transposeA},
+      {"transpose_b", c.transposeB},
+      {"epilogue", std::string(c.bias ? "bias" : "none")}};
+  std::vector<std::byte> bits;
+  for (int threads : {1, 2, 3}) {
+    TestTensor result(resultDtype, withBatch(c, c.m, c.n, ranked));
+    std::vector<TestTensor *> operands = {&a, &b};
+    if (c.bias)
+      operands.push_back(&bias);
+    const Status status =
+        runCall("matmul", attributes, operands, {&result}, threads);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_LT(largestError(result.values(), expected, std::sqrt(c.k)),
+              tolerance(resultDtype));
+    if (threads == 1)
+      bits = result.bytes();
+    EXPECT_EQ(bits, result.bytes()) << "on " << threads << " threads";
+  }
+}
+
+const Case cases[] = {
+    {1, 1, 1, 1, false, false, false, false},
+    {1, 5, 7, 3, false, false, false, false},
+    {1, 300, 65, 70, false, true, true, false},
+    {1, 130, 200, 257, true, false, false, false},
+    {1, 37, 41, 29, true, true, true, false},
+    {1, 3, 1000, 33, false, true, true, false},
+    {1, 512, 384, 384, false, true, true, false},
+    {4, 10, 12, 9, false, false, false, false},
+    {3, 64, 32, 48, false, true, false, false},
+    {5, 33, 20, 16, false, false, true, true},
+    {2, 20, 30, 40, true, true, false, false},
+};
+} // namespace
+
+TEST(Matmul, computes_every_layout_in_f32) {
+  for (const Case &c : cases)
+    checkCase(c, Dtype::F32, Dtype::F32);
+}
+
+TEST(Matmul, computes_every_layout_in_f64) {
+  for (const Case &c : cases)
+    checkCase(c, Dtype::F64, Dtype::F64);
+}
+
+TEST(Matmul, computes_every_layout_in_bf16) {
+  for (const Case &c : cases)
+    checkCase(c, Dtype::BF16, Dtype::BF16);
+}
+
+TEST(Matmul, keeps_f32_results_of_bf16_operands_unrounded) {
+  for (const Case &c : cases) {
+    checkCase(c, Dtype::BF16, Dtype::F32);
+  }
+}
+
+TEST(Matmul, rounds_f32_operands_to_a_bf16_result) {
+  checkCase(cases[2], Dtype::F32, Dtype::BF16);
+}
+
+// [1 2; 3 4] [5 6; 7 8] + [100 200]
+TEST(Matmul, gives_the_known_product_of_two_small_matrices) {
+  TestTensor a(Dtype::F32, {2, 2}), b(Dtype::F32, {2, 2});
+  TestTensor bias(Dtype::F32, {2}), c(Dtype::F32, {2, 2});
+  for (int i = 0; i < 4; ++i) {
+    a.set(i, i + 1);
+    b.set(i, i + 5);
+  }
+  bias.set(0, 100);
+  bias.set(1, 200);
+  ASSERT_TRUE(runCall("matmul", {{"epilogue", std::string("bias")}},
+                      {&a, &b, &bias}, {&c})
+                  .ok());
+  EXPECT_EQ(c.values(), (std::vector<double>{119, 222, 143, 250}));
+}
+
+// The three slices of one fused projection: rows are further apart than their
+// length.
+TEST(Matmul, accepts_rows_with_gaps) {
+  std::mt19937 generator(2);
+  TestTensor a(Dtype::F32, {40, 16}, {48, 1}), b(Dtype::F32, {16, 24});
+  TestTensor c(Dtype::F32, {40, 24}, {72, 1});
+  const auto left = a.fillRandom(generator), right = b.fillRandom(generator);
+  ASSERT_TRUE(runCall("matmul", {}, {&a, &b}, {&c}).ok());
+  const Case shape = {1, 40, 24, 16, false, false, false, false};
+  EXPECT_LT(largestError(c.values(), multiply(shape, left, right, {})), 3e-6);
+  // The gaps are untouched.
+  EXPECT_EQ(c.bytes()[24 * 4], std::byte(0x5A));
+}
+
+TEST(Matmul, rejects_operands_that_do_not_fit) {
+  TestTensor a(Dtype::F32, {2, 3}), b(Dtype::F32, {4, 5});
+  TestTensor c(Dtype::F32, {2, 5});
+  EXPECT_EQ(runCall("matmul", {}, {&a, &b}, {&c}).code(), ErrorCode::E0309);
+}

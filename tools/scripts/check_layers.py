@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the direction of dependence: dialects <- passes <- compiler <- tools.
+
+Reads every #include and every CMakeLists.txt. `runtime/format` is the only
+runtime folder that the compiler may see. What the build makes with
+shardc_add_library or shardc_add_tool reaches no header of LLVM, not even
+through another header; under passes/ it is a solver and reaches the standard
+library alone. A source that no CMakeLists.txt lists is an error too, because
+nothing would compile it.
+"""
+
+import functools
+import pathlib
+import re
+
+from source_tree import ROOT, files, files_with, finish, read
+
+FOLDERS = ("runtime", "dialects", "passes", "compiler", "tools", "test")
+DIALECT_LEVELS = ["Aten", "Fsdp", "Exec"]
+PHASES = ["Import", "Group", "Precision", "Shard", "Differentiate", "Schedule",
+          "Kernel", "Memory", "Target"]
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+BUILD_CALL = re.compile(r"shardc_add_(\w+)\(\s*\S+\s+SOURCES\s([^)]*)\)")
+KEYWORD = re.compile(r"\s(?:LINK|DEPENDS)\s")
+
+
+def allowed_folders(path):
+    """The folders whose headers `path` may include."""
+    layer, folder = path.parts[0], "/".join(path.parts[:2])
+    if folder == "runtime/format":
+        return [folder]
+    if layer == "runtime" or folder == "tools/shardrun":
+        return ["runtime", folder]
+    if layer == "dialects":
+        level = DIALECT_LEVELS.index(path.parts[1]) + 1
+        return [f"dialects/{name}" for name in DIALECT_LEVELS[:level]]
+    if layer == "passes":
+        if len(path.parts) == 2:
+            return ["dialects", "passes"]
+        phase = path.parts[1]
+        earlier = PHASES[:PHASES.index(phase)] if phase in PHASES else []
+        return (["dialects", folder, "passes/CostModel"]
+                + [f"passes/{name}" for name in earlier])
+    if layer == "compiler":
+        return ["dialects", "passes", "compiler", "runtime/format"]
+    return list(FOLDERS)
+
+
+def is_ours(header):
+    return header.split("/")[0] in FOLDERS
+
+
+def is_llvm(header):
+    return header.split("/")[0] in ("llvm", "mlir", "llvm-c", "mlir-c")
+
+
+def is_standard(header):
+    return re.fullmatch(r"[a-z_0-9]+|std\w+\.h", header) is not None
+
+
+@functools.cache
+def includes(path):
+    return INCLUDE.findall(read(path)) if (ROOT / path).is_file() else []
+
+
+@functools.cache
+def reached(path):
+    """Headers of others that `path` includes, directly or through ours. A
+    generated file counts as one, because TableGen writes for LLVM."""
+    found, seen, open_files = set(), set(), [path]
+    while open_files:
+        file = open_files.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        for _, header in includes(file):
+            if header.endswith(".inc"):
+                found.add("llvm/" + header)
+            elif is_ours(header):
+                open_files.append(pathlib.PurePosixPath(header))
+            else:
+                found.add(header)
+    return found
+
+
+def sources_by_kind():
+    """Every source of a CMakeLists.txt and the subset that is plain C++."""
+    listed, plain = set(), set()
+    for build_file in files():
+        if build_file.name != "CMakeLists.txt":
+            continue
+        text = re.sub(r"#.*", "", read(build_file))
+        for kind, arguments in BUILD_CALL.findall(text):
+            names = KEYWORD.split(arguments)[0].split()
+            sources = {build_file.parent / name for name in names}
+            listed |= sources
+            if kind in ("library", "tool"):
+                plain |= sources
+    return listed, plain
+
+
+def direct_problems(path):
+    for bracket, header in includes(path):
+        if is_ours(header):
+            if not any(header.startswith(folder + "/")
+                       for folder in allowed_folders(path)):
+                yield f"{path}: may not include {header}"
+            if not header.endswith(".inc") and not (ROOT / header).is_file():
+                yield f"{path}: includes {header}, which does not exist"
+        elif bracket == '"' and not is_llvm(header):
+            yield (f'{path}: includes "{header}": name our headers from the '
+                   f"repository root and write others in angle brackets")
+
+
+def reach_problems(path):
+    for header in sorted(reached(path)):
+        if is_llvm(header):
+            yield f"{path}: is built without LLVM and reaches {header}"
+        elif path.parts[0] == "passes" and not is_standard(header):
+            yield f"{path}: is a solver and reaches {header}"
+
+
+def main():
+    listed, plain = sources_by_kind()
+    sources = [path for path in files_with(".cpp", ".h")
+               if path.parts[0] in FOLDERS]
+    problems = []
+    for path in sources:
+        problems += direct_problems(path)
+        if path.parts[0] == "runtime" or path in plain:
+            problems += reach_problems(path)
+        if path.suffix == ".cpp" and path not in listed:
+            problems.append(f"{path}: no CMakeLists.txt lists it")
+    finish("check_layers", problems)
+
+
+if __name__ == "__main__":
+    main()

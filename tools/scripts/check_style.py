@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the rules of style that neither clang-format nor clang-tidy knows.
+
+A source opens with one SPDX line and prose that says what it is for; no path has
+a name that says nothing (Utils, Common, Helpers, Misc); no open task is left in
+a comment without an issue's number.
+"""
+
+import re
+
+from source_tree import files, finish, read
+
+SPDX = "SPDX-License-Identifier: Apache-2.0"
+SOURCES = (".cpp", ".h", ".td", ".def", ".py")
+VAGUE = re.compile(r"(utils?|common|helpers?|misc)", re.IGNORECASE)
+OPEN_TASK = re.compile(r"\b(TODO(?!\(#\d+\))|FIXME|XXX|HACK)\b")
+
+
+def opening(text):
+    """The comment, or Python's docstring, at the head of a file."""
+    lines = []
+    for line in text.splitlines():
+        if line.startswith(("//", "#", '"""')) or (
+                lines and '"""' in lines[0]):
+            lines.append(line)
+        elif lines and line.strip():
+            break
+    return lines
+
+
+def prose(text):
+    """Lines of the opening that say something."""
+    docstring = re.search(r'\A(?:#.*\n)*"""(.*?)"""', text, re.DOTALL)
+    lines = docstring[1].splitlines() if docstring else [
+        line for line in opening(text) if line.startswith("//")]
+    return [line for line in lines
+            if line.strip("/ -=") and SPDX not in line and "===-" not in line
+            and "===//" not in line]
+
+
+def main():
+    problems = []
+    for path in files():
+        words = re.findall(r"[A-Z]?[a-z]+", str(path))
+        if any(VAGUE.fullmatch(word) for word in words):
+            problems.append(f"{path}: name the noun, not a drawer for it")
+        is_script = path.suffix == "" and path.parts[:2] == ("tools", "scripts")
+        if path.suffix not in SOURCES and not is_script:
+            continue
+        text = read(path)
+        if SPDX not in "\n".join(text.splitlines()[:6]):
+            problems.append(f"{path}: does not open with `{SPDX}`")
+        if path.suffix in (".cpp", ".h", ".td", ".py") and not prose(text):
+            problems.append(f"{path}: does not open by saying "
+                            f"what it is for")
+        # This file must spell the words that it looks for.
+        if path.name != "check_style.py" and OPEN_TASK.search(text):
+            problems.append(f"{path}: has an open task without an issue")
+    finish("check_style", problems)
+
+
+if __name__ == "__main__":
+    main()

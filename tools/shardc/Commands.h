@@ -1,0 +1,30 @@
+//===- Commands.h - The subcommands of shardc -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Each subcommand adds itself to the command line and sets what to run.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_TOOLS_SHARDC_COMMANDS_H
+#define SHARDC_TOOLS_SHARDC_COMMANDS_H
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace shardc {
+
+/// What the chosen subcommand runs; returns the process's exit code.
+using Run = std::function<int()>;
+
+void addCompileCommand(CLI::App &app, Run &run);
+void addInspectCommand(CLI::App &app, Run &run);
+
+/// The exit codes, for help pages.
+inline constexpr const char *exitCodes =
+    "Exit codes: 0 ok, 1 the request cannot be met, 2 usage, "
+    "4 corrupt or unsupported input,\n70 internal error, "
+    "128+n killed by signal n. Errors are explained in docs/Errors.md.";
+
+} // namespace shardc
+
+#endif // SHARDC_TOOLS_SHARDC_COMMANDS_H

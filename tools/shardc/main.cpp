@@ -1,0 +1,45 @@
+//===- main.cpp - shardc: the compiler's command line ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parses the command line and runs one subcommand. The compiler itself is
+// behind compiler/Compiler.h.
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/Errors.h"
+#include "tools/shardc/Commands.h"
+
+#include <iostream>
+
+using namespace shardc;
+
+/// Prints a usage error with its number.
+static int usageError(const CLI::ParseError &error) {
+  std::string number(errorNumber(ErrorCode::E0001));
+  std::cerr << "shardc: error " << number << ": " << error.what()
+            << "\n  help: run 'shardc --help', or 'shardc COMMAND --help'\n";
+  return exitCode(ErrorCode::E0001);
+}
+
+int main(int argc, char **argv) {
+  CLI::App app("shardc compiles exported PyTorch models to sharded (FSDP) "
+               "training programs.");
+  app.name("shardc");
+  app.set_version_flag("--version", "shardc " SHARDC_VERSION);
+  app.require_subcommand(1);
+  app.footer(std::string("Examples:\n"
+                         "  shardc compile model.pt2 -o model.shardc "
+                         "--world-size 4\n"
+                         "  shardc inspect model.shardc\n\n") +
+             exitCodes);
+  Run run;
+  addCompileCommand(app, run);
+  addInspectCommand(app, run);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &request) {
+    return app.exit(request);
+  } catch (const CLI::ParseError &error) {
+    return usageError(error);
+  }
+  return run();
+}
