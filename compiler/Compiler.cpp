@@ -60,11 +60,6 @@ private:
 
 } // namespace
 
-/// Readable IR: values are named after the modules that made them.
-static OpPrintingFlags printingFlags() {
-  return OpPrintingFlags().printNameLocAsPrefix(true);
-}
-
 /// The input's name without folder and suffix, as a symbol.
 static std::string modelName(StringRef path) {
   std::string name = llvm::sys::path::stem(path).str();
@@ -110,7 +105,8 @@ bool Compilation::writeText(StringRef path) {
          "cannot write '" + path + "': " + error.message());
     return false;
   }
-  module->print(file.os(), printingFlags());
+  module->print(file.os());
+  file.os() << "\n";
   file.keep();
   return true;
 }

@@ -14,6 +14,7 @@
 #include "passes/Import/Passes.h"
 #include "passes/Kernel/KernelModels.h"
 #include "passes/Kernel/Passes.h"
+#include "passes/Memory/Passes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Schedule/Passes.h"
 #include "passes/Shard/Passes.h"
@@ -46,6 +47,7 @@ void registerAllPasses() {
   registerDifferentiatePasses();
   registerSchedulePasses();
   registerKernelPasses();
+  registerMemoryPasses();
 }
 
 } // namespace shardc

@@ -24,8 +24,9 @@ static LogicalResult translateAttention(NodeCall &call) {
   if (query.getRank() != 4 || key.getRank() != 4)
     return call.unsupported("query", "a tensor [B, H, T, D]");
   if (query.getDimSize(1) != key.getDimSize(1))
-    return call.unsupported("enable_gqa", "False with as many key as query "
-                                          "heads",
+    return call.unsupported("enable_gqa",
+                            "False with as many key as query "
+                            "heads",
                             "repeat the key and value heads in the model");
   double scale = call.isNone("scale")
                      ? 1.0 / std::sqrt(double(query.getDimSize(3)))

@@ -8,6 +8,8 @@
 
 #include "compiler/Translation/OperatorTable.h"
 #include "dialects/Aten/Aten.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace shardc;
@@ -58,12 +60,13 @@ static LogicalResult translateWithScalar(NodeCall &call, Scalar scalar) {
 }
 
 /// self + alpha * other, or with `sign` -1 self - alpha * other.
-template <int sign> static LogicalResult translateSum(NodeCall &call) {
+template <int sign>
+static LogicalResult translateSum(NodeCall &call) {
   Scalar alpha = call.scalar("alpha");
   if (call.isNumber("other"))
     return translateWithScalar<aten::AddScalarOp>(
-        call, multiply(multiply(Scalar(int64_t(sign)), alpha),
-                       call.scalar("other")));
+        call,
+        multiply(multiply(Scalar(int64_t(sign)), alpha), call.scalar("other")));
   Value self = call.tensor("self"), other = call.tensor("other");
   if (!isOne(alpha)) {
     TypedAttr factor = promoteScalar(call, other, alpha);
@@ -115,8 +118,10 @@ static LogicalResult translateDropout(NodeCall &call) {
     call.setResult(call.tensor("input"));
     return success();
   }
+  std::string probability;
+  llvm::raw_string_ostream(probability) << llvm::format("%g", call.number("p"));
   InFlightDiagnostic diagnostic = call.error("E0132");
-  diagnostic << "dropout with probability " << call.number("p")
+  diagnostic << "dropout with probability " << probability
              << " is not supported yet";
   diagnostic.attachNote()
       << "help: export the model with dropout 0, for example with "
@@ -153,6 +158,21 @@ static LogicalResult translateContiguous(NodeCall &call) {
   call.setResult(call.tensor("self"));
   if (!call.isContiguous("self"))
     call.setResultsAreCopies();
+  return success();
+}
+
+/// `self.copy_(src)`: the source in the shape and dtype of `self`.
+static LogicalResult translateCopyInto(NodeCall &call) {
+  RankedTensorType type = call.typeOf("self");
+  Value source = call.convert(call.tensor("src"), type.getElementType());
+  if (source.getType() != type) {
+    FailureOr<aten::ExpandOp> expanded =
+        call.create<aten::ExpandOp>(source, type.getShape());
+    if (failed(expanded))
+      return failure();
+    source = expanded->getResult();
+  }
+  call.setResult(source);
   return success();
 }
 
@@ -205,6 +225,9 @@ void translation::addElementwiseOperators(OperatorTable &table) {
             translateContiguous);
   table.add("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
             translateIdentity);
+  table.add("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> "
+            "Tensor(a!)",
+            translateCopyInto);
   table.add("alias(Tensor(a) self) -> Tensor(a)", translateIdentity);
   table.add("_assert_tensor_metadata(Tensor a, SymInt[]? size=None, "
             "SymInt[]? stride=None, ScalarType? dtype=None, *, "

@@ -34,18 +34,16 @@ static Attribute elementAttribute(Type element, const Scalar &scalar) {
                       : static_cast<int64_t>(toDouble(scalar));
   if (element.isInteger(1))
     value = value != 0;
-  return IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(),
-                                         value, /*isSigned=*/true,
+  return IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(), value,
+                                         /*isSigned=*/true,
                                          /*implicitTrunc=*/true));
 }
 
 /// A constant of the result's type with one or all elements given.
-static LogicalResult setConstant(NodeCall &call,
-                                 ArrayRef<Attribute> elements) {
+static LogicalResult setConstant(NodeCall &call, ArrayRef<Attribute> elements) {
   RankedTensorType type = call.resultType();
   auto value = DenseElementsAttr::get(type, elements);
-  call.setResult(
-      aten::ConstantOp::create(call.builder(), call.loc(), value));
+  call.setResult(aten::ConstantOp::create(call.builder(), call.loc(), value));
   return success();
 }
 
@@ -65,6 +63,10 @@ static LogicalResult translateArange(NodeCall &call) {
   RankedTensorType type = call.resultType();
   if (!type || type.getRank() != 1)
     return call.error("E0136") << "the constant's dtype is not supported";
+  constexpr int64_t limit = 1 << 24;
+  if (type.getNumElements() > limit)
+    return call.error("E0136") << "a constant of " << type.getNumElements()
+                               << " elements, the limit is " << limit;
   Scalar start = int64_t(0), step = int64_t(1);
   if constexpr (hasStart)
     start = call.scalar("start");

@@ -12,9 +12,8 @@ using namespace shardc;
 using namespace shardc::translation;
 
 static LogicalResult translateLinear(NodeCall &call) {
-  return call.translate<aten::LinearOp>(call.tensor("input"),
-                                        call.tensor("weight"),
-                                        call.optionalTensor("bias"));
+  return call.translate<aten::LinearOp>(
+      call.tensor("input"), call.tensor("weight"), call.optionalTensor("bias"));
 }
 
 static LogicalResult buildConvolution(NodeCall &call,
@@ -25,18 +24,37 @@ static LogicalResult buildConvolution(NodeCall &call,
       ArrayRef<int64_t>(call.integers("dilation")), call.integer("groups"));
 }
 
+/// PyTorch has checked these before it exported; a damaged file may not have.
+static LogicalResult checkWindow(NodeCall &call) {
+  if (failed(call.checkRange("stride", 1)) ||
+      failed(call.checkRange("dilation", 1)) ||
+      failed(call.checkRange("groups", 1)))
+    return failure();
+  RankedTensorType weight = call.typeOf("weight");
+  if (weight.getRank() != 4 ||
+      weight.getDimSize(0) % call.integer("groups") != 0)
+    return call.error("E0119") << "argument 'weight' is " << weight
+                               << ", expected [O, C, kH, kW] with groups that "
+                                  "divide O";
+  return success();
+}
+
 static LogicalResult translateConvolution(NodeCall &call) {
+  if (failed(checkWindow(call)) || failed(call.checkRange("padding", 0)))
+    return failure();
   return buildConvolution(call, call.integers("padding"));
 }
 
 /// `padding='same'` keeps the size of the input, which a symmetric padding does
 /// when it is even.
 static LogicalResult translateConvolutionWithNamedPadding(NodeCall &call) {
+  if (failed(checkWindow(call)))
+    return failure();
   SmallVector<int64_t> padding = {0, 0};
   if (call.text("padding") == "valid")
     return buildConvolution(call, padding);
   RankedTensorType weight = call.typeOf("weight");
-  if (call.text("padding") != "same" || weight.getRank() != 4)
+  if (call.text("padding") != "same")
     return call.unsupported("padding", "'same', 'valid' or numbers");
   SmallVector<int64_t> dilation = call.integers("dilation");
   for (int i : {0, 1}) {

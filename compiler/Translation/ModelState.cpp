@@ -20,7 +20,8 @@ using namespace shardc::translation;
 // Uses
 //===----------------------------------------------------------------------===//
 
-static void collectUses(const pt2::Argument &argument, llvm::StringSet<> &used) {
+static void collectUses(const pt2::Argument &argument,
+                        llvm::StringSet<> &used) {
   if (const auto *tensor = argument.getIf<pt2::TensorRef>())
     used.insert(tensor->name);
   if (const auto *list = argument.getIf<pt2::TensorList>())
@@ -173,23 +174,33 @@ ModelState::stateType(const pt2::InputSpec &spec) const {
   return type;
 }
 
+/// Another name and placeholder of a declared parameter.
+LogicalResult ModelState::addTiedName(fsdp::ParameterOp parameter,
+                                      const pt2::InputSpec &spec,
+                                      RankedTensorType type) {
+  StringRef name = parameter.getSymName();
+  if (parameter.getType() != type)
+    return error("E0119", spec.target)
+           << "is " << type << " and tied to '" << name << "', which is "
+           << parameter.getType();
+  slots.defineSame(spec.name, placeholderOf[name]);
+  if (spec.target == name)
+    return success(); // torch 2.6 repeats the name of a tied parameter.
+  SmallVector<Attribute> aliases(parameter.getAliases().begin(),
+                                 parameter.getAliases().end());
+  aliases.push_back(builder.getStringAttr(spec.target));
+  parameter.setAliasesAttr(builder.getArrayAttr(aliases));
+  return success();
+}
+
 LogicalResult ModelState::declareParameter(const pt2::InputSpec &spec) {
   auto tied = declaredName.find(spec.target);
-  std::string name =
-      tied == declaredName.end() ? spec.target : tied->second;
-  if (auto declared = parameters.find(name); declared != parameters.end()) {
-    slots.defineSame(spec.name, placeholderOf[name]);
-    if (spec.target == name)
-      return success(); // torch 2.6 repeats the name of a tied parameter.
-    SmallVector<Attribute> aliases(declared->second.getAliases().begin(),
-                                   declared->second.getAliases().end());
-    aliases.push_back(builder.getStringAttr(spec.target));
-    declared->second.setAliasesAttr(builder.getArrayAttr(aliases));
-    return success();
-  }
+  std::string name = tied == declaredName.end() ? spec.target : tied->second;
   FailureOr<RankedTensorType> type = stateType(spec);
   if (failed(type))
     return failure();
+  if (auto declared = parameters.find(name); declared != parameters.end())
+    return addTiedName(declared->second, spec, *type);
   const pt2::TensorMeta *meta = model.program.graph.findTensor(spec.name);
   Type element = type->getElementType();
   if (meta->requiresGrad && !element.isF32() && !element.isF64()) {
@@ -265,7 +276,8 @@ LogicalResult ModelState::declare() {
   if (failed(checkOverlaps()) || failed(checkCapturedParameters()))
     return failure();
   for (const pt2::InputSpec &spec : model.program.signature.inputs) {
-    if (spec.kind == pt2::InputKind::Parameter && failed(declareParameter(spec)))
+    if (spec.kind == pt2::InputKind::Parameter &&
+        failed(declareParameter(spec)))
       return failure();
     bool isBuffer = spec.kind == pt2::InputKind::Buffer ||
                     spec.kind == pt2::InputKind::TensorConstant;

@@ -48,6 +48,9 @@ private:
   llvm::LogicalResult checkCapturedParameters() const;
   llvm::FailureOr<mlir::RankedTensorType>
   stateType(const pt2::InputSpec &spec) const;
+  llvm::LogicalResult addTiedName(fsdp::ParameterOp parameter,
+                                  const pt2::InputSpec &spec,
+                                  mlir::RankedTensorType type);
   llvm::LogicalResult declareParameter(const pt2::InputSpec &spec);
   llvm::LogicalResult declareBuffer(const pt2::InputSpec &spec);
   void freezeUnusedParameters();

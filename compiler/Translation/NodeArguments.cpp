@@ -10,6 +10,8 @@
 #include "compiler/Translation/TensorTypes.h"
 #include "dialects/Fsdp/Fsdp.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
@@ -66,7 +68,10 @@ asIntegers(const pt2::Argument &argument) {
 static bool isEmptyList(const pt2::Argument &argument) {
   return std::visit(
       [](const auto &value) {
-        if constexpr (requires { value.empty(); value.push_back({}); })
+        if constexpr (requires {
+                        value.empty();
+                        value.push_back({});
+                      })
           return value.empty();
         else
           return false;
@@ -130,6 +135,22 @@ LogicalResult NodeCall::checkTensor(const pt2::TensorRef &tensor) {
   return success();
 }
 
+/// `int[2]` takes two integers, or one for both, or none where that is the
+/// default.
+LogicalResult NodeCall::checkLength(const SchemaParameter &parameter,
+                                    const pt2::Argument &given) {
+  std::optional<SmallVector<int64_t>> integers = asIntegers(given);
+  bool mayBeEmpty =
+      parameter.defaultValue && isEmptyList(*parameter.defaultValue);
+  if (!parameter.listLength || !integers || integers->size() == 1 ||
+      static_cast<int64_t>(integers->size()) == parameter.listLength ||
+      (integers->empty() && mayBeEmpty))
+    return success();
+  return error("E0119") << "argument '" << parameter.name << "' has "
+                        << integers->size() << " elements, expected "
+                        << parameter.listLength;
+}
+
 LogicalResult NodeCall::checkArgument(const SchemaParameter &parameter) {
   const pt2::Argument *given = node.findInput(parameter.name);
   if (!given && !parameter.defaultValue)
@@ -146,15 +167,7 @@ LogicalResult NodeCall::checkArgument(const SchemaParameter &parameter) {
     for (const pt2::TensorRef &tensor : *list)
       if (failed(checkTensor(tensor)))
         return failure();
-  std::optional<SmallVector<int64_t>> integers = asIntegers(*given);
-  int64_t length = parameter.listLength;
-  if (integers && length && !integers->empty() &&
-      static_cast<int64_t>(integers->size()) != length &&
-      integers->size() != 1)
-    return error("E0119") << "argument '" << parameter.name << "' has "
-                          << integers->size() << " elements, expected "
-                          << length;
-  return success();
+  return checkLength(parameter, *given);
 }
 
 LogicalResult NodeCall::checkArguments() {
@@ -269,6 +282,15 @@ Scalar NodeCall::scalar(StringRef name) const {
 Type NodeCall::dtype(StringRef name) const {
   const auto *dtype = argument(name).getIf<pt2::ScalarType>();
   return dtype ? elementType(*location.getContext(), *dtype) : Type();
+}
+
+LogicalResult NodeCall::checkRange(StringRef name, int64_t minimum) {
+  for (int64_t value : integers(name))
+    if (value < minimum || value > std::numeric_limits<int32_t>::max())
+      return error("E0119")
+             << "argument '" << name << "' is " << value
+             << ", expected at least " << minimum << " and less than 2^31";
+  return success();
 }
 
 FailureOr<int64_t> NodeCall::dimension(StringRef name, int64_t rank) {

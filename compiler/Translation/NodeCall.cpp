@@ -55,12 +55,12 @@ Operation *NodeCall::createInferred(OperationState &state) {
   Operation *op = nullptr;
   {
     // What does not fit becomes part of one numbered error.
-    ScopedDiagnosticHandler collect(
-        location.getContext(), [&](Diagnostic &diagnostic) {
-          if (reason.empty())
-            reason = diagnostic.str();
-          return success();
-        });
+    ScopedDiagnosticHandler collect(location.getContext(),
+                                    [&](Diagnostic &diagnostic) {
+                                      if (reason.empty())
+                                        reason = diagnostic.str();
+                                      return success();
+                                    });
     state.types.clear();
     auto *inference = state.name.getInterface<InferTypeOpInterface>();
     if (!inference) {
@@ -121,8 +121,7 @@ LogicalResult NodeCall::change(StringRef name, Value value) {
   const TensorSlot &slot = *slots.find(tensor);
   const TensorStorage &storage = slots.storageOf(slot);
   if (storage.kind == StorageKind::Parameter)
-    return error("E0137") << "changes parameter '"
-                          << storage.symbol.getValue()
+    return error("E0137") << "changes parameter '" << storage.symbol.getValue()
                           << "' in place, which is the optimizer's task";
   if (storage.kind == StorageKind::Buffer && !slot.isWhole)
     return error("E0137") << "changes a part of buffer '"
@@ -151,8 +150,7 @@ LogicalResult NodeCall::checkResult(size_t index, StringRef name) {
     return error("E0139") << "was translated without its result " << index;
   if (value.getType() != expected)
     return error("E0139") << "was translated to a result of type "
-                          << value.getType() << ", the export has "
-                          << expected;
+                          << value.getType() << ", the export has " << expected;
   return success();
 }
 

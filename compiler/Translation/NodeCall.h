@@ -74,6 +74,8 @@ public:
   /// The element type of a dtype argument; null for None and for a dtype that
   /// is not supported.
   mlir::Type dtype(llvm::StringRef name) const;
+  /// Checks that the integers of an argument lie in [minimum, 2^31).
+  llvm::LogicalResult checkRange(llvm::StringRef name, int64_t minimum);
   /// A dimension argument, counted from the front. Fails outside of `rank`.
   llvm::FailureOr<int64_t> dimension(llvm::StringRef name, int64_t rank);
 
@@ -132,8 +134,7 @@ public:
   /// Builds an operator whose first result is the node's only one.
   template <typename Op, typename... Arguments>
   llvm::LogicalResult translate(Arguments &&...arguments) {
-    llvm::FailureOr<Op> op =
-        create<Op>(std::forward<Arguments>(arguments)...);
+    llvm::FailureOr<Op> op = create<Op>(std::forward<Arguments>(arguments)...);
     if (mlir::failed(op))
       return mlir::failure();
     setResult((*op)->getResult(0));
@@ -161,7 +162,8 @@ private:
   llvm::SmallVector<mlir::Value> results;
   bool resultsAreCopies = false;
 
-  template <typename Op> static constexpr unsigned numberOfResults() {
+  template <typename Op>
+  static constexpr unsigned numberOfResults() {
     if constexpr (Op::template hasTrait<mlir::OpTrait::OneResult>())
       return 1;
     else if constexpr (Op::template hasTrait<
@@ -178,6 +180,8 @@ private:
   const pt2::Argument &argument(llvm::StringRef name) const;
   mlir::Value valueOf(const pt2::TensorRef &tensor);
   llvm::LogicalResult checkArgument(const SchemaParameter &parameter);
+  llvm::LogicalResult checkLength(const SchemaParameter &parameter,
+                                  const pt2::Argument &given);
   llvm::LogicalResult checkTensor(const pt2::TensorRef &tensor);
   llvm::SmallVector<llvm::StringRef> resultNames() const;
   llvm::LogicalResult checkResult(size_t index, llvm::StringRef name);

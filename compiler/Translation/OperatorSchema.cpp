@@ -57,8 +57,8 @@ private:
 
   StringRef takeUntil(StringRef characters) {
     rest = rest.ltrim();
-    StringRef taken = rest.take_until(
-        [&](char c) { return characters.contains(c); });
+    StringRef taken =
+        rest.take_until([&](char c) { return characters.contains(c); });
     rest = rest.drop_front(taken.size());
     return taken;
   }
@@ -83,17 +83,16 @@ private:
 
   SchemaParameter parseParameter() {
     SchemaParameter parameter;
-    parameter.kind =
-        llvm::StringSwitch<ParameterKind>(takeIdentifier())
-            .Case("Tensor", ParameterKind::Tensor)
-            .Case("TensorOrScalar", ParameterKind::TensorOrScalar)
-            .Cases({"int", "SymInt"}, ParameterKind::Integer)
-            .Case("float", ParameterKind::Float)
-            .Case("bool", ParameterKind::Boolean)
-            .Case("Scalar", ParameterKind::Scalar)
-            .Case("str", ParameterKind::String)
-            .Case("ScalarType", ParameterKind::Dtype)
-            .Default(ParameterKind::Any);
+    parameter.kind = llvm::StringSwitch<ParameterKind>(takeIdentifier())
+                         .Case("Tensor", ParameterKind::Tensor)
+                         .Case("TensorOrScalar", ParameterKind::TensorOrScalar)
+                         .Cases({"int", "SymInt"}, ParameterKind::Integer)
+                         .Case("float", ParameterKind::Float)
+                         .Case("bool", ParameterKind::Boolean)
+                         .Case("Scalar", ParameterKind::Scalar)
+                         .Case("str", ParameterKind::String)
+                         .Case("ScalarType", ParameterKind::Dtype)
+                         .Default(ParameterKind::Any);
     parseAlias(parameter.aliasSet, parameter.isMutated);
     if (rest.consume_front("[")) {
       parameter.isList = true;

@@ -14,6 +14,11 @@ using namespace shardc::translation;
 static LogicalResult translateMaxPool(NodeCall &call) {
   if (call.boolean("ceil_mode"))
     return call.unsupported("ceil_mode", "False");
+  if (failed(call.checkRange("kernel_size", 1)) ||
+      failed(call.checkRange("stride", 1)) ||
+      failed(call.checkRange("padding", 0)) ||
+      failed(call.checkRange("dilation", 1)))
+    return failure();
   SmallVector<int64_t> kernel = call.integers("kernel_size");
   SmallVector<int64_t> stride = call.integers("stride");
   if (stride.empty())

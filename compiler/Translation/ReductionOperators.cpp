@@ -18,7 +18,8 @@ reducedDimensions(NodeCall &call, ArrayRef<int64_t> given, int64_t rank) {
   SmallVector<int64_t> dimensions;
   for (int64_t dimension : given) {
     int64_t counted = dimension < 0 ? dimension + rank : dimension;
-    if (counted < 0 || counted >= rank || llvm::is_contained(dimensions, counted))
+    if (counted < 0 || counted >= rank ||
+        llvm::is_contained(dimensions, counted))
       return call.error("E0119") << "dimension " << dimension
                                  << " is repeated or outside of a tensor of "
                                     "rank "

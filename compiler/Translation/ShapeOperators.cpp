@@ -19,8 +19,7 @@ using namespace shardc::translation;
 //===----------------------------------------------------------------------===//
 
 static LogicalResult missingType(NodeCall &call) {
-  return call.error("E0136")
-         << "the result's dtype or sizes are not supported";
+  return call.error("E0136") << "the result's dtype or sizes are not supported";
 }
 
 static LogicalResult translateView(NodeCall &call) {
@@ -42,8 +41,8 @@ static LogicalResult translateExpand(NodeCall &call) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult swapDimensions(NodeCall &call, int64_t a, int64_t b) {
-  SmallVector<int64_t> dimensions = llvm::to_vector(
-      llvm::seq<int64_t>(call.typeOf("self").getRank()));
+  SmallVector<int64_t> dimensions =
+      llvm::to_vector(llvm::seq<int64_t>(call.typeOf("self").getRank()));
   std::swap(dimensions[a], dimensions[b]);
   return call.translate<aten::PermuteOp>(call.tensor("self"),
                                          ArrayRef<int64_t>(dimensions));
@@ -154,9 +153,8 @@ static LogicalResult translateUnbind(NodeCall &call) {
     RankedTensorType piece = call.resultType(i);
     if (!piece)
       return missingType(call);
-    FailureOr<aten::SliceOp> slice =
-        call.create<aten::SliceOp>(self, *dimension, int64_t(i),
-                                   int64_t(i) + 1);
+    FailureOr<aten::SliceOp> slice = call.create<aten::SliceOp>(
+        self, *dimension, int64_t(i), int64_t(i) + 1);
     if (failed(slice))
       return failure();
     FailureOr<aten::ViewOp> view =
@@ -217,8 +215,7 @@ void translation::addShapeOperators(OperatorTable &table) {
             translateView);
   table.add("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", translateView);
   table.add("squeeze(Tensor(a) self) -> Tensor(a)", translateView);
-  table.add("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
-            translateView);
+  table.add("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", translateView);
   table.add("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
             translateView);
   table.add("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> "

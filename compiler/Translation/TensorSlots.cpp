@@ -6,7 +6,6 @@
 
 #include "compiler/Translation/TensorSlots.h"
 
-
 using namespace mlir;
 using namespace shardc::translation;
 

@@ -68,8 +68,7 @@ public:
 
   /// `name` is a parameter or buffer of the model.
   void defineState(llvm::StringRef name, StorageKind kind,
-                   mlir::FlatSymbolRefAttr symbol,
-                   mlir::RankedTensorType type);
+                   mlir::FlatSymbolRefAttr symbol, mlir::RankedTensorType type);
 
   /// `name` is the same tensor object as `original`.
   void defineSame(llvm::StringRef name, llvm::StringRef original);

@@ -170,8 +170,7 @@ LogicalResult ProgramTranslator::addInputs(func::FuncOp function,
                 "shardc.name", builder.getStringAttr(spec.name))),
             location)))
       return failure();
-    slots.define(spec.name, function.getArguments().back(),
-                 StorageKind::Input);
+    slots.define(spec.name, function.getArguments().back(), StorageKind::Input);
   }
   return success();
 }
@@ -197,8 +196,8 @@ LogicalResult ProgramTranslator::translateNode(const pt2::Node &node,
                           frame.callIndex});
   }
   StringRef path = frames.empty() ? StringRef() : frames.back().path.getValue();
-  Location location = withModulePath(
-      NameLoc::get(builder.getStringAttr(node.name)), path);
+  Location location =
+      withModulePath(NameLoc::get(builder.getStringAttr(node.name)), path);
   const Operator &op = *table.find(node.target);
   Operation *last = block.empty() ? nullptr : &block.back();
   NodeCall call(graph, node, op.schema, slots, builder, location);
@@ -206,9 +205,9 @@ LogicalResult ProgramTranslator::translateNode(const pt2::Node &node,
       failed(call.defineResults()))
     return failure();
   ArrayAttr stack = encodeModuleStack(builder, frames);
-  for (Operation &created : llvm::make_range(
-           last ? std::next(Block::iterator(last)) : block.begin(),
-           block.end()))
+  for (Operation &created :
+       llvm::make_range(last ? std::next(Block::iterator(last)) : block.begin(),
+                        block.end()))
     if (!frames.empty())
       created.setAttr(moduleStackName, stack);
   return success();
@@ -294,8 +293,8 @@ LogicalResult ProgramTranslator::addOutputs(func::FuncOp function) {
   if (failed(loss))
     return failure();
   func::ReturnOp::create(builder, builder.getUnknownLoc(), *loss);
-  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(),
-                                                   loss->getType()));
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), loss->getType()));
   return success();
 }
 
@@ -325,7 +324,7 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
 FailureOr<OwningOpRef<ModuleOp>>
 shardc::translateExportedProgram(const pt2::ExportedModel &model,
                                  StringRef name, MLIRContext &context) {
-  context.loadDialect<aten::AtenDialect, fsdp::FsdpDialect,
-                      func::FuncDialect>();
+  context
+      .loadDialect<aten::AtenDialect, fsdp::FsdpDialect, func::FuncDialect>();
   return ProgramTranslator(model, context).translate(name);
 }

@@ -19,6 +19,46 @@ LogicalResult MeshOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// Names of results
+//===----------------------------------------------------------------------===//
+
+/// "layers.3.attn" -> "attn". A name that is a number alone keeps the component
+/// before it: "layers.3".
+static StringRef lastComponent(StringRef path) {
+  StringRef last = path.rsplit('.').second;
+  if (last.empty())
+    return path;
+  if (!llvm::all_of(last, llvm::isDigit))
+    return last;
+  size_t before = path.drop_back(last.size() + 1).rfind('.');
+  return before == StringRef::npos ? path : path.drop_front(before + 1);
+}
+
+void shardc::fsdp::ModuleOp::getAsmResultNames(
+    OpAsmSetValueNameFn setNameFn) {
+  for (Value result : getResults())
+    setNameFn(result, lastComponent(getPath()));
+}
+
+void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
+  setNameFn(getResult(), lastComponent(getSymbol()));
+}
+
+void ViewOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
+  setNameFn(getResult(), getParameter());
+}
+
+void UnshardOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
+  setNameFn(getResult(), getGroup());
+}
+
+void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
+  setNameFn(getResult(), cast<PendingType>(getPending().getType())
+                             .getGroup()
+                             .getValue());
+}
+
+//===----------------------------------------------------------------------===//
 // module
 //===----------------------------------------------------------------------===//
 

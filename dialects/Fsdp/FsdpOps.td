@@ -12,8 +12,12 @@ include "dialects/Fsdp/FsdpAttrs.td"
 include "dialects/Fsdp/FsdpTypes.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
-include "mlir/IR/RegionKindInterface.td"
+
+/// Results are named after the model, so that dumps read like it.
+defvar Fsdp_NamedResults =
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 
 class Fsdp_Op<string mnemonic, list<Trait> traits = []>
     : Op<Fsdp_Dialect, mnemonic, traits>;
@@ -99,7 +103,8 @@ def Fsdp_SegmentOp : Fsdp_Op<"segment", [HasParent<"GroupOp">, SingleBlock, NoTe
 //===----------------------------------------------------------------------===//
 
 def Fsdp_ModuleOp : Fsdp_Op<"module",
-    [SingleBlockImplicitTerminator<"YieldOp">, IsolatedFromAbove, RecursiveMemoryEffects]> {
+    [SingleBlockImplicitTerminator<"YieldOp">, IsolatedFromAbove, RecursiveMemoryEffects,
+     Fsdp_NamedResults]> {
   let summary = "one call of an nn.Module";
   let description = [{
     The region computes the module's forward on the block arguments. `path` is
@@ -122,7 +127,7 @@ def Fsdp_YieldOp : Fsdp_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"Mo
   let assemblyFormat = "($results^ `:` type($results))? attr-dict";
 }
 
-def Fsdp_ReadOp : Fsdp_Op<"read", [MemoryEffects<[MemRead]>]> {
+def Fsdp_ReadOp : Fsdp_Op<"read", [MemoryEffects<[MemRead]>, Fsdp_NamedResults]> {
   let summary = "the value of a parameter or buffer";
   let description = [{
     For a parameter the element type is the dtype it is gathered in (after the
@@ -166,14 +171,14 @@ def Fsdp_BeginOp : Fsdp_Op<"begin"> {
   let assemblyFormat = "$phase attr-dict";
 }
 
-def Fsdp_UnshardOp : Fsdp_Op<"unshard", [MemoryEffects<[MemRead]>]> {
+def Fsdp_UnshardOp : Fsdp_Op<"unshard", [MemoryEffects<[MemRead]>, Fsdp_NamedResults]> {
   let summary = "makes a group whole: casts this rank's shard and all-gathers";
   let arguments = (ins FlatSymbolRefAttr:$group);
   let results = (outs Fsdp_Unsharded:$result);
   let assemblyFormat = "$group attr-dict `:` type($result)";
 }
 
-def Fsdp_ViewOp : Fsdp_Op<"view", [Pure]> {
+def Fsdp_ViewOp : Fsdp_Op<"view", [Pure, Fsdp_NamedResults]> {
   let summary = "one parameter in a whole group; no bytes move";
   let arguments = (ins Fsdp_Unsharded:$unsharded, FlatSymbolRefAttr:$parameter);
   let results = (outs AnyStaticShapeTensor:$result);
@@ -243,7 +248,7 @@ def Fsdp_ReduceScatterStartOp : Fsdp_ReductionOp<"reduce_scatter_start"> {
   let assemblyFormat = "$group $parameters `(` $gradients `)` `on` $stream attr-dict `:` functional-type($gradients, $result)";
 }
 
-def Fsdp_WaitOp : Fsdp_Op<"wait"> {
+def Fsdp_WaitOp : Fsdp_Op<"wait", [Fsdp_NamedResults]> {
   let summary = "the value of a collective that was started";
   let description = "The result is `!fsdp.unsharded` of a gather and `!fsdp.shard` of a reduction.";
   let arguments = (ins Fsdp_Pending:$pending);

@@ -152,6 +152,13 @@ LogicalResult ReverseWalk::visitDifferentiable(Operation *op) {
            << "'" << op->getName() << "' has no derivative, but a trainable "
            << "parameter reaches the loss through it; freeze the parameters "
            << "before it or replace the operator";
+  // Further results are statistics for backward; no rule differentiates them.
+  for (auto [number, gradient] : llvm::enumerate(resultGradients))
+    if (number > 0 && gradient)
+      return emitNumberedError(op, "E0221")
+             << "result " << number << " of '" << op->getName()
+             << "' has no derivative, but a trainable parameter reaches the "
+             << "loss through it";
   SmallVector<Value> operandGradients;
   differentiable.buildBackward(builder, resultGradients, needed,
                                operandGradients);

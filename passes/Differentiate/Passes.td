@@ -62,10 +62,11 @@ def VerifyTrainingStepPass : Pass<"shardc-verify-training-step", "::mlir::Module
   let summary = "Checks what the differentiate phase promises.";
   let description = [{
     - D1: the step has begin forward, backward and update, once each, in order.
-    - D2: every group with a trainable segment that is unsharded is reduced once,
-      in backward.
+    - D2: a group is reduced at most once, in backward; a group that the loss
+      does not depend on is not.
     - D3: a reduced gradient has its parameter's shape and reduce dtype.
-    - D4: every reduction is consumed by one update, in the update part.
+    - D4: every reduction is consumed by one update of its group, in the update
+      part.
     - D5: the loss is recorded once, in forward.
 
     {{example: test/passes/Differentiate/verify-training-step.mlir @accepted}}

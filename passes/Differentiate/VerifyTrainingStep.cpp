@@ -52,10 +52,22 @@ static LogicalResult verifyGradients(fsdp::ReduceScatterOp reduction,
 }
 
 /// D4 for one reduction.
-static LogicalResult verifyUpdate(fsdp::ReduceScatterOp reduction) {
+static LogicalResult
+verifyUpdate(fsdp::ReduceScatterOp reduction,
+             const DenseMap<Operation *, fsdp::Phase> &phases) {
   unsigned updates = 0;
-  for (Operation *user : reduction.getResult().getUsers())
-    updates += isa<fsdp::UpdateOp>(user);
+  for (Operation *user : reduction.getResult().getUsers()) {
+    auto update = dyn_cast<fsdp::UpdateOp>(user);
+    if (!update)
+      continue;
+    ++updates;
+    if (update.getGroup() != reduction.getGroup())
+      return update.emitError("D4: expected an update of @")
+             << reduction.getGroup() << ", got @" << update.getGroup();
+    if (phases.lookup(update) != fsdp::Phase::update)
+      return update.emitError("D4: expected an update of @")
+             << reduction.getGroup() << " in the update part";
+  }
   if (updates != 1)
     return reduction.emitError("D4: expected one update of @")
            << reduction.getGroup() << ", got " << updates;
@@ -103,9 +115,11 @@ static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
       return op.emitError("D2: expected one reduction of @")
              << reduction.getGroup() << ", in backward";
     if (failed(verifyGradients(reduction, groups, symbols)) ||
-        failed(verifyUpdate(reduction)))
+        failed(verifyUpdate(reduction, phases)))
       return failure();
   }
+  if (losses == 0)
+    return step.emitError("D5: expected one loss, recorded in forward");
   return success();
 }
 

@@ -252,13 +252,14 @@ void AssignGroupsPass::runOnOperation() {
   }
   if (worldSize < 1) {
     emitNumberedError(getOperation(), "E0201")
-        << "expected at least 1 rank, got " << worldSize;
+        << "expected at least 1 rank, got " << worldSize.getValue();
     return signalPassFailure();
   }
   std::optional<fsdp::Reshard> reshardPolicy = fsdp::symbolizeReshard(reshard);
   if (!reshardPolicy) {
     emitNumberedError(getOperation(), "E0204")
-        << "expected reshard always, never or default, got '" << reshard << "'";
+        << "expected reshard always, never or default, got '"
+        << reshard.getValue() << "'";
     return signalPassFailure();
   }
   Forward forward = readForward(getOperation(), function);

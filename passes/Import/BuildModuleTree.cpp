@@ -63,7 +63,8 @@ private:
   }
 };
 
-struct BuildModuleTreePass : impl::BuildModuleTreePassBase<BuildModuleTreePass> {
+struct BuildModuleTreePass
+    : impl::BuildModuleTreePassBase<BuildModuleTreePass> {
   void runOnOperation() override;
 };
 
@@ -101,8 +102,8 @@ void ModuleRun::outline(const ModuleFrame &frame) {
     traced.op->moveBefore(&body, body.end());
   for (Value input : inputs) {
     Value argument = body.addArgument(input.getType(), input.getLoc());
-    input.replaceUsesWithIf(
-        argument, [&](OpOperand &use) { return !isOutside(use); });
+    input.replaceUsesWithIf(argument,
+                            [&](OpOperand &use) { return !isOutside(use); });
   }
   for (auto [inner, outer] : llvm::zip_equal(results, module.getResults()))
     inner.replaceUsesWithIf(outer,

@@ -116,10 +116,8 @@ static Attribute compute(Arithmetic kind, Attribute left, Attribute right,
                          Type type) {
   if (auto element = dyn_cast<FloatType>(type)) {
     FloatType computed = computeType(element);
-    APFloat value =
-        cast<FloatAttr>(convertElement(left, computed)).getValue();
-    APFloat other =
-        cast<FloatAttr>(convertElement(right, computed)).getValue();
+    APFloat value = cast<FloatAttr>(convertElement(left, computed)).getValue();
+    APFloat other = cast<FloatAttr>(convertElement(right, computed)).getValue();
     auto rounding = APFloat::rmNearestTiesToEven;
     if (kind == Arithmetic::Add)
       value.add(other, rounding);
@@ -145,8 +143,8 @@ static Attribute compute(Arithmetic kind, Attribute left, Attribute right,
 //===----------------------------------------------------------------------===//
 
 /// The constant whose element at each index is `element(index)`.
-static DenseElementsAttr
-makeConstant(RankedTensorType type, function_ref<Attribute(Index)> element) {
+static DenseElementsAttr makeConstant(RankedTensorType type,
+                                      function_ref<Attribute(Index)> element) {
   SmallVector<Attribute> elements;
   SmallVector<int64_t> index(type.getRank(), 0);
   for (int64_t count = type.getNumElements(); count > 0; --count) {
@@ -221,13 +219,11 @@ static DenseElementsAttr evaluate(Operation *op,
         return value.reshape(type);
       })
       .Case([&](aten::ExpandOp) {
-        return makeConstant(type, [&](Index index) {
-          return tensors[0].atBroadcast(index);
-        });
+        return makeConstant(
+            type, [&](Index index) { return tensors[0].atBroadcast(index); });
       })
-      .Case([&](aten::PermuteOp op) {
-        return foldPermute(op, type, tensors[0]);
-      })
+      .Case(
+          [&](aten::PermuteOp op) { return foldPermute(op, type, tensors[0]); })
       .Case([&](aten::SliceOp op) { return foldSlice(op, type, tensors[0]); })
       .Case([&](aten::CatOp op) { return foldCat(op, type, tensors); })
       .Case([&](aten::ToOp) {

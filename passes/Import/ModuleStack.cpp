@@ -17,8 +17,8 @@ ArrayAttr encodeModuleStack(Builder &builder, ArrayRef<ModuleFrame> frames) {
         builder.getNamedAttr("path", frame.path),
         builder.getNamedAttr("type", frame.type)};
     if (frame.call != 0)
-      entries.push_back(builder.getNamedAttr(
-          "call", builder.getI64IntegerAttr(frame.call)));
+      entries.push_back(
+          builder.getNamedAttr("call", builder.getI64IntegerAttr(frame.call)));
     encoded.push_back(builder.getDictionaryAttr(entries));
   }
   return builder.getArrayAttr(encoded);

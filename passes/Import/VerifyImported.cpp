@@ -124,10 +124,8 @@ LogicalResult ImportedVerifier::verify() {
   func::FuncOp function = functions.front();
   if (failed(verifySignature(function)) || failed(verifyInputNames(function)))
     return failure();
-  WalkResult result =
-      function.getBody().walk([&](Operation *op) -> WalkResult {
-        return verifyOperation(op);
-      });
+  WalkResult result = function.getBody().walk(
+      [&](Operation *op) -> WalkResult { return verifyOperation(op); });
   return failure(result.wasInterrupted());
 }
 

@@ -100,7 +100,7 @@ static void buildCast(fsdp::CastOp op, fsdp::CastOp::Adaptor inputs,
 static void buildRelu(aten::ReluOp op, aten::ReluOp::Adaptor inputs,
                       KernelBuilder &kernel) {
   buildPointwise(op, inputs.getSelf(), kernel, [](LoopBody &body) {
-    Scalar x = body.stored(0), zero = x.constant(0);
+    Scalar x = body[0], zero = x.constant(0);
     return select(x <= zero, zero, x);
   });
 }
@@ -111,7 +111,7 @@ static void buildThresholdBackward(aten::ThresholdBackwardOp op,
   double threshold = op.getThreshold().convertToDouble();
   buildPointwise(op, {inputs.getGradOutput(), inputs.getSelf()}, kernel,
                  [&](LoopBody &body) {
-                   Scalar gradient = body.stored(0), x = body.stored(1);
+                   Scalar gradient = body[0], x = body[1];
                    return select(x <= x.constant(threshold),
                                  gradient.constant(0), gradient);
                  });

@@ -105,7 +105,7 @@ static bool isWorthMerging(exec::KernelOp producer, exec::KernelOp consumer,
 
 /// Operations of fsdp with an effect order memory and communication.
 static bool isBarrier(Operation *op) {
-  return isa<fsdp::FsdpDialect>(op->getDialect()) &&
+  return isa_and_nonnull<fsdp::FsdpDialect>(op->getDialect()) &&
          !isa<fsdp::ViewOp, fsdp::CastOp, fsdp::ReadOp>(op);
 }
 

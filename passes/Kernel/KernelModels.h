@@ -13,6 +13,7 @@
 #include "passes/Kernel/LoopNest.h"
 
 #include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/TypeUtilities.h"
 
 namespace shardc {
 

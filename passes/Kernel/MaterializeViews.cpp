@@ -192,7 +192,7 @@ void ViewReplacer::visit(Operation *op) {
     orderResults(library);
     return copyRefusedOperands(library);
   }
-  if (isa<fsdp::FsdpDialect>(op->getDialect()))
+  if (isa_and_nonnull<fsdp::FsdpDialect>(op->getDialect()))
     copyStridedOperands(op);
 }
 

@@ -111,15 +111,15 @@ static Value castTo(Scalar scalar, Type type) {
                         scalar.get());
 }
 
-/// bf16 and f16 have no common conversion, so both go through f32.
+/// To and from 16 bits by way of f32, as PyTorch does: processors have no other
+/// conversions.
 static Value floatToFloat(Scalar scalar, FloatType type) {
   unsigned from = cast<FloatType>(scalar.getType()).getWidth();
-  if (from < type.getWidth())
-    return castTo<arith::ExtFOp>(scalar, type);
-  if (from > type.getWidth())
-    return castTo<arith::TruncFOp>(scalar, type);
-  Type single = Float32Type::get(type.getContext());
-  return scalar.to(single).to(type).get();
+  unsigned to = type.getWidth();
+  if (from != 32 && to != 32 && std::min(from, to) == 16)
+    return scalar.to(Float32Type::get(type.getContext())).to(type).get();
+  return from < to ? castTo<arith::ExtFOp>(scalar, type)
+                   : castTo<arith::TruncFOp>(scalar, type);
 }
 
 /// i1 widens to 0 or 1; other integers keep their sign.

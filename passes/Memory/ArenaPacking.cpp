@@ -11,10 +11,13 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace shardc {
 
-using Order = std::function<bool(const PackingItem &, const PackingItem &)>;
+/// What items are placed by, smallest first; then by index.
+using Key = std::pair<int64_t, int64_t>;
+using Order = std::function<Key(const PackingItem &)>;
 
 static int64_t roundUp(int64_t value, int64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
@@ -74,18 +77,17 @@ static int64_t lifetime(const PackingItem &item) {
 }
 
 static std::vector<Order> orders() {
-  auto bySize = [](const PackingItem &a, const PackingItem &b) {
-    return a.size > b.size;
+  // Ties of size are common (layers repeat): the earlier buffer goes first.
+  auto bySize = [](const PackingItem &item) {
+    return Key(-item.size, item.first);
   };
-  auto byArea = [](const PackingItem &a, const PackingItem &b) {
-    return a.size * lifetime(a) > b.size * lifetime(b);
+  auto byArea = [](const PackingItem &item) {
+    return Key(-item.size * lifetime(item), 0);
   };
-  auto byLifetime = [](const PackingItem &a, const PackingItem &b) {
-    return lifetime(a) > lifetime(b);
+  auto byLifetime = [](const PackingItem &item) {
+    return Key(-lifetime(item), 0);
   };
-  auto byStart = [](const PackingItem &a, const PackingItem &b) {
-    return a.first < b.first;
-  };
+  auto byStart = [](const PackingItem &item) { return Key(item.first, 0); };
   return {bySize, byArea, byLifetime, byStart};
 }
 
@@ -95,11 +97,12 @@ Packing packArena(const std::vector<PackingItem> &items, int64_t alignment) {
     item.size = roundUp(item.size, alignment);
   Packing best;
   best.size = std::numeric_limits<int64_t>::max();
-  for (const Order &before : orders()) {
+  for (const Order &key : orders()) {
     std::vector<size_t> order(items.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return before(aligned[a], aligned[b]);
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::make_pair(key(aligned[a]), a) <
+             std::make_pair(key(aligned[b]), b);
     });
     Packing packing = packInOrder(aligned, order);
     if (packing.size < best.size)

@@ -36,12 +36,14 @@ def PlanMemoryPass : Pass<"shardc-plan-memory", "::mlir::ModuleOp"> {
 def VerifyProgramPass : Pass<"shardc-verify-program", "::mlir::ModuleOp"> {
   let summary = "Checks what the memory phase promises.";
   let description = [{
-    - M1: every reference lies inside the arena, or names a declared state,
-      input or scalar and lies inside it.
+    - M1: every reference lies, on every rank, inside the arena, or names a
+      declared state, input or scalar and lies inside it.
     - M2: a launch names a function of `@kernels`.
     - M3: an event is recorded by one command, before every wait for it.
-    - M4: nothing that a command writes overlaps another of its operands.
-    - M5: a reduction's output is a gradient state of the shard's size.
+    - M4: what a command writes overlaps no other of its operands (a launch does
+      not say which of its operands it writes).
+    - M5: a reduction's output is a gradient state, and its buffer one shard of
+      that size for each rank.
     - M6: sections come in the order begin, micro_batch, update.
 
     {{example: test/passes/Memory/verify-program.mlir @accepted}}

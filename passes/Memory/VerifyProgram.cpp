@@ -7,6 +7,7 @@
 #include "passes/Memory/Passes.h"
 
 #include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/Fsdp.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -34,6 +35,8 @@ struct Declarations {
         inputs.push_back(input.getType());
       if (auto scalar = dyn_cast<exec::ScalarOp>(op))
         scalars.push_back(scalar.getType());
+      if (auto mesh = dyn_cast<fsdp::MeshOp>(op))
+        ranks = mesh.getShard();
       if (auto nested = dyn_cast<ModuleOp>(op))
         kernels = nested;
     }
@@ -42,6 +45,7 @@ struct Declarations {
   SmallVector<Type> inputs;
   SmallVector<Type> scalars;
   ModuleOp kernels;
+  int64_t ranks = 1;
 };
 
 } // namespace
@@ -118,8 +122,9 @@ static LogicalResult verifyBounds(Operation *op, exec::ProgramOp program,
       return op->emitError("M1: expected a declared ")
              << exec::stringifySpace(ref.getSpace()) << ", got number "
              << ref.getIndex();
-    int64_t end = ref.getOffset() + ref.getBytes();
-    if (ref.getOffset() < 0 || end > limit)
+    int64_t lastSlot = ref.getRankStride() * (declared.ranks - 1);
+    int64_t end = ref.getOffset() + lastSlot + ref.getBytes();
+    if (ref.getOffset() < 0 || ref.getRankStride() < 0 || end > limit)
       return op->emitError("M1: expected bytes inside [0, ")
              << limit << "), got [" << ref.getOffset() << ", " << end << ")";
   }
@@ -158,11 +163,18 @@ static LogicalResult verifyEvents(Operation *op,
   return success();
 }
 
-static LogicalResult verifyNames(Operation *op, Declarations &declared) {
-  if (auto launch = dyn_cast<exec::LaunchOp>(op))
-    if (!declared.kernels || !declared.kernels.lookupSymbol(launch.getKernel()))
-      return op->emitError("M2: expected a function of @kernels, got @")
-             << launch.getKernel();
+/// M2.
+static LogicalResult verifyKernel(Operation *op, Declarations &declared) {
+  auto launch = dyn_cast<exec::LaunchOp>(op);
+  if (launch &&
+      (!declared.kernels || !declared.kernels.lookupSymbol(launch.getKernel())))
+    return op->emitError("M2: expected a function of @kernels, got @")
+           << launch.getKernel();
+  return success();
+}
+
+/// M5.
+static LogicalResult verifyReduction(Operation *op, Declarations &declared) {
   auto reduction = dyn_cast<exec::ReduceScatterOp>(op);
   if (!reduction)
     return success();
@@ -170,6 +182,12 @@ static LogicalResult verifyNames(Operation *op, Declarations &declared) {
   if (output.getSpace() != exec::Space::state ||
       declared.states[output.getIndex()].getRole() != exec::Role::gradient)
     return op->emitError("M5: expected a gradient state as the output");
+  int64_t shard = output.getType().getNumElements();
+  int64_t elements = reduction.getBuffer().getType().getNumElements();
+  if (elements != shard * declared.ranks)
+    return op->emitError("M5: expected ")
+           << declared.ranks << " shards of " << shard << " elements, got "
+           << elements;
   return success();
 }
 
@@ -183,7 +201,8 @@ static LogicalResult verifyProgram(exec::ProgramOp program,
       return op.emitError("M6: expected sections in order");
     section = current.getValue();
     if (failed(verifyBounds(&op, program, declared)) ||
-        failed(verifyNames(&op, declared)) || failed(verifyOverlap(&op)) ||
+        failed(verifyKernel(&op, declared)) || failed(verifyOverlap(&op)) ||
+        failed(verifyReduction(&op, declared)) ||
         failed(verifyEvents(&op, recorded)))
       return failure();
   }

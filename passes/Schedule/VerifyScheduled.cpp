@@ -60,7 +60,9 @@ static LogicalResult verifyWhole(fsdp::WaitOp wait, Operation *backward,
   auto group = symbols.lookup<fsdp::GroupOp>(symbol.getValue());
   bool always = group && group.getReshard() == fsdp::Reshard::always;
   bool fromForward = backward && wait->isBeforeInBlock(backward);
-  for (Operation *user : wait->getUsers())
+  for (Operation *user : wait->getUsers()) {
+    if (reshard->isBeforeInBlock(user))
+      return reshard.emitError("C2: expected no use after the reshard");
     for (Operation *use : user->getUsers()) {
       if (reshard->isBeforeInBlock(use))
         return reshard.emitError("C2: expected no use after the reshard");
@@ -68,6 +70,7 @@ static LogicalResult verifyWhole(fsdp::WaitOp wait, Operation *backward,
         return use->emitError("C3: expected @")
                << symbol.getValue() << " to be gathered again in backward";
     }
+  }
   return success();
 }
 

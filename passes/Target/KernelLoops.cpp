@@ -40,8 +40,14 @@ private:
   void writeStage(const ScheduledStage &scheduled);
   void writeLoops(ArrayRef<int> loops, function_ref<void()> inside);
   SmallVector<Value> writeReduction(ArrayRef<int> loops, ValueRange carried);
-  void writeSums(ArrayRef<int> reduced, ArrayRef<int> after);
+  void writeBlockReduction(ArrayRef<int> reduced, ArrayRef<int> after);
   SmallVector<Value> writeBody(ValueRange carried);
+  void writeOperation(Operation *op, Block &body, IRMapping &values);
+  void countLoop(int loop, Value counter);
+  Value loopEnd(int loop);
+  SmallVector<Value> startValues();
+  ArrayRef<StageAccess> writes() const;
+  void storeAll(ValueRange values);
 
   Value constantIndex(int64_t value) {
     return arith::ConstantIndexOp::create(builder, location, value);
@@ -135,7 +141,7 @@ void LaunchWriter::allocatePrivates() {
 }
 
 void LaunchWriter::readLaunchCounters(Value iteration) {
-  SmallVector<int64_t> sizes(launch.sizes);
+  auto sizes = llvm::to_vector(launch.sizes);
   if (launch.block)
     sizes.push_back(launch.blocks());
   if (sizes.size() == 1)
@@ -231,16 +237,37 @@ Value LaunchWriter::gather(tensor::ExtractOp extract, const IRMapping &values) {
 // Bodies
 //===----------------------------------------------------------------------===//
 
-/// Lets the additions that carry a reduction be reassociated.
-static void allowReassociation(Operation *op, Block &body) {
-  auto add = dyn_cast<arith::AddFOp>(op);
-  if (!add)
+/// Whether `op` adds to what a reduction of `body` carries.
+static bool addsToCarried(Operation *op, Block &body, unsigned inputs) {
+  return isa<arith::AddFOp>(op) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           auto argument = dyn_cast<BlockArgument>(operand);
+           return argument && argument.getOwner() == &body &&
+                  argument.getArgNumber() >= inputs;
+         });
+}
+
+void LaunchWriter::writeOperation(Operation *op, Block &body,
+                                  IRMapping &values) {
+  for (Value operand : op->getOperands())
+    if (auto outside = operand.getDefiningOp<arith::ConstantOp>();
+        outside && !values.contains(operand))
+      values.map(operand, constant(outside.getValue()));
+  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+    int loop = code().loops[index.getDim()];
+    values.map(index, loop < 0
+                          ? constantIndex(0)
+                          : counters[schedule.loopNumbers[current->stage][loop]]);
     return;
-  auto isCarried = [&](Value value) {
-    auto argument = dyn_cast<BlockArgument>(value);
-    return argument && argument.getOwner() == &body;
-  };
-  (void)isCarried;
+  }
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    values.map(extract, gather(extract, values));
+    return;
+  }
+  Operation *clone = builder.clone(*op, values);
+  linalg::GenericOp generic = code().generic;
+  if (addsToCarried(op, body, generic.getNumDpsInputs()))
+    cast<arith::AddFOp>(clone).setFastmath(arith::FastMathFlags::reassoc);
 }
 
 /// The values that the body yields, from elements of the current iteration and
@@ -252,7 +279,6 @@ SmallVector<Value> LaunchWriter::writeBody(ValueRange carried) {
                         : load(stage().accesses.front())};
   Block &body = *generic.getBody();
   IRMapping values;
-  unsigned inputs = generic.getNumDpsInputs();
   for (auto [i, access] : llvm::enumerate(code().reads)) {
     BlockArgument argument = body.getArgument(i);
     if (access >= 0)
@@ -261,12 +287,159 @@ SmallVector<Value> LaunchWriter::writeBody(ValueRange carried) {
       values.map(argument,
                  constant(problem.places.at(generic.getInputs()[i]).splat));
   }
-  values.map(body.getArguments().drop_front(inputs), carried);
+  unsigned inputs = generic.getNumDpsInputs();
+  for (auto [argument, value] :
+       llvm::zip(body.getArguments().drop_front(inputs), carried))
+    values.map(argument, value);
   for (Operation &op : body.without_terminator())
-    writeOperation(&op, values);
-  return llvm::map_to_vector(
-      body.getTerminator()->getOperands(),
-      [&](Value value) { return values.lookupOrDefault(value); });
+    writeOperation(&op, body, values);
+  SmallVector<Value> yielded;
+  for (Value value : body.getTerminator()->getOperands()) {
+    auto outside = value.getDefiningOp<arith::ConstantOp>();
+    yielded.push_back(outside && !values.contains(value)
+                          ? constant(outside.getValue())
+                          : values.lookup(value));
+  }
+  return yielded;
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+ArrayRef<StageAccess> LaunchWriter::writes() const {
+  ArrayRef<StageAccess> accesses = stage().accesses;
+  return accesses.drop_while(
+      [](const StageAccess &access) { return !access.isWrite; });
+}
+
+void LaunchWriter::storeAll(ValueRange values) {
+  for (auto [value, access] : llvm::zip_equal(values, writes()))
+    store(value, access);
+}
+
+SmallVector<Value> LaunchWriter::startValues() {
+  return llvm::map_to_vector(code().starts,
+                             [&](TypedAttr start) { return constant(start); });
+}
+
+void LaunchWriter::countLoop(int loop, Value counter) {
+  counters[loop] = counter;
+  if (loop != current->blockedLoop)
+    return;
+  blockCounter = counter;
+  AffineExpr sum = builder.getAffineDimExpr(0) + builder.getAffineDimExpr(1);
+  counters[loop] = affine::makeComposedAffineApply(
+      builder, location, AffineMap::get(2, 0, sum),
+      {OpFoldResult(blockStart), OpFoldResult(counter)});
+}
+
+Value LaunchWriter::loopEnd(int loop) {
+  return loop == current->blockedLoop ? blockEnd
+                                      : constantIndex(stage().sizes[loop]);
+}
+
+/// `loops` around what `inside` writes.
+void LaunchWriter::writeLoops(ArrayRef<int> loops,
+                              function_ref<void()> inside) {
+  if (loops.empty())
+    return inside();
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, location, constantIndex(0),
+                                 loopEnd(loops.front()), constantIndex(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  countLoop(loops.front(), loop.getInductionVar());
+  writeLoops(loops.drop_front(), inside);
+}
+
+/// Reduced `loops` that carry their sums in registers.
+SmallVector<Value> LaunchWriter::writeReduction(ArrayRef<int> loops,
+                                                ValueRange carried) {
+  if (loops.empty())
+    return writeBody(carried);
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop =
+      scf::ForOp::create(builder, location, constantIndex(0),
+                         loopEnd(loops.front()), constantIndex(1), carried);
+  builder.setInsertionPointToStart(loop.getBody());
+  countLoop(loops.front(), loop.getInductionVar());
+  SmallVector<Value> next =
+      writeReduction(loops.drop_front(), loop.getRegionIterArgs());
+  scf::YieldOp::create(builder, location, next);
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+/// Sums of a block of neighbours, which stay in the output while `reduced`
+/// loops run outside the loops `after`.
+void LaunchWriter::writeBlockReduction(ArrayRef<int> reduced,
+                                       ArrayRef<int> after) {
+  writeLoops(after, [&] { storeAll(startValues()); });
+  SmallVector<int> loops(reduced);
+  llvm::append_range(loops, after);
+  writeLoops(loops, [&] {
+    SmallVector<Value> sums;
+    for (const StageAccess &access : writes())
+      sums.push_back(load(access));
+    storeAll(writeBody(sums));
+  });
+}
+
+void LaunchWriter::writeStage(const ScheduledStage &scheduled) {
+  current = &scheduled;
+  counters.assign(stage().sizes.size(), Value());
+  for (auto [loop, counter] :
+       llvm::zip_equal(scheduled.launchLoops, launchCounters))
+    counters[loop] = counter;
+  ArrayRef<int> loops = scheduled.innerLoops;
+  auto isReduced = [&](int loop) { return stage().reduced[loop]; };
+  ArrayRef<int> before = loops.take_until(isReduced);
+  ArrayRef<int> reduced =
+      loops.drop_front(before.size()).take_while(isReduced);
+  ArrayRef<int> after = loops.drop_front(before.size() + reduced.size());
+  writeLoops(before, [&] {
+    if (after.empty())
+      storeAll(writeReduction(reduced, startValues()));
+    else
+      writeBlockReduction(reduced, after);
+  });
+}
+
+void LaunchWriter::write(ModuleOp kernels, func::FuncOp function,
+                         ArrayRef<int> tensors) {
+  Block &entry = *function.addEntryBlock();
+  for (auto [tensor, argument] : llvm::zip(tensors, entry.getArguments()))
+    buffers[tensor] = argument;
+  builder.setInsertionPointToStart(&entry);
+  bindConstants(kernels);
+  unsigned begin = tensors.size();
+  auto loop = scf::ParallelOp::create(
+      builder, location, entry.getArgument(begin),
+      entry.getArgument(begin + 1), constantIndex(1));
+  func::ReturnOp::create(builder, location);
+  builder.setInsertionPointToStart(loop.getBody());
+  allocatePrivates();
+  readLaunchCounters(loop.getInductionVars().front());
+  for (const ScheduledStage &scheduled : launch.stages)
+    writeStage(scheduled);
+}
+
+func::FuncOp createLaunchFunction(ModuleOp kernels, Location location,
+                                  StringRef name, const KernelProblem &problem,
+                                  const KernelSchedule &schedule,
+                                  const Launch &launch,
+                                  ArrayRef<int> tensors) {
+  OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
+  SmallVector<Type> types;
+  for (int tensor : tensors)
+    types.push_back(
+        MemRefType::get(schedule.merged.tensors[tensor].elements,
+                        problem.storages[tensor].element));
+  types.append(2, builder.getIndexType());
+  auto function = func::FuncOp::create(builder, location, name,
+                                       builder.getFunctionType(types, {}));
+  LaunchWriter(builder, location, problem, schedule, launch)
+      .write(kernels, function, tensors);
+  return function;
 }
 
 } // namespace shardc::target

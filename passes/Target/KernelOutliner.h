@@ -12,6 +12,8 @@
 #define SHARDC_PASSES_TARGET_KERNELOUTLINER_H
 
 #include "dialects/Exec/Exec.h"
+#include "passes/Target/KernelSchedule.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -60,7 +62,9 @@ llvm::SmallVector<SharedStorage> getShareableStorage(exec::KernelOp kernel);
 /// layouts and sharing.
 class KernelOutliner {
 public:
-  explicit KernelOutliner(mlir::ModuleOp kernels) : kernels(kernels) {}
+  explicit KernelOutliner(mlir::ModuleOp kernels,
+                          LoopPreferences preferences = {})
+      : kernels(kernels), preferences(preferences) {}
 
   /// Returns the launches of `kernel`. `layouts` has the memref type of each
   /// input, then of each result, with static strides and no offset: pointers
@@ -75,6 +79,7 @@ public:
 
 private:
   mlir::ModuleOp kernels;
+  LoopPreferences preferences;
   /// By region, layouts and sharing, as text.
   llvm::StringMap<KernelFunction> functions;
 };

@@ -10,6 +10,7 @@
 
 #include "dialects/Exec/Layout.h"
 
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -305,7 +306,7 @@ LogicalResult KernelReader::addAccess(linalg::GenericOp generic, AffineMap map,
         factors.size() != map.getNumDims() + 1)
       return generic.emitError("K2: expected sums of multiples of loops as "
                                "indices, got ")
-             << map;
+             << AffineMapAttr::get(map);
     for (auto [loop, number] : llvm::enumerate(code.loops))
       if (number >= 0)
         access.strides[number] += factors[loop] * stride;

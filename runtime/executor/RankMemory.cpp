@@ -32,8 +32,10 @@ RankMemory::Table::take(const std::vector<size_t> &sizes,
 }
 
 StatusOr<std::unique_ptr<RankMemory>>
-RankMemory::take(const format::Artifact &artifact, std::byte *constants) {
-  std::unique_ptr<RankMemory> memory(new RankMemory(artifact, constants));
+RankMemory::take(const format::Artifact &artifact, std::byte *constants,
+                 int64_t rank) {
+  std::unique_ptr<RankMemory> memory(
+      new RankMemory(artifact, constants, rank));
   const auto size = [](int64_t elements, format::Dtype dtype) {
     return static_cast<size_t>(elements * byteSize(dtype));
   };
@@ -65,17 +67,18 @@ RankMemory::take(const format::Artifact &artifact, std::byte *constants) {
 
 std::byte *RankMemory::resolve(const format::BufferReference &reference) const {
   const auto index = static_cast<size_t>(reference.index);
+  const int64_t offset = reference.offset + rank * reference.rankStride;
   switch (reference.space) {
   case Space::Arena:
-    return arena.data() + reference.offset;
+    return arena.data() + offset;
   case Space::State:
-    return states.at(index) + reference.offset;
+    return states.at(index) + offset;
   case Space::Input:
-    return inputs.at(index) + reference.offset;
+    return inputs.at(index) + offset;
   case Space::Scalar:
-    return scalars.at(index) + reference.offset;
+    return scalars.at(index) + offset;
   case Space::Constant:
-    return constants + reference.offset;
+    return constants + offset;
   }
   return nullptr;
 }

@@ -32,10 +32,10 @@ struct StepSettings {
 /// and scalars start at multiples of 64 bytes in one allocation each.
 class RankMemory {
 public:
-  /// Takes memory for `artifact`, which must outlive the object, as must
-  /// `constants`. All of it is zero. Fails with E0503.
+  /// Takes the memory of `rank` for `artifact`, which must outlive the object,
+  /// as must `constants`. All of it is zero. Fails with E0503.
   static StatusOr<std::unique_ptr<RankMemory>>
-  take(const format::Artifact &artifact, std::byte *constants);
+  take(const format::Artifact &artifact, std::byte *constants, int64_t rank);
 
   std::byte *resolve(const format::BufferReference &reference) const;
   std::byte *state(size_t index) const { return states.at(index); }
@@ -59,11 +59,13 @@ private:
                                 const std::string &purpose);
   };
 
-  explicit RankMemory(const format::Artifact &artifact, std::byte *constants)
-      : artifact(artifact), constants(constants) {}
+  RankMemory(const format::Artifact &artifact, std::byte *constants,
+             int64_t rank)
+      : artifact(artifact), constants(constants), rank(rank) {}
 
   const format::Artifact &artifact;
   std::byte *const constants;
+  const int64_t rank;
   Allocation arena;
   Table states, inputs, scalars;
 };

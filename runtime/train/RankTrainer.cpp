@@ -17,7 +17,7 @@ using format::Section;
 
 Status RankTrainer::prepare() {
   StatusOr<std::unique_ptr<RankMemory>> taken =
-      RankMemory::take(run.artifact, run.constants);
+      RankMemory::take(run.artifact, run.constants, rank);
   if (!taken.ok())
     return taken.status();
   memory = std::move(*taken);

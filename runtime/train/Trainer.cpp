@@ -13,8 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <functional>
+#include <new>
 #include <thread>
 
 namespace shardc::runtime {
@@ -95,8 +94,13 @@ static Status runRanks(const TrainingRun &run,
   std::vector<std::thread> threads;
   for (size_t i = 0; i < ranks.size(); ++i)
     threads.emplace_back([&, i] {
-      Status status = runRank(run, *ranks[i], i == 0 ? &log : nullptr,
-                              i == 0 ? output : nullptr);
+      Status status;
+      try {
+        status = runRank(run, *ranks[i], i == 0 ? &log : nullptr,
+                         i == 0 ? output : nullptr);
+      } catch (const std::bad_alloc &) {
+        status = Status(ErrorCode::E0503, "out of memory");
+      }
       if (!status.ok())
         run.cancellation.cancel(std::move(status));
     });
@@ -129,47 +133,77 @@ static Status save(const Artifact &artifact, const TrainOptions &options,
   return states.write(options.save);
 }
 
-Status train(const Artifact &artifact, const TrainOptions &options,
-             Cancellation &cancellation, std::ostream &output) {
+namespace {
+/// What is opened before the ranks start.
+struct Session {
+  Weights weights;
+  std::unique_ptr<DataSource> data;
+  std::unique_ptr<KernelLibrary> kernels;
+  Allocation constants;
+  std::unique_ptr<StepLog> log;
+};
+
+/// Moves the value of `source` into `target`, or returns why there is none.
+template <typename T>
+Status assign(T &target, StatusOr<T> source) {
+  if (!source.ok())
+    return source.status();
+  target = std::move(*source);
+  return Status();
+}
+} // namespace
+
+static Status open(const Artifact &artifact, const TrainOptions &options,
+                   std::ostream *output, Session &session) {
   if (Status status = format::checkTarget(artifact.manifest.target);
       !status.ok())
     return status;
-  StatusOr<Weights> weights = findWeights(options.weights, artifact);
-  if (!weights.ok())
-    return weights.status();
-  if (Status status = checkWeights(weights->tensors, artifact.parameters);
+  if (Status status =
+          assign(session.weights, findWeights(options.weights, artifact));
       !status.ok())
     return status;
-  DataSourceOr data =
-      openData(options.data, artifact.parameters.inputs, options.seed);
-  if (!data.ok())
-    return data.status();
-  StatusOr<std::unique_ptr<KernelLibrary>> kernels =
-      KernelLibrary::load(artifact.kernels);
-  if (!kernels.ok())
-    return kernels.status();
-  StatusOr<Allocation> constants =
-      Allocation::take(artifact.constants.size(), "the constants");
-  if (!constants.ok())
-    return constants.status();
+  if (Status status =
+          checkWeights(session.weights.tensors, artifact.parameters);
+      !status.ok())
+    return status;
+  if (Status status = assign(
+          session.data,
+          openData(options.data, artifact.parameters.inputs, options.seed));
+      !status.ok())
+    return status;
+  if (Status status =
+          assign(session.kernels, KernelLibrary::load(artifact.kernels));
+      !status.ok())
+    return status;
+  if (Status status =
+          assign(session.constants,
+                 Allocation::take(artifact.constants.size(), "the constants"));
+      !status.ok())
+    return status;
   std::copy(artifact.constants.begin(), artifact.constants.end(),
-            constants->data());
-  std::ostream *const stream = options.quiet ? nullptr : &output;
-  StatusOr<std::unique_ptr<StepLog>> log = StepLog::create(options.log, stream);
-  if (!log.ok())
-    return log.status();
+            session.constants.data());
+  return assign(session.log, StepLog::create(options.log, output));
+}
 
+Status train(const Artifact &artifact, const TrainOptions &options,
+             Cancellation &cancellation, std::ostream &output) {
+  std::ostream *const stream = options.quiet ? nullptr : &output;
+  Session session;
+  if (Status status = open(artifact, options, stream, session); !status.ok())
+    return status;
   const int64_t worldSize = artifact.manifest.worldSize;
   const int threads = threadsOfRank(worldSize, options);
   const SpinPolicy spin = SpinPolicy::forThreads(worldSize * threads);
   InProcessGroup group(worldSize, cancellation, spin);
   const TrainingRun run = {
-      artifact,          options, weights->tensors, **data,  **kernels,
-      constants->data(), group,   cancellation,     threads, spin};
+      artifact,      options,          session.weights.tensors,
+      *session.data, *session.kernels, session.constants.data(),
+      group,         cancellation,     threads,
+      spin};
   std::vector<std::unique_ptr<RankTrainer>> ranks;
   for (int64_t rank = 0; rank < worldSize; ++rank)
     ranks.push_back(std::make_unique<RankTrainer>(run, rank));
-  if (Status status = runRanks(run, ranks, **log, stream); !status.ok())
+  if (Status status = runRanks(run, ranks, *session.log, stream); !status.ok())
     return status;
   return options.save.empty() ? Status()
                               : save(artifact, options, ranks, stream);

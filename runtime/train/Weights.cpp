@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
 namespace shardc::runtime {
 
@@ -84,10 +83,8 @@ static Status checkTensor(const NamedTensor *tensor, const std::string &name,
 
 Status checkWeights(const std::vector<NamedTensor> &weights,
                     const Parameters &parameters) {
-  std::set<std::string> expected;
   for (const State &state : parameters.states) {
     if (state.role == Role::Buffer) {
-      expected.insert(state.name);
       if (Status status = checkTensor(find(weights, state.name), state.name,
                                       state.dtype, state.shape);
           !status.ok())
@@ -98,18 +95,12 @@ Status checkWeights(const std::vector<NamedTensor> &weights,
     const Segment &segment =
         parameters.segments[static_cast<size_t>(*state.segment)];
     for (const SegmentParameter &parameter : segment.parameters) {
-      expected.insert(parameter.name);
-      expected.insert(parameter.aliases.begin(), parameter.aliases.end());
       if (Status status = checkTensor(find(weights, parameter), parameter.name,
                                       state.dtype, parameter.shape);
           !status.ok())
         return status;
     }
   }
-  for (const NamedTensor &tensor : weights)
-    if (!expected.contains(tensor.name))
-      return Status(ErrorCode::E0402, "weights have '" + tensor.name +
-                                          "', which the model has not");
   return Status();
 }
 

@@ -30,7 +30,7 @@ StatusOr<Weights> findWeights(const std::string &path,
 
 /// Fails with E0402 unless there is a tensor of the right shape and a dtype
 /// that loses nothing for every parameter (by its name or an alias) and
-/// buffer, and nothing else.
+/// buffer. Other tensors are ignored.
 Status checkWeights(const std::vector<format::NamedTensor> &weights,
                     const format::Parameters &parameters);
 

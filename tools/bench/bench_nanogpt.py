@@ -56,7 +56,7 @@ def shardrun_rate(options, artifact, ranks):
     log = artifact.with_suffix(".jsonl")
     output_of([options.bin / "shardrun", artifact, "--data", f"tokens:{TOKENS}",
                "--steps", WARMUP + options.steps, "--lr", "0.001",
-               "--threads", options.threads, "--log", log, "--quiet"])
+               "--threads", max(1, options.threads // ranks), "--log", log, "--quiet"])
     records = [json.loads(line) for line in log.read_text().splitlines()]
     seconds = [record["seconds"] for record in records if "loss" in record]
     return ranks * BATCH * CONTEXT / statistics.median(seconds[WARMUP:])

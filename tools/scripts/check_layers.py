@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the direction of dependence: dialects <- passes <- compiler <- tools.
 
-Reads every #include and every CMakeLists.txt. `runtime/format` is the only
-runtime folder that the compiler may see. What the build makes with
+Reads every #include and every CMakeLists.txt. A dialect sees the earlier ones,
+a phase the earlier phases; `runtime/format` is the only runtime folder that the
+compiler may see. What the build makes with
 shardc_add_library or shardc_add_tool reaches no header of LLVM, not even
 through another header; under passes/ it is a solver and reaches the standard
 library alone. A source that no CMakeLists.txt lists is an error too, because
@@ -18,6 +19,8 @@ from source_tree import ROOT, files, files_with, finish, read
 
 FOLDERS = ("runtime", "dialects", "passes", "compiler", "tools", "test")
 DIALECT_LEVELS = ["Aten", "Fsdp", "Exec"]
+PHASES = ["CostModel", "Import", "Group", "Precision", "Shard", "Differentiate",
+          "Schedule", "Kernel", "Memory", "Target"]
 PHASES = ["Import", "Group", "Precision", "Shard", "Differentiate", "Schedule",
           "Kernel", "Memory", "Target"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -108,9 +111,9 @@ def direct_problems(path):
                 yield f"{path}: may not include {header}"
             if not header.endswith(".inc") and not (ROOT / header).is_file():
                 yield f"{path}: includes {header}, which does not exist"
-        elif bracket == '"' and not is_llvm(header):
+        elif bracket == '"' and (ROOT / path.parent / header).exists():
             yield (f'{path}: includes "{header}": name our headers from the '
-                   f"repository root and write others in angle brackets")
+                   f"repository root")
 
 
 def reach_problems(path):

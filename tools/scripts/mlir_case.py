@@ -4,13 +4,15 @@
 A test file is chunks separated by `// -----`; a chunk is a list of top-level
 operations. A case is the function or module of the wanted name, with the
 other operations of its chunk (meshes, parameters, groups) and the sentence
-above it, without the comments that only lit reads.
+above it. Comments that only lit reads are left out, and so is a sentence that
+introduces the checks of another RUN line.
 """
 
 import re
 
 TEST_COMMENT = re.compile(
-    r"\s*//\s*(RUN|REQUIRES|UNSUPPORTED|[A-Z0-9_]+(-[A-Z{}0-9]+)?:|expected-)")
+    r"\s*//\s*(?:(RUN|REQUIRES|UNSUPPORTED|XFAIL|expected-[a-z]+)\b|"
+    r"([A-Z][A-Z0-9_]*?)(?:-[A-Z]+(?:\{\w+\})?)?:)")
 CASE = re.compile(r"(func\.func|builtin\.module|module)\b(?! private)")
 SPLITTER = re.compile(r"^// -----.*$", re.MULTILINE)
 
@@ -31,7 +33,7 @@ def command(text, file):
 def extract(text, name):
     """The IR of the case `name`, or None."""
     symbol = re.compile(rf"@{re.escape(name)}\b")
-    for chunk in SPLITTER.split(text):
+    for chunk in SPLITTER.split(without_tests(text)):
         operations = split_operations(chunk)
         if not any(symbol.search(head_of(item)) for item in operations):
             continue
@@ -51,15 +53,41 @@ def unwrap(text):
                      for line in match[1].splitlines()) + "\n"
 
 
+def without_tests(text):
+    """The file as a reader of its first RUN line wants it."""
+    first_run = re.search(r"// RUN:(?:.*\\\n)*.*", text)
+    prefixes = re.findall(r"--?check-prefix(?:es)?[= ](\S+)",
+                          first_run[0] if first_run else "")
+    wanted = prefixes[0].split(",") if prefixes else ["CHECK"]
+    lines, sentence = [], []
+    for line in text.splitlines():
+        check = TEST_COMMENT.match(line)
+        if check:
+            if check[1] or check[2] in wanted:
+                lines += sentence
+            sentence = []
+        elif line.lstrip().startswith("//") and not SPLITTER.match(line):
+            sentence.append(line)
+        elif line.strip() or not sentence:
+            lines += [*sentence, line]
+            sentence = []
+        else:
+            sentence.append(line)
+    return "\n".join(lines + sentence) + "\n"
+
+
 def split_operations(chunk):
     """Top-level operations, each with the comment and blank line above it."""
     operations, lines, depth = [], [], 0
     for line in chunk.splitlines():
-        if TEST_COMMENT.match(line):
-            continue
         code = re.sub(r'"(?:\\.|[^"\\])*"|//.*', "", line)
+        depth_before = depth
         depth += sum(code.count(c) for c in "{([") - sum(
             code.count(c) for c in "})]")
+        if code.strip() and depth_before == 0:
+            # A sentence stands directly above its operation.
+            while lines and not lines[-1].strip():
+                lines.pop()
         if lines or line.strip():
             lines.append(line)
         if depth == 0 and code.strip():

@@ -48,8 +48,8 @@ Weights weigh(const Case &c, const Values &q, const Values &k) {
         sum += std::exp(scores.back());
       }
       for (int64_t j = 0; j < c.keys; ++j)
-        result.weights.push_back(
-            j < visible ? std::exp(scores[size_t(j)]) / sum : 0);
+        result.weights.push_back(j < visible ? std::exp(scores[size_t(j)]) / sum
+                                             : 0);
       result.logSumExp.push_back(std::log(sum));
     }
   return result;
@@ -89,10 +89,9 @@ Gradients differentiate(const Case &c, const Values &q, const Values &k,
       const double weight = weights[size_t(row * c.keys + j)];
       double gradWeight = 0;
       for (int64_t d = 0; d < c.width; ++d) {
-        gradWeight += gradOutput[size_t(row * c.width + d)] *
-                      v[size_t(key + d)];
-        g.v[size_t(key + d)] +=
-            weight * gradOutput[size_t(row * c.width + d)];
+        gradWeight +=
+            gradOutput[size_t(row * c.width + d)] * v[size_t(key + d)];
+        g.v[size_t(key + d)] += weight * gradOutput[size_t(row * c.width + d)];
       }
       const double gradScore = weight * (gradWeight - delta) * c.scale;
       for (int64_t d = 0; d < c.width; ++d) {
@@ -111,9 +110,9 @@ Attributes attributesOf(const Case &c) {
 /// Tensors [1, heads, rows, width] that lie interleaved as [rows, heads,
 /// width], as they come out of a fused projection.
 TestTensor headsTensor(Dtype dtype, const Case &c, int64_t rows) {
-  return TestTensor(dtype, {1, c.heads, rows, c.width},
-                    {rows * c.heads * c.width * 3, c.width,
-                     c.heads * c.width * 3, 1});
+  return TestTensor(
+      dtype, {1, c.heads, rows, c.width},
+      {rows * c.heads * c.width * 3, c.width, c.heads * c.width * 3, 1});
 }
 
 void checkCase(const Case &c, Dtype dtype) {
@@ -131,9 +130,8 @@ void checkCase(const Case &c, Dtype dtype) {
   for (int threads : {1, 3}) {
     TestTensor output = headsTensor(dtype, c, c.queries);
     TestTensor logSumExp(wide, {1, c.heads, c.queries});
-    Status status =
-        runCall("scaled_dot_product_attention", attributesOf(c), {&q, &k, &v},
-                {&output, &logSumExp}, threads);
+    Status status = runCall("scaled_dot_product_attention", attributesOf(c),
+                            {&q, &k, &v}, {&output, &logSumExp}, threads);
     ASSERT_TRUE(status.ok()) << status.message();
     EXPECT_LT(largestError(output.values(), attend(c, qs, ks, vs)),
               tolerance(dtype));
@@ -161,9 +159,9 @@ void checkCase(const Case &c, Dtype dtype) {
 }
 
 const Case cases[] = {
-    {1, 1, 1, 1, false, 1.0},     {2, 5, 5, 4, true, 0.5},
-    {3, 64, 64, 32, true, 0.177}, {2, 100, 100, 64, true, 0.125},
-    {2, 70, 300, 24, false, 0.2}, {1, 300, 300, 48, true, 0.144},
+    {1, 1, 1, 1, false, 1.0},      {2, 5, 5, 4, true, 0.5},
+    {3, 64, 64, 32, true, 0.177},  {2, 100, 100, 64, true, 0.125},
+    {2, 70, 300, 24, false, 0.2},  {1, 300, 300, 48, true, 0.144},
     {1, 513, 513, 40, true, 0.16}, {2, 40, 10, 17, true, 0.3},
     {2, 10, 40, 100, true, 0.1},
 };

@@ -100,9 +100,8 @@ std::vector<double> TestTensor::fillRandom(std::mt19937 &generator,
 
 Tensor TestTensor::tensor() {
   return {memory.data(), reference.dtype, reference.shape,
-          reference.strides.empty()
-              ? format::contiguousStrides(reference.shape)
-              : reference.strides};
+          reference.strides.empty() ? format::contiguousStrides(reference.shape)
+                                    : reference.strides};
 }
 
 Status runCall(const std::string &call, const Attributes &attributes,

@@ -1,0 +1,181 @@
+//===- CpuKernels.cpp - Kernel functions as host code ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// llvm dialect -> LLVM IR -> optimised object -> shared object. Each function
+// gets a wrapper with the C ABI of docs/Format.md that loads the pointers from
+// the operand list; inside, all pointers are noalias, which is what the memory
+// planner guarantees and what lets loops become vector code.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Target/KernelCode.h"
+
+#include "passes/Target/KernelLowering.h"
+#include "passes/Target/SharedObject.h"
+
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+
+namespace shardc::target {
+
+//===----------------------------------------------------------------------===//
+// LLVM IR
+//===----------------------------------------------------------------------===//
+
+static std::unique_ptr<llvm::Module>
+translateKernels(ModuleOp kernels, llvm::LLVMContext &context) {
+  registerBuiltinDialectTranslation(*kernels.getContext());
+  registerLLVMDialectTranslation(*kernels.getContext());
+  return translateModuleToLLVMIR(kernels, context, "kernels");
+}
+
+/// `void name(ptr operands, i64 begin, i64 end)` around `body`, which takes the
+/// pointers themselves.
+static void wrapKernel(llvm::Function &body) {
+  llvm::Module &module = *body.getParent();
+  std::string name = body.getName().str();
+  body.setName(name + ".body");
+  body.setLinkage(llvm::GlobalValue::InternalLinkage);
+  llvm::IRBuilder<> builder(module.getContext());
+  llvm::Type *pointer = builder.getPtrTy(), *integer = builder.getInt64Ty();
+  auto *wrapper = llvm::Function::Create(
+      llvm::FunctionType::get(builder.getVoidTy(), {pointer, integer, integer},
+                              /*isVarArg=*/false),
+      llvm::GlobalValue::ExternalLinkage, name, module);
+  builder.SetInsertPoint(
+      llvm::BasicBlock::Create(module.getContext(), "", wrapper));
+  llvm::SmallVector<llvm::Value *> arguments;
+  for (llvm::Argument &argument : body.args()) {
+    if (!argument.getType()->isPointerTy())
+      continue;
+    argument.addAttr(llvm::Attribute::NoAlias);
+    llvm::Value *slot = builder.CreateConstInBoundsGEP1_64(
+        pointer, wrapper->getArg(0), arguments.size());
+    arguments.push_back(builder.CreateLoad(pointer, slot));
+  }
+  arguments.append({wrapper->getArg(1), wrapper->getArg(2)});
+  builder.CreateCall(&body, arguments);
+  builder.CreateRetVoid();
+}
+
+static void wrapKernels(llvm::Module &module, const CpuTarget &target) {
+  llvm::SmallVector<llvm::Function *> bodies;
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      bodies.push_back(&function);
+  for (llvm::Function *body : bodies)
+    wrapKernel(*body);
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+  // Inlining would trade the arguments' noalias for weaker metadata.
+  for (llvm::Function *body : bodies)
+    body->addFnAttr(llvm::Attribute::NoInline);
+}
+
+//===----------------------------------------------------------------------===//
+// Machine code
+//===----------------------------------------------------------------------===//
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createTargetMachine(const CpuTarget &target) {
+  static const bool isInitialized = [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    return true;
+  }();
+  (void)isInitialized;
+  std::string message;
+  llvm::Triple triple(target.triple);
+  const llvm::Target *found =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!found)
+    return llvm::createStringError(message);
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
+      triple, target.cpu, /*Features=*/"", llvm::TargetOptions(),
+      llvm::Reloc::PIC_, /*CM=*/std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
+  if (!machine->getMCSubtargetInfo()->isCPUStringValid(target.cpu))
+    return llvm::createStringError("unknown processor '" + target.cpu + "'");
+  return machine;
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  tuning.LoopInterleaving = true;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+static llvm::Expected<llvm::SmallVector<char, 0>>
+emitObject(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr,
+                                  llvm::CodeGenFileType::ObjectFile))
+    return llvm::createStringError("the target has no object files");
+  passes.run(module);
+  return object;
+}
+
+static llvm::Expected<llvm::SmallVector<char, 0>>
+compileModule(llvm::Module &module, const CpuTarget &target) {
+  auto machine = createTargetMachine(target);
+  if (!machine)
+    return machine.takeError();
+  module.setTargetTriple((*machine)->getTargetTriple());
+  module.setDataLayout((*machine)->createDataLayout());
+  wrapKernels(module, target);
+  optimise(module, **machine);
+  auto object = emitObject(module, **machine);
+  if (!object)
+    return object.takeError();
+  return linkSharedObject(*object);
+}
+
+FailureOr<SmallVector<char, 0>> generateCpuKernels(ModuleOp kernels,
+                                                   const CpuTarget &target) {
+  OwningOpRef<ModuleOp> copy = kernels.clone();
+  if (failed(lowerKernelsToLlvm(*copy)))
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateKernels(*copy, context);
+  if (!module)
+    return copy->emitError("cannot translate kernels to LLVM IR"), failure();
+  auto code = compileModule(*module, target);
+  if (!code)
+    return copy->emitError("cannot compile kernels: ")
+               << llvm::toString(code.takeError()),
+           failure();
+  return std::move(*code);
+}
+
+} // namespace shardc::target

@@ -1,0 +1,132 @@
+//===- KernelLowering.cpp - Kernel functions in the llvm dialect ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Upstream conversions in order, after three steps of our own: elementary
+// functions, bf16 as integers in memory, and allocas that leave the loop they
+// were written in, where they would take new stack in every iteration.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Target/KernelLowering.h"
+
+#include "passes/Target/KernelMath.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Transforms/Passes.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace shardc::target {
+
+void expandKernelMath(ModuleOp kernels) {
+  RewritePatternSet patterns(kernels.getContext());
+  populateKernelMathPatterns(patterns);
+  walkAndApplyPatterns(kernels, std::move(patterns));
+}
+
+void addArithmeticLowering(OpPassManager &passes) {
+  passes.addPass(affine::createAffineExpandIndexOpsPass());
+  passes.addPass(createLowerAffinePass());
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  passes.addPass(arith::createArithExpandOpsPass(expand));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+//===----------------------------------------------------------------------===//
+// bf16 in memory
+//===----------------------------------------------------------------------===//
+
+/// `type` with 16-bit integers for bf16.
+static MemRefType integerMemory(MemRefType type) {
+  return MemRefType::get(type.getShape(),
+                         IntegerType::get(type.getContext(), 16));
+}
+
+static void loadAsInteger(memref::LoadOp load) {
+  OpBuilder builder(load);
+  builder.setInsertionPointAfter(load);
+  Type element = load.getType();
+  load.getResult().setType(builder.getIntegerType(16));
+  auto value = arith::BitcastOp::create(builder, load.getLoc(), element, load);
+  load.getResult().replaceAllUsesExcept(value, value);
+}
+
+static void storeAsInteger(memref::StoreOp store) {
+  OpBuilder builder(store);
+  store.getValueMutable().assign(
+      arith::BitcastOp::create(builder, store.getLoc(),
+                               builder.getIntegerType(16), store.getValue()));
+}
+
+/// Keeps the type bf16 out of LLVM IR: where a processor lacks it, LLVM calls
+/// functions of compiler-rt, even for operations that it introduced itself.
+static void storeBf16AsIntegers(ModuleOp kernels) {
+  auto retype = [](Value value) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    if (type && type.getElementType().isBF16())
+      value.setType(integerMemory(type));
+  };
+  kernels.walk([&](Operation *op) {
+    if (auto load = dyn_cast<memref::LoadOp>(op); load && load.getType().isBF16())
+      loadAsInteger(load);
+    if (auto store = dyn_cast<memref::StoreOp>(op);
+        store && store.getValue().getType().isBF16())
+      storeAsInteger(store);
+    if (auto global = dyn_cast<memref::GlobalOp>(op);
+        global && global.getType().getElementType().isBF16()) {
+      auto values = cast<DenseElementsAttr>(global.getInitialValueAttr());
+      MemRefType type = integerMemory(global.getType());
+      global.setInitialValueAttr(values.bitcast(type.getElementType()));
+      global.setType(type);
+    }
+    llvm::for_each(op->getResults(), retype);
+  });
+  for (auto function : kernels.getOps<func::FuncOp>()) {
+    llvm::for_each(function.getArguments(), retype);
+    function.setType(FunctionType::get(
+        kernels.getContext(),
+        function.getBody().front().getArgumentTypes(), {}));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Lowering
+//===----------------------------------------------------------------------===//
+
+static void hoistAllocas(ModuleOp kernels) {
+  for (auto function : kernels.getOps<func::FuncOp>())
+    function.walk([&](memref::AllocaOp alloca) {
+      alloca->moveBefore(&function.getBody().front().front());
+    });
+}
+
+LogicalResult lowerKernelsToLlvm(ModuleOp kernels) {
+  expandKernelMath(kernels);
+  storeBf16AsIntegers(kernels);
+  hoistAllocas(kernels);
+  PassManager passes(kernels.getContext());
+  addArithmeticLowering(passes);
+  passes.addPass(createSCFToControlFlowPass());
+  // What has an instruction first; the C library has the rest.
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createConvertMathToLibmPass());
+  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions pointers;
+  pointers.useBarePtrCallConv = true;
+  passes.addPass(createConvertFuncToLLVMPass(pointers));
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertIndexToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  return passes.run(kernels);
+}
+
+} // namespace shardc::target

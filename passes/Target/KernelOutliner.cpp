@@ -1,0 +1,200 @@
+//===- KernelOutliner.cpp - Functions for the kernels of a program --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads a kernel's region into stages, schedules them and writes one function
+// a launch. Kernels whose region, layouts and sharing print the same share
+// functions, so that every layer of a model runs the same code.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Target/KernelOutliner.h"
+
+#include "dialects/Exec/Layout.h"
+#include "passes/Target/KernelLoops.h"
+#include "passes/Target/KernelStages.h"
+
+#include "mlir/IR/AsmState.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace shardc::target {
+
+/// What decides the code of a kernel, as text.
+static std::string keyOf(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
+                         ArrayRef<SharedStorage> shared) {
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  AsmState state(kernel, OpPrintingFlags().useLocalScope());
+  for (Operation &op : kernel.getBody().front()) {
+    op.print(stream, state);
+    stream << "\n";
+  }
+  llvm::interleaveComma(layouts, stream);
+  for (auto [input, result] : shared)
+    stream << ";" << input << "=" << result;
+  return key;
+}
+
+/// `kernel_` and the label in letters that every linker accepts; the prefix
+/// keeps clear of the C library's names.
+static std::string symbolBase(StringRef label) {
+  constexpr size_t longest = 56;
+  std::string base = "kernel_";
+  for (char letter : label.take_front(longest))
+    base += llvm::isAlnum(letter) ? letter : '_';
+  return base;
+}
+
+static std::string unusedSymbol(ModuleOp kernels, const std::string &base,
+                                size_t launches, size_t launch) {
+  std::string part = launches == 1 ? "" : "_part" + std::to_string(launch);
+  std::string name = base + part;
+  for (unsigned i = 1; kernels.lookupSymbol(name); ++i)
+    name = base + "_" + std::to_string(i) + part;
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+/// Numbers the temporaries that pass between launches.
+static SmallVector<MemRefType> numberScratch(KernelProblem &problem,
+                                             const KernelSchedule &schedule) {
+  SmallVector<MemRefType> scratch;
+  for (auto [storage, placement] :
+       llvm::zip_equal(problem.storages, schedule.placements)) {
+    if (storage.kind != TensorStorage::Kind::Temporary || placement.isPrivate)
+      continue;
+    storage.index = scratch.size();
+    scratch.push_back(MemRefType::get(placement.elements, storage.element));
+  }
+  return scratch;
+}
+
+/// The tensors that a launch gets by pointer: inputs, results, scratch.
+static SmallVector<int> launchTensors(const KernelProblem &problem,
+                                      const KernelSchedule &schedule,
+                                      const Launch &launch) {
+  SmallVector<int> tensors;
+  auto add = [&](int tensor) {
+    const TensorStorage &storage = problem.storages[tensor];
+    bool isPassed = storage.kind != TensorStorage::Kind::Constant &&
+                    (storage.kind != TensorStorage::Kind::Temporary ||
+                     !schedule.placements[tensor].isPrivate);
+    if (isPassed && !llvm::is_contained(tensors, tensor))
+      tensors.push_back(tensor);
+  };
+  for (const ScheduledStage &scheduled : launch.stages) {
+    const Stage &stage = schedule.merged.stages[scheduled.stage];
+    for (const StageAccess &access : stage.accesses)
+      add(access.tensor);
+    for (int tensor : stage.gathers)
+      add(tensor);
+  }
+  llvm::sort(tensors, [&](int a, int b) {
+    const TensorStorage &first = problem.storages[a];
+    const TensorStorage &second = problem.storages[b];
+    return std::tuple(first.kind, first.index) <
+           std::tuple(second.kind, second.index);
+  });
+  return tensors;
+}
+
+static KernelOperand operandOf(const TensorStorage &storage) {
+  using Kind = KernelOperand::Kind;
+  switch (storage.kind) {
+  case TensorStorage::Kind::Input:
+    return {Kind::Input, storage.index};
+  case TensorStorage::Kind::Result:
+    return {Kind::Result, storage.index};
+  default:
+    return {Kind::Scratch, storage.index};
+  }
+}
+
+FailureOr<KernelFunction>
+KernelOutliner::outline(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
+                        ArrayRef<SharedStorage> shared) {
+  std::string key = keyOf(kernel, layouts, shared);
+  auto known = functions.find(key);
+  if (known != functions.end())
+    return known->second;
+  FailureOr<KernelProblem> problem = readKernel(kernel, layouts, shared);
+  if (failed(problem))
+    return failure();
+  KernelSchedule schedule = scheduleKernel(problem->stages, preferences);
+  KernelFunction function;
+  function.scratch = numberScratch(*problem, schedule);
+  std::string base = symbolBase(kernel.getLabel());
+  for (auto [i, launch] : llvm::enumerate(schedule.launches)) {
+    SmallVector<int> tensors = launchTensors(*problem, schedule, launch);
+    std::string name =
+        unusedSymbol(kernels, base, schedule.launches.size(), i);
+    createLaunchFunction(kernels, kernel.getLoc(), name, *problem, schedule,
+                         launch, tensors);
+    KernelLaunch &made = function.launches.emplace_back();
+    made.symbol = name;
+    made.extent = launch.extent();
+    for (int tensor : tensors)
+      made.operands.push_back(operandOf(problem->storages[tensor]));
+  }
+  functions[key] = function;
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// Sharing
+//===----------------------------------------------------------------------===//
+
+/// Whether one stage alone touches `input`, and writes `result`, and does so
+/// element by element.
+static bool isElementwise(const KernelStages &kernel, int input, int result) {
+  int readers = 0;
+  bool matches = false;
+  for (const Stage &stage : kernel.stages) {
+    if (llvm::is_contained(stage.gathers, input))
+      return false;
+    const StageAccess *write = nullptr;
+    for (const StageAccess &access : stage.accesses)
+      if (access.tensor == result && access.isWrite)
+        write = &access;
+    bool reads = false;
+    for (const StageAccess &access : stage.accesses) {
+      if (access.tensor != input)
+        continue;
+      reads = true;
+      matches = write && access.offset == write->offset &&
+                access.strides == write->strides;
+      if (!matches)
+        return false;
+    }
+    readers += reads;
+  }
+  return readers == 1 && matches;
+}
+
+SmallVector<SharedStorage> getShareableStorage(exec::KernelOp kernel) {
+  SmallVector<MemRefType> layouts;
+  SmallVector<Type> types(kernel.getInputs().getTypes());
+  llvm::append_range(types, kernel.getResultTypes());
+  for (Type type : types) {
+    auto tensor = cast<RankedTensorType>(type);
+    layouts.push_back(
+        MemRefType::get(tensor.getShape(), tensor.getElementType()));
+  }
+  SmallVector<SharedStorage> pairs;
+  FailureOr<KernelProblem> problem = readKernel(kernel, layouts, {});
+  if (failed(problem))
+    return pairs;
+  unsigned inputs = kernel.getInputs().size();
+  // Tensors are numbered inputs first, then results.
+  for (unsigned input = 0; input < inputs; ++input)
+    for (unsigned result = 0; result < kernel.getNumResults(); ++result)
+      if (types[input] == types[inputs + result] &&
+          isElementwise(problem->stages, input, inputs + result))
+        pairs.push_back({input, result});
+  return pairs;
+}
+
+} // namespace shardc::target

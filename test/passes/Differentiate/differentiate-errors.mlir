@@ -1,0 +1,94 @@
+// RUN: shardc-opt %s --split-input-file --verify-diagnostics --shardc-differentiate
+
+// expected-error@+1 {{expected a function @step}}
+module @no_step {
+}
+
+// -----
+
+module @no_loss {
+  // expected-error@+1 {{E0220: expected one recorded loss, got 0}}
+  func.func @step() {
+    fsdp.begin forward
+    return
+  }
+}
+
+// -----
+
+module @two_losses {
+  // expected-error@+1 {{E0220: expected one recorded loss, got 2}}
+  func.func @step(%x: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.record_loss %x : tensor<f32>
+    fsdp.record_loss %x : tensor<f32>
+    return
+  }
+}
+
+// -----
+
+module @all_parameters_frozen {
+  fsdp.parameter frozen @w : tensor<f32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment frozen f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  // expected-error@+1 {{E0222: the loss depends on no trainable parameter}}
+  func.func @step() {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<f32>
+    fsdp.record_loss %w : tensor<f32>
+    return
+  }
+}
+
+// -----
+
+// Only first derivatives exist. The note says where in the model this is.
+module @operator_without_derivative {
+  fsdp.parameter @w : tensor<f32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<f32>
+    // expected-error@unknown {{E0221: 'aten.threshold_backward' has no derivative, but a trainable parameter reaches the loss through it; freeze the parameters before it or replace the operator}}
+    // expected-note@unknown {{in module 'h.0.act'}}
+    %y = aten.threshold_backward %w, %w {threshold = 0.0 : f64} : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("h.0.act")
+    fsdp.record_loss %y : tensor<f32>
+    return
+  }
+}
+
+// -----
+
+// Statistics are results of the operator, but not differentiable ones.
+module @loss_through_a_statistic {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<4xf32>
+    // expected-error@+1 {{E0221: result 1 of 'aten.layer_norm' has no derivative, but a trainable parameter reaches the loss through it}}
+    %y, %mean, %rstd = aten.layer_norm %w {normalized_shape = array<i64: 4>, eps = 1.0e-5 : f64}
+        : (tensor<4xf32>) -> (tensor<4xf32>, tensor<1xf32>, tensor<1xf32>)
+    %sum = aten.add %y, %mean : (tensor<4xf32>, tensor<1xf32>) -> tensor<4xf32>
+    fsdp.record_loss %sum : tensor<4xf32>
+    return
+  }
+}

@@ -1,0 +1,305 @@
+// RUN: shardc-opt %s --split-input-file --verify-diagnostics --shardc-verify-training-step
+
+// expected-error@+1 {{D1: expected a function @step}}
+module @D1_no_step {
+}
+
+// -----
+
+module @D1_no_update_part {
+  // expected-error@+1 {{D1: expected phases forward, backward, update}}
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    return
+  }
+}
+
+// -----
+
+module @D1_wrong_order {
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    // expected-error@+1 {{D1: expected phases forward, backward, update}}
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+module @D1_part_begins_twice {
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D1: expected phases forward, backward, update}}
+    fsdp.begin backward
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+module @D2_two_reductions {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    // expected-error@+1 {{D2: expected one reduction of @root, in backward}}
+    %again = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    fsdp.begin update
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    return
+  }
+}
+
+// -----
+
+module @D2_reduction_in_forward {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    // expected-error@+1 {{D2: expected one reduction of @root, in backward}}
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    fsdp.begin backward
+    fsdp.begin update
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    return
+  }
+}
+
+// -----
+
+module @D3_other_shape {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<2xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D3: expected a gradient of type 'tensor<4xf32>' for @w, got 'tensor<2xf32>'}}
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<2xf32>) -> !fsdp.shard<@root>
+    fsdp.begin update
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    return
+  }
+}
+
+// -----
+
+module @D3_other_dtype {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xbf16>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D3: expected a gradient of type 'tensor<4xf32>' for @w, got 'tensor<4xbf16>'}}
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xbf16>) -> !fsdp.shard<@root>
+    fsdp.begin update
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    return
+  }
+}
+
+// -----
+
+module @D3_no_member {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D3: expected a member of @root, got @other}}
+    %shard = fsdp.reduce_scatter @root [@other](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    fsdp.begin update
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    return
+  }
+}
+
+// -----
+
+module @D3_member_of_another_group {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @h.0 on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  fsdp.group @root on @mesh policy <> reshard default {
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D3: expected a member of @root, got @w}}
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    fsdp.begin update
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    return
+  }
+}
+
+// -----
+
+module @D4_no_update {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D4: expected one update of @root, got 0}}
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+module @D4_two_updates {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D4: expected one update of @root, got 2}}
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    fsdp.begin update
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    return
+  }
+}
+
+// -----
+
+module @D4_update_in_backward {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    // expected-error@+1 {{D4: expected an update of @root in the update part}}
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+module @D4_update_of_another_group {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    fsdp.begin update
+    // expected-error@+1 {{D4: expected an update of @root, got @h.0}}
+    fsdp.update @h.0, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    return
+  }
+}
+
+// -----
+
+module @D5_two_losses {
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    // expected-error@+1 {{D5: expected one loss, recorded in forward}}
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+module @D5_loss_in_backward {
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    // expected-error@+1 {{D5: expected one loss, recorded in forward}}
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+module @D5_no_loss {
+  // expected-error@+1 {{D5: expected one loss, recorded in forward}}
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    fsdp.begin update
+    return
+  }
+}

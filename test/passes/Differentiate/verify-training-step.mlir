@@ -1,0 +1,32 @@
+// RUN: shardc-opt %s --split-input-file --shardc-verify-training-step | FileCheck %s
+
+// D1 to D5 hold: three parts in order, the loss in the first, one reduction of
+// the group in the second, its update in the third. The frozen group has none.
+// CHECK-LABEL: module @accepted
+module @accepted {
+  fsdp.parameter @weight : tensor<4xf32>
+  fsdp.parameter frozen @table : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <param = bf16, reduce = f32> reshard default {
+    fsdp.segment bf16 reduce f32 elements 32 shard 32 {
+      fsdp.member @weight at 0
+    }
+  }
+  fsdp.group @embed on @mesh policy <> reshard default {
+    fsdp.segment frozen f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @table at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    %embed = fsdp.unshard @embed : !fsdp.unsharded<@embed>
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    %shard = fsdp.reduce_scatter @root [@weight](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    fsdp.begin update
+    fsdp.gradient_norm %shard : !fsdp.shard<@root>
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.9, weight_decay = 0.0>
+    return
+  }
+}

@@ -1,0 +1,33 @@
+// RUN: not shardc-opt %s --split-input-file --shardc-apply-precision 2>&1 | FileCheck %s
+
+// The author's own f32 meets a bf16 weight. PyTorch finds this at run time; the
+// error names the operator, its module and where each dtype comes from.
+// CHECK: fc.py:7:9: error: E0210: 'aten.linear' cannot take its operands under the policy: expected operands of one dtype, got f32 and bf16
+// CHECK: note: in module 'fc'
+// CHECK: apply-precision-errors.mlir:[[#@LINE + 10]]:{{.*}} note: operand 0 is converted to 'f32' by the model's own .to()
+// CHECK: apply-precision-errors.mlir:[[#@LINE + 10]]:{{.*}} note: operand 1 is @fc.weight, which is read as 'tensor<2x4xbf16>'
+// CHECK: note: PyTorch fails here too, but only at run time; convert with .to() in the model so that the dtypes agree
+module @explicit_to_before_linear {
+  fsdp.parameter @fc.weight : tensor<2x4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+    fsdp.member @fc.weight
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x2xf32> {
+    %f32 = aten.to %x f32 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %weight = fsdp.read @fc.weight : tensor<2x4xf32>
+    %out = aten.linear %f32, %weight : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32> loc(#fc)
+    return %out : tensor<8x2xf32>
+  }
+}
+#fc = loc("fc"("fc.py":7:9))
+
+// -----
+
+// A module that was not grouped has no policy to apply.
+// CHECK: error: expected a function @forward and one root group
+module @no_root_group {
+  func.func @forward(%x: tensor<f32> {shardc.name = "x"}) -> tensor<f32> {
+    return %x : tensor<f32>
+  }
+}

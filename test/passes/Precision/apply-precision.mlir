@@ -1,0 +1,188 @@
+// RUN: shardc-opt %s --split-input-file --shardc-apply-precision --shardc-verify-precision | FileCheck %s
+
+// The model's floating-point inputs are cast once, parameters are read in the
+// dtype they are gathered in, and the dtypes inside of modules follow. Indices
+// stay, and a loss of bf16 logits is f32.
+// CHECK-LABEL: module @casts_at_input
+//       CHECK:   func.func @forward(%[[X:.*]]: tensor<8x4xf32> {shardc.name = "x"}, %[[TARGET:.*]]: tensor<8xi64> {shardc.name = "target"}) -> tensor<f32>
+//  CHECK-NEXT:     %[[INPUT:.*]] = fsdp.cast %[[X]] at input : tensor<8x4xf32> -> tensor<8x4xbf16>
+//  CHECK-NEXT:     %[[FC:.*]] = fsdp.module "fc" : "Linear" (%[[IN:.*]] = %[[INPUT]] : tensor<8x4xbf16>) -> tensor<8x2xbf16> {
+//  CHECK-NEXT:       %[[WEIGHT:.*]] = fsdp.read @fc.weight : tensor<2x4xbf16>
+//  CHECK-NEXT:       %[[OUT:.*]] = aten.linear %[[IN]], %[[WEIGHT]] : {{.*}} -> tensor<8x2xbf16>
+//  CHECK-NEXT:       fsdp.yield %[[OUT]] : tensor<8x2xbf16>
+//       CHECK:     %[[LOSS:.*]], %{{.*}}, %{{.*}} = aten.cross_entropy_loss %[[FC]], %[[TARGET]] {{.*}} -> (tensor<f32>, tensor<8xf32>, tensor<f32>)
+//  CHECK-NEXT:     return %[[LOSS]] : tensor<f32>
+module @casts_at_input {
+  fsdp.parameter @fc.weight : tensor<2x4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, reduce = f32, cast_inputs = true> reshard default {
+    fsdp.member @fc.weight
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}, %target: tensor<8xi64> {shardc.name = "target"}) -> tensor<f32> {
+    %fc = fsdp.module "fc" : "Linear" (%in = %x : tensor<8x4xf32>) -> tensor<8x2xf32> {
+      %weight = fsdp.read @fc.weight : tensor<2x4xf32>
+      %out = aten.linear %in, %weight : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32>
+      fsdp.yield %out : tensor<8x2xf32>
+    }
+    %loss:3 = aten.cross_entropy_loss %fc, %target {reduction = #aten.reduction<mean>, ignore_index = -100 : i64} : (tensor<8x2xf32>, tensor<8xi64>) -> (tensor<f32>, tensor<8xf32>, tensor<f32>)
+    return %loss#0 : tensor<f32>
+  }
+}
+
+// -----
+
+// A policy without dtypes changes nothing.
+// CHECK-LABEL: module @f32_policy
+//   CHECK-NOT:   fsdp.cast
+//       CHECK:   fsdp.read @w : tensor<2x4xf32>
+//  CHECK-NEXT:   aten.linear {{.*}} : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32>
+module @f32_policy {
+  fsdp.parameter @w : tensor<2x4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.member @w
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x2xf32> {
+    %weight = fsdp.read @w : tensor<2x4xf32>
+    %out = aten.linear %x, %weight : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32>
+    return %out : tensor<8x2xf32>
+  }
+}
+
+// -----
+
+// BatchNorm takes bf16 and returns bf16; its statistics, and its parameters
+// that the group keeps in f32, stay what they are. FSDP2 fails on this model.
+// CHECK-LABEL: module @batch_norm_in_bf16
+//       CHECK:   %[[INPUT:.*]] = fsdp.cast
+//   CHECK-DAG:   %[[WEIGHT:.*]] = fsdp.read @weight : tensor<4xf32>
+//   CHECK-DAG:   %[[MEAN:.*]] = fsdp.read @mean : tensor<4xf32>
+//   CHECK-DAG:   %[[VAR:.*]] = fsdp.read @var : tensor<4xf32>
+//       CHECK:   %[[OUT:.*]], %[[NEW_MEAN:.*]], %{{.*}}, %{{.*}}, %{{.*}} = aten.batch_norm %[[INPUT]] running(%[[MEAN]], %[[VAR]]) weight(%[[WEIGHT]])
+//  CHECK-SAME:     -> (tensor<8x4xbf16>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+//  CHECK-NEXT:   fsdp.write %[[NEW_MEAN]], @mean : tensor<4xf32>
+//       CHECK:   return %[[OUT]] : tensor<8x4xbf16>
+module @batch_norm_in_bf16 {
+  fsdp.parameter @weight : tensor<4xf32>
+  fsdp.buffer @mean : tensor<4xf32>
+  fsdp.buffer @var : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, reduce = f32, cast_inputs = true> reshard default {
+    fsdp.member @weight keep f32
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x4xf32> {
+    %weight = fsdp.read @weight : tensor<4xf32>
+    %mean = fsdp.read @mean : tensor<4xf32>
+    %var = fsdp.read @var : tensor<4xf32>
+    %out:5 = aten.batch_norm %x running(%mean, %var) weight(%weight) {training = true, momentum = 1.0e-1 : f64, eps = 1.0e-5 : f64} : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    fsdp.write %out#1, @mean : tensor<4xf32>
+    return %out#0 : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+// LayerNorm's parameters are gathered as the policy says, as in FSDP2.
+// CHECK-LABEL: module @layer_norm_in_bf16
+//       CHECK:   %[[WEIGHT:.*]] = fsdp.read @weight : tensor<4xbf16>
+//       CHECK:   aten.layer_norm {{.*}} weight(%[[WEIGHT]]) {{.*}} -> (tensor<8x4xbf16>, tensor<8x1xf32>, tensor<8x1xf32>)
+module @layer_norm_in_bf16 {
+  fsdp.parameter @weight : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, reduce = f32, cast_inputs = true> reshard default {
+    fsdp.member @weight
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x4xf32> {
+    %weight = fsdp.read @weight : tensor<4xf32>
+    %out:3 = aten.layer_norm %x weight(%weight) {normalized_shape = array<i64: 4>, eps = 1.0e-5 : f64} : (tensor<8x4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<8x1xf32>, tensor<8x1xf32>)
+    return %out#0 : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+// A conversion that the model's author wrote stays, and what follows it
+// promotes: a bf16 residual plus an f32 branch is f32.
+// CHECK-LABEL: module @explicit_to_stays
+//       CHECK:   -> tensor<8x4xf32> {
+//       CHECK:   %[[INPUT:.*]] = fsdp.cast
+//  CHECK-NEXT:   %[[F32:.*]] = aten.to %[[INPUT]] f32 : (tensor<8x4xbf16>) -> tensor<8x4xf32>
+//  CHECK-NEXT:   %[[SQUARE:.*]] = aten.mul %[[F32]], %[[F32]] : {{.*}} -> tensor<8x4xf32>
+//  CHECK-NEXT:   aten.add %[[SQUARE]], %[[INPUT]] : (tensor<8x4xf32>, tensor<8x4xbf16>) -> tensor<8x4xf32>
+module @explicit_to_stays {
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x4xf32> {
+    %f32 = aten.to %x f32 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %square = aten.mul %f32, %f32 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %sum = aten.add %square, %x : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    return %sum : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+// A buffer keeps its dtype: what is assigned to it is converted.
+// CHECK-LABEL: module @write_converts_to_the_buffer
+//       CHECK:   %[[INPUT:.*]] = fsdp.cast
+//       CHECK:   %[[LAST:.*]] = aten.to %[[INPUT]] f32 : (tensor<4xbf16>) -> tensor<4xf32>
+//  CHECK-NEXT:   fsdp.write %[[LAST]], @last : tensor<4xf32>
+module @write_converts_to_the_buffer {
+  fsdp.buffer @last : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+  }
+  func.func @forward(%x: tensor<4xf32> {shardc.name = "x"}) -> tensor<4xf32> {
+    fsdp.write %x, @last : tensor<4xf32>
+    return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+// A module that is a group casts its floating-point inputs to its own policy's
+// dtype and its outputs to the policy's output, whatever surrounds it.
+// CHECK-LABEL: module @module_with_its_own_policy
+//       CHECK:   %[[X:.*]] = fsdp.cast %{{.*}} at input : tensor<8x4xf32> -> tensor<8x4xbf16>
+//  CHECK-NEXT:   %[[WIDE:.*]] = fsdp.cast %[[X]] at input : tensor<8x4xbf16> -> tensor<8x4xf32>
+//  CHECK-NEXT:   %[[FC:.*]] = fsdp.module "fc" : "Linear" group @fc ({{.*}} = %[[WIDE]] : tensor<8x4xf32>) -> tensor<8x4xf32> {
+//  CHECK-NEXT:     fsdp.read @fc.weight : tensor<4x4xf32>
+//       CHECK:   }
+//  CHECK-NEXT:   %[[NARROW:.*]] = fsdp.cast %[[FC]] at output : tensor<8x4xf32> -> tensor<8x4xbf16>
+//  CHECK-NEXT:   aten.relu %[[NARROW]] : (tensor<8x4xbf16>) -> tensor<8x4xbf16>
+module @module_with_its_own_policy {
+  fsdp.parameter @fc.weight : tensor<4x4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @fc on @mesh policy <param = f32, output = bf16, cast_inputs = true> reshard default {
+    fsdp.member @fc.weight
+  }
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x4xf32> {
+    %fc = fsdp.module "fc" : "Linear" group @fc (%in = %x : tensor<8x4xf32>) -> tensor<8x4xf32> {
+      %weight = fsdp.read @fc.weight : tensor<4x4xf32>
+      %out = aten.linear %in, %weight : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+      fsdp.yield %out : tensor<8x4xf32>
+    }
+    %relu = aten.relu %fc : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    return %relu : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+// The model's outputs are cast to the root policy's output, and the function
+// has their type.
+// CHECK-LABEL: module @output_of_the_model
+//       CHECK:   func.func @forward(%[[X:.*]]: tensor<4xf32> {shardc.name = "x"}) -> tensor<4xf64> {
+//  CHECK-NEXT:     %[[OUTPUT:.*]] = fsdp.cast %[[X]] at output : tensor<4xf32> -> tensor<4xf64>
+//  CHECK-NEXT:     return %[[OUTPUT]] : tensor<4xf64>
+module @output_of_the_model {
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <output = f64> reshard default {
+  }
+  func.func @forward(%x: tensor<4xf32> {shardc.name = "x"}) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+}

@@ -1,0 +1,203 @@
+//===- FunctionalizationTest.cpp - in-place operators as values -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What memory means in PyTorch and how translation keeps it with values: one
+// object under two names, views, copies, and buffers that forward changes.
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/compiler/Translation/ExportBuilder.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace shardc;
+using namespace shardc::translation;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+/// x, and y made from x by `target`, both [2, 3].
+ExportBuilder twoTensors(const std::string &target) {
+  ExportBuilder model;
+  model.input("x", {2, 3});
+  model.node("aten.mul.Tensor", {{"self", tensor("x")}, {"other", integer(2)}},
+             {{"a", {2, 3}}});
+  model.node(target, {{"self", tensor("a")}}, {{"b", {2, 3}}});
+  return model;
+}
+
+ExportBuilder &addInPlace(ExportBuilder &model, const std::string &self,
+                          const Sizes &sizes) {
+  return model.node("aten.relu_.default", {{"self", tensor(self)}},
+                    {{self + "_relu", sizes}});
+}
+
+ExportBuilder &addSum(ExportBuilder &model, const std::string &a,
+                      const std::string &b, const Sizes &sizes) {
+  model.node("aten.add.Tensor", {{"self", tensor(a)}, {"other", tensor(b)}},
+             {{"sum", sizes}});
+  return model.sumOutput("sum");
+}
+
+} // namespace
+
+TEST(Functionalization, OldNameOfAChangedTensorHasTheNewValue) {
+  ExportBuilder model = twoTensors("aten.alias.default");
+  addInPlace(model, "a", {2, 3});
+  addSum(model, "a", "a_relu", {2, 3});
+  EXPECT_THAT(model.translate(),
+              ContainsRegex("%1 = aten.relu %0.*\n.*aten.add %1, %1 "));
+}
+
+TEST(Functionalization, AliasSeesTheChange) {
+  ExportBuilder model = twoTensors("aten.alias.default");
+  addInPlace(model, "a", {2, 3});
+  addSum(model, "b", "a", {2, 3});
+  EXPECT_THAT(model.translate(), HasSubstr("aten.add %1, %1 "));
+}
+
+TEST(Functionalization, CloneDoesNotSeeTheChange) {
+  ExportBuilder model = twoTensors("aten.clone.default");
+  addInPlace(model, "a", {2, 3});
+  addSum(model, "b", "a", {2, 3});
+  EXPECT_THAT(model.translate(), HasSubstr("aten.add %0, %1 "));
+}
+
+TEST(Functionalization, ContiguousReturnsAContiguousTensorItself) {
+  ExportBuilder model = twoTensors("aten.contiguous.default");
+  addInPlace(model, "a", {2, 3});
+  addSum(model, "b", "a", {2, 3});
+  EXPECT_THAT(model.translate(), HasSubstr("aten.add %1, %1 "));
+}
+
+TEST(Functionalization, ContiguousCopiesAPermutedTensor) {
+  ExportBuilder model = twoTensors("aten.contiguous.default");
+  pt2::TensorMeta &meta = model.get().program.graph.tensorValues["a"];
+  std::swap(meta.strides[0], meta.strides[1]);
+  addInPlace(model, "a", {2, 3});
+  addSum(model, "b", "a", {2, 3});
+  EXPECT_THAT(model.translate(), HasSubstr("aten.add %0, %1 "));
+}
+
+TEST(Functionalization, ViewThatIsNotUsedAfterTheChange) {
+  ExportBuilder model = twoTensors("aten.alias.default");
+  model.node("aten.view.default",
+             {{"self", tensor("a")}, {"size", integers({6})}}, {{"flat", {6}}});
+  addInPlace(model, "a", {2, 3});
+  EXPECT_THAT(model.sumOutput("a").translate(), HasSubstr("aten.sum"));
+}
+
+TEST(Functionalization, E0133_UseOfAViewAfterItsBaseChanged) {
+  ExportBuilder model = twoTensors("aten.alias.default");
+  model.node("aten.view.default",
+             {{"self", tensor("a")}, {"size", integers({6})}}, {{"flat", {6}}});
+  addInPlace(model, "a", {2, 3});
+  std::string diagnostics = model.sumOutput("flat").diagnostics();
+  EXPECT_THAT(diagnostics,
+              HasSubstr("error: E0133: aten.sum.default: tensor 'flat' shares "
+                        "memory with a tensor that node 'a_relu' changed in "
+                        "place\nnote: at node 'loss'\n"));
+  EXPECT_THAT(diagnostics, HasSubstr("help: use the out-of-place form"));
+}
+
+TEST(Functionalization, E0133_UseOfTheBaseAfterAViewChanged) {
+  ExportBuilder model = twoTensors("aten.alias.default");
+  model.node("aten.t.default", {{"self", tensor("a")}}, {{"turned", {3, 2}}});
+  addInPlace(model, "turned", {3, 2});
+  EXPECT_THAT(model.sumOutput("a").diagnostics(), HasSubstr("error: E0133"));
+}
+
+TEST(Functionalization, InPlaceKeepsTheDtype) {
+  ExportBuilder model;
+  model.input("x", {2}, f32).input("y", {2}, pt2::ScalarType::Float64);
+  model.node("aten.add_.Tensor",
+             {{"self", tensor("x")}, {"other", tensor("y")}}, {{"add_", {2}}});
+  EXPECT_THAT(model.sumOutput("add_").translate(),
+              ContainsRegex("aten.add .*tensor<2xf64>\n.*aten.to .* f32"));
+}
+
+TEST(Functionalization, ChangedBufferIsWrittenAndReadAgainAsValue) {
+  ExportBuilder model;
+  model.input("x", {2}).buffer("count", {2});
+  model.node("aten.add_.Tensor",
+             {{"self", tensor("b_count")}, {"other", integer(1)}},
+             {{"add_", {2}}});
+  addSum(model, "b_count", "x", {2});
+  EXPECT_THAT(model.translate(),
+              ContainsRegex("%count = fsdp.read @count.*\n"
+                            ".*%0 = aten.add.Scalar %count, 1.*\n"
+                            ".*fsdp.write %0, @count.*\n"
+                            ".*aten.add %0, %arg0"));
+}
+
+TEST(Functionalization, CopyIntoABufferBroadcastsAndConverts) {
+  ExportBuilder model;
+  model.input("x", {1}, pt2::ScalarType::Float64).buffer("b", {2});
+  model.node("aten.copy_.default",
+             {{"self", tensor("b_b")}, {"src", tensor("x")}}, {{"copy_", {2}}});
+  EXPECT_THAT(model.sumOutput("copy_").translate(),
+              ContainsRegex("%0 = aten.to %arg0 f32.*\n"
+                            ".*%1 = aten.expand %0 \\[2\\].*\n"
+                            ".*fsdp.write %1, @b"));
+}
+
+TEST(Functionalization, CopyOntoItselfChangesNothing) {
+  ExportBuilder model;
+  model.buffer("b", {2});
+  model.node("aten.relu_.default", {{"self", tensor("b_b")}}, {{"r", {2}}});
+  model.node("aten.copy_.default",
+             {{"self", tensor("b_b")}, {"src", tensor("r")}}, {{"copy_", {2}}});
+  std::string module = model.sumOutput("r").translate();
+  EXPECT_EQ(module.find("fsdp.write"), module.rfind("fsdp.write"));
+}
+
+TEST(Functionalization, BatchNormWritesItsStatisticsInTraining) {
+  for (bool training : {true, false}) {
+    ExportBuilder model;
+    model.input("x", {4, 2, 3, 3}).parameter("bn.weight", {2});
+    model.parameter("bn.bias", {2}).buffer("bn.mean", {2});
+    model.buffer("bn.var", {2});
+    model.node("aten.batch_norm.default",
+               {{"input", tensor("x")},
+                {"weight", tensor("p_bn_weight")},
+                {"bias", tensor("p_bn_bias")},
+                {"running_mean", tensor("b_bn_mean")},
+                {"running_var", tensor("b_bn_var")},
+                {"training", argument(training)},
+                {"momentum", argument(0.1)},
+                {"eps", argument(1e-5)},
+                {"cudnn_enabled", argument(false)}},
+               {{"bn", {4, 2, 3, 3}}}, "bn");
+    std::string module = model.sumOutput("bn").translate();
+    auto writes = ContainsRegex("fsdp.write %new_running_mean, @bn.mean.*\n"
+                                ".*fsdp.write %new_running_var, @bn.var");
+    EXPECT_THAT(module, HasSubstr("aten.batch_norm"));
+    if (training)
+      EXPECT_THAT(module, writes);
+    else
+      EXPECT_THAT(module, Not(HasSubstr("fsdp.write")));
+  }
+}
+
+TEST(Functionalization, E0137_ChangedParameter) {
+  ExportBuilder model;
+  model.parameter("w", {2});
+  model.node("aten.relu_.default", {{"self", tensor("p_w")}}, {{"r", {2}}});
+  EXPECT_THAT(model.sumOutput("r").diagnostics(),
+              HasSubstr("error: E0137: aten.relu_.default: changes parameter "
+                        "'w' in place"));
+}
+
+TEST(Functionalization, E0137_ChangedPartOfABuffer) {
+  ExportBuilder model;
+  model.buffer("cache", {4});
+  model.node("aten.slice.Tensor",
+             {{"self", tensor("b_cache")}, {"end", integer(2)}},
+             {{"part", {2}}});
+  model.node("aten.relu_.default", {{"self", tensor("part")}}, {{"r", {2}}});
+  EXPECT_THAT(model.sumOutput("r").diagnostics(),
+              HasSubstr("E0137: aten.relu_.default: changes a part of buffer "
+                        "'cache' in place"));
+}

@@ -1,0 +1,124 @@
+//===- StateTest.cpp - parameters and buffers of exports ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tied, unused, overlapping and captured parameters. Storages are entries of a
+// real archive, whose tensors are row1 = big[1:2] and row2 = big[2:3].
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Pt2/MappedFile.h"
+#include "compiler/Pt2/WeightsBuilder.h"
+#include "compiler/Pt2/ZipArchive.h"
+#include "test/unit/compiler/Translation/ExportBuilder.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace shardc;
+using namespace shardc::translation;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+/// Weights whose tensors are windows [2] on one storage, at the given offsets.
+pt2::Weights
+windows(const std::vector<std::pair<std::string, int64_t>> &offsetByName) {
+  auto archive =
+      pt2::ZipArchive::open(pt2::MappedFile::open("test/models/strided.pt2"));
+  size_t entry = 0;
+  while (archive->entries()[entry].name.find("weights/weight_0") ==
+         std::string::npos)
+    ++entry;
+  pt2::WeightsBuilder builder;
+  size_t storage = builder.addStorage(archive, entry);
+  for (const auto &[name, offset] : offsetByName) {
+    pt2::WeightEntry window;
+    window.dtype = f32;
+    window.sizes = {2};
+    window.strides = {1};
+    window.storageOffset = offset;
+    window.isParameter = true;
+    window.storage = storage;
+    builder.addTensor(name, window);
+  }
+  return builder.take();
+}
+
+/// A model with parameters a and b [2] that uses b alone.
+ExportBuilder twoParameters() {
+  ExportBuilder model;
+  model.parameter("a", {2}).parameter("b", {2});
+  return model;
+}
+
+} // namespace
+
+TEST(State, TiedParametersAreOneUnderTheFirstName) {
+  ExportBuilder model = twoParameters();
+  model.get().weights = windows({{"a", 0}, {"b", 0}});
+  std::string module = model.sumOutput("p_b").translate();
+  EXPECT_THAT(module,
+              HasSubstr("fsdp.parameter @a aliases [\"b\"] : tensor<2xf32>"));
+  EXPECT_THAT(module, HasSubstr("fsdp.read @a"));
+  EXPECT_THAT(module, Not(HasSubstr("fsdp.parameter @b")));
+}
+
+TEST(State, RepeatedNameOfATiedParameter) {
+  ExportBuilder model = twoParameters();
+  model.get().program.signature.inputs[1].target = "a";
+  EXPECT_THAT(model.sumOutput("p_b").translate(),
+              HasSubstr("fsdp.parameter @a : tensor<2xf32>"));
+}
+
+TEST(State, NeighbouringWindowsAreTwoParameters) {
+  ExportBuilder model = twoParameters();
+  model.get().weights = windows({{"a", 0}, {"b", 2}});
+  EXPECT_THAT(model.sumOutput("p_b").translate(),
+              HasSubstr("fsdp.parameter @b"));
+}
+
+TEST(State, E0137_OverlappingParameters) {
+  ExportBuilder model = twoParameters();
+  model.get().weights = windows({{"a", 0}, {"b", 1}});
+  EXPECT_THAT(model.sumOutput("p_b").diagnostics(),
+              HasSubstr("E0137: 'a' overlaps 'b' in memory"));
+}
+
+TEST(State, UnusedParametersAreFrozenWithAWarning) {
+  ExportBuilder model = twoParameters();
+  model.sumOutput("p_b");
+  EXPECT_THAT(model.diagnostics(),
+              HasSubstr("warning: 1 parameters are not used by the model and "
+                        "stay as they are\nnote: 'a'\n"));
+  EXPECT_THAT(model.translate(), HasSubstr("fsdp.parameter frozen @a"));
+}
+
+TEST(State, ParameterWithoutGradientIsFrozen) {
+  ExportBuilder model = twoParameters();
+  model.get().program.graph.tensorValues["p_b"].requiresGrad = false;
+  EXPECT_THAT(model.sumOutput("p_b").translate(),
+              HasSubstr("fsdp.parameter frozen @b"));
+}
+
+TEST(State, E0134_ParameterCapturedAsConstant) {
+  ExportBuilder model;
+  model.parameter("a", {2}).constant("lifted_tensor_0", {2});
+  model.get().weights = windows({{"a", 0}, {"lifted_tensor_0", 0}});
+  EXPECT_THAT(model.sumOutput("c_lifted_tensor_0").diagnostics(),
+              HasSubstr("E0134: 'a' is a parameter that nothing uses, and "
+                        "constant 'lifted_tensor_0' has its value\nnote: help: "
+                        "the model reaches the parameter past nn.Module"));
+}
+
+TEST(State, ConstantsAreBuffers) {
+  ExportBuilder model;
+  model.constant("lifted_tensor_0", {2});
+  EXPECT_THAT(model.sumOutput("c_lifted_tensor_0").translate(),
+              HasSubstr("fsdp.buffer @lifted_tensor_0 : tensor<2xf32>"));
+}
+
+TEST(State, UnusedComplexBufferIsLeftOut) {
+  ExportBuilder model;
+  model.input("x", {2}).buffer("table", {2}, pt2::ScalarType::Complex64);
+  EXPECT_THAT(model.sumOutput("x").translate(), Not(HasSubstr("table")));
+}

@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes kernel_goldens.json: what PyTorch computes in float64.
+
+Each case is a function @test of aten operators, how its inputs are drawn, and
+the results of the same operators in PyTorch on the same inputs, widened to
+float64 first. KernelCodeTest.cpp draws the inputs from the same generator.
+Needs PyTorch; run it when a case changes.
+"""
+
+import json
+import pathlib
+
+import torch
+from torch.nn import functional
+
+OUT = pathlib.Path(__file__).with_name("kernel_goldens.json")
+DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16,
+          "i64": torch.int64}
+CASES = []
+
+
+class Draw:
+    """A tensor of numbers from a linear congruential generator."""
+
+    def __init__(self, dtype, shape, low=-3.0, high=3.0):
+        self.dtype, self.shape, self.low, self.high = dtype, shape, low, high
+
+    def tensor(self, seed):
+        count, state, numbers = 1, seed, []
+        for size in self.shape:
+            count *= size
+        for _ in range(count):
+            state = (1664525 * state + 1013904223) % 2**32
+            number = self.low + (self.high - self.low) * (state / 2**32)
+            numbers.append(number)
+        if self.dtype == "i64":
+            numbers = [int(number // 1) for number in numbers]
+        tensor = torch.tensor(numbers, dtype=torch.float64)
+        return tensor.to(DTYPES[self.dtype]).reshape(self.shape)
+
+    def ir(self):
+        return type_of(self.dtype, self.shape)
+
+    def json(self):
+        return {"dtype": self.dtype, "shape": self.shape, "low": self.low,
+                "high": self.high}
+
+
+def type_of(dtype, shape):
+    return f"tensor<{''.join(f'{size}x' for size in shape)}{dtype}>"
+
+
+def wide(tensor):
+    return tensor.double() if tensor.is_floating_point() else tensor
+
+
+def numbers(result, output):
+    """The elements, with as many digits as the result's dtype can tell."""
+    digits = 17 if result[0] == "f64" else 11
+    return [float(f"{number:.{digits}g}")
+            for number in output.double().flatten().tolist()]
+
+
+def add(name, draws, results, body, reference, tolerance=None):
+    """`results` are (dtype, shape); `body` defines %r0, %r1, …"""
+    inputs = [draw.tensor(7 + i) for i, draw in enumerate(draws)]
+    outputs = reference(*map(wide, inputs))
+    outputs = outputs if isinstance(outputs, (tuple, list)) else [outputs]
+    types = [type_of(*result) for result in results]
+    arguments = ", ".join(f"%{i}: {draw.ir()}" for i, draw in enumerate(draws))
+    returned = ", ".join(f"%r{i}" for i in range(len(results)))
+    ir = (f"func.func @test({arguments}) -> ({', '.join(types)}) {{\n"
+          f"{body}\n  return {returned} : {', '.join(types)}\n}}")
+    for (_, shape), output in zip(results, outputs, strict=True):
+        assert list(output.shape) == list(shape), (name, output.shape, shape)
+    CASES.append({
+        "name": name, "ir": ir, "inputs": [draw.json() for draw in draws],
+        "results": [numbers(*pair) for pair in zip(results, outputs)],
+        **({"tolerance": tolerance} if tolerance else {})})
+
+
+def op(text, results, *types, signature=None):
+    """`%r0 = aten.text : (types) -> (results)`"""
+    names = ", ".join(f"%r{i}" for i in range(len(results)))
+    outs = ", ".join(type_of(*result) for result in results)
+    return f"  {names} = aten.{text} : ({', '.join(types)}) -> ({outs})"
+
+
+def elementwise():
+    for dtype in DTYPES:
+        if dtype == "i64":
+            continue
+        for name, reference in {
+                "relu": torch.relu,
+                "gelu": functional.gelu,
+                "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+        }.items():
+            draw, shape = Draw(dtype, [5, 37]), [5, 37]
+            text = ("gelu %0 {approximate = #aten.gelu_approximation<tanh>}"
+                    if name == "gelu_tanh" else f"{name} %0")
+            add(f"{name}_{dtype}", [draw], [(dtype, shape)],
+                op(text, [(dtype, shape)], draw.ir()), reference)
+        for approximate in ("none", "tanh"):
+            shape = [3, 50]
+            draws = [Draw(dtype, shape), Draw(dtype, shape, -5.0, 5.0)]
+            text = ("gelu_backward %0, %1 {approximate = "
+                    f"#aten.gelu_approximation<{approximate}>}}")
+            add(f"gelu_backward_{approximate}_{dtype}", draws,
+                [(dtype, shape)],
+                op(text, [(dtype, shape)], *[d.ir() for d in draws]),
+                lambda g, x: torch.ops.aten.gelu_backward(
+                    g, x, approximate=approximate))
+        draws = [Draw(dtype, [4, 1, 9]), Draw(dtype, [3, 1])]
+        for name in ("add", "sub", "mul"):
+            add(f"{name}_broadcast_{dtype}", draws, [(dtype, [4, 3, 9])],
+                op(f"{name} %0, %1", [(dtype, [4, 3, 9])],
+                   *[d.ir() for d in draws]), getattr(torch, name))
+    draws = [Draw("f32", [6, 11]), Draw("f32", [6, 11])]
+    add("threshold_backward", draws, [("f32", [6, 11])],
+        op("threshold_backward %0, %1 {threshold = 0.0 : f64}",
+           [("f32", [6, 11])], *[d.ir() for d in draws]),
+        lambda g, x: torch.ops.aten.threshold_backward(g, x, 0))
+    add("promotes_bf16_and_f32", [Draw("bf16", [33]), Draw("f32", [33])],
+        [("f32", [33])], op("mul %0, %1", [("f32", [33])], "tensor<33xbf16>",
+                            "tensor<33xf32>"), torch.mul)
+    add("scalars", [Draw("f32", [9])], [("f32", [9])],
+        "  %a = aten.mul.Scalar %0, 2.5 : f32 : (tensor<9xf32>) -> tensor<9xf32>\n"
+        "  %r0 = aten.add.Scalar %a, -1.25 : f32 : (tensor<9xf32>) -> tensor<9xf32>",
+        lambda x: x * 2.5 - 1.25)
+    add("to_bf16", [Draw("f32", [50])], [("bf16", [50])],
+        "  %r0 = aten.to %0 bf16 : (tensor<50xf32>) -> tensor<50xbf16>",
+        lambda x: x)
+    add("to_f32_from_i64", [Draw("i64", [50], -99.0, 99.0)], [("f32", [50])],
+        "  %r0 = aten.to %0 f32 : (tensor<50xi64>) -> tensor<50xf32>",
+        lambda x: x)
+
+
+def reductions():
+    for dtype in ("f32", "f64", "bf16"):
+        draw = Draw(dtype, [3, 4, 35])
+        for name, dims, keep, shape in [
+                ("sum", [0, 1], False, [35]), ("sum", [2], True, [3, 4, 1]),
+                ("sum", [0, 1, 2], False, []), ("mean", [1], False, [3, 35]),
+                ("sum", [0, 2], False, [4])]:
+            text = f"{name} %0 {dims} {{keepdim = {str(keep).lower()}}}"
+            add(f"{name}_{'_'.join(map(str, dims))}_{dtype}", [draw],
+                [(dtype, shape)], op(text, [(dtype, shape)], draw.ir()),
+                lambda x: getattr(torch, name)(x, dims, keepdim=keep))
+
+
+def layer_norms():
+    for dtype in ("f32", "f64", "bf16"):
+        stats = "f64" if dtype == "f64" else "f32"
+        shape, columns = [3, 5, 41], [41]
+        draws = [Draw(dtype, shape, -1.0, 5.0), Draw(dtype, columns),
+                 Draw(dtype, columns)]
+        results = [(dtype, shape), (stats, [3, 5, 1]), (stats, [3, 5, 1])]
+        add(f"layer_norm_{dtype}", draws, results,
+            op("layer_norm %0 weight(%1) bias(%2) {normalized_shape = "
+               "array<i64: 41>, eps = 1.0e-5}", results,
+               *[d.ir() for d in draws]),
+            lambda x, w, b: torch.native_layer_norm(x, columns, w, b, 1e-5))
+
+        def backward(gradient, x, w, mean=None, rstd=None):
+            _, mean, rstd = torch.native_layer_norm(x, columns, w, None, 1e-5)
+            return torch.ops.aten.native_layer_norm_backward(
+                gradient, x, columns, mean, rstd, w, torch.zeros_like(w),
+                [True, True, True])
+
+        wide_type = "f32" if dtype == "bf16" else dtype
+        results = [(dtype, shape), (wide_type, columns), (wide_type, columns)]
+        draws = [Draw(dtype, shape), Draw(dtype, shape, -1.0, 5.0),
+                 Draw(dtype, columns)]
+        types = [d.ir() for d in draws]
+        body = (
+            f"  %y, %mean, %rstd = aten.layer_norm %1 {{normalized_shape = "
+            f"array<i64: 41>, eps = 1.0e-5}} : ({types[1]}) -> ({types[1]}, "
+            f"tensor<3x5x1x{stats}>, tensor<3x5x1x{stats}>)\n" +
+            op("native_layer_norm_backward %0, %1, %mean, %rstd weight(%2) "
+               "{normalized_shape = array<i64: 41>}", results, types[0],
+               types[1], f"tensor<3x5x1x{stats}>", f"tensor<3x5x1x{stats}>",
+               types[2]))
+        add(f"layer_norm_backward_{dtype}", draws, results, body, backward)
+
+
+def batch_norm_reference(x, mean, var, w, b, training):
+    mean, var = mean.clone(), var.clone()
+    y, save_mean, save_invstd = torch.native_batch_norm(
+        x, w, b, mean, var, training, 0.1, 1e-5)
+    if not training:
+        save_mean, save_invstd = mean, 1 / torch.sqrt(var + 1e-5)
+    return y, mean, var, save_mean, save_invstd
+
+
+def batch_norms():
+    for dtype, shape in [("f32", [4, 6, 5, 3]), ("f64", [4, 6, 5, 3]),
+                         ("bf16", [4, 6, 5, 3]), ("f32", [33, 70])]:
+        stats = "f64" if dtype == "f64" else "f32"
+        channels = [shape[1]]
+        for training in (True, False):
+            draws = [Draw(dtype, shape, -1.0, 4.0), Draw(stats, channels),
+                     Draw(stats, channels, 0.5, 2.0), Draw(stats, channels),
+                     Draw(stats, channels)]
+            results = [(dtype, shape)] + [(stats, channels)] * 4
+            tag = "training" if training else "inference"
+            add(f"batch_norm_{tag}_{dtype}_{len(shape)}d", draws, results,
+                op("batch_norm %0 running(%1, %2) weight(%3) bias(%4) "
+                   f"{{training = {str(training).lower()}, momentum = 0.1, "
+                   "eps = 1.0e-5}", results, *[d.ir() for d in draws]),
+                lambda x, m, v, w, b: batch_norm_reference(x, m, v, w, b,
+                                                           training))
+
+            def backward(g, x, m, v, w):
+                _, m, v, mean, invstd = batch_norm_reference(
+                    x, m, v, w, None, training)
+                return torch.ops.aten.native_batch_norm_backward(
+                    g, x, w, m, v, mean, invstd, training, 1e-5,
+                    [True, True, True])
+
+            draws = [Draw(dtype, shape), Draw(dtype, shape, -1.0, 4.0),
+                     Draw(stats, channels), Draw(stats, channels, 0.5, 2.0),
+                     Draw(stats, channels)]
+            types = [d.ir() for d in draws]
+            results = [(dtype, shape), (stats, channels), (stats, channels)]
+            body = (
+                "  %y, %m, %v, %mean, %invstd = aten.batch_norm %1 "
+                f"running(%2, %3) {{training = {str(training).lower()}, "
+                f"momentum = 0.1, eps = 1.0e-5}} : ({', '.join(types[1:4])}) "
+                f"-> ({', '.join([types[1]] + [types[2]] * 4)})\n" +
+                op("native_batch_norm_backward %0, %1, %mean, %invstd "
+                   f"weight(%4) {{training = {str(training).lower()}}}",
+                   results, types[0], types[1], types[2], types[2], types[4]))
+            add(f"batch_norm_backward_{tag}_{dtype}_{len(shape)}d", draws,
+                results, body, backward)
+
+
+def losses():
+    for dtype in ("f32", "f64", "bf16"):
+        stats = "f64" if dtype == "f64" else "f32"
+        for reduction in ("mean", "sum"):
+            draws = [Draw(dtype, [17, 23], -4.0, 4.0),
+                     Draw("i64", [17], -1.0, 22.99), Draw(stats, [])]
+            forward = [(stats, []), (stats, [17]), (stats, [])]
+            attributes = (f"{{reduction = #aten.reduction<{reduction}>, "
+                          "ignore_index = -1}")
+            names = ", ".join(type_of(*r) for r in forward)
+            types = [d.ir() for d in draws]
+            body = (
+                f"  %r0, %r1, %r2 = aten.cross_entropy_loss %0, %1 "
+                f"{attributes} : ({types[0]}, {types[1]}) -> ({names})\n"
+                f"  %r3 = aten.cross_entropy_loss_backward %2, %0, %1, %r1, "
+                f"%r2 {attributes} : ({types[2]}, {types[0]}, {types[1]}, "
+                f"{type_of(*forward[1])}, {type_of(*forward[2])}) -> "
+                f"{types[0]}")
+
+            def reference(x, target, gradient):
+                x = x.clone().requires_grad_()
+                loss = functional.cross_entropy(
+                    x, target, ignore_index=-1, reduction=reduction)
+                loss.backward(gradient)
+                return (loss.detach(), torch.logsumexp(x.detach(), 1),
+                        (target != -1).sum(), x.grad)
+
+            add(f"cross_entropy_{reduction}_{dtype}", draws,
+                forward + [(dtype, [17, 23])], body, reference)
+
+
+def indexing_and_shapes():
+    for dtype in ("f32", "bf16"):
+        draws = [Draw(dtype, [12, 19]), Draw("i64", [2, 7], 0.0, 11.99)]
+        results = [(dtype, [2, 7, 19])]
+        add(f"embedding_{dtype}", draws, results,
+            op("embedding %0, %1", results, *[d.ir() for d in draws]),
+            lambda w, i: functional.embedding(i, w))
+    counting = ", ".join(map(str, range(7)))
+    add("position_embedding", [Draw("f32", [12, 19]), Draw("f32", [2, 7, 19])],
+        [("f32", [2, 7, 19])],
+        f"  %c = aten.constant dense<[{counting}]> : tensor<7xi64>\n"
+        "  %p = aten.embedding %0, %c : (tensor<12x19xf32>, tensor<7xi64>) -> tensor<7x19xf32>\n"
+        "  %r0 = aten.add %1, %p : (tensor<2x7x19xf32>, tensor<7x19xf32>) -> tensor<2x7x19xf32>",
+        lambda w, x: x + w[:7])
+    add("constant_table", [Draw("f32", [3, 4])], [("f32", [3, 4])],
+        "  %c = aten.constant dense<[1.5, -2.0, 0.25, 8.0]> : tensor<4xf32>\n"
+        "  %r0 = aten.mul %0, %c : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>",
+        lambda x: x * torch.tensor([1.5, -2.0, 0.25, 8.0]))
+    draws = [Draw("f32", [3, 5, 4]), Draw("f32", [3, 2, 4]),
+             Draw("f32", [3, 6, 4])]
+    add("cat", draws, [("f32", [3, 13, 4])],
+        op("cat %0, %1, %2 dim 1", [("f32", [3, 13, 4])],
+           *[d.ir() for d in draws]),
+        lambda *tensors: torch.cat(tensors, 1))
+    add("cat_of_sums", draws[:1] + [Draw("f32", [3, 5, 4])],
+        [("f32", [3, 10, 4])],
+        "  %s = aten.add %0, %1 : (tensor<3x5x4xf32>, tensor<3x5x4xf32>) -> tensor<3x5x4xf32>\n"
+        "  %r0 = aten.cat %s, %0 dim 1 : (tensor<3x5x4xf32>, tensor<3x5x4xf32>) -> tensor<3x10x4xf32>",
+        lambda x, y: torch.cat([x + y, x], 1))
+    add("slice_backward", [Draw("f32", [3, 4, 5])], [("f32", [3, 9, 5])],
+        "  %r0 = aten.slice_backward %0 into [3, 9, 5] dim 1 [2 : 6] : "
+        "(tensor<3x4x5xf32>) -> tensor<3x9x5xf32>",
+        lambda g: functional.pad(g, (0, 0, 2, 3)))
+    add("permuted_copy", [Draw("f32", [3, 4, 5, 6])], [("f32", [3, 5, 24])],
+        "  %p = aten.permute %0 [0, 2, 1, 3] : (tensor<3x4x5x6xf32>) -> tensor<3x5x4x6xf32>\n"
+        "  %v = aten.view %p [3, 5, 24] : (tensor<3x5x4x6xf32>) -> tensor<3x5x24xf32>\n"
+        "  %r0 = aten.relu %v : (tensor<3x5x24xf32>) -> tensor<3x5x24xf32>",
+        lambda x: torch.relu(x.permute(0, 2, 1, 3).reshape(3, 5, 24)))
+    add("strided_operand", [Draw("f32", [6, 40]), Draw("f32", [20])],
+        [("f32", [20, 6])],
+        "  %s = aten.slice %0 dim 1 [10 : 30] : (tensor<6x40xf32>) -> tensor<6x20xf32>\n"
+        "  %p = aten.permute %s [1, 0] : (tensor<6x20xf32>) -> tensor<20x6xf32>\n"
+        "  %e = aten.view %1 [20, 1] : (tensor<20xf32>) -> tensor<20x1xf32>\n"
+        "  %x = aten.expand %e [20, 6] : (tensor<20x1xf32>) -> tensor<20x6xf32>\n"
+        "  %r0 = aten.mul %p, %x : (tensor<20x6xf32>, tensor<20x6xf32>) -> tensor<20x6xf32>",
+        lambda x, y: x[:, 10:30].T * y[:, None])
+
+
+def pooling():
+    for dtype, size, shape in [("f32", [1, 1], [2, 5, 6, 9]),
+                               ("f32", [2, 3], [2, 5, 6, 9]),
+                               ("bf16", [2, 3], [2, 5, 6, 9])]:
+        draw, out = Draw(dtype, shape), shape[:2] + size
+        add(f"adaptive_avg_pool2d_{size[0]}_{dtype}", [draw], [(dtype, out)],
+            op(f"adaptive_avg_pool2d %0 {size}", [(dtype, out)], draw.ir()),
+            lambda x: functional.adaptive_avg_pool2d(x, size))
+        draw = Draw(dtype, out)
+
+        def backward(g):
+            x = torch.zeros(shape, dtype=torch.float64, requires_grad=True)
+            functional.adaptive_avg_pool2d(x, size).backward(g)
+            return x.grad
+
+        add(f"adaptive_avg_pool2d_backward_{size[0]}_{dtype}", [draw],
+            [(dtype, shape)],
+            op("adaptive_avg_pool2d_backward %0", [(dtype, shape)], draw.ir()),
+            backward)
+
+
+def fused():
+    shape = [2, 9, 40]
+    draws = [Draw("f32", shape), Draw("f32", shape), Draw("f32", [40]),
+             Draw("f32", [40])]
+    types = [d.ir() for d in draws]
+    stats = "tensor<2x9x1xf32>"
+    add("add_layer_norm_gelu", draws, [("f32", shape), ("f32", shape)],
+        f"  %r0 = aten.add %0, %1 : ({types[0]}, {types[1]}) -> {types[0]}\n"
+        "  %n, %m, %s = aten.layer_norm %r0 weight(%2) bias(%3) "
+        "{normalized_shape = array<i64: 40>, eps = 1.0e-5} : "
+        f"({types[0]}, {types[2]}, {types[3]}) -> ({types[0]}, {stats}, {stats})\n"
+        f"  %r1 = aten.gelu %n : ({types[0]}) -> {types[0]}",
+        lambda x, y, w, b: (x + y, functional.gelu(
+            functional.layer_norm(x + y, [40], w, b))))
+    draws = [Draw("bf16", [70, 90]), Draw("bf16", [70, 90])]
+    types = [d.ir() for d in draws]
+    add("gelu_backward_and_bias_gradient", draws,
+        [("bf16", [70, 90]), ("bf16", [90])],
+        f"  %r0 = aten.gelu_backward %0, %1 : ({', '.join(types)}) -> {types[0]}\n"
+        f"  %r1 = aten.sum %r0 [0] : ({types[0]}) -> tensor<90xbf16>",
+        lambda g, x: (
+            torch.ops.aten.gelu_backward(g, x),
+            torch.ops.aten.gelu_backward(g, x).bfloat16().double().sum(0)))
+
+
+def main():
+    for family in (elementwise, reductions, layer_norms, batch_norms, losses,
+                   indexing_and_shapes, pooling, fused):
+        family()
+    lines = ",\n".join(json.dumps(case) for case in CASES)
+    OUT.write_text(f"[\n{lines}\n]\n")
+    print(f"wrote {len(CASES)} cases, {OUT.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,227 @@
+//===- TinyModel.cpp - a hand-made artifact for tests ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The program, command by command.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/runtime/TinyModel.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace shardc::testing {
+
+using namespace shardc::format;
+
+static constexpr int64_t inputs = 4, outputs = 3;
+static constexpr int64_t parameterElements = outputs * inputs + outputs;
+static constexpr int64_t f32 = 4;
+
+namespace {
+enum StateIndex {
+  ParameterState,
+  GradientState,
+  MomentumState,
+  MeanState,
+  LossState,
+  NormState
+};
+enum ScalarIndex { RateScalar, ScaleScalar };
+
+/// Hands out the arena.
+struct Arena {
+  BufferReference take(int64_t bytes) {
+    const BufferReference range = {Space::Arena, 0, 0, used, bytes};
+    used += (bytes + 63) / 64 * 64;
+    return range;
+  }
+  int64_t used = 0;
+};
+} // namespace
+
+static BufferReference make(Space space, int64_t index, int64_t bytes) {
+  BufferReference reference;
+  reference.space = space;
+  reference.index = index;
+  reference.bytes = bytes;
+  return reference;
+}
+
+static BufferReference part(BufferReference whole, int64_t offset,
+                            int64_t bytes) {
+  whole.offset += offset;
+  whole.bytes = bytes;
+  return whole;
+}
+
+static TensorReference f32Tensor(BufferReference buffer,
+                                 std::vector<int64_t> shape) {
+  return {buffer, Dtype::F32, std::move(shape), {}};
+}
+
+static Parameters makeParameters(int64_t worldSize, int64_t shard) {
+  const int64_t batch = TinyModel::batch;
+  Parameters parameters;
+  parameters.inputs = {{"x", Dtype::F32, {batch, inputs}, {}, {}},
+                       {"target", Dtype::F32, {batch, outputs}, {}, {}}};
+  parameters.states = {
+      {"linear#0.parameter", Role::Parameter, Dtype::F32, shard, 0, {}},
+      {"linear#0.gradient", Role::Gradient, Dtype::F32, shard, 0, {}},
+      {"linear#0.momentum", Role::Momentum, Dtype::F32, shard, 0, {}},
+      {"linear.mean", Role::Buffer, Dtype::F32, 1, {}, {1}},
+      {"loss", Role::Metric, Dtype::F32, 1, {}, {}},
+      {"gradient_norm_squares", Role::Metric, Dtype::F64, 2, {}, {}}};
+  parameters.groups = {{"linear", {0}}};
+  parameters.segments = {{0,
+                          Dtype::F32,
+                          worldSize * shard,
+                          shard,
+                          {{"linear.weight", {"tied.weight"}, {outputs, inputs},
+                            0},
+                           {"linear.bias", {}, {outputs},
+                            outputs * inputs}}}};
+  return parameters;
+}
+
+static Program makeProgram(int64_t worldSize, int64_t shard) {
+  const int64_t batch = TinyModel::batch, whole = worldSize * shard * f32;
+  Arena arena;
+  const BufferReference gathered = arena.take(whole);
+  const BufferReference y = arena.take(batch * outputs * f32);
+  const BufferReference gradY = arena.take(batch * outputs * f32);
+  const BufferReference gradients = arena.take(whole);
+  const BufferReference x = make(Space::Input, 0, batch * inputs * f32);
+  const BufferReference target = make(Space::Input, 1, batch * outputs * f32);
+  auto state = [&](StateIndex index) {
+    const int64_t bytes = index == MeanState || index == LossState ? f32
+                          : index == NormState                     ? 16
+                                                                   : shard * f32;
+    return make(Space::State, index, bytes);
+  };
+  auto scalar = [](ScalarIndex index) {
+    return make(Space::Scalar, index, f32);
+  };
+  BufferReference slot = part(gathered, 0, shard * f32);
+  slot.rankStride = shard * f32;
+  const BufferReference weight = part(gathered, 0, outputs * inputs * f32);
+  const BufferReference bias =
+      part(gathered, outputs * inputs * f32, outputs * f32);
+
+  Program program;
+  program.streams = {"compute", "gather", "reduce"};
+  program.eventCount = 3;
+  program.scalars = {{ScalarKind::LearningRate, Dtype::F32, 0},
+                     {ScalarKind::GradientScale, Dtype::F32, 0}};
+  auto add = [&](Section section, int64_t stream, std::vector<int64_t> waits,
+                 std::optional<int64_t> records, const char *label,
+                 Action action) {
+    program.commands.push_back({section, stream, std::move(waits), records,
+                                "linear", label, std::move(action)});
+  };
+  const Section begin = Section::Begin, micro = Section::MicroBatch;
+  const Section update = Section::Update;
+  add(begin, 0, {}, {}, "zero gradient", FillCommand{state(GradientState), 0});
+  add(begin, 0, {}, {}, "zero loss", FillCommand{state(LossState), 0});
+  add(micro, 1, {}, {}, "own slot", CopyCommand{state(ParameterState), slot});
+  add(micro, 1, {}, 0, "gather", AllGatherCommand{gathered, shard * f32});
+  add(micro, 0, {0}, {}, "linear",
+      LibraryCommand{"matmul",
+                     {{"transpose_b", true},
+                      {"epilogue", std::string("bias")}},
+                     {f32Tensor(x, {batch, inputs}),
+                      f32Tensor(weight, {outputs, inputs}),
+                      f32Tensor(bias, {outputs})},
+                     {f32Tensor(y, {batch, outputs})}});
+  add(micro, 0, {}, {}, "loss",
+      LaunchCommand{"squared_error", 1, {y, target, gradY, state(LossState)}});
+  add(micro, 0, {}, {}, "mean",
+      LaunchCommand{"running_mean", 1, {x, state(MeanState)}});
+  add(micro, 0, {}, {}, "padding", FillCommand{gradients, 0});
+  add(micro, 0, {}, {}, "weight gradient",
+      LibraryCommand{"matmul",
+                     {{"transpose_a", true}},
+                     {f32Tensor(gradY, {batch, outputs}),
+                      f32Tensor(x, {batch, inputs})},
+                     {f32Tensor(part(gradients, 0, outputs * inputs * f32),
+                                {outputs, inputs})}});
+  add(micro, 0, {}, 1, "bias gradient",
+      LaunchCommand{"bias_gradient",
+                    outputs,
+                    {gradY, part(gradients, outputs * inputs * f32,
+                                 outputs * f32)}});
+  add(micro, 2, {1}, 2, "reduce",
+      ReduceScatterCommand{gradients, Dtype::F32, shard,
+                           state(GradientState)});
+  add(update, 0, {2}, {}, "norm",
+      LibraryCommand{"sum_of_squares",
+                     {},
+                     {f32Tensor(state(GradientState), {shard})},
+                     {{state(NormState), Dtype::F64, {2}, {}}}});
+  add(update, 2, {}, {}, "all norms",
+      AllReduceCommand{state(NormState), Dtype::F64, 2, true});
+  add(update, 2, {}, {}, "all losses",
+      AllReduceCommand{state(LossState), Dtype::F32, 1, false});
+  add(update, 0, {}, {}, "sgd",
+      LaunchCommand{"sgd",
+                    shard,
+                    {state(ParameterState), state(GradientState),
+                     state(MomentumState), scalar(RateScalar),
+                     scalar(ScaleScalar)}});
+  program.arenaBytes = arena.used;
+  return program;
+}
+
+TinyModel::TinyModel(int64_t worldSize) {
+  const int64_t shard = (parameterElements + worldSize - 1) / worldSize;
+  for (int64_t i = 0; i < outputs * inputs; ++i)
+    weight.push_back(0.1f * static_cast<float>(i % 5) - 0.2f);
+  bias = {0.1f, 0.2f, 0.3f};
+  mean = {0.5f};
+  kernels = *MappedFile::open(SHARDC_TINY_KERNELS, ErrorCode::E0301);
+
+  artifact.manifest.producer = "shardc test";
+  artifact.manifest.model = "tiny";
+  artifact.manifest.worldSize = worldSize;
+  artifact.manifest.target = {"cpu", "x86_64-unknown-linux-gnu", "x86-64"};
+  artifact.parameters = makeParameters(worldSize, shard);
+  artifact.program = makeProgram(worldSize, shard);
+  artifact.plan.arenaBytes = artifact.program.arenaBytes;
+  artifact.plan.optimizer = {"sgd", {{"momentum", 0.9}}};
+  artifact.kernels = kernels->bytes();
+  artifact.weights = std::vector<NamedTensor>{
+      {"linear.bias", Dtype::F32, {outputs}, std::as_bytes(std::span(bias))},
+      {"linear.mean", Dtype::F32, {1}, std::as_bytes(std::span(mean))},
+      {"linear.weight",
+       Dtype::F32,
+       {outputs, inputs},
+       std::as_bytes(std::span(weight))}};
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string pattern =
+      (std::filesystem::temp_directory_path() / "shardc-XXXXXX").string();
+  if (mkdtemp(pattern.data()))
+    path = pattern;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+std::string readFile(const std::string &path) {
+  const std::ifstream stream(path, std::ios::binary);
+  std::ostringstream content;
+  content << stream.rdbuf();
+  return content.str();
+}
+
+void writeFile(const std::string &path, const std::string &content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+} // namespace shardc::testing

@@ -1,0 +1,68 @@
+//===- WorkerPoolTest.cpp - every part runs once --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counts the runs of parts over many jobs, with more threads than cores, so
+// that helpers wake late and early.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cpu/WorkerPool.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+using namespace shardc::runtime;
+
+TEST(WorkerPool, runs_every_part_of_every_job_once) {
+  for (const int threads : {1, 2, 3, 8}) {
+    for (const int looks : {0, 100}) {
+      WorkerPool workers(threads, {looks});
+      for (int job = 0; job < 2000; ++job) {
+        std::vector<std::atomic<int>> runs(size_t(job % 17));
+        workers.run(int64_t(runs.size()), [&](int64_t part, int worker) {
+          ASSERT_GE(worker, 0);
+          ASSERT_LT(worker, threads);
+          ++runs[size_t(part)];
+        });
+        for (const std::atomic<int> &count : runs)
+          ASSERT_EQ(count, 1);
+      }
+    }
+  }
+}
+
+TEST(WorkerPool, groups_parts_beyond_the_size_of_a_ticket) {
+  WorkerPool workers(3, {0});
+  std::vector<std::atomic<int>> runs(200'001);
+  workers.run(int64_t(runs.size()),
+              [&](int64_t part, int) { ++runs[size_t(part)]; });
+  EXPECT_TRUE(std::all_of(runs.begin(), runs.end(),
+                          [](const auto &count) { return count == 1; }));
+}
+
+TEST(WorkerPool, cuts_ranges_without_gaps) {
+  WorkerPool workers(2, {0});
+  std::vector<std::atomic<int>> runs(1000);
+  workers.runRanges(1000, 64, [&](int64_t begin, int64_t end) {
+    EXPECT_LE(end - begin, 64);
+    for (int64_t i = begin; i < end; ++i)
+      ++runs[size_t(i)];
+  });
+  for (const std::atomic<int> &count : runs)
+    EXPECT_EQ(count, 1);
+  workers.runRanges(0, 64, [](int64_t, int64_t) { FAIL(); });
+}
+
+// One helper and the caller write what the other reads in the next job.
+TEST(WorkerPool, makes_results_visible_to_the_next_job) {
+  WorkerPool workers(2, {100});
+  std::vector<int64_t> values(64);
+  for (int64_t job = 1; job <= 3000; ++job) {
+    workers.run(64, [&](int64_t part, int) { ++values[size_t(63 - part)]; });
+    for (const int64_t value : values)
+      ASSERT_EQ(value, job);
+  }
+}

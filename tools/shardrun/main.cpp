@@ -1,0 +1,183 @@
+//===- main.cpp - shardrun: train a compiled artifact ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the command line and the artifact, trains, and turns a failure into a
+// message and an exit code. Ctrl-C stops all ranks between two commands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/Artifact.h"
+#include "runtime/train/Trainer.h"
+
+#include <CLI/CLI.hpp>
+
+#include <csignal>
+#include <iostream>
+
+using namespace shardc;
+using runtime::Cancellation;
+using runtime::TrainOptions;
+
+static constexpr char helpPage[] =
+    R"(shardrun: train a model that shardc compiled
+
+usage: shardrun MODEL.shardc [options]
+
+The artifact's ranks run as threads of this process.
+
+  --steps K            optimizer steps (default 10)
+  --micro-batches M    micro-batches of each rank in a step (default 1)
+  --lr X               learning rate (default 0.001)
+  --data DATA          random (default), tokens:FILE, FILE.npy or
+                       FILE.safetensors with one tensor for each input
+  --replicate-data     give every rank the same samples
+  --seed S             seed of random data (default 0)
+  --weights FILE       initial parameters and buffers, as safetensors
+                       (default: those in the artifact)
+  --save FILE          write parameters and buffers at the end
+  --save-optimizer     write the optimizer's states there as well
+  --log FILE.jsonl     one JSON object a step: step, loss, gradient_norm,
+                       seconds, and tokens_per_second for models of tokens
+  --threads T          threads of each rank (default: cores / ranks)
+  --quiet              print nothing but errors
+  --version            print the version
+  -h, --help           print this page
+
+examples:
+  shardrun nanogpt.shardc --data tokens:text.bin --steps 100 --lr 3e-4
+  shardrun resnet.shardc --data images.safetensors --micro-batches 2 --log loss.jsonl
+
+exit codes:
+  0 trained   1 output cannot be written   2 usage
+  4 corrupt or unsupported artifact, weights or data   5 failure while training
+  130 interrupted by Ctrl-C (128 + signal)
+)";
+
+/// Where the signal handler finds the run to stop.
+static Cancellation *running = nullptr;
+
+static void stopOnSignals(Cancellation &cancellation) {
+  running = &cancellation;
+  struct sigaction action = {};
+  action.sa_handler = [](int number) { running->interrupt(number); };
+  // A second signal ends the process at once.
+  action.sa_flags = SA_RESETHAND;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+namespace {
+struct CommandLine {
+  std::string artifact;
+  TrainOptions train;
+  bool help = false;
+  bool version = false;
+};
+} // namespace
+
+static void declareOptions(CLI::App &app, CommandLine &line) {
+  TrainOptions &train = line.train;
+  app.set_help_flag();
+  app.add_flag("-h,--help", line.help);
+  app.add_flag("--version", line.version);
+  app.add_option("MODEL.shardc", line.artifact);
+  app.add_option("--steps", train.steps);
+  app.add_option("--micro-batches", train.microBatches);
+  app.add_option("--lr", train.learningRate);
+  app.add_option("--data", train.data);
+  app.add_flag("--replicate-data", train.replicateData);
+  app.add_option("--seed", train.seed);
+  app.add_option("--weights", train.weights);
+  app.add_option("--save", train.save);
+  app.add_flag("--save-optimizer", train.saveOptimizer);
+  app.add_option("--log", train.log);
+  app.add_option("--threads", train.threads);
+  app.add_flag("--quiet", train.quiet);
+}
+
+/// A message of CLI11 in our form: lower case, one line, no final period.
+static std::string ourMessage(const CLI::ParseError &error) {
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  if (!message.empty())
+    message[0] = static_cast<char>(std::tolower(message[0]));
+  while (message.ends_with('.') || message.ends_with(' '))
+    message.pop_back();
+  return message;
+}
+
+static Status parse(int argc, char **argv, CommandLine &line) {
+  CLI::App app;
+  declareOptions(app, line);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ArgumentMismatch &error) {
+    return Status(ErrorCode::E0002, ourMessage(error));
+  } catch (const CLI::ParseError &error) {
+    return Status(ErrorCode::E0001, ourMessage(error));
+  }
+  return Status();
+}
+
+static Status checkRange(const std::string &option, double value, double least,
+                         double most) {
+  if (value >= least && value <= most)
+    return Status();
+  auto text = [](double number) {
+    std::ostringstream stream;
+    stream << std::setprecision(12) << number;
+    return stream.str();
+  };
+  return Status(ErrorCode::E0003, option + " must be from " + text(least) +
+                                      " to " + text(most) + ", found " +
+                                      text(value));
+}
+
+static Status checkOptions(const CommandLine &line) {
+  if (line.artifact.empty())
+    return Status(ErrorCode::E0002, "expected the path of an artifact")
+        .setHelp("shardrun MODEL.shardc; see shardrun --help");
+  const TrainOptions &train = line.train;
+  const std::tuple<const char *, double, double, double> ranges[] = {
+      {"--steps", static_cast<double>(train.steps), 1, 1e12},
+      {"--micro-batches", static_cast<double>(train.microBatches), 1, 1e6},
+      {"--lr", train.learningRate, 0, 1e6},
+      // Zero is how an absent option looks.
+      {"--threads", train.threads == 0 ? 1 : train.threads, 1, 1024}};
+  for (const auto &[option, value, least, most] : ranges)
+    if (Status status = checkRange(option, value, least, most); !status.ok())
+      return status;
+  if (train.saveOptimizer && train.save.empty())
+    return Status(ErrorCode::E0002, "--save-optimizer needs --save FILE");
+  return Status();
+}
+
+static int fail(const Status &status, const Cancellation &cancellation) {
+  std::cerr << render(status, "shardrun");
+  if (status.code() == ErrorCode::E0501)
+    return 128 + cancellation.signalNumber();
+  return exitCode(status.code());
+}
+
+int main(int argc, char **argv) {
+  Cancellation cancellation;
+  CommandLine line;
+  if (Status status = parse(argc, argv, line); !status.ok())
+    return fail(status, cancellation);
+  if (line.help || line.version) {
+    std::cout << (line.help ? helpPage : "shardrun " SHARDC_VERSION "\n");
+    return 0;
+  }
+  if (Status status = checkOptions(line); !status.ok())
+    return fail(status, cancellation);
+  stopOnSignals(cancellation);
+  StatusOr<format::LoadedArtifact> loaded = format::readArtifact(line.artifact);
+  if (!loaded.ok())
+    return fail(loaded.status(), cancellation);
+  if (Status status =
+          runtime::train(loaded->artifact, line.train, cancellation, std::cout);
+      !status.ok())
+    return fail(status, cancellation);
+  return 0;
+}
