@@ -7,6 +7,7 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/Gradients.h"
 #include "dialects/Aten/TypePromotion.h"
+#include "dialects/Aten/Windows.h"
 
 using namespace mlir;
 using namespace shardc::aten;
@@ -25,6 +26,16 @@ static LogicalResult checkSameElement(std::optional<Location> location,
   return success();
 }
 
+/// Fails unless `bias`, when there is one, is [outputs].
+static LogicalResult checkBias(std::optional<Location> location, Value bias,
+                               int64_t outputs) {
+  if (!bias || tensorType(bias).getShape() == ArrayRef<int64_t>(outputs))
+    return success();
+  return inferenceError(location, "expected a bias [" + Twine(outputs) +
+                                      "], got " +
+                                      debugString(tensorType(bias)));
+}
+
 //===----------------------------------------------------------------------===//
 // Linear
 //===----------------------------------------------------------------------===//
@@ -37,17 +48,15 @@ LogicalResult LinearOp::inferReturnTypes(MLIRContext *,
     return failure();
   RankedTensorType input = tensorType(adaptor.getInput());
   RankedTensorType weight = tensorType(adaptor.getWeight());
-  if (weight.getRank() != 2 || input.getRank() < 1 ||
-      input.getShape().back() != weight.getDimSize(1))
+  if (input.getRank() < 1)
+    return inferenceError(location, "expected an input [*, in], got " +
+                                        Twine(debugString(input)));
+  if (weight.getRank() != 2 || input.getShape().back() != weight.getDimSize(1))
     return inferenceError(location, "expected a weight [out, " +
                                         Twine(input.getShape().back()) +
                                         "], got " + debugString(weight));
-  if (Value bias = adaptor.getBias())
-    if (tensorType(bias).getShape() != weight.getShape().take_front())
-      return inferenceError(location, "expected a bias [" +
-                                          Twine(weight.getDimSize(0)) +
-                                          "], got " +
-                                          debugString(tensorType(bias)));
+  if (failed(checkBias(location, adaptor.getBias(), weight.getDimSize(0))))
+    return failure();
   SmallVector<int64_t> shape(input.getShape());
   shape.back() = weight.getDimSize(0);
   types.push_back(input.clone(shape));
@@ -61,6 +70,9 @@ LogicalResult LinearBackwardInputOp::inferReturnTypes(
   RankedTensorType weight = tensorType(adaptor.getWeight());
   if (failed(checkSameElement(location, adaptor.getOperands())))
     return failure();
+  if (gradient.getRank() < 1)
+    return inferenceError(location, "expected a gradient [*, out], got " +
+                                        Twine(debugString(gradient)));
   if (weight.getRank() != 2 ||
       gradient.getShape().back() != weight.getDimSize(0))
     return inferenceError(location, "expected a weight [" +
@@ -76,6 +88,8 @@ LogicalResult LinearBackwardWeightOp::verify() {
   RankedTensorType gradient = tensorType(getGradOutput());
   RankedTensorType input = tensorType(getInput());
   RankedTensorType result = tensorType(getResult());
+  if (gradient.getRank() < 1 || input.getRank() < 1)
+    return emitOpError("expected operands with at least one dimension");
   if (gradient.getShape().drop_back() != input.getShape().drop_back())
     return emitOpError("expected operands with equal leading dimensions");
   int64_t expected[] = {gradient.getShape().back(), input.getShape().back()};
@@ -122,8 +136,8 @@ void LinearOp::buildBackward(OpBuilder &builder,
   Value gradient = resultGradients[0];
   operandGradients.assign(getNumOperands(), Value());
   if (needed[0])
-    operandGradients[0] = LinearBackwardInputOp::create(builder, getLoc(),
-                                                        gradient, getWeight());
+    operandGradients[0] =
+        LinearBackwardInputOp::create(builder, getLoc(), gradient, getWeight());
   if (needed[1])
     operandGradients[1] = LinearBackwardWeightOp::create(
         builder, getLoc(), getWeight().getType(), gradient, getInput());
@@ -144,25 +158,25 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *,
     return failure();
   RankedTensorType input = tensorType(adaptor.getInput());
   RankedTensorType weight = tensorType(adaptor.getWeight());
-  if (input.getRank() != 4 || weight.getRank() != 4 ||
-      input.getDimSize(1) !=
-          weight.getDimSize(1) * static_cast<int64_t>(adaptor.getGroups()))
+  auto groups = static_cast<int64_t>(adaptor.getGroups());
+  if (input.getRank() != 4 || weight.getRank() != 4 || groups < 1 ||
+      input.getDimSize(1) != weight.getDimSize(1) * groups)
+    return inferenceError(
+        location, "expected input [N, C, H, W] and weight [O, C/" +
+                      Twine(groups) + ", kH, kW], got " + debugString(input) +
+                      " and " + debugString(weight));
+  int64_t outputs = weight.getDimSize(0);
+  if (outputs % groups != 0)
     return inferenceError(location,
-                          "expected input [N, C, H, W] and weight [O, C/" +
-                              Twine(adaptor.getGroups()) + ", kH, kW], got " +
-                              debugString(input) + " and " +
-                              debugString(weight));
-  SmallVector<int64_t> shape = {input.getDimSize(0), weight.getDimSize(0)};
-  for (int i = 0; i < 2; ++i) {
-    int64_t reach =
-        adaptor.getDilation()[i] * (weight.getDimSize(2 + i) - 1) + 1;
-    int64_t padded = input.getDimSize(2 + i) + 2 * adaptor.getPadding()[i];
-    if (padded < reach)
-      return inferenceError(location, "expected a kernel of at most " +
-                                          Twine(padded) + ", got " +
-                                          Twine(reach));
-    shape.push_back((padded - reach) / adaptor.getStride()[i] + 1);
-  }
+                          "expected groups to divide " + Twine(outputs) +
+                              " output channels, got " + Twine(groups));
+  if (failed(checkBias(location, adaptor.getBias(), outputs)))
+    return failure();
+  SmallVector<int64_t> shape = {input.getDimSize(0), outputs};
+  Window window{weight.getShape().take_back(2), adaptor.getStride(),
+                adaptor.getPadding(), adaptor.getDilation()};
+  if (failed(appendWindowPositions(location, input, window, shape)))
+    return failure();
   types.push_back(input.clone(shape));
   return success();
 }

@@ -6,6 +6,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/TypePromotion.h"
+#include "dialects/Aten/Windows.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -21,16 +22,10 @@ LogicalResult MaxPool2dOp::inferReturnTypes(MLIRContext *context,
     return inferenceError(location, "expected an input [N, C, H, W], got " +
                                         Twine(debugString(self)));
   SmallVector<int64_t> shape(self.getShape().take_front(2));
-  for (int i = 0; i < 2; ++i) {
-    int64_t reach =
-        adaptor.getDilation()[i] * (adaptor.getKernelSize()[i] - 1) + 1;
-    int64_t padded = self.getDimSize(2 + i) + 2 * adaptor.getPadding()[i];
-    if (padded < reach)
-      return inferenceError(location, "expected a window of at most " +
-                                          Twine(padded) + ", got " +
-                                          Twine(reach));
-    shape.push_back((padded - reach) / adaptor.getStride()[i] + 1);
-  }
+  Window window{adaptor.getKernelSize(), adaptor.getStride(),
+                adaptor.getPadding(), adaptor.getDilation()};
+  if (failed(appendWindowPositions(location, self, window, shape)))
+    return failure();
   types.push_back(self.clone(shape));
   types.push_back(RankedTensorType::get(shape, IntegerType::get(context, 64)));
   return success();
@@ -72,9 +67,9 @@ void AdaptiveAvgPool2dOp::buildBackward(
     OpBuilder &builder, ArrayRef<Value> resultGradients, ArrayRef<bool> needed,
     SmallVectorImpl<Value> &operandGradients) {
   operandGradients.push_back(
-      needed[0]
-          ? AdaptiveAvgPool2dBackwardOp::create(
-                builder, getLoc(), getSelf().getType(), resultGradients[0])
-                .getResult()
-          : Value());
+      needed[0] ? AdaptiveAvgPool2dBackwardOp::create(builder, getLoc(),
+                                                      getSelf().getType(),
+                                                      resultGradients[0])
+                      .getResult()
+                : Value());
 }

@@ -20,13 +20,15 @@ LogicalResult ViewOp::inferReturnTypes(MLIRContext *,
                                        Adaptor adaptor,
                                        SmallVectorImpl<Type> &types) {
   RankedTensorType type = tensorType(adaptor.getSelf());
+  for (int64_t size : adaptor.getSize())
+    if (size < 0)
+      return inferenceError(location,
+                            "expected sizes of at least 0, got " + Twine(size));
   RankedTensorType result = type.clone(adaptor.getSize());
-  if (!result.hasStaticShape() ||
-      result.getNumElements() != type.getNumElements())
-    return inferenceError(location, "expected a view of " +
-                                        Twine(type.getNumElements()) +
-                                        " elements, got " +
-                                        debugString(result));
+  if (result.getNumElements() != type.getNumElements())
+    return inferenceError(location,
+                          "expected a view of " + Twine(type.getNumElements()) +
+                              " elements, got " + debugString(result));
   types.push_back(result);
   return success();
 }
@@ -128,8 +130,8 @@ LogicalResult CatOp::inferReturnTypes(MLIRContext *,
       return inferenceError(location, "expected tensors of one rank");
     for (int64_t i = 0; i < type.getRank(); ++i)
       if (i != dim && type.getDimSize(i) != first.getDimSize(i))
-        return inferenceError(location, "expected equal sizes in dimension " +
-                                            Twine(i));
+        return inferenceError(location,
+                              "expected equal sizes in dimension " + Twine(i));
     shape[dim] += type.getDimSize(dim);
     element = promoteTypes(element, type.getElementType());
   }
@@ -169,21 +171,19 @@ void ExpandOp::buildBackward(OpBuilder &builder,
                              ArrayRef<Value> resultGradients,
                              ArrayRef<bool> needed,
                              SmallVectorImpl<Value> &operandGradients) {
-  operandGradients.push_back(needed[0]
-                                 ? sumToType(builder, getLoc(),
-                                             resultGradients[0],
-                                             tensorType(getSelf()))
-                                 : Value());
+  operandGradients.push_back(needed[0] ? sumToType(builder, getLoc(),
+                                                   resultGradients[0],
+                                                   tensorType(getSelf()))
+                                       : Value());
 }
 
 void SliceOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                             ArrayRef<bool> needed,
                             SmallVectorImpl<Value> &operandGradients) {
   operandGradients.push_back(
-      needed[0] ? SliceBackwardOp::create(
-                      builder, getLoc(), resultGradients[0],
-                      tensorType(getSelf()).getShape(), getDim(), getStart(),
-                      getEnd())
+      needed[0] ? SliceBackwardOp::create(builder, getLoc(), resultGradients[0],
+                                          tensorType(getSelf()).getShape(),
+                                          getDim(), getStart(), getEnd())
                       .getResult()
                 : Value());
 }

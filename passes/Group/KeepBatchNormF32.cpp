@@ -77,9 +77,10 @@ static void report(aten::BatchNormOp norm, int64_t elements, Type narrow) {
       << remark::metric("gathered_bytes", elements * 4)
       << remark::metric("policy_bytes",
                         elements * narrow.getIntOrFloatBitWidth() / 8)
-      << remark::reason("running statistics do not move in {0}, and batch_norm "
-                        "takes {0} input only with f32 parameters",
-                        debugString(narrow));
+      << remark::reason(
+             "{0} running statistics would stall, and f32 ones need f32 "
+             "parameters",
+             debugString(narrow));
 }
 
 void KeepBatchNormF32Pass::runOnOperation() {

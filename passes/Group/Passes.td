@@ -50,12 +50,12 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
 def KeepBatchNormF32Pass : Pass<"shardc-keep-batch-norm-f32", "::mlir::ModuleOp"> {
   let summary = "Keeps batch_norm's affine parameters in f32 under a narrower policy.";
   let description = [{
-    PyTorch's batch_norm takes a bf16 input only when statistics and affine
-    parameters are all f32, and f32 statistics are the only ones that train: a
-    momentum of 0.1 moves a bf16 running mean by less than half a unit in the
-    last place. Under FSDP2 a bf16 policy over such a model fails with a dtype
-    error. Here the affine parameters get `keep f32`; statistics are buffers,
-    which no policy changes.
+    Statistics have to be f32: close to its target, a bf16 running mean moves by
+    less than half a unit in the last place and stalls. Beside f32 statistics,
+    PyTorch's batch_norm takes f32 affine parameters with a bf16 input and
+    rejects bf16 ones (CPU, PyTorch 2.15), so that FSDP2 with a bf16 policy fails
+    with a dtype error. Here the affine parameters get `keep f32`; statistics
+    are buffers, which no policy changes.
 
     Remark: `passed` for each module, with the bytes it gathers and the bytes
     that the policy alone would gather.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From a translated export (compiler/Translation) to modules. Order:
-// fold-constants, build-module-tree, verify-imported.
+// fold-constants, bound-inputs, build-module-tree, verify-imported.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_IMPORT_PASSES_H

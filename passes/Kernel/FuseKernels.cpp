@@ -267,16 +267,15 @@ static bool mayFuseNest(OpOperand *operand) {
          (iterations(producer) == iterations(consumer) || isTrivial(producer));
 }
 
-static LogicalResult simplify(exec::KernelOp kernel) {
+static void simplify(exec::KernelOp kernel) {
   RewritePatternSet patterns(kernel.getContext());
   linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuseNest);
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-  if (failed(applyPatternsGreedily(kernel.getBody(), std::move(patterns))))
-    return failure();
+  // Whatever is left unfused is correct too.
+  (void)applyPatternsGreedily(kernel.getBody(), std::move(patterns));
   IRRewriter rewriter(kernel.getContext());
   DominanceInfo dominance(kernel);
   eliminateCommonSubExpressions(rewriter, dominance, kernel);
-  return success();
 }
 
 void FuseKernelsPass::runOnOperation() {
@@ -293,8 +292,7 @@ void FuseKernelsPass::runOnOperation() {
   }
   for (Block &block : getOperation().getBody())
     for (auto kernel : block.getOps<exec::KernelOp>())
-      if (failed(simplify(kernel)))
-        return signalPassFailure();
+      simplify(kernel);
 }
 
 } // namespace shardc

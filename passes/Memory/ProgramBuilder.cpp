@@ -215,6 +215,14 @@ ProgramBuilder::addLaunches(exec::KernelOp kernel, ArrayRef<Place> operands,
   SmallVector<MemRefType> layouts;
   for (const Place &place : operands)
     layouts.push_back(place.type);
+  SmallVector<target::SharedStorage> shareable;
+  if (!shared.empty())
+    shareable = target::getShareableStorage(kernel);
+  for (const target::SharedStorage &pair : shared)
+    if (!llvm::is_contained(shareable, pair))
+      return kernel.emitError("expected input ")
+             << pair.first << " to be complete before result " << pair.second
+             << " is written over it";
   FailureOr<target::KernelFunction> function =
       outliner.outline(kernel, layouts, shared);
   if (failed(function))

@@ -98,15 +98,17 @@ exec::KernelOp buildSgdKernel(OpBuilder &builder, Location location,
   return buildKernel(
       builder, location, "sgd", inputs, results,
       [&](OpBuilder &inner, ValueRange arguments) -> SmallVector<Value> {
-        SmallVector<Read> reads = readsOf(arguments);
-        SmallVector<Value> values = {
-            pointwise(inner, location, shard, reads, [&](LoopBody &body) {
-              return body[0] - body[gradient + 1] * direction(body);
-            })};
+        // The direction is complete before the parameter, which it reads, is
+        // written over.
+        Value step = pointwise(inner, location, shard, readsOf(arguments),
+                               direction);
+        Value updated = pointwise(
+            inner, location, shard,
+            readsOf({arguments[0], step, arguments[gradient + 1]}),
+            [](LoopBody &body) { return body[0] - body[2] * body[1]; });
         if (hasMomentum)
-          values.push_back(
-              pointwise(inner, location, shard, reads, direction));
-        return values;
+          return {updated, step};
+        return {updated};
       });
 }
 

@@ -22,8 +22,8 @@ def ApplyPrecisionPass : Pass<"shardc-apply-precision", "::mlir::ModuleOp"> {
     PyTorch. Buffers keep their dtype: a value that is written to one is
     converted to it, as `copy_` does. A policy without dtypes changes nothing.
 
-    An operator that cannot take its operands' dtypes, which PyTorch finds at
-    run time, is error E0210.
+    An operator that cannot take its operands' dtypes is error E0210; PyTorch
+    checks this only at run time.
 
     {{example: test/passes/Precision/apply-precision.mlir @casts_at_input}}
   }];

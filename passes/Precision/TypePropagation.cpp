@@ -38,8 +38,8 @@ static LogicalResult reportDtypes(Operation *op, StringRef reason) {
   error << "'" << op->getName()
         << "' cannot take its operands under the policy: " << reason;
   noteOperandDtypes(error, op);
-  error.attachNote() << "PyTorch fails here too, but only at run time; convert "
-                        "with .to() in the model so that the dtypes agree";
+  error.attachNote() << "convert with .to() in the model so that the dtypes "
+                        "agree; PyTorch checks them only at run time";
   return error;
 }
 

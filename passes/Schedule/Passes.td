@@ -60,6 +60,10 @@ def HoistAllGathersPass : Pass<"shardc-hoist-all-gathers", "::mlir::func::FuncOp
 def InsertReshardsPass : Pass<"shardc-insert-reshards", "::mlir::func::FuncOp"> {
   let summary = "Frees each whole group after its last use.";
   let description = [{
+    A group that a gather made whole lives from its wait to the last use of any
+    view of it; its bytes are free for other values afterwards. What forward
+    gathered and what backward gathers again die on their own.
+
     {{example: test/passes/Schedule/insert-reshards.mlir @after_the_last_use}}
   }];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];

@@ -31,6 +31,7 @@ namespace {
 
 /// What members of one segment have in common.
 struct SegmentKey {
+  Type master;
   Type dtype;
   Type reduce;
   bool frozen;
@@ -56,11 +57,12 @@ static SegmentKey segmentKey(fsdp::GroupOp group, fsdp::MemberOp member,
   Type master = cast<RankedTensorType>(parameter.getType()).getElementType();
   fsdp::PolicyAttr policy = group.getPolicy();
   if (member.getKeep())
-    return {*member.getKeep(), *member.getKeep(), parameter.getFrozen()};
+    return {master, *member.getKeep(), *member.getKeep(),
+            parameter.getFrozen()};
   Type dtype = policy.getParam() && isa<FloatType>(master) ? policy.getParam()
                                                            : master;
   Type reduce = policy.getReduce() ? policy.getReduce() : dtype;
-  return {dtype, reduce, parameter.getFrozen()};
+  return {master, dtype, reduce, parameter.getFrozen()};
 }
 
 static SmallVector<Segment> collectSegments(fsdp::GroupOp group,

@@ -13,10 +13,11 @@ include "mlir/Pass/PassBase.td"
 def LayoutGroupsPass : Pass<"shardc-layout-groups", "::mlir::ModuleOp"> {
   let summary = "Lays the members of each group end to end in flat segments.";
   let description = [{
-    Members of one gathered dtype form one segment: a flat buffer in which each
-    parameter starts at a multiple of 64 bytes and whose length divides evenly
-    over the ranks. Rank r owns one contiguous part of it. The all-gather's
-    output is then the parameters themselves, without a copy.
+    Members of one gathered, one reduce and one master dtype form a segment (the
+    frozen ones a segment of their own): a flat buffer in which each parameter
+    starts at a multiple of 64 bytes and whose length divides evenly over the
+    ranks. Rank r owns one contiguous part of it. The all-gather's output is then
+    the parameters themselves, without a copy.
 
     Decision: `passes/Shard/FlatLayout.h`. Remark: `analysis` with elements,
     padding and bytes of each segment.

@@ -33,6 +33,14 @@ public:
   Value tanh(Value x);
 
 private:
+  /// exp(x) = factor * 2^exponent.
+  struct ScaledExp {
+    Value factor, exponent;
+  };
+  ScaledExp scaledExp(Value x);
+  /// exp of a number in [-87, 88], where no result is denormal or infinite.
+  Value boundedExp(Value x);
+
   Value number(float value) {
     return arith::ConstantOp::create(builder, builder.getF32FloatAttr(value));
   }
@@ -85,26 +93,35 @@ private:
 
 } // namespace
 
-/// x = n ln 2 + r with |r| <= ln 2 / 2; 2^n in two factors, so that results may
-/// be denormal or overflow. Beyond the bounds the result is 0 or infinity.
+/// x = n ln 2 + r with |r| <= ln 2 / 2; exp(x) = exp(r) 2^n.
+FloatMath::ScaledExp FloatMath::scaledExp(Value x) {
+  Value n = math::RoundEvenOp::create(builder,
+                                      mul(x, number(1.44269504088896341f)));
+  Value r = fma(n, number(-0.693145751953125f), x);
+  r = fma(n, number(-1.42860677e-6f), r);
+  Value p = polynomial(r, {0.000197892659f, 0.00139457523f, 0.0083335042f,
+                           0.0416662805f, 0.166666657f, 0.5f});
+  p = add(fma(p, mul(r, r), r), number(1.0f));
+  return {p, arith::FPToSIOp::create(builder, builder.getI32Type(), n)};
+}
+
+/// 2^n in two factors, so that results may be denormal or overflow. Beyond the
+/// bounds the result is 0 or infinity.
 Value FloatMath::exp(Value x) {
   Value low = number(-104.0f), high = number(89.0f);
   // False for NaN, which must not reach the conversion to an integer.
   Value bounded = select(compare(arith::CmpFPredicate::OGT, x, low), x, low);
   bounded =
       select(compare(arith::CmpFPredicate::OLT, bounded, high), bounded, high);
-  Value n = math::RoundEvenOp::create(
-      builder, mul(bounded, number(1.44269504088896341f)));
-  Value r = fma(n, number(-0.693145751953125f), bounded);
-  r = fma(n, number(-1.42860677e-6f), r);
-  Value p = polynomial(r, {0.000197892659f, 0.00139457523f, 0.0083335042f,
-                           0.0416662805f, 0.166666657f, 0.5f});
-  p = add(fma(p, mul(r, r), r), number(1.0f));
-  Value exponent =
-      arith::FPToSIOp::create(builder, builder.getI32Type(), n);
+  auto [factor, exponent] = scaledExp(bounded);
   Value half = arith::ShRSIOp::create(builder, exponent, integer(1));
   Value rest = arith::SubIOp::create(builder, exponent, half);
-  return keepNan(x, mul(mul(p, powerOfTwo(half)), powerOfTwo(rest)));
+  return keepNan(x, mul(mul(factor, powerOfTwo(half)), powerOfTwo(rest)));
+}
+
+Value FloatMath::boundedExp(Value x) {
+  auto [factor, exponent] = scaledExp(x);
+  return mul(factor, powerOfTwo(exponent));
 }
 
 /// x = 2^e m with sqrt(1/2) <= m < sqrt(2); ln 2 in two parts.
@@ -144,15 +161,15 @@ Value FloatMath::log(Value x) {
 }
 
 /// Near 0 an odd polynomial, elsewhere 1 - exp(polynomial) with the polynomial
-/// of log(1 - erf(t)); from 4 on that is 1.
+/// of log(1 - erf(t)); from 4 on that is 1. NaN takes the near branch.
 Value FloatMath::erf(Value x) {
   Value t = absolute(x), s = mul(x, x), four = number(4.0f);
-  Value bounded = select(compare(arith::CmpFPredicate::OGT, t, four), four, t);
+  Value bounded = select(compare(arith::CmpFPredicate::OLT, t, four), t, four);
   Value far = polynomial(bounded, {-1.15259299e-05f, 0.000325755333f,
                                    -0.0036544709f, 0.0237874929f,
                                    -0.106266432f, -0.635133445f, -0.1286529f});
   far = fma(far, bounded, arith::NegFOp::create(builder, bounded));
-  far = withSignOf(sub(number(1.0f), exp(far)), x);
+  far = withSignOf(sub(number(1.0f), boundedExp(far)), x);
   Value near = polynomial(s, {-0.000595320365f, 0.00498583447f,
                               -0.0267616473f, 0.112816803f, -0.376124799f,
                               0.128379151f});
@@ -161,10 +178,13 @@ Value FloatMath::erf(Value x) {
                 near);
 }
 
-/// Near 0 an odd polynomial, elsewhere 1 - 2 / (exp(2 |x|) + 1).
+/// Near 0 an odd polynomial, elsewhere 1 - 2 / (exp(2 |x|) + 1); from 10 on
+/// that is 1. NaN takes the near branch.
 Value FloatMath::tanh(Value x) {
-  Value t = absolute(x), s = mul(x, x), one = number(1.0f);
-  Value far = sub(one, div(number(2.0f), add(exp(add(t, t)), one)));
+  Value t = absolute(x), s = mul(x, x), one = number(1.0f), ten = number(10.0f);
+  Value bounded = select(compare(arith::CmpFPredicate::OLT, t, ten), t, ten);
+  Value power = boundedExp(add(bounded, bounded));
+  Value far = sub(one, div(number(2.0f), add(power, one)));
   far = withSignOf(far, x);
   Value near = polynomial(s, {-0.00568127912f, 0.0206186213f, -0.0537336953f,
                               0.13331373f, -0.333332807f});

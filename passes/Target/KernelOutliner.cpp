@@ -147,31 +147,42 @@ KernelOutliner::outline(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
 // Sharing
 //===----------------------------------------------------------------------===//
 
-/// Whether one stage alone touches `input`, and writes `result`, and does so
-/// element by element.
+/// The stage that writes `tensor`, or null when there is not exactly one.
+static const Stage *writerOf(const KernelStages &kernel, int tensor) {
+  const Stage *writer = nullptr;
+  for (const Stage &stage : kernel.stages)
+    for (const StageAccess &access : stage.accesses)
+      if (access.tensor == tensor && access.isWrite) {
+        if (writer)
+          return nullptr;
+        writer = &stage;
+      }
+  return writer;
+}
+
+/// Whether `result` may be written over `input`: no stage reads the input after
+/// the one that writes the result, and every stage that reads it reads, in each
+/// iteration, the element that the result's is written to.
 static bool isElementwise(const KernelStages &kernel, int input, int result) {
-  int readers = 0;
-  bool matches = false;
+  const Stage *writer = writerOf(kernel, result);
+  if (!writer)
+    return false;
+  const StageAccess &write = *llvm::find_if(
+      writer->accesses, [&](const StageAccess &access) {
+        return access.tensor == result && access.isWrite;
+      });
+  bool written = false;
   for (const Stage &stage : kernel.stages) {
     if (llvm::is_contained(stage.gathers, input))
       return false;
-    const StageAccess *write = nullptr;
     for (const StageAccess &access : stage.accesses)
-      if (access.tensor == result && access.isWrite)
-        write = &access;
-    bool reads = false;
-    for (const StageAccess &access : stage.accesses) {
-      if (access.tensor != input)
-        continue;
-      reads = true;
-      matches = write && access.offset == write->offset &&
-                access.strides == write->strides;
-      if (!matches)
+      if (access.tensor == input &&
+          (written || stage.sizes != writer->sizes ||
+           access.offset != write.offset || access.strides != write.strides))
         return false;
-    }
-    readers += reads;
+    written |= &stage == writer;
   }
-  return readers == 1 && matches;
+  return true;
 }
 
 SmallVector<SharedStorage> getShareableStorage(exec::KernelOp kernel) {

@@ -75,11 +75,11 @@ public:
 
   Launch plan(const Group &group) const;
   int64_t work(const Group &group) const;
+  bool isPointwise(const Group &group) const;
 
 private:
   int64_t sizeOf(int loopClass, const Group &group) const;
   int unitClass(const Group &group) const;
-  bool isPointwise(const Group &group) const;
   int64_t chooseBlock(const Group &group, int64_t size,
                       int64_t otherIterations) const;
   ScheduledStage order(int stage, const std::vector<int> &launchClasses,
@@ -226,6 +226,7 @@ private:
   bool agreeOn(int loopClass, int later, int earlier) const;
   std::vector<int> parallelClasses(int stage) const;
   std::vector<int> sharedWith(const Group &group, int stage) const;
+  bool breaksLines(const Group &part, const Group &joined) const;
   bool tryJoin(Group &group, int stage) const;
 
   const KernelStages &kernel;
@@ -302,7 +303,16 @@ std::vector<int> StageGrouper::sharedWith(const Group &group,
   return shared;
 }
 
-/// Joins unless nothing is shared or too little is left to split over threads.
+/// Whether `part`, which walks much memory from its start to its end, would walk
+/// it in short blocks of the lines that a joined reduction sums.
+bool StageGrouper::breaksLines(const Group &part, const Group &joined) const {
+  return planner.isPointwise(part) && !planner.isPointwise(joined) &&
+         planner.plan(joined).block != 0 &&
+         planner.work(part) > preferences.smallWork;
+}
+
+/// Joins unless nothing is shared, memory would be walked badly, or too little
+/// is left to split over threads.
 bool StageGrouper::tryJoin(Group &group, int stage) const {
   Group joined{group.stages, sharedWith(group, stage)};
   joined.stages.push_back(stage);
@@ -316,6 +326,8 @@ bool StageGrouper::tryJoin(Group &group, int stage) const {
     return bothSmall;
   }
   Group alone{{stage}, parallelClasses(stage)};
+  if (breaksLines(group, joined) || breaksLines(alone, joined))
+    return false;
   int64_t wanted = std::min(planner.plan(group).extent(),
                             planner.plan(alone).extent());
   wanted = std::min(wanted, preferences.enoughIterations / 8);

@@ -15,9 +15,17 @@
 
 namespace shardc {
 
+/// 306 for "E0306", so that a code keeps its value when others are added.
+constexpr int errorValue(std::string_view number) {
+  int value = 0;
+  for (const char digit : number.substr(1))
+    value = 10 * value + (digit - '0');
+  return value;
+}
+
 /// Every numbered error; `ErrorCode::E0306` is printed as "E0306".
 enum class ErrorCode {
-#define SHARDC_ERROR(number, title) number,
+#define SHARDC_ERROR(number, title) number = errorValue(#number),
 #include "runtime/format/Errors.def"
 };
 

@@ -5,8 +5,38 @@
 // The rules that an artifact must keep beyond having well-formed members. They
 // are what lets an executor run a program without any further check: every
 // byte range lies inside its space, every wait can be satisfied, collectives
-// have consistent arguments. docs/Format.md lists the rules by their IDs
-// (F1 …), and so do the messages.
+// have consistent arguments. Messages name the rule, and docs/Spec.md is made
+// from this list:
+//
+// - F1: there is an input; inputs have names of their own, 1 to 2^48 elements
+//   and one common batch (dimension 0); only integers have an upper bound or an
+//   ignored index.
+// - F2: states have names of their own within a role. A buffer has its shape's
+//   elements and a buffer or metric no segment; any other state is f32 or f64
+//   and has the elements of its segment's shard.
+// - F3: there are the metrics `loss`, one f32 or f64, and
+//   `gradient_norm_squares`, two f64.
+// - F4: the world size is at least 1. A segment has that many shards, holds its
+//   parameters without overlap, and belongs to one group; a parameter is in one
+//   segment.
+// - F5: a reference names an existing state, input or scalar, or the arena or
+//   the constants; its bytes lie inside, on every rank, at a multiple of the
+//   element size. Scalars are f32 or f64.
+// - F6: library calls, collectives, copies and fills write into the arena and
+//   into states alone.
+// - F7: a tensor's elements lie inside its reference's bytes.
+// - F8: a command runs on a declared stream.
+// - F9: an event is recorded by at most one command, before every wait for it.
+// - F10: a launch names a symbol and has an extent of at least 0, and the
+//   artifact has machine code.
+// - F11: a library call is known, with operands, results and attributes that it
+//   takes.
+// - F12: an all-gather's buffer is one slot for each rank.
+// - F13: a reduce-scatter's buffer is f32, bf16 or f64 and holds, for each
+//   rank, the elements of its output, which is the whole of a state that is not
+//   narrower.
+// - F14: an all-reduce is over f32 or f64, in pairs of f64 for double-double.
+// - F15: a copy's source and target have one size and do not overlap.
 //
 //===----------------------------------------------------------------------===//
 

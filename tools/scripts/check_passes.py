@@ -6,11 +6,13 @@ For each record of passes/*/Passes.td: a name that is a verb with an object and
 the flag that follows from it, a summary and a description, an example that is
 a case of one of the pass's own lit tests, a source of the same name with the
 flag as its DEBUG_TYPE, a lit test of the flag's name, an `-errors` twin when
-the pass can fail, and a section in the generated page.
+the pass can fail, and a section in the generated page. Each rule of a verify-
+pass is reported by the pass and broken by a case `@S3_…` of the `-errors` twin.
 """
 
 import re
 
+import rules
 import source_tree
 from source_tree import EXAMPLE, ROOT, finish, read
 
@@ -59,8 +61,23 @@ def piece_problems(record):
         yield f"is not in {page}: run tools/scripts/gen_docs.py"
 
 
+def rule_problems(record, promised):
+    """A rule without a message or without a program that breaks it."""
+    reports, broken = (
+        read(path) if (ROOT / path).is_file() else ""
+        for path in (record.source, record.error_test))
+    for rule in promised:
+        if f'"{rule.identifier}: ' not in reports:
+            yield f"{record.source} does not report {rule.identifier}"
+        if f"@{rule.identifier}_" not in broken:
+            yield f"{record.error_test} has no case @{rule.identifier}_…"
+
+
 def main():
     problems = []
+    for record, promised in rules.phase_rules():
+        problems += [f"passes/{record.phase}/Passes.td: {text}"
+                     for text in rule_problems(record, promised)]
     for phase in source_tree.phases():
         for record in source_tree.passes(phase):
             found = [*table_problems(record), *piece_problems(record)]

@@ -9,7 +9,8 @@ from the .td files. Where a description says {{example: test/… @name}}, the
 page shows the RUN command of that test, the case of that name, and what
 shardc-opt makes of it now. In the pages of docs/ itself, the fenced block
 after a line `<!-- output of: COMMAND -->` is replaced by the output of the
-command, which runs in the root of the repository.
+command, which runs in the root of the repository. docs/Spec.md lists the rules
+of the verify- passes and of the artifact (rules.py).
 """
 
 import argparse
@@ -20,6 +21,7 @@ import subprocess
 import tempfile
 
 import mlir_case
+import rules
 import source_tree
 from source_tree import EXAMPLE, ROOT, files, finish, read
 
@@ -119,16 +121,22 @@ def refreshed_page(path, environment):
     return OUTPUT_BLOCK.sub(renew, read(path))
 
 
+def spec_page(source, environment):
+    return NOTICE.format(source) + rules.page()
+
+
 def writers():
     """Path of every page with the function and the file that make it."""
     folder = pathlib.PurePosixPath("docs/generated")
+    spec = pathlib.PurePosixPath("docs/Spec.md")
+    yield spec, spec_page, "passes/*/Passes.td and runtime/format/Validator.h"
     for path in files():
         name = path.parent.name
         if path.match("dialects/*/*Ops.td") and path.stem == f"{name}Ops":
             yield folder / "dialects" / f"{name}.md", dialect_page, path
         elif path.match("passes/*/Passes.td"):
             yield folder / "passes" / f"{name}.md", phase_page, path
-        elif path.match("docs/*.md") and len(path.parts) == 2:
+        elif path.match("docs/*.md") and len(path.parts) == 2 and path != spec:
             yield path, refreshed_page, path
 
 

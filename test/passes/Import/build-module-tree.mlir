@@ -40,11 +40,11 @@ func.func @module_called_twice(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // Several values may leave a module: here a skip connection of its inside.
 // CHECK-LABEL: @value_used_inside_and_outside
-//       CHECK:   %[[BOTH:.*]]:2 = fsdp.module "down" : "Down" (
+//       CHECK:   %[[SKIP_OUT:.*]], %[[GELU_OUT:.*]] = fsdp.module "down" : "Down" (
 //       CHECK:     %[[SKIP:.*]] = aten.relu
 //       CHECK:     %[[GELU:.*]] = aten.gelu %[[SKIP]]
 //       CHECK:     fsdp.yield %[[SKIP]], %[[GELU]]
-//       CHECK:   aten.add %[[BOTH]]#0, %[[BOTH]]#1
+//       CHECK:   aten.add %[[SKIP_OUT]], %[[GELU_OUT]]
 #down = {path = "down", type = "Down"}
 func.func @value_used_inside_and_outside(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = aten.relu %x {shardc.modules = [#down]} : (tensor<4xf32>) -> tensor<4xf32>

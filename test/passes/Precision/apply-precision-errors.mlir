@@ -6,7 +6,7 @@
 // CHECK: note: in module 'fc'
 // CHECK: apply-precision-errors.mlir:[[#@LINE + 10]]:{{.*}} note: operand 0 is converted to 'f32' by the model's own .to()
 // CHECK: apply-precision-errors.mlir:[[#@LINE + 10]]:{{.*}} note: operand 1 is @fc.weight, which is read as 'tensor<2x4xbf16>'
-// CHECK: note: PyTorch fails here too, but only at run time; convert with .to() in the model so that the dtypes agree
+// CHECK: note: convert with .to() in the model so that the dtypes agree; PyTorch checks them only at run time
 module @explicit_to_before_linear {
   fsdp.parameter @fc.weight : tensor<2x4xf32>
   fsdp.mesh @mesh <shard = 4>

@@ -116,7 +116,7 @@ module @P4_module_input_without_cast {
 
 // -----
 
-// PyTorch's batch_norm takes a bf16 weight beside f32 statistics on no device.
+// A bf16 weight beside f32 statistics is a dtype error in PyTorch (2.15, CPU).
 module @P5_batch_norm_with_bf16_weight {
   fsdp.parameter @weight : tensor<4xf32>
   fsdp.buffer @mean : tensor<4xf32>

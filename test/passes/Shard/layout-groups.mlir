@@ -76,6 +76,24 @@ module @reduce_defaults_to_param {
 
 // -----
 
+// One gathered dtype, two dtypes of the optimizer's shards.
+// CHECK-LABEL: module @master_dtypes_apart
+//       CHECK:   fsdp.segment bf16 reduce f32
+//  CHECK-NEXT:     fsdp.member @single at 0
+//       CHECK:   fsdp.segment bf16 reduce f32
+//  CHECK-NEXT:     fsdp.member @double at 0
+module @master_dtypes_apart {
+  fsdp.parameter @single : tensor<16xf32>
+  fsdp.parameter @double : tensor<16xf64>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <param = bf16, reduce = f32> reshard default {
+    fsdp.member @single
+    fsdp.member @double
+  }
+}
+
+// -----
+
 // A frozen parameter is gathered, but has no gradient beside trainable ones.
 // CHECK-LABEL: module @frozen_parameters_apart
 //       CHECK:   fsdp.segment frozen f32 reduce f32

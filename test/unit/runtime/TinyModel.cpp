@@ -35,7 +35,7 @@ enum ScalarIndex { RateScalar, ScaleScalar };
 /// Hands out the arena.
 struct Arena {
   BufferReference take(int64_t bytes) {
-    const BufferReference range = {Space::Arena, 0, 0, used, bytes};
+    const BufferReference range = {Space::Arena, 0, used, bytes, 0};
     used += (bytes + 63) / 64 * 64;
     return range;
   }
@@ -76,14 +76,13 @@ static Parameters makeParameters(int64_t worldSize, int64_t shard) {
       {"loss", Role::Metric, Dtype::F32, 1, {}, {}},
       {"gradient_norm_squares", Role::Metric, Dtype::F64, 2, {}, {}}};
   parameters.groups = {{"linear", {0}}};
-  parameters.segments = {{0,
-                          Dtype::F32,
-                          worldSize * shard,
-                          shard,
-                          {{"linear.weight", {"tied.weight"}, {outputs, inputs},
-                            0},
-                           {"linear.bias", {}, {outputs},
-                            outputs * inputs}}}};
+  parameters.segments = {
+      {0,
+       Dtype::F32,
+       worldSize * shard,
+       shard,
+       {{"linear.weight", {"tied.weight"}, {outputs, inputs}, 0},
+        {"linear.bias", {}, {outputs}, outputs * inputs}}}};
   return parameters;
 }
 
@@ -98,8 +97,8 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
   const BufferReference target = make(Space::Input, 1, batch * outputs * f32);
   auto state = [&](StateIndex index) {
     const int64_t bytes = index == MeanState || index == LossState ? f32
-                          : index == NormState                     ? 16
-                                                                   : shard * f32;
+                          : index == NormState ? 16
+                                               : shard * f32;
     return make(Space::State, index, bytes);
   };
   auto scalar = [](ScalarIndex index) {
@@ -113,7 +112,7 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
 
   Program program;
   program.streams = {"compute", "gather", "reduce"};
-  program.eventCount = 3;
+  program.eventCount = 4;
   program.scalars = {{ScalarKind::LearningRate, Dtype::F32, 0},
                      {ScalarKind::GradientScale, Dtype::F32, 0}};
   auto add = [&](Section section, int64_t stream, std::vector<int64_t> waits,
@@ -130,8 +129,7 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
   add(micro, 1, {}, 0, "gather", AllGatherCommand{gathered, shard * f32});
   add(micro, 0, {0}, {}, "linear",
       LibraryCommand{"matmul",
-                     {{"transpose_b", true},
-                      {"epilogue", std::string("bias")}},
+                     {{"transpose_b", true}, {"epilogue", std::string("bias")}},
                      {f32Tensor(x, {batch, inputs}),
                       f32Tensor(weight, {outputs, inputs}),
                       f32Tensor(bias, {outputs})},
@@ -142,26 +140,25 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
       LaunchCommand{"running_mean", 1, {x, state(MeanState)}});
   add(micro, 0, {}, {}, "padding", FillCommand{gradients, 0});
   add(micro, 0, {}, {}, "weight gradient",
-      LibraryCommand{"matmul",
-                     {{"transpose_a", true}},
-                     {f32Tensor(gradY, {batch, outputs}),
-                      f32Tensor(x, {batch, inputs})},
-                     {f32Tensor(part(gradients, 0, outputs * inputs * f32),
-                                {outputs, inputs})}});
+      LibraryCommand{
+          "matmul",
+          {{"transpose_a", true}},
+          {f32Tensor(gradY, {batch, outputs}), f32Tensor(x, {batch, inputs})},
+          {f32Tensor(part(gradients, 0, outputs * inputs * f32),
+                     {outputs, inputs})}});
   add(micro, 0, {}, 1, "bias gradient",
-      LaunchCommand{"bias_gradient",
-                    outputs,
-                    {gradY, part(gradients, outputs * inputs * f32,
-                                 outputs * f32)}});
+      LaunchCommand{
+          "bias_gradient",
+          outputs,
+          {gradY, part(gradients, outputs * inputs * f32, outputs * f32)}});
   add(micro, 2, {1}, 2, "reduce",
-      ReduceScatterCommand{gradients, Dtype::F32, shard,
-                           state(GradientState)});
-  add(update, 0, {2}, {}, "norm",
+      ReduceScatterCommand{gradients, Dtype::F32, shard, state(GradientState)});
+  add(update, 0, {2}, 3, "norm",
       LibraryCommand{"sum_of_squares",
                      {},
                      {f32Tensor(state(GradientState), {shard})},
                      {{state(NormState), Dtype::F64, {2}, {}}}});
-  add(update, 2, {}, {}, "all norms",
+  add(update, 2, {3}, {}, "all norms",
       AllReduceCommand{state(NormState), Dtype::F64, 2, true});
   add(update, 2, {}, {}, "all losses",
       AllReduceCommand{state(LossState), Dtype::F32, 1, false});

@@ -18,15 +18,14 @@ namespace shardc::test {
 
 using Json = nlohmann::json;
 
-namespace {
+/// A case of kernel_goldens.json, which gtest prints by its name.
 struct Golden {
   Json json;
-};
-} // namespace
 
-static void PrintTo(const Golden &golden, std::ostream *stream) {
-  *stream << golden.json["name"];
-}
+  friend void PrintTo(const Golden &golden, std::ostream *stream) {
+    *stream << golden.json["name"];
+  }
+};
 
 static std::vector<Golden> readGoldens() {
   std::ifstream file("test/unit/passes/Target/kernel_goldens.json");
@@ -68,6 +67,18 @@ static void expectNear(const Tensor &got, const std::vector<double> &wanted) {
         << "element " << i << " of " << wanted.size() << " " << got.dtype;
 }
 
+/// All cases in one module, compiled once with fusion and once without.
+static CompiledKernels &compiled(bool fuse) {
+  static const std::string ir = [] {
+    std::string text;
+    for (const Golden &golden : readGoldens())
+      text += golden.json["ir"].get<std::string>() + "\n";
+    return text;
+  }();
+  static CompiledKernels fused(ir, true), plain(ir, false);
+  return fuse ? fused : plain;
+}
+
 class KernelGoldens : public testing::TestWithParam<Golden> {};
 
 TEST_P(KernelGoldens, MatchPyTorch) {
@@ -75,10 +86,10 @@ TEST_P(KernelGoldens, MatchPyTorch) {
   std::vector<Tensor> inputs;
   for (const Json &input : golden["inputs"])
     inputs.push_back(draw(input, 7 + inputs.size()));
-  std::vector<Tensor> fused = runKernels(golden["ir"], inputs, {});
-  std::vector<Tensor> plain =
-      runKernels(golden["ir"], inputs, {.fuse = false});
-  std::vector<Tensor> split = runKernels(golden["ir"], inputs, {.parts = 3});
+  std::string name = golden["name"];
+  std::vector<Tensor> fused = compiled(true).run(name, inputs, 1);
+  std::vector<Tensor> split = compiled(true).run(name, inputs, 3);
+  std::vector<Tensor> plain = compiled(false).run(name, inputs, 1);
   ASSERT_EQ(fused.size(), golden["results"].size());
   for (size_t i = 0; i < fused.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));

@@ -1,8 +1,7 @@
 //===- KernelRunner.cpp - Runs a function of operators on this machine ----===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A small executor of kernels and views: every value has its own buffer, views
-// point into their source's.
+// Compiles with the same passes as shardc; the executor knows kernels and views.
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/passes/Target/KernelRunner.h"
@@ -103,161 +102,33 @@ Tensor Tensor::from(const std::string &dtype, std::vector<int64_t> shape,
 }
 
 //===----------------------------------------------------------------------===//
-// Running
+// Compiling
 //===----------------------------------------------------------------------===//
 
-namespace {
+struct CompiledKernels::State {
+  explicit State(const DialectRegistry &registry) : context(registry) {
+    context.loadAllAvailableDialects();
+  }
 
-class Executor {
-public:
-  Executor(func::FuncOp function, ModuleOp kernels, const RunOptions &options)
-      : function(function), outliner(kernels), kernels(kernels),
-        options(options) {}
-
-  std::vector<Tensor> run(const std::vector<Tensor> &inputs);
-
-private:
+  LogicalResult compile(const std::string &ir, bool fuse);
   LogicalResult outlineAll();
-  bool loadCode();
-  void runKernel(exec::KernelOp kernel);
-  Tensor read(Value value);
-  std::vector<char> &allocate(Value value);
+  LogicalResult loadCode();
 
-  func::FuncOp function;
-  target::KernelOutliner outliner;
-  ModuleOp kernels;
-  RunOptions options;
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module, kernels;
   std::map<Operation *, target::KernelFunction> functions;
-  std::map<void *, std::vector<char>> buffers;
-  std::map<void *, char *> pointers;
   void *library = nullptr;
 };
 
-} // namespace
-
-static int64_t bytesOf(Type element) {
-  return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-}
-
-static MemRefType layoutOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return MemRefType::get(type.getShape(), type.getElementType(),
-                         StridedLayoutAttr::get(value.getContext(), 0,
-                                                exec::getStrides(value)));
-}
-
-LogicalResult Executor::outlineAll() {
-  for (auto kernel : function.getOps<exec::KernelOp>()) {
-    SmallVector<MemRefType> layouts;
-    for (Value value : kernel.getInputs())
-      layouts.push_back(layoutOf(value));
-    for (Value value : kernel.getResults())
-      layouts.push_back(layoutOf(value));
-    auto outlined = outliner.outline(kernel, layouts);
-    if (failed(outlined))
-      return failure();
-    functions[kernel] = *outlined;
-  }
-  return success();
-}
-
-bool Executor::loadCode() {
-  auto code = target::generateCpuKernels(kernels);
-  if (failed(code))
-    return false;
-  int file = memfd_create("kernels", 0);
-  bool written = write(file, code->data(), code->size()) ==
-                 static_cast<ssize_t>(code->size());
-  std::string path = "/proc/self/fd/" + std::to_string(file);
-  library = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  close(file);
-  if (!library)
-    ADD_FAILURE() << dlerror();
-  return library;
-}
-
-std::vector<char> &Executor::allocate(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  std::vector<char> &buffer = buffers[value.getAsOpaquePointer()];
-  buffer.assign(type.getNumElements() * bytesOf(type.getElementType()), 0x7f);
-  pointers[value.getAsOpaquePointer()] = buffer.data();
-  return buffer;
-}
-
-void Executor::runKernel(exec::KernelOp kernel) {
-  const target::KernelFunction &made = functions[kernel];
-  std::vector<std::vector<char>> scratch;
-  for (MemRefType type : made.scratch)
-    scratch.emplace_back(type.getNumElements() *
-                             bytesOf(type.getElementType()),
-                         0x7f);
-  for (Value result : kernel.getResults())
-    allocate(result);
-  for (const target::KernelLaunch &launch : made.launches) {
-    std::vector<void *> operands;
-    for (const target::KernelOperand &operand : launch.operands) {
-      using Kind = target::KernelOperand::Kind;
-      Value value = operand.kind == Kind::Input
-                        ? kernel.getInputs()[operand.index]
-                    : operand.kind == Kind::Result
-                        ? kernel.getResult(operand.index)
-                        : Value();
-      operands.push_back(value ? pointers[value.getAsOpaquePointer()]
-                               : scratch[operand.index].data());
-    }
-    auto *code = reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(
-        dlsym(library, launch.symbol.c_str()));
-    ASSERT_TRUE(code) << launch.symbol;
-    for (int64_t part = options.parts; part-- > 0;)
-      code(operands.data(), launch.extent * part / options.parts,
-           launch.extent * (part + 1) / options.parts);
-  }
-}
-
-Tensor Executor::read(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  std::string dtype;
-  llvm::raw_string_ostream(dtype) << type.getElementType();
-  Tensor tensor{dtype, type.getShape().vec(), {}};
-  int64_t size = type.getNumElements() * bytesOf(type.getElementType());
-  const char *begin = pointers[value.getAsOpaquePointer()];
-  tensor.bytes.assign(begin, begin + size);
-  return tensor;
-}
-
-std::vector<Tensor> Executor::run(const std::vector<Tensor> &inputs) {
-  if (failed(outlineAll()) || !loadCode())
-    return {};
-  for (auto [argument, tensor] :
-       llvm::zip_equal(function.getArguments(), inputs))
-    allocate(argument) = tensor.bytes;
-  for (auto [argument, tensor] :
-       llvm::zip_equal(function.getArguments(), inputs))
-    pointers[argument.getAsOpaquePointer()] =
-        buffers[argument.getAsOpaquePointer()].data();
-  std::vector<Tensor> results;
-  for (Operation &op : function.getBody().front()) {
-    if (auto kernel = dyn_cast<exec::KernelOp>(op))
-      runKernel(kernel);
-    if (auto view = dyn_cast<exec::ViewOp>(op))
-      pointers[view.getResult().getAsOpaquePointer()] =
-          pointers[view.getSource().getAsOpaquePointer()] +
-          view.getOffset() * bytesOf(view.getType().getElementType());
-    if (isa<func::ReturnOp>(op))
-      for (Value value : op.getOperands())
-        results.push_back(read(value));
-  }
-  dlclose(library);
-  return results;
-}
-
-static void registerDialects(DialectRegistry &registry) {
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
   registry.insert<affine::AffineDialect, arith::ArithDialect,
                   aten::AtenDialect, exec::ExecDialect, fsdp::FsdpDialect,
                   func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
                   memref::MemRefDialect, scf::SCFDialect,
                   tensor::TensorDialect>();
   registerKernelModels(registry);
+  return registry;
 }
 
 static LogicalResult runKernelPhase(ModuleOp module, bool fuse) {
@@ -271,25 +142,182 @@ static LogicalResult runKernelPhase(ModuleOp module, bool fuse) {
   return passes.run(module);
 }
 
-std::vector<Tensor> runKernels(const std::string &ir,
-                               const std::vector<Tensor> &inputs,
-                               const RunOptions &options) {
-  DialectRegistry registry;
-  registerDialects(registry);
-  MLIRContext context(registry);
-  context.loadAllAvailableDialects();
-  auto module = parseSourceString<ModuleOp>(ir, &context);
-  if (!module || failed(runKernelPhase(*module, options.fuse))) {
-    ADD_FAILURE() << "the kernel phase failed";
-    return {};
+static MemRefType layoutOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return MemRefType::get(type.getShape(), type.getElementType(),
+                         StridedLayoutAttr::get(value.getContext(), 0,
+                                                exec::getStrides(value)));
+}
+
+LogicalResult CompiledKernels::State::outlineAll() {
+  kernels = ModuleOp::create(UnknownLoc::get(&context), "kernels");
+  target::KernelOutliner outliner(*kernels);
+  WalkResult result = module->walk([&](exec::KernelOp kernel) {
+    SmallVector<MemRefType> layouts;
+    for (Value value : kernel.getInputs())
+      layouts.push_back(layoutOf(value));
+    for (Value value : kernel.getResults())
+      layouts.push_back(layoutOf(value));
+    auto outlined = outliner.outline(kernel, layouts);
+    if (succeeded(outlined))
+      functions[kernel] = *outlined;
+    return WalkResult(outlined);
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult CompiledKernels::State::loadCode() {
+  auto code = target::generateCpuKernels(*kernels);
+  if (failed(code))
+    return failure();
+  int file = memfd_create("kernels", 0);
+  bool written = write(file, code->data(), code->size()) ==
+                 static_cast<ssize_t>(code->size());
+  std::string path = "/proc/self/fd/" + std::to_string(file);
+  library = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  close(file);
+  if (!library)
+    ADD_FAILURE() << dlerror();
+  return success(library);
+}
+
+LogicalResult CompiledKernels::State::compile(const std::string &ir,
+                                              bool fuse) {
+  module = parseSourceString<ModuleOp>(ir, &context);
+  if (!module || failed(runKernelPhase(*module, fuse)))
+    return failure();
+  return success(succeeded(outlineAll()) && succeeded(loadCode()));
+}
+
+CompiledKernels::CompiledKernels(const std::string &ir, bool fuse)
+    : state(std::make_unique<State>(makeRegistry())) {
+  EXPECT_TRUE(succeeded(state->compile(ir, fuse)));
+}
+
+CompiledKernels::~CompiledKernels() {
+  if (state->library)
+    dlclose(state->library);
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Runs one function once; every value has its own buffer.
+class Executor {
+public:
+  Executor(void *library,
+           const std::map<Operation *, target::KernelFunction> &functions,
+           int64_t parts)
+      : library(library), functions(functions), parts(parts) {}
+
+  std::vector<Tensor> run(func::FuncOp function,
+                          const std::vector<Tensor> &inputs);
+
+private:
+  void runKernel(exec::KernelOp kernel);
+  void runLaunch(const target::KernelLaunch &launch,
+                 const std::vector<void *> &operands);
+  Tensor read(Value value);
+  void allocate(Value value);
+
+  void *library;
+  const std::map<Operation *, target::KernelFunction> &functions;
+  int64_t parts;
+  std::map<void *, std::vector<char>> buffers;
+  std::map<void *, char *> pointers;
+};
+
+} // namespace
+
+static int64_t bytesOf(Type type) {
+  auto shaped = cast<ShapedType>(type);
+  return shaped.getNumElements() *
+         llvm::divideCeil(shaped.getElementTypeBitWidth(), 8);
+}
+
+void Executor::allocate(Value value) {
+  std::vector<char> &buffer = buffers[value.getAsOpaquePointer()];
+  buffer.assign(bytesOf(value.getType()), 0x7f);
+  pointers[value.getAsOpaquePointer()] = buffer.data();
+}
+
+void Executor::runLaunch(const target::KernelLaunch &launch,
+                         const std::vector<void *> &operands) {
+  auto *code = reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(
+      dlsym(library, launch.symbol.c_str()));
+  ASSERT_TRUE(code) << launch.symbol;
+  for (int64_t part = parts; part-- > 0;)
+    code(operands.data(), launch.extent * part / parts,
+         launch.extent * (part + 1) / parts);
+}
+
+void Executor::runKernel(exec::KernelOp kernel) {
+  const target::KernelFunction &function = functions.at(kernel);
+  std::vector<std::vector<char>> scratch;
+  for (MemRefType type : function.scratch)
+    scratch.emplace_back(bytesOf(type), 0x7f);
+  for (Value result : kernel.getResults())
+    allocate(result);
+  for (const target::KernelLaunch &launch : function.launches) {
+    std::vector<void *> operands;
+    for (const target::KernelOperand &operand : launch.operands) {
+      using Kind = target::KernelOperand::Kind;
+      if (operand.kind == Kind::Scratch) {
+        operands.push_back(scratch[operand.index].data());
+        continue;
+      }
+      Value value = operand.kind == Kind::Input
+                        ? kernel.getInputs()[operand.index]
+                        : kernel.getResult(operand.index);
+      operands.push_back(pointers[value.getAsOpaquePointer()]);
+    }
+    runLaunch(launch, operands);
   }
-  OwningOpRef<ModuleOp> kernels =
-      ModuleOp::create(UnknownLoc::get(&context), "kernels");
-  auto function = module->lookupSymbol<func::FuncOp>("test");
-  std::vector<Tensor> results =
-      Executor(function, *kernels, options).run(inputs);
-  EXPECT_FALSE(results.empty()) << "code generation failed";
+}
+
+Tensor Executor::read(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  std::string dtype;
+  llvm::raw_string_ostream(dtype) << type.getElementType();
+  Tensor tensor{dtype, type.getShape().vec(), {}};
+  const char *begin = pointers[value.getAsOpaquePointer()];
+  tensor.bytes.assign(begin, begin + bytesOf(type));
+  return tensor;
+}
+
+std::vector<Tensor> Executor::run(func::FuncOp function,
+                                  const std::vector<Tensor> &inputs) {
+  for (auto [argument, tensor] :
+       llvm::zip_equal(function.getArguments(), inputs)) {
+    allocate(argument);
+    llvm::copy(tensor.bytes, pointers[argument.getAsOpaquePointer()]);
+  }
+  std::vector<Tensor> results;
+  for (Operation &op : function.getBody().front()) {
+    if (auto kernel = dyn_cast<exec::KernelOp>(op))
+      runKernel(kernel);
+    if (auto view = dyn_cast<exec::ViewOp>(op))
+      pointers[view.getResult().getAsOpaquePointer()] =
+          pointers[view.getSource().getAsOpaquePointer()] +
+          view.getOffset() *
+              (view.getType().getElementTypeBitWidth() / 8);
+    if (isa<func::ReturnOp>(op))
+      for (Value value : op.getOperands())
+        results.push_back(read(value));
+  }
   return results;
+}
+
+std::vector<Tensor> CompiledKernels::run(const std::string &function,
+                                         const std::vector<Tensor> &inputs,
+                                         int64_t parts) {
+  if (!state->library)
+    return {};
+  auto found = state->module->lookupSymbol<func::FuncOp>(function);
+  return Executor(state->library, state->functions, parts).run(found, inputs);
 }
 
 } // namespace shardc::test

@@ -1,14 +1,16 @@
 //===- KernelRunner.h - Runs a function of operators on this machine ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// For tests: compiles `func.func @test` of aten operators through the kernel
-// phase and code generation, loads the shared object and runs its launches.
+// For tests: compiles functions of aten operators through the kernel phase and
+// code generation, loads the shared object and runs its launches. A failure of
+// any step is reported through gtest.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TEST_UNIT_PASSES_TARGET_KERNELRUNNER_H
 #define SHARDC_TEST_UNIT_PASSES_TARGET_KERNELRUNNER_H
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,17 +30,22 @@ struct Tensor {
                      const std::vector<double> &numbers);
 };
 
-struct RunOptions {
-  bool fuse = true;
-  /// Parts that each launch's iterations are run in, last part first.
-  int64_t parts = 1;
-};
+/// A compiled module of functions of aten operators.
+class CompiledKernels {
+public:
+  /// Compiles every function of `ir`; with `fuse`, kernels are fused first.
+  CompiledKernels(const std::string &ir, bool fuse);
+  ~CompiledKernels();
 
-/// Runs @test of the module `ir` and returns its results; a failure of any step
-/// is reported through gtest and gives no results.
-std::vector<Tensor> runKernels(const std::string &ir,
-                               const std::vector<Tensor> &inputs,
-                               const RunOptions &options);
+  /// Runs a function and returns its results. Each launch's iterations are run
+  /// in `parts` parts, the last one first.
+  std::vector<Tensor> run(const std::string &function,
+                          const std::vector<Tensor> &inputs, int64_t parts);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
 
 } // namespace shardc::test
 

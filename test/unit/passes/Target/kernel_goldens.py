@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes kernel_goldens.json: what PyTorch computes in float64.
 
-Each case is a function @test of aten operators, how its inputs are drawn, and
+Each case is a function of aten operators, how its inputs are drawn, and
 the results of the same operators in PyTorch on the same inputs, widened to
 float64 first. KernelCodeTest.cpp draws the inputs from the same generator.
 Needs PyTorch; run it when a case changes.
@@ -69,7 +69,7 @@ def add(name, draws, results, body, reference, tolerance=None):
     types = [type_of(*result) for result in results]
     arguments = ", ".join(f"%{i}: {draw.ir()}" for i, draw in enumerate(draws))
     returned = ", ".join(f"%r{i}" for i in range(len(results)))
-    ir = (f"func.func @test({arguments}) -> ({', '.join(types)}) {{\n"
+    ir = (f"func.func @{name}({arguments}) -> ({', '.join(types)}) {{\n"
           f"{body}\n  return {returned} : {', '.join(types)}\n}}")
     for (_, shape), output in zip(results, outputs, strict=True):
         assert list(output.shape) == list(shape), (name, output.shape, shape)

@@ -1,0 +1,115 @@
+// RUN: shardc-opt %s --split-input-file --verify-diagnostics
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+func.func @kernel_yields_other_types(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'exec.kernel' op expected yielded values with the results' types}}
+  %0 = exec.kernel "half" (%a = %x : tensor<4xf32>) -> tensor<2xf32> {
+    exec.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @kernel_argument_types(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'exec.kernel' op expected region arguments with the inputs' types}}
+  "exec.kernel"(%x) <{label = "identity"}> ({
+  ^bb0(%a: tensor<2xf32>):
+    exec.yield
+  }) : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+
+// A kernel names everything that it reads.
+func.func @kernel_captures(%x: tensor<4xf32>) {
+  // expected-note@+1 {{required by region isolation constraints}}
+  %0 = exec.kernel "double" () -> tensor<4xf32> {
+    // expected-error@+1 {{using value defined outside the region}}
+    %1 = arith.addf %x, %x : tensor<4xf32>
+    exec.yield %1 : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @library_without_order(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'exec.library' op expected one order a result, got 0 for 1}}
+  %0 = exec.library "copy" (%x) {} order [] : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @library_order_type(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'exec.library' op expected orders of array<i64>, got [0]}}
+  %0 = exec.library "copy" (%x) {} order [[0]] : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @library_order_is_no_permutation(%x: tensor<2x2xf32>) {
+  // expected-error@+1 {{'exec.library' op expected a permutation of 2 dimensions, got array<i64: 1, 1>}}
+  %0 = exec.library "copy" (%x) {} order [array<i64: 1, 1>] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @library_order_of_fewer_dimensions(%x: tensor<2x2xf32>) {
+  // expected-error@+1 {{'exec.library' op expected a permutation of 2 dimensions, got array<i64: 0>}}
+  %0 = exec.library "copy" (%x) {} order [array<i64: 0>] : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @view_strides(%x: tensor<2x2xf32>) {
+  // expected-error@+1 {{'exec.view' op expected 2 strides, got 1}}
+  %0 = exec.view %x offset 0 strides [1] : tensor<2x2xf32> -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @view_converts(%x: tensor<2xf32>) {
+  // expected-error@+1 {{'exec.view' op expected one element type, got 'tensor<2xf32>' and 'tensor<2xi32>'}}
+  %0 = exec.view %x offset 0 strides [1] : tensor<2xf32> -> tensor<2xi32>
+  return
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+// expected-error@+1 {{'exec.fill' op expects parent op 'exec.program'}}
+exec.fill arena[0 + 0] : memref<4xf32> in begin on 0
+
+// -----
+
+exec.program @step arena 64 streams ["compute"] events 0 {
+  // expected-error@+1 {{expected a memory space, got heap}}
+  exec.fill heap[0 + 0] : memref<4xf32> in begin on 0
+}
+
+// -----
+
+exec.program @step arena 64 streams ["compute"] events 0 {
+  // expected-error@+1 {{expected 'rank'}}
+  exec.fill arena[0 + 0 + world * 4] : memref<4xf32> in begin on 0
+}
+
+// -----
+
+exec.program @step arena 64 streams ["compute"] events 0 {
+  // expected-error@+1 {{one of the following enum values for attribute 'section' [begin, micro_batch, update]}}
+  exec.fill arena[0 + 0] : memref<4xf32> in forward on 0
+}

@@ -1,0 +1,78 @@
+// RUN: shardc-opt %s --split-input-file --shardc-form-kernels | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-form-kernels=accumulator=f32 \
+// RUN:   | FileCheck %s --check-prefix=SINGLE
+
+// CHECK-LABEL: @relu
+//  CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+//       CHECK: exec.kernel "relu" (%[[IN:.*]] = %[[X]] : tensor<4xf32>) -> tensor<4xf32>
+//       CHECK: %[[Y:.*]] = linalg.generic {{.*}} ins(%[[IN]] : tensor<4xf32>)
+//       CHECK: arith.select
+//       CHECK: exec.yield %[[Y]]
+func.func @relu(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = aten.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// bf16 is computed in f32 and rounded once.
+// CHECK-LABEL: @bf16_is_rounded_once
+//       CHECK: exec.kernel "gelu"
+//       CHECK: arith.extf %{{.*}} : bf16 to f32
+//       CHECK: math.erf %{{.*}} : f32
+//       CHECK: arith.truncf %{{.*}} : f32 to bf16
+//  CHECK-NEXT: linalg.yield
+func.func @bf16_is_rounded_once(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+  %0 = aten.gelu %x : (tensor<4xbf16>) -> tensor<4xbf16>
+  return %0 : tensor<4xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @sums_accumulate_wider
+//       CHECK: linalg.fill {{.*}} -> tensor<8xf64>
+//       CHECK: iterator_types = ["reduction", "parallel"]
+//       CHECK: arith.addf %{{.*}} : f64
+//       CHECK: arith.truncf %{{.*}} : f64 to f32
+// SINGLE-LABEL: @sums_accumulate_wider
+//       SINGLE: linalg.fill {{.*}} -> tensor<8xf32>
+func.func @sums_accumulate_wider(%x: tensor<4x8xf32>) -> tensor<8xf32> {
+  %0 = aten.sum %x [0] : (tensor<4x8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// The statistics of a layer norm that nothing reads are not results.
+// CHECK-LABEL: @unused_results_are_dropped
+//       CHECK: exec.kernel "layer_norm" ({{.*}}) -> tensor<4x8xf32> {
+func.func @unused_results_are_dropped(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0, %mean, %rstd = aten.layer_norm %x {normalized_shape = array<i64: 8>, eps = 1.0e-5 : f64} : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>)
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// Position indices count the loop: the kernel reads no table of numbers.
+// CHECK-LABEL: @constants_move_in
+//  CHECK-SAME: (%[[W:.*]]: tensor<9x4xf32>)
+//   CHECK-NOT: aten.constant
+//       CHECK: exec.kernel "embedding" (%{{.*}} = %[[W]] : tensor<9x4xf32>)
+//       CHECK: linalg.index 0
+//       CHECK: tensor.extract
+func.func @constants_move_in(%w: tensor<9x4xf32>) -> tensor<3x4xf32> {
+  %0 = aten.constant dense<[0, 1, 2]> : tensor<3xi64>
+  %1 = aten.embedding %w, %0 : (tensor<9x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
+
+// -----
+
+// A boundary cast is a kernel like any other.
+// CHECK-LABEL: @boundary_cast
+//       CHECK: exec.kernel "cast"
+//       CHECK: arith.truncf %{{.*}} : f32 to bf16
+func.func @boundary_cast(%x: tensor<4xf32>) -> tensor<4xbf16> {
+  %0 = fsdp.cast %x at input : tensor<4xf32> -> tensor<4xbf16>
+  return %0 : tensor<4xbf16>
+}

@@ -1,0 +1,81 @@
+// RUN: shardc-opt %s --split-input-file --shardc-form-kernels --shardc-fuse-kernels | FileCheck %s
+
+// The sum is a result as well, because the residual stream goes on.
+// CHECK-LABEL: @add_into_layer_norm
+//       CHECK: %[[BOTH:.*]]:2 = exec.kernel "add+layer_norm"
+//   CHECK-NOT: exec.kernel
+//       CHECK: return %[[BOTH]]#0, %[[BOTH]]#1
+func.func @add_into_layer_norm(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %0 = aten.add %x, %y : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1, %mean, %rstd = aten.layer_norm %0 {normalized_shape = array<i64: 8>, eps = 1.0e-5 : f64} : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>)
+  return %0, %1 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+// Point-wise operators become one loop nest; bf16 between them is kept.
+// CHECK-LABEL: @chain_in_one_nest
+//       CHECK: exec.kernel "relu+mul.Scalar+add"
+//       CHECK: linalg.generic
+//       CHECK: arith.truncf
+//       CHECK: arith.truncf
+//       CHECK: arith.truncf
+//   CHECK-NOT: linalg.generic
+func.func @chain_in_one_nest(%x: tensor<4xbf16>, %y: tensor<4xbf16>) -> tensor<4xbf16> {
+  %0 = aten.relu %x : (tensor<4xbf16>) -> tensor<4xbf16>
+  %1 = aten.mul.Scalar %0, 2.0 : bf16 : (tensor<4xbf16>) -> tensor<4xbf16>
+  %2 = aten.add %1, %y : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
+  return %2 : tensor<4xbf16>
+}
+
+// -----
+
+// The function of a value that two nests read is computed once.
+// CHECK-LABEL: @computes_nothing_twice
+//       CHECK: exec.kernel "gelu+layer_norm"
+//       CHECK: math.erf
+//   CHECK-NOT: math.erf
+func.func @computes_nothing_twice(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = aten.gelu %x : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1, %mean, %rstd = aten.layer_norm %0 {normalized_shape = array<i64: 8>, eps = 1.0e-5 : f64} : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x1xf32>, tensor<4x1xf32>)
+  return %1 : tensor<4x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @never_over_a_begin
+//       CHECK: exec.kernel "relu"
+//       CHECK: fsdp.begin backward
+//       CHECK: exec.kernel "gelu"
+func.func @never_over_a_begin(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = aten.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  fsdp.begin backward
+  %1 = aten.gelu %0 : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// A library call between two kernels needs the first one's result: both move
+// to where the first is when the second can.
+// CHECK-LABEL: @result_needed_in_between
+//       CHECK: %[[BOTH:.*]]:2 = exec.kernel "relu+gelu"
+//       CHECK: exec.library "matmul"(%[[BOTH]]#0, %[[BOTH]]#0)
+func.func @result_needed_in_between(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = aten.relu %x : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = exec.library "matmul"(%0, %0) {epilogue = "none", transpose_a = false, transpose_b = false} order [array<i64>] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = aten.gelu %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %1, %2 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// A table that is read at computed indices stays a kernel of its own.
+// CHECK-LABEL: @gathered_table
+//       CHECK: exec.kernel "relu"
+//       CHECK: exec.kernel "embedding"
+func.func @gathered_table(%w: tensor<9x4xf32>, %i: tensor<9xi64>) -> tensor<9x4xf32> {
+  %0 = aten.relu %w : (tensor<9x4xf32>) -> tensor<9x4xf32>
+  %1 = aten.embedding %0, %i : (tensor<9x4xf32>, tensor<9xi64>) -> tensor<9x4xf32>
+  return %1 : tensor<9x4xf32>
+}

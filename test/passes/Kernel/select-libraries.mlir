@@ -1,0 +1,78 @@
+// RUN: shardc-opt %s --split-input-file --shardc-select-libraries | FileCheck %s
+
+// Leading dimensions are collapsed, the bias is the product's epilogue.
+// CHECK-LABEL: @linear_with_bias
+//  CHECK-SAME: (%[[X:.*]]: tensor<4x8x16xf32>, %[[W:.*]]: tensor<32x16xf32>, %[[B:.*]]: tensor<32xf32>)
+//       CHECK: %[[ROWS:.*]] = aten.view %[[X]] [32, 16]
+//       CHECK: %[[C:.*]] = exec.library "matmul"(%[[ROWS]], %[[W]], %[[B]])
+//  CHECK-SAME: {epilogue = "bias", transpose_a = false, transpose_b = true}
+//       CHECK: aten.view %[[C]] [4, 8, 32]
+func.func @linear_with_bias(%x: tensor<4x8x16xf32>, %w: tensor<32x16xf32>, %b: tensor<32xf32>) -> tensor<4x8x32xf32> {
+  %0 = aten.linear %x, %w, %b : (tensor<4x8x16xf32>, tensor<32x16xf32>, tensor<32xf32>) -> tensor<4x8x32xf32>
+  return %0 : tensor<4x8x32xf32>
+}
+
+// -----
+
+// gradient @ weight and gradient^T @ input, the latter in the reduce dtype.
+// CHECK-LABEL: @linear_gradients
+//  CHECK-SAME: (%[[G:.*]]: tensor<8x32xbf16>, %[[W:.*]]: tensor<32x16xbf16>, %[[X:.*]]: tensor<8x16xbf16>)
+//   CHECK-NOT: aten.view
+//       CHECK: exec.library "matmul"(%[[G]], %[[W]])
+//  CHECK-SAME: {epilogue = "none", transpose_a = false, transpose_b = false}
+//       CHECK: exec.library "matmul"(%[[G]], %[[X]])
+//  CHECK-SAME: {epilogue = "none", transpose_a = true, transpose_b = false}
+//  CHECK-SAME: -> tensor<32x16xf32>
+func.func @linear_gradients(%g: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %x: tensor<8x16xbf16>) -> (tensor<8x16xbf16>, tensor<32x16xf32>) {
+  %0 = aten.linear_backward_input %g, %w : (tensor<8x32xbf16>, tensor<32x16xbf16>) -> tensor<8x16xbf16>
+  %1 = aten.linear_backward_weight %g, %x : (tensor<8x32xbf16>, tensor<8x16xbf16>) -> tensor<32x16xf32>
+  return %0, %1 : tensor<8x16xbf16>, tensor<32x16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @convolution
+//  CHECK-SAME: (%[[X:.*]]: tensor<2x3x8x8xf32>, %[[W:.*]]: tensor<4x3x3x3xf32>)
+//       CHECK: %[[Y:.*]] = exec.library "convolution"(%[[X]], %[[W]])
+//  CHECK-SAME: {dilation = array<i64: 1, 1>, groups = 1 : i64, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>}
+//       CHECK: exec.library "convolution_backward_input"(%[[Y]], %[[W]])
+//       CHECK: exec.library "convolution_backward_weight"(%[[Y]], %[[X]])
+func.func @convolution(%x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> (tensor<2x4x4x4xf32>, tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) {
+  %0 = aten.convolution %x, %w {stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<2x4x4x4xf32>
+  %1 = aten.convolution_backward_input %0, %w {stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x4x4x4xf32>, tensor<4x3x3x3xf32>) -> tensor<2x3x8x8xf32>
+  %2 = aten.convolution_backward_weight %0, %x {stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x4x4x4xf32>, tensor<2x3x8x8xf32>) -> tensor<4x3x3x3xf32>
+  return %0, %1, %2 : tensor<2x4x4x4xf32>, tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @attention
+//       CHECK: exec.library "scaled_dot_product_attention"(
+//  CHECK-SAME: {is_causal = true, scale = 5.000000e-01 : f64} order [array<i64>, array<i64>]
+//       CHECK: exec.library "scaled_dot_product_attention_backward"(
+func.func @attention(%q: tensor<2x3x8x4xf32>, %k: tensor<2x3x8x4xf32>, %v: tensor<2x3x8x4xf32>) -> tensor<2x3x8x4xf32> {
+  %o, %l = aten.scaled_dot_product_attention %q, %k, %v {is_causal = true, scale = 0.5 : f64} : (tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>) -> (tensor<2x3x8x4xf32>, tensor<2x3x8xf32>)
+  %dq, %dk, %dv = aten.scaled_dot_product_attention_backward %o, %q, %k, %v, %o, %l {is_causal = true, scale = 0.5 : f64} : (tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8xf32>) -> (tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>)
+  return %dq : tensor<2x3x8x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @embedding_gradient
+//       CHECK: exec.library "embedding_dense_backward"(%{{.*}}, %{{.*}}) {padding_idx = -1 : i64}
+//  CHECK-SAME: (tensor<2x5x8xbf16>, tensor<2x5xi64>) -> tensor<11x8xf32>
+func.func @embedding_gradient(%g: tensor<2x5x8xbf16>, %i: tensor<2x5xi64>) -> tensor<11x8xf32> {
+  %0 = aten.embedding_dense_backward %g, %i : (tensor<2x5x8xbf16>, tensor<2x5xi64>) -> tensor<11x8xf32>
+  return %0 : tensor<11x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @max_pool
+//       CHECK: exec.library "max_pool2d"(%{{.*}}) {dilation = array<i64: 1, 1>, kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>}
+//       CHECK: exec.library "max_pool2d_backward"(%{{.*}}, %{{.*}}) {{.*}} kernel = array<i64: 3, 3>
+func.func @max_pool(%x: tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32> {
+  %0, %1 = aten.max_pool2d_with_indices %x {kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<2x3x8x8xf32>) -> (tensor<2x3x4x4xf32>, tensor<2x3x4x4xi64>)
+  %2 = aten.max_pool2d_with_indices_backward %0, %1 {kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<2x3x4x4xf32>, tensor<2x3x4x4xi64>) -> tensor<2x3x8x8xf32>
+  return %2 : tensor<2x3x8x8xf32>
+}

@@ -1,0 +1,360 @@
+//===- TrainerTest.cpp - training the tiny model --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// From an artifact file to a log and saved weights, on several world sizes,
+// compared with the same training written out in plain loops.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/runtime/TinyModel.h"
+
+#include "runtime/train/Trainer.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <sstream>
+#include <thread>
+
+using namespace shardc;
+using namespace shardc::runtime;
+using namespace shardc::testing;
+using format::Dtype;
+using format::NamedTensor;
+
+namespace {
+constexpr int64_t batch = TinyModel::batch;
+
+/// Samples of both inputs, and a file with them.
+struct Samples {
+  explicit Samples(int64_t count, const std::string &path) : count(count) {
+    std::mt19937 generator(11);
+    std::normal_distribution<float> normal;
+    for (int64_t i = 0; i < count * 4; ++i)
+      x.push_back(normal(generator));
+    for (int64_t i = 0; i < count * 3; ++i)
+      target.push_back(normal(generator));
+    EXPECT_TRUE(format::writeSafetensors(
+                    path,
+                    {{"x", Dtype::F32, {count, 4}, std::as_bytes(std::span(x))},
+                     {"input1",
+                      Dtype::F32,
+                      {count, 3},
+                      std::as_bytes(std::span(target))}},
+                    {})
+                    .ok());
+  }
+  int64_t count;
+  std::vector<float> x, target;
+};
+
+struct Step {
+  double loss, gradientNorm;
+};
+
+/// What a run produced.
+struct Outcome {
+  Status status;
+  std::vector<Step> steps;
+  std::string saved, text;
+};
+
+Outcome run(const TinyModel &model, TrainOptions options,
+            const TemporaryFolder &folder) {
+  options.log = folder.file("log.jsonl");
+  options.save = folder.file("saved.safetensors");
+  Cancellation cancellation;
+  std::ostringstream text;
+  Outcome outcome;
+  outcome.status = train(model.artifact, options, cancellation, text);
+  outcome.text = text.str();
+  std::istringstream lines(readFile(options.log));
+  for (std::string line; std::getline(lines, line);) {
+    const auto object = nlohmann::json::parse(line);
+    outcome.steps.push_back(
+        {object["loss"].get<double>(), object["gradient_norm"].get<double>()});
+    EXPECT_EQ(object["step"], outcome.steps.size());
+    EXPECT_GE(object["seconds"].get<double>(), 0);
+    EXPECT_FALSE(object.contains("tokens_per_second"));
+  }
+  outcome.saved = readFile(options.save);
+  return outcome;
+}
+
+/// The same training in double, on slices [first slice of a step, …).
+std::vector<Step> reference(const TinyModel &model, const Samples &samples,
+                            int64_t steps, int64_t slices, double rate,
+                            std::vector<double> &weight,
+                            std::vector<double> &bias) {
+  weight.assign(model.weight.begin(), model.weight.end());
+  bias.assign(model.bias.begin(), model.bias.end());
+  std::vector<double> momentum(15);
+  std::vector<Step> result;
+  int64_t next = 0;
+  for (int64_t step = 0; step < steps; ++step) {
+    std::vector<double> gradient(15);
+    double loss = 0;
+    for (int64_t i = 0; i < slices * batch; ++i, ++next) {
+      const auto row = size_t(next % samples.count);
+      for (size_t o = 0; o < 3; ++o) {
+        double y = bias[o];
+        for (size_t k = 0; k < 4; ++k)
+          y += weight[o * 4 + k] * samples.x[row * 4 + k];
+        const double difference = y - samples.target[row * 3 + o];
+        loss += difference * difference / (batch * 3);
+        const double g = 2 * difference / (batch * 3);
+        for (size_t k = 0; k < 4; ++k)
+          gradient[o * 4 + k] += g * samples.x[row * 4 + k];
+        gradient[12 + o] += g;
+      }
+    }
+    double squares = 0;
+    for (size_t i = 0; i < 15; ++i) {
+      gradient[i] /= double(slices);
+      squares += gradient[i] * gradient[i];
+      momentum[i] = 0.9 * momentum[i] + gradient[i];
+      (i < 12 ? weight[i] : bias[i - 12]) -= rate * momentum[i];
+    }
+    result.push_back({loss / double(slices), std::sqrt(squares)});
+  }
+  return result;
+}
+
+TrainOptions optionsFor(const std::string &data, int64_t microBatches) {
+  TrainOptions options;
+  options.steps = 6;
+  options.microBatches = microBatches;
+  options.learningRate = 0.05;
+  options.data = data;
+  options.threads = 1;
+  return options;
+}
+} // namespace
+
+TEST(Trainer, matches_plain_training_on_every_world_size) {
+  const TemporaryFolder folder;
+  // 23 samples: steps wrap around in the middle of a slice.
+  const Samples samples(23, folder.file("data.safetensors"));
+  for (const int64_t worldSize : {1, 2, 3, 4, 8}) {
+    for (const int64_t microBatches : {1, 2}) {
+      const TinyModel model(worldSize);
+      const Outcome outcome =
+          run(model, optionsFor(folder.file("data.safetensors"), microBatches),
+              folder);
+      ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+      std::vector<double> weight, bias;
+      const std::vector<Step> expected = reference(
+          model, samples, 6, worldSize * microBatches, 0.05, weight, bias);
+      ASSERT_EQ(outcome.steps.size(), expected.size());
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_NEAR(outcome.steps[i].loss, expected[i].loss, 1e-5);
+        EXPECT_NEAR(outcome.steps[i].gradientNorm, expected[i].gradientNorm,
+                    1e-5);
+      }
+      const auto saved = format::readSafetensors(format::bytesOf(outcome.saved),
+                                                 "saved", ErrorCode::E0404);
+      ASSERT_TRUE(saved.ok());
+      EXPECT_EQ(saved->metadata.at("alias:tied.weight"), "linear.weight");
+      const NamedTensor *tensor = saved->find("linear.weight");
+      ASSERT_NE(tensor, nullptr);
+      for (size_t i = 0; i < weight.size(); ++i)
+        EXPECT_NEAR(reinterpret_cast<const float *>(tensor->data.data())[i],
+                    weight[i], 1e-5);
+    }
+  }
+}
+
+// Decision 10: N ranks with one micro-batch are one rank with N.
+TEST(Trainer, gives_the_same_bits_on_n_ranks_as_with_n_micro_batches) {
+  const TemporaryFolder folder;
+  const Samples samples(200, folder.file("data.safetensors"));
+  const std::string data = folder.file("data.safetensors");
+  auto tensors = [](const std::string &file) {
+    // The running mean is a statistic of rank 0's own samples.
+    const auto content =
+        format::readSafetensors(format::bytesOf(file), "", ErrorCode::E0404);
+    EXPECT_TRUE(content.ok());
+    return std::string(format::textOf(content->find("linear.weight")->data)) +
+           std::string(format::textOf(content->find("linear.bias")->data));
+  };
+  for (const int64_t n : {2, 3, 4, 7, 8}) {
+    const TinyModel many(n), one(1);
+    const Outcome ranks = run(many, optionsFor(data, 1), folder);
+    const Outcome microBatches = run(one, optionsFor(data, n), folder);
+    ASSERT_TRUE(ranks.status.ok() && microBatches.status.ok());
+    for (size_t i = 0; i < ranks.steps.size(); ++i) {
+      EXPECT_EQ(ranks.steps[i].loss, microBatches.steps[i].loss);
+      EXPECT_EQ(ranks.steps[i].gradientNorm,
+                microBatches.steps[i].gradientNorm);
+    }
+    EXPECT_EQ(tensors(ranks.saved), tensors(microBatches.saved));
+  }
+}
+
+TEST(Trainer, gives_the_same_bits_on_any_number_of_threads) {
+  const TemporaryFolder folder;
+  const TinyModel model(2);
+  TrainOptions options = optionsFor("random", 2);
+  options.seed = 5;
+  const std::string first = run(model, options, folder).saved;
+  for (const int threads : {2, 5}) {
+    options.threads = threads;
+    EXPECT_EQ(run(model, options, folder).saved, first);
+  }
+}
+
+TEST(Trainer, trains_replicated_ranks_on_what_one_rank_would_see) {
+  const TemporaryFolder folder;
+  const Samples samples(40, folder.file("data.safetensors"));
+  TrainOptions options = optionsFor(folder.file("data.safetensors"), 2);
+  options.replicateData = true;
+  const TinyModel model(4);
+  const Outcome outcome = run(model, options, folder);
+  ASSERT_TRUE(outcome.status.ok());
+  std::vector<double> weight, bias;
+  const auto expected = reference(model, samples, 6, 2, 0.05, weight, bias);
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(outcome.steps[i].loss, expected[i].loss, 1e-5);
+}
+
+TEST(Trainer, allocates_the_arena_that_was_planned) {
+  const TemporaryFolder folder;
+  const TinyModel model(2);
+  const Outcome outcome = run(model, optionsFor("random", 1), folder);
+  const std::string bytes = std::to_string(model.artifact.program.arenaBytes);
+  EXPECT_NE(outcome.text.find("arena: " + bytes + " (planned: " + bytes + ")"),
+            std::string::npos)
+      << outcome.text;
+}
+
+TEST(Trainer, says_once_that_buffers_of_ranks_differ) {
+  const TemporaryFolder folder;
+  const TinyModel model(2);
+  const Outcome outcome = run(model, optionsFor("random", 1), folder);
+  EXPECT_NE(outcome.text.find("different values of 1 buffers such as "
+                              "'linear.mean'"),
+            std::string::npos);
+}
+
+TEST(Trainer, saves_the_optimizers_states_on_request) {
+  const TemporaryFolder folder;
+  const TinyModel model(2);
+  TrainOptions options = optionsFor("random", 1);
+  options.saveOptimizer = true;
+  const Outcome outcome = run(model, options, folder);
+  const auto saved = format::readSafetensors(format::bytesOf(outcome.saved),
+                                             "saved", ErrorCode::E0404);
+  ASSERT_TRUE(saved.ok());
+  EXPECT_NE(saved->find("momentum/linear.weight"), nullptr);
+  EXPECT_NE(saved->find("momentum/linear.bias"), nullptr);
+}
+
+TEST(Trainer, starts_from_a_weights_file) {
+  const TemporaryFolder folder;
+  TinyModel model(2);
+  const Outcome first = run(model, optionsFor("random", 1), folder);
+  writeFile(folder.file("weights.safetensors"), first.saved);
+  TrainOptions options = optionsFor("random", 1);
+  options.learningRate = 0;
+  options.weights = folder.file("weights.safetensors");
+  model.artifact.weights.reset();
+  const Outcome second = run(model, options, folder);
+  ASSERT_TRUE(second.status.ok()) << second.status.message();
+  const auto before = format::readSafetensors(format::bytesOf(first.saved), "",
+                                              ErrorCode::E0404);
+  const auto after = format::readSafetensors(format::bytesOf(second.saved), "",
+                                             ErrorCode::E0404);
+  EXPECT_EQ(format::textOf(before->find("linear.weight")->data),
+            format::textOf(after->find("linear.weight")->data));
+}
+
+TEST(Trainer, asks_for_weights_when_there_are_none) {
+  const TemporaryFolder folder;
+  TinyModel model(2);
+  model.artifact.weights.reset();
+  const Outcome outcome = run(model, optionsFor("random", 1), folder);
+  EXPECT_EQ(outcome.status.code(), ErrorCode::E0401);
+  EXPECT_NE(outcome.status.help().find("--weights"), std::string::npos);
+}
+
+TEST(Trainer, names_the_tensor_that_does_not_fit) {
+  const TemporaryFolder folder;
+  TinyModel model(2);
+  (*model.artifact.weights)[0].shape = {1, 3};
+  const Outcome shape = run(model, optionsFor("random", 1), folder);
+  EXPECT_EQ(shape.status.code(), ErrorCode::E0402);
+  EXPECT_EQ(shape.status.message(),
+            "weights have 'linear.bias' as f32[1, 3], the model needs f32[3]");
+  model.artifact.weights->erase(model.artifact.weights->begin());
+  EXPECT_EQ(run(model, optionsFor("random", 1), folder).status.message(),
+            "weights lack 'linear.bias'");
+}
+
+TEST(Trainer, refuses_a_log_that_cannot_be_written) {
+  const TemporaryFolder folder;
+  const TinyModel model(1);
+  TrainOptions options = optionsFor("random", 1);
+  options.log = folder.file("no/such/folder.jsonl");
+  Cancellation cancellation;
+  std::ostringstream text;
+  EXPECT_EQ(train(model.artifact, options, cancellation, text).code(),
+            ErrorCode::E0601);
+}
+
+TEST(Trainer, reports_a_missing_kernel_with_its_module) {
+  const TemporaryFolder folder;
+  TinyModel model(3);
+  for (format::Command &command : model.artifact.program.commands)
+    if (auto *launch = std::get_if<format::LaunchCommand>(&command.action))
+      launch->kernel = "no_such_kernel";
+  const Outcome outcome = run(model, optionsFor("random", 1), folder);
+  EXPECT_EQ(outcome.status.code(), ErrorCode::E0310);
+  ASSERT_FALSE(outcome.status.notes().empty());
+  EXPECT_EQ(outcome.status.notes()[0], "in module 'linear', 'loss'");
+}
+
+// A sample that only one rank meets: all ranks stop, and nothing is saved.
+TEST(Trainer, stops_all_ranks_when_one_fails) {
+  const TemporaryFolder folder;
+  TinyModel model(4);
+  model.artifact.parameters.inputs[1] = {
+      "target", Dtype::I32, {batch, 3}, 10, {}};
+  std::vector<int32_t> targets(40 * 3);
+  targets[7 * 3] = 10;
+  std::vector<float> x(40 * 4);
+  ASSERT_TRUE(
+      format::writeSafetensors(
+          folder.file("data.safetensors"),
+          {{"x", Dtype::F32, {40, 4}, std::as_bytes(std::span(x))},
+           {"target", Dtype::I32, {40, 3}, std::as_bytes(std::span(targets))}},
+          {})
+          .ok());
+  const Outcome outcome =
+      run(model, optionsFor(folder.file("data.safetensors"), 1), folder);
+  EXPECT_EQ(outcome.status.code(), ErrorCode::E0407);
+  EXPECT_EQ(outcome.saved, "");
+}
+
+TEST(Trainer, stops_soon_after_an_interruption) {
+  const TemporaryFolder folder;
+  const TinyModel model(3);
+  TrainOptions options = optionsFor("random", 1);
+  options.steps = 1'000'000'000;
+  options.quiet = true;
+  options.save = folder.file("saved.safetensors");
+  Cancellation cancellation;
+  std::thread interrupter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    cancellation.interrupt(2);
+  });
+  std::ostringstream text;
+  const Status status = train(model.artifact, options, cancellation, text);
+  interrupter.join();
+  EXPECT_EQ(status.code(), ErrorCode::E0501);
+  EXPECT_EQ(text.str(), "");
+  EXPECT_EQ(readFile(options.save), "");
+}
