@@ -81,8 +81,11 @@ LogicalResult DiagnosticPrinter::print(Diagnostic &diagnostic) {
 void enableRemarks(MLIRContext &context, StringRef pattern) {
   if (pattern.empty())
     return;
+  // The engine prints a kind of remark only when that kind has a pattern too.
   remark::RemarkCategories categories;
   categories.all = pattern.str();
+  categories.passed = categories.missed = categories.analysis =
+      categories.failed = categories.all;
   (void)remark::enableOptimizationRemarks(
       context, /*streamer=*/nullptr,
       std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,

@@ -19,10 +19,12 @@ struct Options {
   /// "blocks" (repeated sibling modules) or regular expressions of module
   /// paths, separated by commas.
   std::string wrap = "blocks";
-  /// The dtype that parameters are gathered and used in: f32 or bf16.
-  std::string paramDtype = "f32";
-  /// The dtype that gradients are reduced in: f32 or bf16.
-  std::string reduceDtype = "f32";
+  /// The dtype that parameters are gathered and used in: f32 or bf16; empty for
+  /// the exported one.
+  std::string paramDtype;
+  /// The dtype that gradients are reduced in: f32 or bf16; empty for the one
+  /// that parameters are gathered in.
+  std::string reduceDtype;
   /// When groups are resharded after forward: always, never or default.
   std::string reshard = "default";
   /// Gathers that run ahead of the one in use.

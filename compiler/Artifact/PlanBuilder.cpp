@@ -60,8 +60,8 @@ static format::PlanOptimizer buildOptimizer(const Options &options) {
 static format::Attributes buildOptions(const Options &options) {
   return {{"world_size", options.worldSize},
           {"wrap", options.wrap},
-          {"param_dtype", options.paramDtype},
-          {"reduce_dtype", options.reduceDtype},
+          {"param_dtype", options.paramDtype},   // Empty: the exported one.
+          {"reduce_dtype", options.reduceDtype}, // Empty: the gathered one.
           {"reshard", options.reshard},
           {"prefetch", static_cast<int64_t>(options.prefetch)},
           {"fuse", options.fuse},

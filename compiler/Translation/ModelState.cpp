@@ -266,7 +266,8 @@ void ModelState::freezeUnusedParameters() {
     return;
   InFlightDiagnostic warning = emitWarning(builder.getUnknownLoc());
   warning << names.size()
-          << " parameters are not used by the model and stay as they are";
+          << (names.size() == 1 ? " parameter is" : " parameters are")
+          << " not used by the model and will not be trained";
   for (StringRef name : names)
     warning.attachNote() << "'" << name << "'";
 }

@@ -113,8 +113,8 @@ LogicalResult ReverseWalk::run() {
   RankedTensorType type = aten::tensorType(value);
   auto one = DenseElementsAttr::get(
       type, builder.getFloatAttr(type.getElementType(), 1.0));
-  gradients.add(value, aten::ConstantOp::create(builder, loss->getLoc(), type,
-                                                one));
+  gradients.add(value,
+                aten::ConstantOp::create(builder, loss->getLoc(), type, one));
   for (Operation *op : llvm::reverse(forward))
     if (failed(visit(op)))
       return failure();
@@ -135,10 +135,10 @@ LogicalResult ReverseWalk::visitDifferentiable(Operation *op) {
   SmallVector<Value> resultGradients;
   for (Value result : op->getResults()) {
     auto type = dyn_cast<RankedTensorType>(result.getType());
-    resultGradients.push_back(
-        type ? gradients.take(builder, op->getLoc(), result,
-                              type.getElementType())
-             : Value());
+    resultGradients.push_back(type ? gradients.take(builder, op->getLoc(),
+                                                    result,
+                                                    type.getElementType())
+                                   : Value());
   }
   SmallVector<bool> needed;
   for (Value operand : op->getOperands())
@@ -188,8 +188,7 @@ void ReverseWalk::visitView(fsdp::ViewOp view) {
   Value gradient = gradients.take(builder, view.getLoc(), view.getResult(),
                                   place.segment.getReduce());
   if (gradient)
-    reduced[view.getUnsharded()].push_back(
-        {view.getParameterAttr(), gradient});
+    reduced[view.getUnsharded()].push_back({view.getParameterAttr(), gradient});
 }
 
 /// Every view comes after its unshard, so all gradients of the group are known.
@@ -203,7 +202,8 @@ void ReverseWalk::visitUnshard(fsdp::UnshardOp unshard) {
     parameters.push_back(parameter);
     values.push_back(gradient);
   }
-  auto type = fsdp::ShardType::get(builder.getContext(), unshard.getGroupAttr());
+  auto type =
+      fsdp::ShardType::get(builder.getContext(), unshard.getGroupAttr());
   fsdp::ReduceScatterOp::create(builder, unshard.getLoc(), type,
                                 unshard.getGroupAttr(),
                                 builder.getArrayAttr(parameters), values);

@@ -23,9 +23,9 @@ Value GradientTable::take(OpBuilder &builder, Location location, Value value,
   Value sum;
   for (Value part : parts) {
     Value converted = aten::convertTo(builder, location, part, element);
-    sum = sum ? aten::AddOp::create(builder, location, sum, converted)
-                    .getResult()
-              : converted;
+    sum =
+        sum ? aten::AddOp::create(builder, location, sum, converted).getResult()
+            : converted;
   }
   return sum;
 }

@@ -9,8 +9,8 @@
 //   at the definition:       take(g) = (c1 + c2) + c3
 //
 // Adding late, and in the order of arrival, keeps the sum deterministic, and
-// lets contributions to a parameter be converted to the reduce dtype before they
-// are added instead of after.
+// lets contributions to a parameter be converted to the reduce dtype before
+// they are added instead of after.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_DIFFERENTIATE_GRADIENTTABLE_H

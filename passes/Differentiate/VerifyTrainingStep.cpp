@@ -45,8 +45,7 @@ static LogicalResult verifyGradients(fsdp::ReduceScatterOp reduction,
                         .clone(place.segment.getReduce());
     if (gradient.getType() != expected)
       return reduction.emitError("D3: expected a gradient of type ")
-             << expected << " for " << symbol << ", got "
-             << gradient.getType();
+             << expected << " for " << symbol << ", got " << gradient.getType();
   }
   return success();
 }

@@ -113,4 +113,29 @@ def VerifyKernelsPass : Pass<"shardc-verify-kernels", "::mlir::func::FuncOp"> {
   }];
 }
 
+def OutlineKernelsPass : Pass<"shardc-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "Writes a function for each launch of each kernel.";
+  let description = [{
+    Loop nests of a kernel that share an outer parallel loop become one launch:
+    a function that runs iterations [begin, end) of that loop on flat buffers.
+    What only one iteration needs is private to it; what passes from one launch
+    to the next is a scratch operand. Kernels with equal regions and layouts
+    share functions. The functions are in the module `@kernels`; the kernels
+    themselves stay.
+
+    Decision: `passes/Kernel/KernelSchedule.h`.
+
+    {{example: test/passes/Kernel/outline-kernels.mlir @row_sums}}
+  }];
+  let options = [
+    Option<"pointwiseBlock", "pointwise-block", "int64_t", "4096",
+           "Elements of one iteration of a point-wise launch.">,
+    Option<"reductionBlock", "reduction-block", "int64_t", "64",
+           "Neighbours that one iteration of a reduction over other loops sums.">];
+  let dependentDialects = ["::shardc::exec::ExecDialect",
+      "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+      "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+      "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // SHARDC_PASSES_KERNEL_PASSES

@@ -210,20 +210,20 @@ LogicalResult ProgramBuilder::visitKernel(exec::KernelOp kernel) {
 /// `operands` are the kernel's inputs, then its results.
 LogicalResult
 ProgramBuilder::addLaunches(exec::KernelOp kernel, ArrayRef<Place> operands,
-                            ArrayRef<target::SharedStorage> shared,
+                            ArrayRef<kernel::SharedStorage> shared,
                             int64_t stream) {
   SmallVector<MemRefType> layouts;
   for (const Place &place : operands)
     layouts.push_back(place.type);
-  SmallVector<target::SharedStorage> shareable;
+  SmallVector<kernel::SharedStorage> shareable;
   if (!shared.empty())
-    shareable = target::getShareableStorage(kernel);
-  for (const target::SharedStorage &pair : shared)
+    shareable = kernel::getShareableStorage(kernel);
+  for (const kernel::SharedStorage &pair : shared)
     if (!llvm::is_contained(shareable, pair))
       return kernel.emitError("expected input ")
              << pair.first << " to be complete before result " << pair.second
              << " is written over it";
-  FailureOr<target::KernelFunction> function =
+  FailureOr<kernel::KernelFunction> function =
       outliner.outline(kernel, layouts, shared);
   if (failed(function))
     return failure();
@@ -231,17 +231,17 @@ ProgramBuilder::addLaunches(exec::KernelOp kernel, ArrayRef<Place> operands,
   for (MemRefType type : function->scratch)
     scratch.push_back({list.addArena(getSpanBytes(type)), 0, 0, type});
   unsigned inputs = kernel.getInputs().size();
-  for (const target::KernelLaunch &launch : function->launches) {
+  for (const kernel::KernelLaunch &launch : function->launches) {
     Command &command =
         addCommand(CommandKind::launch, kernel.getLoc(), stream);
     command.name = launch.symbol;
     command.label = kernel.getLabel().str();
     command.extent = launch.extent;
-    for (const target::KernelOperand &operand : launch.operands) {
-      using Kind = target::KernelOperand::Kind;
+    for (const kernel::KernelOperand &operand : launch.operands) {
+      using Kind = kernel::KernelOperand::Kind;
       bool overwritten =
           operand.kind == Kind::Input &&
-          llvm::any_of(shared, [&](const target::SharedStorage &pair) {
+          llvm::any_of(shared, [&](const kernel::SharedStorage &pair) {
             return pair.first == operand.index;
           });
       if (operand.kind == Kind::Input)

@@ -20,7 +20,7 @@
 #include "dialects/Exec/Exec.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Groups.h"
-#include "passes/Target/KernelOutliner.h"
+#include "passes/Kernel/KernelOutliner.h"
 #include "passes/Memory/CommandList.h"
 #include "passes/Memory/StateTable.h"
 
@@ -68,7 +68,7 @@ private:
   llvm::LogicalResult visitView(exec::ViewOp view);
   llvm::LogicalResult addLaunches(exec::KernelOp kernel,
                                   llvm::ArrayRef<Place> places,
-                                  llvm::ArrayRef<target::SharedStorage> shared,
+                                  llvm::ArrayRef<kernel::SharedStorage> shared,
                                   int64_t stream);
 
   // Sharding (ShardingCommands.cpp).
@@ -101,7 +101,7 @@ private:
   Groups groups;
   const StateTable &states;
   int64_t ranks;
-  target::KernelOutliner outliner;
+  kernel::KernelOutliner outliner;
   CommandList list;
   llvm::SmallVector<RuntimeScalar> scalars;
   exec::Section section = exec::Section::micro_batch;

@@ -244,7 +244,7 @@ LogicalResult ProgramBuilder::visitLoss(fsdp::RecordLossOp loss) {
       builder, loss.getLoc(), states.getStates()[states.getLoss()].type,
       cast<RankedTensorType>(loss.getLoss().getType()));
   LogicalResult added = addLaunches(kernel, {total, *place, total},
-                                    {target::SharedStorage{0, 0}}, 0);
+                                    {kernel::SharedStorage{0, 0}}, 0);
   eraseStateKernel(kernel);
   return added;
 }
@@ -304,7 +304,7 @@ LogicalResult ProgramBuilder::updateSegment(fsdp::UpdateOp update,
                             cast<fsdp::SgdAttr>(update.getOptimizer()));
   }
   // The parameter and the optimizer's states are written over themselves.
-  SmallVector<target::SharedStorage> shared;
+  SmallVector<kernel::SharedStorage> shared;
   for (unsigned i = 0; i <= numbers.optimizer.size(); ++i) {
     operands.push_back(operands[i]);
     shared.push_back({i, i});

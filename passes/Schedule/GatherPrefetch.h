@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Chooses, for gathers in the order of their waits, after which wait each one
-// starts. FSDP2 issues the gather of layer k + 1 when layer k begins to compute:
-// distance 1. A larger distance hides longer gathers and holds one more whole
-// group each. Linear in the number of gathers.
+// starts. FSDP2 issues the gather of layer k + 1 when layer k begins to
+// compute: distance 1. A larger distance hides longer gathers and holds one
+// more whole group each. Linear in the number of gathers.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_SCHEDULE_GATHERPREFETCH_H

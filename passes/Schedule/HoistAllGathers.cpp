@@ -23,7 +23,8 @@ namespace shardc {
 #include "passes/Schedule/Passes.h.inc"
 
 namespace {
-struct HoistAllGathersPass : impl::HoistAllGathersPassBase<HoistAllGathersPass> {
+struct HoistAllGathersPass
+    : impl::HoistAllGathersPassBase<HoistAllGathersPass> {
   using impl::HoistAllGathersPassBase<
       HoistAllGathersPass>::HoistAllGathersPassBase;
   void runOnOperation() override;

@@ -81,8 +81,8 @@ static Gather readGather(fsdp::UnshardOp unshard, SymbolTable &symbols,
 static int64_t gatheredBytes(fsdp::GroupOp group) {
   int64_t bytes = 0;
   for (auto segment : group.getBody().front().getOps<fsdp::SegmentOp>())
-    bytes += segment.getElements() *
-             segment.getDtype().getIntOrFloatBitWidth() / 8;
+    bytes +=
+        segment.getElements() * segment.getDtype().getIntOrFloatBitWidth() / 8;
   return bytes;
 }
 
@@ -130,7 +130,8 @@ void RematerializeGathersPass::runOnOperation() {
   SymbolTable symbols(getOperation());
   auto step = getOperation().lookupSymbol<func::FuncOp>("step");
   Operation *backward =
-      step ? findBegin(step.getBody().front(), fsdp::Phase::backward).getOperation()
+      step ? findBegin(step.getBody().front(), fsdp::Phase::backward)
+                 .getOperation()
            : nullptr;
   if (!backward) {
     getOperation().emitError("expected a training step with a backward part");

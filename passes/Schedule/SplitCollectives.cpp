@@ -65,7 +65,8 @@ static Operation *splitReduction(fsdp::ReduceScatterOp reduction,
 
 void SplitCollectivesPass::runOnOperation() {
   Block &body = getOperation().getBody().front();
-  for (auto unshard : llvm::make_early_inc_range(body.getOps<fsdp::UnshardOp>()))
+  for (auto unshard :
+       llvm::make_early_inc_range(body.getOps<fsdp::UnshardOp>()))
     splitGather(unshard);
   Operation *after = nullptr;
   for (auto begin : body.getOps<fsdp::BeginOp>())

@@ -17,7 +17,8 @@ namespace shardc {
 #include "passes/Schedule/Passes.h.inc"
 
 namespace {
-struct VerifyScheduledPass : impl::VerifyScheduledPassBase<VerifyScheduledPass> {
+struct VerifyScheduledPass
+    : impl::VerifyScheduledPassBase<VerifyScheduledPass> {
   void runOnOperation() override;
 };
 } // namespace

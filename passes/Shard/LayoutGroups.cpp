@@ -1,7 +1,7 @@
 //===- LayoutGroups.cpp - Flat segments of each group ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collects the members of each group by gathered dtype, lets layoutFlat()
+// Collects the members of each group by their dtypes, lets layoutFlat()
 // choose their offsets, and rewrites the group's body into segments:
 //
 //   fsdp.group @g … { fsdp.member @w }
@@ -59,8 +59,8 @@ static SegmentKey segmentKey(fsdp::GroupOp group, fsdp::MemberOp member,
   if (member.getKeep())
     return {master, *member.getKeep(), *member.getKeep(),
             parameter.getFrozen()};
-  Type dtype = policy.getParam() && isa<FloatType>(master) ? policy.getParam()
-                                                           : master;
+  Type dtype =
+      policy.getParam() && isa<FloatType>(master) ? policy.getParam() : master;
   Type reduce = policy.getReduce() ? policy.getReduce() : dtype;
   return {master, dtype, reduce, parameter.getFrozen()};
 }
@@ -117,10 +117,9 @@ static void layoutGroup(fsdp::GroupOp group, SymbolTable &symbols,
   for (Segment &segment : segments) {
     FlatLayout layout =
         layoutFlat(segment.sizes, ranks, alignmentOf(segment.key));
-    auto op = fsdp::SegmentOp::create(builder, group.getLoc(),
-                                      segment.key.dtype, segment.key.reduce,
-                                      layout.elements, layout.shard,
-                                      segment.key.frozen);
+    auto op = fsdp::SegmentOp::create(
+        builder, group.getLoc(), segment.key.dtype, segment.key.reduce,
+        layout.elements, layout.shard, segment.key.frozen);
     Block *body = &op.getBody().emplaceBlock();
     for (auto [member, offset] :
          llvm::zip_equal(segment.members, layout.offsets)) {

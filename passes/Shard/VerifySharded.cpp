@@ -7,8 +7,8 @@
 #include "passes/Shard/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
-#include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Fsdp/Groups.h"
+#include "dialects/Fsdp/ModulePath.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -51,10 +51,10 @@ static Error writeFile(StringRef path, ArrayRef<char> bytes) {
 static Error runLinker(const char *object, const char *result) {
   std::string messages;
   raw_string_ostream stream(messages);
-  const char *arguments[] = {"ld.lld",        "-shared",     "--build-id=none",
-                             "--threads=1",   "-z",          "noexecstack",
-                             "--strip-debug", "--soname=kernels.so",
-                             "-o",            result,        object};
+  const char *arguments[] = {"ld.lld",        "-shared", "--build-id=none",
+                             "--threads=1",   "-z",      "noexecstack",
+                             "--strip-debug", "-o",      result,
+                             object};
   lld::Result done = lld::lldMain(arguments, stream, stream,
                                   {{lld::Gnu, &lld::elf::link}});
   if (done.retCode == 0)

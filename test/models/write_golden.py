@@ -30,8 +30,6 @@ RUNS = {
                 for ranks in (1, 2, 3, 4, 8)],
     "resnet": [("sgd", ranks) for ranks in (1, 2, 3, 4, 8)]
               + [("adamw", ranks) for ranks in (2, 4)]}
-WHOLE_STATE = {("nanogpt", "adamw", 4), ("resnet", "sgd", 4)}
-STATE_LIMIT = 96
 REALIZATIONS = {"float32": 32, "fsdp2_float32": 1, "fsdp2_bfloat16": 16}
 BFLOAT16 = MixedPrecisionPolicy(param_dtype=torch.bfloat16,
                                 reduce_dtype=torch.float32)
@@ -48,15 +46,13 @@ def tensor_table(state):
     return list(table.values())
 
 
-def sampled(table, state, limit):
-    """For each tensor, its elements at golden.positions, as a list."""
-    for entry in table:
-        flat = state[entry["names"][0]].flatten()
-        indices = golden.positions(entry["elements"], limit)
-        yield flat[torch.tensor(indices)].tolist()
+def sketches(table, state):
+    """The sketch of each tensor of the table."""
+    return [golden.sketch(state[entry["names"][0]].flatten().tolist())
+            for entry in table]
 
 
-def errors(table, limits, exact, run):
+def errors(table, exact_sketches, exact, run):
     """The relative errors of `run`, in the shape that the JSON has."""
     result = {
         series: [golden.relative_error([value], [truth]) for value, truth
@@ -64,9 +60,8 @@ def errors(table, limits, exact, run):
         for series in ("losses", "gradient_norms")}
     for step in STATE_STEPS:
         result[f"state.step{step}"] = [
-            golden.relative_error(values, truths) for values, truths in zip(
-                sampled(table, run.states[step], limits[step]),
-                sampled(table, exact.states[step], limits[step]))]
+            golden.relative_error(values, truths) for values, truths
+            in zip(sketches(table, run.states[step]), exact_sketches[step])]
     return result
 
 
@@ -119,19 +114,16 @@ def write(name):
         "tensors": table, "runs": {}}
     vectors = {}
     for kind, ranks in RUNS[name]:
-        whole = (name, kind, ranks) in WHOLE_STATE
-        limits = {step: 0 if whole and step == STEPS else STATE_LIMIT
-                  for step in STATE_STEPS}
         exact = reference.train_single(case, kind, ranks, torch.float64)
+        exact_sketches = {step: sketches(table, exact.states[step])
+                          for step in STATE_STEPS}
         for step in STATE_STEPS:
-            vector = [x for part in sampled(table, exact.states[step],
-                                            limits[step]) for x in part]
+            vector = [x for values in exact_sketches[step] for x in values]
             vectors[f"{kind}.{ranks}.step{step}"] = tensors.tensor(
-                "F32", [len(vector)], vector)
+                "F64", [len(vector)], vector)
         run = document["runs"][f"{kind}.{ranks}"] = {
-            "state_limit": limits, "losses": exact.losses,
-            "gradient_norms": exact.gradient_norms,
-            "errors": {way: largest([errors(table, limits, exact, run)
+            "losses": exact.losses, "gradient_norms": exact.gradient_norms,
+            "errors": {way: largest([errors(table, exact_sketches, exact, run)
                                      for run in runs])
                        for way, runs in references(case, kind, ranks)}}
         print(f"{name} {kind} {ranks}: losses {exact.losses[0]:.4f} … "

@@ -56,18 +56,18 @@ static void addPrecisionOptions(CLI::App &command, Options &options) {
   const CLI::IsMember dtypes({"f32", "bf16"});
   command
       .add_option("--param-dtype", options.paramDtype,
-                  "The dtype that parameters are gathered and used in")
+                  "The dtype that parameters are gathered and used in "
+                  "(default: the exported one)")
       ->check(dtypes)
       ->type_name("f32|bf16")
-      ->group("Precision")
-      ->capture_default_str();
+      ->group("Precision");
   command
       .add_option("--reduce-dtype", options.reduceDtype,
-                  "The dtype that gradients are reduced in")
+                  "The dtype that gradients are reduced in (default: "
+                  "the one that parameters are gathered in)")
       ->check(dtypes)
       ->type_name("f32|bf16")
-      ->group("Precision")
-      ->capture_default_str();
+      ->group("Precision");
 }
 
 static void addOptimizerOptions(CLI::App &command, Options &options) {

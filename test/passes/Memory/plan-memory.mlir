@@ -1,4 +1,5 @@
 // RUN: shardc-opt %s --split-input-file --shardc-plan-memory --shardc-verify-program | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-plan-memory --remarks-filter=shardc-plan-memory 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // The weight's gradient is written where the reduction reads it; only the
 // padding of the second rank's part is filled with zeros. Gradients and metrics
@@ -15,6 +16,8 @@
 //  CHECK-NEXT:   exec.call "matmul" (input[0 + 0] : {{.*}}, input[1 + 0] : {{.*}}) -> (arena[0 + 0] : memref<4x4xf32>)
 //  CHECK-NEXT:   exec.fill arena[0 + 64] : memref<16xf32> in micro_batch on 0 records 0
 //  CHECK-NEXT:   exec.reduce_scatter @root arena[0 + 0] : memref<32xf32> -> state[1 + 0] : memref<16xf32> in micro_batch on 2 waits [0]
+
+// REMARK: remark: [Analysis] arena {{.*}} Function=step {{.*}}arena_bytes=128{{.*}}lower_bound_bytes=128
 module @gradient_in_place {
   fsdp.parameter @w : tensor<4x4xf32>
   fsdp.mesh @mesh <shard = 2>

@@ -1,4 +1,5 @@
 // RUN: shardc-opt %s --split-input-file --shardc-layout-groups | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-layout-groups --remarks-filter=shardc-layout-groups 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Members keep their order within a dtype. Each starts at a multiple of 64
 // bytes of the narrower of the gathered and the reduce dtype: 32 elements of
@@ -13,6 +14,8 @@
 //  CHECK-NEXT:     fsdp.segment f32 reduce f32 elements 64 shard 16 {
 //  CHECK-NEXT:       fsdp.member @bn.weight keep f32 at 0
 //  CHECK-NEXT:       fsdp.member @bn.bias keep f32 at 32
+
+// REMARK: remark: [Analysis] segment {{.*}} Function=root {{.*}}bytes=1280{{.*}}dtype=bf16{{.*}}elements=640{{.*}}group=root{{.*}}padding=0
 module @one_segment_a_dtype {
   fsdp.parameter @fc1.weight : tensor<32x16xf32>
   fsdp.parameter @fc1.bias : tensor<32xf32>

@@ -87,9 +87,10 @@ TEST(State, E0137_OverlappingParameters) {
 TEST(State, UnusedParametersAreFrozenWithAWarning) {
   ExportBuilder model = twoParameters();
   model.sumOutput("p_b");
-  EXPECT_THAT(model.diagnostics(),
-              HasSubstr("warning: 1 parameters are not used by the model and "
-                        "stay as they are\nnote: 'a'\n"));
+  EXPECT_THAT(
+      model.diagnostics(),
+      HasSubstr("warning: 1 parameter is not used by the model and will "
+                "not be trained\nnote: 'a'\n"));
   EXPECT_THAT(model.translate(), HasSubstr("fsdp.parameter frozen @a"));
 }
 

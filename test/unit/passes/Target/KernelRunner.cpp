@@ -13,7 +13,7 @@
 #include "passes/Kernel/KernelModels.h"
 #include "passes/Kernel/Passes.h"
 #include "passes/Target/KernelCode.h"
-#include "passes/Target/KernelOutliner.h"
+#include "passes/Kernel/KernelOutliner.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -116,8 +116,9 @@ struct CompiledKernels::State {
 
   MLIRContext context;
   OwningOpRef<ModuleOp> module, kernels;
-  std::map<Operation *, target::KernelFunction> functions;
+  std::map<Operation *, kernel::KernelFunction> functions;
   void *library = nullptr;
+  int file = -1;
 };
 
 static DialectRegistry makeRegistry() {
@@ -151,7 +152,7 @@ static MemRefType layoutOf(Value value) {
 
 LogicalResult CompiledKernels::State::outlineAll() {
   kernels = ModuleOp::create(UnknownLoc::get(&context), "kernels");
-  target::KernelOutliner outliner(*kernels);
+  kernel::KernelOutliner outliner(*kernels);
   WalkResult result = module->walk([&](exec::KernelOp kernel) {
     SmallVector<MemRefType> layouts;
     for (Value value : kernel.getInputs())
@@ -170,12 +171,13 @@ LogicalResult CompiledKernels::State::loadCode() {
   auto code = target::generateCpuKernels(*kernels);
   if (failed(code))
     return failure();
-  int file = memfd_create("kernels", 0);
+  // Open as long as the library is loaded: dlopen knows libraries by name, and
+  // a later file may get the number again.
+  file = memfd_create("kernels", 0);
   bool written = write(file, code->data(), code->size()) ==
                  static_cast<ssize_t>(code->size());
   std::string path = "/proc/self/fd/" + std::to_string(file);
   library = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  close(file);
   if (!library)
     ADD_FAILURE() << dlerror();
   return success(library);
@@ -197,6 +199,7 @@ CompiledKernels::CompiledKernels(const std::string &ir, bool fuse)
 CompiledKernels::~CompiledKernels() {
   if (state->library)
     dlclose(state->library);
+  close(state->file);
 }
 
 //===----------------------------------------------------------------------===//
@@ -209,7 +212,7 @@ namespace {
 class Executor {
 public:
   Executor(void *library,
-           const std::map<Operation *, target::KernelFunction> &functions,
+           const std::map<Operation *, kernel::KernelFunction> &functions,
            int64_t parts)
       : library(library), functions(functions), parts(parts) {}
 
@@ -218,13 +221,13 @@ public:
 
 private:
   void runKernel(exec::KernelOp kernel);
-  void runLaunch(const target::KernelLaunch &launch,
+  void runLaunch(const kernel::KernelLaunch &launch,
                  const std::vector<void *> &operands);
   Tensor read(Value value);
   void allocate(Value value);
 
   void *library;
-  const std::map<Operation *, target::KernelFunction> &functions;
+  const std::map<Operation *, kernel::KernelFunction> &functions;
   int64_t parts;
   std::map<void *, std::vector<char>> buffers;
   std::map<void *, char *> pointers;
@@ -244,7 +247,7 @@ void Executor::allocate(Value value) {
   pointers[value.getAsOpaquePointer()] = buffer.data();
 }
 
-void Executor::runLaunch(const target::KernelLaunch &launch,
+void Executor::runLaunch(const kernel::KernelLaunch &launch,
                          const std::vector<void *> &operands) {
   auto *code = reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(
       dlsym(library, launch.symbol.c_str()));
@@ -255,16 +258,16 @@ void Executor::runLaunch(const target::KernelLaunch &launch,
 }
 
 void Executor::runKernel(exec::KernelOp kernel) {
-  const target::KernelFunction &function = functions.at(kernel);
+  const kernel::KernelFunction &function = functions.at(kernel);
   std::vector<std::vector<char>> scratch;
   for (MemRefType type : function.scratch)
     scratch.emplace_back(bytesOf(type), 0x7f);
   for (Value result : kernel.getResults())
     allocate(result);
-  for (const target::KernelLaunch &launch : function.launches) {
+  for (const kernel::KernelLaunch &launch : function.launches) {
     std::vector<void *> operands;
-    for (const target::KernelOperand &operand : launch.operands) {
-      using Kind = target::KernelOperand::Kind;
+    for (const kernel::KernelOperand &operand : launch.operands) {
+      using Kind = kernel::KernelOperand::Kind;
       if (operand.kind == Kind::Scratch) {
         operands.push_back(scratch[operand.index].data());
         continue;

@@ -33,6 +33,10 @@ SOUND_TREE = {
     "runtime/format/Errors.def":
         HEAD + 'SHARDC_ERROR(E0101, "not a zip archive")\n',
     "runtime/format/Errors.cpp": HEAD + "int code = E0101;\n",
+    "compiler/CMakeLists.txt":
+        "shardc_add_mlir_library(ShardcCompiler SOURCES Pipelines.cpp)\n",
+    "compiler/Pipelines.cpp":
+        HEAD + "static void addShard(OpPassManager &manager) {}\n",
     "docs/Errors.md": "# Errors\n\n## E0101: not a zip archive\n",
 }
 
@@ -168,6 +172,16 @@ class NewPass(ScriptCase):
         self.assert_names("check_passes.py",
                           "has no test/passes/Shard/split-groups.mlir")
         self.assert_names("check_passes.py", "can fail and has no")
+
+    def test_rule_that_nothing_breaks(self):
+        self.run_script("new_pass.py", "Shard", "VerifySharded")
+        table = self.root / "passes/Shard/Passes.td"
+        table.write_text(table.read_text().replace(
+            "    <What changes", "    - S1: no shard is empty.\n\n    <What"))
+        self.assert_names("check_passes.py",
+                          "passes/Shard/VerifySharded.cpp does not report S1")
+        self.assert_names("check_passes.py",
+                          "verify-sharded-errors.mlir has no case @S1_…")
 
     def test_refuses_a_name_without_object(self):
         result = self.run_script("new_pass.py", "Shard", "Split")

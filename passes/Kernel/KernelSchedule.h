@@ -31,13 +31,13 @@
 // memory is read line by line and the loop becomes vector code.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_PASSES_TARGET_KERNELSCHEDULE_H
-#define SHARDC_PASSES_TARGET_KERNELSCHEDULE_H
+#ifndef SHARDC_PASSES_KERNEL_KERNELSCHEDULE_H
+#define SHARDC_PASSES_KERNEL_KERNELSCHEDULE_H
 
 #include <cstdint>
 #include <vector>
 
-namespace shardc::target {
+namespace shardc::kernel {
 
 /// The elements of one tensor that a stage reads or writes: element number
 /// offset + sum of strides[l] * counter[l].
@@ -149,6 +149,6 @@ struct KernelSchedule {
 KernelSchedule scheduleKernel(const KernelStages &kernel,
                               const LoopPreferences &preferences);
 
-} // namespace shardc::target
+} // namespace shardc::kernel
 
-#endif // SHARDC_PASSES_TARGET_KERNELSCHEDULE_H
+#endif // SHARDC_PASSES_KERNEL_KERNELSCHEDULE_H

@@ -5,17 +5,17 @@
 // KernelSchedule.h plans on, and keeps what code generation needs beside it.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_PASSES_TARGET_KERNELSTAGES_H
-#define SHARDC_PASSES_TARGET_KERNELSTAGES_H
+#ifndef SHARDC_PASSES_KERNEL_KERNELSTAGES_H
+#define SHARDC_PASSES_KERNEL_KERNELSTAGES_H
 
 #include "dialects/Exec/Exec.h"
-#include "passes/Target/KernelOutliner.h"
-#include "passes/Target/KernelSchedule.h"
+#include "passes/Kernel/KernelOutliner.h"
+#include "passes/Kernel/KernelSchedule.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/DenseMap.h"
 
-namespace shardc::target {
+namespace shardc::kernel {
 
 /// What the tensor of the same number in KernelStages is.
 struct TensorStorage {
@@ -64,6 +64,6 @@ llvm::FailureOr<KernelProblem>
 readKernel(exec::KernelOp kernel, llvm::ArrayRef<mlir::MemRefType> layouts,
            llvm::ArrayRef<SharedStorage> shared);
 
-} // namespace shardc::target
+} // namespace shardc::kernel
 
-#endif // SHARDC_PASSES_TARGET_KERNELSTAGES_H
+#endif // SHARDC_PASSES_KERNEL_KERNELSTAGES_H

@@ -8,10 +8,10 @@
 // Inputs have the layouts that their values have, results are row-major.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Target/Passes.h"
+#include "passes/Kernel/Passes.h"
 
 #include "dialects/Exec/Layout.h"
-#include "passes/Target/KernelOutliner.h"
+#include "passes/Kernel/KernelOutliner.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,7 +25,7 @@ using namespace mlir;
 
 namespace shardc {
 #define GEN_PASS_DEF_OUTLINEKERNELSPASS
-#include "passes/Target/Passes.h.inc"
+#include "passes/Kernel/Passes.h.inc"
 
 namespace {
 struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
@@ -51,10 +51,10 @@ void OutlineKernelsPass::runOnOperation() {
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
   auto kernels =
       ModuleOp::create(builder, getOperation().getLoc(), "kernels");
-  target::LoopPreferences preferences;
+  kernel::LoopPreferences preferences;
   preferences.pointwiseBlock = pointwiseBlock;
   preferences.reductionBlock = reductionBlock;
-  target::KernelOutliner outliner(kernels, preferences);
+  kernel::KernelOutliner outliner(kernels, preferences);
   WalkResult result = getOperation().walk([&](exec::KernelOp kernel) {
     return WalkResult(outliner.outline(kernel, layoutsOf(kernel)));
   });

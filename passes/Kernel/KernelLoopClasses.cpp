@@ -5,11 +5,11 @@
 // the order of the stages, but never two loops of one stage.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Target/KernelLoopClasses.h"
+#include "passes/Kernel/KernelLoopClasses.h"
 
 #include <algorithm>
 
-namespace shardc::target {
+namespace shardc::kernel {
 
 std::optional<Digit> digitOf(const Stage &stage, const StageAccess &access,
                              int loop) {
@@ -158,4 +158,4 @@ std::vector<std::vector<int>> mergeLoops(KernelStages &kernel) {
   return numbers;
 }
 
-} // namespace shardc::target
+} // namespace shardc::kernel

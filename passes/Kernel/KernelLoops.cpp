@@ -7,18 +7,21 @@
 // so that the order is the same however a launch is split.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Target/KernelLoops.h"
+#include "passes/Kernel/KernelLoops.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
-namespace shardc::target {
+namespace shardc::kernel {
 
 namespace {
 
@@ -423,6 +426,15 @@ void LaunchWriter::write(ModuleOp kernels, func::FuncOp function,
     writeStage(scheduled);
 }
 
+/// One constant and one index expression of each kind.
+static void tidy(func::FuncOp function) {
+  (void)applyPatternsGreedily(function,
+                              RewritePatternSet(function.getContext()));
+  IRRewriter rewriter(function.getContext());
+  DominanceInfo dominance(function);
+  eliminateCommonSubExpressions(rewriter, dominance, function);
+}
+
 func::FuncOp createLaunchFunction(ModuleOp kernels, Location location,
                                   StringRef name, const KernelProblem &problem,
                                   const KernelSchedule &schedule,
@@ -439,7 +451,8 @@ func::FuncOp createLaunchFunction(ModuleOp kernels, Location location,
                                        builder.getFunctionType(types, {}));
   LaunchWriter(builder, location, problem, schedule, launch)
       .write(kernels, function, tensors);
+  tidy(function);
   return function;
 }
 
-} // namespace shardc::target
+} // namespace shardc::kernel

@@ -5,14 +5,14 @@
 // that they share a parallel class with; then each launch gets its loops.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Target/KernelSchedule.h"
+#include "passes/Kernel/KernelSchedule.h"
 
-#include "passes/Target/KernelLoopClasses.h"
+#include "passes/Kernel/KernelLoopClasses.h"
 
 #include <algorithm>
 #include <tuple>
 
-namespace shardc::target {
+namespace shardc::kernel {
 
 int64_t Launch::extent() const {
   int64_t extent = blocks();
@@ -431,4 +431,4 @@ KernelSchedule scheduleKernel(const KernelStages &kernel,
   return schedule;
 }
 
-} // namespace shardc::target
+} // namespace shardc::kernel

@@ -6,14 +6,14 @@
 // memrefs.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_PASSES_TARGET_KERNELLOOPS_H
-#define SHARDC_PASSES_TARGET_KERNELLOOPS_H
+#ifndef SHARDC_PASSES_KERNEL_KERNELLOOPS_H
+#define SHARDC_PASSES_KERNEL_KERNELLOOPS_H
 
-#include "passes/Target/KernelStages.h"
+#include "passes/Kernel/KernelStages.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace shardc::target {
+namespace shardc::kernel {
 
 /// Creates `@name(operands…, %begin: index, %end: index)` in `kernels` for one
 /// launch. `tensors` lists the tensors that become operands, in order: inputs,
@@ -26,6 +26,6 @@ mlir::func::FuncOp createLaunchFunction(mlir::ModuleOp kernels,
                                         const Launch &launch,
                                         llvm::ArrayRef<int> tensors);
 
-} // namespace shardc::target
+} // namespace shardc::kernel
 
-#endif // SHARDC_PASSES_TARGET_KERNELLOOPS_H
+#endif // SHARDC_PASSES_KERNEL_KERNELLOOPS_H

@@ -6,7 +6,7 @@
 // the kernel lives in the result's buffer.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Target/KernelStages.h"
+#include "passes/Kernel/KernelStages.h"
 
 #include "dialects/Exec/Layout.h"
 
@@ -17,7 +17,7 @@
 
 using namespace mlir;
 
-namespace shardc::target {
+namespace shardc::kernel {
 
 namespace {
 
@@ -428,4 +428,4 @@ FailureOr<KernelProblem> readKernel(exec::KernelOp kernel,
   return KernelReader(kernel, layouts, shared).run();
 }
 
-} // namespace shardc::target
+} // namespace shardc::kernel

@@ -6,18 +6,18 @@
 // functions, so that every layer of a model runs the same code.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Target/KernelOutliner.h"
+#include "passes/Kernel/KernelOutliner.h"
 
 #include "dialects/Exec/Layout.h"
-#include "passes/Target/KernelLoops.h"
-#include "passes/Target/KernelStages.h"
+#include "passes/Kernel/KernelLoops.h"
+#include "passes/Kernel/KernelStages.h"
 
 #include "mlir/IR/AsmState.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
-namespace shardc::target {
+namespace shardc::kernel {
 
 /// What decides the code of a kernel, as text.
 static std::string keyOf(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
@@ -208,4 +208,4 @@ SmallVector<SharedStorage> getShareableStorage(exec::KernelOp kernel) {
   return pairs;
 }
 
-} // namespace shardc::target
+} // namespace shardc::kernel

@@ -5,14 +5,14 @@
 // are one loop in memory. Standard C++ on plain data.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_PASSES_TARGET_KERNELLOOPCLASSES_H
-#define SHARDC_PASSES_TARGET_KERNELLOOPCLASSES_H
+#ifndef SHARDC_PASSES_KERNEL_KERNELLOOPCLASSES_H
+#define SHARDC_PASSES_KERNEL_KERNELLOOPCLASSES_H
 
-#include "passes/Target/KernelSchedule.h"
+#include "passes/Kernel/KernelSchedule.h"
 
 #include <optional>
 
-namespace shardc::target {
+namespace shardc::kernel {
 
 /// A loop as a digit of an access's element number.
 struct Digit {
@@ -50,6 +50,6 @@ private:
 /// is merged with others.
 std::vector<std::vector<int>> mergeLoops(KernelStages &kernel);
 
-} // namespace shardc::target
+} // namespace shardc::kernel
 
-#endif // SHARDC_PASSES_TARGET_KERNELLOOPCLASSES_H
+#endif // SHARDC_PASSES_KERNEL_KERNELLOOPCLASSES_H

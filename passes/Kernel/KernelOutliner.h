@@ -8,11 +8,11 @@
 // memory planner places in the arena.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_PASSES_TARGET_KERNELOUTLINER_H
-#define SHARDC_PASSES_TARGET_KERNELOUTLINER_H
+#ifndef SHARDC_PASSES_KERNEL_KERNELOUTLINER_H
+#define SHARDC_PASSES_KERNEL_KERNELOUTLINER_H
 
 #include "dialects/Exec/Exec.h"
-#include "passes/Target/KernelSchedule.h"
+#include "passes/Kernel/KernelSchedule.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -20,7 +20,7 @@
 #include <string>
 #include <utility>
 
-namespace shardc::target {
+namespace shardc::kernel {
 
 /// What a launch passes to its function, in the order of the C ABI's pointers.
 struct KernelOperand {
@@ -84,6 +84,6 @@ private:
   llvm::StringMap<KernelFunction> functions;
 };
 
-} // namespace shardc::target
+} // namespace shardc::kernel
 
-#endif // SHARDC_PASSES_TARGET_KERNELOUTLINER_H
+#endif // SHARDC_PASSES_KERNEL_KERNELOUTLINER_H

@@ -1,0 +1,25 @@
+// RUN: shardc-opt %s --split-input-file --shardc-outline-kernels --verify-diagnostics
+
+func.func @k2_other_operation(%x: tensor<4xf32>) -> tensor<2x2xf32> {
+  %0 = exec.kernel "reshape" (%in = %x : tensor<4xf32>) -> tensor<2x2xf32> {
+    // expected-error@below {{K2: expected a loop nest, an insertion or a constant in a kernel, got 'tensor.expand_shape'}}
+    %matrix = tensor.expand_shape %in [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
+    exec.yield %matrix : tensor<2x2xf32>
+  }
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+func.func @k2_index_with_remainder(%x: tensor<2xf32>) -> tensor<4xf32> {
+  %0 = exec.kernel "repeat" (%in = %x : tensor<2xf32>) -> tensor<4xf32> {
+    %empty = tensor.empty() : tensor<4xf32>
+    // expected-error@below {{K2: expected sums of multiples of loops as indices}}
+    %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i mod 2)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%in : tensor<2xf32>) outs(%empty : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    } -> tensor<4xf32>
+    exec.yield %y : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}

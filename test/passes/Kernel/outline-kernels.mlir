@@ -1,0 +1,158 @@
+// RUN: shardc-opt %s --split-input-file --shardc-outline-kernels | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-outline-kernels=pointwise-block=8 \
+// RUN:   | FileCheck %s --check-prefix=BLOCKS
+
+// The row is the launch's loop; columns are summed in a register, and only this
+// addition may be reassociated.
+// CHECK-LABEL: module @kernels
+//       CHECK: func.func @kernel_sum(%[[X:.*]]: memref<32xf32>, %[[Y:.*]]: memref<4xf64>, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
+//       CHECK: scf.parallel (%[[ROW:.*]]) = (%[[BEGIN]]) to (%[[END]])
+//       CHECK: %[[SUM:.*]] = scf.for %[[COLUMN:.*]] = {{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (f64)
+//       CHECK: affine.apply {{.*}}(%[[ROW]], %[[COLUMN]])
+//       CHECK: arith.addf %[[BEFORE]], %{{.*}} fastmath<reassoc> : f64
+//       CHECK: memref.store %[[SUM]], %[[Y]]
+func.func @row_sums(%x: tensor<4x8xf32>) -> tensor<4xf64> {
+  %0 = exec.kernel "sum" (%in = %x : tensor<4x8xf32>) -> tensor<4xf64> {
+    %zero = arith.constant 0.0 : f64
+    %empty = tensor.empty() : tensor<4xf64>
+    %start = linalg.fill ins(%zero : f64) outs(%empty : tensor<4xf64>) -> tensor<4xf64>
+    %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<4x8xf32>) outs(%start : tensor<4xf64>) {
+    ^bb0(%a: f32, %b: f64):
+      %wide = arith.extf %a : f32 to f64
+      %s = arith.addf %b, %wide : f64
+      linalg.yield %s : f64
+    } -> tensor<4xf64>
+    exec.yield %sum : tensor<4xf64>
+  }
+  return %0 : tensor<4xf64>
+}
+
+// -----
+
+// Dimensions that follow each other in memory are one loop, cut into blocks.
+// CHECK-LABEL: @kernel_relu
+//       CHECK: scf.for %{{.*}} = %{{.*}} to %c20
+//  BLOCKS-LABEL: @kernel_relu
+//        BLOCKS: scf.parallel (%[[BLOCK:.*]]) =
+//        BLOCKS: affine.min {{.*}}(%[[BLOCK]])
+func.func @one_loop_over_contiguous_memory(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %0 = exec.kernel "relu" (%in = %x : tensor<4x5xf32>) -> tensor<4x5xf32> {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<4x5xf32>
+    %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%in : tensor<4x5xf32>) outs(%empty : tensor<4x5xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %m = arith.maximumf %a, %zero : f32
+      linalg.yield %m : f32
+    } -> tensor<4x5xf32>
+    exec.yield %y : tensor<4x5xf32>
+  }
+  return %0 : tensor<4x5xf32>
+}
+
+// -----
+
+// The row's sum is private to its iteration; nothing of it reaches memory.
+// CHECK-LABEL: func.func @kernel_normalize(
+//  CHECK-SAME: %{{.*}}: memref<32xf32>, %{{.*}}: memref<32xf32>, %{{.*}}: index, %{{.*}}: index)
+//       CHECK: memref.alloca() : memref<1xf32>
+//       CHECK: iter_args
+//       CHECK: arith.divf
+func.func @private_row_sum(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = exec.kernel "normalize" (%in = %x : tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<4xf32>
+    %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+    %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<4x8xf32>) outs(%start : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %b, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+    %out = tensor.empty() : tensor<4x8xf32>
+    %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%in, %sum : tensor<4x8xf32>, tensor<4xf32>) outs(%out : tensor<4x8xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %q = arith.divf %a, %b : f32
+      linalg.yield %q : f32
+    } -> tensor<4x8xf32>
+    exec.yield %y : tensor<4x8xf32>
+  }
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
+// Sums over rows and sums over columns share no loop: two launches, and what
+// passes between them is an operand of both.
+// CHECK-LABEL: func.func @kernel_total_part0(
+//  CHECK-SAME: %{{.*}}: memref<32xf32>, %{{.*}}: memref<4xf32>, %{{.*}}: index, %{{.*}}: index)
+// CHECK-LABEL: func.func @kernel_total_part1(
+//  CHECK-SAME: %{{.*}}: memref<1xf32>, %{{.*}}: memref<4xf32>, %{{.*}}: index, %{{.*}}: index)
+func.func @two_launches(%x: tensor<4x8xf32>) -> tensor<f32> {
+  %0 = exec.kernel "total" (%in = %x : tensor<4x8xf32>) -> tensor<f32> {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<4xf32>
+    %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+    %rows = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%in : tensor<4x8xf32>) outs(%start : tensor<4xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %b, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<4xf32>
+    %scalar = tensor.empty() : tensor<f32>
+    %begin = linalg.fill ins(%zero : f32) outs(%scalar : tensor<f32>) -> tensor<f32>
+    %sum = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%rows : tensor<4xf32>) outs(%begin : tensor<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %b, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    exec.yield %sum : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// Two layers of one shape run the same code.
+// CHECK-LABEL: @equal_kernels_share_a_function
+//       CHECK: module @kernels
+//       CHECK: func.func @kernel_copy
+//   CHECK-NOT: func.func
+func.func @equal_kernels_share_a_function(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = exec.kernel "copy" (%in = %x : tensor<4xf32>) -> tensor<4xf32> {
+    exec.yield %in : tensor<4xf32>
+  }
+  %1 = exec.kernel "copy" (%in = %y : tensor<4xf32>) -> tensor<4xf32> {
+    exec.yield %in : tensor<4xf32>
+  }
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// A transposed input is read by its strides; the result is row-major.
+// CHECK-LABEL: func.func @kernel_transpose
+//       CHECK: %[[FROM:.*]] = affine.apply {{.*}}
+//       CHECK: memref.load %{{.*}}[%[[FROM]]]
+func.func @strided_input(%x: tensor<3x4xf32>) -> tensor<4x3xf32> {
+  %0 = exec.view %x offset 0 strides [1, 4] : tensor<3x4xf32> -> tensor<4x3xf32>
+  %1 = exec.kernel "transpose" (%in = %0 : tensor<4x3xf32>) -> tensor<4x3xf32> {
+    exec.yield %in : tensor<4x3xf32>
+  }
+  return %1 : tensor<4x3xf32>
+}
+
+// -----
+
+// A concatenation writes its parts where they belong.
+// CHECK-LABEL: func.func @kernel_cat(
+//  CHECK-SAME: %[[A:.*]]: memref<8xf32>, %[[B:.*]]: memref<12xf32>, %[[Y:.*]]: memref<20xf32>
+//   CHECK-NOT: alloca
+//       CHECK: %[[ELEMENT:.*]] = memref.load %[[B]]
+//       CHECK: memref.store %[[ELEMENT]], %[[Y]]
+func.func @parts_in_place(%a: tensor<4x2xf32>, %b: tensor<4x3xf32>) -> tensor<4x5xf32> {
+  %0 = exec.kernel "cat" (%first = %a : tensor<4x2xf32>, %second = %b : tensor<4x3xf32>) -> tensor<4x5xf32> {
+    %whole = tensor.empty() : tensor<4x5xf32>
+    %1 = tensor.insert_slice %first into %whole[0, 0] [4, 2] [1, 1] : tensor<4x2xf32> into tensor<4x5xf32>
+    %2 = tensor.insert_slice %second into %1[0, 2] [4, 3] [1, 1] : tensor<4x3xf32> into tensor<4x5xf32>
+    exec.yield %2 : tensor<4x5xf32>
+  }
+  return %0 : tensor<4x5xf32>
+}

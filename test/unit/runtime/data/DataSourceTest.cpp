@@ -1,0 +1,295 @@
+//===- DataSourceTest.cpp - samples from files and generators -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every kind of data: the right samples, and an error that names what does not
+// fit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/runtime/TinyModel.h"
+
+#include "runtime/data/Conversion.h"
+#include "runtime/data/DataSource.h"
+#include "runtime/data/NpyFile.h"
+#include "runtime/data/Philox.h"
+#include "runtime/format/Safetensors.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+using namespace shardc;
+using namespace shardc::runtime;
+using namespace shardc::testing;
+using format::Dtype;
+using format::Input;
+
+namespace {
+template <typename T>
+format::Bytes bytesOf(const std::vector<T> &values) {
+  return std::as_bytes(std::span(values));
+}
+
+template <typename T>
+std::string textOf(const std::vector<T> &values) {
+  return std::string(format::textOf(bytesOf(values)));
+}
+
+/// `count` elements of input `index` from sample `first` on.
+template <typename T>
+std::vector<T> readSamples(const DataSource &data, size_t index, int64_t first,
+                           int64_t count, int64_t elements) {
+  std::vector<T> values(size_t(count * elements));
+  const Status status =
+      data.readRange(index, first, count, elements * int64_t(sizeof(T)),
+                     reinterpret_cast<std::byte *>(values.data()));
+  EXPECT_TRUE(status.ok()) << status.message();
+  return values;
+}
+
+/// A .npy file as NumPy writes it.
+std::string npy(const std::string &description, const std::string &shape,
+                const std::string &data, const std::string &order = "False") {
+  std::string header = "{'descr': '" + description +
+                       "', 'fortran_order': " + order + ", 'shape': " + shape +
+                       ", }";
+  header.resize((header.size() + 10 + 63) / 64 * 64 - 10, ' ');
+  return std::string("\x93NUMPY\1\0", 8) +
+         std::string{static_cast<char>(header.size() & 0xFF),
+                     static_cast<char>(header.size() >> 8)} +
+         header + data;
+}
+
+const std::vector<Input> tokenInputs = {
+    {"idx", Dtype::I64, {2, 3}, 10, {}},
+    {"targets", Dtype::I64, {2, 3}, 10, -1}};
+
+ErrorCode codeOf(const DataSourceOr &data) {
+  EXPECT_FALSE(data.ok());
+  return data.status().code();
+}
+
+class DataTest : public ::testing::Test {
+protected:
+  const TemporaryFolder folder;
+};
+} // namespace
+
+TEST_F(DataTest, tokens_are_windows_and_the_same_one_further) {
+  const std::string path = folder.file("tokens.bin");
+  writeFile(path, textOf(std::vector<uint16_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  const auto data = openData("tokens:" + path, tokenInputs, 0);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  // Nine tokens have two windows of three with a token behind.
+  EXPECT_EQ((*data)->samples(), 2);
+  EXPECT_EQ(readSamples<int64_t>(**data, 0, 0, 2, 3),
+            (std::vector<int64_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(readSamples<int64_t>(**data, 1, 0, 2, 3),
+            (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
+  // The data starts over at its end.
+  EXPECT_EQ(readSamples<int64_t>(**data, 0, 3, 2, 3),
+            (std::vector<int64_t>{3, 4, 5, 0, 1, 2}));
+}
+
+TEST_F(DataTest, tokens_may_be_an_array_of_numpy) {
+  const std::string path = folder.file("tokens.npy");
+  writeFile(path, npy("<i4", "(7,)",
+                      textOf(std::vector<int32_t>{1, 2, 3, 4, 5, 6, 7})));
+  for (const std::string &name : {"tokens:" + path, path}) {
+    const auto data = openData(name, tokenInputs, 0);
+    ASSERT_TRUE(data.ok()) << data.status().message();
+    EXPECT_EQ(readSamples<int64_t>(**data, 1, 1, 1, 3),
+              (std::vector<int64_t>{5, 6, 7}));
+  }
+}
+
+TEST_F(DataTest, tokens_that_do_not_fit_are_refused) {
+  const std::string path = folder.file("tokens.bin");
+  writeFile(path, "abc");
+  EXPECT_EQ(codeOf(openTokenData(path, tokenInputs)), ErrorCode::E0404);
+  writeFile(path, textOf(std::vector<uint16_t>{1, 2, 3}));
+  EXPECT_EQ(codeOf(openTokenData(path, tokenInputs)), ErrorCode::E0406);
+  EXPECT_EQ(codeOf(openTokenData(folder.file("missing"), tokenInputs)),
+            ErrorCode::E0403);
+  EXPECT_EQ(codeOf(openTokenData(path, {tokenInputs[0]})), ErrorCode::E0405);
+  const std::vector<Input> narrow = {{"a", Dtype::U8, {2, 3}, {}, {}},
+                                     {"b", Dtype::U8, {2, 3}, {}, {}}};
+  EXPECT_EQ(codeOf(openTokenData(path, narrow)), ErrorCode::E0405);
+  writeFile(path, npy("<f4", "(1,)", "1234"));
+  EXPECT_EQ(codeOf(openTokenData(path, tokenInputs)), ErrorCode::E0405);
+}
+
+TEST_F(DataTest, a_token_beyond_the_vocabulary_is_named) {
+  const std::string path = folder.file("tokens.bin");
+  writeFile(path, textOf(std::vector<uint16_t>{1, 2, 3, 4, 11, 6, 7}));
+  const auto data = openTokenData(path, tokenInputs);
+  std::array<int64_t, 3> target;
+  const Status status =
+      (*data)->read(0, 1, reinterpret_cast<std::byte *>(target.data()));
+  EXPECT_EQ(status.code(), ErrorCode::E0407);
+  EXPECT_EQ(status.message(), "input 'idx' has value 11 in sample 1, expected "
+                              "values from 0 to 9");
+}
+
+TEST_F(DataTest, safetensors_are_found_by_name_or_position_and_widened) {
+  const std::string path = folder.file("data.safetensors");
+  const std::vector<uint8_t> images = {1, 2, 3, 4, 5, 6};
+  const std::vector<int32_t> labels = {7, 8, -1};
+  ASSERT_TRUE(
+      format::writeSafetensors(path,
+                               {{"input0", Dtype::U8, {3, 2}, bytesOf(images)},
+                                {"labels", Dtype::I32, {3}, bytesOf(labels)}},
+                               {})
+          .ok());
+  const std::vector<Input> inputs = {{"x", Dtype::F32, {4, 2}, {}, {}},
+                                     {"labels", Dtype::I64, {4}, 9, -1}};
+  const auto data = openData(path, inputs, 0);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  EXPECT_EQ((*data)->samples(), 3);
+  EXPECT_EQ(readSamples<float>(**data, 0, 2, 2, 2),
+            (std::vector<float>{5, 6, 1, 2}));
+  EXPECT_EQ(readSamples<int64_t>(**data, 1, 0, 3, 1),
+            (std::vector<int64_t>{7, 8, -1}));
+}
+
+TEST_F(DataTest, safetensors_that_do_not_fit_are_refused) {
+  const std::string path = folder.file("data.safetensors");
+  const std::vector<float> values(6);
+  std::vector<Input> inputs = {{"x", Dtype::F32, {4, 2}, {}, {}}};
+  auto open = [&](std::vector<int64_t> shape, Dtype dtype, size_t elements) {
+    const auto data = format::Bytes(bytesOf(values)).first(elements * 4);
+    EXPECT_TRUE(
+        format::writeSafetensors(path, {{"x", Dtype::F32, shape, data}}, {})
+            .ok());
+    inputs[0].dtype = dtype;
+    return openData(path, inputs, 0);
+  };
+  const auto wrongShape = open({2, 3}, Dtype::F32, 6);
+  EXPECT_EQ(wrongShape.status().code(), ErrorCode::E0405);
+  EXPECT_EQ(wrongShape.status().message(),
+            "tensor 'x' has shape [2, 3], input 'x' needs [samples, 2]");
+  EXPECT_EQ(codeOf(open({}, Dtype::F32, 1)), ErrorCode::E0405);
+  const auto wrongDtype = open({3, 2}, Dtype::I64, 6);
+  EXPECT_EQ(wrongDtype.status().code(), ErrorCode::E0405);
+  EXPECT_EQ(wrongDtype.status().message(),
+            "tensor 'x' has dtype f32, input 'x' has i64");
+  EXPECT_EQ(codeOf(open({0, 2}, Dtype::F32, 0)), ErrorCode::E0406);
+  const std::vector<Input> other = {{"y", Dtype::F32, {4, 2}, {}, {}}};
+  EXPECT_EQ(codeOf(openData(path, other, 0)), ErrorCode::E0405);
+  writeFile(path, "not a safetensors file");
+  EXPECT_EQ(codeOf(openData(path, other, 0)), ErrorCode::E0404);
+}
+
+TEST_F(DataTest, safetensors_with_different_numbers_of_samples_are_refused) {
+  const std::string path = folder.file("data.safetensors");
+  const std::vector<float> values(5);
+  const auto data = format::Bytes(bytesOf(values));
+  ASSERT_TRUE(
+      format::writeSafetensors(path,
+                               {{"x", Dtype::F32, {2}, data.first(8)},
+                                {"y", Dtype::F32, {3}, data.subspan(8)}},
+                               {})
+          .ok());
+  const std::vector<Input> inputs = {{"x", Dtype::F32, {1}, {}, {}},
+                                     {"y", Dtype::F32, {1}, {}, {}}};
+  const auto opened = openData(path, inputs, 0);
+  EXPECT_EQ(opened.status().message(),
+            "tensor 'y' has 3 samples, tensor 'x' has 2");
+}
+
+TEST_F(DataTest, numpy_arrays_give_rows_to_the_only_input) {
+  const std::string path = folder.file("x.npy");
+  writeFile(path, npy("<f4", "(2, 2)", textOf(std::vector<float>{1, 2, 3, 4})));
+  const std::vector<Input> inputs = {{"x", Dtype::F64, {1, 2}, {}, {}}};
+  const auto data = openData(path, inputs, 0);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  EXPECT_EQ(readSamples<double>(**data, 0, 1, 1, 2),
+            (std::vector<double>{3, 4}));
+  EXPECT_EQ(codeOf(openData(path, tokenInputs, 0)), ErrorCode::E0405);
+}
+
+TEST(NpyFile, refuses_what_numpy_would_not_write_or_we_cannot_use) {
+  auto code = [](const std::string &file) {
+    const auto tensor = readNpy(format::bytesOf(file), "x.npy");
+    return tensor.ok() ? std::string("ok")
+                       : std::string(errorNumber(tensor.status().code()));
+  };
+  EXPECT_EQ(code(npy("<f4", "(2,)", "12345678")), "ok");
+  EXPECT_EQ(code(npy("<f4", "()", "1234")), "ok");
+  EXPECT_EQ(code(npy("<f4", "(0, 7)", "")), "ok");
+  EXPECT_EQ(code(""), "E0404");
+  EXPECT_EQ(code("\x93NUMPY"), "E0404");
+  EXPECT_EQ(code(npy("<f4", "(2,)", "12345678").substr(0, 40)), "E0404");
+  EXPECT_EQ(code(npy("<f4", "(3,)", "12345678")), "E0404");
+  EXPECT_EQ(code(npy(">f4", "(2,)", "12345678")), "E0404");
+  EXPECT_EQ(code(npy("<c8", "(1,)", "12345678")), "E0404");
+  EXPECT_EQ(code(npy("<f4", "(2,)", "12345678", "True")), "E0404");
+  EXPECT_EQ(code(npy("<f4", "(-2,)", "12345678")), "E0404");
+  EXPECT_EQ(code(npy("<f4", "(4611686018427387904, 4)", "")), "E0404");
+  EXPECT_EQ(code(npy("<f4", "2", "12345678")), "E0404");
+}
+
+TEST(RandomData, gives_a_sample_the_same_numbers_whoever_asks) {
+  const std::vector<Input> inputs = {{"x", Dtype::F32, {2, 5}, {}, {}},
+                                     {"y", Dtype::I64, {2}, 7, -1}};
+  const auto data = openData("random", inputs, 3);
+  ASSERT_TRUE(data.ok());
+  const auto all = readSamples<float>(**data, 0, 0, 6, 5);
+  const auto some = readSamples<float>(**data, 0, 4, 2, 5);
+  EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin() + 20));
+  const auto other = openRandomData(inputs, 4);
+  EXPECT_NE(readSamples<float>(**other, 0, 0, 6, 5), all);
+}
+
+TEST(RandomData, is_normal_or_uniform_below_the_bound) {
+  const std::vector<Input> inputs = {{"x", Dtype::F64, {1, 1000}, {}, {}},
+                                     {"y", Dtype::U8, {1, 1000}, 7, {}},
+                                     {"z", Dtype::Bool, {1, 1000}, {}, {}}};
+  const auto data = openRandomData(inputs, 0);
+  ASSERT_TRUE(data.ok());
+  double sum = 0, squares = 0;
+  for (const double value : readSamples<double>(**data, 0, 0, 20, 1000)) {
+    sum += value;
+    squares += value * value;
+  }
+  EXPECT_NEAR(sum / 20'000, 0, 0.03);
+  EXPECT_NEAR(squares / 20'000, 1, 0.05);
+  std::array<int, 7> counts = {};
+  for (const uint8_t value : readSamples<uint8_t>(**data, 1, 0, 7, 1000))
+    ++counts.at(value);
+  for (const int count : counts)
+    EXPECT_NEAR(count, 1000, 150);
+  int ones = 0;
+  for (const uint8_t value : readSamples<uint8_t>(**data, 2, 0, 1, 1000)) {
+    ASSERT_LE(value, 1);
+    ones += value;
+  }
+  EXPECT_NEAR(ones, 500, 80);
+}
+
+TEST(RandomData, needs_a_bound_for_integers) {
+  const std::vector<Input> inputs = {{"y", Dtype::I64, {2}, {}, {}}};
+  const auto data = openRandomData(inputs, 0);
+  EXPECT_EQ(codeOf(data), ErrorCode::E0405);
+  EXPECT_EQ(data.status().message(), "random data cannot be made for input "
+                                     "'y' of dtype i64 without an upper bound");
+}
+
+TEST(Data, of_an_unknown_kind_is_a_usage_error) {
+  const auto data = openData("images.zip", tokenInputs, 0);
+  EXPECT_EQ(codeOf(data), ErrorCode::E0001);
+}
+
+// The known answers of Random123's kat_vectors for philox4x32-10.
+TEST(Philox, gives_the_known_answers) {
+  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
+            (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+                   {0xffffffff, 0xffffffff}),
+            (PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                   {0xa4093822, 0x299f31d0}),
+            (PhiloxCounter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}

@@ -1,0 +1,323 @@
+//===- ArtifactTest.cpp - writing, reading and damaging artifacts ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is written is read back; what was damaged in any way is refused with a
+// number, never with a crash.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/runtime/TinyModel.h"
+
+#include "runtime/format/JsonDocuments.h"
+#include "runtime/format/Sha256.h"
+#include "runtime/format/StoredZip.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+using namespace shardc;
+using namespace shardc::format;
+using namespace shardc::testing;
+
+namespace {
+using Entries = std::vector<std::pair<std::string, std::string>>;
+
+/// The tiny model's file, its entries, and a place to write changed files.
+class ArtifactTest : public ::testing::Test {
+protected:
+  ArtifactTest() : model(2), path(folder.file("model.shardc")) {
+    EXPECT_TRUE(writeArtifact(path, model.artifact).ok());
+    content = readFile(path);
+    const auto zip = readStoredZip(bytesOf(content));
+    for (const ZipEntry &entry : *zip)
+      entries.emplace_back(entry.name, textOf(entry.content));
+  }
+
+  Status readContent(const std::string &bytes) {
+    writeFile(path, bytes);
+    StatusOr<LoadedArtifact> loaded = readArtifact(path);
+    return loaded.ok() ? Status() : loaded.status();
+  }
+
+  Status readEntries(const Entries &list) {
+    const std::string changed = folder.file("changed.shardc");
+    OutputFile file(changed);
+    StoredZipWriter zip(file);
+    for (const auto &[name, text] : list)
+      zip.add(name, std::vector{bytesOf(text)});
+    zip.finish();
+    EXPECT_TRUE(file.commit().ok());
+    StatusOr<LoadedArtifact> loaded = readArtifact(changed);
+    return loaded.ok() ? Status() : loaded.status();
+  }
+
+  std::string &entry(Entries &list, const std::string &name) {
+    return std::find_if(list.begin(), list.end(),
+                        [&](const auto &one) { return one.first == name; })
+        ->second;
+  }
+
+  /// Reads the artifact with `from` replaced in an entry whose digest is made
+  /// right again.
+  Status readWithChange(const std::string &name, const std::string &from,
+                        const std::string &to) {
+    Entries list = entries;
+    std::string &text = entry(list, name);
+    const size_t place = text.find(from);
+    EXPECT_NE(place, std::string::npos) << from;
+    text.replace(place, from.size(), to);
+    if (name != "manifest.json") {
+      StatusOr<Manifest> manifest =
+          parseManifest(bytesOf(entry(list, "manifest.json")));
+      manifest->digests[name] = sha256(std::vector{bytesOf(text)});
+      entry(list, "manifest.json") = printManifest(*manifest);
+    }
+    return readEntries(list);
+  }
+
+  const TemporaryFolder folder;
+  const TinyModel model;
+  const std::string path;
+  std::string content;
+  Entries entries;
+};
+} // namespace
+
+TEST_F(ArtifactTest, reads_back_what_was_written) {
+  const auto loaded = readArtifact(path);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  const Artifact &artifact = loaded->artifact;
+  EXPECT_EQ(artifact.program, model.artifact.program);
+  EXPECT_EQ(artifact.parameters, model.artifact.parameters);
+  EXPECT_EQ(artifact.plan, model.artifact.plan);
+  EXPECT_EQ(artifact.manifest.target, model.artifact.manifest.target);
+  EXPECT_EQ(artifact.manifest.worldSize, 2);
+  EXPECT_EQ(textOf(artifact.kernels), textOf(model.artifact.kernels));
+  ASSERT_TRUE(artifact.weights);
+  ASSERT_EQ(artifact.weights->size(), 3u);
+  EXPECT_EQ((*artifact.weights)[2].name, "linear.weight");
+  EXPECT_EQ(textOf((*artifact.weights)[2].data),
+            textOf((*model.artifact.weights)[2].data));
+}
+
+TEST_F(ArtifactTest, writes_every_kind_of_member) {
+  TinyModel full(2);
+  Artifact &artifact = full.artifact;
+  artifact.parameters.inputs.push_back(
+      {"labels", Dtype::I64, {TinyModel::batch}, 10, -100});
+  artifact.program.scalars.push_back(
+      {ScalarKind::BiasCorrection, Dtype::F64, 0.999});
+  artifact.plan.persistentBytes = {{"parameter", 64}};
+  artifact.plan.groups = {{"linear", 15, 64, 2, 64, 1, "always"}};
+  artifact.plan.options = {{"wrap", std::string("blocks")},
+                           {"flag", true},
+                           {"count", int64_t(3)},
+                           {"shape", std::vector<int64_t>{1, 2}}};
+  const std::string constants = "constant";
+  artifact.constants = bytesOf(constants);
+  ASSERT_TRUE(writeArtifact(path, artifact).ok());
+  const auto loaded = readArtifact(path);
+  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
+  EXPECT_EQ(loaded->artifact.parameters, artifact.parameters);
+  EXPECT_EQ(loaded->artifact.program, artifact.program);
+  EXPECT_EQ(loaded->artifact.plan, artifact.plan);
+  EXPECT_EQ(textOf(loaded->artifact.constants), "constant");
+}
+
+TEST_F(ArtifactTest, writes_the_same_bytes_again) {
+  const std::string again = folder.file("again.shardc");
+  ASSERT_TRUE(writeArtifact(again, model.artifact).ok());
+  EXPECT_EQ(readFile(again), content);
+}
+
+TEST_F(ArtifactTest, aligns_the_data_of_entries) {
+  const auto zip = readStoredZip(bytesOf(content));
+  for (const ZipEntry &entry : *zip)
+    EXPECT_EQ((textOf(entry.content).data() - content.data()) % 64, 0)
+        << entry.name;
+}
+
+// docs/Format.md shows the tiny model's entries.
+TEST_F(ArtifactTest, matches_the_worked_example_of_the_format_page) {
+  const std::string page = readFile("docs/Format.md");
+  for (const char *name : {"parameters.json", "program.json"})
+    EXPECT_NE(page.find("```json\n" + entry(entries, name) + "```"),
+              std::string::npos)
+        << name << " is now\n"
+        << entry(entries, name);
+}
+
+TEST_F(ArtifactTest, refuses_every_truncation) {
+  for (size_t size = 0; size < content.size(); size += 97) {
+    const Status status = readContent(content.substr(0, size));
+    ASSERT_FALSE(status.ok()) << size;
+    EXPECT_EQ(status.code(), size < 2 ? ErrorCode::E0302 : ErrorCode::E0303)
+        << size;
+  }
+}
+
+// A changed byte is noticed, unless it is in what carries no meaning: the
+// padding and times of headers.
+TEST_F(ArtifactTest, refuses_or_reads_the_same_after_any_changed_byte) {
+  std::mt19937 generator(1);
+  int refused = 0;
+  constexpr int changes = 800;
+  for (int i = 0; i < changes; ++i) {
+    std::string changed = content;
+    // Half of the changes hit the small entries and directories.
+    const size_t range = i % 2 ? changed.size() : 8000;
+    const size_t place = i % 4 == 0 ? changed.size() - 1 - generator() % 400
+                                    : generator() % range;
+    changed[place] = static_cast<char>(changed[place] ^ (1 << generator() % 8));
+    writeFile(path, changed);
+    const StatusOr<LoadedArtifact> loaded = readArtifact(path);
+    if (!loaded.ok()) {
+      ++refused;
+      continue;
+    }
+    EXPECT_EQ(loaded->artifact.program, model.artifact.program) << place;
+    EXPECT_EQ(loaded->artifact.parameters, model.artifact.parameters) << place;
+    EXPECT_EQ(textOf(loaded->artifact.kernels), textOf(model.artifact.kernels));
+  }
+  EXPECT_GT(refused, changes / 2);
+}
+
+TEST_F(ArtifactTest, survives_random_bytes) {
+  std::mt19937 generator(2);
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = i % 2 ? "PK\5\6" : "PK\3\4";
+    for (int j = 0; j < 200; ++j)
+      bytes += static_cast<char>(generator());
+    if (i % 3 == 0)
+      bytes += std::string("PK\5\6") + std::string(18, '\0');
+    EXPECT_FALSE(readContent(bytes).ok());
+  }
+}
+
+TEST_F(ArtifactTest, refuses_what_is_no_zip_archive) {
+  EXPECT_EQ(readContent("safetensors").code(), ErrorCode::E0302);
+  EXPECT_EQ(readContent("").code(), ErrorCode::E0302);
+}
+
+TEST_F(ArtifactTest, names_a_file_that_cannot_be_read) {
+  const auto missing = readArtifact(folder.file("missing.shardc"));
+  EXPECT_EQ(missing.status().code(), ErrorCode::E0301);
+  const auto directory = readArtifact("/tmp");
+  EXPECT_EQ(directory.status().code(), ErrorCode::E0301);
+}
+
+TEST_F(ArtifactTest, refuses_another_major_version) {
+  const Status status =
+      readWithChange("manifest.json", R"("major":1)", R"("major":2)");
+  EXPECT_EQ(status.code(), ErrorCode::E0304);
+  EXPECT_EQ(status.message(), "format version 2 is not supported, this program "
+                              "reads version 1");
+  EXPECT_EQ(readWithChange("manifest.json", "shardc-artifact", "other").code(),
+            ErrorCode::E0304);
+}
+
+TEST_F(ArtifactTest, reads_a_later_minor_version_and_unknown_members) {
+  EXPECT_TRUE(
+      readWithChange("manifest.json", R"("minor":0)", R"("minor":7)").ok());
+  EXPECT_TRUE(readWithChange("program.json", R"("arena_bytes")",
+                             R"("later": [1], "arena_bytes")")
+                  .ok());
+}
+
+TEST_F(ArtifactTest, refuses_a_wrong_digest) {
+  Entries list = entries;
+  entry(list, "kernels.so")[100] ^= 1;
+  const Status status = readEntries(list);
+  EXPECT_EQ(status.code(), ErrorCode::E0306);
+  EXPECT_EQ(status.message(), "entry 'kernels.so' does not match its digest");
+}
+
+TEST_F(ArtifactTest, refuses_missing_and_additional_entries) {
+  Entries fewer(entries.begin(), entries.end() - 1);
+  EXPECT_EQ(readEntries(fewer).code(), ErrorCode::E0305);
+  Entries more = entries;
+  more.emplace_back("kernels2.so", "x");
+  EXPECT_EQ(readEntries(more).code(), ErrorCode::E0305);
+  EXPECT_EQ(readEntries({}).code(), ErrorCode::E0305);
+  EXPECT_EQ(readEntries({{"program.json", "{}"}}).code(), ErrorCode::E0305);
+}
+
+TEST_F(ArtifactTest, names_the_entry_and_the_place_of_a_malformed_member) {
+  const std::tuple<const char *, const char *, const char *, const char *>
+      cases[] = {
+          {"program.json", R"("event_count": 4)", R"("event_count": "4")",
+           "entry 'program.json', '/event_count': expected an integer"},
+          {"program.json", R"("kind":"all_gather")", R"("kind":"all_to_all")",
+           "entry 'program.json', '/commands/3/kind': unknown kind of command "
+           "'all_to_all'"},
+          {"program.json", R"("section":"begin")", R"("section":"end")",
+           "entry 'program.json', '/commands/0/section': unknown section "
+           "'end'"},
+          {"program.json", R"("slot_bytes":32)", R"("slot":32)",
+           "entry 'program.json', '/commands/3': expected a member "
+           "'slot_bytes'"},
+          {"program.json", R"("bytes":32)", R"("bytes":-1)",
+           "entry 'program.json', '/commands/0/target/bytes': expected an "
+           "integer from 0 to 9223372036854775807, found -1"},
+          {"parameters.json", R"("role":"buffer")", R"("role":"cache")",
+           "entry 'parameters.json', '/states/3/role': unknown role 'cache'"},
+          {"parameters.json", R"("dtype":"f32")", R"("dtype":"f8")",
+           "entry 'parameters.json', '/inputs/0/dtype': unknown dtype 'f8'"},
+          {"plan.json", R"("groups": [])", R"("groups": {})",
+           "entry 'plan.json', '/groups': expected an array"},
+          {"manifest.json", R"("world_size": 2)", R"("world_size": 0)",
+           "entry 'manifest.json', '/world_size': expected an integer from 1 "
+           "to 65536, found 0"},
+      };
+  for (const auto &[name, from, to, message] : cases) {
+    const Status status = readWithChange(name, from, to);
+    ASSERT_FALSE(status.ok()) << to;
+    EXPECT_EQ(status.code(), ErrorCode::E0307) << to;
+    EXPECT_EQ(status.message(), message);
+  }
+}
+
+TEST_F(ArtifactTest, refuses_json_that_is_broken_deep_or_ambiguous) {
+  auto code = [&](const std::string &from, const std::string &to) {
+    return readWithChange("plan.json", from, to).code();
+  };
+  EXPECT_EQ(code("{", "["), ErrorCode::E0307);
+  EXPECT_EQ(code(R"("options": {})", R"("options": )" + std::string(5000, '[') +
+                                         std::string(5000, ']')),
+            ErrorCode::E0307);
+  EXPECT_EQ(code(R"("options": {})", R"("options": {"a":1,"a":2})"),
+            ErrorCode::E0307);
+}
+
+TEST_F(ArtifactTest, leaves_the_old_file_when_it_cannot_write) {
+  TinyModel broken(2);
+  broken.artifact.program.arenaBytes = 1;
+  EXPECT_EQ(writeArtifact(path, broken.artifact).code(), ErrorCode::E0309);
+  EXPECT_EQ(readFile(path), content);
+  EXPECT_EQ(
+      writeArtifact(folder.file("no/folder.shardc"), model.artifact).code(),
+      ErrorCode::E0601);
+  EXPECT_EQ(writeArtifact("/dev/full", model.artifact).code(),
+            ErrorCode::E0601);
+  EXPECT_EQ(writeArtifact("/tmp", model.artifact).code(), ErrorCode::E0601);
+}
+
+TEST(Target, accepts_what_this_machine_runs_and_names_what_it_lacks) {
+  EXPECT_TRUE(checkTarget({"cpu", "x86_64-unknown-linux-gnu", "x86-64"}).ok());
+  for (const Target &target :
+       {Target{"cuda", "x86_64-unknown-linux-gnu", "x86-64"},
+        Target{"cpu", "aarch64-unknown-linux-gnu", "x86-64"},
+        Target{"cpu", "x86_64-apple-darwin", "x86-64"},
+        Target{"cpu", "x86_64-unknown-linux-gnu", "x86-64-v9"}})
+    EXPECT_EQ(checkTarget(target).code(), ErrorCode::E0308);
+}
+
+TEST(Sha256, gives_the_digest_of_the_standard) {
+  // FIPS 180-2, appendix B.1, in two pieces.
+  EXPECT_EQ(sha256(std::vector{bytesOf("a"), bytesOf("bc")}),
+            "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f2"
+            "0015ad");
+}

@@ -1,0 +1,236 @@
+//===- InProcessTransportTest.cpp - collectives between threads -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every collective on several world sizes, the order of its sums, and that
+// nobody waits for ever when a rank fails.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/transport/InProcessTransport.h"
+#include "runtime/cpu/BFloat16.h"
+#include "runtime/cpu/DoubleDouble.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <random>
+
+using namespace shardc;
+using namespace shardc::runtime;
+using format::Dtype;
+
+namespace {
+constexpr int worldSizes[] = {1, 2, 3, 4, 7, 8};
+
+using RankBody = std::function<Status(Transport &, WorkerPool &)>;
+
+/// Runs `body` on a thread for each rank; a failure cancels the others.
+std::vector<Status> runRanks(int64_t worldSize, Cancellation &cancellation,
+                             const RankBody &body) {
+  InProcessGroup group(worldSize, cancellation, {100});
+  std::vector<Status> statuses(static_cast<size_t>(worldSize));
+  std::vector<std::thread> threads;
+  for (int64_t rank = 0; rank < worldSize; ++rank)
+    threads.emplace_back([&, rank] {
+      WorkerPool workers(2, {0});
+      const std::unique_ptr<Transport> transport = group.transport(rank);
+      Status status = body(*transport, workers);
+      statuses[static_cast<size_t>(rank)] = status;
+      if (!status.ok())
+        cancellation.cancel(status);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return statuses;
+}
+
+void expectSuccess(int64_t worldSize, const RankBody &body) {
+  Cancellation cancellation;
+  for (const Status &status : runRanks(worldSize, cancellation, body))
+    EXPECT_TRUE(status.ok()) << status.message();
+}
+
+template <typename T>
+std::byte *bytesIn(std::vector<T> &values) {
+  return reinterpret_cast<std::byte *>(values.data());
+}
+
+/// Rank r's numbers: of very different sizes, so that the order of a sum shows
+/// in its bits.
+std::vector<float> numbersOf(int64_t rank, int64_t count) {
+  std::mt19937 generator(static_cast<unsigned>(rank) + 1);
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(std::ldexp(1 + float(generator() % 1000) / 999,
+                                int(generator() % 40) - 20) *
+                     (generator() % 2 ? 1 : -1));
+  return values;
+}
+} // namespace
+
+TEST(InProcessTransport, gathers_the_slots_of_all_ranks) {
+  for (const int worldSize : worldSizes)
+    for (const int64_t elements : {0, 1, 1000, 200'000})
+      expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
+        std::vector<float> buffer(size_t(worldSize * elements), -1);
+        const std::vector<float> own = numbersOf(transport.rank(), elements);
+        std::copy(own.begin(), own.end(),
+                  buffer.begin() + transport.rank() * elements);
+        if (Status status =
+                transport.allGather(bytesIn(buffer), elements * 4, workers);
+            !status.ok())
+          return status;
+        for (int64_t rank = 0; rank < worldSize; ++rank)
+          EXPECT_TRUE(std::equal(buffer.begin() + rank * elements,
+                                 buffer.begin() + (rank + 1) * elements,
+                                 numbersOf(rank, elements).begin()));
+        return Status();
+      });
+}
+
+TEST(InProcessTransport, reduces_in_rank_order_onto_the_output) {
+  for (const int worldSize : worldSizes)
+    for (const int64_t elements : {1, 777, 70'000})
+      expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
+        std::vector<float> buffer =
+            numbersOf(transport.rank(), worldSize * elements);
+        std::vector<float> output = numbersOf(100, elements);
+        std::vector<float> expected = output;
+        for (int64_t rank = 0; rank < worldSize; ++rank) {
+          const auto terms = numbersOf(rank, worldSize * elements);
+          for (int64_t i = 0; i < elements; ++i)
+            expected[size_t(i)] +=
+                terms[size_t(transport.rank() * elements + i)];
+        }
+        Status status = transport.reduceScatter({bytesIn(buffer), Dtype::F32},
+                                                {bytesIn(output), Dtype::F32},
+                                                elements, workers);
+        EXPECT_EQ(output, expected);
+        return status;
+      });
+}
+
+TEST(InProcessTransport, widens_bf16_before_it_sums) {
+  expectSuccess(3, [&](Transport &transport, WorkerPool &workers) {
+    std::vector<BFloat16> buffer(3, narrow<BFloat16>(1.0f / 3));
+    std::vector<float> output = {1};
+    Status status =
+        transport.reduceScatter({bytesIn(buffer), Dtype::BF16},
+                                {bytesIn(output), Dtype::F32}, 1, workers);
+    const float third = widen(narrow<BFloat16>(1.0f / 3));
+    EXPECT_EQ(output[0], ((1 + third) + third) + third);
+    return status;
+  });
+}
+
+TEST(InProcessTransport, widens_f32_into_an_f64_output) {
+  expectSuccess(2, [&](Transport &transport, WorkerPool &workers) {
+    std::vector<float> buffer(2, 0.1f);
+    std::vector<double> output = {0.5};
+    Status status =
+        transport.reduceScatter({bytesIn(buffer), Dtype::F32},
+                                {bytesIn(output), Dtype::F64}, 1, workers);
+    EXPECT_EQ(output[0], (0.5 + double(0.1f)) + double(0.1f));
+    return status;
+  });
+}
+
+TEST(InProcessTransport, sums_the_same_bits_on_every_rank) {
+  for (const int worldSize : worldSizes)
+    for (const int64_t elements : {0, 1, 5, 100'000}) {
+      std::vector<float> expected = numbersOf(0, elements);
+      for (int64_t rank = 1; rank < worldSize; ++rank) {
+        const auto terms = numbersOf(rank, elements);
+        for (size_t i = 0; i < terms.size(); ++i)
+          expected[i] += terms[i];
+      }
+      expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
+        std::vector<float> buffer = numbersOf(transport.rank(), elements);
+        Status status = transport.allReduce({bytesIn(buffer), Dtype::F32},
+                                            elements, workers);
+        EXPECT_EQ(buffer, expected);
+        return status;
+      });
+    }
+}
+
+// 1 + 2^-80 and -1 on other ranks: the small part survives in the low half.
+TEST(InProcessTransport, sums_pairs_without_losing_low_parts) {
+  for (const int worldSize : worldSizes)
+    expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
+      std::vector<double> pair = {1, std::ldexp(1, -80)};
+      Status status = transport.allReducePairs(bytesIn(pair), 1, workers);
+      EXPECT_EQ(pair[0], double(worldSize));
+      EXPECT_EQ(pair[1], worldSize * std::ldexp(1, -80));
+      return status;
+    });
+}
+
+TEST(InProcessTransport, repeats_collectives_without_mixing_them) {
+  expectSuccess(4, [&](Transport &transport, WorkerPool &workers) {
+    for (int round = 0; round < 500; ++round) {
+      std::vector<float> sum = {float(transport.rank() + round)};
+      if (Status status =
+              transport.allReduce({bytesIn(sum), Dtype::F32}, 1, workers);
+          !status.ok())
+        return status;
+      EXPECT_EQ(sum[0], 6 + 4 * round);
+    }
+    return transport.barrier();
+  });
+}
+
+TEST(InProcessTransport, releases_waiting_ranks_when_one_fails) {
+  Cancellation cancellation;
+  const auto statuses =
+      runRanks(5, cancellation, [&](Transport &transport, WorkerPool &workers) {
+        if (transport.rank() == 3)
+          return Status(ErrorCode::E0503, "out of memory");
+        std::vector<float> buffer(1);
+        return transport.allReduce({bytesIn(buffer), Dtype::F32}, 1, workers);
+      });
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.code(), ErrorCode::E0503);
+}
+
+TEST(InProcessTransport, releases_waiting_ranks_on_a_signal) {
+  Cancellation cancellation;
+  std::thread interrupter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    cancellation.interrupt(15);
+  });
+  const auto statuses =
+      runRanks(2, cancellation, [&](Transport &transport, WorkerPool &) {
+        return transport.rank() == 0 ? transport.barrier() : Status();
+      });
+  interrupter.join();
+  EXPECT_EQ(statuses[0].code(), ErrorCode::E0501);
+  EXPECT_EQ(statuses[0].message(), "interrupted by signal 15");
+  EXPECT_EQ(cancellation.signalNumber(), 15);
+}
+
+TEST(InProcessTransport, notices_ranks_that_disagree) {
+  Cancellation cancellation;
+  const auto statuses =
+      runRanks(2, cancellation, [&](Transport &transport, WorkerPool &workers) {
+        std::vector<float> buffer(4);
+        return transport.allReduce({bytesIn(buffer), Dtype::F32},
+                                   2 + transport.rank(), workers);
+      });
+  for (const Status &status : statuses)
+    EXPECT_EQ(status.code(), ErrorCode::E0502);
+}
+
+// (a + b) + c with a pair of doubles keeps what a double would round away.
+TEST(DoubleDouble, adds_exactly_what_fits_in_106_bits) {
+  const double tiny = std::ldexp(1, -100);
+  DoubleDouble sum = DoubleDouble{1, 0} + DoubleDouble{tiny, 0};
+  EXPECT_EQ(sum.high, 1);
+  EXPECT_EQ(sum.low, tiny);
+  sum = sum + DoubleDouble{-1, 0};
+  EXPECT_EQ(sum.high, tiny);
+  EXPECT_EQ(sum.low, 0);
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the shardrun program: its help, its exit codes, Ctrl-C.
+
+    test_shardrun.py SHARDRUN MAKE_TINY_ARTIFACT
+
+The artifact is the tiny model of test/unit/runtime/TinyModel.cpp on three
+ranks, so that no compiler is needed.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SHARDRUN, MAKE_TINY_ARTIFACT = sys.argv[1:3]
+
+
+class Shardrun(unittest.TestCase):
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="shardrun-")
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        self.artifact = self.folder / "tiny.shardc"
+        subprocess.run([MAKE_TINY_ARTIFACT, self.artifact, "3"], check=True)
+
+    def run_with(self, *arguments):
+        return subprocess.run([SHARDRUN, *map(str, arguments)],
+                              capture_output=True, text=True, timeout=60)
+
+    def expect_error(self, exit_code, message, *arguments):
+        result = self.run_with(*arguments)
+        self.assertEqual(result.returncode, exit_code, result.stderr)
+        self.assertTrue(
+            result.stderr.startswith(f"shardrun: error {message}"),
+            result.stderr)
+        return result
+
+    def test_trains_and_logs_every_step(self):
+        log = self.folder / "log.jsonl"
+        result = self.run_with(self.artifact, "--steps", 4, "--log", log)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        records = [json.loads(line) for line in log.read_text().splitlines()]
+        self.assertEqual([r["step"] for r in records], [1, 2, 3, 4])
+        for record, line in zip(records, result.stdout.splitlines()[2:]):
+            self.assertEqual(
+                list(record), ["step", "loss", "gradient_norm", "seconds"])
+            self.assertIn(f"step: {record['step']:5}  loss: ", line)
+        self.assertIn("arena: 256 (planned: 256)", result.stdout)
+
+    def test_prints_nothing_when_quiet(self):
+        result = self.run_with(self.artifact, "--quiet")
+        self.assertEqual((result.returncode, result.stdout, result.stderr),
+                         (0, "", ""))
+
+    def test_help_is_one_page_and_version_one_line(self):
+        page = self.run_with("--help")
+        self.assertEqual(page.returncode, 0)
+        self.assertLess(len(page.stdout.splitlines()), 45)
+        for option in ("--steps", "--micro-batches", "--lr", "--seed", "--log",
+                       "--data", "--replicate-data", "--threads", "--weights",
+                       "--save", "--quiet"):
+            self.assertIn(option, page.stdout)
+        version = self.run_with("--version")
+        self.assertRegex(version.stdout, r"^shardrun \d+\.\d+\.\d+\n$")
+
+    def test_wrong_usage_exits_with_2(self):
+        self.expect_error(2, "E0001", self.artifact, "--stepz", 4)
+        self.expect_error(2, "E0001", self.artifact, "--steps", "many")
+        self.expect_error(2, "E0001", self.artifact, "--data", "x.zip")
+        self.expect_error(2, "E0002")
+        self.expect_error(2, "E0002", self.artifact, "--steps")
+        self.expect_error(2, "E0002", self.artifact, "--save-optimizer")
+        for option in ("--steps", "--micro-batches", "--threads"):
+            self.expect_error(2, f"E0003: {option} must be from 1 to ",
+                              self.artifact, option, -1)
+        self.expect_error(2, "E0003", self.artifact, "--steps", 0)
+        self.expect_error(2, "E0003", self.artifact, "--lr", "nan")
+
+    def test_bad_input_exits_with_4(self):
+        damaged = self.folder / "damaged.shardc"
+        damaged.write_bytes(self.artifact.read_bytes()[:-30])
+        self.expect_error(4, "E0303: archive is truncated or damaged", damaged)
+        damaged.write_text("text")
+        self.expect_error(4, "E0302: not a zip archive", damaged)
+        self.expect_error(4, "E0301: cannot read", self.folder / "missing")
+        self.expect_error(4, "E0403: cannot read", self.artifact, "--data",
+                          self.folder / "missing.npy")
+        self.expect_error(4, "E0404", self.artifact, "--weights", damaged)
+
+    def test_output_that_cannot_be_written_exits_with_1(self):
+        self.expect_error(1, "E0601: cannot write", self.artifact, "--log",
+                          self.folder / "no" / "log.jsonl")
+        self.expect_error(1, "E0601: cannot write", self.artifact, "--log",
+                          "/dev/full")
+        saved = self.folder / "no" / "saved.safetensors"
+        self.expect_error(1, "E0601: cannot write", self.artifact, "--save",
+                          saved)
+
+    def test_ctrl_c_stops_all_ranks_and_writes_nothing_half(self):
+        log, saved = self.folder / "log.jsonl", self.folder / "s.safetensors"
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen(
+                [SHARDRUN, self.artifact, "--steps", "1000000000", "--quiet",
+                 "--log", log, "--save", saved], stderr=subprocess.PIPE,
+                text=True)
+            deadline = time.monotonic() + 30
+            while not (log.exists() and log.stat().st_size):
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+            os.kill(process.pid, number)
+            _, errors = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 128 + number)
+            self.assertEqual(
+                errors, f"shardrun: error E0501: interrupted by signal "
+                        f"{int(number)}\n")
+            for line in log.read_text().splitlines():
+                json.loads(line)
+            self.assertEqual(
+                sorted(path.name for path in self.folder.iterdir()),
+                ["log.jsonl", "tiny.shardc"])
+            log.unlink()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
