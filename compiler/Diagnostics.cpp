@@ -7,8 +7,9 @@
 #include "compiler/Diagnostics.h"
 
 #include "mlir/IR/Remarks.h"
-#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -42,8 +43,10 @@ static void printNotes(Diagnostic &diagnostic) {
     // MLIR adds the whole operation to verifier errors; users have no use for
     // a screen of IR.
     std::string text = note.str();
-    if (!StringRef(text).starts_with("see current operation"))
-      llvm::errs() << "  note: " << text << "\n";
+    if (StringRef(text).starts_with("see current operation"))
+      continue;
+    bool isHelp = StringRef(text).starts_with("help: ");
+    llvm::errs() << (isHelp ? "  " : "  note: ") << text << "\n";
   }
 }
 
@@ -78,18 +81,85 @@ LogicalResult DiagnosticPrinter::print(Diagnostic &diagnostic) {
   return success();
 }
 
+namespace {
+
+/// Prints remarks as one line each: what, why, numbers. In short form only the
+/// first of each kind, and how many more there are.
+class RemarkPrinter : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit RemarkPrinter(bool isShort) : isShort(isShort) {}
+
+  void streamOptimizationRemark(
+      const remark::detail::Remark &remark) override {
+    unsigned &count = counts[remark.getCategoryName()];
+    if (isShort && count++ > 0)
+      return;
+    llvm::errs() << "shardc: remark: ";
+    printText(remark);
+    if (!isShort)
+      printNumbers(remark);
+    llvm::errs() << "\n";
+  }
+
+  void finalize() override {
+    for (const auto &[category, count] : counts)
+      if (count > 1)
+        llvm::errs() << "  note: and " << count - 1
+                     << " more like it; --remarks '" << category
+                     << "' lists them\n";
+  }
+
+private:
+  static bool isText(StringRef key) { return key == "Remark"; }
+  static bool isReason(StringRef key) { return key == "Reason"; }
+
+  static void printText(const remark::detail::Remark &remark) {
+    std::string text, reason;
+    for (const auto &argument : remark.getArgs()) {
+      if (isText(argument.key))
+        text += argument.val;
+      if (isReason(argument.key))
+        reason = argument.val;
+    }
+    if (text.empty())
+      text = (remark.getRemarkName() + " of '" + remark.getFunction() + "'")
+                 .str();
+    llvm::errs() << text;
+    if (!reason.empty())
+      llvm::errs() << ": " << reason;
+  }
+
+  static void printNumbers(const remark::detail::Remark &remark) {
+    StringRef separator = " [";
+    for (const auto &argument : remark.getArgs()) {
+      if (isText(argument.key) || isReason(argument.key))
+        continue;
+      llvm::errs() << separator << argument.key << "=" << argument.val;
+      separator = ", ";
+    }
+    if (separator == ", ")
+      llvm::errs() << "]";
+    llvm::errs() << " (" << remark.getCategoryName() << ")";
+  }
+
+  bool isShort;
+  std::map<StringRef, unsigned> counts;
+};
+
+} // namespace
+
+/// What a user should know without asking.
+static constexpr StringLiteral headlines = "shardc-keep-batch-norm-f32";
+
 void enableRemarks(MLIRContext &context, StringRef pattern) {
-  if (pattern.empty())
-    return;
   // The engine prints a kind of remark only when that kind has a pattern too.
   remark::RemarkCategories categories;
-  categories.all = pattern.str();
+  categories.all = pattern.empty() ? headlines.str() : pattern.str();
   categories.passed = categories.missed = categories.analysis =
       categories.failed = categories.all;
   (void)remark::enableOptimizationRemarks(
-      context, /*streamer=*/nullptr,
-      std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
-      /*printAsEmitRemarks=*/true);
+      context, std::make_unique<RemarkPrinter>(/*isShort=*/pattern.empty()),
+      std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
 }
 
 } // namespace shardc

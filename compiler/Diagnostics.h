@@ -38,7 +38,8 @@ private:
   int exitCode = 0;
 };
 
-/// Prints the remarks of passes whose flag matches `pattern` as diagnostics.
+/// Prints the remarks of passes whose flag matches `pattern` to standard error;
+/// with an empty pattern, in short, those that every user should see.
 void enableRemarks(mlir::MLIRContext &context, llvm::StringRef pattern);
 
 } // namespace shardc

@@ -50,8 +50,9 @@ struct Options {
   std::string compileTo;
   /// Where to write the IR after each phase; empty for nowhere.
   std::string snapshots;
-  /// Which remarks to print: a regular expression of pass flags.
-  std::string remarks = "shardc-keep-batch-norm-f32";
+  /// Which remarks to print: a regular expression of pass flags; empty for the
+  /// few that every user should see, in short.
+  std::string remarks;
   /// Whether the artifact carries the exported weights.
   bool embedWeights = true;
 };

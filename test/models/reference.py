@@ -158,8 +158,12 @@ def shard(case, module, policy, batch_norm_policy):
 
 @contextlib.contextmanager
 def _other_rounding(module, generator):
-    """Adds noise below bf16's rounding to the parameters, for a while."""
-    shards = [p.to_local() for p in module.parameters()]
+    """For a while, adds noise below bf16's rounding to what bf16 rounds."""
+    rounded = dict.fromkeys(  # a tied parameter once
+        parameter for child in module.modules()
+        if not isinstance(child, torch.nn.BatchNorm2d)
+        for parameter in child.parameters(recurse=False))
+    shards = [parameter.to_local() for parameter in rounded]
     saved = [shard.clone() for shard in shards]
     with torch.no_grad():
         for shard in shards:

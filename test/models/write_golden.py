@@ -30,7 +30,7 @@ RUNS = {
                 for ranks in (1, 2, 3, 4, 8)],
     "resnet": [("sgd", ranks) for ranks in (1, 2, 3, 4, 8)]
               + [("adamw", ranks) for ranks in (2, 4)]}
-REALIZATIONS = {"float32": 32, "fsdp2_float32": 1, "fsdp2_bfloat16": 16}
+REALIZATIONS = {"float32": 32, "fsdp2_float32": 1, "fsdp2_bfloat16": 12}
 BFLOAT16 = MixedPrecisionPolicy(param_dtype=torch.bfloat16,
                                 reduce_dtype=torch.float32)
 BATCH_NORM_APART = MixedPrecisionPolicy(output_dtype=torch.bfloat16)

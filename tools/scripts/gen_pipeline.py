@@ -19,7 +19,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "Pipeline.md"
 COMMAND = ["compile", "test/models/classifier.pt2", "--world-size", "4",
-           "--param-dtype", "bf16", "--momentum", "0.9"]
+           "--param-dtype", "bf16", "--reduce-dtype", "f32",
+           "--momentum", "0.9"]
 
 INTRODUCTION = """# The pipeline: one tiny model through every phase
 
@@ -70,8 +71,8 @@ def make_page(build):
         subprocess.run(
             [build / "bin" / "shardc", *COMMAND,
              "-o", pathlib.Path(folder) / "classifier.shardc",
-             "--snapshots", snapshots, "--remarks", ""],
-            cwd=ROOT, check=True)
+             "--snapshots", snapshots],
+            cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
         text = INTRODUCTION.format(command=" ".join(COMMAND))
         for path in sorted(snapshots.iterdir()):
             phase = path.stem.split("_after_")[1]

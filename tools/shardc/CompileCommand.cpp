@@ -131,8 +131,7 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
                   "Print the remarks of passes whose flag matches; '.*' for "
                   "all")
       ->type_name("REGEX")
-      ->group("Looking inside")
-      ->capture_default_str();
+      ->group("Looking inside");
 }
 
 /// An artifact needs a name; IR goes to standard output without one.

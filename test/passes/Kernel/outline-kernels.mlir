@@ -114,7 +114,7 @@ func.func @two_launches(%x: tensor<4x8xf32>) -> tensor<f32> {
 // CHECK-LABEL: @equal_kernels_share_a_function
 //       CHECK: module @kernels
 //       CHECK: func.func @kernel_copy
-//   CHECK-NOT: func.func
+//   CHECK-NOT: func.func @kernel
 func.func @equal_kernels_share_a_function(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = exec.kernel "copy" (%in = %x : tensor<4xf32>) -> tensor<4xf32> {
     exec.yield %in : tensor<4xf32>
