@@ -33,8 +33,7 @@ class Compilation {
 public:
   Compilation(const std::string &input, const std::string &output,
               const Options &options)
-      : input(input), output(output), options(options),
-        diagnostics(context) {}
+      : input(input), output(output), options(options), diagnostics(context) {}
 
   int run();
 
@@ -101,8 +100,7 @@ bool Compilation::writeText(StringRef path) {
   std::error_code error;
   llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_Text);
   if (error) {
-    fail(ErrorCode::E0601,
-         "cannot write '" + path + "': " + error.message());
+    fail(ErrorCode::E0601, "cannot write '" + path + "': " + error.message());
     return false;
   }
   module->print(file.os());
@@ -116,8 +114,8 @@ bool Compilation::writeSnapshot(const Phase &phase, unsigned number) {
     return true;
   if (std::error_code error =
           llvm::sys::fs::create_directories(options.snapshots)) {
-    fail(ErrorCode::E0601, "cannot create '" + options.snapshots +
-                               "': " + error.message());
+    fail(ErrorCode::E0601,
+         "cannot create '" + options.snapshots + "': " + error.message());
     return false;
   }
   SmallString<128> path(options.snapshots);

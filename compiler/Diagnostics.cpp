@@ -89,8 +89,7 @@ class RemarkPrinter : public remark::detail::MLIRRemarkStreamerBase {
 public:
   explicit RemarkPrinter(bool isShort) : isShort(isShort) {}
 
-  void streamOptimizationRemark(
-      const remark::detail::Remark &remark) override {
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     unsigned &count = counts[remark.getCategoryName()];
     if (isShort && count++ > 0)
       return;
@@ -122,8 +121,8 @@ private:
         reason = argument.val;
     }
     if (text.empty())
-      text = (remark.getRemarkName() + " of '" + remark.getFunction() + "'")
-                 .str();
+      text =
+          (remark.getRemarkName() + " of '" + remark.getFunction() + "'").str();
     llvm::errs() << text;
     if (!reason.empty())
       llvm::errs() << ": " << reason;

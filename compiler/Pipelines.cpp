@@ -80,7 +80,8 @@ static void addSchedule(OpPassManager &manager, const Options &options) {
   HoistAllGathersPassOptions prefetch;
   prefetch.distance = options.prefetch;
   functions.addPass(createHoistAllGathersPass(prefetch));
-  // After all gathers: a whole group dies after its last use of the final order.
+  // After all gathers: a whole group dies after its last use of the final
+  // order.
   functions.addPass(createInsertReshardsPass());
   manager.addPass(createVerifyScheduledPass());
 }
@@ -103,12 +104,14 @@ static void addMemory(OpPassManager &manager, const Options &) {
 }
 
 ArrayRef<Phase> getPhases() {
-  static constexpr Phase phases[] = {
-      {"import", addImport},       {"group", addGroup},
-      {"precision", addPrecision}, {"shard", addShard},
-      {"differentiate", addDifferentiate},
-      {"schedule", addSchedule},   {"kernel", addKernel},
-      {"memory", addMemory}};
+  static constexpr Phase phases[] = {{"import", addImport},
+                                     {"group", addGroup},
+                                     {"precision", addPrecision},
+                                     {"shard", addShard},
+                                     {"differentiate", addDifferentiate},
+                                     {"schedule", addSchedule},
+                                     {"kernel", addKernel},
+                                     {"memory", addMemory}};
   return phases;
 }
 

@@ -38,14 +38,14 @@ Status WeightsReader::read(const pt2::ExportedModel &model,
   const format::Parameters &parameters = artifact.parameters;
   for (size_t i = 0; i < parameters.segments.size(); ++i)
     for (const format::SegmentParameter &p : parameters.segments[i].parameters)
-      if (Status status = add(model.weights, p.name,
-                              masterDtype(parameters, i), p.shape, tensors);
+      if (Status status = add(model.weights, p.name, masterDtype(parameters, i),
+                              p.shape, tensors);
           !status.ok())
         return status;
   for (const format::State &state : parameters.states)
     if (state.role == format::Role::Buffer)
-      if (Status status = add(model.weights, state.name, state.dtype,
-                              state.shape, tensors);
+      if (Status status =
+              add(model.weights, state.name, state.dtype, state.shape, tensors);
           !status.ok())
         return status;
   artifact.weights = std::move(tensors);

@@ -142,7 +142,8 @@ static format::Section toSection(exec::Section section) {
   llvm_unreachable("every section is named");
 }
 
-template <typename CommandOp> static format::Command toCommand(CommandOp op) {
+template <typename CommandOp>
+static format::Command toCommand(CommandOp op) {
   format::Command command;
   command.section = toSection(op.getSection());
   command.stream = op.getStream();

@@ -26,9 +26,8 @@ LogicalResult ScaledDotProductAttentionOp::inferReturnTypes(
                       Twine(debugString(query)) + ", " + debugString(key) +
                       ", " + debugString(value));
   types.push_back(query);
-  types.push_back(
-      RankedTensorType::get(query.getShape().drop_back(),
-                            statisticsType(query.getElementType())));
+  types.push_back(RankedTensorType::get(
+      query.getShape().drop_back(), statisticsType(query.getElementType())));
   return success();
 }
 

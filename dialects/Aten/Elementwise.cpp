@@ -72,19 +72,19 @@ void AddOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                           ArrayRef<bool> needed,
                           SmallVectorImpl<Value> &operandGradients) {
   for (auto [operand, need] : llvm::zip_equal(getOperands(), needed))
-    operandGradients.push_back(
-        need ? sumToType(builder, getLoc(), resultGradients[0],
-                         tensorType(operand))
-             : Value());
+    operandGradients.push_back(need ? sumToType(builder, getLoc(),
+                                                resultGradients[0],
+                                                tensorType(operand))
+                                    : Value());
 }
 
 void SubOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                           ArrayRef<bool> needed,
                           SmallVectorImpl<Value> &operandGradients) {
   Value gradient = resultGradients[0];
-  operandGradients.push_back(needed[0] ? sumToType(builder, getLoc(), gradient,
-                                                   tensorType(getSelf()))
-                                       : Value());
+  operandGradients.push_back(
+      needed[0] ? sumToType(builder, getLoc(), gradient, tensorType(getSelf()))
+                : Value());
   if (!needed[1]) {
     operandGradients.push_back(Value());
     return;
@@ -121,20 +121,20 @@ void MulScalarOp::buildBackward(OpBuilder &builder,
                                 ArrayRef<Value> resultGradients,
                                 ArrayRef<bool> needed,
                                 SmallVectorImpl<Value> &operandGradients) {
-  operandGradients.push_back(
-      needed[0] ? MulScalarOp::create(builder, getLoc(), resultGradients[0],
-                                      getOther())
-                      .getResult()
-                : Value());
+  operandGradients.push_back(needed[0] ? MulScalarOp::create(builder, getLoc(),
+                                                             resultGradients[0],
+                                                             getOther())
+                                             .getResult()
+                                       : Value());
 }
 
 void ReluOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                            ArrayRef<bool> needed,
                            SmallVectorImpl<Value> &operandGradients) {
   operandGradients.push_back(
-      needed[0] ? ThresholdBackwardOp::create(
-                      builder, getLoc(), resultGradients[0], getResult(),
-                      builder.getF64FloatAttr(0.0))
+      needed[0] ? ThresholdBackwardOp::create(builder, getLoc(),
+                                              resultGradients[0], getResult(),
+                                              builder.getF64FloatAttr(0.0))
                       .getResult()
                 : Value());
 }

@@ -19,14 +19,13 @@ LogicalResult CrossEntropyLossOp::inferReturnTypes(
       self.getDimSize(0) != target.getDimSize(0))
     return inferenceError(
         location, "expected logits [N, C] and class indices [N], got " +
-                      Twine(debugString(self)) + " and " +
-                      debugString(target));
+                      Twine(debugString(self)) + " and " + debugString(target));
   if (adaptor.getReduction() == Reduction::none)
     return inferenceError(location, "expected reduction mean or sum, got none");
   Type element = statisticsType(self.getElementType());
   auto scalar = RankedTensorType::get({}, element);
-  types.append({scalar, RankedTensorType::get(target.getShape(), element),
-                scalar});
+  types.append(
+      {scalar, RankedTensorType::get(target.getShape(), element), scalar});
   return success();
 }
 

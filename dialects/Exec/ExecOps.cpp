@@ -41,8 +41,7 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
     operands.push_back(operand);
     return success();
   };
-  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
-                                     parseInput))
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseInput))
     return failure();
   for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
     if (parser.resolveOperand(operand, argument.type, result.operands))
@@ -59,12 +58,12 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void KernelOp::print(OpAsmPrinter &printer) {
   printer << " " << getLabelAttr() << " (";
-  llvm::interleaveComma(
-      llvm::zip_equal(getBody().getArguments(), getInputs()), printer,
-      [&](auto pair) {
-        auto [argument, input] = pair;
-        printer << argument << " = " << input << " : " << argument.getType();
-      });
+  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getInputs()),
+                        printer, [&](auto pair) {
+                          auto [argument, input] = pair;
+                          printer << argument << " = " << input << " : "
+                                  << argument.getType();
+                        });
   printer << ")";
   printer.printArrowTypeList(getResultTypes());
   printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"label"});

@@ -29,8 +29,7 @@ SmallVector<int64_t> getRowMajorStrides(ArrayRef<int64_t> shape) {
 }
 
 SmallVector<int64_t> getStrides(Value value) {
-  ArrayRef<int64_t> shape =
-      cast<RankedTensorType>(value.getType()).getShape();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   if (auto view = value.getDefiningOp<ViewOp>())
     return SmallVector<int64_t>(view.getStrides());
   if (auto library = value.getDefiningOp<LibraryOp>()) {
@@ -43,8 +42,7 @@ SmallVector<int64_t> getStrides(Value value) {
 
 bool isRowMajor(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
   SmallVector<int64_t> expected = getRowMajorStrides(shape);
-  for (auto [size, stride, wanted] :
-       llvm::zip_equal(shape, strides, expected))
+  for (auto [size, stride, wanted] : llvm::zip_equal(shape, strides, expected))
     if (size != 1 && stride != wanted)
       return false;
   return true;

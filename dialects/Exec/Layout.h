@@ -29,12 +29,10 @@ llvm::SmallVector<int64_t> getStrides(mlir::Value value);
 
 /// Whether `strides` visit the elements of `shape` in row-major order without
 /// gaps; strides of dimensions of size 1 do not matter.
-bool isRowMajor(llvm::ArrayRef<int64_t> shape,
-                llvm::ArrayRef<int64_t> strides);
+bool isRowMajor(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides);
 
 /// Elements from the first one to one past the last; 0 without elements.
-int64_t getSpan(llvm::ArrayRef<int64_t> shape,
-                llvm::ArrayRef<int64_t> strides);
+int64_t getSpan(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides);
 
 } // namespace shardc::exec
 

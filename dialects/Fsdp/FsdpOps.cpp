@@ -34,8 +34,7 @@ static StringRef lastComponent(StringRef path) {
   return before == StringRef::npos ? path : path.drop_front(before + 1);
 }
 
-void shardc::fsdp::ModuleOp::getAsmResultNames(
-    OpAsmSetValueNameFn setNameFn) {
+void shardc::fsdp::ModuleOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
   for (Value result : getResults())
     setNameFn(result, lastComponent(getPath()));
 }
@@ -53,9 +52,8 @@ void UnshardOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
 }
 
 void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
-  setNameFn(getResult(), cast<PendingType>(getPending().getType())
-                             .getGroup()
-                             .getValue());
+  setNameFn(getResult(),
+            cast<PendingType>(getPending().getType()).getGroup().getValue());
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,7 +71,8 @@ LogicalResult shardc::fsdp::ModuleOp::verify() {
 
 /// `fsdp.module "path" : "type" (call 1)? (group @g)? (%x = %y : type, …)
 /// -> (types) attributes {…} {region}`
-ParseResult shardc::fsdp::ModuleOp::parse(OpAsmParser &parser, OperationState &result) {
+ParseResult shardc::fsdp::ModuleOp::parse(OpAsmParser &parser,
+                                          OperationState &result) {
   // Strings, not attributes: after an attribute a colon would begin its type.
   std::string path, type;
   if (parser.parseString(&path) || parser.parseColon() ||
@@ -105,8 +104,7 @@ ParseResult shardc::fsdp::ModuleOp::parse(OpAsmParser &parser, OperationState &r
     operands.push_back(operand);
     return success();
   };
-  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren,
-                                     parseInput))
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseInput))
     return failure();
   for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
     if (parser.resolveOperand(operand, argument.type, result.operands))
@@ -130,16 +128,16 @@ void shardc::fsdp::ModuleOp::print(OpAsmPrinter &printer) {
     printer.printAttributeWithoutType(getGroupAttr());
   }
   printer << " (";
-  llvm::interleaveComma(
-      llvm::zip_equal(getBody().getArguments(), getInputs()), printer,
-      [&](auto pair) {
-        auto [argument, input] = pair;
-        printer << argument << " = " << input << " : " << argument.getType();
-      });
+  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getInputs()),
+                        printer, [&](auto pair) {
+                          auto [argument, input] = pair;
+                          printer << argument << " = " << input << " : "
+                                  << argument.getType();
+                        });
   printer << ")";
   printer.printArrowTypeList(getResultTypes());
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {"path", "type", "call", "group"});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {"path", "type", "call", "group"});
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }

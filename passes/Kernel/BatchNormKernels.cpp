@@ -44,8 +44,8 @@ static Value perChannel(Value result, ValueRange channels,
                         KernelBuilder &kernel, PointwiseBody body) {
   auto reads = llvm::map_to_vector(
       channels, [](Value value) { return readBroadcast(value, 1); });
-  return pointwise(kernel.builder, kernel.location, tensorTypeOf(result),
-                   reads, body);
+  return pointwise(kernel.builder, kernel.location, tensorTypeOf(result), reads,
+                   body);
 }
 
 //===----------------------------------------------------------------------===//
@@ -62,23 +62,20 @@ struct Moments {
 static Moments buildMoments(Value input, const ChannelLoops &loops,
                             KernelBuilder &kernel) {
   FloatType accumulator = kernel.accumulatorOf(input);
-  Value sum = reduce(kernel.builder, kernel.location, loops.sizes,
-                     loops.reduced(), accumulator, Combiner::Add,
-                     loops.everywhere(input), 1,
-                     [](LoopBody &body) -> SmallVector<Scalar> {
-                       return {body[0]};
-                     })[0];
+  Value sum = reduce(
+      kernel.builder, kernel.location, loops.sizes, loops.reduced(),
+      accumulator, Combiner::Add, loops.everywhere(input), 1,
+      [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })[0];
   Value mean = perChannel(sum, sum, kernel, [&](LoopBody &body) {
     return body[0] / loops.perChannel;
   });
-  Value squares =
-      reduce(kernel.builder, kernel.location, loops.sizes, loops.reduced(),
-             accumulator, Combiner::Add,
-             {loops.everywhere(input), loops.byChannel(mean)}, 1,
-             [&](LoopBody &body) -> SmallVector<Scalar> {
-               Scalar centred = body[0].to(accumulator) - body[1];
-               return {centred * centred};
-             })[0];
+  Value squares = reduce(kernel.builder, kernel.location, loops.sizes,
+                         loops.reduced(), accumulator, Combiner::Add,
+                         {loops.everywhere(input), loops.byChannel(mean)}, 1,
+                         [&](LoopBody &body) -> SmallVector<Scalar> {
+                           Scalar centred = body[0].to(accumulator) - body[1];
+                           return {centred * centred};
+                         })[0];
   return {mean, squares};
 }
 
@@ -103,9 +100,8 @@ static void buildTrainingStatistics(aten::BatchNormOp op,
       [&](LoopBody &body) {
         return moved(body[0], body[1] / (loops.perChannel - 1), momentum);
       }));
-  kernel.results.push_back(
-      perChannel(op.getSaveMean(), moments.mean, kernel,
-                 [](LoopBody &body) { return body[0]; }));
+  kernel.results.push_back(perChannel(op.getSaveMean(), moments.mean, kernel,
+                                      [](LoopBody &body) { return body[0]; }));
   kernel.results.push_back(perChannel(
       op.getSaveInvstd(), moments.squares, kernel, [&](LoopBody &body) {
         return 1.0 / sqrt(body[0] / loops.perChannel + epsilon);
@@ -147,16 +143,16 @@ static void buildBatchNorm(aten::BatchNormOp op,
     reads.push_back(loops.byChannel(inputs.getWeight()));
   if (inputs.getBias())
     reads.push_back(loops.byChannel(inputs.getBias()));
-  results[0] = pointwise(
-      kernel.builder, kernel.location, tensorTypeOf(op.getResult()), reads,
-      [&](LoopBody &body) {
-        Scalar scale = body[2];
-        unsigned next = 3;
-        if (inputs.getWeight())
-          scale = scale * body[next++];
-        Scalar y = (body[0] - body[1]) * scale;
-        return inputs.getBias() ? y + body[next] : y;
-      });
+  results[0] =
+      pointwise(kernel.builder, kernel.location, tensorTypeOf(op.getResult()),
+                reads, [&](LoopBody &body) {
+                  Scalar scale = body[2];
+                  unsigned next = 3;
+                  if (inputs.getWeight())
+                    scale = scale * body[next++];
+                  Scalar y = (body[0] - body[1]) * scale;
+                  return inputs.getBias() ? y + body[next] : y;
+                });
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,11 +197,11 @@ static void buildBatchNormBackward(aten::BatchNormBackwardOp op,
   unsigned weightAt = reads.size();
   if (inputs.getWeight())
     reads.push_back(loops.byChannel(inputs.getWeight()));
-  kernel.results.push_back(pointwise(
-      kernel.builder, kernel.location, tensorTypeOf(op.getGradInput()), reads,
-      [&](LoopBody &body) {
-        return gradInput(op, body, weightAt, loops.perChannel);
-      }));
+  kernel.results.push_back(
+      pointwise(kernel.builder, kernel.location,
+                tensorTypeOf(op.getGradInput()), reads, [&](LoopBody &body) {
+                  return gradInput(op, body, weightAt, loops.perChannel);
+                }));
   kernel.results.push_back(perChannel(
       op.getGradWeight(), {sums[1], inputs.getSaveInvstd()}, kernel,
       [](LoopBody &body) { return body[0] * body[1].to(body[0].getType()); }));

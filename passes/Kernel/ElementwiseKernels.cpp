@@ -162,8 +162,8 @@ static void buildGeluBackward(aten::GeluBackwardOp op,
   buildPointwise(op, {inputs.getGradOutput(), inputs.getSelf()}, kernel,
                  [&](LoopBody &body) {
                    Scalar x = body[1];
-                   return body[0] * (exact ? geluDerivative(x)
-                                           : geluTanhDerivative(x));
+                   return body[0] *
+                          (exact ? geluDerivative(x) : geluTanhDerivative(x));
                  });
 }
 

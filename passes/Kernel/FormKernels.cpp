@@ -57,8 +57,8 @@ static void mapOperands(Operation *op, OpBuilder &builder,
         mapping.map(operand, built.front());
       } else {
         inputs.push_back(operand);
-        mapping.map(operand, region.addArgument(operand.getType(),
-                                                operand.getLoc()));
+        mapping.map(operand,
+                    region.addArgument(operand.getType(), operand.getLoc()));
       }
     }
     inside.push_back(mapping.lookup(operand));
@@ -97,8 +97,7 @@ static void formKernel(Operation *op, FloatType accumulator) {
                                        TypeRange(ValueRange(yielded)),
                                        builder.getStringAttr(label), inputs);
   kernel.getBody().takeBody(region);
-  for (auto [result, value] :
-       llvm::zip_equal(replaced, kernel.getResults()))
+  for (auto [result, value] : llvm::zip_equal(replaced, kernel.getResults()))
     result.replaceAllUsesWith(value);
   op->erase();
 }

@@ -56,8 +56,8 @@ KernelProfile::KernelProfile(exec::KernelOp kernel) {
   for (Operation &op : kernel.getBody().front().without_terminator()) {
     if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
       isPointwise &= generic.getNumReductionLoops() == 0;
-      iterations = std::max(
-          iterations, llvm::product_of(generic.getStaticLoopRanges()));
+      iterations =
+          std::max(iterations, llvm::product_of(generic.getStaticLoopRanges()));
       for (Operation &inner : *generic.getBody())
         isCheap &= !isa<math::MathDialect>(inner.getDialect());
     } else if (isa<tensor::InsertSliceOp>(op)) {
@@ -151,8 +151,8 @@ public:
   /// Clones the body of `kernel`; inputs that were computed here stay inside.
   void append(exec::KernelOp kernel) {
     IRMapping inside;
-    for (auto [input, argument] : llvm::zip_equal(
-             kernel.getInputs(), kernel.getBody().getArguments()))
+    for (auto [input, argument] :
+         llvm::zip_equal(kernel.getInputs(), kernel.getBody().getArguments()))
       inside.map(argument, lookup(input));
     Block &body = kernel.getBody().front();
     for (Operation &op : body.without_terminator())

@@ -19,13 +19,12 @@ static void buildEmbedding(aten::EmbeddingOp op,
   RankedTensorType type = tensorTypeOf(op.getResult());
   int64_t last = type.getRank() - 1;
   auto leading = llvm::to_vector(llvm::seq<int64_t>(0, last));
-  kernel.results.push_back(
-      pointwise(kernel.builder, kernel.location, type,
-                readAt(inputs.getIndices(), leading, type.getRank()),
-                [&](LoopBody &body) {
-                  return body.extract(inputs.getWeight(),
-                                      {body[0], body.index(last)});
-                }));
+  kernel.results.push_back(pointwise(
+      kernel.builder, kernel.location, type,
+      readAt(inputs.getIndices(), leading, type.getRank()),
+      [&](LoopBody &body) {
+        return body.extract(inputs.getWeight(), {body[0], body.index(last)});
+      }));
 }
 
 /// Whether `value` counts 0, 1, 2, …

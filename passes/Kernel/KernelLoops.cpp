@@ -3,8 +3,8 @@
 //
 // Private tensors are allocas inside the parallel loop. Only the additions that
 // carry a reduction may be reassociated (fastmath<reassoc>), which lets the
-// vectorizer keep partial sums; the loops' sizes are constants of the iteration,
-// so that the order is the same however a launch is split.
+// vectorizer keep partial sums; the loops' sizes are constants of the
+// iteration, so that the order is the same however a launch is split.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelLoops.h"
@@ -68,9 +68,7 @@ private:
     return problem.storages[tensor].kind == TensorStorage::Kind::Temporary &&
            schedule.placements[tensor].isPrivate;
   }
-  const Stage &stage() const {
-    return schedule.merged.stages[current->stage];
-  }
+  const Stage &stage() const { return schedule.merged.stages[current->stage]; }
   const StageBody &code() const { return problem.bodies[current->stage]; }
 
   OpBuilder &builder;
@@ -135,9 +133,8 @@ void LaunchWriter::allocatePrivates() {
          schedule.merged.stages[scheduled.stage].accesses) {
       if (!isPrivate(access.tensor) || buffers.contains(access.tensor))
         continue;
-      auto type =
-          MemRefType::get(schedule.placements[access.tensor].elements,
-                          problem.storages[access.tensor].element);
+      auto type = MemRefType::get(schedule.placements[access.tensor].elements,
+                                  problem.storages[access.tensor].element);
       buffers[access.tensor] =
           memref::AllocaOp::create(builder, location, type);
     }
@@ -150,10 +147,9 @@ void LaunchWriter::readLaunchCounters(Value iteration) {
   if (sizes.size() == 1)
     launchCounters.push_back(iteration);
   else if (!sizes.empty())
-    llvm::append_range(launchCounters,
-                       affine::AffineDelinearizeIndexOp::create(
-                           builder, location, iteration, sizes)
-                           .getResults());
+    llvm::append_range(launchCounters, affine::AffineDelinearizeIndexOp::create(
+                                           builder, location, iteration, sizes)
+                                           .getResults());
   if (!launch.block)
     return;
   AffineExpr d0 = builder.getAffineDimExpr(0);
@@ -164,11 +160,11 @@ void LaunchWriter::readLaunchCounters(Value iteration) {
     blockEnd = constantIndex(launch.block);
     return;
   }
-  AffineExpr rest = builder.getAffineConstantExpr(launch.blockedSize) -
-                    d0 * launch.block;
-  AffineMap smaller = AffineMap::get(
-      1, 0, {builder.getAffineConstantExpr(launch.block), rest},
-      builder.getContext());
+  AffineExpr rest =
+      builder.getAffineConstantExpr(launch.blockedSize) - d0 * launch.block;
+  AffineMap smaller =
+      AffineMap::get(1, 0, {builder.getAffineConstantExpr(launch.block), rest},
+                     builder.getContext());
   blockEnd = affine::AffineMinOp::create(builder, location, smaller, block);
 }
 
@@ -258,9 +254,9 @@ void LaunchWriter::writeOperation(Operation *op, Block &body,
       values.map(operand, constant(outside.getValue()));
   if (auto index = dyn_cast<linalg::IndexOp>(op)) {
     int loop = code().loops[index.getDim()];
-    values.map(index, loop < 0
-                          ? constantIndex(0)
-                          : counters[schedule.loopNumbers[current->stage][loop]]);
+    values.map(index,
+               loop < 0 ? constantIndex(0)
+                        : counters[schedule.loopNumbers[current->stage][loop]]);
     return;
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
@@ -396,8 +392,7 @@ void LaunchWriter::writeStage(const ScheduledStage &scheduled) {
   ArrayRef<int> loops = scheduled.innerLoops;
   auto isReduced = [&](int loop) { return stage().reduced[loop]; };
   ArrayRef<int> before = loops.take_until(isReduced);
-  ArrayRef<int> reduced =
-      loops.drop_front(before.size()).take_while(isReduced);
+  ArrayRef<int> reduced = loops.drop_front(before.size()).take_while(isReduced);
   ArrayRef<int> after = loops.drop_front(before.size() + reduced.size());
   writeLoops(before, [&] {
     if (after.empty())
@@ -415,9 +410,9 @@ void LaunchWriter::write(ModuleOp kernels, func::FuncOp function,
   builder.setInsertionPointToStart(&entry);
   bindConstants(kernels);
   unsigned begin = tensors.size();
-  auto loop = scf::ParallelOp::create(
-      builder, location, entry.getArgument(begin),
-      entry.getArgument(begin + 1), constantIndex(1));
+  auto loop =
+      scf::ParallelOp::create(builder, location, entry.getArgument(begin),
+                              entry.getArgument(begin + 1), constantIndex(1));
   func::ReturnOp::create(builder, location);
   builder.setInsertionPointToStart(loop.getBody());
   allocatePrivates();
@@ -438,14 +433,12 @@ static void tidy(func::FuncOp function) {
 func::FuncOp createLaunchFunction(ModuleOp kernels, Location location,
                                   StringRef name, const KernelProblem &problem,
                                   const KernelSchedule &schedule,
-                                  const Launch &launch,
-                                  ArrayRef<int> tensors) {
+                                  const Launch &launch, ArrayRef<int> tensors) {
   OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
   SmallVector<Type> types;
   for (int tensor : tensors)
-    types.push_back(
-        MemRefType::get(schedule.merged.tensors[tensor].elements,
-                        problem.storages[tensor].element));
+    types.push_back(MemRefType::get(schedule.merged.tensors[tensor].elements,
+                                    problem.storages[tensor].element));
   types.append(2, builder.getIndexType());
   auto function = func::FuncOp::create(builder, location, name,
                                        builder.getFunctionType(types, {}));

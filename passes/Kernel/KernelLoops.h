@@ -18,13 +18,11 @@ namespace shardc::kernel {
 /// Creates `@name(operands…, %begin: index, %end: index)` in `kernels` for one
 /// launch. `tensors` lists the tensors that become operands, in order: inputs,
 /// results and scratch, each as a flat memref.
-mlir::func::FuncOp createLaunchFunction(mlir::ModuleOp kernels,
-                                        mlir::Location location,
-                                        llvm::StringRef name,
-                                        const KernelProblem &problem,
-                                        const KernelSchedule &schedule,
-                                        const Launch &launch,
-                                        llvm::ArrayRef<int> tensors);
+mlir::func::FuncOp
+createLaunchFunction(mlir::ModuleOp kernels, mlir::Location location,
+                     llvm::StringRef name, const KernelProblem &problem,
+                     const KernelSchedule &schedule, const Launch &launch,
+                     llvm::ArrayRef<int> tensors);
 
 } // namespace shardc::kernel
 

@@ -31,8 +31,7 @@ struct KernelBuilder {
   /// The type to accumulate sums of `value`'s elements in.
   mlir::FloatType accumulatorOf(mlir::Value value) const {
     mlir::Type element = mlir::getElementTypeOrSelf(value.getType());
-    return element.isF64() ? llvm::cast<mlir::FloatType>(element)
-                           : accumulator;
+    return element.isF64() ? llvm::cast<mlir::FloatType>(element) : accumulator;
   }
 };
 

@@ -129,8 +129,7 @@ KernelOutliner::outline(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
   std::string base = symbolBase(kernel.getLabel());
   for (auto [i, launch] : llvm::enumerate(schedule.launches)) {
     SmallVector<int> tensors = launchTensors(*problem, schedule, launch);
-    std::string name =
-        unusedSymbol(kernels, base, schedule.launches.size(), i);
+    std::string name = unusedSymbol(kernels, base, schedule.launches.size(), i);
     createLaunchFunction(kernels, kernel.getLoc(), name, *problem, schedule,
                          launch, tensors);
     KernelLaunch &made = function.launches.emplace_back();
@@ -167,8 +166,8 @@ static bool isElementwise(const KernelStages &kernel, int input, int result) {
   const Stage *writer = writerOf(kernel, result);
   if (!writer)
     return false;
-  const StageAccess &write = *llvm::find_if(
-      writer->accesses, [&](const StageAccess &access) {
+  const StageAccess &write =
+      *llvm::find_if(writer->accesses, [&](const StageAccess &access) {
         return access.tensor == result && access.isWrite;
       });
   bool written = false;

@@ -30,7 +30,8 @@ struct KernelOperand {
   unsigned index;
 };
 
-/// One call of `void symbol(void *const *operands, int64_t begin, int64_t end)`.
+/// One call of `void symbol(void *const *operands, int64_t begin, int64_t
+/// end)`.
 struct KernelLaunch {
   /// The symbol in the kernels module, without `@`.
   std::string symbol;

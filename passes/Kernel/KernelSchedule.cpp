@@ -214,8 +214,7 @@ namespace {
 class StageGrouper {
 public:
   StageGrouper(const KernelStages &kernel, const LoopClasses &classes,
-               const LaunchPlanner &planner,
-               const LoopPreferences &preferences)
+               const LaunchPlanner &planner, const LoopPreferences &preferences)
       : kernel(kernel), classes(classes), planner(planner),
         preferences(preferences) {}
 
@@ -289,8 +288,7 @@ std::vector<int> StageGrouper::parallelClasses(int stage) const {
   return parallel;
 }
 
-std::vector<int> StageGrouper::sharedWith(const Group &group,
-                                          int stage) const {
+std::vector<int> StageGrouper::sharedWith(const Group &group, int stage) const {
   std::vector<int> parallel = parallelClasses(stage), shared;
   for (int loopClass : group.shared) {
     bool isShared = std::find(parallel.begin(), parallel.end(), loopClass) !=
@@ -303,8 +301,8 @@ std::vector<int> StageGrouper::sharedWith(const Group &group,
   return shared;
 }
 
-/// Whether `part`, which walks much memory from its start to its end, would walk
-/// it in short blocks of the lines that a joined reduction sums.
+/// Whether `part`, which walks much memory from its start to its end, would
+/// walk it in short blocks of the lines that a joined reduction sums.
 bool StageGrouper::breaksLines(const Group &part, const Group &joined) const {
   return planner.isPointwise(part) && !planner.isPointwise(joined) &&
          planner.plan(joined).block != 0 &&
@@ -318,9 +316,9 @@ bool StageGrouper::tryJoin(Group &group, int stage) const {
   joined.stages.push_back(stage);
   if (joined.shared.empty()) {
     // A reduction to a few numbers and what is computed from them.
-    bool bothSmall = group.shared.empty() &&
-                     iterationsOf(kernel.stages[stage]) <=
-                         preferences.reductionBlock;
+    bool bothSmall =
+        group.shared.empty() &&
+        iterationsOf(kernel.stages[stage]) <= preferences.reductionBlock;
     if (bothSmall)
       group = joined;
     return bothSmall;
@@ -328,8 +326,8 @@ bool StageGrouper::tryJoin(Group &group, int stage) const {
   Group alone{{stage}, parallelClasses(stage)};
   if (breaksLines(group, joined) || breaksLines(alone, joined))
     return false;
-  int64_t wanted = std::min(planner.plan(group).extent(),
-                            planner.plan(alone).extent());
+  int64_t wanted =
+      std::min(planner.plan(group).extent(), planner.plan(alone).extent());
   wanted = std::min(wanted, preferences.enoughIterations / 8);
   if (planner.work(joined) > preferences.smallWork &&
       planner.plan(joined).extent() < wanted)
@@ -340,8 +338,7 @@ bool StageGrouper::tryJoin(Group &group, int stage) const {
 
 std::vector<Group> StageGrouper::run() {
   std::vector<Group> groups;
-  for (int stage = 0; stage < static_cast<int>(kernel.stages.size());
-       ++stage) {
+  for (int stage = 0; stage < static_cast<int>(kernel.stages.size()); ++stage) {
     size_t first = 0;
     for (size_t i = 0; i < groups.size(); ++i)
       for (int earlier : groups[i].stages)

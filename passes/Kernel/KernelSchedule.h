@@ -15,20 +15,20 @@
 //
 // Loops of different stages that walk the same dimension of a shared tensor are
 // one *class*; here two classes, r and c. Every stage has r as a parallel loop
-// and touches only elements of its own r of what other stages wrote, so r can be
-// the launch's loop and all four stages share one launch: row r is in the cache
-// after the first stage, and sum, mean and squares are private to an iteration.
-// c cannot be: the first stage reduces it.
+// and touches only elements of its own r of what other stages wrote, so r can
+// be the launch's loop and all four stages share one launch: row r is in the
+// cache after the first stage, and sum, mean and squares are private to an
+// iteration. c cannot be: the first stage reduces it.
 //
 // Whether an access stays within its iteration is read off its strides. The
 // element number is offset + sum over loops of stride * counter, so a loop of
 // size n and stride s is a *digit* of it when all other terms are multiples of
-// s * n or together less than s. Two stages agree on a class when it is the same
-// digit (s, n) of every tensor that passes between them.
+// s * n or together less than s. Two stages agree on a class when it is the
+// same digit (s, n) of every tensor that passes between them.
 //
-// Where the launch's loop is the one with stride 1, as in a sum over rows, it is
-// cut into blocks of consecutive elements, and the block is the innermost loop:
-// memory is read line by line and the loop becomes vector code.
+// Where the launch's loop is the one with stride 1, as in a sum over rows, it
+// is cut into blocks of consecutive elements, and the block is the innermost
+// loop: memory is read line by line and the loop becomes vector code.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_KERNEL_KERNELSCHEDULE_H

@@ -85,8 +85,7 @@ int KernelReader::addTensor(TensorStorage::Kind kind, unsigned index,
 }
 
 TensorPlace KernelReader::rowMajorPlace(TensorStorage::Kind kind,
-                                        unsigned index,
-                                        RankedTensorType type) {
+                                        unsigned index, RankedTensorType type) {
   TensorPlace place;
   place.tensor =
       addTensor(kind, index, type.getElementType(), type.getNumElements());
@@ -131,12 +130,11 @@ void KernelReader::placeResults() {
         llvm::find_if(shared, [&, i = index](const SharedStorage &storage) {
           return storage.second == i;
         });
-    place.tensor =
-        pair != shared.end()
-            ? problem.places[body.getArgument(pair->first)].tensor
-            : addTensor(TensorStorage::Kind::Result, index,
-                        type.getElementType(),
-                        exec::getSpan(type.getShape(), strides));
+    place.tensor = pair != shared.end()
+                       ? problem.places[body.getArgument(pair->first)].tensor
+                       : addTensor(TensorStorage::Kind::Result, index,
+                                   type.getElementType(),
+                                   exec::getSpan(type.getShape(), strides));
     Operation *definition = value.getDefiningOp();
     bool isMadeHere = isa_and_nonnull<linalg::GenericOp, linalg::FillOp,
                                       tensor::InsertSliceOp>(definition);
@@ -169,8 +167,8 @@ void KernelReader::placeInto(Value value, const TensorPlace &place) {
 const TensorPlace &KernelReader::placeOf(Value value) {
   auto found = problem.places.find(value);
   if (found == problem.places.end()) {
-    placeInto(value, rowMajorPlace(TensorStorage::Kind::Temporary, 0,
-                                   typeOf(value)));
+    placeInto(value,
+              rowMajorPlace(TensorStorage::Kind::Temporary, 0, typeOf(value)));
     found = problem.places.find(value);
   }
   return found->second;
@@ -205,8 +203,7 @@ static StageAccess accessAll(const TensorPlace &place, ArrayRef<int64_t> shape,
   return access;
 }
 
-void KernelReader::addCopy(const TensorPlace &source,
-                           const TensorPlace &target,
+void KernelReader::addCopy(const TensorPlace &source, const TensorPlace &target,
                            ArrayRef<int64_t> shape) {
   Stage stage = makeStage(shape);
   StageBody code;
@@ -228,7 +225,8 @@ LogicalResult KernelReader::visitConstant(arith::ConstantOp constant) {
   if (!elements)
     return success(); // A number.
   if (elements.isSplat()) {
-    problem.places[constant].splat = cast<TypedAttr>(elements.getSplatValue<Attribute>());
+    problem.places[constant].splat =
+        cast<TypedAttr>(elements.getSplatValue<Attribute>());
     return success();
   }
   TensorPlace place = rowMajorPlace(TensorStorage::Kind::Constant, 0,
@@ -358,7 +356,8 @@ LogicalResult KernelReader::addWrites(linalg::GenericOp generic, Stage &stage,
   return success();
 }
 
-/// Tensors read at computed indices, and loops whose counters are computed with.
+/// Tensors read at computed indices, and loops whose counters are computed
+/// with.
 void KernelReader::addGathers(linalg::GenericOp generic, Stage &stage) {
   for (Operation &op : *generic.getBody())
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
@@ -372,9 +371,8 @@ LogicalResult KernelReader::visitGeneric(linalg::GenericOp generic) {
   Stage stage;
   StageBody code;
   code.generic = generic;
-  for (auto [size, iterator] :
-       llvm::zip_equal(generic.getStaticLoopRanges(),
-                       generic.getIteratorTypesArray())) {
+  for (auto [size, iterator] : llvm::zip_equal(
+           generic.getStaticLoopRanges(), generic.getIteratorTypesArray())) {
     code.loops.push_back(size == 1 ? -1 : stage.sizes.size());
     if (size == 1)
       continue;

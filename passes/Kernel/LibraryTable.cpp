@@ -21,8 +21,8 @@ static bool isMatrix(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
   int64_t rowStride = strides[shape.size() - 2], columnStride = strides.back();
   bool byRows = (columnStride == 1 || columns == 1) &&
                 (rowStride >= columns || rows == 1);
-  bool byColumns = (rowStride == 1 || rows == 1) &&
-                   (columnStride >= rows || columns == 1);
+  bool byColumns =
+      (rowStride == 1 || rows == 1) && (columnStride >= rows || columns == 1);
   return byRows || byColumns;
 }
 
@@ -45,9 +45,8 @@ const LibraryEntry *lookupLibrary(StringRef call) {
       {"max_pool2d", 1, 1, 2, exec::isRowMajor},
       {"max_pool2d_backward", 2, 2, 1, exec::isRowMajor},
   };
-  const auto *found = llvm::find_if(entries, [&](const LibraryEntry &entry) {
-    return entry.call == call;
-  });
+  const auto *found = llvm::find_if(
+      entries, [&](const LibraryEntry &entry) { return entry.call == call; });
   return found == std::end(entries) ? nullptr : found;
 }
 

@@ -99,8 +99,8 @@ createGeneric(OpBuilder &builder, Location location, ArrayRef<Read> reads,
 }
 
 Value pointwiseInto(OpBuilder &builder, Location location,
-                    RankedTensorType type, AffineMap map,
-                    ArrayRef<Read> reads, PointwiseBody body) {
+                    RankedTensorType type, AffineMap map, ArrayRef<Read> reads,
+                    PointwiseBody body) {
   Value empty = tensor::EmptyOp::create(builder, location, type, ValueRange());
   SmallVector<utils::IteratorType> iterators(map.getNumDims(),
                                              utils::IteratorType::parallel);
@@ -146,20 +146,17 @@ SmallVector<Value> reduce(OpBuilder &builder, Location location,
     shape.push_back(size);
     kept.push_back(builder.getAffineDimExpr(loop));
   }
-  AffineMap map =
-      AffineMap::get(sizes.size(), 0, kept, builder.getContext());
+  AffineMap map = AffineMap::get(sizes.size(), 0, kept, builder.getContext());
   Value neutral = neutralElement(builder, location, accumulator, combiner);
-  Value empty =
-      tensor::EmptyOp::create(builder, location, shape, accumulator);
-  Value start = linalg::FillOp::create(builder, location, neutral, empty)
-                    .getResult(0);
+  Value empty = tensor::EmptyOp::create(builder, location, shape, accumulator);
+  Value start =
+      linalg::FillOp::create(builder, location, neutral, empty).getResult(0);
   auto generic = createGeneric(
       builder, location, reads, SmallVector<Value>(results, start),
       SmallVector<AffineMap>(results, map), iterators,
       [&](LoopBody &loopBody, ValueRange accumulated) {
         SmallVector<Value> stored;
-        for (auto [value, sum] :
-             llvm::zip_equal(body(loopBody), accumulated)) {
+        for (auto [value, sum] : llvm::zip_equal(body(loopBody), accumulated)) {
           Scalar before(loopBody.builder, loopBody.location, sum);
           Scalar next = value.to(accumulator);
           stored.push_back((combiner == Combiner::Add

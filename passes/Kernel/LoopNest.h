@@ -61,13 +61,12 @@ private:
 using PointwiseBody = llvm::function_ref<Scalar(LoopBody &)>;
 
 /// Computes what one iteration adds to each reduction.
-using ReductionBody =
-    llvm::function_ref<llvm::SmallVector<Scalar>(LoopBody &)>;
+using ReductionBody = llvm::function_ref<llvm::SmallVector<Scalar>(LoopBody &)>;
 
 /// A tensor of `type` whose elements are `body`'s, one loop a dimension.
 mlir::Value pointwise(mlir::OpBuilder &builder, mlir::Location location,
-                      mlir::RankedTensorType type,
-                      llvm::ArrayRef<Read> reads, PointwiseBody body);
+                      mlir::RankedTensorType type, llvm::ArrayRef<Read> reads,
+                      PointwiseBody body);
 
 /// As above with the element of iteration (i, j, …) stored at `map`(i, j, …).
 /// Each loop must index a dimension of some read or of the result alone.

@@ -23,18 +23,17 @@ static Value buildLogSumExp(Value logits, RankedTensorType type,
              Combiner::Maximum, rows, 1,
              [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })
           .front();
-  Value sum = reduce(kernel.builder, kernel.location, shape.getShape(), {1},
-                     accumulator, Combiner::Add,
-                     {rows, readAt(largest, {0}, 2)}, 1,
-                     [](LoopBody &body) -> SmallVector<Scalar> {
-                       return {exp(body[0] - body[1])};
-                     })
-                  .front();
-  return pointwise(kernel.builder, kernel.location, type,
-                   {readAt(largest, {0}, 1), readAt(sum, {0}, 1)},
-                   [&](LoopBody &body) {
-                     return body[0] + log(body[1].to(compute));
-                   });
+  Value sum =
+      reduce(kernel.builder, kernel.location, shape.getShape(), {1},
+             accumulator, Combiner::Add, {rows, readAt(largest, {0}, 2)}, 1,
+             [](LoopBody &body) -> SmallVector<Scalar> {
+               return {exp(body[0] - body[1])};
+             })
+          .front();
+  return pointwise(
+      kernel.builder, kernel.location, type,
+      {readAt(largest, {0}, 1), readAt(sum, {0}, 1)},
+      [&](LoopBody &body) { return body[0] + log(body[1].to(compute)); });
 }
 
 /// The class of a row, 0 where it is ignored, and whether it counts.
@@ -59,15 +58,13 @@ static void buildCrossEntropy(aten::CrossEntropyLossOp op,
         auto [target, counts] = targetOf(body[0], op.getIgnoreIndex());
         Scalar logit = body.extract(logits, {body.index(0), target});
         Scalar loss = body[1] - logit.to(body[1].getType());
-        return {select(counts, loss, loss.constant(0)),
-                counts.to(accumulator)};
+        return {select(counts, loss, loss.constant(0)), counts.to(accumulator)};
       });
   bool isMean = op.getReduction() == aten::Reduction::mean;
   kernel.results.push_back(pointwise(
       kernel.builder, kernel.location, tensorTypeOf(op.getLoss()),
-      {readAt(sums[0], {}, 0), readAt(sums[1], {}, 0)}, [&](LoopBody &body) {
-        return isMean ? body[0] / body[1] : body[0];
-      }));
+      {readAt(sums[0], {}, 0), readAt(sums[1], {}, 0)},
+      [&](LoopBody &body) { return isMean ? body[0] / body[1] : body[0]; }));
   kernel.results.push_back(logSumExp);
   kernel.results.push_back(pointwise(
       kernel.builder, kernel.location, tensorTypeOf(op.getTotalWeight()),

@@ -132,10 +132,9 @@ void ViewReplacer::replaceView(Operation *op, Value source) {
     viewed = applyView(op, view);
   }
   Value result = op->getResult(0);
-  bool isStorage = viewed->offset == 0 &&
-                   storage.getType() == result.getType() &&
-                   ArrayRef(viewed->strides) ==
-                       ArrayRef(exec::getStrides(storage));
+  bool isStorage =
+      viewed->offset == 0 && storage.getType() == result.getType() &&
+      ArrayRef(viewed->strides) == ArrayRef(exec::getStrides(storage));
   if (!isStorage) {
     OpBuilder builder(op);
     storage = exec::ViewOp::create(builder, op->getLoc(), result.getType(),

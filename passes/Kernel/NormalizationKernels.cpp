@@ -60,16 +60,14 @@ struct RowLoops {
 static Value rowMean(const RowLoops &loops, ArrayRef<Read> reads,
                      FloatType accumulator, KernelBuilder &kernel,
                      function_ref<Scalar(LoopBody &)> body) {
-  Value sum = reduce(kernel.builder, kernel.location, loops.sizes,
-                     loops.columns(), accumulator, Combiner::Add, reads, 1,
-                     [&](LoopBody &inner) -> SmallVector<Scalar> {
-                       return {body(inner)};
-                     })[0];
+  Value sum = reduce(
+      kernel.builder, kernel.location, loops.sizes, loops.columns(),
+      accumulator, Combiner::Add, reads, 1,
+      [&](LoopBody &inner) -> SmallVector<Scalar> { return {body(inner)}; })[0];
   RankedTensorType type = tensorTypeOf(sum);
-  return pointwise(kernel.builder, kernel.location, type,
-                   readBroadcast(sum, type.getRank()), [&](LoopBody &inner) {
-                     return inner[0] / loops.columnCount;
-                   });
+  return pointwise(
+      kernel.builder, kernel.location, type, readBroadcast(sum, type.getRank()),
+      [&](LoopBody &inner) { return inner[0] / loops.columnCount; });
 }
 
 /// One element a row, rounded to the type of a statistic.
@@ -88,15 +86,14 @@ static void buildLayerNorm(aten::LayerNormOp op,
   Value input = inputs.getInput();
   RowLoops loops(tensorTypeOf(input), op.getNormalizedShape().size());
   FloatType accumulator = kernel.accumulatorOf(input);
-  Value wideMean =
-      rowMean(loops, loops.everywhere(input), accumulator, kernel,
-              [](LoopBody &body) { return body[0]; });
-  Value variance = rowMean(
-      loops, {loops.everywhere(input), loops.byRow(wideMean)}, accumulator,
-      kernel, [&](LoopBody &body) {
-        Scalar centred = body[0].to(accumulator) - body[1];
-        return centred * centred;
-      });
+  Value wideMean = rowMean(loops, loops.everywhere(input), accumulator, kernel,
+                           [](LoopBody &body) { return body[0]; });
+  Value variance =
+      rowMean(loops, {loops.everywhere(input), loops.byRow(wideMean)},
+              accumulator, kernel, [&](LoopBody &body) {
+                Scalar centred = body[0].to(accumulator) - body[1];
+                return centred * centred;
+              });
   Value mean = statistic(op.getMean(), wideMean, loops, kernel,
                          [](Scalar value) { return value; });
   double epsilon = op.getEps().convertToDouble();
@@ -110,15 +107,15 @@ static void buildLayerNorm(aten::LayerNormOp op,
     reads.push_back(loops.byColumn(inputs.getWeight()));
   if (inputs.getBias())
     reads.push_back(loops.byColumn(inputs.getBias()));
-  Value result = pointwise(
-      kernel.builder, kernel.location, tensorTypeOf(op.getResult()), reads,
-      [&](LoopBody &body) {
-        Scalar y = (body[0] - body[1]) * body[2];
-        unsigned next = 3;
-        if (inputs.getWeight())
-          y = y * body[next++];
-        return inputs.getBias() ? y + body[next] : y;
-      });
+  Value result =
+      pointwise(kernel.builder, kernel.location, tensorTypeOf(op.getResult()),
+                reads, [&](LoopBody &body) {
+                  Scalar y = (body[0] - body[1]) * body[2];
+                  unsigned next = 3;
+                  if (inputs.getWeight())
+                    y = y * body[next++];
+                  return inputs.getBias() ? y + body[next] : y;
+                });
   kernel.results.append({result, mean, rstd});
 }
 
@@ -128,7 +125,8 @@ static void buildLayerNorm(aten::LayerNormOp op,
 
 /// What backward reads in every iteration: gradient, input, mean, rstd.
 static SmallVector<Read>
-backwardReads(const RowLoops &loops, aten::LayerNormBackwardOp::Adaptor inputs) {
+backwardReads(const RowLoops &loops,
+              aten::LayerNormBackwardOp::Adaptor inputs) {
   return {loops.everywhere(inputs.getGradOutput()),
           loops.everywhere(inputs.getInput()),
           loops.byKeptRow(inputs.getMean()), loops.byKeptRow(inputs.getRstd())};
@@ -159,14 +157,15 @@ static Value buildGradInput(aten::LayerNormBackwardOp op,
              });
   unsigned next = reads.size();
   reads.append({loops.byRow(sums[0]), loops.byRow(sums[1])});
-  return pointwise(
-      kernel.builder, kernel.location, tensorTypeOf(op.getGradInput()), reads,
-      [&](LoopBody &body) {
-        Scalar g = weighted(body), rstd = body[3];
-        Scalar mean = (body[next] / loops.columnCount).to(g.getType());
-        Scalar slope = (body[next + 1] / loops.columnCount).to(g.getType());
-        return rstd * (g - mean - normalized(body) * slope);
-      });
+  return pointwise(kernel.builder, kernel.location,
+                   tensorTypeOf(op.getGradInput()), reads, [&](LoopBody &body) {
+                     Scalar g = weighted(body), rstd = body[3];
+                     Scalar mean =
+                         (body[next] / loops.columnCount).to(g.getType());
+                     Scalar slope =
+                         (body[next + 1] / loops.columnCount).to(g.getType());
+                     return rstd * (g - mean - normalized(body) * slope);
+                   });
 }
 
 /// Sums over rows of the gradient times x_hat, and of the gradient.
@@ -180,13 +179,11 @@ static void buildGradAffine(aten::LayerNormBackwardOp op,
              [&](LoopBody &body) -> SmallVector<Scalar> {
                return {body[0] * normalized(body), body[0]};
              });
-  for (auto [result, sum] :
-       llvm::zip(op->getResults().drop_front(), sums)) {
+  for (auto [result, sum] : llvm::zip(op->getResults().drop_front(), sums)) {
     RankedTensorType type = tensorTypeOf(result);
-    kernel.results.push_back(
-        pointwise(kernel.builder, kernel.location, type,
-                  readBroadcast(sum, type.getRank()),
-                  [](LoopBody &body) { return body[0]; }));
+    kernel.results.push_back(pointwise(kernel.builder, kernel.location, type,
+                                       readBroadcast(sum, type.getRank()),
+                                       [](LoopBody &body) { return body[0]; }));
   }
 }
 

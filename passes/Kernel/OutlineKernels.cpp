@@ -42,15 +42,13 @@ static SmallVector<MemRefType> layoutsOf(exec::KernelOp kernel) {
     auto type = cast<RankedTensorType>(tensor.getType());
     return MemRefType::get(
         type.getShape(), type.getElementType(),
-        StridedLayoutAttr::get(type.getContext(), 0,
-                               exec::getStrides(tensor)));
+        StridedLayoutAttr::get(type.getContext(), 0, exec::getStrides(tensor)));
   });
 }
 
 void OutlineKernelsPass::runOnOperation() {
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
-  auto kernels =
-      ModuleOp::create(builder, getOperation().getLoc(), "kernels");
+  auto kernels = ModuleOp::create(builder, getOperation().getLoc(), "kernels");
   kernel::LoopPreferences preferences;
   preferences.pointwiseBlock = pointwiseBlock;
   preferences.reductionBlock = reductionBlock;

@@ -11,18 +11,18 @@ using namespace mlir;
 
 namespace shardc {
 
-/// The sum of `self` over `dims`, divided by `divisor`, as the type of `result`.
+/// The sum of `self` over `dims`, divided by `divisor`, as the type of
+/// `result`.
 static void buildScaledSum(Value result, Value self, ArrayRef<int64_t> dims,
                            bool keepDims, double divisor,
                            KernelBuilder &kernel) {
   RankedTensorType type = tensorTypeOf(self);
   auto loops = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-  Value sum = reduce(kernel.builder, kernel.location, type.getShape(), dims,
-                     kernel.accumulatorOf(self), Combiner::Add,
-                     readAt(self, loops, type.getRank()), 1,
-                     [](LoopBody &body) -> SmallVector<Scalar> {
-                       return {body[0]};
-                     })[0];
+  Value sum = reduce(
+      kernel.builder, kernel.location, type.getShape(), dims,
+      kernel.accumulatorOf(self), Combiner::Add,
+      readAt(self, loops, type.getRank()), 1,
+      [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })[0];
   RankedTensorType resultType = tensorTypeOf(result);
   SmallVector<int64_t> at;
   int64_t next = 0;
@@ -41,8 +41,8 @@ static void buildScaledSum(Value result, Value self, ArrayRef<int64_t> dims,
 
 static void buildSum(aten::SumOp op, aten::SumOp::Adaptor inputs,
                      KernelBuilder &kernel) {
-  buildScaledSum(op.getResult(), inputs.getSelf(), op.getDim(),
-                 op.getKeepdim(), 1.0, kernel);
+  buildScaledSum(op.getResult(), inputs.getSelf(), op.getDim(), op.getKeepdim(),
+                 1.0, kernel);
 }
 
 static void buildMean(aten::MeanOp op, aten::MeanOp::Adaptor inputs,
@@ -50,8 +50,8 @@ static void buildMean(aten::MeanOp op, aten::MeanOp::Adaptor inputs,
   double elements = 1;
   for (int64_t dim : op.getDim())
     elements *= tensorTypeOf(inputs.getSelf()).getDimSize(dim);
-  buildScaledSum(op.getResult(), inputs.getSelf(), op.getDim(),
-                 op.getKeepdim(), elements, kernel);
+  buildScaledSum(op.getResult(), inputs.getSelf(), op.getDim(), op.getKeepdim(),
+                 elements, kernel);
 }
 
 void attachReductionKernels(MLIRContext *context) {

@@ -40,12 +40,11 @@ static Scalar compare(Scalar a, Scalar b, arith::CmpFPredicate floats,
   OpBuilder &builder = a.getBuilder();
   Location location = a.getLoc();
   Value result =
-      isFloat(a) ? arith::CmpFOp::create(builder, location, floats, a.get(),
-                                         b.get())
-                       .getResult()
-                 : arith::CmpIOp::create(builder, location, integers, a.get(),
-                                         b.get())
-                       .getResult();
+      isFloat(a)
+          ? arith::CmpFOp::create(builder, location, floats, a.get(), b.get())
+                .getResult()
+          : arith::CmpIOp::create(builder, location, integers, a.get(), b.get())
+                .getResult();
   return Scalar(builder, location, result);
 }
 
@@ -130,8 +129,7 @@ static Value fromInteger(Scalar scalar, Type type) {
                   : castTo<arith::SIToFPOp>(scalar, type);
   if (isa<IndexType>(type) || isa<IndexType>(scalar.getType()))
     return castTo<arith::IndexCastOp>(scalar, type);
-  if (scalar.getType().getIntOrFloatBitWidth() >
-      type.getIntOrFloatBitWidth())
+  if (scalar.getType().getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth())
     return castTo<arith::TruncIOp>(scalar, type);
   return isBool ? castTo<arith::ExtUIOp>(scalar, type)
                 : castTo<arith::ExtSIOp>(scalar, type);

@@ -25,14 +25,16 @@ namespace shardc {
 #include "passes/Kernel/Passes.h.inc"
 
 namespace {
-struct SelectLibrariesPass : impl::SelectLibrariesPassBase<SelectLibrariesPass> {
+struct SelectLibrariesPass
+    : impl::SelectLibrariesPassBase<SelectLibrariesPass> {
   void runOnOperation() override;
 };
 
 /// Builds the call that replaces one operator, before it.
 class LibraryCall {
 public:
-  LibraryCall(Operation *op, StringRef name) : builder(op), op(op), name(name) {}
+  LibraryCall(Operation *op, StringRef name)
+      : builder(op), op(op), name(name) {}
 
   /// `value` as a matrix: all dimensions but the last collapsed.
   LibraryCall &matrix(Value value) {
@@ -86,10 +88,10 @@ private:
   exec::LibraryOp create(TypeRange types) {
     SmallVector<Attribute> orders(types.size(),
                                   builder.getDenseI64ArrayAttr({}));
-    return exec::LibraryOp::create(
-        builder, op->getLoc(), types, builder.getStringAttr(name),
-        builder.getDictionaryAttr(settings), builder.getArrayAttr(orders),
-        operands);
+    return exec::LibraryOp::create(builder, op->getLoc(), types,
+                                   builder.getStringAttr(name),
+                                   builder.getDictionaryAttr(settings),
+                                   builder.getArrayAttr(orders), operands);
   }
 
   OpBuilder builder;

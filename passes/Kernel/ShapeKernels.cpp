@@ -17,11 +17,11 @@ namespace shardc {
 
 Value buildCopy(OpBuilder &builder, Location location, Value tensor) {
   RankedTensorType type = tensorTypeOf(tensor);
-  return pointwise(builder, location, type,
-                   readAt(tensor,
-                          llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())),
-                          type.getRank()),
-                   [](LoopBody &body) { return body.stored(0); });
+  return pointwise(
+      builder, location, type,
+      readAt(tensor, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())),
+             type.getRank()),
+      [](LoopBody &body) { return body.stored(0); });
 }
 
 /// `part` over `whole` at `start` of dimension `dim`.
@@ -46,11 +46,10 @@ static void buildCat(aten::CatOp op, aten::CatOp::Adaptor inputs,
   for (Value part : inputs.getTensors()) {
     RankedTensorType partType = tensorTypeOf(part);
     auto loops = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-    Value converted =
-        pointwise(kernel.builder, kernel.location,
-                  partType.clone(type.getElementType()),
-                  readAt(part, loops, type.getRank()),
-                  [](LoopBody &body) { return body.stored(0); });
+    Value converted = pointwise(kernel.builder, kernel.location,
+                                partType.clone(type.getElementType()),
+                                readAt(part, loops, type.getRank()),
+                                [](LoopBody &body) { return body.stored(0); });
     whole = insertAt(converted, whole, op.getDim(), start, kernel);
     start += partType.getDimSize(op.getDim());
   }
@@ -66,9 +65,8 @@ static void buildSliceBackward(aten::SliceBackwardOp op,
       builder, kernel.location, builder.getZeroAttr(type.getElementType()));
   Value empty =
       tensor::EmptyOp::create(builder, kernel.location, type, ValueRange());
-  Value zeros =
-      linalg::FillOp::create(builder, kernel.location, zero, empty)
-          .getResult(0);
+  Value zeros = linalg::FillOp::create(builder, kernel.location, zero, empty)
+                    .getResult(0);
   Value part = buildCopy(builder, kernel.location, inputs.getGradOutput());
   kernel.results.push_back(
       insertAt(part, zeros, op.getDim(), op.getStart(), kernel));

@@ -45,10 +45,9 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 static LogicalResult verifyNest(linalg::GenericOp generic) {
   bool reduces = generic.getNumReductionLoops() != 0;
   for (Value output : generic.getDpsInits()) {
-    bool startsWell = reduces ? isa_and_nonnull<linalg::FillOp>(
-                                    output.getDefiningOp())
-                              : isa_and_nonnull<tensor::EmptyOp>(
-                                    output.getDefiningOp());
+    bool startsWell =
+        reduces ? isa_and_nonnull<linalg::FillOp>(output.getDefiningOp())
+                : isa_and_nonnull<tensor::EmptyOp>(output.getDefiningOp());
     if (!startsWell)
       return generic.emitError("K2: expected an output that starts ")
              << (reduces ? "as a fill" : "empty");
@@ -130,7 +129,8 @@ static LogicalResult verifyView(exec::ViewOp view) {
 
 void VerifyKernelsPass::runOnOperation() {
   auto verify = [](Operation *op) -> LogicalResult {
-    if (isa_and_nonnull<aten::AtenDialect>(op->getDialect()) || isa<fsdp::CastOp>(op))
+    if (isa_and_nonnull<aten::AtenDialect>(op->getDialect()) ||
+        isa<fsdp::CastOp>(op))
       return op->emitError("K1: expected no '") << op->getName() << "'";
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case(verifyKernel)

@@ -29,9 +29,8 @@ MemRefType getStrided(RankedTensorType type, ArrayRef<int64_t> strides) {
   MemRefType rowMajor = getRowMajor(type);
   if (ArrayRef<int64_t>(getRowMajorStrides(type.getShape())) == strides)
     return rowMajor;
-  return MemRefType::get(
-      type.getShape(), type.getElementType(),
-      StridedLayoutAttr::get(type.getContext(), 0, strides));
+  return MemRefType::get(type.getShape(), type.getElementType(),
+                         StridedLayoutAttr::get(type.getContext(), 0, strides));
 }
 
 bool isRowMajor(MemRefType type) {

@@ -47,9 +47,8 @@ LogicalResult ProgramBuilder::visit(Operation *op) {
       .Case([&](fsdp::ViewOp view) {
         return visitParameterView(view), success();
       })
-      .Case([&](fsdp::UnshardStartOp start) {
-        return visitUnshardStart(start);
-      })
+      .Case(
+          [&](fsdp::UnshardStartOp start) { return visitUnshardStart(start); })
       .Case([&](fsdp::WaitOp wait) { return visitWait(wait), success(); })
       .Case([&](fsdp::ReshardOp) { return success(); })
       .Case([&](fsdp::ReduceScatterStartOp reduction) {
@@ -156,11 +155,10 @@ void ProgramBuilder::placeReduction(fsdp::ReduceScatterStartOp reduction) {
     ParameterPlace place =
         groups.lookup(cast<FlatSymbolRefAttr>(symbol).getValue());
     auto type = cast<RankedTensorType>(gradient.getType());
-    placeGradient(gradient,
-                  {bufferOf[place.segment],
-                   static_cast<int64_t>(*place.member.getOffset()) *
-                       getElementBytes(type.getElementType()),
-                   0, getRowMajor(type)});
+    placeGradient(gradient, {bufferOf[place.segment],
+                             static_cast<int64_t>(*place.member.getOffset()) *
+                                 getElementBytes(type.getElementType()),
+                             0, getRowMajor(type)});
   }
 }
 
@@ -232,8 +230,7 @@ ProgramBuilder::addLaunches(exec::KernelOp kernel, ArrayRef<Place> operands,
     scratch.push_back({list.addArena(getSpanBytes(type)), 0, 0, type});
   unsigned inputs = kernel.getInputs().size();
   for (const kernel::KernelLaunch &launch : function->launches) {
-    Command &command =
-        addCommand(CommandKind::launch, kernel.getLoc(), stream);
+    Command &command = addCommand(CommandKind::launch, kernel.getLoc(), stream);
     command.name = launch.symbol;
     command.label = kernel.getLabel().str();
     command.extent = launch.extent;
@@ -245,15 +242,14 @@ ProgramBuilder::addLaunches(exec::KernelOp kernel, ArrayRef<Place> operands,
             return pair.first == operand.index;
           });
       if (operand.kind == Kind::Input)
-        command.operands.push_back({operands[operand.index],
-                                    overwritten ? Access::readWrite
-                                                : Access::read});
+        command.operands.push_back(
+            {operands[operand.index],
+             overwritten ? Access::readWrite : Access::read});
       else if (operand.kind == Kind::Result)
         command.operands.push_back(
             {operands[inputs + operand.index], Access::readWrite});
       else
-        command.operands.push_back(
-            {scratch[operand.index], Access::readWrite});
+        command.operands.push_back({scratch[operand.index], Access::readWrite});
     }
   }
   return success();

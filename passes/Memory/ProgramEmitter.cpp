@@ -37,9 +37,8 @@ const Packing &ProgramEmitter::packBuffers() {
 
 AccessRange ProgramEmitter::rangeOf(const Place &place) const {
   const Buffer &buffer = list.buffers[place.buffer];
-  int64_t base = buffer.space == exec::Space::arena
-                     ? packing.offsets[place.buffer]
-                     : 0;
+  int64_t base =
+      buffer.space == exec::Space::arena ? packing.offsets[place.buffer] : 0;
   // The arena is space 0; the others are told apart by kind and number.
   int64_t space = static_cast<int64_t>(buffer.space) +
                   buffer.index * (exec::getMaxEnumValForSpace() + 1);
@@ -71,9 +70,8 @@ EventPlan ProgramEmitter::chooseEvents() const {
 
 exec::RefAttr ProgramEmitter::refOf(const Place &place) const {
   const Buffer &buffer = list.buffers[place.buffer];
-  int64_t base = buffer.space == exec::Space::arena
-                     ? packing.offsets[place.buffer]
-                     : 0;
+  int64_t base =
+      buffer.space == exec::Space::arena ? packing.offsets[place.buffer] : 0;
   return exec::RefAttr::get(place.type.getContext(), buffer.space, buffer.index,
                             base + place.offset, place.rankStride, place.type);
 }
@@ -115,10 +113,9 @@ void ProgramEmitter::emitCommand(OpBuilder &builder, const Command &command,
     SmallVector<Attribute> all;
     for (unsigned i = 0; i < command.operands.size(); ++i)
       all.push_back(ref(i));
-    exec::LaunchOp::create(builder, location, symbol(),
-                           builder.getStringAttr(command.label), extent,
-                           builder.getArrayAttr(all), section, stream, waits,
-                           records);
+    exec::LaunchOp::create(
+        builder, location, symbol(), builder.getStringAttr(command.label),
+        extent, builder.getArrayAttr(all), section, stream, waits, records);
     return;
   }
   case CommandKind::call:
@@ -136,10 +133,10 @@ void ProgramEmitter::emitCommand(OpBuilder &builder, const Command &command,
                                   section, stream, waits, records);
     return;
   case CommandKind::allReduce:
-    exec::AllReduceOp::create(
-        builder, location, ref(0),
-        command.doubleDouble ? builder.getUnitAttr() : nullptr, section, stream,
-        waits, records);
+    exec::AllReduceOp::create(builder, location, ref(0),
+                              command.doubleDouble ? builder.getUnitAttr()
+                                                   : nullptr,
+                              section, stream, waits, records);
     return;
   case CommandKind::copy:
     exec::CopyOp::create(builder, location, ref(0), ref(1), section, stream,

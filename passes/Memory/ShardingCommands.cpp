@@ -50,8 +50,7 @@ void ProgramBuilder::visitRead(fsdp::ReadOp read) {
       places[read.getResult()] = places.lookup(write.getValue());
       return;
     }
-  places[read.getResult()] =
-      statePlace(states.lookupBuffer(read.getSymbol()));
+  places[read.getResult()] = statePlace(states.lookupBuffer(read.getSymbol()));
 }
 
 LogicalResult ProgramBuilder::visitWrite(fsdp::WriteOp write) {
@@ -70,8 +69,7 @@ LogicalResult ProgramBuilder::visitWrite(fsdp::WriteOp write) {
 void ProgramBuilder::addBufferWrites() {
   for (fsdp::WriteOp write : writes) {
     Command &command = addCommand(CommandKind::copy, write.getLoc());
-    command.operands.push_back(
-        {places.lookup(write.getValue()), Access::read});
+    command.operands.push_back({places.lookup(write.getValue()), Access::read});
     command.operands.push_back(
         {statePlace(states.lookupBuffer(write.getSymbol())), Access::write});
   }
@@ -111,11 +109,11 @@ ProgramBuilder::gatherSegment(fsdp::UnshardStartOp start,
   Place slot{buffer, 0, slotBytes, getRowMajor(slotType)};
   if (needsCast) {
     OpBuilder builder(start);
-    exec::KernelOp kernel = buildCastKernel(
-        builder, start.getLoc(),
-        RankedTensorType::get(shard.type.getShape(),
-                              shard.type.getElementType()),
-        slotType);
+    exec::KernelOp kernel =
+        buildCastKernel(builder, start.getLoc(),
+                        RankedTensorType::get(shard.type.getShape(),
+                                              shard.type.getElementType()),
+                        slotType);
     LogicalResult added = addLaunches(kernel, {shard, slot}, {}, stream);
     eraseStateKernel(kernel);
     if (failed(added))
@@ -130,9 +128,9 @@ ProgramBuilder::gatherSegment(fsdp::UnshardStartOp start,
   Command &gather = addCommand(CommandKind::allGather, start.getLoc(), stream);
   gather.name = start.getGroup().str();
   gather.extent = slotBytes;
-  Place whole{buffer, 0, 0,
-              MemRefType::get({static_cast<int64_t>(segment.getElements())},
-                              dtype)};
+  Place whole{
+      buffer, 0, 0,
+      MemRefType::get({static_cast<int64_t>(segment.getElements())}, dtype)};
   gather.operands.push_back({whole, Access::readWrite});
   return success();
 }
@@ -149,8 +147,7 @@ void ProgramBuilder::visitParameterView(fsdp::ViewOp view) {
   ParameterPlace place = groups.lookup(view.getParameter());
   auto type = cast<RankedTensorType>(view.getType());
   const SmallVector<unsigned> &buffers = gathered[view.getUnsharded()];
-  SmallVector<fsdp::SegmentOp> segments =
-      segmentsOf(place.group.getSymName());
+  SmallVector<fsdp::SegmentOp> segments = segmentsOf(place.group.getSymName());
   size_t index = llvm::find(segments, place.segment) - segments.begin();
   places[view.getResult()] = {buffers[index],
                               static_cast<int64_t>(*place.member.getOffset()) *
@@ -188,9 +185,9 @@ ProgramBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
 
 /// Copies gradients that were not written in place and zeroes what no gradient
 /// covers.
-LogicalResult
-ProgramBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
-                            fsdp::SegmentOp segment, unsigned buffer) {
+LogicalResult ProgramBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
+                                          fsdp::SegmentOp segment,
+                                          unsigned buffer) {
   int64_t element = getElementBytes(segment.getReduce());
   SmallVector<std::pair<int64_t, int64_t>> covered;
   for (auto [symbol, gradient] :
@@ -211,8 +208,7 @@ ProgramBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
       return reduction.emitError("expected a row-major gradient of ") << symbol;
     Command &copy = addCommand(CommandKind::copy, reduction.getLoc());
     copy.operands.push_back({*source, Access::read});
-    copy.operands.push_back(
-        {{buffer, offset, 0, source->type}, Access::write});
+    copy.operands.push_back({{buffer, offset, 0, source->type}, Access::write});
   }
   llvm::sort(covered);
   covered.push_back({static_cast<int64_t>(segment.getElements()) * element, 0});

@@ -78,8 +78,7 @@ exec::KernelOp buildLossKernel(OpBuilder &builder, Location location,
 }
 
 exec::KernelOp buildSgdKernel(OpBuilder &builder, Location location,
-                              RankedTensorType shard,
-                              fsdp::SgdAttr optimizer) {
+                              RankedTensorType shard, fsdp::SgdAttr optimizer) {
   double momentum = optimizer.getMomentum().getValueAsDouble();
   double decay = optimizer.getWeightDecay().getValueAsDouble();
   auto scalar = RankedTensorType::get({}, shard.getElementType());
@@ -100,8 +99,8 @@ exec::KernelOp buildSgdKernel(OpBuilder &builder, Location location,
       [&](OpBuilder &inner, ValueRange arguments) -> SmallVector<Value> {
         // The direction is complete before the parameter, which it reads, is
         // written over.
-        Value step = pointwise(inner, location, shard, readsOf(arguments),
-                               direction);
+        Value step =
+            pointwise(inner, location, shard, readsOf(arguments), direction);
         Value updated = pointwise(
             inner, location, shard,
             readsOf({arguments[0], step, arguments[gradient + 1]}),

@@ -30,8 +30,7 @@ static SmallVector<exec::Role> optimizerRoles(Attribute optimizer) {
 }
 
 int64_t StateTable::add(const Twine &name, exec::Role role,
-                        RankedTensorType type,
-                        std::optional<int64_t> segment) {
+                        RankedTensorType type, std::optional<int64_t> segment) {
   states.push_back({name.str(), role, type, segment});
   return states.size() - 1;
 }
@@ -39,10 +38,9 @@ int64_t StateTable::add(const Twine &name, exec::Role role,
 void StateTable::addSegment(fsdp::GroupOp group, fsdp::SegmentOp segment,
                             Type master, int64_t number,
                             ArrayRef<exec::Role> roles) {
-  auto type = RankedTensorType::get(
-      {static_cast<int64_t>(segment.getShard())}, master);
-  std::string prefix =
-      (group.getSymName() + "#" + Twine(number) + ".").str();
+  auto type =
+      RankedTensorType::get({static_cast<int64_t>(segment.getShard())}, master);
+  std::string prefix = (group.getSymName() + "#" + Twine(number) + ".").str();
   auto addRole = [&](exec::Role role) {
     return add(prefix + exec::stringifyRole(role), role, type, number);
   };

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Upstream conversions in order, after three steps of our own: elementary
-// functions, bf16 as integers in memory, and allocas that leave the loop they
-// were written in, where they would take new stack in every iteration.
+// functions, bf16 as integers in memory, and allocas at the functions' starts.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Target/KernelLowering.h"
@@ -17,6 +16,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/Passes.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
@@ -24,8 +24,8 @@ using namespace mlir;
 
 namespace shardc::target {
 
-void expandKernelMath(ModuleOp kernels) {
-  RewritePatternSet patterns(kernels.getContext());
+void expandKernelMath(Operation *kernels) {
+  RewritePatternSet patterns(kernels->getContext());
   populateKernelMathPatterns(patterns);
   walkAndApplyPatterns(kernels, std::move(patterns));
 }
@@ -61,9 +61,8 @@ static void loadAsInteger(memref::LoadOp load) {
 
 static void storeAsInteger(memref::StoreOp store) {
   OpBuilder builder(store);
-  store.getValueMutable().assign(
-      arith::BitcastOp::create(builder, store.getLoc(),
-                               builder.getIntegerType(16), store.getValue()));
+  store.getValueMutable().assign(arith::BitcastOp::create(
+      builder, store.getLoc(), builder.getIntegerType(16), store.getValue()));
 }
 
 /// Keeps the type bf16 out of LLVM IR: where a processor lacks it, LLVM calls
@@ -75,7 +74,8 @@ static void storeBf16AsIntegers(ModuleOp kernels) {
       value.setType(integerMemory(type));
   };
   kernels.walk([&](Operation *op) {
-    if (auto load = dyn_cast<memref::LoadOp>(op); load && load.getType().isBF16())
+    if (auto load = dyn_cast<memref::LoadOp>(op);
+        load && load.getType().isBF16())
       loadAsInteger(load);
     if (auto store = dyn_cast<memref::StoreOp>(op);
         store && store.getValue().getType().isBF16())
@@ -91,9 +91,9 @@ static void storeBf16AsIntegers(ModuleOp kernels) {
   });
   for (auto function : kernels.getOps<func::FuncOp>()) {
     llvm::for_each(function.getArguments(), retype);
-    function.setType(FunctionType::get(
-        kernels.getContext(),
-        function.getBody().front().getArgumentTypes(), {}));
+    function.setType(
+        FunctionType::get(kernels.getContext(),
+                          function.getBody().front().getArgumentTypes(), {}));
   }
 }
 
@@ -101,11 +101,11 @@ static void storeBf16AsIntegers(ModuleOp kernels) {
 // Lowering
 //===----------------------------------------------------------------------===//
 
-static void hoistAllocas(ModuleOp kernels) {
-  for (auto function : kernels.getOps<func::FuncOp>())
-    function.walk([&](memref::AllocaOp alloca) {
-      alloca->moveBefore(&function.getBody().front().front());
-    });
+void hoistAllocas(Operation *kernels) {
+  kernels->walk([](memref::AllocaOp alloca) {
+    auto function = alloca->getParentOfType<FunctionOpInterface>();
+    alloca->moveBefore(&function.getFunctionBody().front().front());
+  });
 }
 
 LogicalResult lowerKernelsToLlvm(ModuleOp kernels) {

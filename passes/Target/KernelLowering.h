@@ -15,7 +15,11 @@
 namespace shardc::target {
 
 /// Expands elementary functions of f32 (KernelMath.h) in `kernels`.
-void expandKernelMath(mlir::ModuleOp kernels);
+void expandKernelMath(mlir::Operation *kernels);
+
+/// Moves allocas to the start of their function: in the loop that they were
+/// written in they would take new stack in every iteration.
+void hoistAllocas(mlir::Operation *kernels);
 
 /// Appends the passes that leave `scf`, `memref`, `arith`, `math` and `func`
 /// only: bf16 conversions in integer arithmetic, affine expressions expanded.

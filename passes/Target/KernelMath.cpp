@@ -83,8 +83,7 @@ private:
   }
   /// 2 to the integer power `exponent`, of at least -126 and at most 127.
   Value powerOfTwo(Value exponent) {
-    Value biased =
-        arith::AddIOp::create(builder, exponent, integer(127));
+    Value biased = arith::AddIOp::create(builder, exponent, integer(127));
     return fromBits(arith::ShLIOp::create(builder, biased, integer(23)));
   }
 
@@ -95,8 +94,8 @@ private:
 
 /// x = n ln 2 + r with |r| <= ln 2 / 2; exp(x) = exp(r) 2^n.
 FloatMath::ScaledExp FloatMath::scaledExp(Value x) {
-  Value n = math::RoundEvenOp::create(builder,
-                                      mul(x, number(1.44269504088896341f)));
+  Value n =
+      math::RoundEvenOp::create(builder, mul(x, number(1.44269504088896341f)));
   Value r = fma(n, number(-0.693145751953125f), x);
   r = fma(n, number(-1.42860677e-6f), r);
   Value p = polynomial(r, {0.000197892659f, 0.00139457523f, 0.0083335042f,
@@ -127,9 +126,8 @@ Value FloatMath::boundedExp(Value x) {
 /// x = 2^e m with sqrt(1/2) <= m < sqrt(2); ln 2 in two parts.
 Value FloatMath::log(Value x) {
   Value zero = number(0.0f);
-  Value isSmall =
-      compare(arith::CmpFPredicate::OLT, x,
-              number(std::numeric_limits<float>::min()));
+  Value isSmall = compare(arith::CmpFPredicate::OLT, x,
+                          number(std::numeric_limits<float>::min()));
   Value normal = select(isSmall, mul(x, number(8388608.0f)), x);
   Value extra = select(isSmall, number(-23.0f), zero);
   constexpr int32_t sqrtHalfBits = 0x3f3504f3;
@@ -166,13 +164,12 @@ Value FloatMath::erf(Value x) {
   Value t = absolute(x), s = mul(x, x), four = number(4.0f);
   Value bounded = select(compare(arith::CmpFPredicate::OLT, t, four), t, four);
   Value far = polynomial(bounded, {-1.15259299e-05f, 0.000325755333f,
-                                   -0.0036544709f, 0.0237874929f,
-                                   -0.106266432f, -0.635133445f, -0.1286529f});
+                                   -0.0036544709f, 0.0237874929f, -0.106266432f,
+                                   -0.635133445f, -0.1286529f});
   far = fma(far, bounded, arith::NegFOp::create(builder, bounded));
   far = withSignOf(sub(number(1.0f), boundedExp(far)), x);
-  Value near = polynomial(s, {-0.000595320365f, 0.00498583447f,
-                              -0.0267616473f, 0.112816803f, -0.376124799f,
-                              0.128379151f});
+  Value near = polynomial(s, {-0.000595320365f, 0.00498583447f, -0.0267616473f,
+                              0.112816803f, -0.376124799f, 0.128379151f});
   near = fma(near, x, x);
   return select(compare(arith::CmpFPredicate::OGT, t, number(0.9277f)), far,
                 near);

@@ -4,8 +4,8 @@
 // exp, log, erf and tanh of f32 as straight-line arithmetic, so that they
 // become vector code and give the same bits on every machine and with every C
 // library. Errors against the exact value, over all f32: log 0.81 units in the
-// last place, exp 0.98, erf 1.19, tanh 1.32. NaN, infinities, zeros and denormal
-// results are those of C. Other types are left to the C library.
+// last place, exp 0.98, erf 1.19, tanh 1.32. NaN, infinities, zeros and
+// denormal results are those of C. Other types are left to the C library.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_TARGET_KERNELMATH_H

@@ -55,8 +55,8 @@ static Error runLinker(const char *object, const char *result) {
                              "--threads=1",   "-z",      "noexecstack",
                              "--strip-debug", "-o",      result,
                              object};
-  lld::Result done = lld::lldMain(arguments, stream, stream,
-                                  {{lld::Gnu, &lld::elf::link}});
+  lld::Result done =
+      lld::lldMain(arguments, stream, stream, {{lld::Gnu, &lld::elf::link}});
   if (done.retCode == 0)
     return Error::success();
   return createStringError("cannot link kernels: " + messages);
@@ -69,8 +69,7 @@ Expected<SmallVector<char, 0>> linkSharedObject(ArrayRef<char> object) {
       return createFileError("temporary folder", file->error);
   if (Error error = writeFile(objectFile.path, object))
     return std::move(error);
-  if (Error error =
-          runLinker(objectFile.path.c_str(), resultFile.path.c_str()))
+  if (Error error = runLinker(objectFile.path.c_str(), resultFile.path.c_str()))
     return std::move(error);
   ErrorOr<std::unique_ptr<MemoryBuffer>> bytes =
       MemoryBuffer::getFile(resultFile.path, /*IsText=*/false,

@@ -34,8 +34,7 @@ RankMemory::Table::take(const std::vector<size_t> &sizes,
 StatusOr<std::unique_ptr<RankMemory>>
 RankMemory::take(const format::Artifact &artifact, std::byte *constants,
                  int64_t rank) {
-  std::unique_ptr<RankMemory> memory(
-      new RankMemory(artifact, constants, rank));
+  std::unique_ptr<RankMemory> memory(new RankMemory(artifact, constants, rank));
   const auto size = [](int64_t elements, format::Dtype dtype) {
     return static_cast<size_t>(elements * byteSize(dtype));
   };

@@ -24,7 +24,9 @@ PHASES = ["CostModel", "Import", "Group", "Precision", "Shard", "Differentiate",
 PHASES = ["Import", "Group", "Precision", "Shard", "Differentiate", "Schedule",
           "Kernel", "Memory", "Target"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
-BUILD_CALL = re.compile(r"shardc_add_(\w+)\(\s*\S+\s+SOURCES\s([^)]*)\)")
+BUILD_CALL = re.compile(
+    r"shardc_add_(\w+)\(\s*\S+\s+SOURCES\s([^)]*)\)|"
+    r"\badd_library\(\s*\S+\s+MODULE\s([^)]*)\)")
 KEYWORD = re.compile(r"\s(?:LINK|DEPENDS)\s")
 
 
@@ -94,8 +96,8 @@ def sources_by_kind():
         if build_file.name != "CMakeLists.txt":
             continue
         text = re.sub(r"#.*", "", read(build_file))
-        for kind, arguments in BUILD_CALL.findall(text):
-            names = KEYWORD.split(arguments)[0].split()
+        for kind, arguments, module in BUILD_CALL.findall(text):
+            names = KEYWORD.split(arguments + module)[0].split()
             sources = {build_file.parent / name for name in names}
             listed |= sources
             if kind in ("library", "tool"):

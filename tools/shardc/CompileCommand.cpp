@@ -104,7 +104,8 @@ static void addTargetOptions(CLI::App &command, CompileArguments &arguments) {
       ->type_name("x86-64-v2|x86-64-v3|x86-64-v4")
       ->group("Target")
       ->capture_default_str();
-  command.add_flag("--no-fuse", arguments.noFuse, "Keep one kernel an operator")
+  command
+      .add_flag("--no-fuse", arguments.noFuse, "Keep one kernel an operator")
       ->group("Target");
   command
       .add_flag("--no-weights", arguments.noWeights,

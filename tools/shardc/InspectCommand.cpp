@@ -76,9 +76,9 @@ static void printGroups(const Plan &plan) {
   auto row = [&](const PlanGroup &group) {
     std::cout << std::left << std::setw(width) << group.name << std::right
               << std::setw(12) << group.parameters << std::setw(9)
-              << group.reshard << std::setw(9) << group.gathers
-              << std::setw(14) << group.gatherBytes << std::setw(9)
-              << group.reduces << std::setw(14) << group.reduceBytes << "\n";
+              << group.reshard << std::setw(9) << group.gathers << std::setw(14)
+              << group.gatherBytes << std::setw(9) << group.reduces
+              << std::setw(14) << group.reduceBytes << "\n";
   };
   for (const PlanGroup &group : plan.groups) {
     row(group);
@@ -109,7 +109,8 @@ static std::string describe(const BufferReference &reference) {
   return text.str();
 }
 
-template <typename List> static std::string describeList(const List &list) {
+template <typename List>
+static std::string describeList(const List &list) {
   std::string text = "(";
   for (size_t i = 0; i < list.size(); ++i) {
     if (i)
@@ -157,9 +158,8 @@ static void printProgram(const Program &program) {
       section = sections[static_cast<size_t>(command.section)];
       std::cout << section << ":\n";
     }
-    std::cout << "  " << commandKind(command.action) << " "
-              << describe(command) << " on "
-              << program.streams[command.stream];
+    std::cout << "  " << commandKind(command.action) << " " << describe(command)
+              << " on " << program.streams[command.stream];
     for (int64_t event : command.waits)
       std::cout << " waits e" << event;
     if (command.records)

@@ -1,7 +1,8 @@
 //===- KernelRunner.cpp - Runs a function of operators on this machine ----===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiles with the same passes as shardc; the executor knows kernels and views.
+// Compiles with the same passes as shardc; the executor knows kernels and
+// views.
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/passes/Target/KernelRunner.h"
@@ -11,9 +12,9 @@
 #include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "passes/Kernel/KernelModels.h"
+#include "passes/Kernel/KernelOutliner.h"
 #include "passes/Kernel/Passes.h"
 #include "passes/Target/KernelCode.h"
-#include "passes/Kernel/KernelOutliner.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -91,8 +92,7 @@ Tensor Tensor::from(const std::string &dtype, std::vector<int64_t> shape,
     if (semantics) {
       llvm::APFloat value(number);
       bool losesInfo;
-      value.convert(*semantics, llvm::APFloat::rmNearestTiesToEven,
-                    &losesInfo);
+      value.convert(*semantics, llvm::APFloat::rmNearestTiesToEven, &losesInfo);
       bits = value.bitcastToAPInt().getZExtValue();
     }
     const char *begin = reinterpret_cast<const char *>(&bits);
@@ -123,11 +123,11 @@ struct CompiledKernels::State {
 
 static DialectRegistry makeRegistry() {
   DialectRegistry registry;
-  registry.insert<affine::AffineDialect, arith::ArithDialect,
-                  aten::AtenDialect, exec::ExecDialect, fsdp::FsdpDialect,
-                  func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect,
-                  tensor::TensorDialect>();
+  registry
+      .insert<affine::AffineDialect, arith::ArithDialect, aten::AtenDialect,
+              exec::ExecDialect, fsdp::FsdpDialect, func::FuncDialect,
+              linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
+              scf::SCFDialect, tensor::TensorDialect>();
   registerKernelModels(registry);
   return registry;
 }
@@ -145,9 +145,9 @@ static LogicalResult runKernelPhase(ModuleOp module, bool fuse) {
 
 static MemRefType layoutOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
-  return MemRefType::get(type.getShape(), type.getElementType(),
-                         StridedLayoutAttr::get(value.getContext(), 0,
-                                                exec::getStrides(value)));
+  return MemRefType::get(
+      type.getShape(), type.getElementType(),
+      StridedLayoutAttr::get(value.getContext(), 0, exec::getStrides(value)));
 }
 
 LogicalResult CompiledKernels::State::outlineAll() {
@@ -305,8 +305,7 @@ std::vector<Tensor> Executor::run(func::FuncOp function,
     if (auto view = dyn_cast<exec::ViewOp>(op))
       pointers[view.getResult().getAsOpaquePointer()] =
           pointers[view.getSource().getAsOpaquePointer()] +
-          view.getOffset() *
-              (view.getType().getElementTypeBitWidth() / 8);
+          view.getOffset() * (view.getType().getElementTypeBitWidth() / 8);
     if (isa<func::ReturnOp>(op))
       for (Value value : op.getOperands())
         results.push_back(read(value));

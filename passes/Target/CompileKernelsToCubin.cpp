@@ -1,0 +1,150 @@
+//===- CompileKernelsToCubin.cpp - GPU kernels as machine code ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// gpu.module -> NVVM -> PTX -> cubin, through MLIR's GPU pipeline. Elementary
+// functions of f32 and bf16 conversions are expanded as for a processor, so
+// that both targets compute the same formulas.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Target/Passes.h"
+
+#include "dialects/Fsdp/ModulePath.h"
+#include "passes/Target/KernelLowering.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVM/NVVM/Target.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+#define DEBUG_TYPE "shardc-compile-kernels-to-cubin"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_COMPILEKERNELSTOCUBINPASS
+#include "passes/Target/Passes.h.inc"
+
+namespace {
+struct CompileKernelsToCubinPass
+    : impl::CompileKernelsToCubinPassBase<CompileKernelsToCubinPass> {
+  using impl::CompileKernelsToCubinPassBase<
+      CompileKernelsToCubinPass>::CompileKernelsToCubinPassBase;
+  void runOnOperation() override;
+
+  /// What lowering to NVVM, translation and ptxas need beside dialects.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<gpu::GPUDialect, LLVM::LLVMDialect, NVVM::NVVMDialect>();
+    arith::registerConvertArithToLLVMInterface(registry);
+    cf::registerConvertControlFlowToLLVMInterface(registry);
+    registerConvertFuncToLLVMInterface(registry);
+    index::registerConvertIndexToLLVMInterface(registry);
+    registerConvertMemRefToLLVMInterface(registry);
+    registerConvertNVVMToLLVMInterface(registry);
+    ub::registerConvertUBToLLVMInterface(registry);
+    NVVM::registerNVVMTargetInterfaceExternalModels(registry);
+    gpu::registerOffloadingLLVMTranslationInterfaceExternalModels(registry);
+    registerBuiltinDialectTranslation(registry);
+    registerGPUDialectTranslation(registry);
+    registerLLVMDialectTranslation(registry);
+    registerNVVMDialectTranslation(registry);
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Functions with an instruction
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A `math` operation as a call of the intrinsic of LLVM that NVPTX has an
+/// instruction for. Left alone, conversion to NVVM calls NVIDIA's libdevice.
+template <typename MathOp>
+struct CallIntrinsic : OpRewritePattern<MathOp> {
+  CallIntrinsic(MLIRContext *context, StringRef intrinsic)
+      : OpRewritePattern<MathOp>(context), intrinsic(intrinsic) {}
+
+  LogicalResult matchAndRewrite(MathOp op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    std::string name =
+        (intrinsic + ".f" + Twine(type.getIntOrFloatBitWidth())).str();
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, type, rewriter.getStringAttr(name), op->getOperands());
+    return success();
+  }
+
+  StringRef intrinsic;
+};
+
+} // namespace
+
+static void callIntrinsics(Operation *module) {
+  MLIRContext *context = module->getContext();
+  RewritePatternSet patterns(context);
+  patterns.add<CallIntrinsic<math::AbsFOp>>(context, "llvm.fabs");
+  patterns.add<CallIntrinsic<math::CopySignOp>>(context, "llvm.copysign");
+  patterns.add<CallIntrinsic<math::FmaOp>>(context, "llvm.fma");
+  patterns.add<CallIntrinsic<math::RoundEvenOp>>(context, "llvm.roundeven");
+  patterns.add<CallIntrinsic<math::SqrtOp>>(context, "llvm.sqrt");
+  walkAndApplyPatterns(module, std::move(patterns));
+}
+
+/// What expandKernelMath left has no instruction.
+static LogicalResult checkMath(Operation *module) {
+  WalkResult result = module->walk([](Operation *op) {
+    if (!isa<math::ExpOp, math::LogOp, math::ErfOp, math::TanhOp>(op))
+      return WalkResult::advance();
+    emitNumberedError(op, "E0241")
+        << "'" << op->getName() << "' of " << op->getResult(0).getType()
+        << " has no code for a GPU";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+static void addNvvmLowering(OpPassManager &passes) {
+  target::addArithmeticLowering(passes);
+  passes.addPass(createSCFToControlFlowPass());
+  ConvertGpuOpsToNVVMOpsOptions pointers;
+  pointers.useBarePtrCallConv = true;
+  pointers.indexBitwidth = 64;
+  passes.addPass(createConvertGpuOpsToNVVMOps(pointers));
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void CompileKernelsToCubinPass::runOnOperation() {
+  target::expandKernelMath(getOperation());
+  target::hoistAllocas(getOperation());
+  if (failed(checkMath(getOperation())))
+    return signalPassFailure();
+  callIntrinsics(getOperation());
+  OpPassManager passes(ModuleOp::getOperationName());
+  addNvvmLowering(passes.nest<gpu::GPUModuleOp>());
+  GpuNVVMAttachTargetOptions target;
+  target.chip = chip;
+  target.optLevel = 3;
+  passes.addPass(createGpuNVVMAttachTarget(target));
+  GpuModuleToBinaryPassOptions binary;
+  binary.compilationTarget = format;
+  passes.addPass(createGpuModuleToBinaryPass(binary));
+  if (failed(runPipeline(passes, getOperation())))
+    signalPassFailure();
+}
+
+} // namespace shardc
