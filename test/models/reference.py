@@ -9,11 +9,10 @@ s N + r of the data, modulo their number. BatchNorm normalizes with each rank's
 own batch, and the statistics reported are those of rank 0, which alone sees
 its micro-batches.
 
-A `realization` above 0 is the same mathematics with other rounding: it permutes
-the samples inside every micro-batch (the loss and BatchNorm are means over
-them), and the odd ones of a single process also leave oneDNN for ATen's own
-kernels. Permuted samples still round alike under the bf16 policy; there, every
-parameter is gathered with up to a quarter of a bf16 unit of noise.
+A `realization` is the same mathematics in another order of summation: it
+permutes the samples inside every micro-batch (the loss and BatchNorm are means
+over them), and the odd ones of a single process also leave oneDNN for ATen's
+own kernels.
 """
 
 import contextlib
@@ -43,9 +42,7 @@ LEARNING_RATES = {("nanogpt", "sgd"): 0.1, ("nanogpt", "adamw"): 1e-3,
                   ("resnet", "sgd"): 2e-3, ("resnet", "adamw"): 3e-4}
 OPTIMIZERS = {
     "sgd": dict(momentum=0.9, weight_decay=1e-4),
-    "adamw": dict(betas=(0.9, 0.95), eps=1e-5, weight_decay=0.1)}
-# bf16 has 8 bits: its units lie between 2^-8 and 2^-7 of a number.
-BFLOAT16_QUARTER = 2.0 ** -10
+    "adamw": dict(betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1)}
 
 
 @dataclasses.dataclass
@@ -156,38 +153,15 @@ def shard(case, module, policy, batch_norm_policy):
     fully_shard(module, mp_policy=policy)
 
 
-@contextlib.contextmanager
-def _other_rounding(module, generator):
-    """For a while, adds noise below bf16's rounding to what bf16 rounds."""
-    rounded = dict.fromkeys(  # a tied parameter once
-        parameter for child in module.modules()
-        if not isinstance(child, torch.nn.BatchNorm2d)
-        for parameter in child.parameters(recurse=False))
-    shards = [parameter.to_local() for parameter in rounded]
-    saved = [shard.clone() for shard in shards]
-    with torch.no_grad():
-        for shard in shards:
-            noise = torch.rand(shard.shape, generator=generator) * 2 - 1
-            shard *= 1 + BFLOAT16_QUARTER * noise
-    yield
-    with torch.no_grad():
-        for shard, value in zip(shards, saved):
-            shard.copy_(value)
-
-
-def train_fsdp2_rank(case, kind, rank, ranks, module, realization=0,
-                     has_noise=False):
+def train_fsdp2_rank(case, kind, rank, ranks, module, realization=0):
     """One rank's part of train_fsdp2; `module` is sharded already."""
-    generator = torch.Generator().manual_seed(1000 * realization + rank)
     optimizer = case.optimizer(kind, module.parameters())
     run = Run()
     for step in range(STEPS):
         optimizer.zero_grad()
         batch = case.batch(step * ranks + rank, torch.float32, realization)
-        with (_other_rounding(module, generator) if has_noise
-              else contextlib.nullcontext()):
-            loss = module(*batch)
-            loss.backward()
+        loss = module(*batch)
+        loss.backward()
         total = loss.detach().to(torch.float64)
         distributed.all_reduce(total)
         squares = sum(p.grad.full_tensor().to(torch.float64).square().sum()
@@ -206,14 +180,13 @@ def _full_state(module):
 def train_fsdp2(case, kind, ranks, policy=MixedPrecisionPolicy(),
                 batch_norm_policy=None, realization=0):
     """Trains `ranks` FSDP2 ranks as threads; returns rank 0's Run."""
-    has_noise = realization > 0 and policy.param_dtype == torch.bfloat16
     module_of_rank = [case.module(torch.float32) for _ in range(ranks)]
 
     def train(rank):
         init_device_mesh("cpu", (ranks,))
         shard(case, module_of_rank[rank], policy, batch_norm_policy)
         return train_fsdp2_rank(case, kind, rank, ranks, module_of_rank[rank],
-                                realization, has_noise)
+                                realization)
 
     return run_ranks(ranks, train)[0]
 

@@ -4,23 +4,15 @@
 MODEL.json holds, for every run OPTIMIZER.RANKS, what PyTorch computed in
 float64 (losses, gradient norms) and how far other PyTorch runs were from it.
 MODEL.safetensors holds the state (parameters and BatchNorm statistics) of the
-float64 run after some steps: the sketches of all tensors, end to end in one
-float64 vector "RUN.stepK".
+float64 run after some steps, tensor after tensor in one vector
+"RUN.stepK", rounded to f32. To stay small it has at most `state_limit`
+elements of each tensor, evenly spaced from the first to the last.
 
-A tensor's sketch is 32 sums of all its elements with pseudo-random signs (a
-tensor of up to 32 elements is its own sketch). Sketching is linear and keeps
-Euclidean lengths to about an eighth (Johnson and Lindenstrauss 1984), so the
-length of the difference of two sketches tells how far two tensors are apart,
-wherever they differ, at a thousandth of the tensor's size.
-
-The error of x is the length of sketch(x) - sketch(x64) relative to that of
-sketch(x64); losses and gradient norms are compared step by step.
+The error of a vector x is ‖x - x64‖ / ‖x64‖ in the Euclidean norm; losses and
+gradient norms are compared step by step.
 """
 
 import dataclasses
-import functools
-import hashlib
-import itertools
 import json
 import math
 import pathlib
@@ -28,29 +20,11 @@ import pathlib
 import tensors
 
 
-SKETCH = 32
-_BITS = bytes(ord("1") == character for character in range(256))
-
-
-@functools.cache
-def signs(count):
-    """SKETCH selections of `count` elements, as bytes of 0 and 1."""
-    selections = []
-    for index in range(SKETCH):
-        digest = hashlib.shake_128(b"%d of %d" % (index, count)).digest(
-            (count + 7) // 8)
-        bits = bin(int.from_bytes(b"\1" + digest, "big"))[3:3 + count]
-        selections.append(bits.encode().translate(_BITS))
-    return selections
-
-
-def sketch(elements):
-    """The sketch of a tensor's elements, a list of floats."""
-    if len(elements) <= SKETCH:
-        return list(elements)
-    total = sum(elements)
-    return [2.0 * sum(itertools.compress(elements, selection)) - total
-            for selection in signs(len(elements))]
+def positions(elements, limit):
+    """Which of a tensor's elements a golden vector holds; limit 0 is all."""
+    if not limit or elements <= limit:
+        return range(elements)
+    return [i * (elements - 1) // (limit - 1) for i in range(limit)]
 
 
 def relative_error(values, exact):
@@ -99,12 +73,14 @@ class Golden:
             yield Quantity(f"{series} step {step}", [exact], worst)
 
     def state(self, run, step, reference):
-        """Yields (names, Quantity) for the sketch of every tensor."""
+        """Yields (names, positions, Quantity) for every tensor."""
         vector = self._vectors[f"{run}.step{step}"].elements()
+        limit = self.run(run)["state_limit"][str(step)]
         errors = self.run(run)["errors"][reference][f"state.step{step}"]
         offset = 0
         for entry, error in zip(self.document["tensors"], errors):
-            end = offset + min(entry["elements"], SKETCH)
-            yield entry["names"], Quantity(
-                f"{entry['names'][0]} step {step}", vector[offset:end], error)
-            offset = end
+            indices = positions(entry["elements"], limit)
+            exact = vector[offset:offset + len(indices)]
+            offset += len(indices)
+            yield entry["names"], indices, Quantity(
+                f"{entry['names'][0]} step {step}", exact, error)
