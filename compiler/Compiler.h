@@ -14,11 +14,12 @@
 
 namespace shardc {
 
-/// Compiles `input`, a `.pt2` export or a `.mlir` program as --compile-to
-/// prints it, and writes the artifact to `output`. With Options::compileTo the
-/// IR after that phase is written instead, to standard output when `output` is
-/// empty or "-". Prints diagnostics to standard error. Returns the process's
-/// exit code (docs/Errors.md); on failure `output` is left as it was.
+/// Compiles `input`, a `.pt2` export or a `.mlir` program of the import phase
+/// (which has no weights), and writes the artifact to `output`. With
+/// Options::compileTo the IR after that phase is written instead, to standard
+/// output when `output` is empty or "-". Prints diagnostics to standard error.
+/// Returns the process's exit code (docs/Errors.md); on failure `output` is
+/// left as it was.
 int compile(const std::string &input, const std::string &output,
             const Options &options);
 

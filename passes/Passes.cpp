@@ -18,9 +18,11 @@
 #include "passes/Precision/Passes.h"
 #include "passes/Schedule/Passes.h"
 #include "passes/Shard/Passes.h"
+#include "passes/Target/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -31,11 +33,11 @@ namespace shardc {
 
 void registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<aten::AtenDialect, exec::ExecDialect, fsdp::FsdpDialect,
-                  mlir::arith::ArithDialect,
-                  mlir::bufferization::BufferizationDialect,
-                  mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect,
-                  mlir::scf::SCFDialect, mlir::tensor::TensorDialect>();
+                  mlir::affine::AffineDialect, mlir::arith::ArithDialect,
+                  mlir::func::FuncDialect, mlir::gpu::GPUDialect,
+                  mlir::linalg::LinalgDialect, mlir::math::MathDialect,
+                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::tensor::TensorDialect>();
   registerKernelModels(registry);
 }
 
@@ -48,6 +50,7 @@ void registerAllPasses() {
   registerSchedulePasses();
   registerKernelPasses();
   registerMemoryPasses();
+  registerTargetPasses();
 }
 
 } // namespace shardc

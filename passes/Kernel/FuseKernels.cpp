@@ -11,6 +11,7 @@
 
 #include "passes/Kernel/Passes.h"
 
+#include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
@@ -103,37 +104,59 @@ static bool isWorthMerging(exec::KernelOp producer, exec::KernelOp consumer,
          value.hasOneUse() && producer.getNumResults() == 1;
 }
 
-/// Operations of fsdp with an effect order memory and communication.
-static bool isBarrier(Operation *op) {
-  return isa_and_nonnull<fsdp::FsdpDialect>(op->getDialect()) &&
-         !isa<fsdp::ViewOp, fsdp::CastOp, fsdp::ReadOp>(op);
+/// Whether `value` is, or is a view of, a parameter or buffer: it may be gone
+/// or written over after a later operation of fsdp.
+static bool isState(Value value) {
+  Operation *definition = value.getDefiningOp();
+  while (isa_and_nonnull<aten::ViewOp, aten::PermuteOp, aten::SliceOp,
+                         aten::ExpandOp, exec::ViewOp>(definition))
+    definition = definition->getOperand(0).getDefiningOp();
+  return definition &&
+         isa_and_nonnull<fsdp::FsdpDialect>(definition->getDialect());
 }
 
-static bool hasBarrierBetween(Operation *first, Operation *last) {
+/// Whether `isBarrier` holds for an operation between the two.
+static bool hasBetween(Operation *first, Operation *last,
+                       function_ref<bool(Operation *)> isBarrier) {
   for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
     if (isBarrier(op))
       return true;
   return false;
 }
 
+/// A kernel stays in its part of the step. Upwards it may pass everything else,
+/// for it reads values alone.
+static bool mayMoveUp(exec::KernelOp kernel, Operation *place) {
+  return !hasBetween(place, kernel,
+                     [](Operation *op) { return isa<fsdp::BeginOp>(op); });
+}
+
+/// Downwards a kernel that reads state may pass nothing with an effect.
+static bool mayMoveDown(exec::KernelOp kernel, Operation *place) {
+  bool readsState = llvm::any_of(kernel.getInputs(), isState);
+  return !hasBetween(kernel, place, [&](Operation *op) {
+    return isa<fsdp::BeginOp>(op) || (readsState && !isMemoryEffectFree(op));
+  });
+}
+
 /// Where the merged kernel goes: at the consumer when nothing needs the
 /// producer's results before, else at the producer when the consumer's other
 /// operands exist there, else nowhere.
 static Operation *findPlace(exec::KernelOp producer, exec::KernelOp consumer) {
-  if (producer->getBlock() != consumer->getBlock() ||
-      hasBarrierBetween(producer, consumer))
+  if (producer->getBlock() != consumer->getBlock())
     return nullptr;
-  auto usedLater = [&](Operation *user) {
+  bool usedLater = llvm::all_of(producer->getUsers(), [&](Operation *user) {
     return user == consumer || consumer->isBeforeInBlock(user);
-  };
-  if (llvm::all_of(producer->getUsers(), usedLater))
+  });
+  if (usedLater && mayMoveDown(producer, consumer))
     return consumer;
   bool definedEarly = llvm::all_of(consumer.getInputs(), [&](Value input) {
     Operation *definition = input.getDefiningOp();
     return !definition || definition == producer ||
            definition->isBeforeInBlock(producer);
   });
-  return definedEarly ? producer.getOperation() : nullptr;
+  return definedEarly && mayMoveUp(consumer, producer) ? producer.getOperation()
+                                                       : nullptr;
 }
 
 //===----------------------------------------------------------------------===//

@@ -42,10 +42,17 @@ private:
   void readLaunchCounters(Value iteration);
   void writeStage(const ScheduledStage &scheduled);
   void writeLoops(ArrayRef<int> loops, function_ref<void()> inside);
-  SmallVector<Value> writeReduction(ArrayRef<int> loops, ValueRange carried);
+  SmallVector<Value> writeReduction(ArrayRef<int> loops);
+  SmallVector<Value> writeSerialReduction(ArrayRef<int> loops,
+                                          ValueRange carried);
+  SmallVector<Value> writeLaneReduction(ArrayRef<int> loops);
+  void writeLanes(ArrayRef<Value> lanes, int loop, Value chunk, int64_t count);
+  SmallVector<Value> startLanes();
+  void combineLanes(Operation *combiner, Value lanes);
+  Value writeLoop(int64_t size);
   void writeBlockReduction(ArrayRef<int> reduced, ArrayRef<int> after);
   SmallVector<Value> writeBody(ValueRange carried);
-  void writeOperation(Operation *op, Block &body, IRMapping &values);
+  void writeOperation(Operation *op, IRMapping &values);
   void countLoop(int loop, Value counter);
   Value loopEnd(int loop);
   SmallVector<Value> startValues();
@@ -58,7 +65,7 @@ private:
   Value constant(TypedAttr value) {
     return arith::ConstantOp::create(builder, location, value);
   }
-  Value elementIndex(int tensor, int64_t offset, ArrayRef<int64_t> strides,
+  Value elementIndex(int64_t offset, ArrayRef<int64_t> strides,
                      ArrayRef<Value> counters);
   Value accessIndex(const StageAccess &access);
   Value gather(tensor::ExtractOp extract, const IRMapping &values);
@@ -173,8 +180,7 @@ void LaunchWriter::readLaunchCounters(Value iteration) {
 //===----------------------------------------------------------------------===//
 
 /// offset + sum of strides[i] * counters[i]; null counters count as 0.
-Value LaunchWriter::elementIndex(int tensor, int64_t offset,
-                                 ArrayRef<int64_t> strides,
+Value LaunchWriter::elementIndex(int64_t offset, ArrayRef<int64_t> strides,
                                  ArrayRef<Value> steps) {
   SmallVector<OpFoldResult> operands;
   AffineExpr sum = builder.getAffineConstantExpr(offset);
@@ -195,7 +201,7 @@ Value LaunchWriter::elementIndex(int tensor, int64_t offset,
 /// count, and the blocked loop counts from its block's start.
 Value LaunchWriter::accessIndex(const StageAccess &access) {
   if (!isPrivate(access.tensor))
-    return elementIndex(access.tensor, access.offset, access.strides, counters);
+    return elementIndex(access.offset, access.strides, counters);
   const TensorPlacement &placement = schedule.placements[access.tensor];
   SmallVector<int64_t> strides;
   SmallVector<Value> inside(counters);
@@ -205,8 +211,7 @@ Value LaunchWriter::accessIndex(const StageAccess &access) {
     strides[loop] = 0;
   if (current->blockedLoop >= 0)
     inside[current->blockedLoop] = blockCounter;
-  return elementIndex(access.tensor, placement.privateStride(access.offset),
-                      strides, inside);
+  return elementIndex(placement.privateStride(access.offset), strides, inside);
 }
 
 Value LaunchWriter::load(const StageAccess &access) {
@@ -226,8 +231,7 @@ Value LaunchWriter::gather(tensor::ExtractOp extract, const IRMapping &values) {
   SmallVector<Value> indices;
   for (Value index : extract.getIndices())
     indices.push_back(values.lookupOrDefault(index));
-  Value index =
-      elementIndex(place.tensor, place.offset, place.strides, indices);
+  Value index = elementIndex(place.offset, place.strides, indices);
   return memref::LoadOp::create(builder, location, buffers[place.tensor],
                                 index);
 }
@@ -236,18 +240,7 @@ Value LaunchWriter::gather(tensor::ExtractOp extract, const IRMapping &values) {
 // Bodies
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` adds to what a reduction of `body` carries.
-static bool addsToCarried(Operation *op, Block &body, unsigned inputs) {
-  return isa<arith::AddFOp>(op) &&
-         llvm::any_of(op->getOperands(), [&](Value operand) {
-           auto argument = dyn_cast<BlockArgument>(operand);
-           return argument && argument.getOwner() == &body &&
-                  argument.getArgNumber() >= inputs;
-         });
-}
-
-void LaunchWriter::writeOperation(Operation *op, Block &body,
-                                  IRMapping &values) {
+void LaunchWriter::writeOperation(Operation *op, IRMapping &values) {
   for (Value operand : op->getOperands())
     if (auto outside = operand.getDefiningOp<arith::ConstantOp>();
         outside && !values.contains(operand))
@@ -263,10 +256,7 @@ void LaunchWriter::writeOperation(Operation *op, Block &body,
     values.map(extract, gather(extract, values));
     return;
   }
-  Operation *clone = builder.clone(*op, values);
-  linalg::GenericOp generic = code().generic;
-  if (addsToCarried(op, body, generic.getNumDpsInputs()))
-    cast<arith::AddFOp>(clone).setFastmath(arith::FastMathFlags::reassoc);
+  builder.clone(*op, values);
 }
 
 /// The values that the body yields, from elements of the current iteration and
@@ -291,7 +281,7 @@ SmallVector<Value> LaunchWriter::writeBody(ValueRange carried) {
        llvm::zip(body.getArguments().drop_front(inputs), carried))
     values.map(argument, value);
   for (Operation &op : body.without_terminator())
-    writeOperation(&op, body, values);
+    writeOperation(&op, values);
   SmallVector<Value> yielded;
   for (Value value : body.getTerminator()->getOperands()) {
     auto outside = value.getDefiningOp<arith::ConstantOp>();
@@ -327,15 +317,21 @@ void LaunchWriter::countLoop(int loop, Value counter) {
   if (loop != current->blockedLoop)
     return;
   blockCounter = counter;
-  AffineExpr sum = builder.getAffineDimExpr(0) + builder.getAffineDimExpr(1);
-  counters[loop] = affine::makeComposedAffineApply(
-      builder, location, AffineMap::get(2, 0, sum),
-      {OpFoldResult(blockStart), OpFoldResult(counter)});
+  counters[loop] = elementIndex(0, {1, 1}, {blockStart, counter});
 }
 
 Value LaunchWriter::loopEnd(int loop) {
   return loop == current->blockedLoop ? blockEnd
                                       : constantIndex(stage().sizes[loop]);
+}
+
+/// A loop of `size` iterations, inside which the builder writes on; returns its
+/// counter.
+Value LaunchWriter::writeLoop(int64_t size) {
+  auto loop = scf::ForOp::create(builder, location, constantIndex(0),
+                                 constantIndex(size), constantIndex(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  return loop.getInductionVar();
 }
 
 /// `loops` around what `inside` writes.
@@ -351,9 +347,41 @@ void LaunchWriter::writeLoops(ArrayRef<int> loops,
   writeLoops(loops.drop_front(), inside);
 }
 
-/// Reduced `loops` that carry their sums in registers.
-SmallVector<Value> LaunchWriter::writeReduction(ArrayRef<int> loops,
-                                                ValueRange carried) {
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// The operation that combines output `number` of a reduction with the value of
+/// one iteration, or null when the body is more than that.
+static Operation *combinerOf(linalg::GenericOp generic, unsigned number) {
+  Block &body = *generic.getBody();
+  Value carried = body.getArgument(generic.getNumDpsInputs() + number);
+  Operation *combiner =
+      body.getTerminator()->getOperand(number).getDefiningOp();
+  bool isSimple =
+      combiner && combiner->getBlock() == &body &&
+      combiner->getNumOperands() == 2 &&
+      llvm::is_contained(combiner->getOperands(), carried) &&
+      carried.hasOneUse() &&
+      isa<arith::AddFOp, arith::AddIOp, arith::MaxNumFOp, arith::MinNumFOp,
+          arith::MaximumFOp, arith::MinimumFOp, arith::MulFOp>(combiner);
+  return isSimple ? combiner : nullptr;
+}
+
+static constexpr int64_t laneCount = 16;
+
+SmallVector<Value> LaunchWriter::writeReduction(ArrayRef<int> loops) {
+  bool hasLanes =
+      !loops.empty() && stage().sizes[loops.back()] >= 2 * laneCount;
+  for (unsigned i = 0; i < writes().size() && hasLanes; ++i)
+    hasLanes = combinerOf(code().generic, i) != nullptr;
+  return hasLanes ? writeLaneReduction(loops)
+                  : writeSerialReduction(loops, startValues());
+}
+
+/// Short loops, which carry their values in registers.
+SmallVector<Value> LaunchWriter::writeSerialReduction(ArrayRef<int> loops,
+                                                      ValueRange carried) {
   if (loops.empty())
     return writeBody(carried);
   OpBuilder::InsertionGuard guard(builder);
@@ -363,9 +391,73 @@ SmallVector<Value> LaunchWriter::writeReduction(ArrayRef<int> loops,
   builder.setInsertionPointToStart(loop.getBody());
   countLoop(loops.front(), loop.getInductionVar());
   SmallVector<Value> next =
-      writeReduction(loops.drop_front(), loop.getRegionIterArgs());
+      writeSerialReduction(loops.drop_front(), loop.getRegionIterArgs());
   scf::YieldOp::create(builder, location, next);
   return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+/// Iterations chunk * 16 + [0, count) of `loop`, each into its lane.
+void LaunchWriter::writeLanes(ArrayRef<Value> lanes, int loop, Value chunk,
+                              int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value lane = writeLoop(count);
+  counters[loop] = elementIndex(0, {laneCount, 1}, {chunk, lane});
+  SmallVector<Value> carried;
+  for (Value values : lanes)
+    carried.push_back(memref::LoadOp::create(builder, location, values, lane));
+  for (auto [value, values] : llvm::zip_equal(writeBody(carried), lanes))
+    memref::StoreOp::create(builder, location, value, values, lane);
+}
+
+/// Lanes 0 and 8, 1 and 9, …; then 0 and 4, …, until lane 0 holds all.
+void LaunchWriter::combineLanes(Operation *combiner, Value lanes) {
+  for (int64_t half = laneCount / 2; half > 0; half /= 2) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value lane = writeLoop(half);
+    Value other = elementIndex(half, {1}, lane);
+    Value low = memref::LoadOp::create(builder, location, lanes, lane);
+    Value high = memref::LoadOp::create(builder, location, lanes, other);
+    Operation *combined = builder.clone(*combiner);
+    combined->setOperands({low, high});
+    memref::StoreOp::create(builder, location, combined->getResult(0), lanes,
+                            lane);
+  }
+}
+
+/// One buffer of lanes an output, which start as the reduction does.
+SmallVector<Value> LaunchWriter::startLanes() {
+  SmallVector<Value> lanes;
+  for (Value start : startValues()) {
+    auto type = MemRefType::get(laneCount, start.getType());
+    lanes.push_back(memref::AllocaOp::create(builder, location, type));
+    OpBuilder::InsertionGuard guard(builder);
+    Value lane = writeLoop(laneCount);
+    memref::StoreOp::create(builder, location, start, lanes.back(), lane);
+  }
+  return lanes;
+}
+
+SmallVector<Value> LaunchWriter::writeLaneReduction(ArrayRef<int> loops) {
+  SmallVector<Value> lanes = startLanes();
+  int last = loops.back();
+  int64_t chunks = stage().sizes[last] / laneCount;
+  int64_t rest = stage().sizes[last] % laneCount;
+  writeLoops(loops.drop_back(), [&] {
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      Value chunk = writeLoop(chunks);
+      writeLanes(lanes, last, chunk, laneCount);
+    }
+    if (rest != 0)
+      writeLanes(lanes, last, constantIndex(chunks), rest);
+  });
+  SmallVector<Value> results;
+  for (auto [number, memory] : llvm::enumerate(lanes)) {
+    combineLanes(combinerOf(code().generic, number), memory);
+    results.push_back(
+        memref::LoadOp::create(builder, location, memory, constantIndex(0)));
+  }
+  return results;
 }
 
 /// Sums of a block of neighbours, which stay in the output while `reduced`
@@ -396,7 +488,7 @@ void LaunchWriter::writeStage(const ScheduledStage &scheduled) {
   ArrayRef<int> after = loops.drop_front(before.size() + reduced.size());
   writeLoops(before, [&] {
     if (after.empty())
-      storeAll(writeReduction(reduced, startValues()));
+      storeAll(writeReduction(reduced));
     else
       writeBlockReduction(reduced, after);
   });

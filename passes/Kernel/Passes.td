@@ -64,12 +64,13 @@ def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
     Merges a kernel into one that reads its result where one of the two is
     point-wise over the elements that pass between them, so that these are read
     while they are in registers or in cache. A value that something else reads
-    too stays a result. No kernel moves over an operation of the `fsdp` dialect
-    with an effect: those order memory and communication.
+    too stays a result. A kernel stays in its part of the step (`fsdp.begin`), and
+    one that reads a parameter or a buffer is not moved below an operation that
+    may free or change it.
 
     Then point-wise loop nests inside a kernel are fused into their readers.
-    Every intermediate tensor keeps its element type, so that the numbers are
-    those of the unfused program.
+    Every intermediate tensor keeps its element type and every reduction its
+    order, so that the bits are those of the unfused program.
 
     Remark: `passed` for each merge.
 

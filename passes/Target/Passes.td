@@ -39,7 +39,7 @@ def CompileKernelsToCubinPass : Pass<"shardc-compile-kernels-to-cubin", "::mlir:
     exp, log, erf and tanh of f64 are error E0241: NVIDIA has them only in a
     library.
 
-    {{example: test/passes/Target/compile-kernels-to-cubin.mlir @relu}}
+    {{example: test/passes/Target/compile-kernels-to-cubin-errors.mlir @f64_exponential}}
   }];
   let options = [
     Option<"chip", "chip", "std::string", /*default=*/"\"sm_90\"",

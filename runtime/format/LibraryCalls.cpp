@@ -55,7 +55,7 @@ public:
   /// A list of two integers, each from `least` to a bound that keeps shape
   /// arithmetic from overflowing.
   bool pair(std::string_view name, int64_t least) {
-    constexpr int64_t most = 1 << 20;
+    constexpr int64_t most = 1 << 14;
     if (!attribute<std::vector<int64_t>>(name))
       return false;
     const Shape values = attributeOr(command.attributes, name, Shape());

@@ -16,6 +16,9 @@
 namespace shardc::format {
 
 namespace {
+/// No tensor has more elements and no launch more iterations.
+constexpr int64_t mostElements = int64_t(1) << 48;
+
 /// May a command only read the range, or also change it?
 enum class Access { Read, Write };
 
@@ -131,6 +134,19 @@ void ProgramValidator::checkRange(const BufferReference &reference,
           "F6", "a command writes into " + space + " memory");
 }
 
+/// Whether products of the extents stay far from overflowing, even where one
+/// of them is zero.
+static bool isBounded(const std::vector<int64_t> &shape) {
+  int64_t count = 1;
+  for (const int64_t extent : shape) {
+    const int64_t factor = std::max<int64_t>(extent, 1);
+    if (extent < 0 || factor > mostElements / count)
+      return false;
+    count *= factor;
+  }
+  return true;
+}
+
 void ProgramValidator::checkTensor(const TensorReference &tensor,
                                    Access access) {
   const int64_t elementBytes = byteSize(tensor.dtype);
@@ -138,6 +154,8 @@ void ProgramValidator::checkTensor(const TensorReference &tensor,
   require(tensor.strides.empty() ||
               tensor.strides.size() == tensor.shape.size(),
           "F7", "a tensor has another number of strides than dimensions");
+  require(isBounded(tensor.shape), "F7",
+          "a tensor has a negative extent or too many elements");
   if (!status.ok() || std::count(tensor.shape.begin(), tensor.shape.end(), 0))
     return;
   // The last element's position; stops as soon as it leaves the range, so that
@@ -199,7 +217,9 @@ static bool isSymbolName(const std::string &name) {
 void ProgramValidator::check(const LaunchCommand &command) {
   require(isSymbolName(command.kernel), "F10",
           "kernel name '" + command.kernel + "' is no symbol");
-  require(command.extent >= 0, "F10", "negative extent");
+  require(command.extent >= 0 && command.extent <= mostElements, "F10",
+          "extent " + std::to_string(command.extent) + " is not from 0 to " +
+              std::to_string(mostElements));
   require(!artifact.kernels.empty(), "F10", "the artifact has no kernels.so");
   // A kernel may write any operand; the compiler alone knows which it does.
   for (const BufferReference &operand : command.operands)

@@ -126,12 +126,12 @@ static StatusOr<Directory> findDirectory(Bytes archive) {
   record.take(4);
   const auto disk = record.number<uint16_t>();
   const auto directoryDisk = record.number<uint16_t>();
-  record.take(2);
+  const auto entriesOfDisk = record.number<uint16_t>();
   Directory directory;
   directory.entryCount = record.number<uint16_t>();
   directory.size = record.number<uint32_t>();
   directory.offset = record.number<uint32_t>();
-  if (disk != 0 || directoryDisk != 0)
+  if (disk != 0 || directoryDisk != 0 || entriesOfDisk != directory.entryCount)
     return damaged("spans several disks");
   if (directory.offset != 0xFFFFFFFF && directory.size != 0xFFFFFFFF &&
       directory.entryCount != 0xFFFF)
@@ -253,6 +253,8 @@ StatusOr<std::vector<ZipEntry>> readStoredZip(Bytes archive) {
       return entry.status();
     entries.push_back(std::move(*entry));
   }
+  if (cursor.remaining() != 0)
+    return damaged("central directory has more records than it states");
   if (Status status = checkDisjoint(entries); !status.ok())
     return status;
   return entries;

@@ -40,8 +40,17 @@ static void enableDebugTypes(int &argc, char **argv) {
   llvm::setCurrentDebugTypes(types.data(), types.size());
 }
 
+/// Leaves the options of LLVM's code generators out of the help page: those
+/// that are registered before MLIR's driver registers its own.
+static void hideForeignOptions() {
+  for (auto &entry : llvm::cl::getRegisteredOptions())
+    if (entry.first != "help" && entry.first != "version")
+      entry.second->setHiddenFlag(llvm::cl::ReallyHidden);
+}
+
 int main(int argc, char **argv) {
   enableDebugTypes(argc, argv);
+  hideForeignOptions();
   mlir::DialectRegistry registry;
   shardc::registerAllDialects(registry);
   shardc::registerAllPasses();

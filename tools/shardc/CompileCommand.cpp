@@ -23,6 +23,12 @@ struct CompileArguments {
 };
 } // namespace
 
+/// One of `words`. The help page lists them as the option's type, so that the
+/// check itself has nothing to say there.
+static CLI::Validator oneOf(std::vector<std::string> words) {
+  return CLI::IsMember(std::move(words)).description("");
+}
+
 static void addShardingOptions(CLI::App &command, Options &options) {
   command
       .add_option("--world-size", options.worldSize,
@@ -40,7 +46,7 @@ static void addShardingOptions(CLI::App &command, Options &options) {
   command
       .add_option("--reshard", options.reshard,
                   "When groups are freed after forward")
-      ->check(CLI::IsMember({"always", "never", "default"}))
+      ->check(oneOf({"always", "never", "default"}))
       ->type_name("always|never|default")
       ->group("Sharding")
       ->capture_default_str();
@@ -53,7 +59,7 @@ static void addShardingOptions(CLI::App &command, Options &options) {
 }
 
 static void addPrecisionOptions(CLI::App &command, Options &options) {
-  const CLI::IsMember dtypes({"f32", "bf16"});
+  const CLI::Validator dtypes = oneOf({"f32", "bf16"});
   command
       .add_option("--param-dtype", options.paramDtype,
                   "The dtype that parameters are gathered and used in "
@@ -72,13 +78,13 @@ static void addPrecisionOptions(CLI::App &command, Options &options) {
 
 static void addOptimizerOptions(CLI::App &command, Options &options) {
   command.add_option("--optimizer", options.optimizer, "As in torch.optim")
-      ->check(CLI::IsMember({"sgd", "adamw"}))
+      ->check(oneOf({"sgd", "adamw"}))
       ->type_name("sgd|adamw")
       ->group("Optimizer")
       ->capture_default_str();
   auto number = [&](const char *flag, double &value, const char *text) {
     command.add_option(flag, value, text)
-        ->check(CLI::NonNegativeNumber)
+        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
         ->type_name("X")
         ->group("Optimizer")
         ->capture_default_str();
@@ -93,14 +99,14 @@ static void addOptimizerOptions(CLI::App &command, Options &options) {
 static void addTargetOptions(CLI::App &command, CompileArguments &arguments) {
   Options &options = arguments.options;
   command.add_option("--target", options.target, "What the artifact runs on")
-      ->check(CLI::IsMember({"cpu"}))
+      ->check(oneOf({"cpu"}))
       ->type_name("cpu")
       ->group("Target")
       ->capture_default_str();
   command
       .add_option("--cpu", options.cpu,
                   "The processor level that kernels may use")
-      ->check(CLI::IsMember({"x86-64-v2", "x86-64-v3", "x86-64-v4"}))
+      ->check(oneOf({"x86-64-v2", "x86-64-v3", "x86-64-v4"}))
       ->type_name("x86-64-v2|x86-64-v3|x86-64-v4")
       ->group("Target")
       ->capture_default_str();
@@ -114,12 +120,19 @@ static void addTargetOptions(CLI::App &command, CompileArguments &arguments) {
       ->group("Target");
 }
 
+static std::string listOf(const std::vector<std::string> &words) {
+  std::string text;
+  for (const std::string &word : words)
+    text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
 static void addInspectionOptions(CLI::App &command, Options &options) {
   command
       .add_option("--compile-to", options.compileTo,
-                  "Stop after a phase and write its IR to -o, or to standard "
-                  "output")
-      ->check(CLI::IsMember(phaseNames()))
+                  "Stop after a phase (" + listOf(phaseNames()) +
+                      ") and write its IR to -o, or to standard output")
+      ->check(oneOf(phaseNames()))
       ->type_name("PHASE")
       ->group("Looking inside");
   command
@@ -153,8 +166,8 @@ void addCompileCommand(CLI::App &app, Run &run) {
   auto arguments = std::make_shared<CompileArguments>();
   command
       ->add_option("MODEL", arguments->input,
-                   "A .pt2 file of torch.export.save, or IR as --compile-to "
-                   "writes it")
+                   "A .pt2 file of torch.export.save, or a .mlir file of the "
+                   "import phase")
       ->required();
   command->add_option("-o,--output", arguments->output, "The artifact to write")
       ->type_name("MODEL.shardc");

@@ -56,6 +56,37 @@ func.func @never_over_a_begin(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// The activation moves before the write, because it does not read the buffer.
+// CHECK-LABEL: @over_a_write
+//       CHECK: %[[BOTH:.*]]:2 = exec.kernel "add+relu"
+//       CHECK: fsdp.write %[[BOTH]]#0, @total
+fsdp.buffer @total : tensor<4xf32>
+func.func @over_a_write(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = aten.add %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  fsdp.write %0, @total : tensor<4xf32>
+  %1 = aten.relu %0 : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// The sum reads the buffer's old value, so it stays before the write.
+// CHECK-LABEL: @not_below_a_write
+//       CHECK: exec.kernel "add"
+//       CHECK: fsdp.write
+//       CHECK: exec.kernel "mul"
+fsdp.buffer @total : tensor<4xf32>
+func.func @not_below_a_write(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = fsdp.read @total : tensor<4xf32>
+  %1 = aten.add %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  fsdp.write %x, @total : tensor<4xf32>
+  %2 = fsdp.read @total : tensor<4xf32>
+  %3 = aten.mul %1, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// -----
+
 // A library call between two kernels needs the first one's result: both move
 // to where the first is when the second can.
 // CHECK-LABEL: @result_needed_in_between

@@ -2,14 +2,13 @@
 // RUN: shardc-opt %s --split-input-file --shardc-outline-kernels=pointwise-block=8 \
 // RUN:   | FileCheck %s --check-prefix=BLOCKS
 
-// The row is the launch's loop; columns are summed in a register, and only this
-// addition may be reassociated.
+// The row is the launch's loop; its few columns are summed in a register.
 // CHECK-LABEL: module @kernels
 //       CHECK: func.func @kernel_sum(%[[X:.*]]: memref<32xf32>, %[[Y:.*]]: memref<4xf64>, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
 //       CHECK: scf.parallel (%[[ROW:.*]]) = (%[[BEGIN]]) to (%[[END]])
 //       CHECK: %[[SUM:.*]] = scf.for %[[COLUMN:.*]] = {{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (f64)
 //       CHECK: affine.apply {{.*}}(%[[ROW]], %[[COLUMN]])
-//       CHECK: arith.addf %[[BEFORE]], %{{.*}} fastmath<reassoc> : f64
+//       CHECK: arith.addf %[[BEFORE]], %{{.*}} : f64
 //       CHECK: memref.store %[[SUM]], %[[Y]]
 func.func @row_sums(%x: tensor<4x8xf32>) -> tensor<4xf64> {
   %0 = exec.kernel "sum" (%in = %x : tensor<4x8xf32>) -> tensor<4xf64> {
@@ -25,6 +24,38 @@ func.func @row_sums(%x: tensor<4x8xf32>) -> tensor<4xf64> {
     exec.yield %sum : tensor<4xf64>
   }
   return %0 : tensor<4xf64>
+}
+
+// -----
+
+// A long sum has 16 lanes, in an order that nothing changes: 2 chunks, a rest of
+// 3, then pairs of lanes.
+// CHECK-LABEL: func.func @kernel_long_sum(
+//   CHECK-NOT: fastmath
+//       CHECK: %[[LANES:.*]] = memref.alloca() : memref<16xf32>
+//       CHECK: scf.for %[[CHUNK:.*]] = %{{.*}} to %c2
+//       CHECK:   scf.for %[[LANE:.*]] = %{{.*}} to %c16
+//       CHECK:     memref.load %[[LANES]][%[[LANE]]]
+//       CHECK:     affine.apply {{.*}}(%[[CHUNK]], %[[LANE]])
+//       CHECK: scf.for %{{.*}} = %{{.*}} to %c3
+//       CHECK: scf.for %[[LOW:.*]] = %{{.*}} to %c8
+//       CHECK:   %[[HIGH:.*]] = affine.apply {{.*}}(%[[LOW]])
+//       CHECK:   %[[A:.*]] = memref.load %[[LANES]][%[[LOW]]]
+//       CHECK:   %[[B:.*]] = memref.load %[[LANES]][%[[HIGH]]]
+//       CHECK:   arith.addf %[[A]], %[[B]]
+func.func @sum_in_lanes(%x: tensor<35xf32>) -> tensor<f32> {
+  %0 = exec.kernel "long_sum" (%in = %x : tensor<35xf32>) -> tensor<f32> {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<f32>
+    %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<f32>) -> tensor<f32>
+    %sum = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%in : tensor<35xf32>) outs(%start : tensor<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %b, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    exec.yield %sum : tensor<f32>
+  }
+  return %0 : tensor<f32>
 }
 
 // -----

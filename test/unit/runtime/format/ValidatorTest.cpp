@@ -152,6 +152,7 @@ TEST(Validator, f7_rejects_tensors_that_leave_their_range) {
   tensor([](TensorReference &t) { t.shape = {5, 5}; });
   tensor([](TensorReference &t) { t.shape = {huge, huge}; });
   tensor([](TensorReference &t) { t.shape = {-5, 4}; });
+  tensor([](TensorReference &t) { t.shape = {0, huge, huge}; });
   tensor([](TensorReference &t) { t.strides = {4}; });
   tensor([](TensorReference &t) { t.strides = {5, 1}; });
   tensor([](TensorReference &t) { t.strides = {huge, 1}; });
@@ -186,6 +187,7 @@ TEST(Validator, f10_rejects_launches_of_nothing) {
   launch([](LaunchCommand &l) { l.kernel = ""; });
   launch([](LaunchCommand &l) { l.kernel = "a b"; });
   launch([](LaunchCommand &l) { l.extent = -1; });
+  launch([](LaunchCommand &l) { l.extent = huge; });
   expectBroken("F10", [](Artifact &a) { a.kernels = {}; });
 }
 
