@@ -57,7 +57,7 @@ def is_ours(header):
 
 
 def is_llvm(header):
-    return header.split("/")[0] in ("llvm", "mlir", "llvm-c", "mlir-c")
+    return header.split("/")[0] in ("llvm", "mlir", "lld", "llvm-c", "mlir-c")
 
 
 def is_standard(header):
