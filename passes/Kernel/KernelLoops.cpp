@@ -129,7 +129,7 @@ void LaunchWriter::bindConstants(ModuleOp kernels) {
       continue;
     memref::GlobalOp global =
         findOrCreateGlobal(kernels, location, storage.constant);
-    buffers[tensor] = memref::GetGlobalOp::create(
+    buffers[static_cast<int>(tensor)] = memref::GetGlobalOp::create(
         builder, location, global.getType(), global.getSymName());
   }
 }

@@ -82,9 +82,9 @@ struct LoopPreferences {
   /// Launches with at least so many iterations need no finer ones.
   int64_t enoughIterations = 32;
   /// Bytes of one tensor that may live on a thread's stack.
-  int64_t privateBytes = 32 * 1024;
+  int64_t privateBytes = int64_t(32) * 1024;
   /// Iterations below which a nest need not be split over threads.
-  int64_t smallWork = 32 * 1024;
+  int64_t smallWork = int64_t(32) * 1024;
 };
 
 /// A stage's place in a launch. Loops are numbered as in KernelStages::stages

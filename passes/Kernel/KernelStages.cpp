@@ -81,7 +81,7 @@ int KernelReader::addTensor(TensorStorage::Kind kind, unsigned index,
   problem.stages.tensors.push_back(
       {elements, bytes, kind == TensorStorage::Kind::Temporary});
   problem.storages.push_back({kind, index, element, {}});
-  return problem.storages.size() - 1;
+  return static_cast<int>(problem.storages.size()) - 1;
 }
 
 TensorPlace KernelReader::rowMajorPlace(TensorStorage::Kind kind,
@@ -325,7 +325,7 @@ LogicalResult KernelReader::addReads(linalg::GenericOp generic, Stage &stage,
     const TensorPlace &place = placeOf(input->get());
     if (place.splat)
       continue;
-    code.reads.back() = stage.accesses.size();
+    code.reads.back() = static_cast<int>(stage.accesses.size());
     if (failed(addAccess(generic, generic.getMatchingIndexingMap(input),
                          TensorPlace(place), false, stage, code)))
       return failure();
@@ -373,7 +373,7 @@ LogicalResult KernelReader::visitGeneric(linalg::GenericOp generic) {
   code.generic = generic;
   for (auto [size, iterator] : llvm::zip_equal(
            generic.getStaticLoopRanges(), generic.getIteratorTypesArray())) {
-    code.loops.push_back(size == 1 ? -1 : stage.sizes.size());
+    code.loops.push_back(size == 1 ? -1 : static_cast<int>(stage.sizes.size()));
     if (size == 1)
       continue;
     stage.sizes.push_back(size);
@@ -406,7 +406,20 @@ LogicalResult KernelReader::visit(Operation *op) {
       });
 }
 
+/// Loops over nothing have no digits and no blocks.
+static LogicalResult verifyElements(exec::KernelOp kernel) {
+  for (TypeRange types :
+       {TypeRange(kernel.getInputs()), TypeRange(kernel.getResults())})
+    for (Type type : types)
+      if (cast<RankedTensorType>(type).getNumElements() == 0)
+        return kernel.emitError("K2: expected tensors with elements, got ")
+               << type;
+  return success();
+}
+
 FailureOr<KernelProblem> KernelReader::run() {
+  if (failed(verifyElements(kernel)))
+    return failure();
   placeArguments();
   placeResults();
   // Fills come first: a part may be written before the fill of its whole.

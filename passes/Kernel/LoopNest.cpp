@@ -39,8 +39,9 @@ Read readAt(Value tensor, ArrayRef<int64_t> at, int64_t loops) {
 Read readBroadcast(Value tensor, int64_t loops) {
   auto type = cast<RankedTensorType>(tensor.getType());
   SmallVector<int64_t> at;
-  for (auto [dim, size] : llvm::enumerate(type.getShape()))
-    at.push_back(size == 1 ? -1 : loops - type.getRank() + dim);
+  int64_t loop = loops - type.getRank();
+  for (int64_t size : type.getShape())
+    at.push_back(size == 1 ? -1 : loop + static_cast<int64_t>(at.size()));
   return readAt(tensor, at, loops);
 }
 

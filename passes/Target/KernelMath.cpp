@@ -24,8 +24,7 @@ namespace {
 /// f32 and i32 arithmetic at one place.
 class FloatMath {
 public:
-  explicit FloatMath(ImplicitLocOpBuilder builder)
-      : builder(std::move(builder)) {}
+  explicit FloatMath(const ImplicitLocOpBuilder &builder) : builder(builder) {}
 
   Value exp(Value x);
   Value log(Value x);
@@ -182,12 +181,11 @@ Value FloatMath::tanh(Value x) {
   Value bounded = select(compare(arith::CmpFPredicate::OLT, t, ten), t, ten);
   Value power = boundedExp(add(bounded, bounded));
   Value far = sub(one, div(number(2.0f), add(power, one)));
-  far = withSignOf(far, x);
   Value near = polynomial(s, {-0.00568127912f, 0.0206186213f, -0.0537336953f,
                               0.13331373f, -0.333332807f});
-  near = fma(mul(near, s), x, x);
-  return select(compare(arith::CmpFPredicate::OGE, t, number(0.625f)), far,
-                near);
+  near = fma(mul(near, s), t, t);
+  Value isFar = compare(arith::CmpFPredicate::OGE, t, number(0.625f));
+  return withSignOf(select(isFar, far, near), x);
 }
 
 namespace {

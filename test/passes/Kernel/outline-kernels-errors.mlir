@@ -23,3 +23,13 @@ func.func @k2_index_with_remainder(%x: tensor<2xf32>) -> tensor<4xf32> {
   }
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @k2_no_elements(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
+  // expected-error@below {{K2: expected tensors with elements, got 'tensor<0x4xf32>'}}
+  %0 = exec.kernel "copy" (%in = %x : tensor<0x4xf32>) -> tensor<0x4xf32> {
+    exec.yield %in : tensor<0x4xf32>
+  }
+  return %0 : tensor<0x4xf32>
+}

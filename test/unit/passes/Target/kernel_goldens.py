@@ -56,7 +56,7 @@ def wide(tensor):
 
 def numbers(result, output):
     """The elements, with as many digits as the result's dtype can tell."""
-    digits = 17 if result[0] == "f64" else 11
+    digits = 17 if result[0] == "f64" else 9
     return [float(f"{number:.{digits}g}")
             for number in output.double().flatten().tolist()]
 
@@ -348,12 +348,12 @@ def fused():
         f"  %r1 = aten.gelu %n : ({types[0]}) -> {types[0]}",
         lambda x, y, w, b: (x + y, functional.gelu(
             functional.layer_norm(x + y, [40], w, b))))
-    draws = [Draw("bf16", [70, 90]), Draw("bf16", [70, 90])]
+    draws = [Draw("bf16", [30, 70]), Draw("bf16", [30, 70])]
     types = [d.ir() for d in draws]
     add("gelu_backward_and_bias_gradient", draws,
-        [("bf16", [70, 90]), ("bf16", [90])],
+        [("bf16", [30, 70]), ("bf16", [70])],
         f"  %r0 = aten.gelu_backward %0, %1 : ({', '.join(types)}) -> {types[0]}\n"
-        f"  %r1 = aten.sum %r0 [0] : ({types[0]}) -> tensor<90xbf16>",
+        f"  %r1 = aten.sum %r0 [0] : ({types[0]}) -> tensor<70xbf16>",
         lambda g, x: (
             torch.ops.aten.gelu_backward(g, x),
             torch.ops.aten.gelu_backward(g, x).bfloat16().double().sum(0)))

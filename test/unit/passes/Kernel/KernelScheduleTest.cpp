@@ -1,0 +1,210 @@
+//===- KernelScheduleTest.cpp - Which loops of a kernel run together ------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The worked example of KernelSchedule.h and the decisions around it. Tensors
+// are row-major; a stage is written as its loops and one list of strides an
+// access.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/KernelSchedule.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace shardc::kernel {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+static StageAccess read(int tensor, std::vector<int64_t> strides) {
+  return {tensor, false, 0, std::move(strides)};
+}
+
+static StageAccess write(int tensor, std::vector<int64_t> strides) {
+  return {tensor, true, 0, std::move(strides)};
+}
+
+static Stage stage(std::vector<int64_t> sizes, std::vector<bool> reduced,
+                   std::vector<StageAccess> accesses) {
+  std::vector<bool> counted(sizes.size(), false);
+  return {
+      std::move(sizes), std::move(reduced), counted, std::move(accesses), {}};
+}
+
+static StageTensor external(int64_t elements) { return {elements, 4, false}; }
+static StageTensor temporary(int64_t elements) { return {elements, 4, true}; }
+
+/// sum[r], mean[r], y[r, c] = x[r, c] - mean[r] over [64, 100]; tensors are x,
+/// sum, mean and y.
+static KernelStages centredRows() {
+  KernelStages kernel;
+  kernel.tensors = {external(6400), temporary(64), temporary(64),
+                    external(6400)};
+  kernel.stages = {
+      stage({64, 100}, {false, true}, {read(0, {100, 1}), write(1, {1, 0})}),
+      stage({64}, {false}, {read(1, {1}), write(2, {1})}),
+      stage({64, 100}, {false, false},
+            {read(0, {100, 1}), read(2, {1, 0}), write(3, {100, 1})})};
+  return kernel;
+}
+
+TEST(KernelSchedule, RowsOfANormalizationShareALaunch) {
+  KernelSchedule schedule = scheduleKernel(centredRows(), {});
+  ASSERT_THAT(schedule.launches, SizeIs(1));
+  const Launch &launch = schedule.launches.front();
+  EXPECT_THAT(launch.sizes, ElementsAre(64));
+  EXPECT_EQ(launch.block, 0);
+  EXPECT_EQ(launch.extent(), 64);
+  ASSERT_THAT(launch.stages, SizeIs(3));
+  EXPECT_THAT(launch.stages[0].innerLoops, ElementsAre(1));
+  EXPECT_THAT(launch.stages[1].innerLoops, IsEmpty());
+}
+
+TEST(KernelSchedule, WhatOnlyOneRowNeedsIsPrivate) {
+  KernelSchedule schedule = scheduleKernel(centredRows(), {});
+  for (int tensor : {1, 2}) {
+    EXPECT_TRUE(schedule.placements[tensor].isPrivate);
+    EXPECT_EQ(schedule.placements[tensor].elements, 1);
+  }
+}
+
+TEST(KernelSchedule, ContiguousLoopsMergeAndAreCutIntoBlocks) {
+  KernelStages kernel;
+  kernel.tensors = {external(60000), external(60000)};
+  kernel.stages = {stage({30, 20, 100}, {false, false, false},
+                         {read(0, {2000, 100, 1}), write(1, {2000, 100, 1})})};
+  KernelSchedule schedule = scheduleKernel(kernel, {});
+  EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(60000));
+  ASSERT_THAT(schedule.launches, SizeIs(1));
+  EXPECT_EQ(schedule.launches[0].block, 4096);
+  EXPECT_EQ(schedule.launches[0].extent(), 15);
+}
+
+TEST(KernelSchedule, ACountedLoopKeepsItsIdentity) {
+  KernelStages kernel;
+  kernel.tensors = {external(600), external(600)};
+  kernel.stages = {
+      stage({6, 100}, {false, false}, {read(0, {100, 1}), write(1, {100, 1})})};
+  kernel.stages[0].counted = {false, true};
+  KernelSchedule schedule = scheduleKernel(kernel, {});
+  EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(6, 100));
+  EXPECT_THAT(schedule.loopNumbers[0], ElementsAre(0, 1));
+}
+
+TEST(KernelSchedule, ATransposedReadIsNotMerged) {
+  KernelStages kernel;
+  kernel.tensors = {external(600), external(600)};
+  kernel.stages = {
+      stage({6, 100}, {false, false}, {read(0, {1, 6}), write(1, {100, 1})})};
+  KernelSchedule schedule = scheduleKernel(kernel, {});
+  EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(6, 100));
+}
+
+/// sum[c] += x[r, c] over [1000, 320].
+static Stage columnSum() {
+  return stage({1000, 320}, {true, false},
+               {read(0, {320, 1}), write(1, {0, 1})});
+}
+
+TEST(KernelSchedule, ColumnSumsWalkMemoryLineByLine) {
+  KernelStages kernel;
+  kernel.tensors = {external(320000), external(320)};
+  kernel.stages = {columnSum()};
+  KernelSchedule schedule = scheduleKernel(kernel, {});
+  ASSERT_THAT(schedule.launches, SizeIs(1));
+  const Launch &launch = schedule.launches.front();
+  EXPECT_EQ(launch.block, 64);
+  EXPECT_EQ(launch.extent(), 5);
+  EXPECT_THAT(launch.stages[0].innerLoops, ElementsAre(0, 1))
+      << "rows outside, neighbours inside";
+}
+
+TEST(KernelSchedule, AFewColumnsAreCutFinerForMoreThreads) {
+  KernelStages kernel;
+  kernel.tensors = {external(64000), external(64)};
+  kernel.stages = {
+      stage({1000, 64}, {true, false}, {read(0, {64, 1}), write(1, {0, 1})})};
+  KernelSchedule schedule = scheduleKernel(kernel, {});
+  EXPECT_EQ(schedule.launches[0].block, 16);
+  EXPECT_EQ(schedule.launches[0].extent(), 4);
+}
+
+TEST(KernelSchedule, RowAndColumnSumsShareNothing) {
+  KernelStages kernel;
+  kernel.tensors = {external(320000), external(320), external(1000)};
+  kernel.stages = {columnSum(), stage({1000, 320}, {false, true},
+                                      {read(0, {320, 1}), write(2, {1, 0})})};
+  KernelSchedule schedule = scheduleKernel(kernel, {});
+  EXPECT_THAT(schedule.launches, SizeIs(2));
+}
+
+/// A large point-wise stage would be cut to the columns that the sum blocks.
+TEST(KernelSchedule, PointwiseWorkDoesNotFollowColumnBlocks) {
+  KernelStages kernel;
+  kernel.tensors = {external(320000), external(320), external(320000)};
+  kernel.stages = {stage({1000, 320}, {false, false},
+                         {read(2, {320, 1}), write(0, {320, 1})}),
+                   columnSum()};
+  EXPECT_THAT(scheduleKernel(kernel, {}).launches, SizeIs(2));
+}
+
+/// The reader of one row needs the neighbour's sum: iterations are not
+/// independent, so the sums are complete before.
+TEST(KernelSchedule, AReadAcrossIterationsSplitsLaunches) {
+  KernelStages kernel = centredRows();
+  kernel.stages[2].accesses[1].offset = 1;
+  KernelSchedule schedule = scheduleKernel(kernel, {});
+  ASSERT_THAT(schedule.launches, SizeIs(2));
+  EXPECT_TRUE(schedule.placements[1].isPrivate);
+  EXPECT_FALSE(schedule.placements[2].isPrivate);
+  EXPECT_EQ(schedule.placements[2].elements, 64);
+}
+
+TEST(KernelSchedule, AGatherSplitsLaunches) {
+  KernelStages kernel = centredRows();
+  kernel.stages[2].accesses.erase(kernel.stages[2].accesses.begin() + 1);
+  kernel.stages[2].gathers = {2};
+  KernelSchedule schedule = scheduleKernel(kernel, {});
+  EXPECT_THAT(schedule.launches, SizeIs(2));
+  EXPECT_FALSE(schedule.placements[2].isPrivate);
+}
+
+TEST(KernelSchedule, WhatDoesNotFitTheStackIsScratch) {
+  KernelStages kernel;
+  kernel.tensors = {external(64 * 20000), temporary(64 * 20000), external(64)};
+  kernel.stages = {stage({64, 20000}, {false, false},
+                         {read(0, {20000, 1}), write(1, {20000, 1})}),
+                   stage({64, 20000}, {false, true},
+                         {read(1, {20000, 1}), write(2, {1, 0})})};
+  KernelSchedule schedule = scheduleKernel(kernel, {});
+  EXPECT_FALSE(schedule.placements[1].isPrivate);
+  EXPECT_EQ(schedule.placements[1].elements, 64 * 20000);
+}
+
+/// [N, C, HW] private to a channel: batches are HW elements apart then.
+TEST(KernelSchedule, PrivateStridesLeaveTheLaunchOut) {
+  TensorPlacement placement;
+  placement.cuts = {{/*stride=*/49, /*size=*/8, /*left=*/1}};
+  EXPECT_EQ(placement.privateStride(8 * 49), 49);
+  EXPECT_EQ(placement.privateStride(1), 1);
+}
+
+TEST(KernelSchedule, ChannelsOfABatchNormAreTheLaunch) {
+  // sum[c] += x[n, c, h, w]; y = x - sum over [4, 8, 7, 7].
+  KernelStages kernel;
+  kernel.tensors = {external(1568), temporary(8), external(1568)};
+  kernel.stages = {stage({4, 8, 7, 7}, {true, false, true, true},
+                         {read(0, {392, 49, 7, 1}), write(1, {0, 1, 0, 0})}),
+                   stage({4, 8, 7, 7}, {false, false, false, false},
+                         {read(0, {392, 49, 7, 1}), read(1, {0, 1, 0, 0}),
+                          write(2, {392, 49, 7, 1})})};
+  KernelSchedule schedule = scheduleKernel(kernel, {});
+  EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(4, 8, 49));
+  ASSERT_THAT(schedule.launches, SizeIs(1));
+  EXPECT_THAT(schedule.launches[0].sizes, ElementsAre(8));
+  EXPECT_THAT(schedule.launches[0].stages[0].innerLoops, ElementsAre(0, 2));
+  EXPECT_TRUE(schedule.placements[1].isPrivate);
+}
+
+} // namespace shardc::kernel
