@@ -8,16 +8,15 @@
 #include "compiler/Compiler.h"
 
 #include "compiler/Artifact/ArtifactBuilder.h"
+#include "compiler/CrashReproducer.h"
 #include "compiler/Diagnostics.h"
+#include "compiler/ExecutionCheck.h"
+#include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
-#include "compiler/Pt2/ArchiveReader.h"
-#include "compiler/Translation/TranslateExportedProgram.h"
 #include "compiler/WeightsReader.h"
-#include "passes/Passes.h"
 #include "passes/Target/KernelCode.h"
 
 #include "mlir/IR/AsmState.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -33,13 +32,13 @@ class Compilation {
 public:
   Compilation(const std::string &input, const std::string &output,
               const Options &options)
-      : input(input), output(output), options(options), diagnostics(context) {}
+      : input(input), output(output), options(options), diagnostics(context),
+        executionCheck(std::max<int64_t>(options.worldSize, 1)) {}
 
   int run();
 
 private:
   bool read();
-  bool readExport();
   bool runPhase(const Phase &phase, unsigned number);
   bool writeSnapshot(const Phase &phase, unsigned number);
   bool writeText(StringRef path);
@@ -53,47 +52,22 @@ private:
   const Options &options;
   MLIRContext context;
   DiagnosticPrinter diagnostics;
+  ExecutionCheck executionCheck;
   std::optional<pt2::ExportedModel> model;
   OwningOpRef<ModuleOp> module;
 };
 
 } // namespace
 
-/// The input's name without folder and suffix, as a symbol.
-static std::string modelName(StringRef path) {
-  std::string name = llvm::sys::path::stem(path).str();
-  for (char &c : name)
-    if (!llvm::isAlnum(c) && c != '_' && c != '-' && c != '.')
-      c = '_';
-  return name.empty() ? "model" : name;
-}
-
-bool Compilation::readExport() {
-  StatusOr<pt2::ExportedModel> read = pt2::readArchive(input);
-  if (!read.ok()) {
-    diagnostics.report(read.status());
-    return false;
-  }
-  model = std::move(*read);
-  FailureOr<OwningOpRef<ModuleOp>> translated =
-      translateExportedProgram(*model, modelName(input), context);
-  if (failed(translated))
-    return false;
-  module = std::move(*translated);
-  return true;
-}
-
 bool Compilation::read() {
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  context.appendDialectRegistry(registry);
-  context.loadAllAvailableDialects();
+  std::optional<ModelInput> program = readModel(
+      input, options.input, /*keepOutputs=*/false, context, diagnostics);
+  if (!program)
+    return false;
+  model = std::move(program->model);
+  module = std::move(program->module);
   enableRemarks(context, options.remarks);
-  if (StringRef(input).ends_with(".mlir")) {
-    module = parseSourceFile<ModuleOp>(input, &context);
-    return bool(module);
-  }
-  return readExport();
+  return true;
 }
 
 bool Compilation::writeText(StringRef path) {
@@ -127,7 +101,16 @@ bool Compilation::writeSnapshot(const Phase &phase, unsigned number) {
 bool Compilation::runPhase(const Phase &phase, unsigned number) {
   PassManager manager(&context);
   phase.addPasses(manager, options);
-  return succeeded(manager.run(*module)) && writeSnapshot(phase, number);
+  if (options.verifyEach == "execute")
+    executionCheck.add(manager);
+  CrashReproducer reproducer(manager, *module);
+  if (failed(manager.run(*module))) {
+    // A failure without a numbered error is a mistake of ours.
+    if (exitCodeOr(diagnostics, 70) == 70)
+      reproducer.write();
+    return false;
+  }
+  return !executionCheck.hasFailed() && writeSnapshot(phase, number);
 }
 
 /// The target phase: machine code, weights, and the file.
@@ -158,19 +141,18 @@ bool Compilation::writeArtifact() {
 
 int Compilation::run() {
   if (!read())
-    return diagnostics.getExitCode() ? diagnostics.getExitCode()
-                                     : exitCode(ErrorCode::E0108);
+    return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
   unsigned number = 0;
   for (const Phase &phase : getPhases()) {
     if (!runPhase(phase, ++number))
-      return diagnostics.getExitCode() ? diagnostics.getExitCode() : 70;
+      return exitCodeOr(diagnostics, 70);
     if (phase.name == options.compileTo)
       return writeText(output.empty() ? "-" : output)
                  ? 0
                  : diagnostics.getExitCode();
   }
   if (!writeArtifact())
-    return diagnostics.getExitCode() ? diagnostics.getExitCode() : 70;
+    return exitCodeOr(diagnostics, 70);
   return 0;
 }
 

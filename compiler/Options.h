@@ -9,11 +9,22 @@
 #define SHARDC_COMPILER_OPTIONS_H
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace shardc {
 
+/// How a model is read.
+struct InputOptions {
+  /// Values of symbolic sizes, by symbol ("s77") or input dimension ("x.0").
+  std::map<std::string, int64_t> bindings;
+  /// The loss to compute of a model that returns predictions: cross_entropy or
+  /// mse; empty for a model that returns its loss.
+  std::string loss;
+};
+
 struct Options {
+  InputOptions input;
   /// Ranks that share the parameters; at least 1.
   int64_t worldSize = 1;
   /// "blocks" (repeated sibling modules) or regular expressions of module
@@ -53,6 +64,9 @@ struct Options {
   /// Which remarks to print: a regular expression of pass flags; empty for the
   /// few that every user should see, in short.
   std::string remarks;
+  /// "execute": run the program before and after each pass in the reference
+  /// interpreter and compare; empty for the verifiers alone.
+  std::string verifyEach;
   /// Whether the artifact carries the exported weights.
   bool embedWeights = true;
 };

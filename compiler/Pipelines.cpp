@@ -21,13 +21,17 @@ using namespace mlir;
 
 namespace shardc {
 
-static void addImport(OpPassManager &manager, const Options &) {
+void addImportPasses(OpPassManager &manager) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // Folding first: a folded position table belongs to no module's region.
   functions.addPass(createFoldConstantsPass());
   // On the flat program: it follows uses, which regions would hide.
   functions.addPass(createBoundInputsPass());
   functions.addPass(createBuildModuleTreePass());
+}
+
+static void addImport(OpPassManager &manager, const Options &) {
+  addImportPasses(manager);
   manager.addPass(createVerifyImportedPass());
 }
 

@@ -19,6 +19,10 @@ struct Phase {
   void (*addPasses)(mlir::OpPassManager &, const Options &);
 };
 
+/// The passes of the import phase without its `verify-` pass, for programs that
+/// return something else than one loss.
+void addImportPasses(mlir::OpPassManager &manager);
+
 /// All phases from the import of an export to the program in buffers.
 llvm::ArrayRef<Phase> getPhases();
 

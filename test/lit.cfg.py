@@ -31,6 +31,9 @@ config.environment["PATH"] = os.pathsep.join(search_path)
 config.substitutions.append(("%root", root))
 config.substitutions.append(("%models", os.path.join(root, "test", "models")))
 config.substitutions.append(("%python", "/usr/bin/python3"))
+# "%exits 4 shardc …" wants exactly that exit status.
+config.substitutions.append(
+    ("%exits", "/usr/bin/python3 " + os.path.join(root, "test", "exits.py")))
 
 # ptxas assembles sm_90 kernels where a CUDA toolkit is installed.
 if shutil.which("ptxas", path=config.environment["PATH"]):

@@ -12,6 +12,7 @@
 #include "compiler/Pt2/GraphReader.h"
 #include "compiler/Pt2/ReadFailure.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace shardc::pt2 {
@@ -285,6 +286,16 @@ TensorMeta readTensorMeta(const Json &value) {
       fail(errors::inconsistentProgram,
            "a tensor has the negative size " + std::to_string(*size.value));
   return meta;
+}
+
+bool hasCountableBytes(const TensorMeta &meta) {
+  int64_t bytes = byteSize(meta.dtype);
+  bool isEmpty = std::ranges::any_of(
+      meta.sizes, [](const SymInt &size) { return size.value == 0; });
+  return isEmpty || std::ranges::all_of(meta.sizes, [&](const SymInt &size) {
+           return !__builtin_mul_overflow(bytes, size.value.value_or(1),
+                                          &bytes);
+         });
 }
 
 StringList readStrings(const Json &value, const char *what) {

@@ -30,6 +30,9 @@ SymBool readSymBool(const Json &value);
 /// A tensor's type. Refuses layouts other than strided.
 TensorMeta readTensorMeta(const Json &value);
 
+/// Whether 64 bits can count the bytes of a tensor.
+bool hasCountableBytes(const TensorMeta &meta);
+
 /// The strings of an array of strings.
 StringList readStrings(const Json &value, const char *what);
 

@@ -153,6 +153,11 @@ bool TensorMeta::hasSymbolicSizes() const {
       sizes, [](const SymInt &size) { return !size.isLiteral(); });
 }
 
+bool TensorMeta::isStatic() const {
+  return storageOffset.isLiteral() && !hasSymbolicSizes() &&
+         std::ranges::all_of(strides, &SymInt::isLiteral);
+}
+
 const Argument *Node::findInput(std::string_view name) const {
   for (const NamedArgument &input : inputs)
     if (input.name == name)

@@ -199,6 +199,9 @@ struct TensorMeta {
 
   /// True when a size has an expression instead of a literal.
   bool hasSymbolicSizes() const;
+
+  /// True when sizes, strides and offset are all literals.
+  bool isStatic() const;
 };
 
 struct NamedArgument {
@@ -348,6 +351,9 @@ struct ExportedProgram {
   std::vector<std::string> forwardArgumentNames;
   /// By symbol name, as it appears in the expressions ("s77").
   NameMap<RangeConstraint> rangeConstraints;
+  /// Further conditions on the inputs' sizes, as Python expressions such as
+  /// "L['x'].size()[0] != 3".
+  std::vector<std::string> guards;
   SchemaVersion schemaVersion;
   std::string torchVersion;
   /// {"TRAINING"}: the raw output of torch.export.export, in-place operators

@@ -11,6 +11,7 @@
 #include "compiler/Pt2/GraphReader.h"
 
 #include "compiler/Pt2/ArgumentReader.h"
+#include "compiler/Pt2/NodeNotes.h"
 #include "compiler/Pt2/ReadFailure.h"
 
 #include <set>
@@ -104,22 +105,6 @@ void readNode(const Json &value, size_t index, Node &node) {
     node.isHopSingleTensorReturn = asBool(*flag, "is_hop_single_tensor_return");
 }
 
-/// Runs `action` and notes on failure that it was about `node`.
-template <typename Action>
-void withNodeNotes(const Node &node, size_t index, Action action) {
-  try {
-    action();
-  } catch (ReadFailure &failure) {
-    std::string name =
-        node.name.empty() ? std::to_string(index) : "'" + node.name + "'";
-    failure.status.addNote("at node " + name + " (" + node.target + ")");
-    if (!node.modulePath().empty())
-      failure.status.addNote("in module '" + std::string(node.modulePath()) +
-                             "'");
-    throw;
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
@@ -188,7 +173,13 @@ private:
       fail(errors::inconsistentProgram,
            "value '" + name + "' is defined twice");
   }
-  void define(TensorRef &tensor) { defineName(tensor.name); }
+  void define(TensorRef &tensor) {
+    defineName(tensor.name);
+    const TensorMeta *meta = graph.findTensor(tensor.name);
+    if (meta && !hasCountableBytes(*meta))
+      fail(errors::inconsistentProgram,
+           "the size of tensor '" + tensor.name + "' overflows 64 bits");
+  }
   void define(SymInt &symbol) { defineSymbol(symbol, graph.symIntValues); }
   void define(SymFloat &symbol) { defineSymbol(symbol, graph.symFloatValues); }
   void define(SymBool &symbol) { defineSymbol(symbol, graph.symBoolValues); }

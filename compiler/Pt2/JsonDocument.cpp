@@ -36,14 +36,22 @@ size_t endOfString(std::string_view text, size_t start) {
   return std::min(i, text.size());
 }
 
-/// Checks the nesting depth and returns `text` with its bare non-finite words
-/// in quotes. What is not JSON is left for the parser to complain about.
+/// Checks the nesting depth and the number of values, and returns `text` with
+/// its bare non-finite words in quotes. What is not JSON is left for the parser
+/// to complain about.
 std::string limitAndQuote(std::string_view text, const std::string &name) {
   std::string result;
   size_t copied = 0;
   size_t depth = 0;
+  size_t valueCount = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     char c = text[i];
+    // Each value but the first follows one of these.
+    valueCount += c == ',' || c == '[' || c == '{';
+    if (valueCount > maximumJsonValues)
+      fail(errors::inputLimit, "'" + name + "' has more than " +
+                                   std::to_string(maximumJsonValues) +
+                                   " values");
     if (c == '"') {
       i = endOfString(text, i + 1);
     } else if (c == '[' || c == '{') {

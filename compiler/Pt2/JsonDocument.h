@@ -31,6 +31,10 @@ inline constexpr size_t maximumJsonBytes = size_t(128) << 20;
 /// subgraph of a higher-order operator is 7 deeper than the graph around it.
 inline constexpr size_t maximumJsonDepth = 256;
 
+/// Most values of one JSON text. A parsed value takes some 50 bytes, so this
+/// limits memory where the length of the text does not: "[[],[],[],…".
+inline constexpr size_t maximumJsonValues = size_t(1) << 24;
+
 /// Parses `text`, which error messages call `name`. Throws ReadFailure.
 Json parseJson(std::string_view text, const std::string &name);
 

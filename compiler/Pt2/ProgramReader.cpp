@@ -228,6 +228,8 @@ ExportedProgram readProgram(const Json &document) {
   if (const Json *verifiers = optionalMember(document, "verifiers"))
     program.verifiers = readStrings(*verifiers, "verifiers");
   program.rangeConstraints = readRanges(document);
+  if (const Json *guards = optionalMember(document, "guards_code"))
+    program.guards = readStrings(*guards, "guards_code");
 
   const Json &graphModule = member(document, "graph_module");
   program.graph = readGraph(member(graphModule, "graph"));

@@ -42,6 +42,9 @@ inline constexpr ErrorCode forbiddenPickle = ErrorCode::E0117;
 inline constexpr ErrorCode bigEndian = ErrorCode::E0118;
 inline constexpr ErrorCode inconsistentProgram = ErrorCode::E0119;
 inline constexpr ErrorCode unreadableFile = ErrorCode::E0120;
+inline constexpr ErrorCode unsafeName = ErrorCode::E0121;
+inline constexpr ErrorCode dataDependentSize = ErrorCode::E0140;
+inline constexpr ErrorCode uncomputableSize = ErrorCode::E0141;
 } // namespace errors
 
 /// The exception that the readers of this folder throw.

@@ -12,6 +12,9 @@
 #include "compiler/Pt2/ReadFailure.h"
 #include "compiler/Pt2/ZipArchive.h"
 
+#include <set>
+#include <tuple>
+
 namespace shardc::pt2 {
 
 namespace {
@@ -19,6 +22,10 @@ namespace {
 /// A tensor may repeat the elements of its storage (stride 0), so a small file
 /// can describe a huge tensor. Beyond this many bytes it may not.
 constexpr int64_t maximumExpandedBytes = int64_t(1) << 30;
+
+/// Most dimensions of a tensor, as in PyTorch. A pickle can give many tensors
+/// the sizes of one, so that their number alone does not bound the memory.
+constexpr size_t maximumRank = 64;
 
 int64_t multiply(int64_t a, int64_t b) {
   int64_t product;
@@ -62,6 +69,10 @@ int64_t requiredBytes(const WeightEntry &entry) {
 }
 
 void checkWindow(const WeightEntry &entry, int64_t storageBytes) {
+  if (entry.sizes.size() > maximumRank)
+    fail(errors::inputLimit,
+         "the tensor has " + std::to_string(entry.sizes.size()) +
+             " dimensions, the limit is " + std::to_string(maximumRank));
   for (int64_t size : entry.sizes)
     checkNotNegative(size, "size");
   for (int64_t stride : entry.strides)
@@ -83,6 +94,41 @@ void checkWindow(const WeightEntry &entry, int64_t storageBytes) {
 }
 
 } // namespace
+
+namespace {
+
+/// What distinguishes the windows of tensors on their storages.
+using Window = std::tuple<size_t, ScalarType, int64_t, std::vector<int64_t>,
+                          std::vector<int64_t>>;
+
+/// Limits what all tensors together may copy out of their storages: several
+/// times what is in the file, besides what one tensor may repeat.
+void checkTotal(const NameMap<WeightEntry> &entries, int64_t storedBytes) {
+  constexpr int64_t copies = 4;
+  std::set<Window> windows;
+  int64_t total = 0;
+  for (const auto &[name, entry] : entries)
+    if (windows
+            .emplace(entry.storage, entry.dtype, entry.storageOffset,
+                     entry.sizes, entry.strides)
+            .second)
+      total = add(total, contiguousBytes(entry));
+  if (storedBytes > 0 &&
+      total / copies > storedBytes + maximumExpandedBytes / copies)
+    fail(errors::inputLimit, "the tensors repeat payloads of " +
+                                 std::to_string(storedBytes) + " bytes to " +
+                                 std::to_string(total));
+}
+
+} // namespace
+
+Weights WeightsBuilder::take() {
+  int64_t storedBytes = 0;
+  for (const Weights::Storage &storage : weights.storages)
+    storedBytes += storage.bytes;
+  checkTotal(weights.byName, storedBytes);
+  return std::move(weights);
+}
 
 size_t WeightsBuilder::addStorage(std::shared_ptr<const ZipArchive> archive,
                                   size_t entryIndex) {

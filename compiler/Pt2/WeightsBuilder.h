@@ -30,7 +30,9 @@ public:
   /// too few for the tensor.
   void addTensor(const std::string &name, WeightEntry entry);
 
-  Weights take() { return std::move(weights); }
+  /// Ends the building. Throws ReadFailure when the tensors together expand
+  /// their storages beyond reason.
+  Weights take();
 
 private:
   Weights weights;

@@ -146,6 +146,26 @@ void widen(Extent &extent, const Bytes &extra) {
   }
 }
 
+/// Refuses names that would leave the folder that an archive is unpacked to.
+/// Nothing is unpacked here, but such an archive was made to harm a tool.
+void checkName(const std::string &name) {
+  auto refuse = [&](const char *reason) {
+    fail(errors::unsafeName, "entry '" + name + "' of the archive " + reason,
+         "do not unpack this file; export the model again");
+  };
+  if (name.empty() || name.starts_with('/'))
+    refuse("has no relative path as name");
+  if (name.find('\\') != std::string::npos ||
+      std::ranges::any_of(name, [](unsigned char c) { return c < ' '; }))
+    refuse("has a backslash or a control character in its name");
+  for (size_t start = 0; start <= name.size();) {
+    size_t end = std::min(name.find('/', start), name.size());
+    if (std::string_view(name).substr(start, end - start) == "..")
+      refuse("leads out of the archive");
+    start = end + 1;
+  }
+}
+
 /// The payload that the local header at `offset` announces. The lengths of name
 /// and extra field are the local header's own: PyTorch pads the local extra
 /// field to align payloads.
@@ -157,6 +177,8 @@ std::span<const std::byte> findPayload(const Bytes &bytes, const Extent &extent,
     failDamaged("entry '" + name + "' has no local header");
   uint64_t nameBytes = bytes.at<uint16_t>(offset + 26);
   uint64_t extraBytes = bytes.at<uint16_t>(offset + 28);
+  if (asText(bytes.slice(offset + localHeaderBytes, nameBytes)) != name)
+    failDamaged("entry '" + name + "' has another name in its local header");
   return bytes.slice(offset + localHeaderBytes + nameBytes + extraBytes,
                      extent.size);
 }
@@ -171,6 +193,7 @@ ZipEntry readCentralHeader(const Bytes &bytes, uint64_t &offset) {
   uint64_t commentBytes = bytes.at<uint16_t>(offset + 32);
   ZipEntry entry;
   entry.name = asText(bytes.slice(offset + centralHeaderBytes, nameBytes));
+  checkName(entry.name);
   entry.checksum = bytes.at<uint32_t>(offset + 16);
   if (bytes.at<uint16_t>(offset + 8) & encryptedFlag)
     fail(errors::unsupportedZip, "entry '" + entry.name + "' is encrypted");
@@ -190,6 +213,28 @@ ZipEntry readCentralHeader(const Bytes &bytes, uint64_t &offset) {
   return entry;
 }
 
+/// Refuses entries that share bytes with each other or with the directory, by
+/// which a small file could hold more than its size.
+void checkDisjoint(const std::vector<ZipEntry> &entries,
+                   std::span<const std::byte> directory) {
+  std::vector<const ZipEntry *> ordered;
+  for (const ZipEntry &entry : entries)
+    if (!entry.payload.empty())
+      ordered.push_back(&entry);
+  auto begin = [](const ZipEntry *entry) { return entry->payload.data(); };
+  std::ranges::sort(ordered, {}, begin);
+  for (size_t i = 0; i < ordered.size(); ++i) {
+    const std::byte *end = begin(ordered[i]) + ordered[i]->payload.size();
+    if (i + 1 < ordered.size() && end > begin(ordered[i + 1]))
+      failDamaged("entries '" + ordered[i]->name + "' and '" +
+                  ordered[i + 1]->name + "' overlap");
+    if (end > directory.data() &&
+        begin(ordered[i]) < directory.data() + directory.size())
+      failDamaged("entry '" + ordered[i]->name +
+                  "' overlaps the central directory");
+  }
+}
+
 } // namespace
 
 std::string_view asText(std::span<const std::byte> payload) {
@@ -204,13 +249,17 @@ void ZipArchive::readDirectory(std::span<const std::byte> content) {
     failDamaged("its central directory of " + std::to_string(place.bytes) +
                 " bytes cannot have " + std::to_string(place.entryCount) +
                 " entries");
-  bytes.slice(place.offset, place.bytes);
+  std::span<const std::byte> records = bytes.slice(place.offset, place.bytes);
   for (uint64_t i = 0; i < place.entryCount; ++i) {
     ZipEntry entry = readCentralHeader(bytes, offset);
     if (!indexByName.emplace(entry.name, directory.size()).second)
       failDamaged("two entries are called '" + entry.name + "'");
     directory.push_back(std::move(entry));
   }
+  if (offset != place.offset + place.bytes)
+    failDamaged("its central directory does not have the size it states");
+  checkDisjoint(directory, records);
+  isChecked = std::make_unique<std::atomic<bool>[]>(directory.size());
 }
 
 std::shared_ptr<const ZipArchive>
@@ -240,13 +289,14 @@ std::optional<size_t> ZipArchive::find(std::string_view name) const {
 
 std::span<const std::byte> ZipArchive::read(size_t index) const {
   const ZipEntry &entry = directory[index];
-  if (!hasChecksums)
+  if (!hasChecksums || isChecked[index].load(std::memory_order_relaxed))
     return entry.payload;
   uLong checksum =
       crc32_z(0, reinterpret_cast<const Bytef *>(entry.payload.data()),
               entry.payload.size());
   if (checksum != entry.checksum)
     failDamaged("the checksum of entry '" + entry.name + "' is wrong");
+  isChecked[index].store(true, std::memory_order_relaxed);
   return entry.payload;
 }
 

@@ -18,6 +18,7 @@
 
 #include "compiler/Pt2/MappedFile.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -41,7 +42,8 @@ struct ZipEntry {
 class ZipArchive {
 public:
   /// Reads the directory of the archive that fills `file`. Every entry's
-  /// payload is checked to lie in the file. Throws ReadFailure.
+  /// payload is checked to lie in the file, where no other does, and its name
+  /// to be a path inside of the archive. Throws ReadFailure.
   static std::shared_ptr<const ZipArchive>
   open(std::shared_ptr<const MappedFile> file);
 
@@ -56,8 +58,8 @@ public:
   /// Index of the entry called `name`.
   std::optional<size_t> find(std::string_view name) const;
 
-  /// The payload of entry `index`, after its checksum was compared. Throws
-  /// ReadFailure.
+  /// The payload of entry `index`, after its checksum was compared, which is
+  /// done once. Throws ReadFailure. Safe from several threads.
   std::span<const std::byte> read(size_t index) const;
 
 private:
@@ -65,6 +67,9 @@ private:
   std::vector<ZipEntry> directory;
   std::map<std::string, size_t, std::less<>> indexByName;
   bool hasChecksums = true;
+  /// Entries whose checksum is known to be right: thousands of tensors may look
+  /// at one storage of gigabytes.
+  std::unique_ptr<std::atomic<bool>[]> isChecked;
 
   void readDirectory(std::span<const std::byte> bytes);
 };

@@ -1,11 +1,14 @@
 //===- AttentionOperators.cpp - translation of attention ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Scaled dot-product attention, as long as it is unmasked or causal.
+// Scaled dot-product attention of any rank as attention of [B, H, T, D]: what
+// is missing in front has size 1, and what is too much is one batch.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
-#include "dialects/Aten/Aten.h"
+#include "compiler/Translation/RandomStream.h"
+#include "dialects/Aten/TypePromotion.h"
 
 #include <cmath>
 
@@ -13,27 +16,186 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
-static LogicalResult translateAttention(NodeCall &call) {
+namespace {
+
+/// The operands of attention in four dimensions each; the mask may be null.
+struct AttentionOperands {
+  Value query, key, value, mask;
+};
+
+/// Brings operands of any rank and with broadcast batches into that form.
+class AttentionShapes {
+public:
+  explicit AttentionShapes(NodeCall &call) : call(call), build(call) {}
+
+  FailureOr<AttentionOperands> operands();
+
+private:
+  using Sizes = SmallVector<int64_t>;
+
+  /// The dimensions in front of those that `kept` counts from the back.
+  ArrayRef<int64_t> lead(StringRef name, int64_t kept) {
+    ArrayRef<int64_t> shape = call.typeOf(name).getShape();
+    return shape.drop_back(std::min<int64_t>(kept, shape.size()));
+  }
+
+  Value collapse(StringRef name, ArrayRef<int64_t> batch, int64_t heads);
+  Value collapseMask(ArrayRef<int64_t> batch, int64_t heads);
+
+  NodeCall &call;
+  Decomposition build;
+};
+
+} // namespace
+
+/// The product of `sizes`, which become one batch.
+static int64_t count(ArrayRef<int64_t> sizes) {
+  int64_t elements = 1;
+  for (int64_t size : sizes)
+    elements *= size;
+  return elements;
+}
+
+/// An operand [*, heads, rows, columns] broadcast to `batch` and `heads`.
+Value AttentionShapes::collapse(StringRef name, ArrayRef<int64_t> batch,
+                                int64_t heads) {
+  Value value = call.tensor(name);
+  ArrayRef<int64_t> shape = call.typeOf(name).getShape();
+  if (shape.size() == 4 && batch.size() == 1 && shape[0] == batch[0] &&
+      shape[1] == heads)
+    return value;
+  Sizes whole(batch);
+  if (shape.size() > 2 || heads > 1)
+    whole.push_back(heads);
+  llvm::append_range(whole, shape.take_back(2));
+  return build.view(
+      build.expand(value, whole),
+      {count(batch), heads, shape[shape.size() - 2], shape.back()});
+}
+
+/// The mask, which broadcasts to four dimensions by itself where the batch is
+/// one of them.
+Value AttentionShapes::collapseMask(ArrayRef<int64_t> batch, int64_t heads) {
+  Value mask = call.tensor("attn_mask");
+  RankedTensorType type = call.typeOf("attn_mask");
+  if (type.getRank() <= 2 || (batch.size() == 1 && type.getRank() <= 4))
+    return mask;
+  Sizes whole(batch);
+  if (call.typeOf("query").getRank() > 2)
+    whole.push_back(heads);
+  llvm::append_range(whole, type.getShape().take_back(2));
+  return build.view(build.expand(mask, whole),
+                    {count(batch), heads, type.getShape().take_back(2)[0],
+                     type.getShape().back()});
+}
+
+FailureOr<AttentionOperands> AttentionShapes::operands() {
+  Sizes batch;
+  for (StringRef name : {"query", "key", "value"}) {
+    if (call.typeOf(name).getRank() < 2)
+      return FailureOr<AttentionOperands>(
+          call.unsupported(name, "a tensor [*, T, D]"));
+    FailureOr<SmallVector<int64_t>> joint =
+        aten::broadcastShapes(batch, lead(name, 3));
+    if (failed(joint))
+      return FailureOr<AttentionOperands>(
+          call.unsupported(name, "a tensor whose batch broadcasts"));
+    batch = *joint;
+  }
+  auto headsOf = [&](StringRef name) {
+    ArrayRef<int64_t> heads = lead(name, 2);
+    return heads.empty() ? 1 : heads.back();
+  };
+  // Without grouped queries heads broadcast, which one key head does alike.
+  int64_t keyHeads = std::max(headsOf("key"), headsOf("value"));
+  int64_t heads = std::max(headsOf("query"), keyHeads);
+  // [H, T, D] has H heads and no batch.
+  AttentionOperands operands;
+  operands.query = collapse("query", batch, heads);
+  operands.key = collapse("key", batch, keyHeads);
+  operands.value = collapse("value", batch, keyHeads);
   if (!call.isNone("attn_mask"))
-    return call.unsupported("attn_mask", "None",
-                            "pass is_causal=True instead of a causal mask");
-  if (call.number("dropout_p") != 0.0)
-    return call.unsupported("dropout_p", "0.0",
-                            "export the model with attention dropout 0");
-  RankedTensorType query = call.typeOf("query"), key = call.typeOf("key");
-  if (query.getRank() != 4 || key.getRank() != 4)
-    return call.unsupported("query", "a tensor [B, H, T, D]");
-  if (query.getDimSize(1) != key.getDimSize(1))
-    return call.unsupported("enable_gqa",
-                            "False with as many key as query "
-                            "heads",
-                            "repeat the key and value heads in the model");
-  double scale = call.isNone("scale")
-                     ? 1.0 / std::sqrt(double(query.getDimSize(3)))
-                     : call.number("scale");
-  return call.translate<aten::ScaledDotProductAttentionOp>(
-      call.tensor("query"), call.tensor("key"), call.tensor("value"),
-      call.boolean("is_causal"), APFloat(scale));
+    operands.mask = collapseMask(batch, heads);
+  if (!operands.query || !operands.key || !operands.value ||
+      (!operands.mask && !call.isNone("attn_mask")))
+    return failure();
+  return operands;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention with dropout
+//===----------------------------------------------------------------------===//
+
+/// Which of `columns` keys each of `rows` queries sees under `is_causal`.
+static Value causalMask(NodeCall &call, int64_t rows, int64_t columns) {
+  OpBuilder &builder = call.builder();
+  auto type = RankedTensorType::get({rows, columns}, builder.getI1Type());
+  Value ones = aten::ConstantOp::create(builder, call.loc(),
+                                        DenseElementsAttr::get(type, true));
+  return aten::TrilOp::create(builder, call.loc(), ones);
+}
+
+/// The scores [B, H, T, S] with what a query must not see at minus infinity.
+static Value maskedScores(NodeCall &call, Decomposition &build, Value scores,
+                          Value mask) {
+  ArrayRef<int64_t> shape = Decomposition::typeOf(scores).getShape();
+  if (call.boolean("is_causal"))
+    mask = causalMask(call, shape[2], shape[3]);
+  if (!mask)
+    return scores;
+  if (isa<FloatType>(Decomposition::typeOf(mask).getElementType()))
+    return build.add(scores, mask);
+  return build.where(mask, scores, build.constant(-INFINITY, scores));
+}
+
+/// Dropout is on the probabilities, which attention as one operator does not
+/// show: softmax(query @ key^T * scale + mask), dropped, @ value. PyTorch's
+/// `_scaled_dot_product_attention_math`.
+static Value attendWithDropout(NodeCall &call, AttentionOperands operands,
+                               double scale) {
+  Decomposition build(call);
+  ArrayRef<int64_t> query = Decomposition::typeOf(operands.query).getShape();
+  // Each key head serves a run of query heads.
+  auto repeatHeads = [&](Value keys) {
+    ArrayRef<int64_t> shape = Decomposition::typeOf(keys).getShape();
+    int64_t repeats = query[1] / shape[1];
+    return build.view(
+        build.expand(build.unsqueeze(keys, 2),
+                     {shape[0], shape[1], repeats, shape[2], shape[3]}),
+        {shape[0], query[1], shape[2], shape[3]});
+  };
+  Value key = repeatHeads(operands.key), value = repeatHeads(operands.value);
+  Value scores = build.mul(
+      build.matmul(operands.query, build.transpose(key, 2, 3)), Scalar(scale));
+  if (!scores)
+    return nullptr;
+  Value probabilities = build.build<aten::SoftmaxOp>(
+      maskedScores(call, build, scores, operands.mask), /*dim=*/3);
+  Value dropped = build.build<aten::DropoutOp>(
+      probabilities, APFloat(call.number("dropout_p")),
+      nextStream(call.builder()));
+  return build.matmul(dropped, value);
+}
+
+static LogicalResult translateAttention(NodeCall &call) {
+  double p = call.number("dropout_p");
+  if (!(p >= 0 && p <= 1))
+    return call.error("E0119")
+           << "argument 'dropout_p' is " << p << ", expected a probability";
+  FailureOr<AttentionOperands> operands = AttentionShapes(call).operands();
+  if (failed(operands))
+    return failure();
+  int64_t size = call.typeOf("query").getShape().back();
+  double scale = call.isNone("scale") ? 1.0 / std::sqrt(double(size))
+                                      : call.number("scale");
+  Decomposition build(call);
+  Value result =
+      p > 0 ? attendWithDropout(call, *operands, scale)
+            : build.build<aten::ScaledDotProductAttentionOp>(
+                  operands->query, operands->key, operands->value,
+                  operands->mask, call.boolean("is_causal"), APFloat(scale));
+  RankedTensorType type = call.resultType();
+  return build.finish(type ? build.view(result, type.getShape()) : result);
 }
 
 void translation::addAttentionOperators(OperatorTable &table) {

@@ -1,39 +1,22 @@
 //===- ElementwiseOperators.cpp - translation of point-wise operators -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arithmetic, activations, dropout and conversions. An in-place operator is
-// built like its functional form; the signature makes the result the argument's
-// new value.
+// Arithmetic, functions and bits. An in-place operator is built like its
+// functional form; the signature makes the result the argument's new value.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/OperatorTable.h"
+#include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
+#include "dialects/Aten/TypePromotion.h"
 
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
 //===----------------------------------------------------------------------===//
-// Arithmetic
+// Sums and products
 //===----------------------------------------------------------------------===//
-
-/// The scalar as an attribute, and `self` in the type that PyTorch computes
-/// `self (+) scalar` in: a float makes an integer tensor f32, an integer makes
-/// a boolean tensor i64.
-static TypedAttr promoteScalar(NodeCall &call, Value &self, Scalar scalar) {
-  OpBuilder &builder = call.builder();
-  Type element = getElementTypeOrSelf(self);
-  const auto *integer = std::get_if<int64_t>(&scalar);
-  if (!isa<FloatType>(element) && !integer)
-    self = call.convert(self, builder.getF32Type());
-  else if (element.isInteger(1))
-    self = call.convert(self, builder.getI64Type());
-  if (isa<FloatType>(getElementTypeOrSelf(self)))
-    return builder.getF64FloatAttr(toDouble(scalar));
-  return builder.getI64IntegerAttr(*integer);
-}
 
 static bool isOne(const Scalar &scalar) { return toDouble(scalar) == 1.0; }
 
@@ -43,20 +26,22 @@ static Scalar multiply(const Scalar &a, const Scalar &b) {
   return toDouble(a) * toDouble(b);
 }
 
-/// An in-place operator keeps the dtype of what it changes.
-static LogicalResult setArithmeticResult(NodeCall &call, Value value) {
-  if (call.isInPlace())
-    value = call.convert(value, call.typeOf("self").getElementType());
-  call.setResult(value);
-  return success();
+template <typename ScalarOp>
+static LogicalResult translateWithScalar(NodeCall &call, Scalar scalar,
+                                         bool isBoolean = false) {
+  Value self = call.tensor("self");
+  TypedAttr other = promoteScalar(call, self, scalar, isBoolean);
+  return setComputed(call, call.create<ScalarOp>(self, other));
 }
 
-template <typename ScalarOp>
-static LogicalResult translateWithScalar(NodeCall &call, Scalar scalar) {
-  Value self = call.tensor("self");
-  TypedAttr other = promoteScalar(call, self, scalar);
-  FailureOr<ScalarOp> op = call.create<ScalarOp>(self, other);
-  return failed(op) ? failure() : setArithmeticResult(call, op->getResult());
+/// `value * factor`, or null after an error.
+static Value scaled(NodeCall &call, Value value, Scalar factor) {
+  if (isOne(factor))
+    return value;
+  TypedAttr attribute = promoteScalar(call, value, factor);
+  FailureOr<aten::MulScalarOp> op =
+      call.create<aten::MulScalarOp>(value, attribute);
+  return failed(op) ? Value() : op->getResult();
 }
 
 /// self + alpha * other, or with `sign` -1 self - alpha * other.
@@ -66,171 +51,482 @@ static LogicalResult translateSum(NodeCall &call) {
   if (call.isNumber("other"))
     return translateWithScalar<aten::AddScalarOp>(
         call,
-        multiply(multiply(Scalar(int64_t(sign)), alpha), call.scalar("other")));
-  Value self = call.tensor("self"), other = call.tensor("other");
-  if (!isOne(alpha)) {
-    TypedAttr factor = promoteScalar(call, other, alpha);
-    FailureOr<aten::MulScalarOp> scaled =
-        call.create<aten::MulScalarOp>(other, factor);
-    if (failed(scaled))
-      return failure();
-    other = scaled->getResult();
+        multiply(multiply(Scalar(int64_t(sign)), alpha), call.scalar("other")),
+        call.isBoolean("other"));
+  Value self = call.tensor("self");
+  Value other = scaled(call, call.tensor("other"), alpha);
+  if (!other)
+    return failure();
+  if constexpr (sign > 0)
+    return setComputed(call, call.create<aten::AddOp>(self, other));
+  else
+    return setComputed(call, call.create<aten::SubOp>(self, other));
+}
+
+/// other - alpha * self.
+static LogicalResult translateReversedSub(NodeCall &call) {
+  Scalar alpha = call.scalar("alpha");
+  if (!call.isNumber("other")) {
+    Value self = scaled(call, call.tensor("self"), alpha);
+    return self ? setComputed(call, call.create<aten::SubOp>(
+                                        call.tensor("other"), self))
+                : failure();
   }
-  if constexpr (sign > 0) {
-    FailureOr<aten::AddOp> op = call.create<aten::AddOp>(self, other);
-    return failed(op) ? failure() : setArithmeticResult(call, op->getResult());
-  } else {
-    FailureOr<aten::SubOp> op = call.create<aten::SubOp>(self, other);
-    return failed(op) ? failure() : setArithmeticResult(call, op->getResult());
-  }
+  Value self = call.tensor("self");
+  promoteScalar(call, self, call.scalar("other"));
+  self = scaled(call, self, multiply(Scalar(int64_t(-1)), alpha));
+  if (!self)
+    return failure();
+  TypedAttr other = promoteScalar(call, self, call.scalar("other"));
+  return setComputed(call, call.create<aten::AddScalarOp>(self, other));
 }
 
 static LogicalResult translateMul(NodeCall &call) {
   if (call.isNumber("other"))
-    return translateWithScalar<aten::MulScalarOp>(call, call.scalar("other"));
-  FailureOr<aten::MulOp> op =
-      call.create<aten::MulOp>(call.tensor("self"), call.tensor("other"));
-  return failed(op) ? failure() : setArithmeticResult(call, op->getResult());
+    return translateWithScalar<aten::MulScalarOp>(call, call.scalar("other"),
+                                                  call.isBoolean("other"));
+  return setComputed(call, call.create<aten::MulOp>(call.tensor("self"),
+                                                    call.tensor("other")));
 }
 
 static LogicalResult translateNeg(NodeCall &call) {
   return translateWithScalar<aten::MulScalarOp>(call, Scalar(int64_t(-1)));
 }
 
-//===----------------------------------------------------------------------===//
-// Activations and dropout
-//===----------------------------------------------------------------------===//
-
-static LogicalResult translateRelu(NodeCall &call) {
-  return call.translate<aten::ReluOp>(call.tensor("self"));
+static LogicalResult translateSquare(NodeCall &call) {
+  return translateWithScalar<aten::PowScalarOp>(call, Scalar(int64_t(2)));
 }
 
-static LogicalResult translateGelu(NodeCall &call) {
-  std::optional<aten::GeluApproximation> approximation =
-      aten::symbolizeGeluApproximation(call.text("approximate"));
-  if (!approximation)
-    return call.unsupported("approximate", "'none' or 'tanh'");
-  return call.translate<aten::GeluOp>(call.tensor("self"), *approximation);
-}
-
-static LogicalResult translateDropout(NodeCall &call) {
-  if (!call.boolean("train") || call.number("p") == 0.0) {
-    call.setResult(call.tensor("input"));
-    return success();
+/// self + value * tensor1 * tensor2, or self + value * tensor1 / tensor2.
+template <typename Op>
+static LogicalResult translateAddCombined(NodeCall &call) {
+  Value first = call.tensor("tensor1"), second = call.tensor("tensor2");
+  if constexpr (std::is_same_v<Op, aten::DivOp>) {
+    first = toFloat(call, first);
+    second = toFloat(call, second);
   }
-  std::string probability;
-  llvm::raw_string_ostream(probability) << llvm::format("%g", call.number("p"));
-  InFlightDiagnostic diagnostic = call.error("E0132");
-  diagnostic << "dropout with probability " << probability
-             << " is not supported yet";
-  diagnostic.attachNote()
-      << "help: export the model with dropout 0, for example with "
-         "config.dropout = 0.0 or module.p = 0.0";
-  return failure();
+  FailureOr<Op> combined = call.create<Op>(first, second);
+  if (failed(combined))
+    return failure();
+  Value term = scaled(call, combined->getResult(), call.scalar("value"));
+  return term ? setComputed(call,
+                            call.create<aten::AddOp>(call.tensor("self"), term))
+              : failure();
 }
 
-//===----------------------------------------------------------------------===//
-// Conversions and identities
-//===----------------------------------------------------------------------===//
-
-/// A conversion stays even where it changes nothing: what the author wrote as
-/// `.to(torch.float32)` says f32 under any mixed-precision policy.
-static LogicalResult translateTo(NodeCall &call) {
+/// self + weight * (end - self).
+static LogicalResult translateLerp(NodeCall &call) {
   Value self = call.tensor("self");
-  if (call.isNone("dtype")) {
-    call.setResult(self);
-    return success();
+  FailureOr<aten::SubOp> distance =
+      call.create<aten::SubOp>(call.tensor("end"), self);
+  if (failed(distance))
+    return failure();
+  Value weight = promoteOperand(call, self, "weight");
+  FailureOr<aten::MulOp> way =
+      call.create<aten::MulOp>(distance->getResult(), weight);
+  return failed(way)
+             ? failure()
+             : setComputed(call,
+                           call.create<aten::AddOp>(self, way->getResult()));
+}
+
+//===----------------------------------------------------------------------===//
+// Division
+//===----------------------------------------------------------------------===//
+
+/// self / other in one rounding mode. True division of integers is in f32.
+static LogicalResult divide(NodeCall &call, aten::RoundingMode rounding) {
+  bool isTrue = rounding == aten::RoundingMode::none;
+  Value self = call.tensor("self");
+  if (call.isNumber("other")) {
+    self = isTrue ? toFloat(call, self) : self;
+    TypedAttr other = promoteScalar(call, self, call.scalar("other"));
+    return setComputed(call,
+                       call.create<aten::DivScalarOp>(self, other, rounding));
   }
-  Type element = call.dtype("dtype");
-  if (!element)
-    return call.error("E0136") << "converts to a dtype that is not supported";
-  return call.translate<aten::ToOp>(self, TypeAttr::get(element));
+  Value other = call.tensor("other");
+  if (isTrue && isa<IntegerType>(aten::promoteOperands(
+                    aten::tensorType(self), aten::tensorType(other)))) {
+    self = toFloat(call, self);
+    other = toFloat(call, other);
+  }
+  return setComputed(call, call.create<aten::DivOp>(self, other, rounding));
 }
 
-static LogicalResult translateIdentity(NodeCall &call) {
-  call.setResult(call.tensor("self"));
-  return success();
+static LogicalResult translateDiv(NodeCall &call) {
+  return divide(call, aten::RoundingMode::none);
 }
 
-/// PyTorch returns a contiguous tensor itself and copies any other. Values have
-/// no strides; the difference matters to in-place operators alone.
-static LogicalResult translateContiguous(NodeCall &call) {
-  call.setResult(call.tensor("self"));
-  if (!call.isContiguous("self"))
-    call.setResultsAreCopies();
-  return success();
+static LogicalResult translateFloorDivide(NodeCall &call) {
+  return divide(call, aten::RoundingMode::floor);
 }
 
-/// `self.copy_(src)`: the source in the shape and dtype of `self`.
-static LogicalResult translateCopyInto(NodeCall &call) {
-  RankedTensorType type = call.typeOf("self");
-  Value source = call.convert(call.tensor("src"), type.getElementType());
-  if (source.getType() != type) {
-    FailureOr<aten::ExpandOp> expanded =
-        call.create<aten::ExpandOp>(source, type.getShape());
-    if (failed(expanded))
+static LogicalResult translateDivMode(NodeCall &call) {
+  if (call.isNone("rounding_mode"))
+    return translateDiv(call);
+  std::optional<aten::RoundingMode> rounding =
+      aten::symbolizeRoundingMode(call.text("rounding_mode"));
+  if (!rounding)
+    return call.unsupported("rounding_mode", "None, 'trunc' or 'floor'");
+  return divide(call, *rounding);
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of two tensors
+//===----------------------------------------------------------------------===//
+
+/// An operator without a scalar form: a number becomes a 0-d constant.
+template <typename Op>
+static LogicalResult translateBinary(NodeCall &call) {
+  Value self = call.tensor("self");
+  Value other = promoteOperand(call, self, "other");
+  return setComputed(call, call.create<Op>(self, other));
+}
+
+/// The same where the number is `self`.
+template <typename Op>
+static LogicalResult translateReversed(NodeCall &call) {
+  Value other = call.tensor("other");
+  Value self = promoteOperand(call, other, "self");
+  return setComputed(call, call.create<Op>(self, other));
+}
+
+static LogicalResult translateAtan2(NodeCall &call) {
+  return setComputed(
+      call, call.create<aten::Atan2Op>(toFloat(call, call.tensor("self")),
+                                       toFloat(call, call.tensor("other"))));
+}
+
+static LogicalResult translatePow(NodeCall &call) {
+  if (call.isNumber("exponent")) {
+    Value self = call.tensor("self");
+    TypedAttr exponent = promoteScalar(call, self, call.scalar("exponent"));
+    return setComputed(call, call.create<aten::PowScalarOp>(self, exponent));
+  }
+  Value exponent = call.tensor("exponent");
+  Value self = promoteOperand(call, exponent, "self");
+  return setComputed(call, call.create<aten::PowOp>(self, exponent));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of one tensor
+//===----------------------------------------------------------------------===//
+
+/// A function with floating-point results.
+template <typename Op>
+static LogicalResult translateFunction(NodeCall &call) {
+  return setComputed(call, call.create<Op>(toFloat(call, call.tensor("self"))));
+}
+
+/// A function that leaves the dtype as it is.
+template <typename Op>
+static LogicalResult translateSameType(NodeCall &call) {
+  return setComputed(call, call.create<Op>(call.tensor("self")));
+}
+
+/// A rounding, which integers have behind them.
+template <typename Op>
+static LogicalResult translateRounding(NodeCall &call) {
+  Value self = call.tensor("self");
+  if (isa<IntegerType>(getElementTypeOrSelf(self)))
+    return setComputed(call, self);
+  return setComputed(call, call.create<Op>(self));
+}
+
+static LogicalResult translateFrac(NodeCall &call) {
+  Value self = call.tensor("self");
+  FailureOr<aten::TruncOp> whole = call.create<aten::TruncOp>(self);
+  return failed(whole)
+             ? failure()
+             : setComputed(call,
+                           call.create<aten::SubOp>(self, whole->getResult()));
+}
+
+/// Bounds as attributes in the type that `self` is promoted to.
+static LogicalResult clampTo(NodeCall &call, std::optional<Scalar> low,
+                             std::optional<Scalar> high) {
+  Value self = call.tensor("self");
+  for (const std::optional<Scalar> &bound : {low, high})
+    if (bound)
+      promoteScalar(call, self, *bound);
+  auto attribute = [&](const std::optional<Scalar> &bound) {
+    return bound ? promoteScalar(call, self, *bound) : TypedAttr();
+  };
+  TypedAttr minimum = attribute(low), maximum = attribute(high);
+  return setComputed(call, call.create<aten::ClampOp>(self, minimum, maximum));
+}
+
+/// clamp with numbers or tensors as bounds, under the names that the overload
+/// has for them; an empty name is no bound.
+static LogicalResult clampBetween(NodeCall &call, StringRef low,
+                                  StringRef high) {
+  auto isGiven = [&](StringRef name) {
+    return !name.empty() && !call.isNone(name);
+  };
+  auto isTensor = [&](StringRef name) {
+    return isGiven(name) && !call.isNumber(name);
+  };
+  if (!isTensor(low) && !isTensor(high)) {
+    std::optional<Scalar> bounds[2];
+    for (auto [bound, name] : llvm::zip_equal(bounds, ArrayRef{low, high}))
+      if (isGiven(name))
+        bound = call.scalar(name);
+    return clampTo(call, bounds[0], bounds[1]);
+  }
+  Value value = call.tensor("self");
+  if (isGiven(low)) {
+    auto op = call.create<aten::MaximumOp>(value, call.tensor(low));
+    if (failed(op))
       return failure();
-    source = expanded->getResult();
+    value = op->getResult();
   }
-  call.setResult(source);
-  return success();
+  if (isGiven(high)) {
+    auto op = call.create<aten::MinimumOp>(value, call.tensor(high));
+    if (failed(op))
+      return failure();
+    value = op->getResult();
+  }
+  return setComputed(call, value);
 }
 
-/// A check that PyTorch inserted; static types have made it.
-static LogicalResult translateAssertion(NodeCall &) { return success(); }
+static LogicalResult translateClamp(NodeCall &call) {
+  return clampBetween(call, "min", "max");
+}
+
+static LogicalResult translateClampMin(NodeCall &call) {
+  return clampBetween(call, "min", "");
+}
+
+static LogicalResult translateClampMax(NodeCall &call) {
+  return clampBetween(call, "", "max");
+}
+
+static LogicalResult translateHardtanh(NodeCall &call) {
+  return clampBetween(call, "min_val", "max_val");
+}
+
+static LogicalResult translateRelu6(NodeCall &call) {
+  return clampTo(call, Scalar(int64_t(0)), Scalar(int64_t(6)));
+}
+
+/// Numbers for NaN and the infinities; None stands for the largest of the type.
+static LogicalResult translateNanToNum(NodeCall &call) {
+  Value self = call.tensor("self");
+  auto element = dyn_cast<FloatType>(getElementTypeOrSelf(self));
+  if (!element)
+    return setComputed(call, self);
+  double largest =
+      APFloat::getLargest(element.getFloatSemantics()).convertToDouble();
+  auto given = [&](StringRef name, double otherwise) {
+    return call.isNone(name) ? otherwise : call.number(name);
+  };
+  double replacements[] = {given("nan", 0.0), given("posinf", largest),
+                           given("neginf", -largest)};
+  auto scalarType = RankedTensorType::get({}, element);
+  OpBuilder &builder = call.builder();
+  Value conditions[] = {
+      aten::IsNanOp::create(builder, call.loc(), self),
+      aten::EqScalarOp::create(builder, call.loc(), self,
+                               builder.getF64FloatAttr(INFINITY)),
+      aten::EqScalarOp::create(builder, call.loc(), self,
+                               builder.getF64FloatAttr(-INFINITY))};
+  Value result = self;
+  for (auto [condition, replacement] :
+       llvm::zip_equal(conditions, replacements)) {
+    auto chosen = call.create<aten::WhereOp>(
+        condition, splat(call, scalarType, replacement), result);
+    if (failed(chosen))
+      return failure();
+    result = chosen->getResult();
+  }
+  return setComputed(call, result);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+/// `name.Tensor` and `name.Scalar`, each with its in-place form.
+static void addBinary(OperatorTable &table, StringRef name,
+                      TranslateFunction translate) {
+  for (StringRef overload : {".Tensor", ".Scalar"})
+    table.addWithInPlace(
+        (name + overload + "(Tensor self, TensorOrScalar other) -> Tensor")
+            .str(),
+        translate);
+}
+
+static void addSums(OperatorTable &table) {
+  StringRef parameters =
+      "(Tensor self, TensorOrScalar other, *, Scalar alpha=1) -> Tensor";
+  for (StringRef overload : {"Tensor", "Scalar"}) {
+    table.addWithInPlace(("add." + overload + parameters).str(),
+                         translateSum<1>);
+    table.addWithInPlace(("sub." + overload + parameters).str(),
+                         translateSum<-1>);
+    table.add(("rsub." + overload + parameters).str(), translateReversedSub);
+  }
+  for (StringRef name : {"mul", "multiply"})
+    addBinary(table, name, translateMul);
+  for (StringRef name : {"neg", "negative"})
+    table.addWithInPlace((name + "(Tensor self) -> Tensor").str(),
+                         translateNeg);
+  StringRef combined = "(Tensor self, Tensor tensor1, Tensor tensor2, *, "
+                       "Scalar value=1) -> Tensor";
+  table.addWithInPlace(("addcmul" + combined).str(),
+                       translateAddCombined<aten::MulOp>);
+  table.addWithInPlace(("addcdiv" + combined).str(),
+                       translateAddCombined<aten::DivOp>);
+  for (StringRef overload : {"Scalar", "Tensor"})
+    table.addWithInPlace(("lerp." + overload +
+                          "(Tensor self, Tensor end, TensorOrScalar weight) -> "
+                          "Tensor")
+                             .str(),
+                         translateLerp);
+}
+
+static void addDivisions(OperatorTable &table) {
+  for (StringRef name : {"div", "divide", "true_divide"})
+    addBinary(table, name, translateDiv);
+  addBinary(table, "remainder", translateBinary<aten::RemainderOp>);
+  addBinary(table, "fmod", translateBinary<aten::FmodOp>);
+  table.add("remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
+            translateReversed<aten::RemainderOp>);
+  for (StringRef overload : {"Tensor_mode", "Scalar_mode"})
+    table.addWithInPlace(
+        ("div." + overload +
+         "(Tensor self, TensorOrScalar other, *, str? rounding_mode) -> Tensor")
+            .str(),
+        translateDivMode);
+  for (StringRef overload : {"", ".Scalar"})
+    table.addWithInPlace(("floor_divide" + overload +
+                          "(Tensor self, TensorOrScalar other) -> Tensor")
+                             .str(),
+                         translateFloorDivide);
+}
+
+static void addPowersAndExtremes(OperatorTable &table) {
+  table.addWithInPlace("square(Tensor self) -> Tensor", translateSquare);
+  for (StringRef overload : {"Tensor_Scalar", "Tensor_Tensor"})
+    table.add(
+        ("pow." + overload + "(Tensor self, TensorOrScalar exponent) -> Tensor")
+            .str(),
+        translatePow);
+  table.add("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", translatePow);
+  for (StringRef overload : {"Scalar", "Tensor"})
+    table.add(("pow_." + overload +
+               "(Tensor(a!) self, TensorOrScalar exponent) -> Tensor(a!)")
+                  .str(),
+              translatePow);
+  for (StringRef name : {"maximum", "max.other"})
+    table.add((name + "(Tensor self, Tensor other) -> Tensor").str(),
+              translateBinary<aten::MaximumOp>);
+  for (StringRef name : {"minimum", "min.other"})
+    table.add((name + "(Tensor self, Tensor other) -> Tensor").str(),
+              translateBinary<aten::MinimumOp>);
+  for (StringRef name : {"atan2", "arctan2"})
+    table.addWithInPlace((name + "(Tensor self, Tensor other) -> Tensor").str(),
+                         translateAtan2);
+}
+
+/// The functions of one tensor by their names in PyTorch.
+static constexpr std::pair<StringRef, TranslateFunction> functions[] = {
+    {"exp", translateFunction<aten::ExpOp>},
+    {"exp2", translateFunction<aten::Exp2Op>},
+    {"expm1", translateFunction<aten::Expm1Op>},
+    {"log", translateFunction<aten::LogOp>},
+    {"log1p", translateFunction<aten::Log1pOp>},
+    {"log2", translateFunction<aten::Log2Op>},
+    {"log10", translateFunction<aten::Log10Op>},
+    {"sqrt", translateFunction<aten::SqrtOp>},
+    {"rsqrt", translateFunction<aten::RsqrtOp>},
+    {"reciprocal", translateFunction<aten::ReciprocalOp>},
+    {"sin", translateFunction<aten::SinOp>},
+    {"cos", translateFunction<aten::CosOp>},
+    {"tan", translateFunction<aten::TanOp>},
+    {"asin", translateFunction<aten::AsinOp>},
+    {"acos", translateFunction<aten::AcosOp>},
+    {"atan", translateFunction<aten::AtanOp>},
+    {"sinh", translateFunction<aten::SinhOp>},
+    {"cosh", translateFunction<aten::CoshOp>},
+    {"tanh", translateFunction<aten::TanhOp>},
+    {"asinh", translateFunction<aten::AsinhOp>},
+    {"acosh", translateFunction<aten::AcoshOp>},
+    {"atanh", translateFunction<aten::AtanhOp>},
+    {"sigmoid", translateFunction<aten::SigmoidOp>},
+    {"erf", translateFunction<aten::ErfOp>},
+    {"erfc", translateFunction<aten::ErfcOp>},
+    {"erfinv", translateFunction<aten::ErfinvOp>},
+    {"abs", translateSameType<aten::AbsOp>},
+    {"sign", translateSameType<aten::SignOp>},
+    {"floor", translateRounding<aten::FloorOp>},
+    {"ceil", translateRounding<aten::CeilOp>},
+    {"trunc", translateRounding<aten::TruncOp>},
+    {"round", translateRounding<aten::RoundOp>},
+    {"frac", translateFrac},
+    {"bitwise_not", translateSameType<aten::BitwiseNotOp>},
+};
+
+static void addFunctions(OperatorTable &table) {
+  for (const auto &[name, translate] : functions)
+    table.addWithInPlace((name + "(Tensor self) -> Tensor").str(), translate);
+  table.addWithInPlace("nan_to_num(Tensor self, float? nan=None, "
+                       "float? posinf=None, float? neginf=None) -> Tensor",
+                       translateNanToNum);
+}
+
+static void addClamps(OperatorTable &table) {
+  for (StringRef name : {"clamp", "clip"})
+    for (auto [overload, type] :
+         {std::pair("", "Scalar"), std::pair(".Tensor", "Tensor")})
+      table.addWithInPlace((name + overload + "(Tensor self, " + type +
+                            "? min=None, " + type + "? max=None) -> Tensor")
+                               .str(),
+                           translateClamp);
+  for (StringRef overload : {"", ".Tensor"}) {
+    table.addWithInPlace(
+        ("clamp_min" + overload + "(Tensor self, TensorOrScalar min) -> Tensor")
+            .str(),
+        translateClampMin);
+    table.addWithInPlace(
+        ("clamp_max" + overload + "(Tensor self, TensorOrScalar max) -> Tensor")
+            .str(),
+        translateClampMax);
+  }
+  table.addWithInPlace("hardtanh(Tensor self, Scalar min_val=-1, "
+                       "Scalar max_val=1) -> Tensor",
+                       translateHardtanh);
+  table.addWithInPlace("relu6(Tensor self) -> Tensor", translateRelu6);
+}
+
+static void addBits(OperatorTable &table) {
+  const std::tuple<StringRef, StringRef, TranslateFunction> operators[] = {
+      {"bitwise_and", "and", translateBinary<aten::BitwiseAndOp>},
+      {"bitwise_or", "or", translateBinary<aten::BitwiseOrOp>},
+      {"bitwise_xor", "xor", translateBinary<aten::BitwiseXorOp>},
+      {"bitwise_left_shift", "lshift", translateBinary<aten::LeftShiftOp>},
+      {"bitwise_right_shift", "rshift", translateBinary<aten::RightShiftOp>},
+  };
+  StringRef parameters = "(Tensor self, TensorOrScalar other) -> Tensor";
+  StringRef inPlace = "(Tensor(a!) self, TensorOrScalar other) -> Tensor(a!)";
+  for (const auto &[name, symbol, translate] : operators) {
+    StringRef scalar = name.ends_with("shift") ? "Tensor_Scalar" : "Scalar";
+    for (StringRef overload : {StringRef("Tensor"), scalar})
+      table.addWithInPlace((name + "." + overload + parameters).str(),
+                           translate);
+    for (StringRef overload : {"Tensor", "Scalar"}) {
+      table.add(("__" + symbol + "__." + overload + parameters).str(),
+                translate);
+      table.add(("__i" + symbol + "__." + overload + inPlace).str(), translate);
+    }
+  }
+}
 
 void translation::addElementwiseOperators(OperatorTable &table) {
-  table.add("add.Tensor(Tensor self, TensorOrScalar other, *, "
-            "Scalar alpha=1) -> Tensor",
-            translateSum<1>);
-  table.add("add_.Tensor(Tensor(a!) self, TensorOrScalar other, *, "
-            "Scalar alpha=1) -> Tensor(a!)",
-            translateSum<1>);
-  table.add("sub.Tensor(Tensor self, TensorOrScalar other, *, "
-            "Scalar alpha=1) -> Tensor",
-            translateSum<-1>);
-  table.add("sub_.Tensor(Tensor(a!) self, TensorOrScalar other, *, "
-            "Scalar alpha=1) -> Tensor(a!)",
-            translateSum<-1>);
-  table.add("mul.Tensor(Tensor self, TensorOrScalar other) -> Tensor",
-            translateMul);
-  table.add("mul_.Tensor(Tensor(a!) self, TensorOrScalar other) -> Tensor(a!)",
-            translateMul);
-  table.add("neg(Tensor self) -> Tensor", translateNeg);
-  table.add("relu(Tensor self) -> Tensor", translateRelu);
-  table.add("relu_(Tensor(a!) self) -> Tensor(a!)", translateRelu);
-  table.add("gelu(Tensor self, *, str approximate='none') -> Tensor",
-            translateGelu);
-  // PyTorch's signature does not say that dropout may return its argument.
-  table.add("dropout(Tensor(a) input, float p, bool train) -> Tensor(a)",
-            translateDropout);
-  table.add("dropout_(Tensor(a!) input, float p, bool train) -> Tensor(a!)",
-            translateDropout);
-  table.add("to.dtype(Tensor(a) self, ScalarType dtype, "
-            "bool non_blocking=False, bool copy=False, "
-            "MemoryFormat? memory_format=None) -> Tensor(a)",
-            translateTo);
-  table.add("to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, "
-            "Layout? layout=None, Device? device=None, "
-            "bool? pin_memory=None, bool non_blocking=False, "
-            "bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-            translateTo);
-  table.add("_to_copy(Tensor self, *, ScalarType? dtype=None, "
-            "Layout? layout=None, Device? device=None, "
-            "bool? pin_memory=None, bool non_blocking=False, "
-            "MemoryFormat? memory_format=None) -> Tensor",
-            translateTo);
-  table.add("contiguous(Tensor(a) self, *, MemoryFormat "
-            "memory_format=contiguous_format) -> Tensor(a)",
-            translateContiguous);
-  table.add("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-            translateIdentity);
-  table.add("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> "
-            "Tensor(a!)",
-            translateCopyInto);
-  table.add("alias(Tensor(a) self) -> Tensor(a)", translateIdentity);
-  table.add("_assert_tensor_metadata(Tensor a, SymInt[]? size=None, "
-            "SymInt[]? stride=None, ScalarType? dtype=None, *, "
-            "Device? device=None, Layout? layout=None) -> ()",
-            translateAssertion);
+  addSums(table);
+  addDivisions(table);
+  addPowersAndExtremes(table);
+  addFunctions(table);
+  addClamps(table);
+  addBits(table);
 }

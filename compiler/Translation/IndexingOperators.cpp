@@ -1,12 +1,13 @@
-//===- IndexingOperators.cpp - translation of look-ups and constants ------===//
+//===- IndexingOperators.cpp - translation of look-ups --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Embeddings, tensors that are known at compile time, and detach.
+// Embeddings, gathers and scatters, index tensors, and moves by fixed patterns.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/OperatorTable.h"
+#include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
-#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Aten/TypePromotion.h"
 
 using namespace mlir;
 using namespace shardc;
@@ -22,139 +23,475 @@ static LogicalResult translateEmbedding(NodeCall &call) {
                                            call.integer("padding_idx"));
 }
 
-//===----------------------------------------------------------------------===//
-// Constants
-//===----------------------------------------------------------------------===//
-
-static Attribute elementAttribute(Type element, const Scalar &scalar) {
-  if (isa<FloatType>(element))
-    return FloatAttr::get(element, toDouble(scalar));
-  int64_t value = std::holds_alternative<int64_t>(scalar)
-                      ? std::get<int64_t>(scalar)
-                      : static_cast<int64_t>(toDouble(scalar));
-  if (element.isInteger(1))
-    value = value != 0;
-  return IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(), value,
-                                         /*isSigned=*/true,
-                                         /*implicitTrunc=*/true));
-}
-
-/// A constant of the result's type with one or all elements given.
-static LogicalResult setConstant(NodeCall &call, ArrayRef<Attribute> elements) {
-  RankedTensorType type = call.resultType();
-  auto value = DenseElementsAttr::get(type, elements);
-  call.setResult(aten::ConstantOp::create(call.builder(), call.loc(), value));
-  return success();
-}
-
-template <bool isGiven, int otherwise>
-static LogicalResult translateFull(NodeCall &call) {
-  RankedTensorType type = call.resultType();
-  if (!type)
-    return call.error("E0136") << "the constant's dtype is not supported";
-  Scalar value = int64_t(otherwise);
-  if constexpr (isGiven)
-    value = call.scalar("fill_value");
-  return setConstant(call, elementAttribute(type.getElementType(), value));
-}
-
-template <bool hasStart, bool hasStep>
-static LogicalResult translateArange(NodeCall &call) {
-  RankedTensorType type = call.resultType();
-  if (!type || type.getRank() != 1)
-    return call.error("E0136") << "the constant's dtype is not supported";
-  constexpr int64_t limit = 1 << 24;
-  if (type.getNumElements() > limit)
-    return call.error("E0136") << "a constant of " << type.getNumElements()
-                               << " elements, the limit is " << limit;
-  Scalar start = int64_t(0), step = int64_t(1);
-  if constexpr (hasStart)
-    start = call.scalar("start");
-  if constexpr (hasStep)
-    step = call.scalar("step");
-  SmallVector<Attribute> elements;
-  for (int64_t i = 0; i < type.getDimSize(0); ++i) {
-    // ATen's arange computes start + i * step in double or int64.
-    Scalar element = toDouble(start) + double(i) * toDouble(step);
-    if (std::holds_alternative<int64_t>(start) &&
-        std::holds_alternative<int64_t>(step))
-      element = std::get<int64_t>(start) + i * std::get<int64_t>(step);
-    elements.push_back(elementAttribute(type.getElementType(), element));
-  }
-  return setConstant(call, elements);
+static FailureOr<int64_t> readDimension(NodeCall &call) {
+  return call.dimension("dim",
+                        std::max<int64_t>(call.typeOf("self").getRank(), 1));
 }
 
 //===----------------------------------------------------------------------===//
-// Gradient barriers
+// Gather and scatter
 //===----------------------------------------------------------------------===//
 
-/// Whether a gradient would flow from `value` to a trainable parameter.
-static bool dependsOnParameter(Value value) {
-  SmallVector<Value> open = {value};
-  DenseSet<Value> seen;
-  while (!open.empty()) {
-    Value current = open.pop_back_val();
-    Operation *op = current.getDefiningOp();
-    if (!op || !seen.insert(current).second ||
-        !isa<FloatType>(getElementTypeOrSelf(current)))
-      continue;
-    if (auto read = dyn_cast<fsdp::ReadOp>(op)) {
-      auto parameter = SymbolTable::lookupNearestSymbolFrom<fsdp::ParameterOp>(
-          op, read.getSymbolAttr());
-      if (parameter && !parameter.getFrozen())
-        return true;
+static LogicalResult translateGather(NodeCall &call) {
+  FailureOr<int64_t> dim = readDimension(call);
+  return failed(dim) ? failure()
+                     : call.translate<aten::GatherOp>(call.tensor("self"), *dim,
+                                                      call.tensor("index"));
+}
+
+/// The scattered elements: a tensor in the dtype of `self`, or a number for
+/// each index.
+static Value readSource(NodeCall &call, StringRef name) {
+  Type element = call.typeOf("self").getElementType();
+  if (!call.isNumber(name))
+    return call.convert(call.tensor(name), element);
+  return splat(call, call.typeOf("index").clone(element), call.scalar(name));
+}
+
+template <bool isValue>
+static LogicalResult translateScatter(NodeCall &call) {
+  FailureOr<int64_t> dim = readDimension(call);
+  if (failed(dim))
+    return failure();
+  Value source = readSource(call, isValue ? "value" : "src");
+  return setComputed(
+      call, call.create<aten::ScatterOp>(call.tensor("self"), *dim,
+                                         call.tensor("index"), source));
+}
+
+static LogicalResult buildScatterReduce(NodeCall &call, StringRef source,
+                                        aten::ScatterReduction kind,
+                                        bool includeSelf = true) {
+  FailureOr<int64_t> dim = readDimension(call);
+  if (failed(dim))
+    return failure();
+  Value elements = readSource(call, source);
+  return setComputed(call, call.create<aten::ScatterReduceOp>(
+                               call.tensor("self"), *dim, call.tensor("index"),
+                               elements, kind, includeSelf));
+}
+
+static LogicalResult translateScatterAdd(NodeCall &call) {
+  return buildScatterReduce(call, "src", aten::ScatterReduction::sum);
+}
+
+/// The older overloads, whose reductions are called add and multiply.
+template <bool isValue>
+static LogicalResult translateScatterCombine(NodeCall &call) {
+  StringRef kind = call.text("reduce");
+  if (kind != "add" && kind != "multiply")
+    return call.unsupported("reduce", "'add' or 'multiply'");
+  return buildScatterReduce(call, isValue ? "value" : "src",
+                            kind == "add" ? aten::ScatterReduction::sum
+                                          : aten::ScatterReduction::prod);
+}
+
+static LogicalResult translateScatterReduce(NodeCall &call) {
+  std::optional<aten::ScatterReduction> kind =
+      aten::symbolizeScatterReduction(call.text("reduce"));
+  if (!kind)
+    return call.unsupported("reduce", "'sum', 'prod', 'mean', 'amax' or "
+                                      "'amin'");
+  return buildScatterReduce(call, "src", *kind, call.boolean("include_self"));
+}
+
+//===----------------------------------------------------------------------===//
+// Index tensors
+//===----------------------------------------------------------------------===//
+
+static bool isMask(Value index) {
+  Type element = getElementTypeOrSelf(index);
+  return element.isInteger(1) || element.isUnsignedInteger(8);
+}
+
+/// Index tensors and the dimensions that they are for.
+struct Indices {
+  SmallVector<Value> tensors;
+  SmallVector<int64_t> dims;
+  /// The first of them that is a mask.
+  Value mask;
+};
+
+static Indices readIndices(NodeCall &call) {
+  Indices indices;
+  int64_t dim = 0;
+  for (Value index : call.optionalTensors("indices")) {
+    if (index) {
+      indices.tensors.push_back(index);
+      indices.dims.push_back(dim);
     }
-    llvm::append_range(open, op->getOperands());
+    ++dim;
+    if (!index || !isMask(index))
+      continue;
+    // A mask stands for as many dimensions as it has.
+    indices.mask = indices.mask ? indices.mask : index;
+    dim += aten::tensorType(index).getRank() - 1;
   }
-  return false;
+  return indices;
 }
 
-static LogicalResult translateDetach(NodeCall &call) {
+static LogicalResult reportMask(NodeCall &call) {
+  InFlightDiagnostic diagnostic = call.error("E0140");
+  diagnostic << "how many elements a boolean mask selects depends on data";
+  diagnostic.attachNote()
+      << "help: use torch.where(mask, x, 0), or multiply with the mask";
+  return failure();
+}
+
+static LogicalResult translateIndex(NodeCall &call) {
+  Indices indices = readIndices(call);
+  if (indices.mask)
+    return reportMask(call);
+  if (indices.tensors.empty()) {
+    call.setResult(call.tensor("self"));
+    return success();
+  }
+  return call.translate<aten::IndexOp>(call.tensor("self"),
+                                       ValueRange(indices.tensors),
+                                       ArrayRef<int64_t>(indices.dims));
+}
+
+/// `self[mask] = values` where every selected place takes the same values:
+/// where(mask, values, self).
+static LogicalResult putAtMask(NodeCall &call, const Indices &indices,
+                               Value self, Value values) {
+  RankedTensorType type = aten::tensorType(self);
+  RankedTensorType maskType = aten::tensorType(indices.mask);
+  RankedTensorType valueType = aten::tensorType(values);
+  int64_t rest = type.getRank() - indices.dims.front() - maskType.getRank();
+  SmallVector<int64_t> valueShape(valueType.getShape());
+  if (static_cast<int64_t>(valueShape.size()) == rest + 1 &&
+      valueShape.front() == 1)
+    valueShape.erase(valueShape.begin());
+  if (indices.tensors.size() != 1 ||
+      static_cast<int64_t>(valueShape.size()) > rest ||
+      (indices.dims.front() != 0 && valueType.getNumElements() != 1))
+    return reportMask(call);
+  SmallVector<int64_t> maskShape(maskType.getShape());
+  maskShape.append(rest, 1);
+  Value mask = call.convert(indices.mask, call.builder().getI1Type());
+  auto condition = call.create<aten::ViewOp>(mask, maskShape);
+  auto replacement = call.create<aten::ViewOp>(values, valueShape);
+  if (failed(condition) || failed(replacement))
+    return failure();
+  Value chosen = replacement->getResult();
+  if (call.boolean("accumulate")) {
+    auto sum = call.create<aten::AddOp>(self, chosen);
+    if (failed(sum))
+      return failure();
+    chosen = sum->getResult();
+  }
+  return setComputed(
+      call, call.create<aten::WhereOp>(condition->getResult(), chosen, self));
+}
+
+static LogicalResult translateIndexPut(NodeCall &call) {
+  Indices indices = readIndices(call);
   Value self = call.tensor("self");
-  if (dependsOnParameter(self)) {
-    InFlightDiagnostic diagnostic = call.error("E0131");
-    diagnostic << "detaching a value that depends on trainable parameters is "
-                  "not supported yet";
-    return diagnostic;
-  }
-  call.setResult(self);
-  return success();
+  Value values =
+      call.convert(call.tensor("values"), getElementTypeOrSelf(self));
+  if (indices.mask)
+    return putAtMask(call, indices, self, values);
+  if (!indices.tensors.empty())
+    return setComputed(call, call.create<aten::IndexPutOp>(
+                                 self, ValueRange(indices.tensors), values,
+                                 ArrayRef<int64_t>(indices.dims),
+                                 call.boolean("accumulate")));
+  return setComputed(call, call.create<aten::ExpandOp>(
+                               values, aten::tensorType(self).getShape()));
 }
 
-static LogicalResult translateCopy(NodeCall &call) {
-  call.setResult(call.tensor("self"));
-  return success();
+//===----------------------------------------------------------------------===//
+// One index tensor along one dimension
+//===----------------------------------------------------------------------===//
+
+/// `value` in another shape; null after an error.
+static Value viewAs(NodeCall &call, Value value, ArrayRef<int64_t> shape) {
+  if (!value || aten::tensorType(value).getShape() == shape)
+    return value;
+  auto view = call.create<aten::ViewOp>(value, shape);
+  return failed(view) ? Value() : view->getResult();
+}
+
+/// The argument `index` as [N]: a 0-d one counts as one index.
+static Value readLine(NodeCall &call) {
+  return viewAs(call, call.tensor("index"),
+                {call.typeOf("index").getNumElements()});
+}
+
+/// `self` as [1] when it is 0-d, so that it has a dimension to index.
+static Value readSelf(NodeCall &call) {
+  Value self = call.tensor("self");
+  return call.typeOf("self").getRank() ? self : viewAs(call, self, {1});
+}
+
+static LogicalResult translateIndexSelect(NodeCall &call) {
+  FailureOr<int64_t> dim = readDimension(call);
+  Value self = readSelf(call), index = readLine(call);
+  if (failed(dim) || !self || !index || !call.resultType())
+    return failure();
+  auto op = call.create<aten::IndexOp>(self, ValueRange(index),
+                                       ArrayRef<int64_t>{*dim});
+  if (failed(op))
+    return failure();
+  Value result = viewAs(call, op->getResult(), call.resultType().getShape());
+  call.setResult(result);
+  return success(bool(result));
+}
+
+/// Puts `values` at the indices along `dim`, or adds them.
+static LogicalResult putAlong(NodeCall &call, Value values, bool accumulate) {
+  FailureOr<int64_t> dim = readDimension(call);
+  Value self = readSelf(call), index = readLine(call);
+  if (failed(dim) || !self || !index || !values)
+    return failure();
+  values = call.convert(values, getElementTypeOrSelf(self));
+  auto op = call.create<aten::IndexPutOp>(self, ValueRange(index), values,
+                                          ArrayRef<int64_t>{*dim}, accumulate);
+  if (failed(op))
+    return failure();
+  Value result = viewAs(call, op->getResult(), call.typeOf("self").getShape());
+  return result ? setComputed(call, result) : failure();
+}
+
+static LogicalResult translateIndexAdd(NodeCall &call) {
+  Value source = call.tensor("source");
+  Scalar alpha = call.scalar("alpha");
+  if (toDouble(alpha) != 1.0) {
+    TypedAttr factor = promoteScalar(call, source, alpha);
+    auto scaled = call.create<aten::MulScalarOp>(source, factor);
+    if (failed(scaled))
+      return failure();
+    source = scaled->getResult();
+  }
+  return putAlong(call, source, /*accumulate=*/true);
+}
+
+static LogicalResult translateIndexCopy(NodeCall &call) {
+  return putAlong(call, call.tensor("source"), /*accumulate=*/false);
+}
+
+static LogicalResult translateIndexFill(NodeCall &call) {
+  Type element = call.typeOf("self").getElementType();
+  Value value = call.isNumber("value")
+                    ? splat(call, RankedTensorType::get({}, element),
+                            call.scalar("value"))
+                    : call.tensor("value");
+  return putAlong(call, value, /*accumulate=*/false);
+}
+
+/// take: indices into the flattened tensor.
+static LogicalResult translateTake(NodeCall &call) {
+  Value flat =
+      viewAs(call, call.tensor("self"), {call.typeOf("self").getNumElements()});
+  return flat ? call.translate<aten::IndexOp>(flat,
+                                              ValueRange(call.tensor("index")),
+                                              ArrayRef<int64_t>{0})
+              : failure();
+}
+
+/// A gather where `self` and indices broadcast outside of `dim`.
+static LogicalResult translateTakeAlongDim(NodeCall &call) {
+  Value self = call.tensor("self"), indices = call.tensor("indices");
+  if (call.isNone("dim")) {
+    self = viewAs(call, self, {call.typeOf("self").getNumElements()});
+    indices = viewAs(call, indices, {call.typeOf("indices").getNumElements()});
+    return self && indices ? call.translate<aten::GatherOp>(self, 0, indices)
+                           : failure();
+  }
+  FailureOr<int64_t> dim = readDimension(call);
+  if (failed(dim))
+    return failure();
+  SmallVector<int64_t> selfShape(call.typeOf("self").getShape());
+  SmallVector<int64_t> indexShape(call.typeOf("indices").getShape());
+  for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(selfShape, indexShape)))
+    if (static_cast<int64_t>(i) != *dim) {
+      auto &[own, other] = pair;
+      own = other = own == 1 ? other : own;
+    }
+  auto wideSelf = call.create<aten::ExpandOp>(self, selfShape);
+  auto wideIndices = call.create<aten::ExpandOp>(indices, indexShape);
+  if (failed(wideSelf) || failed(wideIndices))
+    return failure();
+  return call.translate<aten::GatherOp>(wideSelf->getResult(), *dim,
+                                        wideIndices->getResult());
+}
+
+static LogicalResult translateMaskedScatter(NodeCall &call) {
+  Value mask = call.convert(call.tensor("mask"), call.builder().getI1Type());
+  return setComputed(
+      call, call.create<aten::MaskedScatterOp>(call.tensor("self"), mask,
+                                               call.tensor("source")));
+}
+
+//===----------------------------------------------------------------------===//
+// Fixed patterns
+//===----------------------------------------------------------------------===//
+
+/// A list of dimensions, counted from the front.
+static FailureOr<SmallVector<int64_t>> readDimensions(NodeCall &call,
+                                                      StringRef name) {
+  int64_t rank = call.typeOf("self").getRank();
+  SmallVector<int64_t> dims = call.integers(name);
+  for (int64_t &dim : dims) {
+    int64_t counted = dim < 0 ? dim + rank : dim;
+    if (counted < 0 || counted >= rank)
+      return call.error("E0119")
+             << "dimension " << dim << " of argument '" << name
+             << "' is outside of a tensor of rank " << rank;
+    dim = counted;
+  }
+  return dims;
+}
+
+/// Without dimensions, roll moves the elements of the flattened tensor.
+static LogicalResult translateRoll(NodeCall &call) {
+  FailureOr<SmallVector<int64_t>> dims = readDimensions(call, "dims");
+  SmallVector<int64_t> shifts = call.integers("shifts");
+  if (failed(dims))
+    return failure();
+  Value self = call.tensor("self");
+  if (!dims->empty())
+    return call.translate<aten::RollOp>(self, shifts, *dims);
+  RankedTensorType type = call.typeOf("self");
+  Value flat = viewAs(call, self, {type.getNumElements()});
+  if (!flat)
+    return failure();
+  auto rolled = call.create<aten::RollOp>(flat, shifts, ArrayRef<int64_t>{0});
+  if (failed(rolled))
+    return failure();
+  Value result = viewAs(call, rolled->getResult(), type.getShape());
+  call.setResult(result);
+  return success(bool(result));
+}
+
+static LogicalResult translateFlip(NodeCall &call) {
+  FailureOr<SmallVector<int64_t>> dims = readDimensions(call, "dims");
+  return failed(dims)
+             ? failure()
+             : call.translate<aten::FlipOp>(call.tensor("self"), *dims);
+}
+
+template <int64_t dim>
+static LogicalResult translateFlipAlong(NodeCall &call) {
+  return call.translate<aten::FlipOp>(call.tensor("self"),
+                                      ArrayRef<int64_t>{dim});
+}
+
+template <typename Op>
+static LogicalResult translateTriangle(NodeCall &call) {
+  return setComputed(
+      call, call.create<Op>(call.tensor("self"), call.integer("diagonal")));
+}
+
+/// Differences of neighbours along `dim`; booleans are true where they differ.
+/// Null after an error.
+static Value differences(NodeCall &call, Value value, int64_t dim) {
+  int64_t size = aten::tensorType(value).getDimSize(dim);
+  int64_t first = std::min<int64_t>(1, size);
+  auto later = call.create<aten::SliceOp>(value, dim, first, size);
+  auto earlier = call.create<aten::SliceOp>(value, dim, 0, size - first);
+  if (failed(later) || failed(earlier))
+    return nullptr;
+  if (getElementTypeOrSelf(value).isInteger(1)) {
+    auto op = call.create<aten::BitwiseXorOp>(later->getResult(),
+                                              earlier->getResult());
+    return failed(op) ? Value() : op->getResult();
+  }
+  auto op = call.create<aten::SubOp>(later->getResult(), earlier->getResult());
+  return failed(op) ? Value() : op->getResult();
+}
+
+static LogicalResult translateDiff(NodeCall &call) {
+  FailureOr<int64_t> dim = readDimension(call);
+  if (failed(dim))
+    return failure();
+  SmallVector<Value> pieces;
+  for (StringRef name : {"prepend", "self", "append"})
+    if (Value piece = call.optionalTensor(name))
+      pieces.push_back(piece);
+  Value value = pieces.front();
+  if (pieces.size() > 1) {
+    auto joined = call.create<aten::CatOp>(ValueRange(pieces), *dim);
+    if (failed(joined))
+      return failure();
+    value = joined->getResult();
+  }
+  for (int64_t i = 0; i < call.integer("n") && value; ++i)
+    value = differences(call, value, *dim);
+  call.setResult(value);
+  return success(bool(value));
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static void addScatters(OperatorTable &table) {
+  table.add("gather(Tensor self, int dim, Tensor index, *, "
+            "bool sparse_grad=False) -> Tensor",
+            translateGather);
+  StringRef start = "(Tensor self, int dim, Tensor index, ";
+  const std::tuple<StringRef, StringRef, TranslateFunction> scatters[] = {
+      {"scatter.src", "Tensor src", translateScatter<false>},
+      {"scatter.value", "Scalar value", translateScatter<true>},
+      {"scatter.reduce", "Tensor src, *, str reduce",
+       translateScatterCombine<false>},
+      {"scatter.value_reduce", "Scalar value, *, str reduce",
+       translateScatterCombine<true>},
+      {"scatter_add", "Tensor src", translateScatterAdd},
+      {"scatter_reduce.two",
+       "Tensor src, str reduce, *, bool include_self=True",
+       translateScatterReduce}};
+  for (const auto &[name, rest, translate] : scatters)
+    table.addWithInPlace((name + start + rest + ") -> Tensor").str(),
+                         translate);
+}
+
+static void addIndexTensors(OperatorTable &table) {
+  for (StringRef name : {"index.Tensor", "_unsafe_index.Tensor"})
+    table.add((name + "(Tensor self, Tensor?[] indices) -> Tensor").str(),
+              translateIndex);
+  StringRef put = "(Tensor self, Tensor?[] indices, Tensor values, "
+                  "bool accumulate=False) -> Tensor";
+  table.addWithInPlace(("index_put" + put).str(), translateIndexPut);
+  table.add(("_unsafe_index_put" + put).str(), translateIndexPut);
+  table.add("index_select(Tensor self, int dim, Tensor index) -> Tensor",
+            translateIndexSelect);
+  StringRef start = "(Tensor self, int dim, Tensor index, ";
+  const std::tuple<StringRef, StringRef, TranslateFunction> writes[] = {
+      {"index_add", "Tensor source, *, Scalar alpha=1", translateIndexAdd},
+      {"index_copy", "Tensor source", translateIndexCopy},
+      {"index_fill.int_Scalar", "Scalar value", translateIndexFill},
+      {"index_fill.int_Tensor", "Tensor value", translateIndexFill}};
+  for (const auto &[name, rest, translate] : writes)
+    table.addWithInPlace((name + start + rest + ") -> Tensor").str(),
+                         translate);
+  table.add("take(Tensor self, Tensor index) -> Tensor", translateTake);
+  table.add("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> "
+            "Tensor",
+            translateTakeAlongDim);
+  table.addWithInPlace(
+      "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+      translateMaskedScatter);
 }
 
 void translation::addIndexingOperators(OperatorTable &table) {
   table.add("embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, "
             "bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
             translateEmbedding);
-  const char *options = "*, ScalarType? dtype=None, Layout? layout=None, "
-                        "Device? device=None, bool? pin_memory=None";
-  auto addFactory = [&](StringRef parameters, TranslateFunction translate,
-                        StringRef more = "") {
-    table.add((parameters + ", " + options + more + ") -> Tensor").str(),
-              translate);
-  };
-  addFactory("arange(Scalar end", translateArange<false, false>);
-  addFactory("arange.start(Scalar start, Scalar end",
-             translateArange<true, false>);
-  addFactory("arange.start_step(Scalar start, Scalar end, Scalar step=1",
-             translateArange<true, true>);
-  addFactory("zeros(SymInt[] size", translateFull<false, 0>);
-  addFactory("ones(SymInt[] size", translateFull<false, 1>);
-  addFactory("full(SymInt[] size, Scalar fill_value", translateFull<true, 0>);
-  StringRef format = ", MemoryFormat? memory_format=None";
-  addFactory("zeros_like(Tensor self", translateFull<false, 0>, format);
-  addFactory("ones_like(Tensor self", translateFull<false, 1>, format);
-  addFactory("full_like(Tensor self, Scalar fill_value", translateFull<true, 0>,
-             format);
-  addFactory("new_zeros(Tensor self, SymInt[] size", translateFull<false, 0>);
-  addFactory("new_ones(Tensor self, SymInt[] size", translateFull<false, 1>);
-  addFactory("new_full(Tensor self, SymInt[] size, Scalar fill_value",
-             translateFull<true, 0>);
-  table.add("lift_fresh_copy(Tensor self) -> Tensor", translateCopy);
-  table.add("detach(Tensor(a) self) -> Tensor(a)", translateDetach);
-  table.add("detach_(Tensor(a!) self) -> Tensor(a!)", translateDetach);
+  addScatters(table);
+  addIndexTensors(table);
+  table.add("roll(Tensor self, SymInt[] shifts, int[] dims=[]) -> Tensor",
+            translateRoll);
+  table.add("flip(Tensor self, int[] dims) -> Tensor", translateFlip);
+  table.add("flipud(Tensor self) -> Tensor", translateFlipAlong<0>);
+  table.add("fliplr(Tensor self) -> Tensor", translateFlipAlong<1>);
+  table.addWithInPlace("tril(Tensor self, int diagonal=0) -> Tensor",
+                       translateTriangle<aten::TrilOp>);
+  table.addWithInPlace("triu(Tensor self, int diagonal=0) -> Tensor",
+                       translateTriangle<aten::TriuOp>);
+  table.add("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, "
+            "Tensor? append=None) -> Tensor",
+            translateDiff);
 }

@@ -1,85 +1,475 @@
 //===- LossOperators.cpp - translation of loss functions ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cross-entropy over class indices. The aten dialect takes logits [N, C];
-// PyTorch also takes [C] and [N, C, d1, …], which are brought into that form.
+// Losses over class indices are operators on matrices; PyTorch's other shapes,
+// [C] and [N, C, d1, …], are brought into that form. Losses that compare two
+// tensors element by element are their formulas.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
-#include "dialects/Aten/Aten.h"
 
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
-/// Logits [C] or [N, C, d1, …] as a matrix with one row a sample.
-static FailureOr<Value> flattenLogits(NodeCall &call, Value logits) {
-  auto type = cast<RankedTensorType>(logits.getType());
-  if (type.getRank() == 2)
-    return logits;
-  if (type.getRank() == 0)
-    return FailureOr<Value>(call.unsupported("self", "logits [N, C]"));
-  int64_t classDimension = type.getRank() == 1 ? 0 : 1;
-  int64_t classes = type.getDimSize(classDimension);
-  if (type.getRank() > 2) {
-    SmallVector<int64_t> order = {0};
-    llvm::append_range(order, llvm::seq<int64_t>(2, type.getRank()));
-    order.push_back(1);
-    FailureOr<aten::PermuteOp> permuted =
-        call.create<aten::PermuteOp>(logits, ArrayRef<int64_t>(order));
-    if (failed(permuted))
-      return failure();
-    logits = permuted->getResult();
-  }
-  int64_t rows = classes ? type.getNumElements() / classes : 0;
-  FailureOr<aten::ViewOp> matrix =
-      call.create<aten::ViewOp>(logits, ArrayRef<int64_t>({rows, classes}));
-  if (failed(matrix))
-    return failure();
-  return matrix->getResult();
+/// What is made of the losses of the elements; nothing for an unknown number.
+static std::optional<aten::Reduction> reductionOf(NodeCall &call) {
+  return aten::symbolizeReduction(call.integer("reduction"));
 }
 
-static FailureOr<Value> flattenTarget(NodeCall &call, Value target) {
-  auto type = cast<RankedTensorType>(target.getType());
-  if (type.getRank() == 1)
-    return target;
-  FailureOr<aten::ViewOp> vector = call.create<aten::ViewOp>(
-      target, ArrayRef<int64_t>(type.getNumElements()));
-  if (failed(vector))
-    return failure();
-  return vector->getResult();
+static LogicalResult unknownReduction(NodeCall &call) {
+  return call.unsupported("reduction", "'none', 'mean' or 'sum'");
+}
+
+/// The losses of the elements as the node's result.
+static LogicalResult finishLosses(NodeCall &call, Value losses) {
+  std::optional<aten::Reduction> reduction = reductionOf(call);
+  if (!reduction)
+    return unknownReduction(call);
+  Decomposition build(call);
+  if (*reduction == aten::Reduction::mean)
+    losses = build.mean(losses, {});
+  else if (*reduction == aten::Reduction::sum)
+    losses = build.sum(losses, {});
+  return build.finish(losses);
+}
+
+//===----------------------------------------------------------------------===//
+// Classes
+//===----------------------------------------------------------------------===//
+
+/// Logits [C] or [N, C, d1, …] as a matrix with one row a sample.
+static Value flattenLogits(Decomposition &build, Value logits) {
+  RankedTensorType type = Decomposition::typeOf(logits);
+  int64_t rank = type.getRank();
+  if (rank == 2)
+    return logits;
+  int64_t classes = type.getDimSize(rank == 1 ? 0 : 1);
+  if (rank > 2) {
+    SmallVector<int64_t> order = {0};
+    llvm::append_range(order, llvm::seq<int64_t>(2, rank));
+    order.push_back(1);
+    logits = build.permute(logits, order);
+  }
+  return build.view(logits,
+                    {classes ? type.getNumElements() / classes : 0, classes});
+}
+
+static Value flattenTarget(Decomposition &build, Value target) {
+  return build.view(target, {Decomposition::typeOf(target).getNumElements()});
+}
+
+/// The losses of rows in the shape of the export's result.
+static LogicalResult finishRows(NodeCall &call, Value loss) {
+  Decomposition build(call);
+  RankedTensorType type = call.resultType();
+  return build.finish(type ? build.view(loss, type.getShape()) : loss);
+}
+
+/// Targets that are probabilities: -sum(target * log_softmax(self) * weight)
+/// over the classes, whose mean is over the samples.
+static LogicalResult translateSoftCrossEntropy(NodeCall &call,
+                                               aten::Reduction reduction) {
+  Decomposition build(call);
+  Value target = call.tensor("target");
+  RankedTensorType type = call.typeOf("self");
+  int64_t classDim = type.getRank() == 1 ? 0 : 1;
+  int64_t classes = type.getDimSize(classDim);
+  double smoothing = call.number("label_smoothing");
+  if (smoothing != 0.0)
+    target = build.add(build.mul(target, Scalar(1 - smoothing)),
+                       Scalar(smoothing / classes));
+  Value terms = build.mul(
+      build.build<aten::LogSoftmaxOp>(call.tensor("self"), classDim), target);
+  if (!call.isNone("weight")) {
+    SmallVector<int64_t> shape(type.getRank(), 1);
+    shape[classDim] = classes;
+    terms = build.mul(terms, build.view(call.tensor("weight"), shape));
+  }
+  if (reduction == aten::Reduction::none)
+    return build.finish(build.negate(build.sum(terms, {classDim})));
+  Value loss = build.negate(build.sum(terms, {}));
+  int64_t samples = classes ? type.getNumElements() / classes : 0;
+  if (reduction == aten::Reduction::mean)
+    loss = build.mul(loss, Scalar(1.0 / samples));
+  return build.finish(loss);
 }
 
 static LogicalResult translateCrossEntropy(NodeCall &call) {
-  if (!call.isNone("weight"))
-    return call.unsupported("weight", "None");
-  if (call.number("label_smoothing") != 0.0)
-    return call.unsupported("label_smoothing", "0.0");
+  std::optional<aten::Reduction> reduction = reductionOf(call);
+  if (!reduction)
+    return unknownReduction(call);
+  if (call.typeOf("self").getRank() == 0)
+    return call.unsupported("self", "logits [N, C]");
   if (isa<FloatType>(call.typeOf("target").getElementType()))
-    return call.unsupported("target", "class indices, not probabilities");
-  std::optional<aten::Reduction> reduction =
-      aten::symbolizeReduction(call.integer("reduction"));
-  if (!reduction || *reduction == aten::Reduction::none)
-    return call.unsupported("reduction", "'mean' or 'sum'");
-  FailureOr<Value> logits = flattenLogits(call, call.tensor("self"));
-  FailureOr<Value> target = flattenTarget(call, call.tensor("target"));
-  if (failed(logits) || failed(target))
-    return failure();
-  FailureOr<aten::CrossEntropyLossOp> op =
-      call.create<aten::CrossEntropyLossOp>(*logits, *target, *reduction,
-                                            call.integer("ignore_index"));
-  if (failed(op))
-    return failure();
+    return translateSoftCrossEntropy(call, *reduction);
+  Decomposition build(call);
+  Value loss = build.build<aten::CrossEntropyLossOp>(
+      flattenLogits(build, call.tensor("self")),
+      flattenTarget(build, call.tensor("target")),
+      call.optionalTensor("weight"), *reduction, call.integer("ignore_index"),
+      APFloat(call.number("label_smoothing")));
   // A loss of bf16 logits is f32 here and bf16 in PyTorch.
-  RankedTensorType type = call.resultType();
-  call.setResult(type ? call.convert(op->getLoss(), type.getElementType())
-                      : op->getLoss());
-  return success();
+  return finishRows(call, loss);
 }
 
-void translation::addLossOperators(OperatorTable &table) {
+static LogicalResult translateNll(NodeCall &call) {
+  std::optional<aten::Reduction> reduction = reductionOf(call);
+  if (!reduction)
+    return unknownReduction(call);
+  if (call.typeOf("self").getRank() == 0)
+    return call.unsupported("self", "log-probabilities [N, C]");
+  Decomposition build(call);
+  Value logits = flattenLogits(build, call.tensor("self"));
+  Value target = flattenTarget(build, call.tensor("target"));
+  if (!logits || !target)
+    return failure();
+  FailureOr<aten::NllLossOp> op = call.create<aten::NllLossOp>(
+      logits, target, call.optionalTensor("weight"), *reduction,
+      call.integer("ignore_index"));
+  if (failed(op))
+    return failure();
+  if (call.resultCount() < 2)
+    return finishRows(call, op->getLoss());
+  RankedTensorType type = call.resultType();
+  Value loss =
+      type ? build.view(op->getLoss(), type.getShape()) : op->getLoss();
+  return build.finish({loss, op->getTotalWeight()});
+}
+
+//===----------------------------------------------------------------------===//
+// Distances
+//===----------------------------------------------------------------------===//
+
+static Value difference(NodeCall &call) {
+  return Decomposition(call).sub(call.tensor("self"), call.tensor("target"));
+}
+
+static LogicalResult translateMse(NodeCall &call) {
+  Value distance = difference(call);
+  return finishLosses(call, Decomposition(call).mul(distance, distance));
+}
+
+static LogicalResult translateL1(NodeCall &call) {
+  return finishLosses(call,
+                      Decomposition(call).build<aten::AbsOp>(difference(call)));
+}
+
+/// `quadratic` below `limit` and `linear` from it on.
+static LogicalResult finishTwoPieces(NodeCall &call, Value distance,
+                                     double limit, Value quadratic,
+                                     Value linear) {
+  Decomposition build(call);
+  Value isSmall = build.build<aten::LtScalarOp>(
+      distance, call.builder().getF64FloatAttr(limit));
+  return finishLosses(call, build.where(isSmall, quadratic, linear));
+}
+
+/// d^2 / (2 * beta) below beta and d - beta / 2 above.
+static LogicalResult translateSmoothL1(NodeCall &call) {
+  double beta = call.number("beta");
+  if (beta == 0.0)
+    return translateL1(call);
+  Decomposition build(call);
+  Value distance = build.build<aten::AbsOp>(difference(call));
+  Value quadratic =
+      build.mul(build.mul(distance, distance), Scalar(0.5 / beta));
+  return finishTwoPieces(call, distance, beta, quadratic,
+                         build.add(distance, Scalar(-0.5 * beta)));
+}
+
+/// d^2 / 2 up to delta and delta * (d - delta / 2) above.
+static LogicalResult translateHuber(NodeCall &call) {
+  double delta = call.number("delta");
+  Decomposition build(call);
+  Value distance = build.build<aten::AbsOp>(difference(call));
+  Value quadratic = build.mul(build.mul(distance, distance), Scalar(0.5));
+  Value linear =
+      build.mul(build.add(distance, Scalar(-0.5 * delta)), Scalar(delta));
+  return finishTwoPieces(call, distance, delta, quadratic, linear);
+}
+
+//===----------------------------------------------------------------------===//
+// Distributions
+//===----------------------------------------------------------------------===//
+
+/// max(log(x), -100), as PyTorch keeps the loss finite.
+template <typename LogOp>
+static Value boundedLog(Decomposition &build, Value x) {
+  return build.clampMin(build.build<LogOp>(x), -100);
+}
+
+static Value weighted(NodeCall &call, Value losses) {
+  return call.isNone("weight")
+             ? losses
+             : Decomposition(call).mul(losses, call.tensor("weight"));
+}
+
+/// (target - 1) * log(1 - self) - target * log(self).
+static LogicalResult translateBinaryCrossEntropy(NodeCall &call) {
+  Decomposition build(call);
+  Value self = call.tensor("self"), target = call.tensor("target");
+  Value negative =
+      build.mul(build.add(target, Scalar(-1.0)),
+                boundedLog<aten::Log1pOp>(build, build.negate(self)));
+  Value positive = build.mul(target, boundedLog<aten::LogOp>(build, self));
+  return finishLosses(call, weighted(call, build.sub(negative, positive)));
+}
+
+/// (1 - target) * self - log_sigmoid(self) * (1 + (pos_weight - 1) * target).
+static LogicalResult translateBinaryCrossEntropyWithLogits(NodeCall &call) {
+  Decomposition build(call);
+  Value self = call.tensor("self"), target = call.tensor("target");
+  Value logSigmoid = build.build<aten::LogSigmoidOp>(self);
+  if (!call.isNone("pos_weight")) {
+    Value factor =
+        build.mul(build.add(call.tensor("pos_weight"), Scalar(-1.0)), target);
+    logSigmoid = build.mul(logSigmoid, build.add(factor, Scalar(1.0)));
+  }
+  Value losses = build.sub(
+      build.mul(build.subtractFrom(Scalar(1.0), target), self), logSigmoid);
+  return finishLosses(call, weighted(call, losses));
+}
+
+/// exp(target) * (target - self) for logarithms, else target * (log(target) -
+/// self), which is zero where the target is.
+static LogicalResult translateKlDivergence(NodeCall &call) {
+  Decomposition build(call);
+  Value self = call.tensor("self"), target = call.tensor("target");
+  if (call.boolean("log_target"))
+    return finishLosses(call, build.mul(build.build<aten::ExpOp>(target),
+                                        build.sub(target, self)));
+  Value entropy = build.mul(target, build.build<aten::LogOp>(target));
+  Value isZero = build.build<aten::EqScalarOp>(
+      target, call.builder().getF64FloatAttr(0.0));
+  if (!entropy)
+    return failure();
+  entropy = build.where(isZero, build.constant(0, entropy), entropy);
+  return finishLosses(call, build.sub(entropy, build.mul(target, self)));
+}
+
+/// exp(x) - target * x for logarithms, else x - target * log(x + eps);
+/// Stirling's approximation of log(target!) is left to `full`.
+static LogicalResult translatePoissonNll(NodeCall &call) {
+  if (call.boolean("full"))
+    return call.unsupported("full", "False");
+  Decomposition build(call);
+  Value input = call.tensor("input"), target = call.tensor("target");
+  Value losses;
+  if (call.boolean("log_input"))
+    losses =
+        build.sub(build.build<aten::ExpOp>(input), build.mul(target, input));
+  else
+    losses = build.sub(
+        input, build.mul(target, build.build<aten::LogOp>(build.add(
+                                     input, Scalar(call.number("eps"))))));
+  return finishLosses(call, losses);
+}
+
+//===----------------------------------------------------------------------===//
+// Margins and similarities
+//===----------------------------------------------------------------------===//
+
+/// log(1 + exp(-target * self)), which is minus the logarithm of a sigmoid.
+static LogicalResult translateSoftMargin(NodeCall &call) {
+  Decomposition build(call);
+  Value product = build.mul(call.tensor("self"), call.tensor("target"));
+  return finishLosses(call,
+                      build.negate(build.build<aten::LogSigmoidOp>(product)));
+}
+
+/// max(margin - target * (input1 - input2), 0).
+static LogicalResult translateMarginRanking(NodeCall &call) {
+  Decomposition build(call);
+  Value gap =
+      build.mul(call.tensor("target"),
+                build.sub(call.tensor("input1"), call.tensor("input2")));
+  Value excess = build.subtractFrom(Scalar(call.number("margin")), gap);
+  return finishLosses(call, build.clampMin(excess, 0));
+}
+
+/// `positive` where the target is 1 and `negative` where it is -1.
+static Value chooseBySign(NodeCall &call, Value positive, Value negative) {
+  Decomposition build(call);
+  Value target = call.tensor("target");
+  bool isFloat = isa<FloatType>(getElementTypeOrSelf(target));
+  OpBuilder &builder = call.builder();
+  Value isOne = build.build<aten::EqScalarOp>(
+      target, isFloat ? TypedAttr(builder.getF64FloatAttr(1.0))
+                      : TypedAttr(builder.getI64IntegerAttr(1)));
+  return build.where(isOne, positive, negative);
+}
+
+static LogicalResult translateHingeEmbedding(NodeCall &call) {
+  Decomposition build(call);
+  Value self = call.tensor("self");
+  Value negative = build.clampMin(
+      build.subtractFrom(Scalar(call.number("margin")), self), 0);
+  return finishLosses(call, chooseBySign(call, self, negative));
+}
+
+/// sum(a * b) / (max(|a|, eps) * max(|b|, eps)) over `dim`.
+static LogicalResult translateCosineSimilarity(NodeCall &call) {
+  Decomposition build(call);
+  Value x1 = call.tensor("x1"), x2 = call.tensor("x2");
+  RankedTensorType type = call.resultType();
+  FailureOr<int64_t> dim = call.dimension("dim", type ? type.getRank() + 1 : 0);
+  if (failed(dim))
+    return failure();
+  // Operands broadcast before `dim` is looked up.
+  for (Value *x : {&x1, &x2})
+    while (*x && Decomposition::typeOf(*x).getRank() <= type.getRank())
+      *x = build.unsqueeze(*x, 0);
+  double eps = call.number("eps");
+  auto normalized = [&](Value x) {
+    Value squares = build.sum(build.mul(x, x), {*dim}, /*keepdim=*/true);
+    return build.div(x,
+                     build.clampMin(build.build<aten::SqrtOp>(squares), eps));
+  };
+  return build.finish(
+      build.sum(build.mul(normalized(x1), normalized(x2)), {*dim}));
+}
+
+/// 1 - cos where the target is 1, else max(cos - margin, 0). PyTorch keeps the
+/// quotient finite by 1e-12 under the root.
+static LogicalResult translateCosineEmbedding(NodeCall &call) {
+  Decomposition build(call);
+  Value a = call.tensor("input1"), b = call.tensor("input2");
+  int64_t last = call.typeOf("input1").getRank() - 1;
+  auto product = [&](Value x, Value y) {
+    return build.sum(build.mul(x, y), {last});
+  };
+  Value squares = build.mul(build.add(product(a, a), Scalar(1e-12)),
+                            build.add(product(b, b), Scalar(1e-12)));
+  Value cosine = build.div(product(a, b), build.build<aten::SqrtOp>(squares));
+  Value negative =
+      build.clampMin(build.add(cosine, Scalar(-call.number("margin"))), 0);
+  return finishLosses(
+      call,
+      chooseBySign(call, build.subtractFrom(Scalar(1.0), cosine), negative));
+}
+
+/// The 2-norm of x1 - x2 + eps over the last dimension.
+static Value pairDistance(Decomposition &build, Value x1, Value x2, double eps,
+                          bool keepdim) {
+  Value gap = build.add(build.sub(x1, x2), Scalar(eps));
+  if (!gap)
+    return nullptr;
+  int64_t last = Decomposition::typeOf(gap).getRank() - 1;
+  return build.build<aten::SqrtOp>(
+      build.sum(build.mul(gap, gap), {last}, keepdim));
+}
+
+static LogicalResult translatePairwiseDistance(NodeCall &call) {
+  if (call.number("p") != 2.0)
+    return call.unsupported("p", "2");
+  Decomposition build(call);
+  return build.finish(pairDistance(build, call.tensor("x1"), call.tensor("x2"),
+                                   call.number("eps"),
+                                   call.boolean("keepdim")));
+}
+
+/// The 2-norm of every difference of a row of x1 [*, n, d] and one of x2.
+static LogicalResult translateDistances(NodeCall &call) {
+  if (call.number("p") != 2.0)
+    return call.unsupported("p", "2");
+  Decomposition build(call);
+  Value x1 = call.tensor("x1"), x2 = call.tensor("x2");
+  Value rows = build.unsqueeze(x1, call.typeOf("x1").getRank() - 1);
+  Value columns = build.unsqueeze(x2, call.typeOf("x2").getRank() - 2);
+  return build.finish(
+      pairDistance(build, rows, columns, /*eps=*/0, /*keepdim=*/false));
+}
+
+/// max(d(anchor, positive) - d(anchor, negative) + margin, 0).
+static LogicalResult translateTripletMargin(NodeCall &call) {
+  if (call.number("p") != 2.0)
+    return call.unsupported("p", "2");
+  Decomposition build(call);
+  double eps = call.number("eps");
+  Value anchor = call.tensor("anchor"), positive = call.tensor("positive"),
+        negative = call.tensor("negative");
+  auto distance = [&](Value a, Value b) {
+    return pairDistance(build, a, b, eps, /*keepdim=*/false);
+  };
+  Value far = distance(anchor, negative);
+  if (call.boolean("swap")) {
+    Value other = distance(positive, negative);
+    far = other ? build.build<aten::MinimumOp>(far, other) : Value();
+  }
+  Value excess = build.add(build.sub(distance(anchor, positive), far),
+                           Scalar(call.number("margin")));
+  return finishLosses(call, build.clampMin(excess, 0));
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static void addClassLosses(OperatorTable &table) {
   table.add("cross_entropy_loss(Tensor self, Tensor target, "
             "Tensor? weight=None, int reduction=Mean, "
             "SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
             translateCrossEntropy);
+  for (StringRef name : {"nll_loss", "nll_loss_nd", "nll_loss2d"})
+    table.add((name + "(Tensor self, Tensor target, Tensor? weight=None, "
+                      "int reduction=Mean, SymInt ignore_index=-100) -> Tensor")
+                  .str(),
+              translateNll);
+  for (StringRef name : {"nll_loss_forward", "nll_loss2d_forward"})
+    table.add((name + "(Tensor self, Tensor target, Tensor? weight, "
+                      "int reduction, SymInt ignore_index) -> (Tensor output, "
+                      "Tensor total_weight)")
+                  .str(),
+              translateNll);
+}
+
+void translation::addLossOperators(OperatorTable &table) {
+  addClassLosses(table);
+  /// Adds a loss of `self` and `target` that has `more` parameters.
+  auto add = [&](StringRef name, StringRef more, TranslateFunction translate) {
+    table.add(
+        (name + "(Tensor self, Tensor target" + more + ") -> Tensor").str(),
+        translate);
+  };
+  add("mse_loss", ", int reduction=Mean", translateMse);
+  add("l1_loss", ", int reduction=Mean", translateL1);
+  add("smooth_l1_loss", ", int reduction=Mean, float beta=1.0",
+      translateSmoothL1);
+  add("huber_loss", ", int reduction=Mean, float delta=1.0", translateHuber);
+  add("binary_cross_entropy", ", Tensor? weight=None, int reduction=Mean",
+      translateBinaryCrossEntropy);
+  add("binary_cross_entropy_with_logits",
+      ", Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean",
+      translateBinaryCrossEntropyWithLogits);
+  add("kl_div", ", int reduction=Mean, *, bool log_target=False",
+      translateKlDivergence);
+  add("soft_margin_loss", ", int reduction=Mean", translateSoftMargin);
+  add("hinge_embedding_loss", ", float margin=1.0, int reduction=Mean",
+      translateHingeEmbedding);
+  table.add("poisson_nll_loss(Tensor input, Tensor target, bool log_input, "
+            "bool full, float eps, int reduction) -> Tensor",
+            translatePoissonNll);
+  table.add("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, "
+            "float margin=0.0, int reduction=Mean) -> Tensor",
+            translateMarginRanking);
+  table.add("cosine_similarity(Tensor x1, Tensor x2, int dim=1, "
+            "float eps=1e-08) -> Tensor",
+            translateCosineSimilarity);
+  table.add("cosine_embedding_loss(Tensor input1, Tensor input2, "
+            "Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
+            translateCosineEmbedding);
+  table.add("pairwise_distance(Tensor x1, Tensor x2, float p=2.0, "
+            "float eps=1e-06, bool keepdim=False) -> Tensor",
+            translatePairwiseDistance);
+  for (StringRef name : {"cdist", "_cdist_forward"})
+    table.add((name + "(Tensor x1, Tensor x2, float p=2.0, "
+                      "int? compute_mode=None) -> Tensor")
+                  .str(),
+              translateDistances);
+  table.add("triplet_margin_loss(Tensor anchor, Tensor positive, "
+            "Tensor negative, float margin=1.0, float p=2.0, float eps=1e-06, "
+            "bool swap=False, int reduction=Mean) -> Tensor",
+            translateTripletMargin);
 }

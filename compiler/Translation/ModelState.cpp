@@ -8,7 +8,10 @@
 #include "compiler/Translation/ModelState.h"
 
 #include "compiler/Translation/TensorTypes.h"
+#include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "dialects/Reference/TensorBytes.h"
+#include "runtime/format/Errors.h"
 
 #include <algorithm>
 
@@ -202,15 +205,6 @@ LogicalResult ModelState::declareParameter(const pt2::InputSpec &spec) {
   if (auto declared = parameters.find(name); declared != parameters.end())
     return addTiedName(declared->second, spec, *type);
   const pt2::TensorMeta *meta = model.program.graph.findTensor(spec.name);
-  Type element = type->getElementType();
-  if (meta->requiresGrad && !element.isF32() && !element.isF64()) {
-    InFlightDiagnostic diagnostic = error("E0136", spec.target);
-    diagnostic << "is a trainable parameter of dtype "
-               << pt2::spelling(meta->dtype) << ", expected float32 or float64";
-    diagnostic.attachNote() << "help: export the model in float32 and compile "
-                               "it with --param-dtype bf16";
-    return diagnostic;
-  }
   parameters[name] = fsdp::ParameterOp::create(
       builder, stateLocation(name), builder.getStringAttr(name),
       TypeAttr::get(*type), builder.getArrayAttr({}),
@@ -218,6 +212,38 @@ LogicalResult ModelState::declareParameter(const pt2::InputSpec &spec) {
   placeholderOf[name] = spec.name;
   slots.defineState(spec.name, StorageKind::Parameter,
                     FlatSymbolRefAttr::get(builder.getContext(), name), *type);
+  return success();
+}
+
+/// A tensor that the model's code spells out, such as `torch.tensor(-1e9)`, is
+/// a constant like any other number. Weights never enter the IR as attributes,
+/// and large tables are like weights.
+bool ModelState::isSmallConstant(const pt2::InputSpec &spec) const {
+  constexpr int64_t maxElements = 64;
+  const pt2::WeightEntry *entry = model.weights.find(spec.target);
+  return spec.kind == pt2::InputKind::TensorConstant && entry &&
+         model.weights.hasData(*entry) && entry->elementCount() <= maxElements;
+}
+
+LogicalResult ModelState::defineConstants() {
+  for (const pt2::InputSpec &spec : model.program.signature.inputs) {
+    if (!isSmallConstant(spec) || !isUsed(spec.name))
+      continue;
+    FailureOr<RankedTensorType> type = stateType(spec);
+    if (failed(type))
+      return failure();
+    StatusOr<std::vector<std::byte>> bytes =
+        model.weights.readTensor(spec.target);
+    if (!bytes.ok())
+      return emitError(builder.getUnknownLoc())
+             << errorNumber(bytes.status().code()) << ": "
+             << bytes.status().message();
+    slots.define(spec.name,
+                 aten::ConstantOp::create(
+                     builder, stateLocation(spec.target),
+                     reference::fromBytes(*type, *bytes).toAttribute()),
+                 StorageKind::Constant);
+  }
   return success();
 }
 
@@ -282,7 +308,7 @@ LogicalResult ModelState::declare() {
       return failure();
     bool isBuffer = spec.kind == pt2::InputKind::Buffer ||
                     spec.kind == pt2::InputKind::TensorConstant;
-    if (isBuffer && failed(declareBuffer(spec)))
+    if (isBuffer && !isSmallConstant(spec) && failed(declareBuffer(spec)))
       return failure();
   }
   freezeUnusedParameters();

@@ -27,6 +27,10 @@ public:
   /// placeholders. Reports state that cannot be trained as the model means it.
   llvm::LogicalResult declare();
 
+  /// Makes the values of small tensor constants at the builder's insertion
+  /// point, in the function, where they can be folded.
+  llvm::LogicalResult defineConstants();
+
   /// Whether a node or an output of the graph uses the tensor `name`.
   bool isUsed(llvm::StringRef name) const { return used.contains(name); }
 
@@ -52,6 +56,7 @@ private:
                                   const pt2::InputSpec &spec,
                                   mlir::RankedTensorType type);
   llvm::LogicalResult declareParameter(const pt2::InputSpec &spec);
+  bool isSmallConstant(const pt2::InputSpec &spec) const;
   llvm::LogicalResult declareBuffer(const pt2::InputSpec &spec);
   void freezeUnusedParameters();
   bool isTensorUsed(llvm::StringRef declared) const;

@@ -68,9 +68,9 @@ asIntegers(const pt2::Argument &argument) {
 static bool isEmptyList(const pt2::Argument &argument) {
   return std::visit(
       [](const auto &value) {
-        if constexpr (requires {
-                        value.empty();
-                        value.push_back({});
+        if constexpr (requires(std::decay_t<decltype(value)> list) {
+                        list.empty();
+                        list.push_back({});
                       })
           return value.empty();
         else
@@ -90,7 +90,8 @@ static bool hasKind(const SchemaParameter &parameter,
   switch (parameter.kind) {
   case ParameterKind::Tensor:
     if (parameter.isList)
-      return argument.is<pt2::TensorList>();
+      return argument.is<pt2::TensorList>() ||
+             (parameter.isOptional && argument.is<pt2::OptionalTensorList>());
     return argument.is<pt2::TensorRef>();
   case ParameterKind::TensorOrScalar:
     return argument.is<pt2::TensorRef>() || asScalar(argument).has_value();
@@ -101,7 +102,8 @@ static bool hasKind(const SchemaParameter &parameter,
            asInteger(argument).has_value();
   case ParameterKind::Float:
   case ParameterKind::Scalar:
-    return asScalar(argument).has_value();
+    return asScalar(argument).has_value() ||
+           (parameter.isList && argument.is<pt2::FloatList>());
   case ParameterKind::Boolean:
     return asInteger(argument).has_value();
   case ParameterKind::String:
@@ -123,11 +125,12 @@ LogicalResult NodeCall::checkTensor(const pt2::TensorRef &tensor) {
   if (!slot)
     return error("E0119") << "argument '" << tensor.name
                           << "' is not a tensor of the graph";
-  if (slots.isStale(*slot)) {
+  // A window is looked through again here, so that reading it cannot fail.
+  if (slot->source && !slots.read(tensor.name, location)) {
     InFlightDiagnostic diagnostic = error("E0133");
     diagnostic << "tensor '" << tensor.name
-               << "' shares memory with a tensor that node '"
-               << slots.storageOf(*slot).changedBy << "' changed in place";
+               << "' is a view of a tensor that was changed in place, and what "
+                  "it shows now cannot be told";
     diagnostic.attachNote()
         << "help: use the out-of-place form of the operator in the model";
     return failure();
@@ -167,6 +170,10 @@ LogicalResult NodeCall::checkArgument(const SchemaParameter &parameter) {
     for (const pt2::TensorRef &tensor : *list)
       if (failed(checkTensor(tensor)))
         return failure();
+  if (const auto *list = given->getIf<pt2::OptionalTensorList>())
+    for (const std::optional<pt2::TensorRef> &tensor : *list)
+      if (tensor && failed(checkTensor(*tensor)))
+        return failure();
   return checkLength(parameter, *given);
 }
 
@@ -201,16 +208,20 @@ bool NodeCall::isNumber(StringRef name) const {
   return asScalar(argument(name)).has_value();
 }
 
+bool NodeCall::isBoolean(StringRef name) const {
+  return argument(name).is<bool>();
+}
+
 StringRef NodeCall::tensorName(StringRef name) const {
   return argument(name).getIf<pt2::TensorRef>()->name;
 }
 
 Value NodeCall::valueOf(const pt2::TensorRef &tensor) {
-  const TensorSlot &slot = *slots.find(tensor.name);
-  if (slot.value)
-    return slot.value;
-  return fsdp::ReadOp::create(opBuilder, location, slot.type,
-                              slots.storageOf(slot).symbol);
+  Value value = slots.read(tensor.name, location);
+  Type wanted =
+      autocast ? autocast->operandType(schema.name, getElementTypeOrSelf(value))
+               : Type();
+  return wanted ? convert(value, wanted) : value;
 }
 
 Value NodeCall::tensor(StringRef name) {
@@ -226,6 +237,14 @@ SmallVector<Value> NodeCall::tensors(StringRef name) {
   if (const auto *list = argument(name).getIf<pt2::TensorList>())
     for (const pt2::TensorRef &tensor : *list)
       values.push_back(valueOf(tensor));
+  return values;
+}
+
+SmallVector<Value> NodeCall::optionalTensors(StringRef name) {
+  SmallVector<Value> values = tensors(name);
+  if (const auto *list = argument(name).getIf<pt2::OptionalTensorList>())
+    for (const std::optional<pt2::TensorRef> &tensor : *list)
+      values.push_back(tensor ? valueOf(*tensor) : Value());
   return values;
 }
 
@@ -245,6 +264,11 @@ bool NodeCall::isContiguous(StringRef name) const {
     expected *= *size;
   }
   return true;
+}
+
+int64_t NodeCall::storageOffset(StringRef name) const {
+  const pt2::TensorMeta *meta = graph.findTensor(tensorName(name));
+  return meta ? meta->storageOffset.value.value_or(0) : 0;
 }
 
 int64_t NodeCall::integer(StringRef name) const {
@@ -268,6 +292,14 @@ SmallVector<int64_t> NodeCall::integers(StringRef name) const {
 }
 
 double NodeCall::number(StringRef name) const { return toDouble(scalar(name)); }
+
+SmallVector<double> NodeCall::numbers(StringRef name) const {
+  if (const auto *list = argument(name).getIf<pt2::FloatList>())
+    return SmallVector<double>(list->begin(), list->end());
+  if (std::optional<Scalar> one = asScalar(argument(name)))
+    return {toDouble(*one)};
+  return {};
+}
 
 bool NodeCall::boolean(StringRef name) const { return integer(name) != 0; }
 

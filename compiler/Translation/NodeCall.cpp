@@ -123,17 +123,29 @@ LogicalResult NodeCall::change(StringRef name, Value value) {
   if (storage.kind == StorageKind::Parameter)
     return error("E0137") << "changes parameter '" << storage.symbol.getValue()
                           << "' in place, which is the optimizer's task";
-  if (storage.kind == StorageKind::Buffer && !slot.isWhole)
-    return error("E0137") << "changes a part of buffer '"
-                          << storage.symbol.getValue()
-                          << "' in place, which is not supported yet";
+  if (storage.kind == StorageKind::Constant)
+    return error("E0137") << "changes constant '" << tensor
+                          << "' in place, which would last into the next step";
   if (value.getType() != slot.type)
     return error("E0139") << "changes a tensor of type " << slot.type
                           << " in place into one of type " << value.getType();
-  if (storage.kind == StorageKind::Buffer)
-    fsdp::WriteOp::create(opBuilder, location, value, storage.symbol);
-  slots.change(tensor, value, node.name);
-  return success();
+  if (succeeded(slots.change(tensor, value, location)))
+    return success();
+  InFlightDiagnostic diagnostic = error("E0133");
+  diagnostic << "changes tensor '" << tensor
+             << "' in place, a view that cannot be written through";
+  diagnostic.attachNote()
+      << "help: use the out-of-place form of the operator in the model";
+  return failure();
+}
+
+/// Whether two tensors differ in the floating-point type of their elements at
+/// most.
+static bool sameButFloat(Type a, RankedTensorType b) {
+  auto tensor = cast<RankedTensorType>(a);
+  return tensor.getShape() == b.getShape() &&
+         isa<FloatType>(tensor.getElementType()) &&
+         isa<FloatType>(b.getElementType());
 }
 
 LogicalResult NodeCall::checkResult(size_t index, StringRef name) {
@@ -148,10 +160,28 @@ LogicalResult NodeCall::checkResult(size_t index, StringRef name) {
   Value value = index < results.size() ? results[index] : Value();
   if (!value)
     return error("E0139") << "was translated without its result " << index;
+  // torch 2.6 records the types that a region would have without autocast, and
+  // with them those of everything after it.
+  bool mayDiffer = autocast || floatTypesDiffer;
+  if (value.getType() != expected && mayDiffer &&
+      sameButFloat(value.getType(), expected)) {
+    floatTypesDiffer = true;
+    return success();
+  }
   if (value.getType() != expected)
     return error("E0139") << "was translated to a result of type "
                           << value.getType() << ", the export has " << expected;
   return success();
+}
+
+/// Where a chain of operators with one tensor operand begins.
+static Value beginningOf(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (op->getNumOperands() != 1)
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
 }
 
 /// The tensor argument that `result` is, or is a view of; null for none.
@@ -187,7 +217,9 @@ LogicalResult NodeCall::defineResult(const SchemaResult &result, StringRef name,
   }
   // A change of dtype is a copy.
   if (getElementTypeOrSelf(value) == slot.type.getElementType())
-    slots.defineView(name, value, original);
+    // A parameter or buffer was read anew for this node.
+    slots.defineView(name, value, original,
+                     slot.value ? slot.value : beginningOf(value));
   else
     slots.define(name, value);
   return success();

@@ -11,6 +11,7 @@
 #ifndef SHARDC_COMPILER_TRANSLATION_NODECALL_H
 #define SHARDC_COMPILER_TRANSLATION_NODECALL_H
 
+#include "compiler/Translation/Autocast.h"
 #include "compiler/Translation/OperatorSchema.h"
 #include "compiler/Translation/TensorSlots.h"
 #include "mlir/IR/Builders.h"
@@ -32,9 +33,11 @@ class NodeCall {
 public:
   NodeCall(const pt2::Graph &graph, const pt2::Node &node,
            const OperatorSchema &schema, TensorSlots &slots,
-           mlir::OpBuilder &builder, mlir::Location location)
+           mlir::OpBuilder &builder, mlir::Location location,
+           const Autocast *autocast, bool &floatTypesDiffer)
       : graph(graph), node(node), schema(schema), slots(slots),
-        opBuilder(builder), location(location) {}
+        opBuilder(builder), location(location), autocast(autocast),
+        floatTypesDiffer(floatTypesDiffer) {}
 
   /// Checks the arguments against the signature; the accessors below may be
   /// called after success. Reports what does not fit.
@@ -48,19 +51,30 @@ public:
   // Arguments, by their names in the signature
   //===--------------------------------------------------------------------===//
 
+  /// Whether the operator's signature has such a parameter.
+  bool hasParameter(llvm::StringRef name) const {
+    return schema.find(name) != nullptr;
+  }
   bool isNone(llvm::StringRef name) const;
   /// Whether a number was passed for a tensor parameter, as in `x + 1`.
   bool isNumber(llvm::StringRef name) const;
+
+  /// Whether True or False was passed for a number.
+  bool isBoolean(llvm::StringRef name) const;
 
   /// The value of a tensor argument. A parameter or buffer is read here.
   mlir::Value tensor(llvm::StringRef name);
   /// Null for None.
   mlir::Value optionalTensor(llvm::StringRef name);
   llvm::SmallVector<mlir::Value> tensors(llvm::StringRef name);
+  /// The elements of a `Tensor?[]`, null for None.
+  llvm::SmallVector<mlir::Value> optionalTensors(llvm::StringRef name);
   mlir::RankedTensorType typeOf(llvm::StringRef name) const;
   /// Whether a tensor argument is contiguous in PyTorch, row-major without
   /// gaps.
   bool isContiguous(llvm::StringRef name) const;
+  /// Where a tensor argument starts in its memory in PyTorch, in elements.
+  int64_t storageOffset(llvm::StringRef name) const;
 
   int64_t integer(llvm::StringRef name) const;
   std::optional<int64_t> optionalInteger(llvm::StringRef name) const;
@@ -68,6 +82,8 @@ public:
   /// empty for None.
   llvm::SmallVector<int64_t> integers(llvm::StringRef name) const;
   double number(llvm::StringRef name) const;
+  /// A list of floats; empty for None.
+  llvm::SmallVector<double> numbers(llvm::StringRef name) const;
   bool boolean(llvm::StringRef name) const;
   llvm::StringRef text(llvm::StringRef name) const;
   Scalar scalar(llvm::StringRef name) const;
@@ -104,8 +120,8 @@ public:
   }
 
   /// Gives the tensor argument `name` a new value, as an in-place operator
-  /// does. A change of a buffer is written back; a change of a parameter is an
-  /// error.
+  /// does. Every view of its memory changes with it, and a buffer is written
+  /// back; a change of a parameter is an error.
   llvm::LogicalResult change(llvm::StringRef name, mlir::Value value);
 
   /// Checks the results against the export's types and defines their names by
@@ -159,6 +175,11 @@ private:
   TensorSlots &slots;
   mlir::OpBuilder &opBuilder;
   mlir::Location location;
+  /// The autocast region that encloses the node, or null.
+  const Autocast *autocast;
+  /// Whether the export's floating-point types are no longer the program's,
+  /// because it did not record what autocast does.
+  bool &floatTypesDiffer;
   llvm::SmallVector<mlir::Value> results;
   bool resultsAreCopies = false;
 

@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/Twine.h"
 
 #include <cassert>
 
@@ -94,13 +95,15 @@ private:
                          .Case("ScalarType", ParameterKind::Dtype)
                          .Default(ParameterKind::Any);
     parseAlias(parameter.aliasSet, parameter.isMutated);
+    // `Tensor?[]` is a list of optional tensors, `int[]?` an optional list.
+    parameter.isOptional = rest.consume_front("?");
     if (rest.consume_front("[")) {
       parameter.isList = true;
       StringRef length = takeUntil("]");
       length.getAsInteger(10, parameter.listLength);
       expect("]");
     }
-    parameter.isOptional = rest.consume_front("?");
+    parameter.isOptional |= rest.consume_front("?");
     parameter.name = takeIdentifier().str();
     if (accept("="))
       parameter.defaultValue = parseDefault(parameter);
@@ -161,8 +164,11 @@ private:
 } // namespace
 
 std::string OperatorSchema::target() const {
-  bool hasOverload = StringRef(name).contains('.');
-  return "torch.ops.aten." + name + (hasOverload ? "" : ".default");
+  auto [space, rest] = StringRef(name).split("::");
+  if (rest.empty())
+    std::tie(space, rest) = std::pair(StringRef("aten"), StringRef(name));
+  StringRef overload = rest.contains('.') ? "" : ".default";
+  return ("torch.ops." + space + "." + rest + overload).str();
 }
 
 const SchemaParameter *OperatorSchema::find(StringRef parameter) const {

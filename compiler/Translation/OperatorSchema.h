@@ -64,7 +64,8 @@ struct SchemaResult {
 };
 
 struct OperatorSchema {
-  /// "add_.Tensor", "relu".
+  /// "add_.Tensor", "relu"; with a namespace where it is not PyTorch's own:
+  /// "transformers::grouped_mm_fallback".
   std::string name;
   std::vector<SchemaParameter> parameters;
   std::vector<SchemaResult> results;

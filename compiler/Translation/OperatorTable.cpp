@@ -10,14 +10,28 @@ using namespace shardc::translation;
 
 OperatorTable::OperatorTable() {
   addElementwiseOperators(*this);
+  addConversionOperators(*this);
+  addActivationOperators(*this);
+  addComparisonOperators(*this);
   addReductionOperators(*this);
+  addSortingOperators(*this);
   addShapeOperators(*this);
+  addPieceOperators(*this);
+  addJoinOperators(*this);
   addLinearOperators(*this);
+  addEinsumOperators(*this);
+  addConvolutionOperators(*this);
   addAttentionOperators(*this);
+  addAutogradOperators(*this);
   addNormalizationOperators(*this);
   addLossOperators(*this);
   addPoolingOperators(*this);
+  addResamplingOperators(*this);
+  addComplexOperators(*this);
+  addRecurrentOperators(*this);
   addIndexingOperators(*this);
+  addCreationOperators(*this);
+  addRandomOperators(*this);
 }
 
 void OperatorTable::add(llvm::StringRef signature,
@@ -28,6 +42,15 @@ void OperatorTable::add(llvm::StringRef signature,
       operators.try_emplace(target, Operator{std::move(schema), translate})
           .second;
   assert(isNew && "an operator is in the table twice");
+}
+
+void OperatorTable::addWithInPlace(llvm::StringRef signature,
+                                   TranslateFunction translate) {
+  add(signature, translate);
+  std::string inPlace = signature.str();
+  inPlace.insert(inPlace.find_first_of(".("), "_");
+  inPlace.insert(inPlace.find("(Tensor self") + 7, "(a!)");
+  add(inPlace + "(a!)", translate);
 }
 
 const Operator *OperatorTable::find(llvm::StringRef target) const {

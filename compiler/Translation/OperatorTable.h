@@ -30,6 +30,10 @@ public:
 
   void add(llvm::StringRef signature, TranslateFunction translate);
 
+  /// Adds `name.overload(Tensor self, …) -> Tensor` and its in-place form
+  /// `name_.overload(Tensor(a!) self, …) -> Tensor(a!)`.
+  void addWithInPlace(llvm::StringRef signature, TranslateFunction translate);
+
   /// The operator called `target` ("torch.ops.aten.relu.default"), or null.
   const Operator *find(llvm::StringRef target) const;
 
@@ -39,14 +43,28 @@ private:
 
 // One function a family, each in its own file.
 void addElementwiseOperators(OperatorTable &table);
+void addConversionOperators(OperatorTable &table);
+void addActivationOperators(OperatorTable &table);
+void addComparisonOperators(OperatorTable &table);
 void addReductionOperators(OperatorTable &table);
+void addSortingOperators(OperatorTable &table);
 void addShapeOperators(OperatorTable &table);
+void addPieceOperators(OperatorTable &table);
+void addJoinOperators(OperatorTable &table);
 void addLinearOperators(OperatorTable &table);
+void addEinsumOperators(OperatorTable &table);
+void addConvolutionOperators(OperatorTable &table);
 void addAttentionOperators(OperatorTable &table);
+void addAutogradOperators(OperatorTable &table);
 void addNormalizationOperators(OperatorTable &table);
 void addLossOperators(OperatorTable &table);
 void addPoolingOperators(OperatorTable &table);
+void addResamplingOperators(OperatorTable &table);
+void addComplexOperators(OperatorTable &table);
+void addRecurrentOperators(OperatorTable &table);
 void addIndexingOperators(OperatorTable &table);
+void addCreationOperators(OperatorTable &table);
+void addRandomOperators(OperatorTable &table);
 
 } // namespace shardc::translation
 

@@ -6,11 +6,19 @@
 
 #include "compiler/Translation/TensorSlots.h"
 
+#include "compiler/Translation/TensorWindow.h"
+#include "dialects/Fsdp/Fsdp.h"
+
 using namespace mlir;
+using namespace shardc;
 using namespace shardc::translation;
 
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
 void TensorSlots::addSlot(StringRef name, TensorSlot slot) {
-  slotByName[name] = slots.size();
+  scopes.back()[name] = slots.size();
   slots.push_back(slot);
 }
 
@@ -39,27 +47,95 @@ void TensorSlots::defineState(StringRef name, StorageKind kind,
 
 void TensorSlots::defineSame(StringRef name, StringRef original) {
   // Reading first: inserting `name` may move the map's entries.
-  unsigned slot = slotByName.at(original);
-  slotByName[name] = slot;
+  unsigned slot = scopes.back().at(original);
+  scopes.back()[name] = slot;
 }
 
-void TensorSlots::defineView(StringRef name, Value value, StringRef original) {
-  TensorSlot slot = slots[slotByName.at(original)];
+void TensorSlots::defineView(StringRef name, Value value, StringRef original,
+                             Value originalValue) {
+  unsigned source = scopes.back().at(original);
+  TensorSlot slot;
   slot.value = value;
   slot.type = cast<RankedTensorType>(value.getType());
-  slot.isWhole = false;
+  slot.storage = slots[source].storage;
+  slot.version = storages[slot.storage].version;
+  slot.source = source;
+  slot.lookedAt = originalValue;
+  slot.seen = value;
   addSlot(name, slot);
 }
 
-void TensorSlots::change(StringRef name, Value value, StringRef changedBy) {
-  TensorSlot &slot = slots[slotByName.at(name)];
-  TensorStorage &storage = storages[slot.storage];
-  storage.changedBy = changedBy.str();
-  slot.value = value;
-  slot.version = ++storage.version;
+const TensorSlot *TensorSlots::find(StringRef name) const {
+  auto found = scopes.back().find(name);
+  return found == scopes.back().end() ? nullptr : &slots[found->second];
 }
 
-const TensorSlot *TensorSlots::find(StringRef name) const {
-  auto found = slotByName.find(name);
-  return found == slotByName.end() ? nullptr : &slots[found->second];
+void TensorSlots::enterGraph(ArrayRef<StringRef> inputs,
+                             ArrayRef<StringRef> arguments) {
+  llvm::StringMap<unsigned> inner;
+  for (auto [input, argument] : llvm::zip_equal(inputs, arguments))
+    inner[input] = scopes.back().at(argument);
+  scopes.push_back(std::move(inner));
+}
+
+void TensorSlots::leaveGraph(ArrayRef<StringRef> outputs,
+                             ArrayRef<StringRef> results) {
+  llvm::StringMap<unsigned> inner = scopes.pop_back_val();
+  for (auto [output, result] : llvm::zip_equal(outputs, results))
+    scopes.back()[result] = inner.at(output);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value TensorSlots::readSlot(unsigned index, Location location) {
+  TensorSlot &slot = slots[index];
+  const TensorStorage &storage = storages[slot.storage];
+  if (!slot.source)
+    return slot.value ? slot.value
+                      : fsdp::ReadOp::create(builder, location, slot.type,
+                                             storage.symbol);
+  if (slot.version == storage.version)
+    return slot.value;
+  Value source = readSlot(*slot.source, location);
+  Value value = source
+                    ? lookThrough({slot.lookedAt, slot.seen}, builder, source)
+                    : Value();
+  if (!value)
+    return nullptr;
+  slot.value = value;
+  slot.version = storage.version;
+  return value;
+}
+
+Value TensorSlots::read(StringRef name, Location location) {
+  return readSlot(scopes.back().at(name), location);
+}
+
+LogicalResult TensorSlots::change(StringRef name, Value value,
+                                  Location location) {
+  unsigned index = scopes.back().at(name);
+  TensorStorage &storage = storages[slots[index].storage];
+  // Of each slot on the way to the whole: its new value.
+  SmallVector<std::pair<unsigned, Value>> changed{{index, value}};
+  while (slots[index].source) {
+    const TensorSlot &window = slots[index];
+    Value source = readSlot(*window.source, location);
+    if (source)
+      value =
+          writeThrough({window.lookedAt, window.seen}, builder, source, value);
+    if (!source || !value)
+      return failure();
+    index = *window.source;
+    changed.emplace_back(index, value);
+  }
+  ++storage.version;
+  for (auto [slot, newValue] : changed) {
+    slots[slot].value = newValue;
+    slots[slot].version = storage.version;
+  }
+  if (storage.kind == StorageKind::Buffer)
+    fsdp::WriteOp::create(builder, location, value, storage.symbol);
+  return success();
 }

@@ -5,24 +5,34 @@
 // an in-place operator changes the storage under every window on it; an SSA
 // value never changes. TensorSlots keeps the two worlds apart:
 //
-//   conv  = conv2d(x, w)         slot 0 = %0, storage 0 version 0
-//   flat  = flatten(conv)        slot 1 = %1, a view: storage 0 version 0
-//   relu_ = relu_(conv)          slot 0 = %2, storage 0 version 1
+//   x    = zeros([4, 8])       slot 0: base, value %0
+//   row  = select(x, 0, 1)     slot 1: window on slot 0, value %2
+//                                %1 = aten.slice %0 dim 0 [1:2]
+//                                %2 = aten.view %1 [8]
+//   relu_ = relu_(row)         slot 1 = %3; the storage has version 1
 //
-// `conv` and `relu_` are one tensor object and share slot 0, whose value is now
-// %2. The value of `flat` was made when the storage had version 0, so it no
-// longer is what PyTorch would see: `flat` is stale, and using it is an error.
-// Re-deriving views after a change is not attempted.
+// The operators between a window's source and its value say how the window
+// looks at the source, and each has an inverse. A change of `row` is therefore
+// written back through them, last one first, and makes a new value of `x`:
+//
+//                                %4 = aten.view %3 [1, 8]
+//                                %5 = aten.slice_scatter %0, %4 dim 0 [1:2]
+//
+// Other windows on the storage belong to version 0 now. The next read of one
+// repeats its operators on the new value of its source. Reads and changes thus
+// cost the length of one chain of windows, whatever the graph's size.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_TRANSLATION_TENSORSLOTS_H
 #define SHARDC_COMPILER_TRANSLATION_TENSORSLOTS_H
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <optional>
 #include <string>
 
 namespace shardc::translation {
@@ -35,6 +45,8 @@ enum class StorageKind {
   Input,
   Parameter,
   Buffer,
+  /// A tensor that the model's code spells out.
+  Constant,
 };
 
 /// The memory behind one or more tensors.
@@ -44,8 +56,6 @@ struct TensorStorage {
   mlir::FlatSymbolRefAttr symbol;
   /// Counts in-place changes.
   unsigned version = 0;
-  /// The node that made the last change, for messages.
-  std::string changedBy;
 };
 
 /// One tensor object. `value` is null for a parameter or buffer that nothing
@@ -56,12 +66,17 @@ struct TensorSlot {
   unsigned storage = 0;
   /// The storage's version that `value` belongs to.
   unsigned version = 0;
-  /// False for a view of another tensor.
-  bool isWhole = true;
+  /// Of a window: the slot it looks at, and how: the operators between
+  /// `lookedAt`, a value of that slot, and `seen`.
+  std::optional<unsigned> source;
+  mlir::Value lookedAt;
+  mlir::Value seen;
 };
 
 class TensorSlots {
 public:
+  explicit TensorSlots(mlir::OpBuilder &builder) : builder(builder) {}
+
   /// `name` is a new tensor with memory of its own.
   void define(llvm::StringRef name, mlir::Value value,
               StorageKind kind = StorageKind::Computed);
@@ -73,13 +88,20 @@ public:
   /// `name` is the same tensor object as `original`.
   void defineSame(llvm::StringRef name, llvm::StringRef original);
 
-  /// `name` is another window on the memory of `original`, or may be.
+  /// `name` is a window on `original`; `value` was computed from its present
+  /// value.
   void defineView(llvm::StringRef name, mlir::Value value,
-                  llvm::StringRef original);
+                  llvm::StringRef original, mlir::Value originalValue);
 
-  /// The tensor called `name` has a new value; other windows become stale.
-  void change(llvm::StringRef name, mlir::Value value,
-              llvm::StringRef changedBy);
+  /// The present value of the tensor called `name`. Null when it is a window
+  /// that cannot be looked through again.
+  mlir::Value read(llvm::StringRef name, mlir::Location location);
+
+  /// The tensor called `name` has a new value, and so has everything that
+  /// shares its memory; a buffer's is written back. Fails when a window cannot
+  /// be written through.
+  llvm::LogicalResult change(llvm::StringRef name, mlir::Value value,
+                             mlir::Location location);
 
   /// The tensor called `name`, or null.
   const TensorSlot *find(llvm::StringRef name) const;
@@ -87,18 +109,23 @@ public:
     return storages[slot.storage];
   }
 
-  /// Whether an in-place operator has changed the memory of `slot` through
-  /// another window.
-  bool isStale(const TensorSlot &slot) const {
-    return slot.version != storageOf(slot).version;
-  }
+  /// Enters a graph inside the graph, whose names are its own; `inputs` of it
+  /// are the tensors that `arguments` name outside.
+  void enterGraph(llvm::ArrayRef<llvm::StringRef> inputs,
+                  llvm::ArrayRef<llvm::StringRef> arguments);
+  /// Leaves it; `results` outside are the tensors that `outputs` name inside.
+  void leaveGraph(llvm::ArrayRef<llvm::StringRef> outputs,
+                  llvm::ArrayRef<llvm::StringRef> results);
 
 private:
-  llvm::StringMap<unsigned> slotByName;
+  mlir::OpBuilder &builder;
+  /// The names of each graph that is being translated, the innermost last.
+  llvm::SmallVector<llvm::StringMap<unsigned>> scopes{1};
   llvm::SmallVector<TensorSlot> slots;
   llvm::SmallVector<TensorStorage> storages;
 
   void addSlot(llvm::StringRef name, TensorSlot slot);
+  mlir::Value readSlot(unsigned slot, mlir::Location location);
 };
 
 } // namespace shardc::translation

@@ -26,12 +26,18 @@ Type translation::elementType(MLIRContext &context, pt2::ScalarType dtype) {
     return builder.getI64Type();
   case pt2::ScalarType::Int32:
     return builder.getI32Type();
+  case pt2::ScalarType::Int16:
+    return builder.getI16Type();
   case pt2::ScalarType::Int8:
     return builder.getI8Type();
   case pt2::ScalarType::UInt8:
     return builder.getIntegerType(8, /*isSigned=*/false);
   case pt2::ScalarType::Bool:
     return builder.getI1Type();
+  case pt2::ScalarType::Complex64:
+    return ComplexType::get(builder.getF32Type());
+  case pt2::ScalarType::Complex128:
+    return ComplexType::get(builder.getF64Type());
   default:
     return nullptr;
   }

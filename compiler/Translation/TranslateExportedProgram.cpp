@@ -2,21 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Orchestrates a translation: refuses programs of the wrong kind, declares the
-// state, translates node after node with the operator table, and returns the
-// loss.
+// state and the inputs, has the nodes translated, and returns the loss.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/TranslateExportedProgram.h"
 
+#include "compiler/Translation/AttachLoss.h"
+#include "compiler/Translation/GraphTranslator.h"
 #include "compiler/Translation/ModelState.h"
-#include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/TensorTypes.h"
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
-#include "passes/Import/ModuleStack.h"
 
 using namespace mlir;
 using namespace shardc;
@@ -26,32 +25,33 @@ namespace {
 
 class ProgramTranslator {
 public:
-  ProgramTranslator(const pt2::ExportedModel &model, MLIRContext &context)
-      : model(model), graph(model.program.graph), builder(&context) {}
+  ProgramTranslator(const pt2::ExportedModel &model, MLIRContext &context,
+                    const TranslationOptions &options)
+      : model(model), graph(model.program.graph), options(options),
+        builder(&context), slots(builder), nodes(builder, slots) {}
 
   FailureOr<OwningOpRef<ModuleOp>> translate(StringRef name);
 
 private:
   const pt2::ExportedModel &model;
   const pt2::Graph &graph;
+  const TranslationOptions &options;
   OpBuilder builder;
-  OperatorTable table;
   TensorSlots slots;
-  /// The stack of the last node that had one: nodes without are PyTorch's
-  /// own and belong to what surrounds them.
-  SmallVector<ModuleFrame> frames;
+  GraphTranslator nodes;
 
   InFlightDiagnostic error(StringRef number) {
     return emitError(builder.getUnknownLoc()) << number << ": ";
   }
   LogicalResult checkKind();
-  LogicalResult checkOperators();
   LogicalResult addInputs(func::FuncOp function, const ModelState &state);
-  LogicalResult translateNodes(func::FuncOp function);
-  LogicalResult translateNode(const pt2::Node &node, Block &block);
   LogicalResult addOutputs(func::FuncOp function);
-  FailureOr<Value> findLoss();
-  Value valueOf(StringRef name);
+  LogicalResult writeBuffers();
+  SmallVector<StringRef> outputNames() const;
+  FailureOr<StringRef> findLoss();
+  FailureOr<StringRef> findPrediction();
+  FailureOr<Value> readOutput(StringRef name);
+  FailureOr<Value> computeLoss(func::FuncOp function);
 };
 
 } // namespace
@@ -85,59 +85,9 @@ LogicalResult ProgramTranslator::checkKind() {
   return success();
 }
 
-/// Symbolic sizes are specialised, so nothing remains of nodes that compute
-/// them.
-static bool computesSizes(const pt2::Node &node) {
-  StringRef target = node.target;
-  return target.starts_with("_operator.") ||
-         target.starts_with("torch.ops.aten.sym_size.") ||
-         target.starts_with("torch.ops.aten.sym_stride.") ||
-         target.starts_with("torch.ops.aten.sym_numel.");
-}
-
-LogicalResult ProgramTranslator::checkOperators() {
-  struct Unsupported {
-    const pt2::Node *first;
-    unsigned count;
-  };
-  std::map<std::string, Unsupported> targets;
-  for (const pt2::Node &node : graph.nodes)
-    if (!computesSizes(node) && !table.find(node.target))
-      ++targets.try_emplace(node.target, Unsupported{&node, 0})
-            .first->second.count;
-  if (targets.empty())
-    return success();
-  InFlightDiagnostic diagnostic = error("E0130");
-  diagnostic << targets.size()
-             << (targets.size() == 1 ? " operator" : " operators")
-             << " of the model cannot be translated";
-  for (const auto &[target, unsupported] : targets) {
-    Diagnostic &note = diagnostic.attachNote();
-    StringRef name = target;
-    name.consume_front("torch.ops.");
-    note << name << ": " << unsupported.count
-         << (unsupported.count == 1 ? " node" : " nodes") << ", first '"
-         << unsupported.first->name << "'";
-    if (StringRef path = unsupported.first->modulePath(); !path.empty())
-      note << " in module '" << path << "'";
-  }
-  diagnostic.attachNote() << "help: replace them in the model by operators of "
-                             "docs/generated/dialects/Aten.md";
-  return diagnostic;
-}
-
 //===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//
-
-static void warnAboutSymbolicSizes(const pt2::InputSpec &spec,
-                                   RankedTensorType type, Location location) {
-  InFlightDiagnostic warning = emitWarning(location);
-  warning << "input '" << spec.name
-          << "' has symbolic sizes; the program is compiled for [";
-  llvm::interleaveComma(type.getShape(), warning);
-  warning << "] alone";
-}
 
 LogicalResult ProgramTranslator::addInputs(func::FuncOp function,
                                            const ModelState &state) {
@@ -156,8 +106,6 @@ LogicalResult ProgramTranslator::addInputs(func::FuncOp function,
                             << pt2::spelling(meta->dtype)
                             << " or a size that is not supported";
     Location location = withModulePath(builder.getUnknownLoc(), spec.name);
-    if (meta->hasSymbolicSizes())
-      warnAboutSymbolicSizes(spec, type, builder.getUnknownLoc());
     if (!state.isUsed(spec.name)) {
       InFlightDiagnostic warning = emitWarning(builder.getUnknownLoc());
       warning << "input '" << spec.name << "' is not used by the model";
@@ -176,125 +124,126 @@ LogicalResult ProgramTranslator::addInputs(func::FuncOp function,
 }
 
 //===----------------------------------------------------------------------===//
-// Nodes
-//===----------------------------------------------------------------------===//
-
-/// "Linear" of "torch.nn.modules.linear.Linear".
-static StringRef className(StringRef typeName) {
-  return typeName.rsplit('.').second.empty() ? typeName
-                                             : typeName.rsplit('.').second;
-}
-
-LogicalResult ProgramTranslator::translateNode(const pt2::Node &node,
-                                               Block &block) {
-  if (!node.moduleStack.empty()) {
-    frames.clear();
-    for (const pt2::ModuleFrame &frame : node.moduleStack)
-      if (!frame.path.empty())
-        frames.push_back({builder.getStringAttr(frame.path),
-                          builder.getStringAttr(className(frame.typeName)),
-                          frame.callIndex});
-  }
-  StringRef path = frames.empty() ? StringRef() : frames.back().path.getValue();
-  Location location =
-      withModulePath(NameLoc::get(builder.getStringAttr(node.name)), path);
-  const Operator &op = *table.find(node.target);
-  Operation *last = block.empty() ? nullptr : &block.back();
-  NodeCall call(graph, node, op.schema, slots, builder, location);
-  if (failed(call.checkArguments()) || failed(op.translate(call)) ||
-      failed(call.defineResults()))
-    return failure();
-  ArrayAttr stack = encodeModuleStack(builder, frames);
-  for (Operation &created :
-       llvm::make_range(last ? std::next(Block::iterator(last)) : block.begin(),
-                        block.end()))
-    if (!frames.empty())
-      created.setAttr(moduleStackName, stack);
-  return success();
-}
-
-LogicalResult ProgramTranslator::translateNodes(func::FuncOp function) {
-  Block &block = function.getBody().front();
-  for (const pt2::Node &node : graph.nodes)
-    if (!computesSizes(node) && failed(translateNode(node, block)))
-      return failure();
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Outputs
 //===----------------------------------------------------------------------===//
 
-/// The present value of a tensor of the graph, null when there is none.
-Value ProgramTranslator::valueOf(StringRef name) {
-  const TensorSlot *slot = slots.find(name);
-  if (!slot || slots.isStale(*slot))
-    return nullptr;
-  if (slot->value)
-    return slot->value;
-  return fsdp::ReadOp::create(builder, builder.getUnknownLoc(), slot->type,
-                              slots.storageOf(*slot).symbol);
+/// The model's outputs that are tensors.
+SmallVector<StringRef> ProgramTranslator::outputNames() const {
+  SmallVector<StringRef> names;
+  for (const pt2::OutputSpec &spec : model.program.signature.outputs) {
+    const auto *tensor = spec.argument.getIf<pt2::TensorRef>();
+    if (tensor && slots.find(tensor->name) &&
+        (spec.kind == pt2::OutputKind::UserOutput ||
+         spec.kind == pt2::OutputKind::LossOutput))
+      names.push_back(tensor->name);
+  }
+  return names;
 }
 
 /// The model's loss: its only output that is a floating-point scalar.
-FailureOr<Value> ProgramTranslator::findLoss() {
+FailureOr<StringRef> ProgramTranslator::findLoss() {
+  SmallVector<StringRef> outputs = outputNames();
   SmallVector<StringRef> scalars;
-  unsigned outputs = 0;
-  for (const pt2::OutputSpec &spec : model.program.signature.outputs) {
-    if (spec.kind != pt2::OutputKind::UserOutput &&
-        spec.kind != pt2::OutputKind::LossOutput)
-      continue;
-    ++outputs;
-    const auto *tensor = spec.argument.getIf<pt2::TensorRef>();
-    const TensorSlot *slot = tensor ? slots.find(tensor->name) : nullptr;
-    if (slot && slot->type.getRank() == 0 &&
-        isa<FloatType>(slot->type.getElementType()))
-      scalars.push_back(tensor->name);
+  for (StringRef name : outputs) {
+    RankedTensorType type = slots.find(name)->type;
+    if (type.getRank() == 0 && isa<FloatType>(type.getElementType()))
+      scalars.push_back(name);
   }
   if (scalars.size() != 1) {
     InFlightDiagnostic diagnostic = error("E0135");
     diagnostic << "the model returns " << scalars.size()
-               << " floating-point scalars among " << outputs
+               << " floating-point scalars among " << outputs.size()
                << " outputs, expected one loss";
     diagnostic.attachNote()
-        << "help: wrap model and loss in one module and export that, as "
-           "tools/export/shardc_export.py does with WithLoss";
+        << "help: name the loss of what it returns with --loss cross_entropy "
+           "or --loss mse, or wrap model and loss in one module, as "
+           "tools/export/shardc_export.py does";
     return diagnostic;
   }
-  if (outputs > 1)
+  if (outputs.size() > 1)
     emitWarning(builder.getUnknownLoc())
-        << "the model returns " << outputs << " values; '" << scalars.front()
-        << "' is its loss and the others are dropped";
-  Value loss = valueOf(scalars.front());
-  if (!loss)
-    return FailureOr<Value>(
-        error("E0133") << "the loss '" << scalars.front()
-                       << "' shares memory with a tensor that was changed in "
-                          "place later");
-  return loss;
+        << "the model returns " << outputs.size() << " values; '"
+        << scalars.front() << "' is its loss and the others are dropped";
+  return scalars.front();
+}
+
+/// What --loss is computed of: the first floating-point tensor that the model
+/// returns.
+FailureOr<StringRef> ProgramTranslator::findPrediction() {
+  SmallVector<StringRef> outputs = outputNames();
+  for (StringRef name : outputs) {
+    RankedTensorType type = slots.find(name)->type;
+    if (type.getRank() == 0 || !isa<FloatType>(type.getElementType()))
+      continue;
+    if (outputs.size() > 1)
+      emitWarning(builder.getUnknownLoc())
+          << "the model returns " << outputs.size() << " values; the loss is "
+          << "of '" << name << "' and the others are dropped";
+    return name;
+  }
+  return error("E0135") << "the model returns no floating-point tensor that "
+                           "--loss could be computed of";
+}
+
+FailureOr<Value> ProgramTranslator::readOutput(StringRef name) {
+  if (Value value = slots.read(name, builder.getUnknownLoc()))
+    return value;
+  return FailureOr<Value>(
+      error("E0133") << "output '" << name
+                     << "' is a view of a tensor that was changed in place, "
+                        "and what it shows now cannot be told");
+}
+
+LogicalResult ProgramTranslator::writeBuffers() {
+  for (const pt2::OutputSpec &spec : model.program.signature.outputs) {
+    const auto *tensor = spec.argument.getIf<pt2::TensorRef>();
+    if (spec.kind != pt2::OutputKind::BufferMutation || !tensor)
+      continue;
+    FailureOr<Value> value = readOutput(tensor->name);
+    if (failed(value))
+      return failure();
+    fsdp::WriteOp::create(
+        builder, builder.getUnknownLoc(), *value,
+        FlatSymbolRefAttr::get(builder.getContext(), spec.target));
+  }
+  return success();
+}
+
+FailureOr<Value> ProgramTranslator::computeLoss(func::FuncOp function) {
+  FailureOr<StringRef> name =
+      options.loss.empty() ? findLoss() : findPrediction();
+  if (failed(name))
+    return failure();
+  FailureOr<Value> value = readOutput(*name);
+  if (failed(value) || options.loss.empty())
+    return value;
+  return attachLoss(builder, function, *value, options.loss);
 }
 
 LogicalResult ProgramTranslator::addOutputs(func::FuncOp function) {
-  frames.clear();
-  for (const pt2::OutputSpec &spec : model.program.signature.outputs) {
-    if (spec.kind != pt2::OutputKind::BufferMutation)
-      continue;
-    const auto *tensor = spec.argument.getIf<pt2::TensorRef>();
-    Value value = tensor ? valueOf(tensor->name) : Value();
-    if (!value)
-      return error("E0133") << "the new value of buffer '" << spec.target
-                            << "' shares memory with a tensor that was changed "
-                               "in place later";
-    fsdp::WriteOp::create(
-        builder, builder.getUnknownLoc(), value,
-        FlatSymbolRefAttr::get(builder.getContext(), spec.target));
-  }
-  FailureOr<Value> loss = findLoss();
-  if (failed(loss))
+  if (failed(writeBuffers()))
     return failure();
-  func::ReturnOp::create(builder, builder.getUnknownLoc(), *loss);
-  function.setFunctionType(
-      builder.getFunctionType(function.getArgumentTypes(), loss->getType()));
+  SmallVector<Value> values;
+  SmallVector<StringRef> names;
+  if (options.keepOutputs && options.loss.empty()) {
+    names = outputNames();
+    for (StringRef name : names) {
+      FailureOr<Value> value = readOutput(name);
+      if (failed(value))
+        return failure();
+      values.push_back(*value);
+    }
+  } else {
+    FailureOr<Value> loss = computeLoss(function);
+    if (failed(loss))
+      return failure();
+    values.push_back(*loss);
+  }
+  auto exit = func::ReturnOp::create(builder, builder.getUnknownLoc(), values);
+  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(),
+                                                   exit.getOperandTypes()));
+  for (auto [i, name] : llvm::enumerate(names))
+    function.setResultAttr(i, "shardc.name", builder.getStringAttr(name));
   return success();
 }
 
@@ -303,7 +252,7 @@ LogicalResult ProgramTranslator::addOutputs(func::FuncOp function) {
 //===----------------------------------------------------------------------===//
 
 FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
-  if (failed(checkKind()) || failed(checkOperators()))
+  if (failed(checkKind()) || failed(nodes.checkOperators(graph)))
     return failure();
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(builder.getUnknownLoc(), name);
@@ -315,16 +264,18 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
       func::FuncOp::create(builder, builder.getUnknownLoc(), "forward",
                            builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
-  if (failed(addInputs(function, state)) || failed(translateNodes(function)) ||
-      failed(addOutputs(function)) || failed(verify(*module)))
+  if (failed(addInputs(function, state)) || failed(state.defineConstants()) ||
+      failed(nodes.translate(graph)) || failed(addOutputs(function)) ||
+      failed(verify(*module)))
     return failure();
   return module;
 }
 
 FailureOr<OwningOpRef<ModuleOp>>
 shardc::translateExportedProgram(const pt2::ExportedModel &model,
-                                 StringRef name, MLIRContext &context) {
+                                 StringRef name, MLIRContext &context,
+                                 const TranslationOptions &options) {
   context
       .loadDialect<aten::AtenDialect, fsdp::FsdpDialect, func::FuncDialect>();
-  return ProgramTranslator(model, context).translate(name);
+  return ProgramTranslator(model, context, options).translate(name);
 }

@@ -23,14 +23,26 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <string>
+
 namespace shardc {
+
+struct TranslationOptions {
+  /// The loss to compute of a model that returns predictions, against a further
+  /// input `target`: "cross_entropy" or "mse"; empty for a model that returns
+  /// its loss.
+  std::string loss;
+  /// Return every output of the model instead of the loss alone.
+  bool keepOutputs = false;
+};
 
 /// Translates `model` into a module called `name`. Loads the dialects it needs
 /// into `context`. What cannot be translated is reported as numbered
-/// diagnostics (E0131 to E0139) on `context`, and failure is returned.
+/// diagnostics (E0119, E0130 to E0139) on `context`, and failure is returned.
 llvm::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 translateExportedProgram(const pt2::ExportedModel &model, llvm::StringRef name,
-                         mlir::MLIRContext &context);
+                         mlir::MLIRContext &context,
+                         const TranslationOptions &options = {});
 
 } // namespace shardc
 

@@ -18,6 +18,8 @@
 
 #include "dialects/Aten/AtenDialect.h.inc"
 #include "dialects/Aten/AtenEnums.h.inc"
+#include "dialects/Aten/AtenTraits.h"
+
 #include "dialects/Aten/AtenInterfaces.h.inc"
 
 #define GET_ATTRDEF_CLASSES

@@ -11,18 +11,28 @@ include "dialects/Aten/AtenInterfaces.td"
 
 def Aten_ScaledDotProductAttentionOp
     : Aten_DifferentiableOp<"scaled_dot_product_attention", [Aten_Cost]> {
-  let summary = "softmax(query @ key^T * scale) @ value";
+  let summary = "softmax(query @ key^T * scale + attn_mask) @ value";
   let description = [{
-    query [B, H, T, D], key and value [B, H, S, D] -> result [B, H, T, D] and
-    log_sum_exp [B, H, T] of the scaled scores (f32, or f64 for f64 operands),
-    which backward recomputes the probabilities from. Under `is_causal` row t
-    sees columns s <= t. `scale` is resolved: 1/sqrt(D) unless the model says
-    otherwise.
+    query [B, H, T, D], key [B, K, S, D] and value [B, K, S, V] -> result
+    [B, H, T, V] and log_sum_exp [B, H, T] of the scaled scores (f32, or f64 for
+    f64 operands), which backward recomputes the probabilities from. K divides
+    H: query head h reads key and value head h * K / H, which is grouped-query
+    attention where K < H.
+
+    `attn_mask` broadcasts to [B, H, T, S]: a float is added to the scores, a
+    boolean keeps those where it is true. Under `is_causal` row t sees columns
+    s <= t. A row that sees nothing gives zeros. `scale` is resolved: 1/sqrt(D)
+    unless the model says otherwise.
   }];
   let arguments = (ins Aten_FloatTensor:$query, Aten_FloatTensor:$key,
-                       Aten_FloatTensor:$value, BoolAttr:$is_causal, F64Attr:$scale);
+                       Aten_FloatTensor:$value, Optional<Aten_Tensor>:$attn_mask,
+                       BoolAttr:$is_causal, F64Attr:$scale);
   let results = (outs Aten_FloatTensor:$result, Aten_FloatTensor:$log_sum_exp);
-  let assemblyFormat = "$query `,` $key `,` $value attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = "std::string describeUnsupportedForm();";
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`mask` `(` $attn_mask^ `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
 }
 
 def Aten_ScaledDotProductAttentionBackwardOp

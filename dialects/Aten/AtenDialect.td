@@ -40,12 +40,21 @@ def Aten_Dialect : Dialect {
 }
 
 def Aten_Float : AnyTypeOf<[BF16, F16, F32, F64]>;
-def Aten_Integer : AnyTypeOf<[I64, I32, I8, UI8, I1]>;
-def Aten_Element : AnyTypeOf<[BF16, F16, F32, F64, I64, I32, I8, UI8, I1]>;
+def Aten_Complex : AnyTypeOf<[Complex<F32>, Complex<F64>]>;
+def Aten_Integer : AnyTypeOf<[I64, I32, I16, I8, UI8, I1]>;
+def Aten_Element : AnyTypeOf<[BF16, F16, F32, F64, Complex<F32>, Complex<F64>,
+                              I64, I32, I16, I8, UI8, I1]>;
 
-def Aten_Tensor : StaticShapeTensorOf<[Aten_Element]>;
-def Aten_FloatTensor : StaticShapeTensorOf<[Aten_Float]>;
-def Aten_IntegerTensor : StaticShapeTensorOf<[Aten_Integer]>;
-def Aten_IndexTensor : StaticShapeTensorOf<[I64, I32]>;
+/// A ranked tensor of static shape, described in a few words.
+class Aten_TensorOf<list<Type> elements, string what>
+    : Type<StaticShapeTensorOf<elements>.predicate, "static tensor of " # what,
+           "::mlir::RankedTensorType">;
+
+def Aten_Tensor : Aten_TensorOf<[Aten_Element], "any element type">;
+def Aten_FloatTensor : Aten_TensorOf<[Aten_Float], "floats">;
+def Aten_ComplexTensor : Aten_TensorOf<[Aten_Complex], "complex numbers">;
+def Aten_BoolTensor : Aten_TensorOf<[I1], "booleans">;
+def Aten_IntegerTensor : Aten_TensorOf<[Aten_Integer], "integers or booleans">;
+def Aten_IndexTensor : Aten_TensorOf<[I64, I32], "i64 or i32">;
 
 #endif // SHARDC_DIALECTS_ATEN_ATENDIALECT

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operators whose result element depends on the operands' elements at the same
-// (broadcast) index alone, their backward forms, and dtype conversion.
+// (broadcast) index alone, and dtype conversion. A unary function is one line:
+// its class knows its type. Activations and comparisons have files of their own.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_ATEN_ATENELEMENTWISE
@@ -10,26 +11,94 @@
 
 include "dialects/Aten/AtenInterfaces.td"
 
-class Aten_BinaryOp<string mnemonic, string verb>
-    : Aten_DifferentiableOp<mnemonic> {
-  let summary = verb # " two tensors with broadcasting and type promotion";
+/// For operators with a derivative whose class does not say so.
+defvar Aten_Derivative = DeclareOpInterfaceMethods<Aten_DifferentiableOpInterface>;
+
+/// Type inference of the classes below: the type of `self`, and the broadcast
+/// and promoted type of all operands, in their element type or in booleans.
+defvar Aten_InferSelf = [{
+  ::llvm::LogicalResult $cppClass::inferReturnTypes(
+      ::mlir::MLIRContext *, std::optional<::mlir::Location>, Adaptor adaptor,
+      ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+    types.push_back(adaptor.getSelf().getType());
+    return ::mlir::success();
+  }
+}];
+defvar Aten_InferBroadcast = [{
+  ::llvm::LogicalResult $cppClass::inferReturnTypes(
+      ::mlir::MLIRContext *, std::optional<::mlir::Location> location,
+      Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+    return inferBroadcast(location, adaptor.getOperands(), types);
+  }
+}];
+defvar Aten_InferBoolean = [{
+  ::llvm::LogicalResult $cppClass::inferReturnTypes(
+      ::mlir::MLIRContext *, std::optional<::mlir::Location> location,
+      Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+    return inferBooleanBroadcast(location, adaptor.getOperands(), types);
+  }
+}];
+
+/// A function of one tensor, element by element, of the tensor's type.
+class Aten_UnaryOp<string mnemonic, string what, Type operand = Aten_FloatTensor,
+                   list<Trait> traits = []>
+    : Aten_InferredOp<mnemonic, !listconcat([Aten_Pointwise], traits)> {
+  let summary = what;
+  let arguments = (ins operand:$self);
+  let results = (outs operand:$result);
+  let assemblyFormat = "$self attr-dict `:` functional-type(operands, results)";
+  let extraClassDefinition = Aten_InferSelf;
+}
+
+/// A function of two tensors that broadcast and promote.
+class Aten_BinaryOp<string mnemonic, string what, Type operand = Aten_Tensor,
+                    list<Trait> traits = []>
+    : Aten_InferredOp<mnemonic, !listconcat([Aten_Pointwise], traits)> {
+  let summary = what # ", with broadcasting and type promotion";
   let description = [{
     The shapes broadcast as in NumPy and the element type is
     `torch.promote_types` of the operands' (a 0-d operand of the same category
     does not widen the other).
   }];
-  let arguments = (ins Aten_Tensor:$self, Aten_Tensor:$other);
-  let results = (outs Aten_Tensor:$result);
+  let arguments = (ins operand:$self, operand:$other);
+  let results = (outs operand:$result);
   let assemblyFormat = "$self `,` $other attr-dict `:` functional-type(operands, results)";
+  let extraClassDefinition = Aten_InferBroadcast;
 }
 
-def Aten_AddOp : Aten_BinaryOp<"add", "adds">;
-def Aten_SubOp : Aten_BinaryOp<"sub", "subtracts">;
-def Aten_MulOp : Aten_BinaryOp<"mul", "multiplies">;
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
 
-class Aten_ScalarOp<string mnemonic, string verb>
-    : Aten_DifferentiableOp<mnemonic> {
-  let summary = verb # " a Python scalar to every element";
+def Aten_AddOp : Aten_BinaryOp<"add", "self + other", Aten_Tensor, [Aten_Derivative]>;
+def Aten_SubOp : Aten_BinaryOp<"sub", "self - other", Aten_Tensor, [Aten_Derivative]>;
+def Aten_MulOp : Aten_BinaryOp<"mul", "self * other", Aten_Tensor, [Aten_Derivative]>;
+
+def Aten_RoundingModeAttr : EnumAttr<Aten_Dialect, Aten_RoundingMode, "rounding_mode"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Aten_DivOp : Aten_BinaryOp<"div", "self / other"> {
+  let description = [{
+    `rounding_mode` rounds the quotient: `none` is true division, which integers
+    have not (the importer converts them to f32 first, as PyTorch does), `trunc`
+    rounds towards zero as C does, `floor` downwards as Python's `//` does.
+  }];
+  let arguments = (ins Aten_Tensor:$self, Aten_Tensor:$other,
+      DefaultValuedAttr<Aten_RoundingModeAttr, "::shardc::aten::RoundingMode::none">:$rounding_mode);
+  let hasVerifier = 1;
+}
+
+def Aten_RemainderOp : Aten_BinaryOp<"remainder", "self - floor(self / other) * other: the sign of `other`">;
+def Aten_FmodOp : Aten_BinaryOp<"fmod", "self - trunc(self / other) * other: the sign of `self`">;
+def Aten_PowOp : Aten_BinaryOp<"pow", "self to the power of other">;
+def Aten_MaximumOp : Aten_BinaryOp<"maximum", "the larger element, or NaN where one is">;
+def Aten_MinimumOp : Aten_BinaryOp<"minimum", "the smaller element, or NaN where one is">;
+def Aten_Atan2Op : Aten_BinaryOp<"atan2", "the angle of the point (other, self)", Aten_FloatTensor>;
+
+class Aten_ScalarOp<string mnemonic, string what, list<Trait> traits = []>
+    : Aten_InferredOp<mnemonic, !listconcat([Aten_Pointwise], traits)> {
+  let summary = what # " for a Python scalar";
   let description = [{
     The overload `.Scalar` of the operator: the scalar takes the tensor's
     element type. `other` is an integer attribute for an integer tensor and a
@@ -38,51 +107,94 @@ class Aten_ScalarOp<string mnemonic, string verb>
   let arguments = (ins Aten_Tensor:$self, TypedAttrInterface:$other);
   let results = (outs Aten_Tensor:$result);
   let assemblyFormat = "$self `,` $other attr-dict `:` functional-type(operands, results)";
+  let extraClassDefinition = Aten_InferSelf;
 }
 
-def Aten_AddScalarOp : Aten_ScalarOp<"add.Scalar", "adds">;
-def Aten_MulScalarOp : Aten_ScalarOp<"mul.Scalar", "multiplies">;
+def Aten_AddScalarOp : Aten_ScalarOp<"add.Scalar", "self + other", [Aten_Derivative]>;
+def Aten_MulScalarOp : Aten_ScalarOp<"mul.Scalar", "self * other", [Aten_Derivative]>;
 
-def Aten_ReluOp : Aten_DifferentiableOp<"relu"> {
-  let summary = "max(self, 0)";
-  let arguments = (ins Aten_FloatTensor:$self);
-  let results = (outs Aten_FloatTensor:$result);
+def Aten_DivScalarOp : Aten_ScalarOp<"div.Scalar", "self / other"> {
+  let arguments = (ins Aten_Tensor:$self, TypedAttrInterface:$other,
+      DefaultValuedAttr<Aten_RoundingModeAttr, "::shardc::aten::RoundingMode::none">:$rounding_mode);
+  let hasVerifier = 1;
+}
+
+def Aten_PowScalarOp : Aten_ScalarOp<"pow.Tensor_Scalar", "self to the power of exponent"> {
+  let arguments = (ins Aten_Tensor:$self, TypedAttrInterface:$exponent);
+  let assemblyFormat = "$self `,` $exponent attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Aten_ClampOp : Aten_UnaryOp<"clamp", "min(max(self, min), max) with either bound optional", Aten_Tensor> {
+  let description = [{
+    The bounds are integer attributes for an integer tensor and floating-point
+    attributes otherwise; NaN stays NaN. Stands for `hardtanh`, `relu6`,
+    `clamp_min` and `clamp_max` too.
+  }];
+  let arguments = (ins Aten_Tensor:$self, OptionalAttr<TypedAttrInterface>:$min,
+                       OptionalAttr<TypedAttrInterface>:$max);
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+def Aten_AbsOp : Aten_InferredOp<"abs", [Aten_Pointwise]> {
+  let summary = "the absolute value; of a complex number its magnitude";
+  let arguments = (ins Aten_Tensor:$self);
+  let results = (outs Aten_Tensor:$result);
   let assemblyFormat = "$self attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_ThresholdBackwardOp : Aten_InferredOp<"threshold_backward"> {
-  let summary = "the gradient where `result > threshold`, else zero";
-  let description = "Backward of `relu` with threshold 0, expressed on relu's result.";
-  let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$self,
-                       F64Attr:$threshold);
-  let results = (outs Aten_FloatTensor:$result);
-  let assemblyFormat = "$grad_output `,` $self attr-dict `:` functional-type(operands, results)";
-}
+def Aten_SignOp : Aten_UnaryOp<"sign", "-1, 0 or 1", Aten_Tensor>;
+def Aten_ExpOp : Aten_UnaryOp<"exp", "e to the power of self">;
+def Aten_Exp2Op : Aten_UnaryOp<"exp2", "2 to the power of self">;
+def Aten_Expm1Op : Aten_UnaryOp<"expm1", "e to the power of self, minus 1, exact near 0">;
+def Aten_LogOp : Aten_UnaryOp<"log", "the natural logarithm">;
+def Aten_Log1pOp : Aten_UnaryOp<"log1p", "the natural logarithm of 1 + self, exact near 0">;
+def Aten_Log2Op : Aten_UnaryOp<"log2", "the logarithm to base 2">;
+def Aten_Log10Op : Aten_UnaryOp<"log10", "the logarithm to base 10">;
+def Aten_SqrtOp : Aten_UnaryOp<"sqrt", "the square root">;
+def Aten_RsqrtOp : Aten_UnaryOp<"rsqrt", "1 / sqrt(self)">;
+def Aten_ReciprocalOp : Aten_UnaryOp<"reciprocal", "1 / self">;
+def Aten_SinOp : Aten_UnaryOp<"sin", "the sine">;
+def Aten_CosOp : Aten_UnaryOp<"cos", "the cosine">;
+def Aten_TanOp : Aten_UnaryOp<"tan", "the tangent">;
+def Aten_AsinOp : Aten_UnaryOp<"asin", "the angle of a sine">;
+def Aten_AcosOp : Aten_UnaryOp<"acos", "the angle of a cosine">;
+def Aten_AtanOp : Aten_UnaryOp<"atan", "the angle of a tangent">;
+def Aten_SinhOp : Aten_UnaryOp<"sinh", "the hyperbolic sine">;
+def Aten_CoshOp : Aten_UnaryOp<"cosh", "the hyperbolic cosine">;
+def Aten_TanhOp : Aten_UnaryOp<"tanh", "the hyperbolic tangent">;
+def Aten_AsinhOp : Aten_UnaryOp<"asinh", "the inverse of sinh">;
+def Aten_AcoshOp : Aten_UnaryOp<"acosh", "the inverse of cosh">;
+def Aten_AtanhOp : Aten_UnaryOp<"atanh", "the inverse of tanh">;
+def Aten_SigmoidOp : Aten_UnaryOp<"sigmoid", "1 / (1 + exp(-self))">;
+def Aten_ErfOp : Aten_UnaryOp<"erf", "the error function">;
+def Aten_ErfcOp : Aten_UnaryOp<"erfc", "1 minus the error function">;
+def Aten_ErfinvOp : Aten_UnaryOp<"erfinv", "the inverse of the error function">;
+def Aten_FloorOp : Aten_UnaryOp<"floor", "the next lower integer">;
+def Aten_CeilOp : Aten_UnaryOp<"ceil", "the next higher integer">;
+def Aten_TruncOp : Aten_UnaryOp<"trunc", "the next integer towards zero">;
+def Aten_RoundOp : Aten_UnaryOp<"round", "the nearest integer, halves to even">;
 
-def Aten_GeluApproximationAttr
-    : EnumAttr<Aten_Dialect, Aten_GeluApproximation, "gelu_approximation"> {
-  let assemblyFormat = "`<` $value `>`";
-}
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
 
-def Aten_GeluOp : Aten_DifferentiableOp<"gelu"> {
-  let summary = "x times the Gaussian distribution function of x";
-  let arguments = (ins Aten_FloatTensor:$self,
-      DefaultValuedAttr<Aten_GeluApproximationAttr,
-                        "::shardc::aten::GeluApproximation::none">:$approximate);
-  let results = (outs Aten_FloatTensor:$result);
-  let assemblyFormat = "$self attr-dict `:` functional-type(operands, results)";
-}
+def Aten_BitwiseAndOp : Aten_BinaryOp<"bitwise_and", "the bits that both have; `and` of booleans", Aten_IntegerTensor>;
+def Aten_BitwiseOrOp : Aten_BinaryOp<"bitwise_or", "the bits that either has; `or` of booleans", Aten_IntegerTensor>;
+def Aten_BitwiseXorOp : Aten_BinaryOp<"bitwise_xor", "the bits that one has; `xor` of booleans", Aten_IntegerTensor>;
+def Aten_BitwiseNotOp : Aten_UnaryOp<"bitwise_not", "the other bits; `not` of booleans", Aten_IntegerTensor>;
+def Aten_LeftShiftOp : Aten_BinaryOp<"bitwise_left_shift", "self * 2^other in the element type's bits", Aten_IntegerTensor>;
+def Aten_RightShiftOp : Aten_BinaryOp<"bitwise_right_shift", "floor(self / 2^other)", Aten_IntegerTensor>;
 
-def Aten_GeluBackwardOp : Aten_InferredOp<"gelu_backward"> {
-  let summary = "the gradient of gelu's operand";
-  let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$self,
-      DefaultValuedAttr<Aten_GeluApproximationAttr,
-                        "::shardc::aten::GeluApproximation::none">:$approximate);
-  let results = (outs Aten_FloatTensor:$result);
-  let assemblyFormat = "$grad_output `,` $self attr-dict `:` functional-type(operands, results)";
-}
+//===----------------------------------------------------------------------===//
+// Conversion
+//===----------------------------------------------------------------------===//
 
-def Aten_ToOp : Aten_DifferentiableOp<"to"> {
+def Aten_ToOp : Aten_DifferentiableOp<"to", [Aten_Pointwise]> {
   let summary = "converts the element type, as `Tensor.to(dtype)`";
   let description = [{
     An explicit conversion that the model's author wrote (or that

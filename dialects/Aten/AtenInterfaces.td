@@ -31,19 +31,36 @@ def Aten_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder,
            "::mlir::ArrayRef<::mlir::Value>":$resultGradients,
            "::mlir::ArrayRef<bool>":$needed,
-           "::mlir::SmallVectorImpl<::mlir::Value> &":$operandGradients)>
+           "::mlir::SmallVectorImpl<::mlir::Value> &":$operandGradients)>,
+    InterfaceMethod<[{
+        Says what about this operator neither its derivative nor its kernel can
+        handle yet, as "transposed=true"; empty where it can be trained.
+      }],
+      "std::string", "describeUnsupportedForm", (ins), /*methodBody=*/[{}],
+      /*defaultImplementation=*/[{ return ""; }]>
   ];
 }
 
 def Aten_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::shardc::aten";
   let description = [{
-    What an operator costs, for planning: floating-point operations, where a
-    multiply-add counts as two.
+    What an operator costs, for planning. Every operator has it; an operator
+    that is neither point-wise nor moves data alone says its own `getFlops`.
   }];
   let methods = [
-    InterfaceMethod<"Returns the floating-point operations of one execution.",
-      "int64_t", "getFlops", (ins)>
+    InterfaceMethod<[{
+        Returns the floating-point operations of one execution, where a
+        multiply-add counts as two. A point-wise operator counts one an element
+        of its result, whatever the function: planners weigh these by bytes.
+      }],
+      "int64_t", "getFlops", (ins), /*methodBody=*/[{}],
+      /*defaultImplementation=*/[{ return defaultFlops($_op); }]>,
+    InterfaceMethod<[{
+        Returns the bytes that one execution reads and writes when nothing is
+        fused: those of every operand and result, and none for a view.
+      }],
+      "int64_t", "getBytes", (ins), /*methodBody=*/[{}],
+      /*defaultImplementation=*/[{ return defaultBytes($_op); }]>
   ];
 }
 
@@ -67,10 +84,26 @@ def Aten_KernelOpInterface : OpInterface<"KernelOpInterface"> {
   ];
 }
 
-/// The base of every operator: no side effects, types inferred by PyTorch's
-/// promotion rules from operands and attributes.
+/// Result elements depend on the operands' elements at the same (broadcast)
+/// index alone.
+def Aten_Pointwise : NativeOpTrait<"Pointwise"> {
+  let cppNamespace = "::shardc::aten";
+}
+
+/// The result is another way to look at the operand's bytes.
+def Aten_IsView : NativeOpTrait<"IsView"> {
+  let cppNamespace = "::shardc::aten";
+}
+
+/// For operators that say their own floating-point operations.
+defvar Aten_Cost = DeclareOpInterfaceMethods<Aten_CostOpInterface, ["getFlops"]>;
+
+/// The base of every operator: no side effects, a cost, and types inferred by
+/// PyTorch's promotion rules from operands and attributes.
 class Aten_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Aten_Dialect, mnemonic, !listconcat([Pure], traits)>;
+    : Op<Aten_Dialect, mnemonic, !listconcat([Pure],
+        !if(!empty(!filter(t, traits, !eq(t, Aten_Cost))),
+            [Aten_CostOpInterface]<Trait>, []<Trait>), traits)>;
 
 class Aten_InferredOp<string mnemonic, list<Trait> traits = []>
     : Aten_Op<mnemonic, !listconcat([InferTypeOpAdaptor], traits)>;
@@ -78,7 +111,5 @@ class Aten_InferredOp<string mnemonic, list<Trait> traits = []>
 class Aten_DifferentiableOp<string mnemonic, list<Trait> traits = []>
     : Aten_InferredOp<mnemonic,
         !listconcat([DeclareOpInterfaceMethods<Aten_DifferentiableOpInterface>], traits)>;
-
-defvar Aten_Cost = DeclareOpInterfaceMethods<Aten_CostOpInterface>;
 
 #endif // SHARDC_DIALECTS_ATEN_ATENINTERFACES

@@ -1,4 +1,4 @@
-//===- AtenLinear.td - Linear layers and convolutions -------------*- tablegen -*-===//
+//===- AtenLinear.td - Linear layers and matrix products ----------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The matrix operators. Their backward forms compute one gradient each, so that
@@ -36,36 +36,29 @@ def Aten_LinearBackwardWeightOp : Aten_Op<"linear_backward_weight", [Aten_Cost]>
   let hasVerifier = 1;
 }
 
-def Aten_ConvolutionOp : Aten_DifferentiableOp<"convolution", [Aten_Cost]> {
-  let summary = "2-d convolution";
-  let description = "input [N, C, H, W], weight [O, C/groups, kH, kW], bias [O] -> [N, O, H', W'].";
-  let arguments = (ins Aten_FloatTensor:$input, Aten_FloatTensor:$weight,
-      Optional<Aten_FloatTensor>:$bias, DenseI64ArrayAttr:$stride,
-      DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation, I64Attr:$groups);
+def Aten_MatmulOp : Aten_DifferentiableOp<"matmul", [Aten_Cost]> {
+  let summary = "self @ other, a matrix product for each batch index";
+  let description = [{
+    self [*, n, k], other [*, k, m] -> [*, n, m]; the leading dimensions
+    broadcast and the element types are equal. Stands for `mm`, `bmm` and
+    `matmul`; vectors are matrices with one row or column.
+  }];
+  let arguments = (ins Aten_Tensor:$self, Aten_Tensor:$other);
+  let results = (outs Aten_Tensor:$result);
+  let assemblyFormat = "$self `,` $other attr-dict `:` functional-type(operands, results)";
+}
+
+def Aten_GroupedMmOp : Aten_InferredOp<"grouped_mm", [Aten_Cost]> {
+  let summary = "multiplies groups of rows by a matrix each";
+  let description = [{
+    self [n, k], mat2 [groups, k, m], offs [groups] -> [n, m]: rows
+    [offs[g - 1], offs[g]) of `self` are multiplied by `mat2[g]`, as the experts
+    of a mixture do. Rows from the last offset on are zero.
+  }];
+  let arguments = (ins Aten_FloatTensor:$self, Aten_FloatTensor:$mat2,
+                       Aten_IndexTensor:$offs);
   let results = (outs Aten_FloatTensor:$result);
-  let assemblyFormat = "$input `,` $weight (`,` $bias^)? attr-dict `:` functional-type(operands, results)";
-}
-
-class Aten_ConvolutionBackwardOp<string mnemonic> : Aten_Op<mnemonic, [Aten_Cost]> {
-  let results = (outs Aten_FloatTensor:$result);
-}
-
-def Aten_ConvolutionBackwardInputOp : Aten_ConvolutionBackwardOp<"convolution_backward_input"> {
-  let summary = "the gradient of a convolution's input";
-  let description = "The result type is the forward input's type.";
-  let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$weight,
-      DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
-      DenseI64ArrayAttr:$dilation, I64Attr:$groups);
-  let assemblyFormat = "$grad_output `,` $weight attr-dict `:` functional-type(operands, results)";
-}
-
-def Aten_ConvolutionBackwardWeightOp : Aten_ConvolutionBackwardOp<"convolution_backward_weight"> {
-  let summary = "the gradient of a convolution's weight";
-  let description = "The result has the weight's shape and its element type or a wider one.";
-  let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$input,
-      DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
-      DenseI64ArrayAttr:$dilation, I64Attr:$groups);
-  let assemblyFormat = "$grad_output `,` $input attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$self `,` $mat2 `,` $offs attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // SHARDC_DIALECTS_ATEN_ATENLINEAR

@@ -1,4 +1,4 @@
-//===- AtenNormalization.td - Layer and batch normalization -------*- tablegen -*-===//
+//===- AtenNormalization.td - Normalizations ----------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Normalizations with the statistics as results. Statistics are never narrower
@@ -12,7 +12,7 @@
 include "dialects/Aten/AtenInterfaces.td"
 
 def Aten_LayerNormOp
-    : Aten_DifferentiableOp<"layer_norm", [AttrSizedOperandSegments]> {
+    : Aten_DifferentiableOp<"layer_norm", [AttrSizedOperandSegments, Aten_Cost]> {
   let summary = "normalizes over the trailing dimensions `normalized_shape`";
   let description = [{
     mean and rstd have the leading dimensions' shape with the normalized ones
@@ -28,7 +28,7 @@ def Aten_LayerNormOp
 }
 
 def Aten_LayerNormBackwardOp
-    : Aten_Op<"native_layer_norm_backward"> {
+    : Aten_Op<"native_layer_norm_backward", [Aten_Cost]> {
   let summary = "the gradients of layer_norm's input, weight and bias";
   let description = "A gradient of weight or bias may be wider than the operand (the reduce dtype).";
   let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$input,
@@ -42,8 +42,38 @@ def Aten_LayerNormBackwardOp
   }];
 }
 
+def Aten_RmsNormOp : Aten_InferredOp<"rms_norm", [Aten_Cost]> {
+  let summary = "divides by the root of the mean square over `normalized_shape`";
+  let description = [{
+    `eps` is resolved: the machine epsilon of the type of rstd unless
+    the model says otherwise. rstd is as in `layer_norm`.
+  }];
+  let arguments = (ins Aten_FloatTensor:$input, Optional<Aten_FloatTensor>:$weight,
+                       DenseI64ArrayAttr:$normalized_shape, F64Attr:$eps);
+  let results = (outs Aten_FloatTensor:$result, Aten_FloatTensor:$rstd);
+  let assemblyFormat = [{
+    $input (`weight` `(` $weight^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
+}
+
+def Aten_GroupNormOp
+    : Aten_InferredOp<"group_norm", [AttrSizedOperandSegments, Aten_Cost]> {
+  let summary = "normalizes each of `num_groups` groups of channels of each sample";
+  let description = [{
+    input [N, C, ...], weight and bias [C]. mean and rstd [N, num_groups] are f32
+    (f64 for f64 operands). With one channel a group it is `instance_norm`.
+  }];
+  let arguments = (ins Aten_FloatTensor:$input, Optional<Aten_FloatTensor>:$weight,
+      Optional<Aten_FloatTensor>:$bias, I64Attr:$num_groups, F64Attr:$eps);
+  let results = (outs Aten_FloatTensor:$result, Aten_FloatTensor:$mean, Aten_FloatTensor:$rstd);
+  let assemblyFormat = [{
+    $input (`weight` `(` $weight^ `)`)? (`bias` `(` $bias^ `)`)? attr-dict
+    `:` functional-type(operands, results)
+  }];
+}
+
 def Aten_BatchNormOp
-    : Aten_DifferentiableOp<"batch_norm", [AttrSizedOperandSegments]> {
+    : Aten_DifferentiableOp<"batch_norm", [AttrSizedOperandSegments, Aten_Cost]> {
   let summary = "normalizes each channel (dimension 1) over the batch";
   let description = [{
     In training, normalizes with the batch's mean and biased variance and
@@ -65,7 +95,7 @@ def Aten_BatchNormOp
   }];
 }
 
-def Aten_BatchNormBackwardOp : Aten_Op<"native_batch_norm_backward"> {
+def Aten_BatchNormBackwardOp : Aten_Op<"native_batch_norm_backward", [Aten_Cost]> {
   let summary = "the gradients of batch_norm's input, weight and bias";
   let description = "A gradient of weight or bias may be wider than the operand (the reduce dtype).";
   let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$input,

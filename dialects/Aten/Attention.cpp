@@ -10,25 +10,73 @@
 using namespace mlir;
 using namespace shardc::aten;
 
+/// Query [B, H, T, D], key [B, K, S, D] and value [B, K, S, V] of one dtype,
+/// where K divides H.
+static bool formHeads(RankedTensorType query, RankedTensorType key,
+                      RankedTensorType value) {
+  if (query.getRank() != 4 || key.getRank() != 4 || value.getRank() != 4 ||
+      query.getElementType() != key.getElementType() ||
+      query.getElementType() != value.getElementType())
+    return false;
+  return query.getDimSize(0) == key.getDimSize(0) && key.getDimSize(1) != 0 &&
+         query.getDimSize(1) % key.getDimSize(1) == 0 &&
+         query.getDimSize(3) == key.getDimSize(3) &&
+         key.getShape().take_front(3) == value.getShape().take_front(3);
+}
+
+/// Fails unless `mask`, when there is one, broadcasts to [B, H, T, S] and has
+/// booleans or floating-point numbers.
+static LogicalResult checkMask(std::optional<Location> location, Value mask,
+                               RankedTensorType query, RankedTensorType key) {
+  if (!mask)
+    return success();
+  RankedTensorType type = tensorType(mask);
+  SmallVector<int64_t> scores(query.getShape().take_front(3));
+  scores.push_back(key.getDimSize(2));
+  FailureOr<SmallVector<int64_t>> shape =
+      broadcastShapes(type.getShape(), scores);
+  Type element = type.getElementType();
+  if (succeeded(shape) && *shape == scores &&
+      (isa<FloatType>(element) || element.isInteger(1)))
+    return success();
+  return inferenceError(
+      location,
+      "expected a mask of booleans or floats that broadcasts to the scores, "
+      "got " +
+          Twine(debugString(type)));
+}
+
 LogicalResult ScaledDotProductAttentionOp::inferReturnTypes(
     MLIRContext *, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
   RankedTensorType query = tensorType(adaptor.getQuery());
   RankedTensorType key = tensorType(adaptor.getKey());
   RankedTensorType value = tensorType(adaptor.getValue());
-  if (query.getRank() != 4 || key.getRank() != 4 || key != value ||
-      query.getElementType() != key.getElementType() ||
-      query.getShape().take_front(2) != key.getShape().take_front(2) ||
-      query.getShape().back() != key.getShape().back())
+  if (!formHeads(query, key, value))
     return inferenceError(
-        location, "expected query [B, H, T, D] and key, value [B, H, S, D] "
-                  "of one dtype, got " +
+        location, "expected query [B, H, T, D], key [B, K, S, D] and value "
+                  "[B, K, S, V] of one dtype, where K divides H, got " +
                       Twine(debugString(query)) + ", " + debugString(key) +
                       ", " + debugString(value));
-  types.push_back(query);
+  if (failed(checkMask(location, adaptor.getAttnMask(), query, key)))
+    return failure();
+  SmallVector<int64_t> shape(query.getShape());
+  shape.back() = value.getShape().back();
+  types.push_back(query.clone(shape));
   types.push_back(RankedTensorType::get(
       query.getShape().drop_back(), statisticsType(query.getElementType())));
   return success();
+}
+
+std::string ScaledDotProductAttentionOp::describeUnsupportedForm() {
+  if (getAttnMask())
+    return "an attn_mask";
+  if (tensorType(getQuery()).getDimSize(1) !=
+      tensorType(getKey()).getDimSize(1))
+    return "fewer key than query heads";
+  return getKey().getType() == getValue().getType()
+             ? ""
+             : "another head size of value than of key";
 }
 
 LogicalResult ScaledDotProductAttentionBackwardOp::inferReturnTypes(

@@ -13,54 +13,76 @@ using namespace mlir;
 using namespace shardc::aten;
 
 //===----------------------------------------------------------------------===//
-// Types
+// Types and verifiers
 //===----------------------------------------------------------------------===//
-
-static LogicalResult inferBinary(std::optional<Location> location, Value self,
-                                 Value other, SmallVectorImpl<Type> &types) {
-  RankedTensorType a = tensorType(self), b = tensorType(other);
-  FailureOr<SmallVector<int64_t>> shape =
-      broadcastShapes(a.getShape(), b.getShape());
-  if (failed(shape))
-    return inferenceError(location, "expected shapes that broadcast, got " +
-                                        Twine(debugString(a)) + " and " +
-                                        debugString(b));
-  types.push_back(RankedTensorType::get(*shape, promoteOperands(a, b)));
-  return success();
-}
-
-#define SHARDC_INFER_BINARY(OP)                                                \
-  LogicalResult OP::inferReturnTypes(                                          \
-      MLIRContext *, std::optional<Location> location, Adaptor adaptor,        \
-      SmallVectorImpl<Type> &types) {                                          \
-    return inferBinary(location, adaptor.getSelf(), adaptor.getOther(),        \
-                       types);                                                 \
-  }
-SHARDC_INFER_BINARY(AddOp)
-SHARDC_INFER_BINARY(SubOp)
-SHARDC_INFER_BINARY(MulOp)
-#undef SHARDC_INFER_BINARY
-
-/// Operators whose result has the type of `self`.
-#define SHARDC_INFER_SELF(OP)                                                  \
-  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location>,   \
-                                     Adaptor adaptor,                          \
-                                     SmallVectorImpl<Type> &types) {           \
-    types.push_back(adaptor.getSelf().getType());                              \
-    return success();                                                          \
-  }
-SHARDC_INFER_SELF(AddScalarOp)
-SHARDC_INFER_SELF(MulScalarOp)
-SHARDC_INFER_SELF(ReluOp)
-SHARDC_INFER_SELF(ThresholdBackwardOp)
-SHARDC_INFER_SELF(GeluOp)
-SHARDC_INFER_SELF(GeluBackwardOp)
-#undef SHARDC_INFER_SELF
 
 LogicalResult ToOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
                                      Adaptor adaptor,
                                      SmallVectorImpl<Type> &types) {
   types.push_back(tensorType(adaptor.getSelf()).clone(adaptor.getDtype()));
+  return success();
+}
+
+LogicalResult AbsOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                      Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
+  RankedTensorType type = tensorType(adaptor.getSelf());
+  if (auto complex = dyn_cast<ComplexType>(type.getElementType()))
+    type = type.clone(complex.getElementType());
+  types.push_back(type);
+  return success();
+}
+
+/// True division of integers has no integer result.
+static LogicalResult verifyDivision(Operation *op, Value result,
+                                    RoundingMode rounding) {
+  Type element = tensorType(result).getElementType();
+  if (rounding == RoundingMode::none && isa<IntegerType>(element))
+    return op->emitOpError("expected floating-point operands, got ")
+           << element << "; integers are converted or rounded";
+  if (rounding != RoundingMode::none && isa<ComplexType>(element))
+    return op->emitOpError("expected real operands to round, got ") << element;
+  return success();
+}
+
+LogicalResult DivOp::verify() {
+  return verifyDivision(*this, getResult(), getRoundingMode());
+}
+
+/// A scalar attribute is an integer exactly for integer tensors.
+static LogicalResult verifyScalar(Operation *op, Value self, TypedAttr scalar) {
+  Type element = tensorType(self).getElementType();
+  if (!scalar || isa<IntegerType>(element) == isa<IntegerAttr>(scalar))
+    return success();
+  return op->emitOpError("expected ")
+         << (isa<IntegerType>(element) ? "an integer" : "a floating-point")
+         << " scalar for elements of type " << element << ", got " << scalar;
+}
+
+LogicalResult DivScalarOp::verify() {
+  if (failed(verifyScalar(*this, getSelf(), getOther())))
+    return failure();
+  return verifyDivision(*this, getResult(), getRoundingMode());
+}
+
+LogicalResult PowScalarOp::verify() {
+  if (failed(verifyScalar(*this, getSelf(), getExponent())))
+    return failure();
+  auto exponent = dyn_cast<IntegerAttr>(getExponent());
+  if (exponent && exponent.getInt() < 0)
+    return emitOpError("expected an exponent of at least 0 for integers, got ")
+           << exponent.getInt();
+  return success();
+}
+
+LogicalResult ClampOp::verify() {
+  if (isa<ComplexType>(tensorType(getSelf()).getElementType()))
+    return emitOpError("expected elements that have an order");
+  if (!getMinAttr() && !getMaxAttr())
+    return emitOpError("expected a minimum or a maximum");
+  for (TypedAttr bound : {getMinAttr(), getMaxAttr()})
+    if (failed(verifyScalar(*this, getSelf(), bound)))
+      return failure();
   return success();
 }
 
@@ -126,27 +148,6 @@ void MulScalarOp::buildBackward(OpBuilder &builder,
                                                              getOther())
                                              .getResult()
                                        : Value());
-}
-
-void ReluOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
-                           ArrayRef<bool> needed,
-                           SmallVectorImpl<Value> &operandGradients) {
-  operandGradients.push_back(
-      needed[0] ? ThresholdBackwardOp::create(builder, getLoc(),
-                                              resultGradients[0], getResult(),
-                                              builder.getF64FloatAttr(0.0))
-                      .getResult()
-                : Value());
-}
-
-void GeluOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
-                           ArrayRef<bool> needed,
-                           SmallVectorImpl<Value> &operandGradients) {
-  operandGradients.push_back(
-      needed[0] ? GeluBackwardOp::create(builder, getLoc(), resultGradients[0],
-                                         getSelf(), getApproximateAttr())
-                      .getResult()
-                : Value());
 }
 
 void ToOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,

@@ -7,34 +7,10 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/Gradients.h"
 #include "dialects/Aten/TypePromotion.h"
-#include "dialects/Aten/Windows.h"
+#include "dialects/Aten/Weights.h"
 
 using namespace mlir;
 using namespace shardc::aten;
-
-/// Fails unless all operands have one element type, as PyTorch does at run
-/// time ("expected m1 and m2 to have the same dtype").
-static LogicalResult checkSameElement(std::optional<Location> location,
-                                      ValueRange operands) {
-  Type element = tensorType(operands.front()).getElementType();
-  for (Value operand : operands)
-    if (tensorType(operand).getElementType() != element)
-      return inferenceError(
-          location, "expected operands of one dtype, got " +
-                        Twine(debugString(element)) + " and " +
-                        debugString(tensorType(operand).getElementType()));
-  return success();
-}
-
-/// Fails unless `bias`, when there is one, is [outputs].
-static LogicalResult checkBias(std::optional<Location> location, Value bias,
-                               int64_t outputs) {
-  if (!bias || tensorType(bias).getShape() == ArrayRef<int64_t>(outputs))
-    return success();
-  return inferenceError(location, "expected a bias [" + Twine(outputs) +
-                                      "], got " +
-                                      debugString(tensorType(bias)));
-}
 
 //===----------------------------------------------------------------------===//
 // Linear
@@ -119,16 +95,6 @@ int64_t LinearBackwardWeightOp::getFlops() {
   return linearFlops(getInput(), result.getDimSize(1), result.getDimSize(0));
 }
 
-/// Sums everything but dimension `kept`: the gradient of a bias.
-static Value biasGradient(OpBuilder &builder, Location location, Value gradient,
-                          int64_t kept) {
-  SmallVector<int64_t> dims;
-  for (int64_t i = 0; i < tensorType(gradient).getRank(); ++i)
-    if (i != kept)
-      dims.push_back(i);
-  return SumOp::create(builder, location, gradient, dims, false);
-}
-
 void LinearOp::buildBackward(OpBuilder &builder,
                              ArrayRef<Value> resultGradients,
                              ArrayRef<bool> needed,
@@ -147,70 +113,87 @@ void LinearOp::buildBackward(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
-// Convolution
+// Matrix products
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *,
-                                              std::optional<Location> location,
-                                              Adaptor adaptor,
-                                              SmallVectorImpl<Type> &types) {
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> location,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
   if (failed(checkSameElement(location, adaptor.getOperands())))
     return failure();
-  RankedTensorType input = tensorType(adaptor.getInput());
-  RankedTensorType weight = tensorType(adaptor.getWeight());
-  auto groups = static_cast<int64_t>(adaptor.getGroups());
-  if (input.getRank() != 4 || weight.getRank() != 4 || groups < 1 ||
-      input.getDimSize(1) != weight.getDimSize(1) * groups)
+  RankedTensorType self = tensorType(adaptor.getSelf());
+  RankedTensorType other = tensorType(adaptor.getOther());
+  if (self.getRank() < 2 || other.getRank() < 2 ||
+      self.getShape().back() != other.getDimSize(other.getRank() - 2))
     return inferenceError(
-        location, "expected input [N, C, H, W] and weight [O, C/" +
-                      Twine(groups) + ", kH, kW], got " + debugString(input) +
-                      " and " + debugString(weight));
-  int64_t outputs = weight.getDimSize(0);
-  if (outputs % groups != 0)
-    return inferenceError(location,
-                          "expected groups to divide " + Twine(outputs) +
-                              " output channels, got " + Twine(groups));
-  if (failed(checkBias(location, adaptor.getBias(), outputs)))
-    return failure();
-  SmallVector<int64_t> shape = {input.getDimSize(0), outputs};
-  Window window{weight.getShape().take_back(2), adaptor.getStride(),
-                adaptor.getPadding(), adaptor.getDilation()};
-  if (failed(appendWindowPositions(location, input, window, shape)))
-    return failure();
-  types.push_back(input.clone(shape));
+        location, "expected matrices [*, n, k] and [*, k, m], got " +
+                      Twine(debugString(self)) + " and " + debugString(other));
+  FailureOr<SmallVector<int64_t>> shape = broadcastShapes(
+      self.getShape().drop_back(2), other.getShape().drop_back(2));
+  if (failed(shape))
+    return inferenceError(location, "expected batches that broadcast, got " +
+                                        Twine(debugString(self)) + " and " +
+                                        debugString(other));
+  shape->append({self.getDimSize(self.getRank() - 2), other.getShape().back()});
+  types.push_back(self.clone(*shape));
   return success();
 }
 
-/// 2 * output elements * multiply-adds for each of them.
-static int64_t convolutionFlops(Value output, RankedTensorType weight) {
-  return 2 * tensorType(output).getNumElements() *
-         (weight.getNumElements() / weight.getDimSize(0));
+int64_t MatmulOp::getFlops() {
+  return 2 * tensorType(getResult()).getNumElements() *
+         tensorType(getSelf()).getShape().back();
 }
 
-int64_t ConvolutionOp::getFlops() {
-  return convolutionFlops(getResult(), tensorType(getWeight()));
-}
-int64_t ConvolutionBackwardInputOp::getFlops() {
-  return convolutionFlops(getGradOutput(), tensorType(getWeight()));
-}
-int64_t ConvolutionBackwardWeightOp::getFlops() {
-  return convolutionFlops(getGradOutput(), tensorType(getResult()));
+/// The last two dimensions swapped.
+static Value transposed(OpBuilder &builder, Location location, Value matrix) {
+  auto dims =
+      llvm::to_vector(llvm::seq<int64_t>(0, tensorType(matrix).getRank()));
+  std::swap(dims[dims.size() - 2], dims.back());
+  return PermuteOp::create(builder, location, matrix, dims);
 }
 
-void ConvolutionOp::buildBackward(OpBuilder &builder,
-                                  ArrayRef<Value> resultGradients,
-                                  ArrayRef<bool> needed,
-                                  SmallVectorImpl<Value> &operandGradients) {
+void MatmulOp::buildBackward(OpBuilder &builder,
+                             ArrayRef<Value> resultGradients,
+                             ArrayRef<bool> needed,
+                             SmallVectorImpl<Value> &operandGradients) {
   Value gradient = resultGradients[0];
-  operandGradients.assign(getNumOperands(), Value());
-  if (needed[0])
-    operandGradients[0] = ConvolutionBackwardInputOp::create(
-        builder, getLoc(), getInput().getType(), gradient, getWeight(),
-        getStrideAttr(), getPaddingAttr(), getDilationAttr(), getGroupsAttr());
-  if (needed[1])
-    operandGradients[1] = ConvolutionBackwardWeightOp::create(
-        builder, getLoc(), getWeight().getType(), gradient, getInput(),
-        getStrideAttr(), getPaddingAttr(), getDilationAttr(), getGroupsAttr());
-  if (getBias() && needed[2])
-    operandGradients[2] = biasGradient(builder, getLoc(), gradient, 1);
+  operandGradients.assign(2, Value());
+  if (needed[0]) {
+    Value other = transposed(builder, getLoc(), getOther());
+    Value product = MatmulOp::create(builder, getLoc(), gradient, other);
+    operandGradients[0] =
+        sumToType(builder, getLoc(), product, tensorType(getSelf()));
+  }
+  if (needed[1]) {
+    Value self = transposed(builder, getLoc(), getSelf());
+    Value product = MatmulOp::create(builder, getLoc(), self, gradient);
+    operandGradients[1] =
+        sumToType(builder, getLoc(), product, tensorType(getOther()));
+  }
+}
+
+LogicalResult GroupedMmOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType self = tensorType(adaptor.getSelf());
+  RankedTensorType mat2 = tensorType(adaptor.getMat2());
+  RankedTensorType offs = tensorType(adaptor.getOffs());
+  if (self.getElementType() != mat2.getElementType() || self.getRank() != 2 ||
+      mat2.getRank() != 3 || self.getDimSize(1) != mat2.getDimSize(1) ||
+      offs.getShape() != mat2.getShape().take_front(1))
+    return inferenceError(
+        location, "expected rows [n, k], matrices [groups, k, m] of one dtype "
+                  "and offsets [groups], got " +
+                      Twine(debugString(self)) + ", " + debugString(mat2) +
+                      ", " + debugString(offs));
+  types.push_back(self.clone({self.getDimSize(0), mat2.getDimSize(2)}));
+  return success();
+}
+
+/// Every row is multiplied by one matrix.
+int64_t GroupedMmOp::getFlops() {
+  return 2 * tensorType(getSelf()).getNumElements() *
+         tensorType(getMat2()).getDimSize(2);
 }

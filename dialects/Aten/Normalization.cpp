@@ -11,30 +11,53 @@ using namespace mlir;
 using namespace shardc::aten;
 
 //===----------------------------------------------------------------------===//
-// Layer normalization
+// Layer and root-mean-square normalization
 //===----------------------------------------------------------------------===//
+
+/// The statistics of a normalization of `input` over its trailing dimensions
+/// `normalized`; fails where these are others or weight or bias do not fit.
+static FailureOr<RankedTensorType>
+inferStatistics(std::optional<Location> location, Value input,
+                ArrayRef<int64_t> normalized, ArrayRef<Value> affine) {
+  RankedTensorType type = tensorType(input);
+  if (normalized.size() > type.getShape().size() ||
+      type.getShape().take_back(normalized.size()) != normalized)
+    return inferenceError(location, "expected trailing dimensions equal to "
+                                    "normalized_shape, got " +
+                                        Twine(debugString(type)));
+  for (Value operand : affine)
+    if (operand && tensorType(operand).getShape() != normalized)
+      return inferenceError(location,
+                            "expected weight and bias of normalized_shape");
+  SmallVector<int64_t> shape(type.getShape());
+  for (size_t i = 0; i < normalized.size(); ++i)
+    shape[shape.size() - 1 - i] = 1;
+  return RankedTensorType::get(shape, statisticsType(type.getElementType()));
+}
 
 LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *,
                                             std::optional<Location> location,
                                             Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
-  RankedTensorType input = tensorType(adaptor.getInput());
-  ArrayRef<int64_t> normalized = adaptor.getNormalizedShape();
-  if (normalized.size() > input.getShape().size() ||
-      input.getShape().take_back(normalized.size()) != normalized)
-    return inferenceError(location, "expected trailing dimensions equal to "
-                                    "normalized_shape, got " +
-                                        Twine(debugString(input)));
-  for (Value affine : {adaptor.getWeight(), adaptor.getBias()})
-    if (affine && tensorType(affine).getShape() != normalized)
-      return inferenceError(location,
-                            "expected weight and bias of normalized_shape");
-  SmallVector<int64_t> shape(input.getShape());
-  for (size_t i = 0; i < normalized.size(); ++i)
-    shape[shape.size() - 1 - i] = 1;
-  auto statistics =
-      RankedTensorType::get(shape, statisticsType(input.getElementType()));
-  types.append({input, statistics, statistics});
+  FailureOr<RankedTensorType> statistics = inferStatistics(
+      location, adaptor.getInput(), adaptor.getNormalizedShape(),
+      {adaptor.getWeight(), adaptor.getBias()});
+  if (failed(statistics))
+    return failure();
+  types.append({adaptor.getInput().getType(), *statistics, *statistics});
+  return success();
+}
+
+LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location> location,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  FailureOr<RankedTensorType> statistics =
+      inferStatistics(location, adaptor.getInput(),
+                      adaptor.getNormalizedShape(), adaptor.getWeight());
+  if (failed(statistics))
+    return failure();
+  types.append({adaptor.getInput().getType(), *statistics});
   return success();
 }
 
@@ -57,6 +80,34 @@ void LayerNormOp::buildBackward(OpBuilder &builder,
   if (getBias())
     operandGradients.push_back(needed[next++] ? backward.getGradBias()
                                               : Value());
+}
+
+//===----------------------------------------------------------------------===//
+// Group normalization
+//===----------------------------------------------------------------------===//
+
+LogicalResult GroupNormOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType input = tensorType(adaptor.getInput());
+  if (input.getRank() < 2)
+    return inferenceError(location, "expected an input [N, C, ...], got " +
+                                        Twine(debugString(input)));
+  int64_t channels = input.getDimSize(1);
+  auto groups = static_cast<int64_t>(adaptor.getNumGroups());
+  if (groups < 1 || channels % groups != 0)
+    return inferenceError(location, "expected num_groups to divide " +
+                                        Twine(channels) + " channels, got " +
+                                        Twine(groups));
+  for (Value affine : {adaptor.getWeight(), adaptor.getBias()})
+    if (affine && tensorType(affine).getShape() != ArrayRef<int64_t>(channels))
+      return inferenceError(location, "expected weight and bias [" +
+                                          Twine(channels) + "]");
+  auto statistics = RankedTensorType::get(
+      {input.getDimSize(0), groups}, statisticsType(input.getElementType()));
+  types.append({input, statistics, statistics});
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,3 +160,19 @@ void BatchNormOp::buildBackward(OpBuilder &builder,
     operandGradients.push_back(needed[next++] ? backward.getGradBias()
                                               : Value());
 }
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// One operation an element of the input, as for any reduction: all of these
+/// are bound by their bytes.
+#define SHARDC_FLOPS_OF_INPUT(OP)                                              \
+  int64_t OP::getFlops() { return tensorType(getInput()).getNumElements(); }
+SHARDC_FLOPS_OF_INPUT(LayerNormOp)
+SHARDC_FLOPS_OF_INPUT(LayerNormBackwardOp)
+SHARDC_FLOPS_OF_INPUT(RmsNormOp)
+SHARDC_FLOPS_OF_INPUT(GroupNormOp)
+SHARDC_FLOPS_OF_INPUT(BatchNormOp)
+SHARDC_FLOPS_OF_INPUT(BatchNormBackwardOp)
+#undef SHARDC_FLOPS_OF_INPUT

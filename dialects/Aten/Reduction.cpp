@@ -1,4 +1,4 @@
-//===- Reduction.cpp - Types and derivatives of reductions ----------------===//
+//===- Reduction.cpp - Verifiers and derivatives of reductions ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules for the operators of AtenReduction.td.
@@ -11,45 +11,41 @@
 using namespace mlir;
 using namespace shardc::aten;
 
-static LogicalResult inferReduction(std::optional<Location> location,
-                                    Value self, ArrayRef<int64_t> dims,
-                                    bool keepDim,
-                                    SmallVectorImpl<Type> &types) {
-  RankedTensorType type = tensorType(self);
-  int64_t previous = -1;
-  for (int64_t dim : dims) {
-    if (dim <= previous || dim >= type.getRank())
-      return inferenceError(location,
-                            "expected increasing dimensions below rank " +
-                                Twine(type.getRank()) + ", got " + Twine(dim));
-    previous = dim;
-  }
-  SmallVector<int64_t> shape;
-  for (int64_t i = 0; i < type.getRank(); ++i) {
-    if (!llvm::is_contained(dims, i))
-      shape.push_back(type.getDimSize(i));
-    else if (keepDim)
-      shape.push_back(1);
-  }
-  types.push_back(RankedTensorType::get(shape, type.getElementType()));
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult MeanOp::verify() {
+  if (isa<IntegerType>(tensorType(getSelf()).getElementType()))
+    return emitOpError("expected floating-point elements, got ")
+           << getSelf().getType();
   return success();
 }
 
-LogicalResult SumOp::inferReturnTypes(MLIRContext *,
-                                      std::optional<Location> location,
-                                      Adaptor adaptor,
-                                      SmallVectorImpl<Type> &types) {
-  return inferReduction(location, adaptor.getSelf(), adaptor.getDim(),
-                        adaptor.getKeepdim(), types);
+/// An extreme needs elements to choose from and an order among them.
+static LogicalResult verifyExtreme(Operation *op, RankedTensorType type,
+                                   ArrayRef<int64_t> dims) {
+  if (isa<ComplexType>(type.getElementType()))
+    return op->emitOpError("expected elements that have an order, got ")
+           << type;
+  for (int64_t dim : dims)
+    if (type.getDimSize(dim) == 0)
+      return op->emitOpError("expected elements in dimension ")
+             << dim << ", got " << type;
+  return success();
 }
 
-LogicalResult MeanOp::inferReturnTypes(MLIRContext *,
-                                       std::optional<Location> location,
-                                       Adaptor adaptor,
-                                       SmallVectorImpl<Type> &types) {
-  return inferReduction(location, adaptor.getSelf(), adaptor.getDim(),
-                        adaptor.getKeepdim(), types);
+LogicalResult AmaxOp::verify() {
+  return verifyExtreme(*this, tensorType(getSelf()), getDim());
 }
+
+LogicalResult AminOp::verify() {
+  return verifyExtreme(*this, tensorType(getSelf()), getDim());
+}
+
+//===----------------------------------------------------------------------===//
+// Derivatives
+//===----------------------------------------------------------------------===//
 
 /// The gradient of a sum: `gradient` with the reduced dimensions back as size
 /// 1, broadcast to `type`.

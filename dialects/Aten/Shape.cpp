@@ -7,6 +7,7 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/Gradients.h"
 #include "dialects/Aten/TypePromotion.h"
+#include "dialects/Aten/Windows.h"
 
 using namespace mlir;
 using namespace shardc::aten;
@@ -69,9 +70,10 @@ LogicalResult ExpandOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
-static LogicalResult checkSlice(std::optional<Location> location,
-                                ArrayRef<int64_t> shape, int64_t dim,
-                                int64_t start, int64_t end) {
+/// The shape of elements start, start + step, ... below end of `dim`.
+static FailureOr<SmallVector<int64_t>>
+inferSlice(std::optional<Location> location, ArrayRef<int64_t> shape,
+           int64_t dim, int64_t start, int64_t end, int64_t step) {
   if (dim < 0 || dim >= static_cast<int64_t>(shape.size()))
     return inferenceError(location, "expected a dimension below " +
                                         Twine(shape.size()) + ", got " +
@@ -80,7 +82,12 @@ static LogicalResult checkSlice(std::optional<Location> location,
     return inferenceError(location, "expected a slice of [0, " +
                                         Twine(shape[dim]) + "), got [" +
                                         Twine(start) + ", " + Twine(end) + ")");
-  return success();
+  if (step < 1)
+    return inferenceError(location,
+                          "expected a step of at least 1, got " + Twine(step));
+  SmallVector<int64_t> result(shape);
+  result[dim] = llvm::divideCeil(end - start, step);
+  return result;
 }
 
 LogicalResult SliceOp::inferReturnTypes(MLIRContext *,
@@ -88,26 +95,191 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *,
                                         Adaptor adaptor,
                                         SmallVectorImpl<Type> &types) {
   RankedTensorType type = tensorType(adaptor.getSelf());
-  int64_t dim = adaptor.getDim();
-  if (failed(checkSlice(location, type.getShape(), dim, adaptor.getStart(),
-                        adaptor.getEnd())))
+  FailureOr<SmallVector<int64_t>> shape =
+      inferSlice(location, type.getShape(), adaptor.getDim(),
+                 adaptor.getStart(), adaptor.getEnd(), adaptor.getStep());
+  if (failed(shape))
     return failure();
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = adaptor.getEnd() - adaptor.getStart();
-  types.push_back(type.clone(shape));
+  types.push_back(type.clone(*shape));
   return success();
+}
+
+/// Fails unless `part` is what the slice of `shape` holds.
+static LogicalResult checkPart(std::optional<Location> location, Value part,
+                               FailureOr<SmallVector<int64_t>> shape) {
+  if (failed(shape))
+    return failure();
+  RankedTensorType type = tensorType(part);
+  if (type.getShape() == ArrayRef<int64_t>(*shape))
+    return success();
+  return inferenceError(location, "expected a slice " +
+                                      Twine(debugString(type.clone(*shape))) +
+                                      ", got " + debugString(type));
 }
 
 LogicalResult SliceBackwardOp::inferReturnTypes(
     MLIRContext *, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
-  if (failed(checkSlice(location, adaptor.getInputSizes(), adaptor.getDim(),
-                        adaptor.getStart(), adaptor.getEnd())))
+  ArrayRef<int64_t> sizes = adaptor.getInputSizes();
+  if (failed(checkPart(location, adaptor.getGradOutput(),
+                       inferSlice(location, sizes, adaptor.getDim(),
+                                  adaptor.getStart(), adaptor.getEnd(),
+                                  adaptor.getStep()))))
     return failure();
-  types.push_back(
-      tensorType(adaptor.getGradOutput()).clone(adaptor.getInputSizes()));
+  types.push_back(tensorType(adaptor.getGradOutput()).clone(sizes));
   return success();
 }
+
+/// Fails unless both tensors have one element type.
+static LogicalResult checkElement(std::optional<Location> location, Value self,
+                                  Value source) {
+  Type expected = tensorType(self).getElementType();
+  Type element = tensorType(source).getElementType();
+  if (element == expected)
+    return success();
+  return inferenceError(location, "expected a source of " +
+                                      Twine(debugString(expected)) + ", got " +
+                                      debugString(element));
+}
+
+LogicalResult SliceScatterOp::inferReturnTypes(MLIRContext *,
+                                               std::optional<Location> location,
+                                               Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
+  RankedTensorType type = tensorType(adaptor.getSelf());
+  if (failed(checkElement(location, adaptor.getSelf(), adaptor.getSrc())) ||
+      failed(checkPart(location, adaptor.getSrc(),
+                       inferSlice(location, type.getShape(), adaptor.getDim(),
+                                  adaptor.getStart(), adaptor.getEnd(),
+                                  adaptor.getStep()))))
+    return failure();
+  types.push_back(type);
+  return success();
+}
+
+/// Fails unless `mode` can find `before` and `after` new elements among `size`.
+static LogicalResult checkPad(std::optional<Location> location, PadMode mode,
+                              int64_t size, int64_t before, int64_t after) {
+  if (size + before + after < 0)
+    return inferenceError(location, "expected a pad that removes at most " +
+                                        Twine(size) + " elements, got " +
+                                        Twine(before) + " and " + Twine(after));
+  int64_t most = mode == PadMode::reflect ? size - 1 : size;
+  bool isLimited = mode == PadMode::reflect || mode == PadMode::circular;
+  bool isEmpty = mode == PadMode::replicate && size == 0;
+  if ((isLimited && std::max(before, after) > std::max<int64_t>(most, 0)) ||
+      (isEmpty && std::max(before, after) > 0))
+    return inferenceError(location, "expected a " + stringifyPadMode(mode) +
+                                        " pad of at most " + Twine(most) +
+                                        ", got " + Twine(before) + " and " +
+                                        Twine(after));
+  return success();
+}
+
+LogicalResult PadOp::inferReturnTypes(MLIRContext *,
+                                      std::optional<Location> location,
+                                      Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
+  RankedTensorType type = tensorType(adaptor.getSelf());
+  ArrayRef<int64_t> pad = adaptor.getPad();
+  if (pad.size() % 2 != 0 || pad.size() > 2 * type.getShape().size())
+    return inferenceError(
+        location, "expected two numbers for up to " + Twine(type.getRank()) +
+                      " dimensions, got " + Twine(pad.size()));
+  SmallVector<int64_t> shape(type.getShape());
+  for (size_t i = 0; i < pad.size() / 2; ++i) {
+    int64_t &size = shape[shape.size() - 1 - i];
+    if (failed(checkPad(location, adaptor.getMode(), size, pad[2 * i],
+                        pad[2 * i + 1])))
+      return failure();
+    size += pad[2 * i] + pad[2 * i + 1];
+  }
+  types.push_back(type.clone(shape));
+  return success();
+}
+
+/// Fails unless every element of the strided tensor is one of `elements`.
+static LogicalResult checkStrides(std::optional<Location> location,
+                                  int64_t elements, ArrayRef<int64_t> size,
+                                  ArrayRef<int64_t> stride, int64_t offset) {
+  if (size.size() != stride.size())
+    return inferenceError(location, "expected " + Twine(size.size()) +
+                                        " strides, got " +
+                                        Twine(stride.size()));
+  int64_t last = offset;
+  bool isEmpty = false;
+  for (auto [count, distance] : llvm::zip_equal(size, stride)) {
+    if (count < 0 || distance < 0)
+      return inferenceError(location,
+                            "expected sizes and strides of at least 0");
+    isEmpty |= count == 0;
+    last += (count - 1) * distance;
+  }
+  if (isEmpty || (offset >= 0 && last < elements))
+    return success();
+  return inferenceError(location, "expected elements of [0, " +
+                                      Twine(elements) + "), got [" +
+                                      Twine(offset) + ", " + Twine(last) + "]");
+}
+
+LogicalResult AsStridedOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType type = tensorType(adaptor.getSelf());
+  if (failed(checkStrides(location, type.getNumElements(), adaptor.getSize(),
+                          adaptor.getStride(), adaptor.getStorageOffset())))
+    return failure();
+  types.push_back(type.clone(adaptor.getSize()));
+  return success();
+}
+
+LogicalResult AsStridedScatterOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &types) {
+  RankedTensorType type = tensorType(adaptor.getSelf());
+  if (failed(checkElement(location, adaptor.getSelf(), adaptor.getSrc())) ||
+      failed(checkStrides(location, type.getNumElements(), adaptor.getSize(),
+                          adaptor.getStride(), adaptor.getStorageOffset())) ||
+      failed(checkPart(location, adaptor.getSrc(),
+                       SmallVector<int64_t>(adaptor.getSize()))))
+    return failure();
+  types.push_back(type);
+  return success();
+}
+
+LogicalResult Col2imOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> location,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  RankedTensorType type = tensorType(adaptor.getSelf());
+  ArrayRef<int64_t> kernel = adaptor.getKernelSize();
+  ArrayRef<int64_t> output = adaptor.getOutputSize();
+  Window window{kernel, adaptor.getStride(), adaptor.getPadding(),
+                adaptor.getDilation()};
+  if (output.size() != 2 || failed(checkWindow(location, window, 2)))
+    return failure();
+  int64_t elements = kernel[0] * kernel[1];
+  if (type.getRank() != 3 || type.getDimSize(1) % elements != 0)
+    return inferenceError(location, "expected windows [N, C * " +
+                                        Twine(elements) + ", positions], got " +
+                                        debugString(type));
+  SmallVector<int64_t> shape = {
+      type.getDimSize(0), type.getDimSize(1) / elements, output[0], output[1]};
+  SmallVector<int64_t> positions;
+  if (failed(appendWindowPositions(location, type.clone(shape), window,
+                                   positions)))
+    return failure();
+  if (positions[0] * positions[1] != type.getDimSize(2))
+    return inferenceError(location,
+                          "expected " + Twine(positions[0] * positions[1]) +
+                              " positions, got " + Twine(type.getDimSize(2)));
+  types.push_back(type.clone(shape));
+  return success();
+}
+
+/// One addition a window element.
+int64_t Col2imOp::getFlops() { return tensorType(getSelf()).getNumElements(); }
 
 LogicalResult CatOp::inferReturnTypes(MLIRContext *,
                                       std::optional<Location> location,
@@ -181,11 +353,12 @@ void SliceOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                             ArrayRef<bool> needed,
                             SmallVectorImpl<Value> &operandGradients) {
   operandGradients.push_back(
-      needed[0] ? SliceBackwardOp::create(builder, getLoc(), resultGradients[0],
-                                          tensorType(getSelf()).getShape(),
-                                          getDim(), getStart(), getEnd())
-                      .getResult()
-                : Value());
+      needed[0]
+          ? SliceBackwardOp::create(builder, getLoc(), resultGradients[0],
+                                    tensorType(getSelf()).getShape(), getDim(),
+                                    getStart(), getEnd(), getStep())
+                .getResult()
+          : Value());
 }
 
 void CatOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,

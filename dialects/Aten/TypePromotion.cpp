@@ -13,8 +13,10 @@ using namespace mlir;
 
 namespace shardc::aten {
 
-/// bool < integer < floating point.
+/// bool < integer < floating point < complex.
 static int category(Type type) {
+  if (isa<ComplexType>(type))
+    return 3;
   if (isa<FloatType>(type))
     return 2;
   return type.isInteger(1) ? 0 : 1;
@@ -23,36 +25,52 @@ static int category(Type type) {
 static Type promoteIntegers(Type a, Type b) {
   unsigned widthA = a.getIntOrFloatBitWidth();
   unsigned widthB = b.getIntOrFloatBitWidth();
-  // ui8 with i8 has no common 8-bit type: PyTorch takes i16; the dialect has
-  // i32 as its next wider integer.
+  // ui8 with i8 has no common 8-bit type.
   if (widthA == widthB && a.isUnsignedInteger() != b.isUnsignedInteger())
-    return IntegerType::get(a.getContext(), 32);
+    return IntegerType::get(a.getContext(), 2 * widthA);
   return widthA >= widthB ? a : b;
 }
 
-Type promoteTypes(Type a, Type b) {
-  if (a == b)
-    return a;
-  if (category(a) != category(b))
-    return category(a) > category(b) ? a : b;
-  if (category(a) < 2)
-    return promoteIntegers(a, b);
+/// The complex type with the precision of `type`, of f32 for what has less.
+static Type toComplex(Type type) {
+  if (isa<ComplexType>(type))
+    return type;
+  return ComplexType::get(statisticsType(type));
+}
+
+/// Of two floating-point or two complex types: bf16 with f16 gives f32.
+static Type promoteFloats(Type a, Type b) {
+  if (auto complexA = dyn_cast<ComplexType>(a))
+    return ComplexType::get(promoteFloats(
+        complexA.getElementType(), cast<ComplexType>(b).getElementType()));
   unsigned widthA = a.getIntOrFloatBitWidth();
   unsigned widthB = b.getIntOrFloatBitWidth();
   if (widthA == widthB)
-    return Float32Type::get(a.getContext());
+    return a == b ? a : Float32Type::get(a.getContext());
   return widthA > widthB ? a : b;
+}
+
+Type promoteTypes(Type a, Type b) {
+  if (category(a) < category(b))
+    std::swap(a, b);
+  if (category(a) == 3 && category(b) == 2)
+    return promoteFloats(a, toComplex(b));
+  if (category(a) != category(b))
+    return a;
+  return category(a) < 2 ? promoteIntegers(a, b) : promoteFloats(a, b);
 }
 
 Type promoteOperands(RankedTensorType a, RankedTensorType b) {
   Type elementA = a.getElementType(), elementB = b.getElementType();
   bool scalarA = a.getRank() == 0, scalarB = b.getRank() == 0;
-  if (scalarA != scalarB) {
-    Type scalar = scalarA ? elementA : elementB;
-    Type tensor = scalarA ? elementB : elementA;
-    return category(scalar) > category(tensor) ? scalar : tensor;
-  }
-  return promoteTypes(elementA, elementB);
+  if (scalarA == scalarB)
+    return promoteTypes(elementA, elementB);
+  Type scalar = scalarA ? elementA : elementB;
+  Type tensor = scalarA ? elementB : elementA;
+  if (category(scalar) <= category(tensor))
+    return tensor;
+  // A complex number does not widen a floating-point tensor either.
+  return category(tensor) == 2 ? toComplex(tensor) : scalar;
 }
 
 FloatType statisticsType(Type element) {

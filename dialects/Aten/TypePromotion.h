@@ -22,7 +22,7 @@ namespace shardc::aten {
 mlir::Type promoteTypes(mlir::Type a, mlir::Type b);
 
 /// The element type of a binary operator on tensors: a 0-d operand widens the
-/// other only across categories (bool < integer < floating point).
+/// other only across categories (bool < integer < floating point < complex).
 mlir::Type promoteOperands(mlir::RankedTensorType a, mlir::RankedTensorType b);
 
 /// The type that statistics and losses of `element` are kept in: f64 for f64,

@@ -16,34 +16,60 @@ using namespace mlir;
 
 namespace shardc::aten {
 
-/// Fails unless there are two `numbers`, none below `least`.
+/// Fails unless there are `count` numbers, none below `least`.
 static LogicalResult checkNumbers(std::optional<Location> location,
                                   StringRef what, ArrayRef<int64_t> numbers,
-                                  int64_t least) {
-  if (numbers.size() == 2 && numbers[0] >= least && numbers[1] >= least)
+                                  int64_t count, int64_t least) {
+  if (static_cast<int64_t>(numbers.size()) == count &&
+      llvm::all_of(numbers, [&](int64_t number) { return number >= least; }))
     return success();
-  return inferenceError(location, "expected 2 " + what + " of at least " +
-                                      Twine(least) + ", got " +
+  return inferenceError(location, "expected " + Twine(count) + " " + what +
+                                      " of at least " + Twine(least) +
+                                      ", got " +
                                       llvm::interleaved_array(numbers).str());
+}
+
+int64_t reachOf(const Window &window, size_t i) {
+  return window.dilation[i] * (window.size[i] - 1) + 1;
+}
+
+LogicalResult checkWindow(std::optional<Location> location,
+                          const Window &window, int64_t dimensions) {
+  if (failed(
+          checkNumbers(location, "kernel sizes", window.size, dimensions, 1)) ||
+      failed(checkNumbers(location, "strides", window.stride, dimensions, 1)) ||
+      failed(
+          checkNumbers(location, "paddings", window.padding, dimensions, 0)) ||
+      failed(
+          checkNumbers(location, "dilations", window.dilation, dimensions, 1)))
+    return failure();
+  return success();
+}
+
+int64_t positionsOf(const Window &window, size_t i, int64_t size) {
+  int64_t free = size + 2 * window.padding[i] - reachOf(window, i);
+  int64_t stride = window.stride[i];
+  if (!window.ceilMode)
+    return free / stride + 1;
+  int64_t positions = (free + stride - 1) / stride + 1;
+  bool startsInPadding = (positions - 1) * stride >= size + window.padding[i];
+  return startsInPadding ? positions - 1 : positions;
 }
 
 LogicalResult appendWindowPositions(std::optional<Location> location,
                                     RankedTensorType input,
                                     const Window &window,
                                     SmallVectorImpl<int64_t> &shape) {
-  if (failed(checkNumbers(location, "kernel sizes", window.size, 1)) ||
-      failed(checkNumbers(location, "strides", window.stride, 1)) ||
-      failed(checkNumbers(location, "paddings", window.padding, 0)) ||
-      failed(checkNumbers(location, "dilations", window.dilation, 1)))
+  if (failed(checkWindow(location, window, input.getRank() - 2)))
     return failure();
-  for (int i = 0; i < 2; ++i) {
-    int64_t reach = window.dilation[i] * (window.size[i] - 1) + 1;
-    int64_t padded = input.getDimSize(2 + i) + 2 * window.padding[i];
-    if (padded < reach)
+  for (size_t i = 0; i < window.size.size(); ++i) {
+    int64_t size = input.getDimSize(2 + i);
+    int64_t padded = size + 2 * window.padding[i];
+    if (padded < reachOf(window, i))
       return inferenceError(location, "expected a kernel of at most " +
                                           Twine(padded) + ", got " +
-                                          Twine(reach));
-    shape.push_back((padded - reach) / window.stride[i] + 1);
+                                          Twine(reachOf(window, i)));
+    shape.push_back(positionsOf(window, i, size));
   }
   return success();
 }

@@ -1,9 +1,8 @@
-//===- Windows.h - Windows that slide over images -----------------*- C++
-//-*-===//
+//===- Windows.h - Windows that slide over images -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What convolution and pooling share: the size of a window, how it moves over
-// [N, C, H, W], and how many positions it has.
+// the dimensions after [N, C], and how many positions it has.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_ATEN_WINDOWS_H
@@ -16,7 +15,7 @@
 
 namespace shardc::aten {
 
-/// A window over the last two dimensions, with one number a dimension.
+/// A window over the dimensions after [N, C], with one number a dimension.
 struct Window {
   llvm::ArrayRef<int64_t> size;
   llvm::ArrayRef<int64_t> stride;
@@ -24,12 +23,26 @@ struct Window {
   llvm::ArrayRef<int64_t> padding;
   /// The distance of neighbouring window elements in the input.
   llvm::ArrayRef<int64_t> dilation;
+  /// Whether a last window may reach over the padded end, as long as it starts
+  /// before the end of the input.
+  bool ceilMode = false;
 };
 
-/// Appends the positions [H', W'] of `window` on `input` [N, C, H, W] to
-/// `shape`, as floor((H + 2 * padding - reach) / stride) + 1 with reach =
-/// dilation * (size - 1) + 1. Emits an error at `location` when the window has
-/// other than two numbers each, a number out of range, or no position.
+/// The elements from the first to the last of the window's in dimension `i`.
+int64_t reachOf(const Window &window, size_t i);
+
+/// Fails unless `window` has `dimensions` numbers each, all in range.
+llvm::LogicalResult checkWindow(std::optional<mlir::Location> location,
+                                const Window &window, int64_t dimensions);
+
+/// How many positions `window` has on `size` elements of dimension `i`:
+/// floor((size + 2 * padding - reach) / stride) + 1.
+int64_t positionsOf(const Window &window, size_t i, int64_t size);
+
+/// Appends the positions [H', W'] of `window` on `input` [N, C, H, W], or of
+/// as many dimensions as there are, to `shape`. Emits an error at `location`
+/// when the window has another number of dimensions, a number out of range, or
+/// no position.
 llvm::LogicalResult
 appendWindowPositions(std::optional<mlir::Location> location,
                       mlir::RankedTensorType input, const Window &window,

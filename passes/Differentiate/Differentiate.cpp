@@ -8,7 +8,8 @@
 //   %w = fsdp.view %g[@w]              ->   … aten.linear_backward_weight …
 //   %y = aten.linear %x, %w                 fsdp.reduce_scatter @g [@w] (%dw)
 //
-// Keeps the forward program unchanged.
+// Keeps the forward program unchanged, but for `aten.detach`, which has said
+// where gradients stop and is removed.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Differentiate/Passes.h"
@@ -76,12 +77,13 @@ void ReverseWalk::markActive() {
         active.insert(view.getResult());
       continue;
     }
-    if (llvm::none_of(op.getOperands(),
+    if (isa<aten::DetachOp>(op) ||
+        llvm::none_of(op.getOperands(),
                       [&](Value operand) { return active.contains(operand); }))
       continue;
     for (Value result : op.getResults())
       if (auto type = dyn_cast<RankedTensorType>(result.getType()))
-        if (isa<FloatType>(type.getElementType()))
+        if (isa<FloatType, ComplexType>(type.getElementType()))
           active.insert(result);
   }
 }
@@ -118,6 +120,11 @@ LogicalResult ReverseWalk::run() {
   for (Operation *op : llvm::reverse(forward))
     if (failed(visit(op)))
       return failure();
+  for (auto detach :
+       llvm::make_early_inc_range(body.getOps<aten::DetachOp>())) {
+    detach.getResult().replaceAllUsesWith(detach.getSelf());
+    detach.erase();
+  }
   return success();
 }
 
@@ -152,6 +159,12 @@ LogicalResult ReverseWalk::visitDifferentiable(Operation *op) {
            << "'" << op->getName() << "' has no derivative, but a trainable "
            << "parameter reaches the loss through it; freeze the parameters "
            << "before it or replace the operator";
+  if (std::string form = differentiable.describeUnsupportedForm();
+      !form.empty())
+    return emitNumberedError(op, "E0221")
+           << "'" << op->getName() << "' with " << form
+           << " has no derivative yet, but a trainable parameter reaches the "
+           << "loss through it";
   // Further results are statistics for backward; no rule differentiates them.
   for (auto [number, gradient] : llvm::enumerate(resultGradients))
     if (number > 0 && gradient)

@@ -20,6 +20,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -88,6 +89,24 @@ static Forward readForward(ModuleOp module, func::FuncOp function) {
         forward.uses.push_back({found->second, enclosingPaths(read)});
   });
   return forward;
+}
+
+/// Masters and optimizer states are as wide as the parameter, and steps smaller
+/// than a 16-bit float can tell would be lost.
+static LogicalResult checkMasters(const Forward &forward) {
+  for (fsdp::ParameterOp parameter : forward.parameters) {
+    Type element = getElementTypeOrSelf(parameter.getType());
+    if (parameter.getFrozen() || element.isF32() || element.isF64())
+      continue;
+    InFlightDiagnostic diagnostic = emitNumberedError(parameter, "E0136");
+    diagnostic << "'" << parameter.getSymName()
+               << "' is a trainable parameter of " << element
+               << ", expected f32 or f64";
+    diagnostic.attachNote() << "help: export the model in float32 and compile "
+                               "it with --param-dtype bf16";
+    return diagnostic;
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,6 +282,8 @@ void AssignGroupsPass::runOnOperation() {
     return signalPassFailure();
   }
   Forward forward = readForward(getOperation(), function);
+  if (failed(checkMasters(forward)))
+    return signalPassFailure();
   FailureOr<std::vector<std::string>> wrapped = selectWrapped(forward);
   FailureOr<fsdp::PolicyAttr> policy = buildPolicy(forward);
   if (failed(wrapped) || failed(policy))

@@ -100,11 +100,14 @@ void ModuleRun::outline(const ModuleFrame &frame) {
   Block &body = module.getBody().emplaceBlock();
   for (const TracedOperation &traced : operations)
     traced.op->moveBefore(&body, body.end());
-  for (Value input : inputs) {
-    Value argument = body.addArgument(input.getType(), input.getLoc());
-    input.replaceUsesWithIf(argument,
-                            [&](OpOperand &use) { return !isOutside(use); });
-  }
+  llvm::DenseMap<Value, Value> arguments;
+  for (Value input : inputs)
+    arguments[input] = body.addArgument(input.getType(), input.getLoc());
+  // By operand and not by use: a table that every layer reads has many uses.
+  for (const TracedOperation &traced : operations)
+    for (OpOperand &operand : traced.op->getOpOperands())
+      if (Value argument = arguments.lookup(operand.get()))
+        operand.set(argument);
   for (auto [inner, outer] : llvm::zip_equal(results, module.getResults()))
     inner.replaceUsesWithIf(outer,
                             [&](OpOperand &use) { return isOutside(use); });

@@ -14,10 +14,10 @@ def FoldConstantsPass : Pass<"shardc-fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Computes what depends on constants alone.";
   let description = [{
     Position indices and masks are computed by a model from `arange` and shapes.
-    Operators that move, convert, add or multiply the elements of constants of
-    at most `max-elements` elements become constants themselves, with the bits
-    that PyTorch computes. Nothing that depends on a parameter, a buffer or an
-    input is touched.
+    Operators on constants of at most `max-elements` elements become constants
+    themselves, with the values that the reference interpreter computes. Random
+    operators stay. Nothing that depends on a parameter, a buffer or an input is
+    touched.
 
     {{example: test/passes/Import/fold-constants.mlir @positions_from_arange}}
   }];

@@ -128,6 +128,14 @@ static SmallVector<Operation *> collectOperators(func::FuncOp function) {
   return operators;
 }
 
+/// What about `op` its kernel does not do; empty where it does all of it.
+static std::string describeMissingKernel(Operation *op) {
+  if (auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op))
+    return differentiable.describeUnsupportedForm();
+  auto slice = dyn_cast<aten::SliceBackwardOp>(op);
+  return slice && slice.getStep() != 1 ? "a step other than 1" : "";
+}
+
 void FormKernelsPass::runOnOperation() {
   FailureOr<FloatType> type = parseAccumulator(getOperation(), accumulator);
   if (failed(type))
@@ -141,6 +149,12 @@ void FormKernelsPass::runOnOperation() {
       emitNumberedError(op, "E0240")
           << "operator '" << op->getName() << "' has no kernel for "
           << op->getOperandTypes();
+      return signalPassFailure();
+    }
+    if (std::string form = describeMissingKernel(op); !form.empty()) {
+      emitNumberedError(op, "E0240")
+          << "operator '" << op->getName() << "' with " << form
+          << " has no kernel yet";
       return signalPassFailure();
     }
     formKernel(op, *type);

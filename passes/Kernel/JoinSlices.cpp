@@ -51,7 +51,7 @@ static bool tileOneTensor(ArrayRef<aten::SliceBackwardOp> pieces) {
   for (aten::SliceBackwardOp piece : pieces) {
     if (piece.getType() != first.getType() ||
         static_cast<int64_t>(piece.getDim()) != dim ||
-        static_cast<int64_t>(piece.getStart()) != end)
+        static_cast<int64_t>(piece.getStart()) != end || piece.getStep() != 1)
       return false;
     end = piece.getEnd();
   }

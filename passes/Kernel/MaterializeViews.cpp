@@ -116,7 +116,7 @@ static std::optional<StridedView> applyView(Operation *op,
       })
       .Case([&](aten::SliceOp slice) {
         return shardc::slice(source, slice.getDim(), slice.getStart(),
-                             slice.getEnd());
+                             slice.getEnd(), slice.getStep());
       })
       .Case([&](aten::ExpandOp expand) {
         return shardc::expand(source, expand.getSize());

@@ -13,6 +13,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/ModulePath.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -181,8 +182,15 @@ static void selectEmbedding(aten::EmbeddingBackwardOp op) {
       .replace();
 }
 
-static void selectLibrary(Operation *op) {
+/// Fails for a form of an operator that its library call cannot say.
+static LogicalResult selectLibrary(Operation *op) {
   using namespace aten;
+  if (auto differentiable = dyn_cast<DifferentiableOpInterface>(op))
+    if (std::string form = differentiable.describeUnsupportedForm();
+        !form.empty() && !isa<KernelOpInterface>(op))
+      return emitNumberedError(op, "E0240")
+             << "operator '" << op->getName() << "' with " << form
+             << " has no kernel yet";
   TypeSwitch<Operation *>(op)
       .Case(selectLinear)
       .Case(selectLinearInput)
@@ -207,12 +215,14 @@ static void selectLibrary(Operation *op) {
         selectMaxPool(pool, "max_pool2d_backward");
       })
       .Case(selectEmbedding);
+  return success();
 }
 
 void SelectLibrariesPass::runOnOperation() {
   for (Block &block : getOperation().getBody())
     for (Operation &op : llvm::make_early_inc_range(block))
-      selectLibrary(&op);
+      if (failed(selectLibrary(&op)))
+        return signalPassFailure();
 }
 
 } // namespace shardc

@@ -72,10 +72,11 @@ StridedView permute(const StridedView &view, ArrayRef<int64_t> dims) {
 }
 
 StridedView slice(const StridedView &view, int64_t dim, int64_t start,
-                  int64_t end) {
+                  int64_t end, int64_t step) {
   StridedView result = view;
   result.offset += start * view.strides[dim];
-  result.shape[dim] = end - start;
+  result.shape[dim] = (end - start + step - 1) / step;
+  result.strides[dim] *= step;
   return result;
 }
 

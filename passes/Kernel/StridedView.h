@@ -32,9 +32,9 @@ std::optional<StridedView> reshape(const StridedView &view,
 /// Dimension i is dimension `dims[i]` of `view`.
 StridedView permute(const StridedView &view, llvm::ArrayRef<int64_t> dims);
 
-/// Elements [start, end) of dimension `dim`.
+/// Every `step`-th of the elements [start, end) of dimension `dim`.
 StridedView slice(const StridedView &view, int64_t dim, int64_t start,
-                  int64_t end);
+                  int64_t end, int64_t step = 1);
 
 /// `view` broadcast to `shape`: new and repeated dimensions have stride 0.
 StridedView expand(const StridedView &view, llvm::ArrayRef<int64_t> shape);

@@ -10,7 +10,7 @@
 
 #include "runtime/cpu/BFloat16.h"
 #include "runtime/data/DataSource.h"
-#include "runtime/data/Philox.h"
+#include "runtime/format/Philox.h"
 #include "runtime/format/Program.h"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ public:
             ? 2
             : static_cast<uint64_t>(input.upperBound.value_or(0));
     for (int64_t first = 0; first < elements; first += 4) {
-      const PhiloxCounter bits = philox(
+      const format::PhiloxCounter bits = format::philox(
           {static_cast<uint32_t>(first / 4), static_cast<uint32_t>(index),
            static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32)},
           key);
@@ -95,7 +95,7 @@ public:
 
 private:
   const std::vector<Input> &inputs;
-  const PhiloxKey key;
+  const format::PhiloxKey key;
 };
 } // namespace
 

@@ -42,6 +42,8 @@ int exitCode(ErrorCode code) {
     return 4;
   case '5':
     return 5;
+  case '7':
+    return 6;
   default:
     return 1;
   }

@@ -5,6 +5,13 @@ strided.pt2      parameters and buffers that are unusual windows on storages, a
                  subgraph, a module called twice, non-finite constants
 symbolic.pt2     symbolic batch and sequence lengths
 weight-free.pt2  exported under FakeTensorMode: a program without weights
+guarded.pt2      sizes that are floored quotients and maxima, a size that is
+                 twice a symbol, an integer input, sizes in a subgraph, and
+                 conditions on the sizes
+data-dependent.pt2  a size that the values of a tensor decide
+
+size_expressions.json holds sizes as torch writes them, some values of their
+symbols, and what sympy and torch compute for them.
 
 reader_values.json holds what PyTorch reads back from the first, and from
 nanogpt-torch-2.6.pt2, a file that torch 2.6.0 wrote: dtype, sizes and the
@@ -18,8 +25,11 @@ import sys
 import zipfile
 import zlib
 
+import sympy
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.export import Dim
+from torch.utils._sympy import functions as sizes
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tools" / "export"))
@@ -74,6 +84,26 @@ class Symbolic(torch.nn.Module):
         return x.reshape(batch * length, -1).sum(0), x[:, 1:].mean()
 
 
+class Guarded(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution = torch.nn.Conv2d(3, 4, 3, stride=2, padding=1)
+
+    def forward(self, image, pairs, scale):
+        with torch.no_grad():
+            weights = torch.ones(pairs.shape[0], pairs.shape[1]).cumsum(1)
+        height = image.shape[2] // 4
+        pooled = torch.nn.functional.adaptive_avg_pool2d(
+            self.convolution(image), (height, 3))
+        mean = (pairs * weights).sum() / pairs.numel()
+        return pooled.sum() * scale + mean, pairs.shape[0] * scale
+
+
+class DataDependent(torch.nn.Module):
+    def forward(self, x):
+        return x[x > 0].sum() + x.sum()
+
+
 def describe(state):
     """Dtype, sizes and checksum of each tensor of a dict."""
     def crc(tensor):
@@ -86,6 +116,44 @@ def describe(state):
             for name, tensor in sorted(state.items())}
 
 
+def save_symbolic(module, inputs, name, dynamic_shapes=None):
+    program = torch.export.export(module, inputs, strict=False,
+                                  dynamic_shapes=dynamic_shapes)
+    shardc_export.strip_provenance(program)
+    program.example_inputs = None
+    torch.export.save(program, HERE / name)
+
+
+def write_expressions():
+    """Expressions of every function that torch puts into sizes, with values."""
+    a, b = sympy.symbols("s0 s1", positive=True, integer=True)
+    expressions = [
+        a * b - 3, a ** 2 + 5, (a + b) / 2, sizes.FloorDiv(a - 100, 7),
+        sizes.FloorDiv(a * b, b + 1), sizes.Mod(a, 4), sizes.PythonMod(-a, b),
+        sizes.ModularIndexing(a * 12, 3, 5), sizes.CleanDiv(6 * a, 3),
+        sizes.Max(a, b, 11), sizes.Min(a, 2 * b, 30), sizes.PowByNatural(a, 3),
+        sizes.CeilToInt(sizes.IntTrueDiv(a, b)),
+        sizes.FloorToInt(sizes.IntTrueDiv(a * 3, b)),
+        sizes.TruncToInt(sizes.FloatTrueDiv(sizes.ToFloat(-a), 4.0)),
+        sizes.RoundToInt(sizes.IntTrueDiv(a, 2)),
+        sizes.FloorToInt(sizes.ToFloat(a) * 1.5),
+        sizes.TruncToInt(sizes.OpaqueUnaryFn_sqrt(a * a)),
+        sizes.Where(a < b, a, b), sizes.Identity(a + 1),
+        sympy.Abs(a - b), sympy.Eq(a, b), sympy.Ne(a, b), a < b, a <= b, a > b,
+        a >= b, sympy.And(a < b, b < 50), sympy.Or(a > b, b > 50),
+        sympy.Not(sympy.And(a < b, b < 50))]
+    cases = []
+    for expression in expressions:
+        values = []
+        for pair in ((2, 3), (8, 6), (17, 17), (64, 31), (1000, 999)):
+            value = expression.subs(dict(zip((a, b), pair)))
+            values.append([*pair, float(bool(value) if value.is_Boolean
+                                        else value)])
+        cases.append({"expression": sympy.srepr(expression), "values": values})
+    text = json.dumps(cases).replace("}, ", "},\n ")
+    (HERE / "size_expressions.json").write_text(text + "\n")
+
+
 def main():
     torch.manual_seed(0)
     index = torch.tensor([0, 1])
@@ -94,19 +162,21 @@ def main():
     program = torch.export.load(path)
     values = {path.name: describe(program.state_dict | program.constants)}
 
-    batch, length = torch.export.Dim("batch", max=64), torch.export.Dim(
-        "length", min=3, max=128)
-    program = torch.export.export(
-        Symbolic(), (torch.ones(4, 6, 8),),
-        dynamic_shapes={"x": {0: batch, 1: length}}, strict=False)
-    for node in program.graph.nodes:
-        node.meta.pop("stack_trace", None)
-        node.meta.pop("from_node", None)
-    torch.export.save(program, HERE / "symbolic.pt2")
+    save_symbolic(Symbolic(), (torch.ones(4, 6, 8),), "symbolic.pt2",
+                  {"x": {0: Dim("batch", max=64),
+                         1: Dim("length", min=3, max=128)}})
+    half = Dim("half", max=50)
+    save_symbolic(
+        Guarded(), (torch.ones(2, 3, 16, 16), torch.ones(5, 8), 7),
+        "guarded.pt2",
+        {"image": {2: Dim.DYNAMIC, 3: Dim.DYNAMIC},
+         "pairs": {0: Dim.DYNAMIC, 1: 2 * half}, "scale": Dim.DYNAMIC})
+    save_symbolic(DataDependent(), (torch.ones(4, 8),), "data-dependent.pt2")
+    write_expressions()
 
     with FakeTensorMode():
-        model, x = torch.nn.Linear(3, 2), torch.ones(4, 3)
-        shardc_export.export(model, (x,), HERE / "weight-free.pt2")
+        save_symbolic(torch.nn.Linear(3, 2), (torch.ones(4, 3),),
+                      "weight-free.pt2")
 
     old = HERE / "nanogpt-torch-2.6.pt2"
     with zipfile.ZipFile(old) as archive:

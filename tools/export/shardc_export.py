@@ -1,13 +1,53 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Exports a training step as the .pt2 file that `shardc compile` reads.
 
-The module must return the scalar loss; WithLoss wraps a model that returns
-logits. Stack traces, provenance and the example inputs are dropped: the file
-then names no path of this machine, holds none of its data, and is the same
-bytes for the same weights. PyTorch >= 2.9.
+    shardc_export.py PACKAGE.MODULE:FACTORY -o model.pt2
+        [--inputs inputs.safetensors] [--loss cross_entropy|mse] [--meta]
+        [--traceback]
+
+FACTORY() returns (module, example inputs); the inputs are one micro-batch, a
+tuple of positional arguments or a dict of keyword arguments. What is exported
+must return the scalar loss: the module itself, a Hugging Face model whose
+output has `.loss` because `labels` are among the inputs, or a model that
+returns predictions, with --loss and the inputs (input, targets).
+
+Stack traces, provenance and the example inputs are dropped: the file then
+names no path of this machine, holds none of its data, and is the same bytes
+for the same weights. Parameters that share memory stay shared. --meta runs
+FACTORY without allocating: the file has the structure and no weights, so a
+70B model exports on a laptop. PyTorch >= 2.9.
 """
 
+import argparse
+import contextlib
+import importlib
+import inspect
+import os
+import pathlib
+import sys
+import traceback
+
 import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.nn import functional
+from torch.utils._pytree import tree_leaves, tree_map
+
+
+class ExportError(Exception):
+    """What is wrong with the model or its inputs, and what to do."""
+
+
+def cross_entropy(predictions, targets):
+    """Cross-entropy with the classes in the last dimension, as in language
+    models, or in dimension 1, as PyTorch has them for images."""
+    if predictions.shape[:-1] == targets.shape:
+        predictions = predictions.flatten(0, -2)
+        targets = targets.flatten()
+    return functional.cross_entropy(predictions, targets)
+
+
+LOSSES = {"cross_entropy": cross_entropy, "mse": functional.mse_loss}
 
 
 class WithLoss(torch.nn.Module):
@@ -18,16 +58,202 @@ class WithLoss(torch.nn.Module):
         self.model, self.loss = model, loss
 
     def forward(self, inputs, targets):
-        return self.loss(self.model(inputs), targets)
+        predictions = self.model(inputs)
+        return self.loss(getattr(predictions, "logits", predictions), targets)
 
 
-def export(module, example_inputs, path):
-    """Writes `module` in train mode; the inputs are one micro-batch."""
-    program = torch.export.export(
-        module.train(), tuple(example_inputs), strict=False)
+class OwnLoss(torch.nn.Module):
+    """The `.loss` of a Hugging Face model; the model is `model`."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, **inputs):
+        return self.model(**inputs).loss
+
+
+def is_hugging_face(model):
+    return any(base.__module__ == "transformers.modeling_utils"
+               for base in type(model).__mro__)
+
+
+def training_module(model, loss=None):
+    """`model` as a module that returns the scalar loss.
+
+    `loss` is a name of LOSSES, a function of (predictions, targets), or None
+    for a model that computes its own."""
+    if loss is not None:
+        return WithLoss(model, LOSSES.get(loss, loss))
+    return OwnLoss(model) if is_hugging_face(model) else model
+
+
+def arguments_of(example_inputs):
+    """(positional, keyword) arguments of a call with these inputs."""
+    if isinstance(example_inputs, dict):
+        return (), example_inputs
+    return tuple(example_inputs), {}
+
+
+def distinct(example_inputs):
+    """The inputs with a clone of every tensor that is passed again, as in
+    model(ids, labels=ids). An export would make one input of the two, and all
+    uses would go to the last."""
+    seen = set()
+
+    def first_or_clone(value):
+        if not isinstance(value, torch.Tensor):
+            return value
+        if id(value) in seen:
+            return value.clone()
+        seen.add(id(value))
+        return value
+
+    return tree_map(first_or_clone, example_inputs)
+
+
+def check_call(module, positional, keyword):
+    try:
+        inspect.signature(module.forward).bind(*positional, **keyword)
+    except TypeError as error:
+        raise ExportError(
+            f"{type(module).__name__}.forward does not take these example "
+            f"inputs: {error}; a model that returns predictions needs --loss "
+            f"and (input, targets)") from error
+
+
+def check_result(program):
+    """The program must return the scalar loss and nothing else."""
+    (output,) = (node for node in program.graph.nodes if node.op == "output")
+    results = [getattr(node, "meta", {}).get("val") for node in output.args[0]]
+    if len(results) != 1:
+        raise ExportError(
+            f"the module returns {len(results)} values where the loss alone "
+            f"is needed; wrap it in a module that returns the loss")
+    (result,) = results
+    if (not isinstance(result, torch.Tensor) or result.ndim
+            or not result.dtype.is_floating_point):
+        found = (f"{result.dtype} {list(result.shape)}"
+                 if isinstance(result, torch.Tensor) else "no tensor")
+        raise ExportError(
+            f"the module returns {found} where a scalar loss is needed; name "
+            f"one with --loss and pass (input, targets), or pass `labels` to "
+            f"a Hugging Face model")
+
+
+def check_parameters(program):
+    """A parameter in a Python list is exported as a constant that would never
+    be trained, while the parameter itself stays unused."""
+    parameters = {parameter.data_ptr(): name for name, parameter
+                  in program.named_parameters()
+                  if not isinstance(parameter.data, FakeTensor)}
+    for name, constant in program.constants.items():
+        if (isinstance(constant, torch.Tensor) and constant.numel()
+                and not isinstance(constant, FakeTensor)
+                and constant.data_ptr() in parameters):
+            raise ExportError(
+                f"parameter '{parameters[constant.data_ptr()]}' is used as the "
+                f"constant '{name}': keep it in an attribute or a "
+                f"ParameterList, not in a Python list")
+
+
+def strip_provenance(program):
     for graph_module in program.graph_module.modules():
         for node in getattr(getattr(graph_module, "graph", None), "nodes", ()):
             node.meta.pop("stack_trace", None)
             node.meta.pop("from_node", None)
+
+
+def export_program(module, example_inputs):
+    """The ExportedProgram of `module` in train mode; ExportError if shardc
+    could not train it."""
+    positional, keyword = arguments_of(distinct(example_inputs))
+    check_call(module, positional, keyword)
+    try:
+        program = torch.export.export(
+            module.train(), positional, kwargs=keyword, strict=False)
+    except Exception as error:  # whatever the model does under the tracer
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ExportError(f"torch.export cannot trace the module: {reason} "
+                          f"(--traceback shows where)") from error
+    check_result(program)
+    check_parameters(program)
+    strip_provenance(program)
+    return program
+
+
+def inputs_by_name(program, example_inputs):
+    """{name of the program's input: tensor}, the names of the .pt2 file."""
+    positional, keyword = arguments_of(example_inputs)
+    leaves = tree_leaves((positional, keyword))
+    names = program.graph_signature.user_inputs
+    return {name: leaf.detach().contiguous()
+            for name, leaf in zip(names, leaves, strict=True)
+            if isinstance(leaf, torch.Tensor)}
+
+
+def export(module, example_inputs, path, inputs_path=None):
+    """Writes `module` in train mode, and its inputs as safetensors."""
+    program = export_program(module, example_inputs)
+    if inputs_path is not None:
+        import safetensors.torch
+        pathlib.Path(inputs_path).write_bytes(safetensors.torch.save(
+            inputs_by_name(program, example_inputs)))
     program.example_inputs = None
     torch.export.save(program, path)
+
+
+def call_factory(name, allocate=True):
+    """(module, example inputs) of "package.module:factory"; nothing is
+    allocated for their data unless `allocate`."""
+    module_name, colon, attribute = name.partition(":")
+    if not colon:
+        raise ExportError(f"'{name}' is not of the form PACKAGE.MODULE:FACTORY")
+    try:
+        factory = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ExportError(f"cannot load '{name}': {error}") from error
+    with contextlib.nullcontext() if allocate else FakeTensorMode():
+        result = factory()
+    if (not isinstance(result, tuple) or len(result) != 2
+            or not isinstance(result[0], torch.nn.Module)):
+        raise ExportError(f"'{name}' must return (module, example inputs)")
+    return result
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n\n")[0],
+        epilog="FACTORY() returns (module, example inputs).")
+    parser.add_argument("factory", metavar="PACKAGE.MODULE:FACTORY")
+    parser.add_argument("-o", "--output", required=True, metavar="MODEL.pt2")
+    parser.add_argument("--inputs", metavar="FILE",
+                        help="write the example inputs as safetensors")
+    parser.add_argument("--loss", choices=sorted(LOSSES),
+                        help="attach a loss; the inputs are (input, targets)")
+    parser.add_argument("--meta", action="store_true",
+                        help="export the structure, without weights")
+    parser.add_argument("--traceback", action="store_true",
+                        help="show where in the model an export failed")
+    options = parser.parse_args(arguments)
+    if options.meta and options.inputs:
+        parser.error("--meta has no data to write as --inputs")
+    return options
+
+
+def main(arguments=None):
+    options = options_of(arguments)
+    sys.path.insert(0, os.getcwd())
+    try:
+        model, example_inputs = call_factory(
+            options.factory, allocate=not options.meta)
+        export(training_module(model, options.loss), example_inputs,
+               options.output, options.inputs)
+    except ExportError as error:
+        if options.traceback:
+            traceback.print_exception(error)
+        sys.exit(f"shardc_export: error: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "tools/shardc-opt/HelpPage.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Debug.h"
 
 /// Turns on debug output of the passes named on the command line before LLVM's
@@ -40,17 +40,9 @@ static void enableDebugTypes(int &argc, char **argv) {
   llvm::setCurrentDebugTypes(types.data(), types.size());
 }
 
-/// Leaves the options of LLVM's code generators out of the help page: those
-/// that are registered before MLIR's driver registers its own.
-static void hideForeignOptions() {
-  for (auto &entry : llvm::cl::getRegisteredOptions())
-    if (entry.first != "help" && entry.first != "version")
-      entry.second->setHiddenFlag(llvm::cl::ReallyHidden);
-}
-
 int main(int argc, char **argv) {
   enableDebugTypes(argc, argv);
-  hideForeignOptions();
+  shardc::hideForeignOptions();
   mlir::DialectRegistry registry;
   shardc::registerAllDialects(registry);
   shardc::registerAllPasses();

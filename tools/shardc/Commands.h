@@ -7,6 +7,8 @@
 #ifndef SHARDC_TOOLS_SHARDC_COMMANDS_H
 #define SHARDC_TOOLS_SHARDC_COMMANDS_H
 
+#include "compiler/Options.h"
+
 #include <CLI/CLI.hpp>
 
 #include <functional>
@@ -16,13 +18,20 @@ namespace shardc {
 /// What the chosen subcommand runs; returns the process's exit code.
 using Run = std::function<int()>;
 
+/// `--bind`, and `--loss` beside it, in the help page's group "Model".
+void addBindOption(CLI::App &command, InputOptions &options);
+void addInputOptions(CLI::App &command, InputOptions &options);
+
 void addCompileCommand(CLI::App &app, Run &run);
+void addCompletionCommand(CLI::App &app, Run &run);
+void addExplainCommand(CLI::App &app, Run &run);
 void addInspectCommand(CLI::App &app, Run &run);
+void addInterpretCommand(CLI::App &app, Run &run);
 
 /// The exit codes, for help pages.
 inline constexpr const char *exitCodes =
     "Exit codes: 0 ok, 1 the request cannot be met, 2 usage, "
-    "4 corrupt or unsupported input,\n70 internal error, "
+    "4 corrupt or unsupported input,\n6 numbers differ, 70 internal error, "
     "128+n killed by signal n. Errors are explained in docs/Errors.md.";
 
 } // namespace shardc

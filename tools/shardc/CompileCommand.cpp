@@ -141,6 +141,13 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
       ->type_name("DIR")
       ->group("Looking inside");
   command
+      .add_option("--verify-each", options.verifyEach,
+                  "'execute': compare what the program computes before and "
+                  "after each pass, in the reference interpreter")
+      ->check(oneOf({"execute"}))
+      ->type_name("execute")
+      ->group("Looking inside");
+  command
       .add_option("--remarks", options.remarks,
                   "Print the remarks of passes whose flag matches; '.*' for "
                   "all")
@@ -171,6 +178,7 @@ void addCompileCommand(CLI::App &app, Run &run) {
       ->required();
   command->add_option("-o,--output", arguments->output, "The artifact to write")
       ->type_name("MODEL.shardc");
+  addInputOptions(*command, arguments->options.input);
   addShardingOptions(*command, arguments->options);
   addPrecisionOptions(*command, arguments->options);
   addOptimizerOptions(*command, arguments->options);

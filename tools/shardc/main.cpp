@@ -34,6 +34,9 @@ int main(int argc, char **argv) {
   Run run;
   addCompileCommand(app, run);
   addInspectCommand(app, run);
+  addInterpretCommand(app, run);
+  addExplainCommand(app, run);
+  addCompletionCommand(app, run);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &request) {

@@ -12,9 +12,10 @@ import itertools
 import torch
 
 ELEMENTS = {
-    torch.bool: "i1", torch.uint8: "ui8", torch.int8: "i8", torch.int32: "i32",
-    torch.int64: "i64", torch.bfloat16: "bf16", torch.float16: "f16",
-    torch.float32: "f32", torch.float64: "f64"}
+    torch.bool: "i1", torch.uint8: "ui8", torch.int8: "i8", torch.int16: "i16",
+    torch.int32: "i32", torch.int64: "i64", torch.bfloat16: "bf16",
+    torch.float16: "f16", torch.float32: "f32", torch.float64: "f64",
+    torch.complex64: "complex<f32>", torch.complex128: "complex<f64>"}
 SHAPES = [((2, 3), (3,)), ((2, 1), (3,)), ((2, 1, 4), (3, 1)), ((1,), (2, 3)),
           ((), (2, 3)), ((2, 3), (2, 3)), ((1, 1), (1,)), ((0, 3), (1, 3)),
           ((5, 1, 1), (5, 4, 0))]
@@ -22,6 +23,11 @@ SHAPES = [((2, 3), (3,)), ((2, 1), (3,)), ((2, 1, 4), (3, 1)), ((1,), (2, 3)),
 
 def tensor_type(shape, element):
     return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
+
+
+def name(dtype):
+    """The element type in an SSA name."""
+    return ELEMENTS[dtype].replace("<", "_").replace(">", "")
 
 
 def add(number, left, right, result):
@@ -36,24 +42,24 @@ def case(name, sentence, lines, arguments):
         *lines, "  return", "}"])
 
 
-def promotion(name, sentence, left_shape, right_shape):
+def promotion(title, sentence, left_shape, right_shape):
     """One case: a tensor of each element type plus one of each."""
     lines = []
     for left, right in itertools.product(ELEMENTS, repeat=2):
         result = torch.result_type(torch.empty(left_shape, dtype=left),
                                    torch.empty(right_shape, dtype=right))
         if result not in ELEMENTS:
-            continue  # u8 with i8 gives i16, which the dialect does not have.
+            continue  # f16 with complex gives complex<f16>, which the dialect lacks.
         shape = torch.broadcast_shapes(left_shape, right_shape)
         lines.append(add(
             len(lines),
-            (f"a_{ELEMENTS[left]}", tensor_type(left_shape, ELEMENTS[left])),
-            (f"b_{ELEMENTS[right]}", tensor_type(right_shape, ELEMENTS[right])),
+            (f"a_{name(left)}", tensor_type(left_shape, ELEMENTS[left])),
+            (f"b_{name(right)}", tensor_type(right_shape, ELEMENTS[right])),
             tensor_type(shape, ELEMENTS[result])))
-    arguments = [f"%{side}_{element}: {tensor_type(shape, element)}"
+    arguments = [f"%{side}_{name(dtype)}: {tensor_type(shape, element)}"
                  for side, shape in (("a", left_shape), ("b", right_shape))
-                 for element in ELEMENTS.values()]
-    return case(name, sentence, lines, arguments)
+                 for dtype, element in ELEMENTS.items()]
+    return case(title, sentence, lines, arguments)
 
 
 def broadcasting():
@@ -75,7 +81,7 @@ def main():
           "rejected, so that\n// parsing this file is the test.\n")
     print("\n\n".join([
         promotion("tensors", "torch.promote_types: the wider of a category, or "
-                  "the higher category\n(bool < integer < floating point).",
+                  "the higher category\n(bool < integer < floating point < complex).",
                   (2,), (2,)),
         promotion("second_is_scalar", "A 0-d tensor changes the dtype only when "
                   "its category is higher.", (2,), ()),

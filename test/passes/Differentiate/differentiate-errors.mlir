@@ -92,3 +92,49 @@ module @loss_through_a_statistic {
     return
   }
 }
+
+// -----
+
+// Some forms of an operator have no derivative yet.
+module @transposed_convolution {
+  fsdp.parameter @w : tensor<1x1x2x2xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%x: tensor<1x1x1x1xf32>) {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<1x1x2x2xf32>
+    // expected-error@+1 {{E0221: 'aten.convolution' with transposed=true has no derivative yet, but a trainable parameter reaches the loss through it}}
+    %y = aten.convolution %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64, transposed}
+        : (tensor<1x1x1x1xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
+    fsdp.record_loss %y : tensor<1x1x2x2xf32>
+    return
+  }
+}
+
+// -----
+
+// Gradients do not pass complex numbers in silence.
+module @loss_through_complex_numbers {
+  fsdp.parameter @w : tensor<2xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<2xf32>
+    %c = aten.view_as_complex %w : (tensor<2xf32>) -> tensor<complex<f32>>
+    // expected-error@+1 {{E0221: 'aten.view_as_real' has no derivative, but a trainable parameter reaches the loss through it}}
+    %y = aten.view_as_real %c : (tensor<complex<f32>>) -> tensor<2xf32>
+    fsdp.record_loss %y : tensor<2xf32>
+    return
+  }
+}

@@ -6,6 +6,11 @@
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="reduce-dtype=fp8" 2>&1 | FileCheck %s --check-prefix=REDUCE
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="reshard=often" 2>&1 | FileCheck %s --check-prefix=RESHARD
 // RUN: not shardc-opt %t/other.mlir --shardc-assign-groups 2>&1 | FileCheck %s --check-prefix=FORWARD
+// RUN: not shardc-opt %t/narrow.mlir --shardc-assign-groups 2>&1 | FileCheck %s --check-prefix=NARROW
+
+// A master that the optimizer steps is f32 or f64; a frozen one may be narrow.
+// NARROW: error: E0136: 'w' is a trainable parameter of 'bf16', expected f32 or f64
+// NARROW: note: help: export the model in float32 and compile it with --param-dtype bf16
 
 // A mesh has a rank at least.
 // RANKS: error: E0201: expected at least 1 rank, got 0
@@ -44,4 +49,13 @@ module @three_modules {
 
 //--- other.mlir
 module @no_forward {
+}
+
+//--- narrow.mlir
+module @narrow {
+  fsdp.parameter frozen @v : tensor<2xbf16>
+  fsdp.parameter @w : tensor<2xbf16>
+  func.func @forward(%x: tensor<f32> {shardc.name = "x"}) -> tensor<f32> {
+    return %x : tensor<f32>
+  }
 }

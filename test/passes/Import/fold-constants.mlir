@@ -94,3 +94,65 @@ func.func @large_results_stay() -> tensor<512x512xi64> {
   %1 = aten.expand %0 [512, 512] : (tensor<1xi64>) -> tensor<512x512xi64>
   return %1 : tensor<512x512xi64>
 }
+
+// -----
+
+// Every operator folds: here the causal mask of a language model.
+// CHECK-LABEL: @causal_mask
+//       CHECK:   %[[MASK:.*]] = aten.constant dense<{{\[\[}}0.000000e+00, 0xFF800000], [0.000000e+00, 0.000000e+00]]> : tensor<2x2xf32>
+//  CHECK-NEXT:   return %[[MASK]]
+func.func @causal_mask() -> tensor<2x2xf32> {
+  %0 = aten.constant dense<[0, 1]> : tensor<2xi64>
+  %1 = aten.view %0 [2, 1] : (tensor<2xi64>) -> tensor<2x1xi64>
+  %2 = aten.le %0, %1 : (tensor<2xi64>, tensor<2x1xi64>) -> tensor<2x2xi1>
+  %3 = aten.constant dense<0.0> : tensor<f32>
+  %4 = aten.constant dense<0xFF800000> : tensor<f32>
+  %5 = aten.where %2, %3, %4 : (tensor<2x2xi1>, tensor<f32>, tensor<f32>) -> tensor<2x2xf32>
+  return %5 : tensor<2x2xf32>
+}
+
+// -----
+
+// Several results: each that is used becomes a constant.
+// CHECK-LABEL: @several_results
+//       CHECK:   %[[VALUES:.*]] = aten.constant dense<[1, 2, 3]> : tensor<3xi64>
+//       CHECK:   %[[INDICES:.*]] = aten.constant dense<[2, 0, 1]> : tensor<3xi64>
+//       CHECK:   return %[[VALUES]], %[[INDICES]]
+func.func @several_results() -> (tensor<3xi64>, tensor<3xi64>) {
+  %0 = aten.constant dense<[2, 3, 1]> : tensor<3xi64>
+  %1:2 = aten.sort %0 dim 0 : (tensor<3xi64>) -> (tensor<3xi64>, tensor<3xi64>)
+  return %1#0, %1#1 : tensor<3xi64>, tensor<3xi64>
+}
+
+// -----
+
+// Dropout draws anew in every step.
+// CHECK-LABEL: @random
+//       CHECK:   aten.dropout
+func.func @random() -> tensor<4xf32> {
+  %0 = aten.constant dense<1.0> : tensor<4xf32>
+  %1 = aten.dropout %0 {p = 0.5 : f64, stream = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// What cannot be computed stays: the program may never need it.
+// CHECK-LABEL: @division_by_zero
+//       CHECK:   aten.div
+func.func @division_by_zero() -> tensor<i64> {
+  %0 = aten.constant dense<0> : tensor<i64>
+  %1 = aten.div %0, %0 {rounding_mode = #aten.rounding_mode<floor>} : (tensor<i64>, tensor<i64>) -> tensor<i64>
+  return %1 : tensor<i64>
+}
+
+// -----
+
+// One repeated number is small, what is computed of it need not be.
+// CHECK-LABEL: @large_results
+//       CHECK:   aten.expand
+func.func @large_results() -> tensor<256x257xf32> {
+  %0 = aten.constant dense<1.0> : tensor<f32>
+  %1 = aten.expand %0 [256, 257] : (tensor<f32>) -> tensor<256x257xf32>
+  return %1 : tensor<256x257xf32>
+}

@@ -69,3 +69,13 @@ func.func @copy_for_a_buffer(%x: tensor<3x4xf32>) {
   fsdp.write %0, @table : tensor<4x3xf32>
   return
 }
+
+// -----
+
+// A step is part of the strides.
+// CHECK-LABEL: @slice_with_a_step
+//       CHECK: exec.view %{{.*}} offset 1 strides [6, 2] : tensor<2x6xf32> -> tensor<2x3xf32>
+func.func @slice_with_a_step(%x: tensor<2x6xf32>) -> tensor<2x3xf32> {
+  %0 = aten.slice %x dim 1 [1 : 6 : 2] : (tensor<2x6xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}

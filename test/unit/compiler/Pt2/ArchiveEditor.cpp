@@ -155,6 +155,11 @@ std::string ArchiveEditor::bytes(Form form) const {
     auto checksum = static_cast<uint32_t>(crc32_z(
         0, reinterpret_cast<const Bytef *>(content.data()), content.size()));
     placed.push_back({name, content.size(), result.size(), checksum});
+    if (form.overlap && placed.size() > 1) {
+      placed.back() = placed.front();
+      placed.back().name = name;
+      continue;
+    }
     append<uint32_t>(result, 0x04034b50);
     appendSharedFields(result, placed.back(), form, 0);
     result += name;

@@ -57,6 +57,8 @@ public:
   struct Form {
     bool zip64 = false;
     uint16_t compressionMethod = 0;
+    /// Every entry has the payload and header of the first one.
+    bool overlap = false;
   };
 
   ArchiveEditor() = default;

@@ -102,6 +102,19 @@ TEST(Pt2ArchiveErrors, json_too_long) {
   EXPECT_EQ(errorOf(archive.read()).code(), ErrorCode::E0106);
 }
 
+// Few bytes of text can be many values.
+TEST(Pt2ArchiveErrors, json_with_too_many_values) {
+  ArchiveEditor archive = strided();
+  std::string &json = archive.entry("model.json");
+  json = "[[]";
+  while (json.size() < size_t(60) << 20)
+    json += ",[],[],[],[],[],[],[],[],[],[],[],[],[],[],[],[]";
+  json += "]";
+  Status error = errorOf(archive.read());
+  EXPECT_EQ(error.code(), ErrorCode::E0106);
+  EXPECT_THAT(error.message(), HasSubstr("16777216 values"));
+}
+
 TEST(Pt2ArchiveErrors, other_schema_version) {
   Status error = errorOf(
       strided().replace("model.json", "\"major\": 8", "\"major\": 9").read());
@@ -236,6 +249,71 @@ TEST(Pt2ArchiveErrors, size_overflow) {
               "\"sizes\": [{\"as_int\": 9223372036854775807}, {\"as_int\": 3}")
           .read());
   EXPECT_EQ(error.code(), ErrorCode::E0119);
+}
+
+// An operator's result is too large to count: the node is named.
+TEST(Pt2ArchiveErrors, size_overflow_in_the_graph) {
+  Status error = errorOf(
+      ArchiveEditor::fromFile("test/models/weight-free.pt2")
+          .replace("model.json",
+                   "\"linear\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 4}",
+                   "\"linear\": {\"dtype\": 7, \"sizes\": [{\"as_int\": "
+                   "4611686018427387904}")
+          .read());
+  EXPECT_EQ(error.code(), ErrorCode::E0119);
+  EXPECT_EQ(error.message(), "the size of tensor 'linear' overflows 64 bits");
+  EXPECT_THAT(error.notes(),
+              ElementsAre("at node 'linear' (torch.ops.aten.linear.default)"));
+}
+
+// Each tensor alone may look at a whole storage; thousands of different
+// windows on it may not.
+TEST(Pt2ArchiveErrors, many_windows_on_one_payload) {
+  ArchiveEditor archive = strided();
+  archive.entry("weights/weight_0") = std::string(size_t(4) << 20, '\0');
+  std::string windows;
+  for (int i = 0; i < 1000; ++i)
+    windows += "\"w" + std::to_string(i) +
+               "\": {\"path_name\": \"weight_0\", \"is_param\": false, "
+               "\"use_pickle\": false, \"tensor_meta\": {\"dtype\": 1, "
+               "\"sizes\": [{\"as_int\": 4000000}], \"requires_grad\": false, "
+               "\"device\": {\"type\": \"cpu\", \"index\": null}, "
+               "\"strides\": [{\"as_int\": 1}], \"storage_offset\": "
+               "{\"as_int\": " +
+               std::to_string(i) + "}, \"layout\": 7}}, ";
+  archive.replace(weightsConfig, "{\"config\": {", "{\"config\": {" + windows);
+  EXPECT_EQ(errorOf(archive.read()).code(), ErrorCode::E0106);
+}
+
+TEST(Pt2ArchiveErrors, too_many_dimensions) {
+  std::string ones;
+  for (int i = 0; i < 70; ++i)
+    ones += "{\"as_int\": 1}, ";
+  ArchiveEditor archive = strided();
+  for (const char *list : {"\"sizes\": [", "\"strides\": ["})
+    archive.replace(weightsConfig, list, list + ones);
+  Status error = errorOf(archive.read());
+  EXPECT_EQ(error.code(), ErrorCode::E0106);
+  EXPECT_EQ(error.message(), "the tensor has 72 dimensions, the limit is 64");
+}
+
+// A payload whose bytes changed after the export is noticed when it is read.
+TEST(Pt2ArchiveErrors, damaged_payload) {
+  std::string bytes = readFile("test/models/strided.pt2");
+  StatusOr<ExportedModel> intact = readArchiveBytes(bytes);
+  ASSERT_TRUE(intact.ok());
+  std::vector<std::byte> row = *intact->weights.readTensor("row1");
+  size_t place = bytes.find(
+      std::string_view(reinterpret_cast<const char *>(row.data()), row.size()));
+  ASSERT_NE(place, std::string::npos);
+  bytes[place] ^= 1;
+  StatusOr<ExportedModel> damaged = readArchiveBytes(bytes);
+  ASSERT_TRUE(damaged.ok());
+  StatusOr<std::vector<std::byte>> payload =
+      damaged->weights.readTensor("row1");
+  ASSERT_FALSE(payload.ok());
+  EXPECT_EQ(payload.status().code(), ErrorCode::E0102);
+  EXPECT_THAT(payload.status().message(), HasSubstr("checksum"));
 }
 
 TEST(Pt2ArchiveErrors, negative_stride) {

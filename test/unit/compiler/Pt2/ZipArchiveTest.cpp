@@ -85,6 +85,61 @@ TEST(Pt2ZipArchive, refuses_compressed_entries) {
   EXPECT_EQ(errorOf(editor.bytes({.compressionMethod = 8})), ErrorCode::E0103);
 }
 
+// A zip bomb without compression: many entries share one payload. Their local
+// headers cannot all have their names, and where they can, their bytes overlap.
+TEST(Pt2ZipArchive, refuses_overlapping_entries) {
+  ArchiveEditor editor;
+  editor.add("entry", std::string(1000, 'x')).add("other", "");
+  EXPECT_EQ(errorOf(editor.bytes({.overlap = true})), ErrorCode::E0102);
+
+  // An entry whose payload is the other one, header and all.
+  ArchiveEditor inner;
+  inner.add("b", "payload");
+  std::string local = inner.bytes();
+  local.resize(local.find("PK\x01\x02"));
+  ArchiveEditor outer;
+  outer.add("a", local).add("b", "payload");
+  std::string bytes = outer.bytes();
+  size_t innerOffset = 30 + 1; // Behind the header of "a".
+  size_t central = bytes.rfind("PK\x01\x02");
+  bytes[central + 42] = static_cast<char>(innerOffset);
+  EXPECT_EQ(errorOf(bytes), ErrorCode::E0102);
+}
+
+// A directory that says less than the local header.
+TEST(Pt2ZipArchive, refuses_names_that_differ) {
+  ArchiveEditor editor;
+  editor.add("entry", "content");
+  std::string bytes = editor.bytes();
+  bytes[bytes.find("entry")] = 'E';
+  EXPECT_EQ(errorOf(bytes), ErrorCode::E0102);
+}
+
+// A declared size beyond the file; nothing is allocated for it.
+TEST(Pt2ZipArchive, refuses_sizes_beyond_the_file) {
+  ArchiveEditor editor;
+  editor.add("entry", "content");
+  std::string bytes = editor.bytes();
+  size_t central = bytes.find("PK\x01\x02");
+  for (size_t field : {20, 24})
+    bytes[central + field + 3] = 0x7f;
+  EXPECT_EQ(errorOf(bytes), ErrorCode::E0102);
+}
+
+// Names that would lead out of a folder that the archive is unpacked to.
+TEST(Pt2ZipArchive, refuses_unsafe_names) {
+  for (const char *name :
+       {"../entry", "model/../../entry", "/etc/passwd", "model/..", "..",
+        "model\\entry", "model/\nentry", ""}) {
+    ArchiveEditor editor;
+    editor.add(name, "content");
+    EXPECT_EQ(errorOf(editor.bytes()), ErrorCode::E0121) << name;
+  }
+  ArchiveEditor harmless;
+  harmless.add("model/..weights/a..b", "content");
+  EXPECT_EQ(open(harmless.bytes())->entries().size(), 1U);
+}
+
 // Two entries of one name could make two readers disagree.
 TEST(Pt2ZipArchive, refuses_duplicate_names) {
   ArchiveEditor editor;

@@ -91,7 +91,7 @@ TEST(Operators, SliceBoundsAreClamped) {
       translateOne({5}, "aten.slice.Tensor",
                    {{"start", integer(-2)}, {"end", integer(INT64_MAX)}},
                    {{"y", {2}}}),
-      HasSubstr("aten.slice %arg0 dim 0[3 : 5]"));
+      HasSubstr("aten.slice %arg0 dim 0 [3 : 5]"));
 }
 
 TEST(Operators, SplitIsOneSliceAPiece) {
@@ -99,15 +99,15 @@ TEST(Operators, SplitIsOneSliceAPiece) {
                            {{"split_size", integer(2)}},
                            {{"a", {2, 2}}, {"b", {2, 2}}, {"c", {1, 2}}}, f32,
                            /*isList=*/true),
-              ContainsRegex("dim 0\\[0 : 2\\].*\n.*dim 0\\[2 : 4\\].*\n"
-                            ".*dim 0\\[4 : 5\\]"));
+              ContainsRegex("dim 0 \\[0 : 2\\].*\n.*dim 0 \\[2 : 4\\].*\n"
+                            ".*dim 0 \\[4 : 5\\]"));
 }
 
 TEST(Operators, SelectAndStack) {
   EXPECT_THAT(translateOne({3, 2}, "aten.select.int",
                            {{"dim", integer(0)}, {"index", integer(-1)}},
                            {{"y", {2}}}),
-              ContainsRegex("aten.slice %arg0 dim 0\\[2 : 3\\].*\n"
+              ContainsRegex("aten.slice %arg0 dim 0 \\[2 : 3\\].*\n"
                             ".*aten.view %0 \\[2\\]"));
   ExportBuilder model;
   model.input("x", {2}).input("y", {2});
@@ -141,6 +141,20 @@ TEST(Operators, DropoutThatDropsNothing) {
                {{"y", {2}}});
     EXPECT_THAT(model.sumOutput("y").translate(), HasSubstr("aten.sum %arg0"));
   }
+}
+
+TEST(Operators, EachDropoutDrawsFromAStreamOfItsOwn) {
+  ExportBuilder model;
+  model.input("x", {2});
+  for (auto [from, to] : {std::pair("x", "y"), std::pair("y", "z")})
+    model.node("aten.dropout.default",
+               {{"input", tensor(from)},
+                {"p", argument(0.25)},
+                {"train", argument(true)}},
+               {{to, {2}}});
+  EXPECT_THAT(model.sumOutput("z").translate(),
+              ContainsRegex("aten.dropout .*stream = 0 : i64.*\n.*"
+                            "aten.dropout .*stream = 1 : i64"));
 }
 
 TEST(Operators, ConvolutionDefaultsAreMaterialized) {
@@ -198,6 +212,29 @@ TEST(Operators, CrossEntropyOfImages) {
                             ".*aten.view %0 \\[24, 5\\].*\n"
                             ".*aten.view %arg1 \\[24\\].*\n"
                             ".*ignore_index = -100.*reduction<mean>"));
+}
+
+TEST(Operators, NamespacesOtherThanAten) {
+  ExportBuilder model;
+  model.input("x", {4, 2}).input("w", {3, 2, 5}).input("o", {3}, i64);
+  model.node(
+      "transformers.grouped_mm_fallback.default",
+      {{"input", tensor("x")}, {"weight", tensor("w")}, {"offs", tensor("o")}},
+      {{"y", {4, 5}}});
+  EXPECT_THAT(model.sumOutput("y").translate(),
+              HasSubstr("aten.grouped_mm %arg0, %arg1, %arg2"));
+}
+
+TEST(Operators, EinsumIsAMatrixProduct) {
+  ExportBuilder model;
+  model.input("x", {2, 3, 4}).input("y", {2, 5, 4});
+  model.node("aten.einsum.default",
+             {{"equation", argument(std::string("bid,bjd->bij"))},
+              {"tensors", argument(pt2::TensorList{{"x"}, {"y"}})}},
+             {{"z", {2, 3, 5}}});
+  EXPECT_THAT(model.sumOutput("z").translate(),
+              ContainsRegex("aten.permute %arg1 \\[0, 2, 1\\].*\n"
+                            ".*aten.matmul %arg0, %0"));
 }
 
 TEST(Operators, ParametersAreReadWhereTheyAreUsed) {

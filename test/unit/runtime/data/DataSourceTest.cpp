@@ -12,7 +12,7 @@
 #include "runtime/data/Conversion.h"
 #include "runtime/data/DataSource.h"
 #include "runtime/data/NpyFile.h"
-#include "runtime/data/Philox.h"
+#include "runtime/format/Philox.h"
 #include "runtime/format/Safetensors.h"
 
 #include <gtest/gtest.h>
@@ -284,12 +284,15 @@ TEST(Data, of_an_unknown_kind_is_a_usage_error) {
 
 // The known answers of Random123's kat_vectors for philox4x32-10.
 TEST(Philox, gives_the_known_answers) {
-  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
-            (PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
-                   {0xffffffff, 0xffffffff}),
-            (PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
-                   {0xa4093822, 0x299f31d0}),
-            (PhiloxCounter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  EXPECT_EQ(
+      format::philox({0, 0, 0, 0}, {0, 0}),
+      (format::PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(
+      format::philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+                     {0xffffffff, 0xffffffff}),
+      (format::PhiloxCounter{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(
+      format::philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                     {0xa4093822, 0x299f31d0}),
+      (format::PhiloxCounter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }

@@ -5,17 +5,18 @@
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy
 // as 1, 2, 3", SC 2011): a function from a counter and a key to 128 random
 // bits. Whoever knows where an element is knows its number, so it does not
-// matter which rank or thread asks.
+// matter which rank or thread asks. The bits are part of the contract between
+// compiler, runtime and reference interpreter.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_DATA_PHILOX_H
-#define SHARDC_RUNTIME_DATA_PHILOX_H
+#ifndef SHARDC_RUNTIME_FORMAT_PHILOX_H
+#define SHARDC_RUNTIME_FORMAT_PHILOX_H
 
 #include <array>
 #include <cstdint>
 
-namespace shardc::runtime {
+namespace shardc::format {
 
 using PhiloxCounter = std::array<uint32_t, 4>;
 using PhiloxKey = std::array<uint32_t, 2>;
@@ -35,6 +36,6 @@ inline PhiloxCounter philox(PhiloxCounter counter, PhiloxKey key) {
   return counter;
 }
 
-} // namespace shardc::runtime
+} // namespace shardc::format
 
-#endif // SHARDC_RUNTIME_DATA_PHILOX_H
+#endif // SHARDC_RUNTIME_FORMAT_PHILOX_H

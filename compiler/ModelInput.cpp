@@ -1,0 +1,102 @@
+//===- ModelInput.cpp - The program that a command works on ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The two kinds of input, by the file's suffix.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/ModelInput.h"
+
+#include "compiler/Pt2/SymbolBindings.h"
+#include "compiler/Translation/TranslateExportedProgram.h"
+#include "passes/Passes.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+/// The input's name without folder and suffix, as a symbol.
+static std::string modelName(StringRef path) {
+  std::string name = llvm::sys::path::stem(path).str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c) && c != '_' && c != '-' && c != '.')
+      c = '_';
+  return name.empty() ? "model" : name;
+}
+
+/// Sizes that nobody gave are the example's: the program fits those alone.
+static void warnAboutSizes(const pt2::SymbolBindings &bindings,
+                           MLIRContext &context) {
+  SmallVector<std::string> fromExample;
+  for (const pt2::BoundSymbol &symbol : bindings.symbols)
+    if (!symbol.isGiven)
+      fromExample.push_back(describe(symbol) + " = " +
+                            std::to_string(symbol.value));
+  Location location = UnknownLoc::get(&context);
+  if (!fromExample.empty()) {
+    InFlightDiagnostic warning = emitWarning(location);
+    warning << "symbolic sizes take the example input's values: "
+            << llvm::join(fromExample, ", ");
+    warning.attachNote() << "help: give others with --bind NAME=VALUE";
+  }
+  for (const std::string &guard : bindings.uncheckedGuards)
+    emitWarning(location) << "condition of the export could not be checked: "
+                          << guard;
+}
+
+void loadDialects(MLIRContext &context) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+}
+
+std::optional<pt2::ExportedModel> readExport(const std::string &path,
+                                             const InputOptions &options,
+                                             MLIRContext &context,
+                                             DiagnosticPrinter &diagnostics) {
+  StatusOr<pt2::ExportedModel> model = pt2::readArchive(path);
+  if (!model.ok()) {
+    diagnostics.report(model.status());
+    return std::nullopt;
+  }
+  StatusOr<pt2::SymbolBindings> bindings =
+      pt2::bindSymbols(*model, options.bindings);
+  if (!bindings.ok()) {
+    diagnostics.report(bindings.status());
+    return std::nullopt;
+  }
+  warnAboutSizes(*bindings, context);
+  return std::move(*model);
+}
+
+std::optional<ModelInput> readModel(const std::string &path,
+                                    const InputOptions &options,
+                                    bool keepOutputs, MLIRContext &context,
+                                    DiagnosticPrinter &diagnostics) {
+  loadDialects(context);
+  ModelInput input;
+  if (StringRef(path).ends_with(".mlir")) {
+    input.module = parseSourceFile<ModuleOp>(path, &context);
+    if (!input.module)
+      return std::nullopt;
+    return input;
+  }
+  input.model = readExport(path, options, context, diagnostics);
+  if (!input.model)
+    return std::nullopt;
+  FailureOr<OwningOpRef<ModuleOp>> translated = translateExportedProgram(
+      *input.model, modelName(path), context, {options.loss, keepOutputs});
+  if (failed(translated))
+    return std::nullopt;
+  input.module = std::move(*translated);
+  return input;
+}
+
+int exitCodeOr(const DiagnosticPrinter &diagnostics, int otherwise) {
+  return diagnostics.getExitCode() ? diagnostics.getExitCode() : otherwise;
+}
+
+} // namespace shardc

@@ -1,0 +1,115 @@
+//===- ComplexOperators.cpp - translation of complex numbers --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A complex tensor is made of and taken apart into pairs of real numbers; what
+// concerns one part is arithmetic on those.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/OperatorTable.h"
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::translation;
+
+static bool isComplex(NodeCall &call) {
+  return isa<ComplexType>(call.typeOf("self").getElementType());
+}
+
+static LogicalResult translateViewAsComplex(NodeCall &call) {
+  return call.translate<aten::ViewAsComplexOp>(call.tensor("self"));
+}
+static LogicalResult translateViewAsReal(NodeCall &call) {
+  return call.translate<aten::ViewAsRealOp>(call.tensor("self"));
+}
+
+/// Two real tensors, which broadcast, as one.
+static Value makeComplex(Decomposition &build, ArrayRef<int64_t> shape,
+                         Value real, Value imag) {
+  SmallVector<int64_t> pair(shape);
+  pair.push_back(1);
+  auto column = [&](Value part) {
+    return build.view(build.expand(part, shape), pair);
+  };
+  return build.build<aten::ViewAsComplexOp>(
+      build.cat({column(real), column(imag)}, shape.size()));
+}
+
+static LogicalResult translateComplex(NodeCall &call) {
+  Decomposition build(call);
+  RankedTensorType type = call.resultType();
+  if (!type)
+    return call.error("E0136") << "the result's sizes are not supported";
+  return build.finish(makeComplex(build, type.getShape(), call.tensor("real"),
+                                  call.tensor("imag")));
+}
+
+/// abs * (cos(angle) + i * sin(angle)).
+static LogicalResult translatePolar(NodeCall &call) {
+  Decomposition build(call);
+  RankedTensorType type = call.resultType();
+  if (!type)
+    return call.error("E0136") << "the result's sizes are not supported";
+  Value radius = call.tensor("abs"), angle = call.tensor("angle");
+  return build.finish(
+      makeComplex(build, type.getShape(),
+                  build.mul(radius, build.build<aten::CosOp>(angle)),
+                  build.mul(radius, build.build<aten::SinOp>(angle))));
+}
+
+/// real and imag; the real part of a real tensor is itself.
+template <int part>
+static LogicalResult translatePart(NodeCall &call) {
+  Value self = call.tensor("self");
+  if (!isComplex(call)) {
+    call.setResult(self);
+    return success();
+  }
+  Decomposition build(call);
+  return build.finish(build.select(build.build<aten::ViewAsRealOp>(self),
+                                   call.typeOf("self").getRank(), part));
+}
+
+static LogicalResult translateConjugate(NodeCall &call) {
+  Value self = call.tensor("self");
+  if (!isComplex(call)) {
+    call.setResult(self);
+    return success();
+  }
+  Decomposition build(call);
+  Value pairs = build.build<aten::ViewAsRealOp>(self);
+  if (!pairs)
+    return failure();
+  Type element = Decomposition::typeOf(pairs).getElementType();
+  OpBuilder &builder = call.builder();
+  Attribute signs[] = {builder.getFloatAttr(element, 1.0),
+                       builder.getFloatAttr(element, -1.0)};
+  Value factors = aten::ConstantOp::create(
+      builder, call.loc(),
+      DenseElementsAttr::get(RankedTensorType::get(2, element),
+                             ArrayRef<Attribute>(signs)));
+  return build.finish(
+      build.build<aten::ViewAsComplexOp>(build.mul(pairs, factors)));
+}
+
+/// PyTorch marks a tensor as conjugate or negative and computes it later;
+/// values have been computed.
+static LogicalResult translateResolve(NodeCall &call) {
+  call.setResult(call.tensor("self"));
+  return success();
+}
+
+void translation::addComplexOperators(OperatorTable &table) {
+  table.add("view_as_complex(Tensor(a) self) -> Tensor(a)",
+            translateViewAsComplex);
+  table.add("view_as_real(Tensor(a) self) -> Tensor(a)", translateViewAsReal);
+  table.add("complex(Tensor real, Tensor imag) -> Tensor", translateComplex);
+  table.add("polar(Tensor abs, Tensor angle) -> Tensor", translatePolar);
+  table.add("real(Tensor(a) self) -> Tensor(a)", translatePart<0>);
+  table.add("imag(Tensor(a) self) -> Tensor(a)", translatePart<1>);
+  table.add("conj(Tensor(a) self) -> Tensor(a)", translateConjugate);
+  table.add("_conj(Tensor(a) self) -> Tensor(a)", translateConjugate);
+  table.add("conj_physical(Tensor self) -> Tensor", translateConjugate);
+  table.add("resolve_conj(Tensor(a) self) -> Tensor(a)", translateResolve);
+  table.add("resolve_neg(Tensor(a) self) -> Tensor(a)", translateResolve);
+}

@@ -1,0 +1,178 @@
+//===- Decomposition.cpp - one operator of PyTorch as several of aten -----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps that change nothing build nothing.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Translation/Decomposition.h"
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::translation;
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+Value Decomposition::view(Value self, Shape shape) {
+  if (!self || typeOf(self).getShape() == shape)
+    return self;
+  return build<aten::ViewOp>(self, shape);
+}
+
+Value Decomposition::permute(Value self, Shape dims) {
+  if (!self || llvm::is_sorted(dims))
+    return self;
+  return build<aten::PermuteOp>(self, dims);
+}
+
+Value Decomposition::transpose(Value self, int64_t a, int64_t b) {
+  if (!self)
+    return self;
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(typeOf(self).getRank()));
+  std::swap(dims[a], dims[b]);
+  return permute(self, dims);
+}
+
+Value Decomposition::expand(Value self, Shape shape) {
+  if (!self || typeOf(self).getShape() == shape)
+    return self;
+  return build<aten::ExpandOp>(self, shape);
+}
+
+Value Decomposition::slice(Value self, int64_t dim, int64_t start, int64_t end,
+                           int64_t step) {
+  return build<aten::SliceOp>(self, dim, start, end, step);
+}
+
+Value Decomposition::select(Value self, int64_t dim, int64_t index) {
+  if (!self)
+    return self;
+  SmallVector<int64_t> shape(typeOf(self).getShape());
+  shape.erase(shape.begin() + dim);
+  return view(slice(self, dim, index, index + 1), shape);
+}
+
+Value Decomposition::unsqueeze(Value self, int64_t dim) {
+  if (!self)
+    return self;
+  SmallVector<int64_t> shape(typeOf(self).getShape());
+  shape.insert(shape.begin() + dim, 1);
+  return view(self, shape);
+}
+
+Value Decomposition::cat(ArrayRef<Value> tensors, int64_t dim) {
+  if (llvm::is_contained(tensors, Value()))
+    return nullptr;
+  FailureOr<aten::CatOp> op = call.create<aten::CatOp>(tensors, dim);
+  return failed(op) ? Value() : op->getResult();
+}
+
+Value Decomposition::zeros(RankedTensorType type) {
+  auto scalar = type.clone(ArrayRef<int64_t>());
+  Value zero = aten::ConstantOp::create(
+      call.builder(), call.loc(),
+      cast<ElementsAttr>(call.builder().getZeroAttr(scalar)));
+  return expand(zero, type.getShape());
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+#define SHARDC_BUILD_BINARY(NAME, OP)                                          \
+  Value Decomposition::NAME(Value a, Value b) {                                \
+    return b ? build<aten::OP>(a, b) : Value();                                \
+  }
+SHARDC_BUILD_BINARY(add, AddOp)
+SHARDC_BUILD_BINARY(sub, SubOp)
+SHARDC_BUILD_BINARY(mul, MulOp)
+SHARDC_BUILD_BINARY(div, DivOp)
+SHARDC_BUILD_BINARY(maximum, MaximumOp)
+SHARDC_BUILD_BINARY(matmul, MatmulOp)
+#undef SHARDC_BUILD_BINARY
+
+Value Decomposition::where(Value condition, Value a, Value b) {
+  return a && b ? build<aten::WhereOp>(condition, a, b) : Value();
+}
+
+TypedAttr Decomposition::attributeOf(Scalar number, Value self) {
+  if (isa<IntegerType>(typeOf(self).getElementType()))
+    return call.builder().getI64IntegerAttr(
+        static_cast<int64_t>(toDouble(number)));
+  return call.builder().getF64FloatAttr(toDouble(number));
+}
+
+Value Decomposition::add(Value self, Scalar number) {
+  if (!self || toDouble(number) == 0.0)
+    return self;
+  return build<aten::AddScalarOp>(self, attributeOf(number, self));
+}
+
+Value Decomposition::mul(Value self, Scalar number) {
+  if (!self || toDouble(number) == 1.0)
+    return self;
+  return build<aten::MulScalarOp>(self, attributeOf(number, self));
+}
+
+Value Decomposition::subtractFrom(Scalar number, Value self) {
+  return add(negate(self), number);
+}
+
+Value Decomposition::clampMin(Value self, double number) {
+  if (!self)
+    return self;
+  return build<aten::ClampOp>(self, attributeOf(number, self), TypedAttr());
+}
+
+SmallVector<int64_t> Decomposition::allUnless(Value self, Shape dims) {
+  if (!dims.empty())
+    return SmallVector<int64_t>(dims);
+  return llvm::to_vector(llvm::seq<int64_t>(typeOf(self).getRank()));
+}
+
+Value Decomposition::sum(Value self, Shape dims, bool keepdim) {
+  if (!self)
+    return self;
+  return build<aten::SumOp>(self, ArrayRef<int64_t>(allUnless(self, dims)),
+                            keepdim);
+}
+
+Value Decomposition::mean(Value self, Shape dims, bool keepdim) {
+  if (!self)
+    return self;
+  return build<aten::MeanOp>(self, ArrayRef<int64_t>(allUnless(self, dims)),
+                             keepdim);
+}
+
+Value Decomposition::constant(double number, Value like) {
+  Type element = typeOf(like).getElementType();
+  auto type = RankedTensorType::get({}, element);
+  Attribute value;
+  if (isa<FloatType>(element))
+    value = call.builder().getFloatAttr(element, number);
+  else
+    value =
+        call.builder().getIntegerAttr(element, static_cast<int64_t>(number));
+  return aten::ConstantOp::create(call.builder(), call.loc(),
+                                  DenseElementsAttr::get(type, value));
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+LogicalResult Decomposition::finish(Value value) {
+  if (!value)
+    return failure();
+  RankedTensorType type = call.resultType();
+  call.setResult(type ? call.convert(value, type.getElementType()) : value);
+  return success();
+}
+
+LogicalResult Decomposition::finish(ArrayRef<Value> values) {
+  if (llvm::is_contained(values, Value()))
+    return failure();
+  call.setResults(values);
+  return success();
+}

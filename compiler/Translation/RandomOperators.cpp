@@ -1,0 +1,297 @@
+//===- RandomOperators.cpp - translation of random numbers ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dropout and the distributions. Each operator that draws gets the next stream
+// of the program; all distributions are functions of uniform or normal numbers.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Translation/OperatorTable.h"
+#include "compiler/Translation/RandomStream.h"
+#include "compiler/Translation/Scalars.h"
+#include "dialects/Aten/Aten.h"
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::translation;
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+template <typename Op>
+static Value draw(NodeCall &call, RankedTensorType type) {
+  return Op::create(call.builder(), call.loc(), type,
+                    nextStream(call.builder()));
+}
+
+/// Uniform numbers in f32 for 16-bit floats and for what is no float.
+static Value drawUniform(NodeCall &call, RankedTensorType type) {
+  Type element = type.getElementType();
+  if (!element.isF64())
+    element = call.builder().getF32Type();
+  return draw<aten::RandOp>(call, type.clone(element));
+}
+
+//===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+static FailureOr<Value> buildDropout(NodeCall &call, Value input) {
+  double p = call.number("p");
+  if (!(p >= 0 && p <= 1))
+    return call.error("E0119")
+           << "argument 'p' is " << p << ", expected a probability";
+  auto op = call.create<aten::DropoutOp>(input, APFloat(p),
+                                         nextStream(call.builder()));
+  return failed(op) ? FailureOr<Value>() : op->getResult();
+}
+
+/// PyTorch calls the argument `self` in place and `input` otherwise.
+static StringRef inputName(NodeCall &call) {
+  return call.isInPlace() ? "self" : "input";
+}
+
+static bool isActive(NodeCall &call) {
+  return call.boolean("train") && call.number("p") != 0.0;
+}
+
+static LogicalResult setValue(NodeCall &call, FailureOr<Value> value) {
+  if (failed(value))
+    return failure();
+  call.setResult(*value);
+  return success();
+}
+
+static LogicalResult translateDropout(NodeCall &call) {
+  Value input = call.tensor(inputName(call));
+  return setValue(call, isActive(call) ? buildDropout(call, input) : input);
+}
+
+/// Drops whole channels: one mask element for each of the first two dimensions.
+static LogicalResult translateFeatureDropout(NodeCall &call) {
+  Value input = call.tensor(inputName(call));
+  if (!isActive(call))
+    return setValue(call, input);
+  RankedTensorType type = call.typeOf(inputName(call));
+  SmallVector<int64_t> shape(type.getShape());
+  for (int64_t &size : MutableArrayRef(shape).drop_front(2))
+    size = 1;
+  FailureOr<Value> mask =
+      buildDropout(call, splat(call, type.clone(shape), int64_t(1)));
+  return failed(mask) ? failure() : call.translate<aten::MulOp>(input, *mask);
+}
+
+/// The result and the mask, which is drawn from the same stream.
+static LogicalResult translateNativeDropout(NodeCall &call) {
+  Value input = call.tensor("input");
+  RankedTensorType type = call.typeOf("input");
+  bool isTraining = call.isNone("train") || call.boolean("train");
+  if (!isTraining) {
+    call.setResults({input, splat(call, type.clone(call.builder().getI1Type()),
+                                  int64_t(1))});
+    return success();
+  }
+  FailureOr<Value> result = buildDropout(call, input);
+  if (failed(result))
+    return failure();
+  auto dropout = result->getDefiningOp<aten::DropoutOp>();
+  Value numbers = aten::RandOp::create(call.builder(), call.loc(),
+                                       type.clone(call.builder().getF32Type()),
+                                       dropout.getStreamAttr());
+  auto mask = call.create<aten::LtScalarOp>(
+      numbers, call.builder().getF64FloatAttr(1 - call.number("p")));
+  if (failed(mask))
+    return failure();
+  call.setResults({*result, mask->getResult()});
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Distributions
+//===----------------------------------------------------------------------===//
+
+/// What an operator that draws makes: the type of its result, or of what it
+/// changes in place.
+static FailureOr<RankedTensorType> drawnType(NodeCall &call) {
+  RankedTensorType type = call.resultType();
+  if (!type)
+    return call.error("E0136") << "the result's dtype is not supported";
+  return type;
+}
+
+template <typename Op>
+static LogicalResult translateDraw(NodeCall &call) {
+  FailureOr<RankedTensorType> type = drawnType(call);
+  if (failed(type))
+    return failure();
+  if (!isa<FloatType>(type->getElementType()))
+    return call.error("E0136")
+           << "draws elements of type " << type->getElementType()
+           << ", which is not supported";
+  call.setResult(draw<Op>(call, *type));
+  return success();
+}
+
+/// 1 where a uniform number is below the probability.
+static LogicalResult setBernoulli(NodeCall &call, StringRef probability) {
+  FailureOr<RankedTensorType> type = drawnType(call);
+  if (failed(type))
+    return failure();
+  Value numbers = drawUniform(call, *type);
+  Value isOne;
+  if (call.isNumber(probability)) {
+    auto op = call.create<aten::LtScalarOp>(
+        numbers, call.builder().getF64FloatAttr(call.number(probability)));
+    isOne = failed(op) ? Value() : op->getResult();
+  } else {
+    auto op = call.create<aten::LtOp>(numbers, call.tensor(probability));
+    isOne = failed(op) ? Value() : op->getResult();
+  }
+  if (!isOne)
+    return failure();
+  call.setResult(call.convert(isOne, type->getElementType()));
+  return success();
+}
+
+static LogicalResult translateBernoulli(NodeCall &call) {
+  return setBernoulli(call, "self");
+}
+
+static LogicalResult translateBernoulliP(NodeCall &call) {
+  return setBernoulli(call, "p");
+}
+
+/// `numbers` * factor + summand in the result's dtype.
+static LogicalResult setScaled(NodeCall &call, Value numbers, double factor,
+                               double summand, bool isFloored = false) {
+  OpBuilder &builder = call.builder();
+  auto product =
+      call.create<aten::MulScalarOp>(numbers, builder.getF64FloatAttr(factor));
+  if (failed(product))
+    return failure();
+  Value value = product->getResult();
+  if (isFloored)
+    value = aten::FloorOp::create(builder, call.loc(), value);
+  auto sum =
+      call.create<aten::AddScalarOp>(value, builder.getF64FloatAttr(summand));
+  if (failed(sum))
+    return failure();
+  call.setResult(
+      call.convert(sum->getResult(), call.resultType().getElementType()));
+  return success();
+}
+
+static LogicalResult translateUniform(NodeCall &call) {
+  FailureOr<RankedTensorType> type = drawnType(call);
+  double from = call.number("from"), to = call.number("to");
+  return failed(type)
+             ? failure()
+             : setScaled(call, drawUniform(call, *type), to - from, from);
+}
+
+static LogicalResult translateNormal(NodeCall &call) {
+  FailureOr<RankedTensorType> type = drawnType(call);
+  return failed(type) ? failure()
+                      : setScaled(call, draw<aten::RandnOp>(call, *type),
+                                  call.number("std"), call.number("mean"));
+}
+
+/// Integers in [low, high).
+template <bool hasLow>
+static LogicalResult translateRandint(NodeCall &call) {
+  FailureOr<RankedTensorType> type = drawnType(call);
+  if (failed(type))
+    return failure();
+  double low = 0;
+  if constexpr (hasLow)
+    low = static_cast<double>(call.integer("low"));
+  Value numbers =
+      draw<aten::RandOp>(call, type->clone(call.builder().getF64Type()));
+  return setScaled(call, numbers,
+                   static_cast<double>(call.integer("high")) - low, low,
+                   /*isFloored=*/true);
+}
+
+/// -log(1 - u) / lambda.
+static LogicalResult translateExponential(NodeCall &call) {
+  FailureOr<RankedTensorType> type = drawnType(call);
+  if (failed(type))
+    return failure();
+  OpBuilder &builder = call.builder();
+  auto negative = call.create<aten::MulScalarOp>(drawUniform(call, *type),
+                                                 builder.getF64FloatAttr(-1.0));
+  if (failed(negative))
+    return failure();
+  auto logarithm = call.create<aten::Log1pOp>(negative->getResult());
+  return failed(logarithm) ? failure()
+                           : setScaled(call, logarithm->getResult(),
+                                       -1.0 / call.number("lambd"), 0.0);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+/// Operators that make a tensor.
+static void addFactories(OperatorTable &table) {
+  StringRef options = ", *, ScalarType? dtype=None, Layout? layout=None, "
+                      "Device? device=None, bool? pin_memory=None";
+  auto addFactory = [&](StringRef parameters, TranslateFunction translate,
+                        StringRef more = "") {
+    table.add((parameters + options + more + ") -> Tensor").str(), translate);
+  };
+  StringRef format = ", MemoryFormat? memory_format=None";
+  addFactory("rand(SymInt[] size", translateDraw<aten::RandOp>);
+  addFactory("randn(SymInt[] size", translateDraw<aten::RandnOp>);
+  addFactory("rand_like(Tensor self", translateDraw<aten::RandOp>, format);
+  addFactory("randn_like(Tensor self", translateDraw<aten::RandnOp>, format);
+  addFactory("randint(SymInt high, SymInt[] size", translateRandint<false>);
+  addFactory("randint.low(SymInt low, SymInt high, SymInt[] size",
+             translateRandint<true>);
+  addFactory("randint_like(Tensor self, SymInt high", translateRandint<false>,
+             format);
+  addFactory("randint_like.low_dtype(Tensor self, SymInt low, SymInt high",
+             translateRandint<true>, format);
+}
+
+/// Operators that fill a tensor, or draw for each of its elements.
+static void addDistributions(OperatorTable &table) {
+  StringRef generator = ", *, Generator? generator=None) -> Tensor";
+  table.add(("bernoulli(Tensor self" + generator).str(), translateBernoulli);
+  table.add(("bernoulli.p(Tensor self, float p" + generator).str(),
+            translateBernoulliP);
+  auto addInPlace = [&](StringRef parameters, TranslateFunction translate) {
+    table.add((parameters + generator + "(a!)").str(), translate);
+  };
+  addInPlace("bernoulli_.float(Tensor(a!) self, float p=0.5",
+             translateBernoulliP);
+  addInPlace("bernoulli_.Tensor(Tensor(a!) self, Tensor p",
+             translateBernoulliP);
+  addInPlace("normal_(Tensor(a!) self, float mean=0, float std=1",
+             translateNormal);
+  table.addWithInPlace(
+      ("uniform(Tensor self, float from=0, float to=1" + generator).str(),
+      translateUniform);
+  table.addWithInPlace(
+      ("exponential(Tensor self, float lambd=1" + generator).str(),
+      translateExponential);
+}
+
+void translation::addRandomOperators(OperatorTable &table) {
+  // PyTorch's signature does not say that dropout may return its argument.
+  for (StringRef name : {"dropout", "feature_dropout"}) {
+    TranslateFunction translate =
+        name == "dropout" ? translateDropout : translateFeatureDropout;
+    table.add(
+        (name + "(Tensor(a) input, float p, bool train) -> Tensor(a)").str(),
+        translate);
+    table.add(
+        (name + "_(Tensor(a!) self, float p, bool train) -> Tensor(a!)").str(),
+        translate);
+  }
+  table.add("native_dropout(Tensor input, float p, bool? train) -> "
+            "(Tensor, Tensor)",
+            translateNativeDropout);
+  addFactories(table);
+  addDistributions(table);
+}

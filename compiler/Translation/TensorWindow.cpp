@@ -1,0 +1,100 @@
+//===- TensorWindow.cpp - how a view looks at its source ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Repeating a chain of views, and the inverse of each view.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Translation/TensorWindow.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Aten/TypePromotion.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::translation;
+
+/// The window's operators, first one first; nothing when there is no chain.
+static std::optional<SmallVector<Operation *>> chainOf(TensorWindow window) {
+  SmallVector<Operation *> chain;
+  for (Value value = window.seen; value != window.lookedAt;
+       value = chain.back()->getOperand(0)) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getNumOperands() != 1 || op->getNumResults() != 1)
+      return std::nullopt;
+    chain.push_back(op);
+  }
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+static Value repeat(Operation *op, OpBuilder &builder, Value operand) {
+  IRMapping mapping;
+  mapping.map(op->getOperand(0), operand);
+  return builder.clone(*op, mapping)->getResult(0);
+}
+
+Value translation::lookThrough(TensorWindow window, OpBuilder &builder,
+                               Value source) {
+  std::optional<SmallVector<Operation *>> chain = chainOf(window);
+  if (!chain)
+    return nullptr;
+  for (Operation *op : *chain)
+    source = repeat(op, builder, source);
+  return source;
+}
+
+/// The operand of `op` with its result replaced: `source` with `value` where
+/// `op` looks. Null when there is none.
+static Value invert(Operation *op, OpBuilder &builder, Value source,
+                    Value value) {
+  Location location = op->getLoc();
+  RankedTensorType type = aten::tensorType(source);
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](aten::ViewOp) -> Value {
+        return aten::ViewOp::create(builder, location, value, type.getShape());
+      })
+      .Case([&](aten::PermuteOp permute) -> Value {
+        SmallVector<int64_t> inverse(permute.getDims().size());
+        for (auto [i, dim] : llvm::enumerate(permute.getDims()))
+          inverse[dim] = i;
+        return aten::PermuteOp::create(builder, location, value, inverse);
+      })
+      .Case([&](aten::SliceOp slice) -> Value {
+        return aten::SliceScatterOp::create(
+            builder, location, source, value, slice.getDimAttr(),
+            slice.getStartAttr(), slice.getEndAttr(), slice.getStepAttr());
+      })
+      .Case([&](aten::ExpandOp) -> Value {
+        // Elements that are shown more than once have no one new value.
+        if (aten::tensorType(value).getNumElements() != type.getNumElements())
+          return nullptr;
+        return aten::ViewOp::create(builder, location, value, type.getShape());
+      })
+      .Case([&](aten::ViewAsRealOp) -> Value {
+        return aten::ViewAsComplexOp::create(builder, location, value);
+      })
+      .Case([&](aten::ViewAsComplexOp) -> Value {
+        return aten::ViewAsRealOp::create(builder, location, value);
+      })
+      .Case<aten::ToOp, aten::DetachOp>([&](Operation *) -> Value {
+        return value.getType() == source.getType() ? value : Value();
+      })
+      .Default(Value());
+}
+
+Value translation::writeThrough(TensorWindow window, OpBuilder &builder,
+                                Value source, Value value) {
+  std::optional<SmallVector<Operation *>> chain = chainOf(window);
+  if (!chain)
+    return nullptr;
+  // What each operator of the chain looks at now.
+  SmallVector<Value> sources{source};
+  for (Operation *op : ArrayRef(*chain).drop_back(chain->empty() ? 0 : 1))
+    sources.push_back(repeat(op, builder, sources.back()));
+  for (size_t i = chain->size(); i-- > 0 && value;)
+    value = invert((*chain)[i], builder, sources[i], value);
+  return value;
+}

@@ -1,0 +1,192 @@
+//===- Interpreter.cpp - the reference interpreter ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walks a program operation by operation. Tensors die at their last use, so
+// that a model needs the memory of its widest place alone.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Reference/Interpreter.h"
+
+#include "dialects/Aten/Aten.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace shardc::reference {
+
+Interpreter::Interpreter(ModuleOp module, int64_t ranks)
+    : module(module), ranks(ranks), state(module, ranks) {}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+void Interpreter::define(Value value, RankTensors tensors) {
+  unsigned count = std::distance(value.use_begin(), value.use_end());
+  if (!count)
+    return;
+  uses[value] = count;
+  values[value] = std::move(tensors);
+}
+
+/// The value for one of its uses.
+RankTensors Interpreter::take(Value value) {
+  auto found = values.find(value);
+  assert(found != values.end() && "a value is defined before its uses");
+  unsigned &left = uses[value];
+  if (--left)
+    return found->second;
+  RankTensors last = std::move(found->second);
+  values.erase(found);
+  return last;
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+LogicalResult Interpreter::visitAten(Operation *op) {
+  SmallVector<RankTensors> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(take(operand));
+  SmallVector<RankTensors> results(op->getNumResults());
+  SmallVector<Tensor> ofRank, computed;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    ofRank.clear();
+    for (RankTensors &operand : operands)
+      ofRank.push_back(operand[rank]);
+    if (failed(table.evaluate(op, ofRank, computed)))
+      return failure();
+    for (auto [result, tensor] : llvm::zip_equal(results, computed))
+      result.push_back(std::move(tensor));
+  }
+  for (auto [result, tensors] : llvm::zip_equal(op->getResults(), results))
+    define(result, std::move(tensors));
+  return success();
+}
+
+LogicalResult Interpreter::visitModule(Operation *op) {
+  Block &body = op->getRegion(0).front();
+  for (auto [argument, input] :
+       llvm::zip_equal(body.getArguments(), op->getOperands()))
+    define(argument, take(input));
+  if (failed(visitBlock(body)))
+    return failure();
+  for (auto [result, yielded] :
+       llvm::zip_equal(op->getResults(), body.getTerminator()->getOperands()))
+    define(result, take(yielded));
+  return success();
+}
+
+void Interpreter::visitLoss(Value loss) {
+  RankTensors losses = take(loss);
+  execution.losses = std::move(losses);
+}
+
+/// A parameter as each rank sees it, in the type that the program wants.
+static RankTensors readState(const ShardedState &state, StringRef name,
+                             Type type, int64_t ranks) {
+  RankTensors tensors;
+  Type element = getElementTypeOrSelf(type);
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    Tensor tensor = state.get(name, rank);
+    tensors.push_back(tensor.getElementType() == element
+                          ? tensor
+                          : tensor.converted(element));
+  }
+  return tensors;
+}
+
+/// Whole groups and pending collectives are not values here: `view` reads the
+/// shards themselves, which change in `update` alone, and a reduction happens
+/// where it starts.
+LogicalResult Interpreter::visitFsdp(Operation *op) {
+  auto reduce = [&](StringRef group, ArrayAttr parameters, ValueRange values) {
+    SmallVector<RankTensors> gradients;
+    for (Value value : values)
+      gradients.push_back(take(value));
+    state.reduceScatter(group, parameters, gradients);
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](fsdp::ModuleOp) { return visitModule(op); })
+      .Case([&](fsdp::ReadOp read) {
+        define(read.getResult(),
+               readState(state, read.getSymbol(), read.getType(), ranks));
+        return success();
+      })
+      .Case([&](fsdp::ViewOp view) {
+        define(view.getResult(),
+               readState(state, view.getParameter(), view.getType(), ranks));
+        return success();
+      })
+      .Case([&](fsdp::WriteOp write) {
+        for (auto [rank, tensor] : llvm::enumerate(take(write.getValue())))
+          state.setBuffer(write.getSymbol(), rank, tensor);
+        return success();
+      })
+      .Case([&](fsdp::CastOp cast) {
+        RankTensors tensors = take(cast.getValue());
+        for (Tensor &tensor : tensors)
+          tensor = tensor.converted(getElementTypeOrSelf(cast.getType()));
+        define(cast.getResult(), std::move(tensors));
+        return success();
+      })
+      .Case([&](fsdp::RecordLossOp record) {
+        visitLoss(record.getLoss());
+        return success();
+      })
+      .Case<fsdp::ReduceScatterOp, fsdp::ReduceScatterStartOp>([&](auto start) {
+        reduce(start.getGroup(), start.getParameters(), start.getGradients());
+        return success();
+      })
+      .Case([&](fsdp::GradientNormOp) {
+        execution.gradientNorm =
+            std::sqrt(state.sumOfGradientSquares()) / ranks;
+        return success();
+      })
+      .Case([&](fsdp::UpdateOp update) {
+        state.update(update);
+        return success();
+      })
+      .Case<fsdp::BeginOp, fsdp::UnshardOp, fsdp::UnshardStartOp, fsdp::WaitOp,
+            fsdp::ReshardOp>([&](Operation *) { return success(); })
+      .Default([&](Operation *) {
+        return op->emitError("the reference interpreter has no meaning for ")
+               << op->getName();
+      });
+}
+
+LogicalResult Interpreter::visit(Operation *op) {
+  if (isa<fsdp::FsdpDialect>(op->getDialect()))
+    return visitFsdp(op);
+  return visitAten(op);
+}
+
+LogicalResult Interpreter::visitBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(visit(&op)))
+      return failure();
+  return success();
+}
+
+FailureOr<Execution> Interpreter::run(ArrayRef<RankTensors> inputs) {
+  auto functions = module.getOps<func::FuncOp>();
+  assert(!functions.empty() && "a program has a function");
+  Block &body = (*functions.begin()).getBody().front();
+  execution = Execution();
+  values.clear();
+  uses.clear();
+  for (auto [argument, tensors] : llvm::zip_equal(body.getArguments(), inputs))
+    define(argument, tensors);
+  if (failed(visitBlock(body)))
+    return failure();
+  for (Value result : body.getTerminator()->getOperands())
+    execution.results.push_back(take(result));
+  return std::move(execution);
+}
+
+} // namespace shardc::reference

@@ -1,0 +1,82 @@
+//===- Interpreter.h - the reference interpreter --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executes a program of the aten and fsdp dialects on N simulated ranks. It
+// serves programs of every phase from import to schedule: modules are entered,
+// a group's segments live as N shards, a gather puts them end to end, a
+// reduction adds gradients in rank order, an update steps each shard.
+//
+// The program is one straight line for all ranks, so ranks run in lockstep:
+// every operation is executed for all of them before the next one, and a
+// collective finds every rank's operand at hand.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_REFERENCE_INTERPRETER_H
+#define SHARDC_DIALECTS_REFERENCE_INTERPRETER_H
+
+#include "dialects/Reference/EvaluationTable.h"
+#include "dialects/Reference/ShardedState.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace shardc::reference {
+
+/// One tensor a rank.
+using RankTensors = llvm::SmallVector<Tensor, 1>;
+
+/// What an execution returned.
+struct Execution {
+  /// The function's results, empty for a training step.
+  llvm::SmallVector<RankTensors> results;
+  /// The losses that a training step recorded.
+  std::optional<RankTensors> losses;
+  /// The norm of all gradients, of the mean over ranks; of a training step.
+  std::optional<double> gradientNorm;
+};
+
+class Interpreter {
+public:
+  /// `module` must outlive the interpreter and is not changed.
+  Interpreter(mlir::ModuleOp module, int64_t ranks);
+
+  /// The parameters, buffers and optimizer states that executions read and
+  /// change.
+  ShardedState &getState() { return state; }
+
+  /// The learning rate of updates.
+  void setLearningRate(double rate) { state.learningRate = rate; }
+
+  /// Runs the module's only function on one micro-batch a rank: `inputs` has
+  /// one entry an argument. Fails, with a diagnostic, at an operation without a
+  /// meaning and where data does not fit, such as an index out of range.
+  llvm::FailureOr<Execution> run(llvm::ArrayRef<RankTensors> inputs);
+
+private:
+  /// What an SSA value holds: tensors, or nothing where the state has it, as
+  /// for whole groups and collectives under way.
+  using Values = llvm::DenseMap<mlir::Value, RankTensors>;
+
+  mlir::ModuleOp module;
+  int64_t ranks;
+  EvaluationTable table;
+  ShardedState state;
+  Values values;
+  /// Uses that are still to come of each value: a tensor lives to its last.
+  llvm::DenseMap<mlir::Value, unsigned> uses;
+  Execution execution;
+
+  llvm::LogicalResult visitBlock(mlir::Block &block);
+  llvm::LogicalResult visit(mlir::Operation *op);
+  llvm::LogicalResult visitAten(mlir::Operation *op);
+  llvm::LogicalResult visitFsdp(mlir::Operation *op);
+  llvm::LogicalResult visitModule(mlir::Operation *op);
+  void visitLoss(mlir::Value loss);
+  void define(mlir::Value value, RankTensors tensors);
+  RankTensors take(mlir::Value value);
+};
+
+} // namespace shardc::reference
+
+#endif // SHARDC_DIALECTS_REFERENCE_INTERPRETER_H

@@ -1,0 +1,197 @@
+//===- ShardedState.cpp - parameters and buffers of simulated ranks -------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Declarations, shards, and the optimizers of torch.optim written plainly.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Reference/ShardedState.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace shardc::reference {
+
+ShardedState::ShardedState(ModuleOp module, int64_t ranks) : ranks(ranks) {
+  for (Operation &op : *module.getBody()) {
+    RankedTensorType type;
+    StringRef name;
+    if (auto parameter = dyn_cast<fsdp::ParameterOp>(op)) {
+      type = cast<RankedTensorType>(parameter.getType());
+      name = parameter.getSymName();
+    } else if (auto buffer = dyn_cast<fsdp::BufferOp>(op)) {
+      type = cast<RankedTensorType>(buffer.getType());
+      name = buffer.getSymName();
+      buffers.insert(name);
+    } else {
+      continue;
+    }
+    names.push_back(name.str());
+    types[name] = type;
+    whole[name].assign(isa<fsdp::BufferOp>(op) ? ranks : 1, Tensor(type));
+  }
+  for (auto group : module.getOps<fsdp::GroupOp>())
+    addSegments(group);
+}
+
+void ShardedState::addSegments(fsdp::GroupOp group) {
+  for (auto segment : group.getBody().getOps<fsdp::SegmentOp>()) {
+    Type master;
+    for (auto member : segment.getBody().getOps<fsdp::MemberOp>()) {
+      places[member.getParameter()] = {
+          static_cast<unsigned>(segments.size()),
+          static_cast<int64_t>(*member.getOffset())};
+      master = types.lookup(member.getParameter()).getElementType();
+    }
+    Tensor zeros(RankedTensorType::get({int64_t(segment.getShard())}, master));
+    segments.push_back({segment, 0, {}});
+    segments.back().shards.assign(ranks, Shard{zeros, zeros, zeros, zeros});
+  }
+}
+
+RankedTensorType ShardedState::getType(StringRef name) const {
+  return types.lookup(name);
+}
+
+/// Element `index` of a parameter, wherever its shard is.
+double &ShardedState::element(Place place, int64_t index,
+                              Tensor Shard::*tensor) {
+  Segment &segment = segments[place.segment];
+  int64_t flat = place.offset + index;
+  int64_t shard = segment.op.getShard();
+  return (segment.shards[flat / shard].*tensor).mutableFloats()[flat % shard];
+}
+
+void ShardedState::set(StringRef name, const Tensor &tensor) {
+  auto place = places.find(name);
+  if (place == places.end()) {
+    for (Tensor &value : whole[name])
+      value = tensor;
+    return;
+  }
+  for (int64_t i : llvm::seq(tensor.getNumElements()))
+    element(place->second, i, &Shard::parameter) = tensor.floats()[i];
+}
+
+Tensor ShardedState::get(StringRef name, int64_t rank) const {
+  auto place = places.find(name);
+  if (place == places.end()) {
+    const auto &values = whole.find(name)->second;
+    return values[values.size() == 1 ? 0 : rank];
+  }
+  Tensor result(types.lookup(name));
+  MutableArrayRef<double> target = result.mutableFloats();
+  const Segment &segment = segments[place->second.segment];
+  int64_t shard = const_cast<fsdp::SegmentOp &>(segment.op).getShard();
+  for (int64_t i : llvm::seq(result.getNumElements())) {
+    int64_t flat = place->second.offset + i;
+    target[i] = segment.shards[flat / shard].parameter.floats()[flat % shard];
+  }
+  return result;
+}
+
+void ShardedState::setBuffer(StringRef name, int64_t rank,
+                             const Tensor &tensor) {
+  whole[name][rank] = tensor;
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+void ShardedState::reduceScatter(StringRef group, ArrayAttr parameters,
+                                 ArrayRef<SmallVector<Tensor, 1>> gradients) {
+  for (auto [parameter, byRank] : llvm::zip_equal(parameters, gradients)) {
+    Place place = places.lookup(cast<FlatSymbolRefAttr>(parameter).getValue());
+    auto master = cast<FloatType>(
+        segments[place.segment].shards[0].gradient.getElementType());
+    // In rank order, rounded after every addition: the order and the type of
+    // the sums are part of the result.
+    for (const Tensor &gradient : byRank)
+      for (int64_t i : llvm::seq(gradient.getNumElements())) {
+        double &sum = element(place, i, &Shard::gradient);
+        sum = roundTo(sum + gradient.floats()[i], master);
+      }
+  }
+}
+
+double ShardedState::sumOfGradientSquares() const {
+  double sum = 0;
+  for (const Segment &segment : segments)
+    for (const Shard &shard : segment.shards)
+      for (double value : shard.gradient.floats())
+        sum += value * value;
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Optimizers
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One element of a shard and what the optimizer keeps of it.
+struct Element {
+  double &parameter;
+  double gradient;
+  double &first;
+  double &second;
+};
+} // namespace
+
+/// torch.optim.SGD with dampening 0; the first momentum is the gradient.
+static void stepSgd(fsdp::SgdAttr sgd, Element x, int64_t step, double rate) {
+  double momentum = sgd.getMomentum().getValueAsDouble();
+  double gradient =
+      x.gradient + sgd.getWeightDecay().getValueAsDouble() * x.parameter;
+  x.first = step == 1 ? gradient : momentum * x.first + gradient;
+  x.parameter -= rate * (momentum == 0 ? gradient : x.first);
+}
+
+/// torch.optim.AdamW.
+static void stepAdamW(fsdp::AdamWAttr adam, Element x, int64_t step,
+                      double rate) {
+  double beta1 = adam.getBeta1().getValueAsDouble();
+  double beta2 = adam.getBeta2().getValueAsDouble();
+  x.parameter *= 1 - rate * adam.getWeightDecay().getValueAsDouble();
+  x.first = beta1 * x.first + (1 - beta1) * x.gradient;
+  x.second = beta2 * x.second + (1 - beta2) * x.gradient * x.gradient;
+  double mean = x.first / (1 - std::pow(beta1, step));
+  double deviation = std::sqrt(x.second / (1 - std::pow(beta2, step)));
+  x.parameter -=
+      rate * mean / (deviation + adam.getEpsilon().getValueAsDouble());
+}
+
+void ShardedState::update(fsdp::UpdateOp op) {
+  for (Segment &segment : segments) {
+    auto group = cast<fsdp::GroupOp>(segment.op->getParentOp());
+    if (segment.op.getFrozen() || group.getSymName() != op.getGroup())
+      continue;
+    ++segment.steps;
+    for (Shard &shard : segment.shards) {
+      MutableArrayRef<double> parameter = shard.parameter.mutableFloats();
+      MutableArrayRef<double> gradient = shard.gradient.mutableFloats();
+      MutableArrayRef<double> first = shard.firstMoment.mutableFloats();
+      MutableArrayRef<double> second = shard.secondMoment.mutableFloats();
+      for (size_t i = 0; i < parameter.size(); ++i) {
+        Element x{parameter[i], gradient[i] / ranks, first[i], second[i]};
+        llvm::TypeSwitch<Attribute>(op.getOptimizer())
+            .Case([&](fsdp::SgdAttr sgd) {
+              stepSgd(sgd, x, segment.steps, learningRate);
+            })
+            .Case([&](fsdp::AdamWAttr adam) {
+              stepAdamW(adam, x, segment.steps, learningRate);
+            });
+        gradient[i] = 0;
+      }
+      for (Tensor *tensor :
+           {&shard.parameter, &shard.firstMoment, &shard.secondMoment})
+        tensor->round();
+    }
+  }
+}
+
+} // namespace shardc::reference

@@ -1,0 +1,231 @@
+//===- Tensor.cpp - tensors of the reference interpreter ------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elements, their conversions and their rounding.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Reference/Tensor.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/Sequence.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace shardc::reference {
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+double roundTo(double value, FloatType type) {
+  if (type.isF64())
+    return value;
+  if (type.isF32())
+    return static_cast<float>(value);
+  llvm::APFloat rounded(value);
+  bool losesInformation = false;
+  rounded.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                  &losesInformation);
+  rounded.convert(llvm::APFloat::IEEEdouble(),
+                  llvm::APFloat::rmNearestTiesToEven, &losesInformation);
+  return rounded.convertToDouble();
+}
+
+/// `value` modulo 2^bits, in the range of the type. i1 compares with zero.
+static int64_t wrapTo(int64_t value, IntegerType type) {
+  unsigned bits = type.getWidth();
+  if (bits == 1)
+    return value != 0;
+  if (bits == 64)
+    return value;
+  uint64_t low = static_cast<uint64_t>(value) & ((uint64_t(1) << bits) - 1);
+  if (type.isUnsigned() || !(low >> (bits - 1)))
+    return static_cast<int64_t>(low);
+  return static_cast<int64_t>(low) - (int64_t(1) << bits);
+}
+
+/// As PyTorch on x86: what does not fit becomes the smallest integer.
+static int64_t truncate(double value) {
+  if (!(std::abs(value) < 9223372036854775808.0))
+    return std::numeric_limits<int64_t>::min();
+  return static_cast<int64_t>(value);
+}
+
+Tensor::Tensor(RankedTensorType type) : type(type) {
+  size_t count = type.getNumElements();
+  if (isFloat())
+    elements = std::make_shared<Elements>(std::vector<double>(count));
+  else if (isInteger())
+    elements = std::make_shared<Elements>(std::vector<int64_t>(count));
+  else
+    elements = std::make_shared<Elements>(std::vector<Complex>(count));
+}
+
+Tensor::Tensor(ElementsAttr attribute)
+    : Tensor(cast<RankedTensorType>(attribute.getType())) {
+  if (isFloat()) {
+    MutableArrayRef<double> target = mutableFloats();
+    for (auto [i, value] : llvm::enumerate(attribute.getValues<APFloat>())) {
+      bool losesInformation = false;
+      value.convert(llvm::APFloat::IEEEdouble(),
+                    llvm::APFloat::rmNearestTiesToEven, &losesInformation);
+      target[i] = value.convertToDouble();
+    }
+  } else if (isInteger()) {
+    auto integer = cast<IntegerType>(getElementType());
+    bool isSigned = !integer.isUnsigned() && integer.getWidth() > 1;
+    MutableArrayRef<int64_t> target = mutableIntegers();
+    for (auto [i, value] : llvm::enumerate(attribute.getValues<APInt>()))
+      target[i] = isSigned ? value.getSExtValue()
+                           : static_cast<int64_t>(value.getZExtValue());
+  } else {
+    MutableArrayRef<Complex> target = mutableComplexes();
+    for (auto [i, value] :
+         llvm::enumerate(attribute.getValues<std::complex<APFloat>>())) {
+      APFloat parts[] = {value.real(), value.imag()};
+      for (APFloat &part : parts) {
+        bool losesInformation = false;
+        part.convert(llvm::APFloat::IEEEdouble(),
+                     llvm::APFloat::rmNearestTiesToEven, &losesInformation);
+      }
+      target[i] =
+          Complex(parts[0].convertToDouble(), parts[1].convertToDouble());
+    }
+  }
+}
+
+double Tensor::number(int64_t index) const {
+  return isFloat() ? floats()[index] : static_cast<double>(integers()[index]);
+}
+
+Tensor Tensor::reshaped(ArrayRef<int64_t> shape) const {
+  Tensor result = *this;
+  result.type = type.clone(shape);
+  assert(result.getNumElements() == getNumElements());
+  return result;
+}
+
+Tensor Tensor::converted(Type element) const {
+  Tensor result(RankedTensorType::get(getShape(), element));
+  for (int64_t i : llvm::seq(getNumElements())) {
+    Complex value = isComplex() ? complexes()[i] : Complex();
+    if (result.isComplex())
+      result.mutableComplexes()[i] = isComplex() ? value : Complex(number(i));
+    else if (result.isFloat())
+      result.mutableFloats()[i] = isComplex() ? value.real() : number(i);
+    else if (element.isInteger(1))
+      result.mutableIntegers()[i] =
+          isComplex() ? value != Complex()
+                      : (isFloat() ? floats()[i] != 0 : integers()[i] != 0);
+    else
+      result.mutableIntegers()[i] =
+          isInteger() ? integers()[i]
+                      : truncate(isComplex() ? value.real() : floats()[i]);
+  }
+  result.round();
+  return result;
+}
+
+void Tensor::round() {
+  if (auto floatType = dyn_cast<FloatType>(getElementType())) {
+    if (!floatType.isF64())
+      for (double &value : mutableFloats())
+        value = roundTo(value, floatType);
+    return;
+  }
+  if (auto integer = dyn_cast<IntegerType>(getElementType())) {
+    if (integer.getWidth() < 64)
+      for (int64_t &value : mutableIntegers())
+        value = wrapTo(value, integer);
+    return;
+  }
+  auto part =
+      cast<FloatType>(cast<ComplexType>(getElementType()).getElementType());
+  for (Complex &value : mutableComplexes())
+    value = Complex(roundTo(value.real(), part), roundTo(value.imag(), part));
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+static APFloat toApFloat(double value, FloatType type) {
+  APFloat result(value);
+  bool losesInformation = false;
+  result.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
+                 &losesInformation);
+  return result;
+}
+
+DenseElementsAttr Tensor::toAttribute() const {
+  if (auto floatType = dyn_cast<FloatType>(getElementType())) {
+    SmallVector<APFloat> values;
+    for (double value : floats())
+      values.push_back(toApFloat(value, floatType));
+    return DenseElementsAttr::get(type, values);
+  }
+  if (isInteger()) {
+    unsigned bits = getElementType().getIntOrFloatBitWidth();
+    SmallVector<APInt> values;
+    for (int64_t value : integers())
+      values.push_back(APInt(bits, static_cast<uint64_t>(value),
+                             /*isSigned=*/false, /*implicitTrunc=*/true));
+    return DenseElementsAttr::get(type, values);
+  }
+  auto part =
+      cast<FloatType>(cast<ComplexType>(getElementType()).getElementType());
+  SmallVector<std::complex<APFloat>> values;
+  for (Complex value : complexes())
+    values.emplace_back(toApFloat(value.real(), part),
+                        toApFloat(value.imag(), part));
+  return DenseElementsAttr::get(type, values);
+}
+
+//===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+IndexWalk::IndexWalk(ArrayRef<int64_t> shape)
+    : shape(shape), index(shape.size(), 0) {
+  for (int64_t size : shape)
+    count *= size;
+}
+
+IndexWalk &IndexWalk::operator++() {
+  ++position;
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    if (++index[dim] < shape[dim])
+      break;
+    index[dim] = 0;
+  }
+  return *this;
+}
+
+SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t dim = shape.size(); dim-- > 1;)
+    strides[dim - 1] = strides[dim] * shape[dim];
+  return strides;
+}
+
+SmallVector<int64_t> broadcastStrides(ArrayRef<int64_t> shape,
+                                      ArrayRef<int64_t> target) {
+  SmallVector<int64_t> own = rowMajorStrides(shape);
+  SmallVector<int64_t> strides(target.size(), 0);
+  size_t offset = target.size() - shape.size();
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    strides[offset + dim] = shape[dim] == 1 ? 0 : own[dim];
+  return strides;
+}
+
+int64_t dot(ArrayRef<int64_t> index, ArrayRef<int64_t> strides) {
+  int64_t position = 0;
+  for (auto [i, stride] : llvm::zip_equal(index, strides))
+    position += i * stride;
+  return position;
+}
+
+} // namespace shardc::reference

@@ -1,0 +1,152 @@
+//===- RegionsTest.cpp - torch.no_grad and torch.autocast -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where gradients stop and where autocast converts: the graphs inside a graph
+// become part of one flat program.
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/compiler/Translation/ExportBuilder.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace shardc;
+using namespace shardc::translation;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+/// Moves the nodes of `model` into a graph with the inputs and outputs named,
+/// and calls that graph in a region.
+ExportBuilder regionOf(ExportBuilder body, const std::string &target,
+                       std::vector<pt2::Argument> arguments,
+                       const std::vector<std::string> &inputs,
+                       const Result &output) {
+  auto inner = std::make_shared<pt2::Graph>();
+  pt2::Graph &graph = body.get().program.graph;
+  inner->nodes = std::move(graph.nodes);
+  graph.nodes.clear();
+  inner->tensorValues = graph.tensorValues;
+  inner->outputs.push_back(tensor(output.name));
+  arguments.push_back(argument(pt2::GraphRef{"submod", inner}));
+  for (const std::string &input : inputs) {
+    inner->inputs.push_back(tensor(input));
+    arguments.push_back(tensor(input));
+  }
+  std::vector<std::pair<std::string, pt2::Argument>> named;
+  for (pt2::Argument &value : arguments)
+    named.emplace_back("", std::move(value));
+  body.node("higher_order." + target, named, {{"out", output.sizes}});
+  return body.sumOutput("out");
+}
+
+ExportBuilder linear() {
+  ExportBuilder model;
+  model.input("x", {2, 4}).parameter("w", {3, 4});
+  model.node("aten.linear.default",
+             {{"input", tensor("x")}, {"weight", tensor("p_w")}},
+             {{"y", {2, 3}}});
+  return model;
+}
+
+std::vector<pt2::Argument> autocastArguments(const std::string &device,
+                                             bool enabled) {
+  return {argument(device), argument(pt2::ScalarType::BFloat16),
+          argument(enabled), none()};
+}
+
+} // namespace
+
+TEST(Regions, NothingUnderNoGradHasAGradient) {
+  ExportBuilder model =
+      regionOf(linear(), "wrap_with_set_grad_enabled", {argument(false)},
+               {"x", "p_w"}, {"y", {2, 3}});
+  EXPECT_THAT(model.translate(), ContainsRegex("%0 = aten.linear .*\n"
+                                               ".*%1 = aten.detach %0 .*\n"
+                                               ".*aten.sum %1"));
+}
+
+TEST(Regions, EnabledGradientsFlowThrough) {
+  ExportBuilder model = regionOf(linear(), "wrap_with_set_grad_enabled",
+                                 {argument(true)}, {"x", "p_w"}, {"y", {2, 3}});
+  EXPECT_THAT(model.translate(), Not(HasSubstr("aten.detach")));
+}
+
+TEST(Regions, DetachOfAFloat) {
+  ExportBuilder model = linear();
+  model.node("aten.detach.default", {{"self", tensor("y")}}, {{"d", {2, 3}}});
+  EXPECT_THAT(model.sumOutput("d").translate(),
+              ContainsRegex("%1 = aten.detach %0 .*\n.*aten.sum %1"));
+}
+
+TEST(Regions, DetachOfAnIntegerIsTheInteger) {
+  ExportBuilder model;
+  model.input("x", {2}, i64);
+  model.node("aten.detach.default", {{"self", tensor("x")}}, {{"d", {2}, i64}});
+  model.node("aten.to.dtype", {{"self", tensor("d")}, {"dtype", argument(f32)}},
+             {{"f", {2}}});
+  EXPECT_THAT(model.sumOutput("f").translate(), Not(HasSubstr("aten.detach")));
+}
+
+TEST(Regions, AutocastConvertsOperandsOfALinear) {
+  ExportBuilder model =
+      regionOf(linear(), "wrap_with_autocast", autocastArguments("cpu", true),
+               {"x", "p_w"}, {"y", {2, 3}});
+  // The export says f32 outside of the region, as torch 2.6 writes it.
+  EXPECT_THAT(model.translate(),
+              ContainsRegex("aten.to %arg0 bf16 .*\n(.*\n)?"
+                            ".*aten.to %w bf16 .*\n"
+                            ".*aten.linear .*-> tensor<2x3xbf16>"));
+}
+
+TEST(Regions, DisabledAutocastConvertsNothing) {
+  ExportBuilder model =
+      regionOf(linear(), "wrap_with_autocast", autocastArguments("cpu", false),
+               {"x", "p_w"}, {"y", {2, 3}});
+  EXPECT_THAT(model.translate(), Not(HasSubstr("bf16")));
+}
+
+TEST(Regions, AutocastOnGpusNormalizesInF32) {
+  for (const char *device : {"cpu", "cuda"}) {
+    ExportBuilder body;
+    body.input("x", {2, 4}, pt2::ScalarType::BFloat16);
+    body.node("aten.softmax.int", {{"self", tensor("x")}, {"dim", integer(1)}},
+              {{"y", {2, 4}, pt2::ScalarType::BFloat16}});
+    ExportBuilder model =
+        regionOf(body, "wrap_with_autocast", autocastArguments(device, true),
+                 {"x"}, {"y", {2, 4}});
+    bool isF32 =
+        model.translate().find("aten.to %arg0 f32") != std::string::npos;
+    EXPECT_EQ(isF32, std::string(device) == "cuda");
+  }
+}
+
+TEST(Regions, E0130_OperatorInsideOfARegion) {
+  ExportBuilder body;
+  body.input("x", {2});
+  body.node("aten.nonsense.default", {{"self", tensor("x")}}, {{"y", {2}}});
+  ExportBuilder model = regionOf(body, "wrap_with_set_grad_enabled",
+                                 {argument(false)}, {"x"}, {"y", {2}});
+  EXPECT_THAT(model.diagnostics(), HasSubstr("aten.nonsense.default: 1 node"));
+}
+
+TEST(Regions, E0130_SizesThatDependOnData) {
+  ExportBuilder model;
+  model.input("x", {2});
+  model.node("aten.masked_select.default",
+             {{"self", tensor("x")}, {"mask", tensor("x")}}, {{"y", {2}}});
+  EXPECT_THAT(model.sumOutput("y").diagnostics(),
+              HasSubstr("the size of its result depends on data"));
+}
+
+TEST(Regions, E0119_GraphWithOtherInputs) {
+  ExportBuilder model =
+      regionOf(linear(), "wrap_with_set_grad_enabled", {argument(false)},
+               {"x", "p_w"}, {"y", {2, 3}});
+  model.get().program.graph.nodes.front().inputs.pop_back();
+  EXPECT_THAT(model.diagnostics(),
+              HasSubstr("E0119: higher_order.wrap_with_set_grad_enabled: the "
+                        "graph has 2 tensor inputs"));
+}

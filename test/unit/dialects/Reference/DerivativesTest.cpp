@@ -1,0 +1,234 @@
+//===- DerivativesTest.cpp - derivatives against differences --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Builds the backward operators of one operator, evaluates them, and compares
+// each gradient with the central difference of the forward evaluation: a check
+// of the derivative rules and of what the backward operators compute.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Aten/TypePromotion.h"
+#include "dialects/Reference/EvaluationTable.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/DenseMap.h"
+#include "gtest/gtest.h"
+
+#include <random>
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::reference;
+
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+class Derivatives : public testing::Test {
+protected:
+  Derivatives() { context.loadDialect<aten::AtenDialect, func::FuncDialect>(); }
+
+  /// Checks the operator `text` on operands %0, %1, … of `types`.
+  void check(const std::string &text, const std::vector<std::string> &types);
+
+  /// Random numbers; class indices for integers.
+  Tensor draw(RankedTensorType type);
+  /// What every operation of the function computes for these arguments.
+  llvm::DenseMap<Value, Tensor> evaluate(func::FuncOp function,
+                                         const Tensors &arguments);
+  void checkOperand(func::FuncOp function, const Tensors &arguments,
+                    unsigned operand, Value result, const Tensor &gradient);
+
+  MLIRContext context;
+  EvaluationTable table;
+  std::mt19937 generator{7};
+};
+
+} // namespace
+
+Tensor Derivatives::draw(RankedTensorType type) {
+  Tensor tensor(type);
+  if (tensor.isInteger()) {
+    for (int64_t &value : tensor.mutableIntegers())
+      value = generator() % 3;
+    return tensor;
+  }
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (double &value : tensor.mutableFloats())
+    value = uniform(generator);
+  return tensor;
+}
+
+llvm::DenseMap<Value, Tensor> Derivatives::evaluate(func::FuncOp function,
+                                                    const Tensors &arguments) {
+  llvm::DenseMap<Value, Tensor> values;
+  for (auto [argument, tensor] :
+       llvm::zip_first(function.getArguments(), arguments))
+    values[argument] = tensor;
+  for (Operation &op : function.front().without_terminator()) {
+    Tensors operands;
+    for (Value operand : op.getOperands())
+      operands.push_back(values.lookup(operand));
+    SmallVector<Tensor> results;
+    EXPECT_TRUE(succeeded(table.evaluate(&op, operands, results)));
+    for (auto [result, tensor] : llvm::zip_equal(op.getResults(), results))
+      values[result] = tensor;
+  }
+  return values;
+}
+
+/// The derivative of sum(weights * result) by each element, by differences.
+void Derivatives::checkOperand(func::FuncOp function, const Tensors &arguments,
+                               unsigned operand, Value result,
+                               const Tensor &gradient) {
+  constexpr double step = 1e-5;
+  ArrayRef<double> weights = arguments.back().floats();
+  for (int64_t i = 0; i < gradient.getNumElements(); ++i) {
+    double difference = 0;
+    for (double side : {1.0, -1.0}) {
+      Tensors moved = arguments;
+      moved[operand].mutableFloats()[i] += side * step;
+      Tensor value = evaluate(function, moved).lookup(result);
+      for (int64_t j = 0; j < value.getNumElements(); ++j)
+        difference += side * weights[j] * value.floats()[j];
+    }
+    EXPECT_NEAR(gradient.floats()[i], difference / (2 * step), 1e-6)
+        << "element " << i << " of operand " << operand;
+  }
+}
+
+void Derivatives::check(const std::string &text,
+                        const std::vector<std::string> &types) {
+  SCOPED_TRACE(text);
+  std::string source = "func.func @f(";
+  for (auto [i, type] : llvm::enumerate(types))
+    source += (i ? ", %" : "%") + std::to_string(i) + ": tensor<" + type + ">";
+  source += ") {\n  " + text + "\n  return\n}";
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(source, &context);
+  ASSERT_TRUE(module);
+  auto function = *module->getOps<func::FuncOp>().begin();
+  Operation &op = function.front().front();
+  Value result = op.getResult(0);
+  // The gradient of the result is a further argument of the block.
+  Value outer =
+      function.front().addArgument(result.getType(), function.getLoc());
+  Tensors arguments;
+  SmallVector<bool> needed;
+  for (Value argument : function.getArguments())
+    arguments.push_back(draw(aten::tensorType(argument)));
+  for (Value operand : op.getOperands())
+    needed.push_back(isa<FloatType>(getElementTypeOrSelf(operand)));
+  OpBuilder builder(function.front().getTerminator());
+  SmallVector<Value> resultGradients(op.getNumResults()), gradients;
+  resultGradients[0] = outer;
+  cast<aten::DifferentiableOpInterface>(op).buildBackward(
+      builder, resultGradients, needed, gradients);
+  llvm::DenseMap<Value, Tensor> values = evaluate(function, arguments);
+  for (auto [i, gradient] : llvm::enumerate(gradients))
+    if (gradient)
+      checkOperand(function, arguments, i, result, values.lookup(gradient));
+}
+
+TEST_F(Derivatives, Shapes) {
+  check("%r = aten.view %0 [6] : (tensor<2x3xf64>) -> tensor<6xf64>",
+        {"2x3xf64"});
+  check("%r = aten.permute %0 [2, 0, 1] : (tensor<2x3x2xf64>) -> "
+        "tensor<2x2x3xf64>",
+        {"2x3x2xf64"});
+  check("%r = aten.expand %0 [4, 2, 3] : (tensor<2x1xf64>) -> "
+        "tensor<4x2x3xf64>",
+        {"2x1xf64"});
+  check("%r = aten.slice %0 dim 1 [1 : 5 : 2] : (tensor<2x6xf64>) -> "
+        "tensor<2x2xf64>",
+        {"2x6xf64"});
+  check("%r = aten.cat %0, %1 dim 1 : (tensor<2x1xf64>, tensor<2x3xf64>) -> "
+        "tensor<2x4xf64>",
+        {"2x1xf64", "2x3xf64"});
+}
+
+TEST_F(Derivatives, MatrixProducts) {
+  check("%r = aten.linear %0, %1, %2 : (tensor<2x2x3xf64>, tensor<4x3xf64>, "
+        "tensor<4xf64>) -> tensor<2x2x4xf64>",
+        {"2x2x3xf64", "4x3xf64", "4xf64"});
+  check("%r = aten.matmul %0, %1 : (tensor<2x1x2x3xf64>, tensor<4x3x2xf64>) "
+        "-> tensor<2x4x2x2xf64>",
+        {"2x1x2x3xf64", "4x3x2xf64"});
+}
+
+TEST_F(Derivatives, Convolutions) {
+  check("%r = aten.convolution %0, %1, %2 {stride = array<i64: 2, 1>, padding "
+        "= array<i64: 1, 0>, dilation = array<i64: 1, 2>, groups = 2 : i64} : "
+        "(tensor<2x4x4x5xf64>, tensor<2x2x3x2xf64>, tensor<2xf64>) -> "
+        "tensor<2x2x2x3xf64>",
+        {"2x4x4x5xf64", "2x2x3x2xf64", "2xf64"});
+}
+
+TEST_F(Derivatives, Attention) {
+  for (const char *causal : {"true", "false"})
+    check("%r:2 = aten.scaled_dot_product_attention %0, %1, %2 {is_causal = " +
+              std::string(causal) +
+              ", scale = 0.7 : f64} : (tensor<1x2x3x2xf64>, "
+              "tensor<1x2x4x2xf64>, tensor<1x2x4x2xf64>) -> "
+              "(tensor<1x2x3x2xf64>, tensor<1x2x3xf64>)",
+          {"1x2x3x2xf64", "1x2x4x2xf64", "1x2x4x2xf64"});
+}
+
+TEST_F(Derivatives, Normalizations) {
+  check("%r:3 = aten.layer_norm %0 weight(%1) bias(%2) {normalized_shape = "
+        "array<i64: 4>, eps = 1.0e-2 : f64} : (tensor<3x4xf64>, tensor<4xf64>, "
+        "tensor<4xf64>) -> (tensor<3x4xf64>, tensor<3x1xf64>, tensor<3x1xf64>)",
+        {"3x4xf64", "4xf64", "4xf64"});
+  // Running statistics have no gradient.
+  check("%r:5 = aten.batch_norm %0 running(%1, %2) weight(%3) bias(%4) "
+        "{training = true, momentum = 0.1 : f64, eps = 1.0e-2 : f64} : "
+        "(tensor<3x2x2xf64>, tensor<2xf64>, tensor<2xf64>, tensor<2xf64>, "
+        "tensor<2xf64>) -> (tensor<3x2x2xf64>, tensor<2xf64>, tensor<2xf64>, "
+        "tensor<2xf64>, tensor<2xf64>)",
+        {"3x2x2xf64", "2xf64", "2xf64", "2xf64", "2xf64"});
+}
+
+TEST_F(Derivatives, Losses) {
+  for (const char *reduction : {"mean", "sum"})
+    check("%r:3 = aten.cross_entropy_loss %0, %1 {reduction = "
+          "#aten.reduction<" +
+              std::string(reduction) +
+              ">, ignore_index = 1 : i64} : (tensor<5x3xf64>, tensor<5xi64>) "
+              "-> (tensor<f64>, tensor<5xf64>, tensor<f64>)",
+          {"5x3xf64", "5xi64"});
+}
+
+TEST_F(Derivatives, Pools) {
+  check("%r:2 = aten.max_pool2d_with_indices %0 {kernel_size = array<i64: 3, "
+        "2>, stride = array<i64: 2, 1>, padding = array<i64: 1, 0>, dilation = "
+        "array<i64: 1, 2>} : (tensor<1x2x4x5xf64>) -> (tensor<1x2x2x3xf64>, "
+        "tensor<1x2x2x3xi64>)",
+        {"1x2x4x5xf64"});
+  check("%r = aten.adaptive_avg_pool2d %0 [2, 3] : (tensor<1x2x4x5xf64>) -> "
+        "tensor<1x2x2x3xf64>",
+        {"1x2x4x5xf64"});
+}
+
+TEST_F(Derivatives, PointwiseOperators) {
+  for (const char *name : {"add", "sub", "mul"})
+    check("%r = aten." + std::string(name) +
+              " %0, %1 : (tensor<2x3xf64>, tensor<3xf64>) -> tensor<2x3xf64>",
+          {"2x3xf64", "3xf64"});
+  for (const char *text :
+       {"aten.relu %0", "aten.gelu %0",
+        "aten.gelu %0 {approximate = #aten.gelu_approximation<tanh>}",
+        "aten.add.Scalar %0, 0.5 : f64", "aten.mul.Scalar %0, 0.5 : f64"})
+    check("%r = " + std::string(text) + " : (tensor<6xf64>) -> tensor<6xf64>",
+          {"6xf64"});
+}
+
+TEST_F(Derivatives, ReductionsAndLookups) {
+  check("%r = aten.sum %0 [0, 2] : (tensor<2x3x2xf64>) -> tensor<3xf64>",
+        {"2x3x2xf64"});
+  check("%r = aten.mean %0 [1] {keepdim = true} : (tensor<2x3xf64>) -> "
+        "tensor<2x1xf64>",
+        {"2x3xf64"});
+  check("%r = aten.embedding %0, %1 : (tensor<3x2xf64>, tensor<4xi64>) -> "
+        "tensor<4x2xf64>",
+        {"3x2xf64", "4xi64"});
+}

@@ -1,0 +1,96 @@
+//===- PhiloxTest.cpp - random numbers of the reference -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which bits an element draws, and what the numbers made of them look like. The
+// known answers of Philox itself are in test/unit/runtime/data.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Reference/Philox.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Reference/EvaluationTable.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+
+#include "gmock/gmock.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::reference;
+
+TEST(Philox, SeedStepStreamAndIndexAllCount) {
+  PhiloxBlock first = drawElement({1, 2}, 3, 4);
+  EXPECT_EQ(first, drawElement({1, 2}, 3, 4));
+  EXPECT_NE(first, drawElement({9, 2}, 3, 4));
+  EXPECT_NE(first, drawElement({1, 9}, 3, 4));
+  EXPECT_NE(first, drawElement({1, 2}, 9, 4));
+  EXPECT_NE(first, drawElement({1, 2}, 3, 9));
+  EXPECT_NE(first, drawElement({1, 2}, 3, 4 + (uint64_t(1) << 32)));
+}
+
+TEST(Philox, UniformNumbersNeverReachOne) {
+  PhiloxBlock largest = {0xffffffff, 0xffffffff, 0, 0};
+  for (unsigned bits : {8, 11, 24, 53})
+    EXPECT_EQ(uniform(largest, bits), 1 - std::ldexp(1.0, -int(bits)));
+  EXPECT_EQ(uniform({0, 0, 0, 0}, 24), 0.0);
+}
+
+/// The elements of the results of a function's operators, in order.
+static std::vector<std::vector<double>> evaluateBody(StringRef body) {
+  MLIRContext context;
+  context.loadDialect<aten::AtenDialect, func::FuncDialect>();
+  auto module = parseSourceString<ModuleOp>(
+      ("func.func @f() {\n" + body + "\n return\n}").str(), &context);
+  EvaluationTable table;
+  DenseMap<Value, Tensor> values;
+  std::vector<std::vector<double>> elements;
+  auto function = *module->getOps<func::FuncOp>().begin();
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    SmallVector<Tensor> operands, results;
+    for (Value operand : op.getOperands())
+      operands.push_back(values.at(operand));
+    EXPECT_TRUE(succeeded(table.evaluate(&op, operands, results)));
+    values[op.getResult(0)] = results[0];
+    elements.push_back(results[0].floats().vec());
+  }
+  return elements;
+}
+
+/// Mean and variance.
+static std::pair<double, double> moments(ArrayRef<double> values) {
+  double sum = 0, squares = 0;
+  for (double value : values) {
+    sum += value;
+    squares += value * value;
+  }
+  double mean = sum / double(values.size());
+  return {mean, squares / double(values.size()) - mean * mean};
+}
+
+TEST(RandomOperators, DistributionsHaveTheirMoments) {
+  std::vector<std::vector<double>> results = evaluateBody(
+      "%0 = aten.rand {stream = 0 : i64} : () -> tensor<100000xf32>\n"
+      "%1 = aten.randn {stream = 1 : i64} : () -> tensor<100000xf32>");
+  auto [uniformMean, uniformVariance] = moments(results[0]);
+  EXPECT_NEAR(uniformMean, 0.5, 0.005);
+  EXPECT_NEAR(uniformVariance, 1.0 / 12, 0.002);
+  auto [normalMean, normalVariance] = moments(results[1]);
+  EXPECT_NEAR(normalMean, 0.0, 0.015);
+  EXPECT_NEAR(normalVariance, 1.0, 0.02);
+}
+
+TEST(RandomOperators, DropoutKeepsWhatRandSaysAndScalesIt) {
+  std::vector<std::vector<double>> results = evaluateBody(
+      "%0 = aten.constant dense<2.0> : tensor<10000xf32>\n"
+      "%1 = aten.dropout %0 {p = 0.25 : f64, stream = 7 : i64} : "
+      "(tensor<10000xf32>) -> tensor<10000xf32>\n"
+      "%2 = aten.rand {stream = 7 : i64} : () -> tensor<10000xf32>");
+  unsigned kept = 0;
+  for (auto [dropped, number] : llvm::zip_equal(results[1], results[2])) {
+    EXPECT_EQ(dropped, number < 0.75 ? double(2.0f / 0.75f) : 0.0);
+    kept += dropped != 0;
+  }
+  EXPECT_NEAR(kept, 7500, 150);
+}

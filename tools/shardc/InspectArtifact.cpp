@@ -1,0 +1,184 @@
+//===- InspectArtifact.cpp - shardc inspect on an artifact ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Shows what an artifact holds: memory, groups with their collectives, and,
+// with --program, every command.
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/Artifact.h"
+#include "tools/shardc/Inspect.h"
+
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+namespace shardc {
+
+using namespace format;
+
+//===----------------------------------------------------------------------===//
+// The summary
+//===----------------------------------------------------------------------===//
+
+static void printHeader(const Artifact &artifact) {
+  const Manifest &manifest = artifact.manifest;
+  std::cout << "model      " << manifest.model << "\n"
+            << "ranks      " << manifest.worldSize << "\n"
+            << "target     " << manifest.target.kind << " ("
+            << manifest.target.cpu << ")\n"
+            << "optimizer  " << artifact.plan.optimizer.kind << "\n"
+            << "made by    " << manifest.producer << ", format "
+            << manifest.major << "." << manifest.minor << "\n";
+  for (const Input &input : artifact.parameters.inputs) {
+    std::cout << "input      " << input.name << " " << dtypeName(input.dtype)
+              << " [";
+    for (size_t i = 0; i < input.shape.size(); ++i)
+      std::cout << (i ? ", " : "") << input.shape[i];
+    std::cout << "] a rank and micro-batch\n";
+  }
+}
+
+static void printMemory(const Plan &plan) {
+  int64_t total = plan.arenaBytes;
+  std::cout << "\nmemory of one rank            bytes\n";
+  auto row = [](const std::string &name, int64_t bytes) {
+    std::cout << "  " << std::left << std::setw(16) << name << std::right
+              << std::setw(17) << bytes << "\n";
+  };
+  for (const auto &[role, bytes] : plan.persistentBytes) {
+    row(role, bytes);
+    total += bytes;
+  }
+  row("arena", plan.arenaBytes);
+  row("total", total);
+}
+
+static void printGroups(const Plan &plan) {
+  size_t width = 5;
+  for (const PlanGroup &group : plan.groups)
+    width = std::max(width, group.name.size());
+  std::cout << "\n"
+            << std::left << std::setw(width) << "group" << std::right
+            << std::setw(12) << "parameters" << std::setw(9) << "reshard"
+            << std::setw(9) << "gathers" << std::setw(14) << "gather bytes"
+            << std::setw(9) << "reduces" << std::setw(14) << "reduce bytes"
+            << "   (one rank, one micro-batch)\n";
+  PlanGroup sum;
+  sum.name = "all";
+  auto row = [&](const PlanGroup &group) {
+    std::cout << std::left << std::setw(width) << group.name << std::right
+              << std::setw(12) << group.parameters << std::setw(9)
+              << group.reshard << std::setw(9) << group.gathers << std::setw(14)
+              << group.gatherBytes << std::setw(9) << group.reduces
+              << std::setw(14) << group.reduceBytes << "\n";
+  };
+  for (const PlanGroup &group : plan.groups) {
+    row(group);
+    sum.parameters += group.parameters;
+    sum.gathers += group.gathers;
+    sum.gatherBytes += group.gatherBytes;
+    sum.reduces += group.reduces;
+    sum.reduceBytes += group.reduceBytes;
+  }
+  row(sum);
+}
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+static std::string describe(const BufferReference &reference) {
+  static const char *const names[] = {"arena", "state", "input", "scalar",
+                                      "constant"};
+  std::ostringstream text;
+  text << names[static_cast<size_t>(reference.space)];
+  if (reference.space != Space::Arena && reference.space != Space::Constant)
+    text << " " << reference.index;
+  text << "[" << reference.offset << ":" << reference.offset + reference.bytes
+       << "]";
+  if (reference.rankStride != 0)
+    text << " + rank * " << reference.rankStride;
+  return text.str();
+}
+
+template <typename List>
+static std::string describeList(const List &list) {
+  std::string text = "(";
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (i)
+      text += ", ";
+    if constexpr (std::is_same_v<typename List::value_type, TensorReference>)
+      text += describe(list[i].buffer);
+    else
+      text += describe(list[i]);
+  }
+  return text + ")";
+}
+
+static std::string describe(const Command &command) {
+  return std::visit(
+      [&](const auto &action) -> std::string {
+        using T = std::decay_t<decltype(action)>;
+        if constexpr (std::is_same_v<T, LaunchCommand>)
+          return action.kernel + " extent " + std::to_string(action.extent) +
+                 " " + describeList(action.operands);
+        else if constexpr (std::is_same_v<T, LibraryCommand>)
+          return action.call + " " + describeList(action.operands) + " -> " +
+                 describeList(action.results);
+        else if constexpr (std::is_same_v<T, AllGatherCommand>)
+          return describe(action.buffer) + " slot " +
+                 std::to_string(action.slotBytes);
+        else if constexpr (std::is_same_v<T, ReduceScatterCommand>)
+          return describe(action.buffer) + " -> " + describe(action.output);
+        else if constexpr (std::is_same_v<T, AllReduceCommand>)
+          return describe(action.buffer);
+        else if constexpr (std::is_same_v<T, CopyCommand>)
+          return describe(action.source) + " -> " + describe(action.target);
+        else
+          return describe(action.target);
+      },
+      command.action);
+}
+
+static void printProgram(const Program &program) {
+  static const char *const sections[] = {"begin", "micro_batch", "update"};
+  std::cout << "\nprogram, " << program.commands.size() << " commands, "
+            << program.eventCount << " events\n";
+  std::string section;
+  for (const Command &command : program.commands) {
+    if (sections[static_cast<size_t>(command.section)] != section) {
+      section = sections[static_cast<size_t>(command.section)];
+      std::cout << section << ":\n";
+    }
+    std::cout << "  " << commandKind(command.action) << " " << describe(command)
+              << " on " << program.streams[command.stream];
+    for (int64_t event : command.waits)
+      std::cout << " waits e" << event;
+    if (command.records)
+      std::cout << " records e" << *command.records;
+    if (!command.label.empty() || !command.module.empty())
+      std::cout << "   // " << command.label
+                << (command.label.empty() || command.module.empty() ? ""
+                                                                    : " in ")
+                << command.module;
+    std::cout << "\n";
+  }
+}
+
+int inspectArtifact(const std::string &path, bool program) {
+  StatusOr<LoadedArtifact> loaded = readArtifact(path);
+  if (!loaded.ok()) {
+    std::cerr << render(loaded.status(), "shardc");
+    return exitCode(loaded.status().code());
+  }
+  const Artifact &artifact = loaded->artifact;
+  printHeader(artifact);
+  printMemory(artifact.plan);
+  printGroups(artifact.plan);
+  if (program)
+    printProgram(artifact.program);
+  return 0;
+}
+
+} // namespace shardc

@@ -1,0 +1,235 @@
+//===- InspectModel.cpp - shardc inspect on an export ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Prints a report on a model: as a tree of modules and a table of operators for
+// people, or as JSON for programs.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/ModelReport.h"
+#include "tools/shardc/Inspect.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <iostream>
+
+namespace shardc {
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+/// Three digits and a unit: "1.54 M".
+static std::string scaled(double value, double base,
+                          std::initializer_list<const char *> units) {
+  auto unit = units.begin();
+  while (value >= base && unit + 1 != units.end()) {
+    value /= base;
+    ++unit;
+  }
+  char text[32];
+  bool isExact = unit == units.begin();
+  std::snprintf(text, sizeof(text), isExact ? "%.0f%s" : "%.3g%s", value,
+                *unit);
+  return text;
+}
+
+static std::string countText(int64_t count) {
+  return scaled(static_cast<double>(count), 1000,
+                {"", " K", " M", " G", " T", " P"});
+}
+
+static std::string bytesText(int64_t bytes) {
+  return scaled(static_cast<double>(bytes), 1024,
+                {" B", " KiB", " MiB", " GiB", " TiB"});
+}
+
+static std::string shapeText(const ReportedTensor &tensor) {
+  std::string text = tensor.name + " " + tensor.dtype + " [";
+  for (size_t i = 0; i < tensor.shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(tensor.shape[i]);
+  return text + "]";
+}
+
+//===----------------------------------------------------------------------===//
+// For people
+//===----------------------------------------------------------------------===//
+
+/// The modules [begin, end) of one module and all inside it.
+struct Subtree {
+  size_t begin;
+  size_t end;
+};
+
+static Subtree subtreeAt(const std::vector<ReportedModule> &modules,
+                         size_t begin) {
+  size_t end = begin + 1;
+  while (end < modules.size() && modules[end].depth > modules[begin].depth)
+    ++end;
+  return {begin, end};
+}
+
+static bool isAlike(const ReportedModule &a, const ReportedModule &b) {
+  bool costsAgree =
+      a.cost.has_value() == b.cost.has_value() &&
+      (!a.cost || (a.cost->flops == b.cost->flops &&
+                   a.cost->activationBytes == b.cost->activationBytes));
+  return a.type == b.type && a.depth == b.depth &&
+         a.parameters == b.parameters && a.bufferBytes == b.bufferBytes &&
+         a.dtypes == b.dtypes && costsAgree;
+}
+
+static bool isAlike(const std::vector<ReportedModule> &modules, Subtree a,
+                    Subtree b) {
+  if (a.end - a.begin != b.end - b.begin)
+    return false;
+  for (size_t i = 0; i < a.end - a.begin; ++i)
+    if (!isAlike(modules[a.begin + i], modules[b.begin + i]))
+      return false;
+  return true;
+}
+
+/// The part of a path that its parent does not have.
+static std::string lastName(const std::string &path) {
+  size_t dot = path.rfind('.');
+  return dot == std::string::npos ? path : path.substr(dot + 1);
+}
+
+static void printModule(const ReportedModule &module, const std::string &name,
+                        size_t alike) {
+  std::string label(static_cast<size_t>(module.depth) * 2, ' ');
+  label += name + (module.type.empty() ? "" : "  " + module.type);
+  if (alike > 1)
+    label += "  x " + std::to_string(alike);
+  std::string dtypes;
+  for (const std::string &dtype : module.dtypes)
+    dtypes += (dtypes.empty() ? "" : ", ") + dtype;
+  std::printf("%-44s %10s %10s %9s %10s  %s\n", label.c_str(),
+              countText(module.parameters).c_str(),
+              bytesText(module.parameterBytes).c_str(),
+              module.cost ? countText(module.cost->flops).c_str() : "?",
+              module.cost ? bytesText(module.cost->activationBytes).c_str()
+                          : "?",
+              dtypes.c_str());
+}
+
+/// Prints a module and what is inside it. In the short form, neighbours that
+/// are alike are one line, and the figures are those of each.
+static void printTree(const std::vector<ReportedModule> &modules, bool isShort,
+                      size_t begin, size_t end) {
+  for (size_t i = begin; i < end;) {
+    Subtree first = subtreeAt(modules, i);
+    Subtree next = first;
+    size_t alike = 1;
+    while (isShort && next.end < end) {
+      Subtree candidate = subtreeAt(modules, next.end);
+      if (!isAlike(modules, first, candidate))
+        break;
+      next = candidate;
+      ++alike;
+    }
+    std::string name = lastName(modules[i].path);
+    if (alike > 1)
+      name += " ... " + lastName(modules[next.begin].path);
+    printModule(modules[i], i == 0 ? "model" : name, alike);
+    printTree(modules, isShort, first.begin + 1, first.end);
+    i = next.end;
+  }
+}
+
+static void printOperators(const ModelReport &report) {
+  size_t unsupported = 0;
+  std::printf("\n%-52s %6s\n", "operator", "nodes");
+  for (const ReportedOperator &op : report.operators) {
+    std::printf("%-52s %6lld", op.name.c_str(),
+                static_cast<long long>(op.count));
+    if (!op.isSupported) {
+      ++unsupported;
+      std::printf("  not supported; first '%s'%s%s", op.firstNode.c_str(),
+                  op.firstModule.empty() ? "" : " in ", op.firstModule.c_str());
+    }
+    std::printf("\n");
+  }
+  if (unsupported)
+    std::printf("\n%zu of %zu operators are not supported\n", unsupported,
+                report.operators.size());
+}
+
+static void printText(const ModelReport &report, bool isShort) {
+  std::printf("made by    torch %s, schema %s, %s\n",
+              report.torchVersion.empty() ? "?" : report.torchVersion.c_str(),
+              report.schemaVersion.c_str(),
+              report.isTrainingIr ? "training IR"
+                                  : "decomposed (torch.no_grad is lost)");
+  std::printf("weights    %s\n", report.hasWeights ? "in the file" : "none");
+  for (const ReportedTensor &input : report.inputs)
+    std::printf("input      %s\n", shapeText(input).c_str());
+  for (const ReportedTensor &output : report.outputs)
+    std::printf("output     %s\n", shapeText(output).c_str());
+  std::printf("\n%-44s %10s %10s %9s %10s  %s\n", "module", "parameters",
+              "bytes", "FLOPs", "writes", "dtypes");
+  printTree(report.modules, isShort, 0, report.modules.size());
+  printOperators(report);
+}
+
+//===----------------------------------------------------------------------===//
+// For programs
+//===----------------------------------------------------------------------===//
+
+static nlohmann::ordered_json toJson(const std::vector<ReportedTensor> &list) {
+  auto json = nlohmann::ordered_json::array();
+  for (const ReportedTensor &tensor : list)
+    json.push_back({{"name", tensor.name},
+                    {"dtype", tensor.dtype},
+                    {"shape", tensor.shape}});
+  return json;
+}
+
+static nlohmann::ordered_json toJson(const ReportedModule &module) {
+  nlohmann::ordered_json json = {{"path", module.path},
+                                 {"type", module.type},
+                                 {"parameters", module.parameters},
+                                 {"parameter_bytes", module.parameterBytes},
+                                 {"buffer_bytes", module.bufferBytes},
+                                 {"dtypes", module.dtypes}};
+  if (module.cost) {
+    json["flops"] = module.cost->flops;
+    json["activation_bytes"] = module.cost->activationBytes;
+  }
+  return json;
+}
+
+static void printJson(const ModelReport &report) {
+  nlohmann::ordered_json json = {{"torch_version", report.torchVersion},
+                                 {"schema_version", report.schemaVersion},
+                                 {"training_ir", report.isTrainingIr},
+                                 {"weights", report.hasWeights},
+                                 {"translated", report.isTranslated},
+                                 {"inputs", toJson(report.inputs)},
+                                 {"outputs", toJson(report.outputs)}};
+  json["modules"] = nlohmann::ordered_json::array();
+  for (const ReportedModule &module : report.modules)
+    json["modules"].push_back(toJson(module));
+  json["operators"] = nlohmann::ordered_json::array();
+  for (const ReportedOperator &op : report.operators)
+    json["operators"].push_back({{"name", op.name},
+                                 {"nodes", op.count},
+                                 {"supported", op.isSupported},
+                                 {"first_node", op.firstNode},
+                                 {"first_module", op.firstModule}});
+  std::cout << json.dump(2) << "\n";
+}
+
+int inspectModel(const std::string &path, const InputOptions &options,
+                 ReportForm form) {
+  ModelReport report;
+  if (int code = reportModel(path, options, report))
+    return code;
+  if (form == ReportForm::Json)
+    printJson(report);
+  else
+    printText(report, form == ReportForm::Short);
+  return 0;
+}
+
+} // namespace shardc

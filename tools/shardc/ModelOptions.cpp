@@ -1,0 +1,55 @@
+//===- ModelOptions.cpp - options of every command that reads a model -----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a model is read: its symbolic sizes and its loss.
+//===----------------------------------------------------------------------===//
+
+#include "tools/shardc/Commands.h"
+
+#include <charconv>
+
+namespace shardc {
+
+/// "s77=32" as a name and a number; throws a usage error.
+static std::pair<std::string, int64_t> parseBinding(const std::string &text) {
+  size_t equals = text.find('=');
+  int64_t value = 0;
+  const char *end = text.data() + text.size();
+  if (equals != std::string::npos && equals > 0) {
+    auto [stop, error] = std::from_chars(text.data() + equals + 1, end, value);
+    if (error == std::errc() && stop == end)
+      return {text.substr(0, equals), value};
+  }
+  throw CLI::ValidationError("--bind",
+                             "expected NAME=NUMBER, got '" + text + "'");
+}
+
+void addBindOption(CLI::App &command, InputOptions &options) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--bind",
+          [&options](const std::vector<std::string> &bindings) {
+            for (const std::string &binding : bindings)
+              options.bindings.insert_or_assign(parseBinding(binding).first,
+                                                parseBinding(binding).second);
+          },
+          "Size of a symbolic dimension, by symbol (s77) or input dimension "
+          "(x.0); default: the example input's")
+      ->type_name("NAME=N")
+      ->group("Model")
+      ->trigger_on_parse()
+      ->expected(1);
+}
+
+void addInputOptions(CLI::App &command, InputOptions &options) {
+  addBindOption(command, options);
+  command
+      .add_option("--loss", options.loss,
+                  "Compute this loss of a model that returns predictions, "
+                  "against a further input 'target'")
+      ->check(CLI::IsMember({"cross_entropy", "mse"}).description(""))
+      ->type_name("cross_entropy|mse")
+      ->group("Model");
+}
+
+} // namespace shardc
