@@ -64,6 +64,8 @@ Value Decomposition::unsqueeze(Value self, int64_t dim) {
 Value Decomposition::cat(ArrayRef<Value> tensors, int64_t dim) {
   if (llvm::is_contained(tensors, Value()))
     return nullptr;
+  if (tensors.size() == 1)
+    return tensors[0];
   FailureOr<aten::CatOp> op = call.create<aten::CatOp>(tensors, dim);
   return failed(op) ? Value() : op->getResult();
 }

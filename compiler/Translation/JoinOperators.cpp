@@ -41,7 +41,8 @@ static LogicalResult translateCat(NodeCall &call) {
   FailureOr<int64_t> dim = call.dimension("dim", type.getRank());
   if (failed(dim))
     return failure();
-  return call.translate<aten::CatOp>(joinedTensors(call, type.getRank()), *dim);
+  Decomposition build(call);
+  return build.finish(build.cat(joinedTensors(call, type.getRank()), *dim));
 }
 
 /// Views in which the tensors have a dimension to be joined along.

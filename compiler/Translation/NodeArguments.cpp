@@ -271,6 +271,41 @@ int64_t NodeCall::storageOffset(StringRef name) const {
   return meta ? meta->storageOffset.value.value_or(0) : 0;
 }
 
+/// at::detail::computeStride of PyTorch: runs of dimensions that are contiguous
+/// among themselves must each become whole dimensions of `shape`.
+static bool isViewable(const pt2::TensorMeta &meta, ArrayRef<int64_t> shape) {
+  auto size = [&](size_t dim) { return *meta.sizes[dim].value; };
+  auto stride = [&](size_t dim) { return *meta.strides[dim].value; };
+  size_t next = shape.size(), rank = meta.sizes.size();
+  int64_t runStride = rank ? stride(rank - 1) : 1, runElements = 1;
+  for (size_t dim = rank; dim-- > 0;) {
+    runElements *= size(dim);
+    bool endsRun = dim == 0 || (size(dim - 1) != 1 &&
+                                stride(dim - 1) != runElements * runStride);
+    if (!endsRun)
+      continue;
+    int64_t viewElements = 1;
+    while (next > 0 && (viewElements < runElements || shape[next - 1] == 1))
+      viewElements *= shape[--next];
+    if (viewElements != runElements)
+      return false;
+    runStride = dim ? stride(dim - 1) : 1;
+    runElements = 1;
+  }
+  return next == 0 || rank == 0;
+}
+
+bool NodeCall::isViewable(StringRef name, ArrayRef<int64_t> shape) const {
+  const pt2::TensorMeta *meta = graph.findTensor(tensorName(name));
+  if (!meta || meta->sizes.size() != meta->strides.size())
+    return true;
+  for (size_t i = 0; i < meta->sizes.size(); ++i)
+    if (!meta->sizes[i].value || !meta->strides[i].value)
+      return true;
+  return llvm::is_contained(typeOf(name).getShape(), 0) ||
+         ::isViewable(*meta, shape);
+}
+
 int64_t NodeCall::integer(StringRef name) const {
   return *asInteger(argument(name));
 }

@@ -76,6 +76,10 @@ public:
   /// Where a tensor argument starts in its memory in PyTorch, in elements.
   int64_t storageOffset(llvm::StringRef name) const;
 
+  /// Whether PyTorch can view a tensor argument in `shape` without a copy,
+  /// which depends on its strides.
+  bool isViewable(llvm::StringRef name, llvm::ArrayRef<int64_t> shape) const;
+
   int64_t integer(llvm::StringRef name) const;
   std::optional<int64_t> optionalInteger(llvm::StringRef name) const;
   /// A list of integers, repeated to the signature's length when it has one;

@@ -22,18 +22,30 @@ static LogicalResult missingType(NodeCall &call) {
 // Views in row-major order
 //===----------------------------------------------------------------------===//
 
+static LogicalResult setView(NodeCall &call, Value value) {
+  if (!value)
+    return failure();
+  call.setResult(value);
+  return success();
+}
+
 static LogicalResult translateView(NodeCall &call) {
   RankedTensorType type = call.resultType();
   if (!type)
     return missingType(call);
-  return call.translate<aten::ViewOp>(call.tensor("self"), type.getShape());
+  // `reshape` and `flatten` copy where strides leave no choice.
+  if (!call.isViewable("self", type.getShape()))
+    call.setResultsAreCopies();
+  return setView(
+      call, Decomposition(call).view(call.tensor("self"), type.getShape()));
 }
 
 static LogicalResult translateExpand(NodeCall &call) {
   RankedTensorType type = call.resultType();
   if (!type)
     return missingType(call);
-  return call.translate<aten::ExpandOp>(call.tensor("self"), type.getShape());
+  return setView(
+      call, Decomposition(call).expand(call.tensor("self"), type.getShape()));
 }
 
 /// Each of several tensors in the shape that the export gives its result.

@@ -24,6 +24,7 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 
 #define DEBUG_TYPE "shardc-differentiate"
 
@@ -51,6 +52,7 @@ public:
 private:
   void markActive();
   FailureOr<fsdp::RecordLossOp> findLoss();
+  LogicalResult checkDerivatives(Value loss);
   LogicalResult visit(Operation *op);
   LogicalResult visitDifferentiable(Operation *op);
   void visitCast(fsdp::CastOp cast);
@@ -102,6 +104,52 @@ FailureOr<fsdp::RecordLossOp> ReverseWalk::findLoss() {
   return losses[0];
 }
 
+/// Why no gradient flows backward through `op`: "'aten.sort' has no
+/// derivative"; empty when one does.
+static std::string describeGap(Operation *op) {
+  std::string name = "'" + op->getName().getStringRef().str() + "'";
+  auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op);
+  if (!differentiable)
+    return name + " has no derivative";
+  std::string form = differentiable.describeUnsupportedForm();
+  return form.empty() ? form
+                      : name + " with " + form + " has no derivative yet";
+}
+
+/// Reports everything between parameters and loss that has no derivative, one
+/// of each kind, so that a user sees all there is to replace.
+LogicalResult ReverseWalk::checkDerivatives(Value loss) {
+  llvm::DenseSet<Value> reachesLoss{loss};
+  llvm::StringSet<> seen;
+  SmallVector<std::pair<std::string, Operation *>> gaps;
+  for (Operation &op : llvm::reverse(body)) {
+    if (llvm::none_of(op.getResults(), [&](Value result) {
+          return reachesLoss.contains(result) && active.contains(result);
+        }))
+      continue;
+    reachesLoss.insert(op.operand_begin(), op.operand_end());
+    if (isa<aten::AtenDialect>(op.getDialect()))
+      if (std::string gap = describeGap(&op);
+          !gap.empty() && seen.insert(gap).second)
+        gaps.emplace_back(gap, &op);
+  }
+  if (gaps.empty())
+    return success();
+  InFlightDiagnostic diagnostic =
+      emitNumberedError(gaps.front().second, "E0221")
+      << gaps.front().first
+      << ", but a trainable parameter reaches the loss through it";
+  for (const auto &[gap, op] : llvm::drop_begin(gaps)) {
+    Diagnostic &note = diagnostic.attachNote(op->getLoc());
+    note << gap << " either";
+    if (StringRef path = getModulePath(op->getLoc()); !path.empty())
+      note << ", in module '" << path << "'";
+  }
+  diagnostic.attachNote() << "help: freeze the parameters before it or replace "
+                             "the operator";
+  return diagnostic;
+}
+
 LogicalResult ReverseWalk::run() {
   markActive();
   FailureOr<fsdp::RecordLossOp> loss = findLoss();
@@ -110,8 +158,10 @@ LogicalResult ReverseWalk::run() {
   SmallVector<Operation *> forward;
   for (Operation &op : body.without_terminator())
     forward.push_back(&op);
-  fsdp::BeginOp::create(builder, loss->getLoc(), fsdp::Phase::backward);
   Value value = loss->getLoss();
+  if (failed(checkDerivatives(value)))
+    return failure();
+  fsdp::BeginOp::create(builder, loss->getLoc(), fsdp::Phase::backward);
   RankedTensorType type = aten::tensorType(value);
   auto one = DenseElementsAttr::get(
       type, builder.getFloatAttr(type.getElementType(), 1.0));
@@ -153,18 +203,6 @@ LogicalResult ReverseWalk::visitDifferentiable(Operation *op) {
   if (llvm::none_of(resultGradients, [](Value v) { return bool(v); }) ||
       llvm::none_of(needed, [](bool need) { return need; }))
     return success();
-  auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op);
-  if (!differentiable)
-    return emitNumberedError(op, "E0221")
-           << "'" << op->getName() << "' has no derivative, but a trainable "
-           << "parameter reaches the loss through it; freeze the parameters "
-           << "before it or replace the operator";
-  if (std::string form = differentiable.describeUnsupportedForm();
-      !form.empty())
-    return emitNumberedError(op, "E0221")
-           << "'" << op->getName() << "' with " << form
-           << " has no derivative yet, but a trainable parameter reaches the "
-           << "loss through it";
   // Further results are statistics for backward; no rule differentiates them.
   for (auto [number, gradient] : llvm::enumerate(resultGradients))
     if (number > 0 && gradient)
@@ -173,8 +211,8 @@ LogicalResult ReverseWalk::visitDifferentiable(Operation *op) {
              << "' has no derivative, but a trainable parameter reaches the "
              << "loss through it";
   SmallVector<Value> operandGradients;
-  differentiable.buildBackward(builder, resultGradients, needed,
-                               operandGradients);
+  cast<aten::DifferentiableOpInterface>(op).buildBackward(
+      builder, resultGradients, needed, operandGradients);
   for (auto [operand, gradient] :
        llvm::zip_equal(op->getOperands(), operandGradients))
     if (gradient)

@@ -44,6 +44,19 @@ class Functionalization(torch.nn.Module):
         turned.add_(1)
         return flat * 1, y
 
+    def reshaped(self, x):
+        y = x + 0
+        copied, viewed = y.t().reshape(-1), y.reshape(2, 8)
+        flat = y[:, :2].flatten()
+        copied.add_(1)
+        flat.mul_(3)
+        viewed.reshape(4, 2, 2)[1].sub_(2)
+        same = y.reshape(4, 4)
+        same.exp_()
+        joined = torch.cat([y])
+        joined.zero_()
+        return y, copied, viewed * 1, flat
+
     def splits(self, x):
         y = x + 0
         first, second = y.chunk(2, dim=1)
@@ -78,7 +91,7 @@ class Functionalization(torch.nn.Module):
     def forward(self, x):
         results = []
         for case in (self.set_item, self.strided, self.chain, self.siblings,
-                     self.splits, self.masks, self.changed_buffers, self.no_grad,
+                     self.reshaped, self.splits, self.masks, self.changed_buffers, self.no_grad,
                      self.autocast):
             result = case(x)
             results += result if isinstance(result, tuple) else [result]

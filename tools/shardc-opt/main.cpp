@@ -33,11 +33,16 @@ static void enableDebugTypes(int &argc, char **argv) {
   argc = kept;
   if (names.empty())
     return;
+#ifdef NDEBUG
+  llvm::errs() << "shardc-opt: warning: --debug-only needs a build with "
+                  "assertions, such as preset dev\n";
+#else
   llvm::SmallVector<const char *> types;
   for (const std::string &name : names)
     types.push_back(name.c_str());
   llvm::DebugFlag = true;
   llvm::setCurrentDebugTypes(types.data(), types.size());
+#endif
 }
 
 int main(int argc, char **argv) {

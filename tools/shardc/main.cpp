@@ -29,7 +29,8 @@ int main(int argc, char **argv) {
   app.footer(std::string("Examples:\n"
                          "  shardc compile model.pt2 -o model.shardc "
                          "--world-size 4\n"
-                         "  shardc inspect model.shardc\n\n") +
+                         "  shardc inspect model.pt2\n"
+                         "  shardc explain E0133\n\n") +
              exitCodes);
   Run run;
   addCompileCommand(app, run);

@@ -61,8 +61,9 @@ module @operator_without_derivative {
     fsdp.begin forward
     %root = fsdp.unshard @root : !fsdp.unsharded<@root>
     %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<f32>
-    // expected-error@unknown {{E0221: 'aten.threshold_backward' has no derivative, but a trainable parameter reaches the loss through it; freeze the parameters before it or replace the operator}}
+    // expected-error@unknown {{E0221: 'aten.threshold_backward' has no derivative, but a trainable parameter reaches the loss through it}}
     // expected-note@unknown {{in module 'h.0.act'}}
+    // expected-note@unknown {{help: freeze the parameters before it or replace the operator}}
     %y = aten.threshold_backward %w, %w {threshold = 0.0 : f64} : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("h.0.act")
     fsdp.record_loss %y : tensor<f32>
     return
@@ -108,7 +109,8 @@ module @transposed_convolution {
     fsdp.begin forward
     %root = fsdp.unshard @root : !fsdp.unsharded<@root>
     %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<1x1x2x2xf32>
-    // expected-error@+1 {{E0221: 'aten.convolution' with transposed=true has no derivative yet, but a trainable parameter reaches the loss through it}}
+    // expected-error@+2 {{E0221: 'aten.convolution' with transposed=true has no derivative yet, but a trainable parameter reaches the loss through it}}
+    // expected-note@+1 {{help: freeze the parameters}}
     %y = aten.convolution %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64, transposed}
         : (tensor<1x1x1x1xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
     fsdp.record_loss %y : tensor<1x1x2x2xf32>
@@ -131,8 +133,11 @@ module @loss_through_complex_numbers {
     fsdp.begin forward
     %root = fsdp.unshard @root : !fsdp.unsharded<@root>
     %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<2xf32>
+    // All that is in the way is named at once.
+    // expected-note@+1 {{'aten.view_as_complex' has no derivative either}}
     %c = aten.view_as_complex %w : (tensor<2xf32>) -> tensor<complex<f32>>
-    // expected-error@+1 {{E0221: 'aten.view_as_real' has no derivative, but a trainable parameter reaches the loss through it}}
+    // expected-error@+2 {{E0221: 'aten.view_as_real' has no derivative, but a trainable parameter reaches the loss through it}}
+    // expected-note@+1 {{help: freeze the parameters}}
     %y = aten.view_as_real %c : (tensor<complex<f32>>) -> tensor<2xf32>
     fsdp.record_loss %y : tensor<2xf32>
     return
