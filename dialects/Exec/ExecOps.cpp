@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/BoundRegion.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -29,46 +30,16 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr label;
   if (parser.parseAttribute(label, "label", result.attributes))
     return failure();
-  SmallVector<OpAsmParser::Argument> arguments;
-  SmallVector<OpAsmParser::UnresolvedOperand> operands;
-  auto parseInput = [&]() -> ParseResult {
-    OpAsmParser::Argument argument;
-    OpAsmParser::UnresolvedOperand operand;
-    if (parser.parseArgument(argument) || parser.parseEqual() ||
-        parser.parseOperand(operand) || parser.parseColonType(argument.type))
-      return failure();
-    arguments.push_back(argument);
-    operands.push_back(operand);
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseInput))
+  if (parseBoundRegion(parser, result))
     return failure();
-  for (auto [argument, operand] : llvm::zip_equal(arguments, operands))
-    if (parser.resolveOperand(operand, argument.type, result.operands))
-      return failure();
-  if (parser.parseArrowTypeList(result.types) ||
-      parser.parseOptionalAttrDictWithKeyword(result.attributes))
-    return failure();
-  Region *body = result.addRegion();
-  if (parser.parseRegion(*body, arguments))
-    return failure();
-  ensureTerminator(*body, parser.getBuilder(), result.location);
+  ensureTerminator(*result.regions.front(), parser.getBuilder(),
+                   result.location);
   return success();
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
-  printer << " " << getLabelAttr() << " (";
-  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getInputs()),
-                        printer, [&](auto pair) {
-                          auto [argument, input] = pair;
-                          printer << argument << " = " << input << " : "
-                                  << argument.getType();
-                        });
-  printer << ")";
-  printer.printArrowTypeList(getResultTypes());
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"label"});
-  printer << " ";
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+  printer << " " << getLabelAttr();
+  printBoundRegion(printer, *this, {"label"});
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Reference/Pointwise.h"
 
 #include <cmath>
@@ -143,7 +144,7 @@ static void addDivision(EvaluationTable &table, I integers, F floats) {
         Tensor a = spread(operands[0], result.getShape(), element);
         Tensor b = spread(operands[1], result.getShape(), element);
         if (result.isInteger() && llvm::is_contained(b.integers(), 0))
-          return op.emitError("divides an integer by zero");
+          return emitNumberedError(op, "E0407") << "divides an integer by zero";
         if (result.isInteger())
           mapPairs(a.integers(), b.integers(), result.mutableIntegers(),
                    [&](int64_t x, int64_t y) { return integers(op, x, y); });
@@ -165,7 +166,7 @@ static LogicalResult evaluateDivScalar(aten::DivScalarOp op, Operands operands,
   if (result.isInteger()) {
     int64_t other = scalarInteger(op.getOther());
     if (other == 0)
-      return op.emitError("divides an integer by zero");
+      return emitNumberedError(op, "E0407") << "divides an integer by zero";
     mapIntegers(self, result,
                 [=](int64_t a) { return divide(a, other, rounding); });
     return success();

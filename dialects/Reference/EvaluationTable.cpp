@@ -6,6 +6,8 @@
 
 #include "dialects/Reference/EvaluationTable.h"
 
+#include "dialects/Fsdp/ModulePath.h"
+
 using namespace mlir;
 
 namespace shardc::reference {
@@ -35,8 +37,8 @@ EvaluationTable::evaluate(Operation *op, Operands operands,
                           SmallVectorImpl<Tensor> &results) const {
   auto found = functions.find(op->getName().getStringRef());
   if (found == functions.end())
-    return op->emitError("the reference interpreter has no meaning for ")
-           << op->getName();
+    return emitNumberedError(op, "E0142")
+           << "the reference interpreter has no meaning for " << op->getName();
   results.clear();
   for (Type type : op->getResultTypes())
     results.emplace_back(cast<RankedTensorType>(type));

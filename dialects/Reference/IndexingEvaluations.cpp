@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Reference/Pointwise.h"
 
 #include <cmath>
@@ -44,8 +45,8 @@ static void addElement(const Tensor &source, int64_t from, Tensor &target,
 static LogicalResult checkIndex(Operation *op, int64_t index, int64_t size) {
   if (index >= 0 && index < size)
     return success();
-  return op->emitError("index ")
-         << index << " is outside of a dimension of size " << size;
+  return emitNumberedError(op, "E0407")
+         << "index " << index << " is outside of a dimension of size " << size;
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,7 +198,8 @@ static LogicalResult evaluateScatterReduce(aten::ScatterReduceOp op,
   if (result.isInteger())
     return scatterReduce(op, index, src, src.integers(), result.getShape(),
                          result.mutableIntegers());
-  return op.emitError("complex numbers cannot be scattered and reduced");
+  return emitNumberedError(op, "E0142")
+         << "complex numbers cannot be scattered and reduced";
 }
 
 //===----------------------------------------------------------------------===//
@@ -280,7 +282,8 @@ static LogicalResult evaluateMaskedScatter(aten::MaskedScatterOp op,
     if (!isChosen)
       continue;
     if (next == source.getNumElements())
-      return op.emitError("the mask has more true elements than the source's ")
+      return emitNumberedError(op, "E0407")
+             << "the mask has more true elements than the source's "
              << source.getNumElements();
     copyElement(source, next++, result, i);
   }

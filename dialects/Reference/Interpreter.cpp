@@ -7,6 +7,8 @@
 
 #include "dialects/Reference/Interpreter.h"
 
+#include "dialects/Fsdp/ModulePath.h"
+
 #include "dialects/Aten/Aten.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -155,7 +157,8 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
       .Case<fsdp::BeginOp, fsdp::UnshardOp, fsdp::UnshardStartOp, fsdp::WaitOp,
             fsdp::ReshardOp>([&](Operation *) { return success(); })
       .Default([&](Operation *) {
-        return op->emitError("the reference interpreter has no meaning for ")
+        return emitNumberedError(op, "E0142")
+               << "the reference interpreter has no meaning for "
                << op->getName();
       });
 }

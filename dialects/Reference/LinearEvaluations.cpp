@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Reference/EvaluationTable.h"
 #include "dialects/Reference/MatrixProduct.h"
 
@@ -88,8 +89,9 @@ static LogicalResult evaluateGroupedMm(aten::GroupedMmOp op, Operands in,
   int64_t start = 0;
   for (auto [group, end] : llvm::enumerate(in[2].integers())) {
     if (end < start || end > rows)
-      return op.emitError("expected an offset between ")
-             << start << " and " << rows << ", got " << end;
+      return emitNumberedError(op, "E0407")
+             << "expected an offset between " << start << " and " << rows
+             << ", got " << end;
     addProduct(out[0].mutableFloats().data() + start * m,
                in[0].floats().data() + start * k,
                in[1].floats().data() + group * k * m, end - start, k, m);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Reference/EvaluationTable.h"
 
 #include <cmath>
@@ -18,8 +19,8 @@ static LogicalResult checkTargets(Operation *op, const Tensor &target,
                                   int64_t classes, int64_t ignoreIndex) {
   for (int64_t index : target.integers())
     if (index != ignoreIndex && (index < 0 || index >= classes))
-      return op->emitError("expected a target class below ")
-             << classes << ", got " << index;
+      return emitNumberedError(op, "E0407") << "expected a target class below "
+                                            << classes << ", got " << index;
   return success();
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Reference/Lines.h"
 #include "dialects/Reference/Pointwise.h"
 
@@ -110,7 +111,8 @@ static LogicalResult evaluateHistc(aten::HistcOp op, Operands operands,
     high += 1;
   }
   if (!std::isfinite(low) || !std::isfinite(high))
-    return op.emitError("the range of the elements is not finite");
+    return emitNumberedError(op, "E0407")
+           << "the range of the elements is not finite";
   int64_t bins = op.getBins();
   std::vector<int64_t> counts(bins);
   for (int64_t i = 0; i < self.getNumElements(); ++i) {
