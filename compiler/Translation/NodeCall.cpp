@@ -168,10 +168,16 @@ LogicalResult NodeCall::checkResult(size_t index, StringRef name) {
     floatTypesDiffer = true;
     return success();
   }
-  if (value.getType() != expected)
-    return error("E0139") << "was translated to a result of type "
-                          << value.getType() << ", the export has " << expected;
-  return success();
+  if (value.getType() == expected)
+    return success();
+  InFlightDiagnostic diagnostic = error("E0139");
+  diagnostic << "was translated to a result of type " << value.getType()
+             << ", the export has " << expected;
+  if (sameButFloat(value.getType(), expected))
+    diagnostic.attachNote()
+        << "help: if the model was exported under torch.autocast, enter "
+           "autocast inside of forward";
+  return failure();
 }
 
 /// Where a chain of operators with one tensor operand begins.

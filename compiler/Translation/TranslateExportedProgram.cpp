@@ -44,6 +44,7 @@ private:
     return emitError(builder.getUnknownLoc()) << number << ": ";
   }
   LogicalResult checkKind();
+  LogicalResult checkGradientRegions();
   LogicalResult addInputs(func::FuncOp function, const ModelState &state);
   LogicalResult addOutputs(func::FuncOp function);
   LogicalResult writeBuffers();
@@ -78,11 +79,25 @@ LogicalResult ProgramTranslator::checkKind() {
       break;
     }
   }
-  if (!model.program.isTrainingIr())
+  return checkGradientRegions();
+}
+
+/// A decomposed export has no torch.no_grad regions left: what they enclosed
+/// would be trained. Where nothing is differentiated that does no harm.
+LogicalResult ProgramTranslator::checkGradientRegions() {
+  if (model.program.isTrainingIr() || model.program.verifiers.empty())
+    return success();
+  if (options.keepOutputs) {
     emitWarning(builder.getUnknownLoc())
         << "the model was exported with run_decompositions, which forgets "
-           "torch.no_grad; gradients flow through what it enclosed";
-  return success();
+           "torch.no_grad";
+    return success();
+  }
+  InFlightDiagnostic diagnostic = error("E0138");
+  diagnostic << "the model was exported with run_decompositions, which forgets "
+                "torch.no_grad: what it enclosed would be trained";
+  diagnostic.attachNote() << "help: save what torch.export.export returns";
+  return diagnostic;
 }
 
 //===----------------------------------------------------------------------===//

@@ -171,11 +171,22 @@ TEST(Refusals, WarnsAboutUnusedInputs) {
               HasSubstr("warning: input 'y' is not used by the model"));
 }
 
-TEST(Refusals, WarnsAboutDecomposedExports) {
+TEST(Refusals, E0139_ExportUnderAutocast) {
+  ExportBuilder model;
+  model.input("x", {2, 3}).parameter("w", {4, 3});
+  model.node("aten.linear.default",
+             {{"input", tensor("x")}, {"weight", tensor("p_w")}},
+             {{"y", {2, 4}, pt2::ScalarType::BFloat16}});
+  EXPECT_THAT(model.output("y").diagnostics(),
+              HasSubstr("help: if the model was exported under torch.autocast, "
+                        "enter autocast inside of forward"));
+}
+
+TEST(Refusals, E0138_DecomposedExportThatLostNoGrad) {
   ExportBuilder model;
   model.input("x", {2}).sumOutput("x");
   model.get().program.verifiers = {"ATEN"};
   EXPECT_THAT(model.diagnostics(),
-              HasSubstr("warning: the model was exported with "
-                        "run_decompositions"));
+              HasSubstr("error: E0138: the model was exported with "
+                        "run_decompositions, which forgets torch.no_grad"));
 }
