@@ -25,7 +25,9 @@ import importlib
 import inspect
 import os
 import pathlib
+import resource
 import sys
+import time
 import traceback
 
 import torch
@@ -241,7 +243,16 @@ def options_of(arguments):
     return options
 
 
+def summary(path, started):
+    """One line: what was written, and what exporting it took."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return (f"wrote {path}: {os.path.getsize(path) / 1e6:.1f} MB, "
+            f"{time.perf_counter() - started:.0f} seconds, "
+            f"peak memory {peak / 1e9:.1f} GB")
+
+
 def main(arguments=None):
+    started = time.perf_counter()
     options = options_of(arguments)
     sys.path.insert(0, os.getcwd())
     try:
@@ -253,6 +264,7 @@ def main(arguments=None):
         if options.traceback:
             traceback.print_exception(error)
         sys.exit(f"shardc_export: error: {error}")
+    print(summary(options.output, started))
 
 
 if __name__ == "__main__":
