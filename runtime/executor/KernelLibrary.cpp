@@ -31,10 +31,10 @@ static bool writeAll(int descriptor, format::Bytes bytes) {
   return true;
 }
 
-StatusOr<std::unique_ptr<KernelLibrary>>
-KernelLibrary::load(format::Bytes image) {
+/// Gives `image` to the dynamic linker; none for an empty one.
+static StatusOr<void *> open(format::Bytes image) {
   if (image.empty())
-    return std::unique_ptr<KernelLibrary>(new KernelLibrary(nullptr));
+    return static_cast<void *>(nullptr);
   const int descriptor = memfd_create("shardc-kernels", MFD_CLOEXEC);
   if (descriptor < 0)
     return failure(std::strerror(errno));
@@ -49,7 +49,20 @@ KernelLibrary::load(format::Bytes image) {
   close(descriptor);
   if (!handle)
     return failure(error ? error : "unknown reason");
-  return std::unique_ptr<KernelLibrary>(new KernelLibrary(handle));
+  return handle;
+}
+
+StatusOr<std::unique_ptr<KernelLibrary>>
+KernelLibrary::load(format::Bytes image,
+                    const std::vector<format::KernelSignature> &kernels) {
+  StatusOr<void *> handle = open(image);
+  if (!handle.ok())
+    return handle.status();
+  std::unique_ptr<KernelLibrary> library(new KernelLibrary(*handle));
+  for (const format::KernelSignature &signature : kernels)
+    if (Status status = library->add(signature); !status.ok())
+      return status;
+  return library;
 }
 
 KernelLibrary::~KernelLibrary() {
@@ -57,11 +70,31 @@ KernelLibrary::~KernelLibrary() {
     dlclose(handle);
 }
 
-StatusOr<Kernel> KernelLibrary::find(const std::string &name) const {
+Status KernelLibrary::add(const format::KernelSignature &signature) {
+  const std::string &name = signature.name;
   void *const symbol = handle ? dlsym(handle, name.c_str()) : nullptr;
   if (!symbol)
     return Status(ErrorCode::E0310, "kernels.so has no kernel '" + name + "'");
-  return reinterpret_cast<Kernel>(symbol);
+  const auto *const compiled =
+      static_cast<const char *>(dlsym(handle, (name + ".signature").c_str()));
+  if (!compiled)
+    return Status(ErrorCode::E0310,
+                  "kernels.so has no signature of kernel '" + name + "'");
+  if (const std::string text = format::signatureText(signature);
+      text != compiled)
+    return Status(ErrorCode::E0310,
+                  "kernel '" + name + "' was compiled for another signature")
+        .addNote("program.json has '" + text + "', kernels.so '" +
+                 std::string(compiled) + "'");
+  kernels.emplace(name, reinterpret_cast<Kernel>(symbol));
+  return Status();
+}
+
+StatusOr<Kernel> KernelLibrary::find(const std::string &name) const {
+  const auto found = kernels.find(name);
+  if (found == kernels.end())
+    return Status(ErrorCode::E0310, "no kernel '" + name + "' was loaded");
+  return found->second;
 }
 
 } // namespace shardc::runtime

@@ -38,11 +38,16 @@ static Status checkVersion(const JsonField &root) {
                                         std::string(formatName) + "', found '" +
                                         format + "'");
   const int64_t major = root["version"]["major"].integer();
-  if (major != formatMajor)
+  const int64_t minor = root["version"]["minor"].integer();
+  auto text = [](int64_t first, int64_t second) {
+    return std::to_string(first) + "." + std::to_string(second);
+  };
+  if (major != formatMajor || minor < formatMinor)
     return Status(ErrorCode::E0304,
-                  "format version " + std::to_string(major) +
+                  "format version " + text(major, minor) +
                       " is not supported, this program reads version " +
-                      std::to_string(formatMajor))
+                      text(formatMajor, formatMinor) +
+                      " and later minor versions")
         .setHelp("compile the model again with the shardc of this version");
   return Status();
 }

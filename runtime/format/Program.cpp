@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small questions about shapes and commands that readers of a program ask.
+// Small questions about shapes, kernels and commands that readers of a program
+// ask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,16 @@ int64_t elementCount(const std::vector<int64_t> &shape) {
   for (int64_t extent : shape)
     count *= extent;
   return count;
+}
+
+std::string signatureText(const KernelSignature &signature) {
+  static const char *const accesses[] = {"r", "w", "rw"};
+  std::string text = std::to_string(signature.extent);
+  for (const KernelOperand &operand : signature.operands)
+    text += ";" + std::to_string(operand.bytes) + ":" +
+            std::to_string(operand.alignment) + ":" +
+            accesses[static_cast<size_t>(operand.access)];
+  return text;
 }
 
 std::string commandKind(const Action &action) {

@@ -58,9 +58,39 @@ struct TensorReference {
   bool operator==(const TensorReference &) const = default;
 };
 
+/// Whether a command reads a byte range, writes it, or does both.
+enum class Access { Read, Write, ReadWrite };
+
+/// What a kernel does with the pointer of one operand: it touches `bytes`
+/// bytes from there on and no others, and relies on an address that is a
+/// multiple of `alignment`. What it writes is no other operand's.
+struct KernelOperand {
+  int64_t bytes = 0;
+  int64_t alignment = 1;
+  Access access = Access::Read;
+
+  bool operator==(const KernelOperand &) const = default;
+};
+
+/// What a kernel of kernels.so can be called with: iterations below `extent`,
+/// and these operands.
+struct KernelSignature {
+  std::string name;
+  int64_t extent = 0;
+  std::vector<KernelOperand> operands;
+
+  bool operator==(const KernelSignature &) const = default;
+};
+
+/// The signature without the name, as kernels.so repeats it in the symbol
+/// `NAME.signature`: the greatest extent, then bytes, alignment and access (r,
+/// w or rw) of each operand: "12;1024:4:r;512:4:rw".
+std::string signatureText(const KernelSignature &signature);
+
 /// Calls `extern "C" void KERNEL(void *const *operands, int64_t begin,
 /// int64_t end)` of kernels.so over [0, extent). Iterations are independent:
-/// any split of the range gives the same bits.
+/// any split of the range gives the same bits. Program::kernels has the
+/// kernel's signature.
 struct LaunchCommand {
   std::string kernel;
   int64_t extent = 0;
@@ -169,6 +199,7 @@ struct Program {
   std::vector<std::string> streams;
   int64_t eventCount = 0;
   std::vector<Scalar> scalars;
+  std::vector<KernelSignature> kernels;
   std::vector<Command> commands;
 
   bool operator==(const Program &) const = default;

@@ -24,6 +24,8 @@ static constexpr std::array<std::string_view, 3> sectionNames = {
     "begin", "micro_batch", "update"};
 static constexpr std::array<std::string_view, 3> scalarNames = {
     "learning_rate", "gradient_scale", "bias_correction"};
+static constexpr std::array<std::string_view, 3> accessNames = {"read", "write",
+                                                                "read_write"};
 
 //===----------------------------------------------------------------------===//
 // Printing
@@ -51,12 +53,28 @@ static ordered_json toJson(const TensorReference &reference) {
   return object;
 }
 
-template <typename Reference>
-static ordered_json toJson(const std::vector<Reference> &references) {
+static ordered_json toJson(const KernelOperand &operand) {
+  ordered_json object;
+  object["bytes"] = operand.bytes;
+  object["alignment"] = operand.alignment;
+  object["access"] = accessNames[static_cast<size_t>(operand.access)];
+  return object;
+}
+
+template <typename Element>
+static ordered_json toJson(const std::vector<Element> &elements) {
   ordered_json array = ordered_json::array();
-  for (const Reference &reference : references)
-    array.push_back(toJson(reference));
+  for (const Element &element : elements)
+    array.push_back(toJson(element));
   return array;
+}
+
+static ordered_json toJson(const KernelSignature &kernel) {
+  ordered_json object;
+  object["name"] = kernel.name;
+  object["extent"] = kernel.extent;
+  object["operands"] = toJson(kernel.operands);
+  return object;
 }
 
 static void print(const LaunchCommand &command, ordered_json &object) {
@@ -133,6 +151,7 @@ std::string printProgram(const Program &program) {
   root["streams"] = program.streams;
   root["event_count"] = program.eventCount;
   root["scalars"] = toJson(program.scalars);
+  root["kernels"] = toJson(program.kernels);
   root["commands"] = toJson(program.commands);
   return printLines(root);
 }
@@ -184,6 +203,15 @@ static std::vector<TensorReference> parseTensors(const JsonField &field) {
   for (const JsonField &element : field.elements())
     tensors.push_back(parseTensor(element));
   return tensors;
+}
+
+static KernelSignature parseKernel(const JsonField &field) {
+  KernelSignature kernel{field["name"].text(), field["extent"].integer(), {}};
+  for (const JsonField &element : field["operands"].elements())
+    kernel.operands.push_back(
+        {element["bytes"].integer(), element["alignment"].integer(),
+         parseWord<Access>(element["access"], accessNames, "access")});
+  return kernel;
 }
 
 static Action parseLaunch(const JsonField &field) {
@@ -284,6 +312,8 @@ StatusOr<Program> parseProgram(Bytes text) {
         program.eventCount = root["event_count"].integer();
         for (const JsonField &field : root["scalars"].elements())
           program.scalars.push_back(parseScalar(field));
+        for (const JsonField &field : root["kernels"].elements())
+          program.kernels.push_back(parseKernel(field));
         for (const JsonField &field : root["commands"].elements())
           program.commands.push_back(parseCommand(field));
       });

@@ -1,4 +1,4 @@
-//===- ProgramValidator.cpp - rules F5 to F15 -----------------------------===//
+//===- ProgramValidator.cpp - rules F5 to F17 -----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -11,16 +11,15 @@
 #include "runtime/format/Validator.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
+#include <map>
 
 namespace shardc::format {
 
 namespace {
 /// No tensor has more elements and no launch more iterations.
 constexpr int64_t mostElements = int64_t(1) << 48;
-
-/// May a command only read the range, or also change it?
-enum class Access { Read, Write };
 
 class ProgramValidator {
 public:
@@ -32,9 +31,13 @@ public:
 
 private:
   Status checkHeader();
+  Status checkKernels();
+  void check(const KernelSignature &kernel);
   void checkEvents(const Command &command);
 
   void check(const LaunchCommand &command);
+  void checkOperand(const LaunchCommand &command, const KernelSignature &kernel,
+                    size_t index);
   void check(const LibraryCommand &command);
   void check(const AllGatherCommand &command);
   void check(const ReduceScatterCommand &command);
@@ -46,11 +49,15 @@ private:
   void checkRange(const BufferReference &reference, Access access,
                   int64_t alignment);
   void checkTensor(const TensorReference &tensor, Access access);
+  void checkSeparate(const BufferReference &written,
+                     const BufferReference &other, const std::string &what);
   void require(bool holds, const char *rule, const std::string &complaint);
 
   const Artifact &artifact;
   const Program &program;
   const int64_t worldSize;
+  /// The signatures by their kernels' names.
+  std::map<std::string_view, const KernelSignature *> kernels;
   /// For each event whether a command before the current one records it.
   std::vector<bool> recorded;
   Status status;
@@ -100,6 +107,13 @@ ProgramValidator::spaceBytes(const BufferReference &reference) const {
   return std::nullopt;
 }
 
+/// Whether the range begins at a multiple of `alignment` on every rank; spaces
+/// begin at multiples of 64.
+static bool isAligned(const BufferReference &reference, int64_t alignment) {
+  return reference.offset % alignment == 0 &&
+         reference.rankStride % alignment == 0;
+}
+
 void ProgramValidator::checkRange(const BufferReference &reference,
                                   Access access, int64_t alignment) {
   static const char *const names[] = {"arena", "state", "input", "scalar",
@@ -117,6 +131,8 @@ void ProgramValidator::checkRange(const BufferReference &reference,
           std::to_string(reference.bytes) + " bytes at offset " +
               std::to_string(reference.offset) + " leave the " + space +
               " of " + std::to_string(*size) + " bytes");
+  if (!status.ok())
+    return;
   // The last rank's range is the furthest; the division keeps the product
   // small.
   const int64_t stride = reference.rankStride;
@@ -126,7 +142,7 @@ void ProgramValidator::checkRange(const BufferReference &reference,
           "F5",
           "rank stride " + std::to_string(stride) + " leaves the " + space +
               " of " + std::to_string(*size) + " bytes");
-  require(reference.offset % alignment == 0 && stride % alignment == 0, "F5",
+  require(isAligned(reference, alignment), "F5",
           "offset " + std::to_string(reference.offset) +
               " is not a multiple of " + std::to_string(alignment));
   require(access == Access::Read || reference.space == Space::Arena ||
@@ -179,6 +195,34 @@ void ProgramValidator::checkTensor(const TensorReference &tensor,
               std::to_string(tensor.buffer.bytes) + " bytes");
 }
 
+/// Whether ranges that lie inside their spaces have a byte in common on one of
+/// the ranks.
+static bool overlap(const BufferReference &a, const BufferReference &b,
+                    int64_t worldSize) {
+  if (a.space != b.space || a.index != b.index || a.bytes == 0 || b.bytes == 0)
+    return false;
+  // On rank r, b begins `distance` + r * `drift` bytes behind a, and they meet
+  // where that is in (-b.bytes, a.bytes).
+  const int64_t distance = b.offset - a.offset;
+  const int64_t drift = b.rankStride - a.rankStride;
+  if (drift < 0)
+    return overlap(b, a, worldSize);
+  if (drift == 0)
+    return -b.bytes < distance && distance < a.bytes;
+  // The first rank on which b does not end before a.
+  const int64_t before = -b.bytes - distance;
+  const int64_t rank = before < 0 ? 0 : before / drift + 1;
+  return rank < worldSize && distance + rank * drift < a.bytes;
+}
+
+/// F17 for one pair of a command.
+void ProgramValidator::checkSeparate(const BufferReference &written,
+                                     const BufferReference &other,
+                                     const std::string &what) {
+  if (status.ok() && overlap(written, other, worldSize))
+    require(false, "F17", what + " overlaps another operand or result");
+}
+
 void ProgramValidator::checkEvents(const Command &command) {
   require(command.stream >= 0 &&
               command.stream < static_cast<int64_t>(program.streams.size()),
@@ -214,16 +258,72 @@ static bool isSymbolName(const std::string &name) {
              });
 }
 
-void ProgramValidator::check(const LaunchCommand &command) {
-  require(isSymbolName(command.kernel), "F10",
-          "kernel name '" + command.kernel + "' is no symbol");
-  require(command.extent >= 0 && command.extent <= mostElements, "F10",
-          "extent " + std::to_string(command.extent) + " is not from 0 to " +
+/// F16.
+void ProgramValidator::check(const KernelSignature &kernel) {
+  constexpr size_t mostOperands = 1024;
+  constexpr uint64_t mostAlignment = 64;
+  require(isSymbolName(kernel.name), "F16",
+          "kernel name '" + kernel.name + "' is no symbol");
+  require(kernels.emplace(kernel.name, &kernel).second, "F16",
+          "there are two kernels '" + kernel.name + "'");
+  require(kernel.extent >= 0 && kernel.extent <= mostElements, "F16",
+          "greatest extent " + std::to_string(kernel.extent) + " of kernel '" +
+              kernel.name + "' is not from 0 to " +
               std::to_string(mostElements));
+  require(kernel.operands.size() <= mostOperands, "F16",
+          "kernel '" + kernel.name + "' has more than " +
+              std::to_string(mostOperands) + " operands");
+  for (const KernelOperand &operand : kernel.operands) {
+    const auto alignment = static_cast<uint64_t>(operand.alignment);
+    require(operand.bytes >= 0 && std::has_single_bit(alignment) &&
+                alignment <= mostAlignment,
+            "F16",
+            "kernel '" + kernel.name + "' has an operand of " +
+                std::to_string(operand.bytes) + " bytes at multiples of " +
+                std::to_string(operand.alignment));
+  }
+}
+
+void ProgramValidator::check(const LaunchCommand &command) {
   require(!artifact.kernels.empty(), "F10", "the artifact has no kernels.so");
-  // A kernel may write any operand; the compiler alone knows which it does.
-  for (const BufferReference &operand : command.operands)
-    checkRange(operand, Access::Read, 1);
+  const auto found = kernels.find(command.kernel);
+  require(found != kernels.end(), "F10",
+          "there is no kernel '" + command.kernel + "'");
+  if (!status.ok())
+    return;
+  const KernelSignature &kernel = *found->second;
+  require(command.extent >= 0 && command.extent <= kernel.extent, "F10",
+          "extent " + std::to_string(command.extent) + " is not from 0 to " +
+              std::to_string(kernel.extent) + ", the greatest of kernel '" +
+              kernel.name + "'");
+  require(command.operands.size() == kernel.operands.size(), "F10",
+          "kernel '" + kernel.name + "' takes " +
+              std::to_string(kernel.operands.size()) + " operands, found " +
+              std::to_string(command.operands.size()));
+  for (size_t i = 0; status.ok() && i < command.operands.size(); ++i)
+    checkOperand(command, kernel, i);
+  for (size_t i = 0; status.ok() && i < command.operands.size(); ++i)
+    for (size_t j = 0; j < command.operands.size(); ++j)
+      if (i != j && kernel.operands[i].access != Access::Read)
+        checkSeparate(command.operands[i], command.operands[j],
+                      "operand " + std::to_string(i));
+}
+
+/// One operand of a launch against its kernel's signature.
+void ProgramValidator::checkOperand(const LaunchCommand &command,
+                                    const KernelSignature &kernel,
+                                    size_t index) {
+  const BufferReference &operand = command.operands[index];
+  const KernelOperand &expected = kernel.operands[index];
+  const std::string name =
+      "operand " + std::to_string(index) + " of kernel '" + kernel.name + "'";
+  checkRange(operand, expected.access, 1);
+  require(operand.bytes == expected.bytes, "F10",
+          name + " has " + std::to_string(expected.bytes) + " bytes, found " +
+              std::to_string(operand.bytes));
+  require(isAligned(operand, expected.alignment), "F10",
+          name + " must begin at a multiple of " +
+              std::to_string(expected.alignment) + " bytes on every rank");
 }
 
 void ProgramValidator::check(const LibraryCommand &command) {
@@ -234,6 +334,13 @@ void ProgramValidator::check(const LibraryCommand &command) {
   if (status.ok())
     if (Status call = checkLibraryCall(command); !call.ok())
       require(false, "F11", call.message());
+  for (size_t i = 0; status.ok() && i < command.results.size(); ++i) {
+    const std::string name = "result " + std::to_string(i);
+    for (const TensorReference &operand : command.operands)
+      checkSeparate(command.results[i].buffer, operand.buffer, name);
+    for (size_t j = 0; j < i; ++j)
+      checkSeparate(command.results[i].buffer, command.results[j].buffer, name);
+  }
 }
 
 void ProgramValidator::check(const AllGatherCommand &command) {
@@ -277,6 +384,7 @@ void ProgramValidator::check(const ReduceScatterCommand &command) {
           "the output must be the whole of a state with " +
               std::to_string(command.elements) +
               " elements of f32 or f64, not narrower than the buffer");
+  checkSeparate(command.output, command.buffer, "the output");
 }
 
 void ProgramValidator::check(const AllReduceCommand &command) {
@@ -303,11 +411,8 @@ void ProgramValidator::check(const CopyCommand &command) {
   require(source.bytes == target.bytes, "F15",
           "copies " + std::to_string(source.bytes) + " bytes into " +
               std::to_string(target.bytes));
-  const bool sameSpace =
-      source.space == target.space && source.index == target.index;
-  require(!sameSpace || source.offset + source.bytes <= target.offset ||
-              target.offset + target.bytes <= source.offset,
-          "F15", "source and target overlap");
+  require(!status.ok() || !overlap(source, target, worldSize), "F15",
+          "source and target overlap");
 }
 
 void ProgramValidator::check(const FillCommand &command) {
@@ -327,8 +432,17 @@ Status ProgramValidator::checkHeader() {
   return status;
 }
 
+Status ProgramValidator::checkKernels() {
+  for (const KernelSignature &kernel : program.kernels) {
+    check(kernel);
+    if (!status.ok())
+      break;
+  }
+  return status;
+}
+
 Status ProgramValidator::run() {
-  if (!checkHeader().ok())
+  if (!checkHeader().ok() || !checkKernels().ok())
     return Status(ErrorCode::E0309, "program.json " + status.message());
   recorded.assign(static_cast<size_t>(program.eventCount), false);
   // Running order: section by section, each in list order.

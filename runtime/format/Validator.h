@@ -22,13 +22,13 @@
 // - F5: a reference names an existing state, input or scalar, or the arena or
 //   the constants; its bytes lie inside, on every rank, at a multiple of the
 //   element size. Scalars are f32 or f64.
-// - F6: library calls, collectives, copies and fills write into the arena and
-//   into states alone.
+// - F6: what a command writes lies in the arena or in states.
 // - F7: a tensor's elements lie inside its reference's bytes.
 // - F8: a command runs on a declared stream.
 // - F9: an event is recorded by at most one command, before every wait for it.
-// - F10: a launch names a symbol and has an extent of at least 0, and the
-//   artifact has machine code.
+// - F10: a launch names a kernel of the list, has an extent from 0 to the
+//   kernel's greatest, and the kernel's operands: each has the signature's
+//   bytes and, on every rank, its alignment. The artifact has machine code.
 // - F11: a library call is known, with operands, results and attributes that it
 //   takes.
 // - F12: an all-gather's buffer is one slot for each rank.
@@ -36,7 +36,13 @@
 //   rank, the elements of its output, which is the whole of a state that is not
 //   narrower.
 // - F14: an all-reduce is over f32 or f64, in pairs of f64 for double-double.
-// - F15: a copy's source and target have one size and do not overlap.
+// - F15: a copy's source and target have one size and do not overlap on any
+//   rank.
+// - F16: kernels are symbols with names of their own. A signature's extent is
+//   from 0 to 2^48, it has at most 1024 operands, and their alignment is a
+//   power of two up to 64.
+// - F17: what a launch, a library call or a reduce-scatter writes overlaps, on
+//   no rank, another of its operands or results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +60,7 @@ Status validate(const Artifact &artifact);
 /// The rules about inputs, states, groups and segments alone (F1 … F4).
 Status validateParameters(const Parameters &parameters, int64_t worldSize);
 
-/// The rules about the commands (F5 … F15).
+/// The rules about the commands and kernels (F5 … F17).
 Status validateProgram(const Artifact &artifact);
 
 } // namespace shardc::format

@@ -171,8 +171,9 @@ static Status open(const Artifact &artifact, const TrainOptions &options,
           openData(options.data, artifact.parameters.inputs, options.seed));
       !status.ok())
     return status;
-  if (Status status =
-          assign(session.kernels, KernelLibrary::load(artifact.kernels));
+  if (Status status = assign(
+          session.kernels,
+          KernelLibrary::load(artifact.kernels, artifact.program.kernels));
       !status.ok())
     return status;
   if (Status status =

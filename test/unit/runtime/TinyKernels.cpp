@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a compiler would emit for TinyModel.h, as a shared object: functions of
-// the kernel interface, with operands in the order of the launch commands.
+// the kernel interface, with operands in the order of the launch commands, and
+// their signatures.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +12,15 @@
 
 static constexpr int64_t batch = 5, outputs = 3;
 
+/// The symbol NAME.signature beside the kernel NAME.
+#define SHARDC_SIGNATURE(NAME, TEXT)                                           \
+  extern "C" {                                                                 \
+  extern const char NAME##_signature[] __asm__(#NAME ".signature");            \
+  const char NAME##_signature[] = TEXT;                                        \
+  }
+
 /// (y, target, gradient of y, loss): adds the mean squared error to the loss.
+SHARDC_SIGNATURE(squared_error, "1;60:4:r;60:4:r;60:4:w;4:4:rw")
 extern "C" void squared_error(void *const *operands, int64_t, int64_t) {
   const auto *y = static_cast<const float *>(operands[0]);
   const auto *target = static_cast<const float *>(operands[1]);
@@ -27,6 +36,7 @@ extern "C" void squared_error(void *const *operands, int64_t, int64_t) {
 }
 
 /// (gradient of y, gradient of bias): iterations are outputs.
+SHARDC_SIGNATURE(bias_gradient, "3;60:4:r;12:4:w")
 extern "C" void bias_gradient(void *const *operands, int64_t begin,
                               int64_t end) {
   const auto *gradient = static_cast<const float *>(operands[0]);
@@ -40,7 +50,7 @@ extern "C" void bias_gradient(void *const *operands, int64_t begin,
 
 /// (parameter, gradient, momentum, learning rate, gradient scale): iterations
 /// are elements of the shard; momentum 0.9.
-extern "C" void sgd(void *const *operands, int64_t begin, int64_t end) {
+static void sgd(void *const *operands, int64_t begin, int64_t end) {
   auto *parameter = static_cast<float *>(operands[0]);
   const auto *gradient = static_cast<const float *>(operands[1]);
   auto *momentum = static_cast<float *>(operands[2]);
@@ -52,8 +62,28 @@ extern "C" void sgd(void *const *operands, int64_t begin, int64_t end) {
   }
 }
 
+/// The optimizer for a shard of ELEMENTS, which are BYTES: what a signature
+/// says is part of the code.
+#define SHARDC_SGD(ELEMENTS, BYTES)                                            \
+  SHARDC_SIGNATURE(sgd_##ELEMENTS,                                             \
+                   #ELEMENTS ";" #BYTES ":4:rw;" #BYTES ":4:r;" #BYTES         \
+                             ":4:rw;4:4:r;4:4:r")                              \
+  extern "C" void sgd_##ELEMENTS(void *const *operands, int64_t begin,         \
+                                 int64_t end) {                                \
+    sgd(operands, begin, end);                                                 \
+  }
+
+SHARDC_SGD(15, 60)
+SHARDC_SGD(8, 32)
+SHARDC_SGD(5, 20)
+SHARDC_SGD(4, 16)
+SHARDC_SGD(3, 12)
+SHARDC_SGD(2, 8)
+SHARDC_SGD(1, 4)
+
 /// (inputs, running mean): the mean of all inputs of this rank, so that ranks
 /// differ.
+SHARDC_SIGNATURE(running_mean, "1;80:4:r;4:4:rw")
 extern "C" void running_mean(void *const *operands, int64_t, int64_t) {
   const auto *inputs = static_cast<const float *>(operands[0]);
   auto *mean = static_cast<float *>(operands[1]);
@@ -62,3 +92,6 @@ extern "C" void running_mean(void *const *operands, int64_t, int64_t) {
     sum += inputs[i];
   *mean = 0.9f * *mean + 0.1f * sum / (batch * 4);
 }
+
+/// Nothing launches it: a kernel without a signature is refused.
+extern "C" void without_signature(void *const *, int64_t, int64_t) {}

@@ -63,6 +63,11 @@ static TensorReference f32Tensor(BufferReference buffer,
   return {buffer, Dtype::F32, std::move(shape), {}};
 }
 
+/// The optimizer's kernel is one for each size of a shard.
+static std::string sgdKernel(int64_t shard) {
+  return "sgd_" + std::to_string(shard);
+}
+
 static Parameters makeParameters(int64_t worldSize, int64_t shard) {
   const int64_t batch = TinyModel::batch;
   Parameters parameters;
@@ -84,6 +89,30 @@ static Parameters makeParameters(int64_t worldSize, int64_t shard) {
        {{"linear.weight", {"tied.weight"}, {outputs, inputs}, 0},
         {"linear.bias", {}, {outputs}, outputs * inputs}}}};
   return parameters;
+}
+
+/// The kernels of TinyKernels.cpp that work on shards of `shard` elements.
+static std::vector<KernelSignature> makeKernels(int64_t shard) {
+  const Access read = Access::Read, write = Access::Write;
+  const Access both = Access::ReadWrite;
+  const int64_t outputBytes = TinyModel::batch * outputs * f32;
+  const int64_t inputBytes = TinyModel::batch * inputs * f32;
+  auto operand = [](int64_t bytes, Access access) {
+    return KernelOperand{bytes, f32, access};
+  };
+  return {
+      {"squared_error",
+       1,
+       {operand(outputBytes, read), operand(outputBytes, read),
+        operand(outputBytes, write), operand(f32, both)}},
+      {"running_mean", 1, {operand(inputBytes, read), operand(f32, both)}},
+      {"bias_gradient",
+       outputs,
+       {operand(outputBytes, read), operand(outputs * f32, write)}},
+      {sgdKernel(shard),
+       shard,
+       {operand(shard * f32, both), operand(shard * f32, read),
+        operand(shard * f32, both), operand(f32, read), operand(f32, read)}}};
 }
 
 static Program makeProgram(int64_t worldSize, int64_t shard) {
@@ -123,6 +152,7 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
   };
   const Section begin = Section::Begin, micro = Section::MicroBatch;
   const Section update = Section::Update;
+  program.kernels = makeKernels(shard);
   add(begin, 0, {}, {}, "zero gradient", FillCommand{state(GradientState), 0});
   add(begin, 0, {}, {}, "zero loss", FillCommand{state(LossState), 0});
   add(micro, 1, {}, {}, "own slot", CopyCommand{state(ParameterState), slot});
@@ -163,7 +193,7 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
   add(update, 2, {}, {}, "all losses",
       AllReduceCommand{state(LossState), Dtype::F32, 1, false});
   add(update, 0, {}, {}, "sgd",
-      LaunchCommand{"sgd",
+      LaunchCommand{sgdKernel(shard),
                     shard,
                     {state(ParameterState), state(GradientState),
                      state(MomentumState), scalar(RateScalar),

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 using namespace shardc;
 using namespace shardc::runtime;
@@ -31,7 +32,8 @@ T at(const std::byte *address) {
 /// One rank of the tiny model, ready to run.
 struct Rank {
   Rank() : model(1), group(1, cancellation, {0}), workers(2, {0}) {
-    kernels = std::move(*KernelLibrary::load(model.artifact.kernels));
+    kernels = std::move(*KernelLibrary::load(model.artifact.kernels,
+                                             model.artifact.program.kernels));
     memory = std::move(*RankMemory::take(model.artifact, nullptr, 0));
     transport = group.transport(0);
     executor = std::move(
@@ -88,18 +90,62 @@ TEST(RankMemory, computes_the_scalars_of_a_step) {
 }
 
 TEST(KernelLibrary, refuses_what_is_no_shared_object) {
-  const auto library = KernelLibrary::load(format::bytesOf("no ELF file"));
+  const auto library = KernelLibrary::load(format::bytesOf("no ELF file"), {});
   EXPECT_EQ(library.status().code(), ErrorCode::E0310);
 }
 
 TEST(KernelLibrary, finds_functions_by_name) {
   const TinyModel model(1);
-  const auto library = std::move(*KernelLibrary::load(model.artifact.kernels));
-  EXPECT_TRUE(library->find("sgd").ok());
-  EXPECT_EQ(library->find("adamw").status().message(),
+  const std::vector<format::KernelSignature> &kernels =
+      model.artifact.program.kernels;
+  const auto library =
+      std::move(*KernelLibrary::load(model.artifact.kernels, kernels));
+  EXPECT_TRUE(library->find("sgd_15").ok());
+  EXPECT_EQ(library->find("adamw").status().code(), ErrorCode::E0310);
+  EXPECT_EQ(KernelLibrary::load(model.artifact.kernels, {{"adamw", 1, {}}})
+                .status()
+                .message(),
             "kernels.so has no kernel 'adamw'");
-  const auto none = std::move(*KernelLibrary::load({}));
-  EXPECT_EQ(none->find("sgd").status().code(), ErrorCode::E0310);
+  EXPECT_EQ(KernelLibrary::load({}, kernels).status().code(), ErrorCode::E0310);
+}
+
+// What program.json says of a kernel may be changed together with its
+// launches; the machine code then still has the signature that it needs.
+TEST(KernelLibrary, refuses_kernels_compiled_for_another_signature) {
+  auto load = [](const std::function<void(format::KernelSignature &)> &change) {
+    TinyModel model(1);
+    change(model.artifact.program.kernels[3]);
+    return KernelLibrary::load(model.artifact.kernels,
+                               model.artifact.program.kernels)
+        .status();
+  };
+  const Status status = load([](auto &kernel) { kernel.extent = 16; });
+  EXPECT_EQ(status.code(), ErrorCode::E0310);
+  EXPECT_EQ(status.message(),
+            "kernel 'sgd_15' was compiled for another signature");
+  EXPECT_EQ(status.notes()[0],
+            "program.json has '16;60:4:rw;60:4:r;60:4:rw;4:4:r;4:4:r', "
+            "kernels.so '15;60:4:rw;60:4:r;60:4:rw;4:4:r;4:4:r'");
+  for (const std::function<void(format::KernelSignature &)> &change :
+       std::vector<std::function<void(format::KernelSignature &)>>{
+           [](auto &kernel) { kernel.operands[0].bytes = 64; },
+           [](auto &kernel) { kernel.operands[1].alignment = 1; },
+           [](auto &kernel) {
+             kernel.operands[1].access = format::Access::Write;
+           },
+           [](auto &kernel) { kernel.operands.pop_back(); },
+           [](auto &kernel) { kernel.name = "squared_error"; }})
+    EXPECT_EQ(load(change).code(), ErrorCode::E0310);
+}
+
+// A function without a signature is no kernel, though it has the interface.
+TEST(KernelLibrary, refuses_a_kernel_without_a_signature) {
+  const TinyModel model(1);
+  EXPECT_EQ(KernelLibrary::load(model.artifact.kernels,
+                                {{"without_signature", 1, {}}})
+                .status()
+                .message(),
+            "kernels.so has no signature of kernel 'without_signature'");
 }
 
 // With inputs and targets of zero the loss is the mean square of the biases,

@@ -213,15 +213,23 @@ TEST_F(ArtifactTest, refuses_another_major_version) {
   const Status status =
       readWithChange("manifest.json", R"("major":1)", R"("major":2)");
   EXPECT_EQ(status.code(), ErrorCode::E0304);
-  EXPECT_EQ(status.message(), "format version 2 is not supported, this program "
-                              "reads version 1");
+  EXPECT_EQ(status.message(),
+            "format version 2.1 is not supported, this program reads version "
+            "1.1 and later minor versions");
   EXPECT_EQ(readWithChange("manifest.json", "shardc-artifact", "other").code(),
             ErrorCode::E0304);
 }
 
+// Kernels had no signatures in version 1.0.
+TEST_F(ArtifactTest, refuses_an_earlier_minor_version) {
+  EXPECT_EQ(
+      readWithChange("manifest.json", R"("minor":1)", R"("minor":0)").code(),
+      ErrorCode::E0304);
+}
+
 TEST_F(ArtifactTest, reads_a_later_minor_version_and_unknown_members) {
   EXPECT_TRUE(
-      readWithChange("manifest.json", R"("minor":0)", R"("minor":7)").ok());
+      readWithChange("manifest.json", R"("minor":1)", R"("minor":7)").ok());
   EXPECT_TRUE(readWithChange("program.json", R"("arena_bytes")",
                              R"("later": [1], "arena_bytes")")
                   .ok());
@@ -259,9 +267,12 @@ TEST_F(ArtifactTest, names_the_entry_and_the_place_of_a_malformed_member) {
           {"program.json", R"("slot_bytes":32)", R"("slot":32)",
            "entry 'program.json', '/commands/3': expected a member "
            "'slot_bytes'"},
-          {"program.json", R"("bytes":32)", R"("bytes":-1)",
+          {"program.json", R"("index":1,"bytes":32)", R"("index":1,"bytes":-1)",
            "entry 'program.json', '/commands/0/target/bytes': expected an "
            "integer from 0 to 9223372036854775807, found -1"},
+          {"program.json", R"("access":"write")", R"("access":"append")",
+           "entry 'program.json', '/kernels/0/operands/2/access': unknown "
+           "access 'append'"},
           {"parameters.json", R"("role":"buffer")", R"("role":"cache")",
            "entry 'parameters.json', '/states/3/role': unknown role 'cache'"},
           {"parameters.json", R"("dtype":"f32")", R"("dtype":"f8")",

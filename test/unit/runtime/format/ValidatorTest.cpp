@@ -179,16 +179,32 @@ TEST(Validator, f9_rejects_events_that_are_not_recorded_before) {
                [](Artifact &a) { command(a, 11).section = Section::Begin; });
 }
 
-TEST(Validator, f10_rejects_launches_of_nothing) {
+TEST(Validator, f10_rejects_launches_that_do_not_fit_their_kernel) {
   auto launch = [](const std::function<void(LaunchCommand &)> &change) {
     expectBroken("F10",
                  [&](Artifact &a) { change(find<LaunchCommand>(a, "sgd")); });
   };
   launch([](LaunchCommand &l) { l.kernel = ""; });
-  launch([](LaunchCommand &l) { l.kernel = "a b"; });
+  launch([](LaunchCommand &l) { l.kernel = "adamw"; });
+  launch([](LaunchCommand &l) { l.kernel = "running_mean"; });
   launch([](LaunchCommand &l) { l.extent = -1; });
+  launch([](LaunchCommand &l) { l.extent = 9; });
   launch([](LaunchCommand &l) { l.extent = huge; });
+  launch([](LaunchCommand &l) { l.operands.pop_back(); });
+  launch([](LaunchCommand &l) { l.operands.push_back(l.operands[4]); });
+  launch([](LaunchCommand &l) { l.operands[1].bytes = 28; });
+  launch([](LaunchCommand &l) { l.operands[1] = {Space::Arena, 0, 2, 32, 0}; });
+  launch([](LaunchCommand &l) { l.operands[1] = {Space::Arena, 0, 0, 32, 2}; });
   expectBroken("F10", [](Artifact &a) { a.kernels = {}; });
+}
+
+// Fewer iterations than the kernel allows and other places of the same size.
+TEST(Validator, f10_accepts_launches_of_fewer_iterations_elsewhere) {
+  TinyModel model(2);
+  auto &launch = find<LaunchCommand>(model.artifact, "sgd");
+  launch.extent = 0;
+  launch.operands[1] = {Space::Arena, 0, 4, 32, 4};
+  EXPECT_TRUE(validate(model.artifact).ok());
 }
 
 TEST(Validator, f11_rejects_library_calls_that_do_not_fit) {
@@ -260,6 +276,100 @@ TEST(Validator, f15_rejects_copies_of_other_sizes_or_onto_themselves) {
     copy.source = {Space::Arena, 0, 16, 32, 0};
     copy.target = {Space::Arena, 0, 0, 32, 0};
   });
+}
+
+// The slots of ranks 0 and 1 meet the target on rank 1 alone.
+TEST(Validator, f15_rejects_copies_onto_themselves_on_a_later_rank) {
+  auto copyTo = [](int64_t offset) {
+    return [=](Artifact &a) {
+      auto &copy = find<CopyCommand>(a, "own slot");
+      copy.source = {Space::Arena, 0, 0, 32, 64};
+      copy.target = {Space::Arena, 0, offset, 32, 0};
+    };
+  };
+  expectBroken("F15", copyTo(64));
+  expectBroken("F15", copyTo(92));
+  expectBroken("F15", copyTo(36));
+  for (const int64_t offset : {32, 96}) {
+    TinyModel model(2);
+    copyTo(offset)(model.artifact);
+    EXPECT_TRUE(validate(model.artifact).ok()) << offset;
+  }
+}
+
+TEST(Validator, f16_rejects_signatures_of_nothing) {
+  auto kernel = [](const std::function<void(KernelSignature &)> &change) {
+    expectBroken("F16", [&](Artifact &a) { change(a.program.kernels[0]); });
+  };
+  kernel([](KernelSignature &k) { k.name = ""; });
+  kernel([](KernelSignature &k) { k.name = "a b"; });
+  kernel([](KernelSignature &k) { k.name = "running_mean"; });
+  kernel([](KernelSignature &k) { k.extent = -1; });
+  kernel([](KernelSignature &k) { k.extent = huge; });
+  kernel([](KernelSignature &k) { k.operands[0].bytes = -1; });
+  kernel([](KernelSignature &k) { k.operands[0].alignment = 0; });
+  kernel([](KernelSignature &k) { k.operands[0].alignment = -4; });
+  kernel([](KernelSignature &k) { k.operands[0].alignment = 12; });
+  kernel([](KernelSignature &k) { k.operands[0].alignment = 128; });
+  kernel([](KernelSignature &k) { k.operands.resize(1025); });
+}
+
+TEST(Validator, f16_accepts_a_kernel_that_nothing_launches) {
+  TinyModel model(2);
+  model.artifact.program.kernels.push_back(
+      {"other.kernel_1$", 0, {{0, 64, Access::ReadWrite}}});
+  EXPECT_TRUE(validate(model.artifact).ok());
+}
+
+TEST(Validator, f6_rejects_launches_that_write_into_what_is_only_read) {
+  for (const Access access : {Access::Write, Access::ReadWrite})
+    expectBroken("F6", [&](Artifact &a) {
+      a.program.kernels[1].operands[0].access = access;
+    });
+}
+
+TEST(Validator, f17_rejects_writing_into_another_operand) {
+  auto launch = [](const std::function<void(LaunchCommand &)> &change) {
+    expectBroken("F17", [&](Artifact &a) {
+      change(find<LaunchCommand>(a, "bias gradient"));
+    });
+  };
+  launch([](LaunchCommand &l) { l.operands[1] = {Space::Arena, 0, 128, 12}; });
+  launch([](LaunchCommand &l) { l.operands[1] = {Space::Arena, 0, 184, 12}; });
+  launch([](LaunchCommand &l) { l.operands[1] = {Space::Arena, 0, 120, 12}; });
+  // On rank 1 alone.
+  launch(
+      [](LaunchCommand &l) { l.operands[1] = {Space::Arena, 0, 64, 12, 64}; });
+  launch([](LaunchCommand &l) {
+    l.operands[0] = {Space::Arena, 0, 64, 60, 64};
+    l.operands[1] = {Space::Arena, 0, 128, 12, 0};
+  });
+  auto call = [](const std::function<void(LibraryCommand &)> &change) {
+    expectBroken(
+        "F17", [&](Artifact &a) { change(find<LibraryCommand>(a, "linear")); });
+  };
+  call([](LibraryCommand &c) { c.results[0].buffer.offset = 56; });
+  call([](LibraryCommand &c) { c.operands[0].buffer.space = Space::Arena; });
+  // Another rank would read sums that are already there.
+  expectBroken("F17", [](Artifact &a) {
+    a.manifest.worldSize = 1;
+    a.parameters.segments[0].elements = 8;
+    a.parameters.segments[0].parameters = {{"linear.bias", {}, {3}, 0}};
+    a.program.commands.resize(11);
+    auto &reduce = find<ReduceScatterCommand>(a, "reduce");
+    find<AllGatherCommand>(a, "gather") = {{Space::Arena, 0, 0, 32}, 32};
+    reduce.buffer = reduce.output;
+  });
+}
+
+// Operands that are only read may be the same memory, and results may lie
+// beside each other.
+TEST(Validator, f17_accepts_reading_the_same_memory_twice) {
+  TinyModel model(2);
+  auto &launch = find<LaunchCommand>(model.artifact, "loss");
+  launch.operands[1] = launch.operands[0];
+  launch.operands[2] = {Space::Arena, 0, 124, 60};
+  EXPECT_TRUE(validate(model.artifact).ok());
 }
 
 TEST(Validator, names_the_command_its_module_and_its_label) {
