@@ -120,8 +120,11 @@ bool Compilation::writeArtifact() {
   target::CpuTarget cpu;
   cpu.cpu = options.cpu;
   artifact.manifest.target.triple = cpu.triple;
+  std::vector<target::SignatureText> signatures;
+  for (const format::KernelSignature &signature : artifact.program.kernels)
+    signatures.emplace_back(signature.name, signatureText(signature));
   FailureOr<SmallVector<char, 0>> code =
-      target::generateCpuKernels(kernels, cpu);
+      target::generateCpuKernels(kernels, cpu, signatures);
   if (failed(code))
     return false;
   artifact.kernels = std::as_bytes(std::span(code->data(), code->size()));

@@ -9,6 +9,8 @@
 #include "dialects/Exec/Exec.h"
 #include "dialects/Fsdp/ModulePath.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -30,6 +32,18 @@ static format::Space toSpace(exec::Space space) {
     return format::Space::Constant;
   }
   llvm_unreachable("every space is named");
+}
+
+static format::Access toAccess(exec::Access access) {
+  switch (access) {
+  case exec::Access::read:
+    return format::Access::Read;
+  case exec::Access::write:
+    return format::Access::Write;
+  case exec::Access::read_write:
+    return format::Access::ReadWrite;
+  }
+  llvm_unreachable("every access is named");
 }
 
 static format::BufferReference toBuffer(exec::RefAttr ref) {
@@ -157,6 +171,26 @@ static format::Command toCommand(CommandOp op) {
   return command;
 }
 
+/// What the attributes and the operands' types of a kernel's function say.
+static format::KernelSignature toSignature(func::FuncOp function) {
+  format::KernelSignature signature;
+  signature.name = function.getSymName().str();
+  signature.extent =
+      function->getAttrOfType<IntegerAttr>("exec.extent").getInt();
+  for (auto [number, type] : llvm::enumerate(function.getArgumentTypes())) {
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!memref)
+      break; // The range of iterations.
+    auto access =
+        function.getArgAttrOfType<exec::AccessAttr>(number, "exec.access");
+    int64_t element =
+        std::max<int64_t>(memref.getElementTypeBitWidth() / 8, 1);
+    signature.operands.push_back({memref.getNumElements() * element, element,
+                                  toAccess(access.getValue())});
+  }
+  return signature;
+}
+
 static format::ScalarKind toScalarKind(StringRef kind) {
   if (kind == "learning_rate")
     return format::ScalarKind::LearningRate;
@@ -176,6 +210,9 @@ format::Program buildProgram(ModuleOp module) {
       scalar.beta = op.getBeta()->convertToDouble();
     program.scalars.push_back(scalar);
   }
+  if (auto kernels = module.lookupSymbol<ModuleOp>("kernels"))
+    for (auto function : kernels.getOps<func::FuncOp>())
+      program.kernels.push_back(toSignature(function));
   auto op = *module.getOps<exec::ProgramOp>().begin();
   program.arenaBytes = op.getArena();
   program.eventCount = op.getEvents();

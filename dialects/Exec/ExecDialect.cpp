@@ -88,6 +88,43 @@ static void printRefs(OpAsmPrinter &printer, Operation *op, ArrayAttr refs) {
   printer << ")";
 }
 
+/// `(arena[0 + 0] : memref<8xf32>, write arena[0 + 64] : memref<8xf32>)`
+static ParseResult parseAccessedRefs(OpAsmParser &parser, ArrayAttr &refs,
+                                     DenseI32ArrayAttr &accesses) {
+  SmallVector<Attribute> list;
+  SmallVector<int32_t> numbers;
+  auto parseOne = [&]() -> ParseResult {
+    Access access = Access::read;
+    for (Access other : {Access::write, Access::read_write})
+      if (succeeded(parser.parseOptionalKeyword(stringifyAccess(other))))
+        access = other;
+    numbers.push_back(static_cast<int32_t>(access));
+    RefAttr ref;
+    if (parseRef(parser, ref))
+      return failure();
+    list.push_back(ref);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseOne))
+    return failure();
+  refs = parser.getBuilder().getArrayAttr(list);
+  accesses = parser.getBuilder().getDenseI32ArrayAttr(numbers);
+  return success();
+}
+
+static void printAccessedRefs(OpAsmPrinter &printer, Operation *op,
+                              ArrayAttr refs, DenseI32ArrayAttr accesses) {
+  printer << "(";
+  llvm::interleaveComma(
+      llvm::zip_equal(refs, accesses.asArrayRef()), printer, [&](auto pair) {
+        auto access = static_cast<Access>(std::get<1>(pair));
+        if (access != Access::read)
+          printer << stringifyAccess(access) << " ";
+        printRef(printer, op, cast<RefAttr>(std::get<0>(pair)));
+      });
+  printer << ")";
+}
+
 #include "dialects/Exec/ExecDialect.cpp.inc"
 #include "dialects/Exec/ExecEnums.cpp.inc"
 

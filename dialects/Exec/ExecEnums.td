@@ -17,6 +17,12 @@ def Exec_Space : I32EnumAttr<"Space", "which memory a reference points into", [
   let cppNamespace = "::shardc::exec";
 }
 
+def Exec_Access : I32EnumAttr<"Access", "what a command does with an operand", [
+    I32EnumAttrCase<"read", 0>, I32EnumAttrCase<"write", 1>,
+    I32EnumAttrCase<"read_write", 2>]> {
+  let cppNamespace = "::shardc::exec";
+}
+
 def Exec_Section : I32EnumAttr<"Section", "how often a command runs in a step", [
     I32EnumAttrCase<"begin", 0>, I32EnumAttrCase<"micro_batch", 1>,
     I32EnumAttrCase<"update", 2>]> {

@@ -67,6 +67,13 @@ LogicalResult LibraryOp::verify() {
   return success();
 }
 
+LogicalResult LaunchOp::verify() {
+  if (getAccesses().size() != getOperandsAttr().size())
+    return emitOpError("expected one access an operand, got ")
+           << getAccesses().size() << " for " << getOperandsAttr().size();
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());
   auto source = cast<RankedTensorType>(getSource().getType());

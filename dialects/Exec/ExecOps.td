@@ -42,7 +42,8 @@ def Exec_KernelOp : Exec_Op<"kernel", [Pure, IsolatedFromAbove,
   let hasVerifier = 1;
 }
 
-def Exec_YieldOp : Exec_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"KernelOp">]> {
+def Exec_YieldOp : Exec_Op<"yield", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["KernelOp", "ComputeOp"]>]> {
   let summary = "the results of a kernel";
   let arguments = (ins Variadic<AnyStaticShapeTensor>:$results);
   let builders = [OpBuilder<(ins), [{ /* no results */ }]>];
@@ -124,9 +125,47 @@ class Exec_CommandOp<string mnemonic, dag specific> : Exec_Op<mnemonic, [HasPare
 }
 
 def Exec_LaunchOp : Exec_CommandOp<"launch",
-    (ins FlatSymbolRefAttr:$kernel, StrAttr:$label, I64Attr:$extent, ArrayAttr:$operands)> {
+    (ins FlatSymbolRefAttr:$kernel, StrAttr:$label, I64Attr:$extent, ArrayAttr:$operands,
+         DenseI32ArrayAttr:$accesses)> {
   let summary = "runs iterations [0, extent) of a kernel";
-  let assemblyFormat = "$kernel $label `extent` $extent custom<Refs>($operands) " # suffix;
+  let description = [{
+    The operands are in the order of the function's pointers. One is read unless
+    it says `write` or `read_write`. A launch does not look at what was in an
+    operand that it writes, though it may leave some of that as it is.
+  }];
+  let assemblyFormat = "$kernel $label `extent` $extent custom<AccessedRefs>($operands, $accesses) " # suffix;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What the launch does with operand `number`.
+    Access getAccess(unsigned number) {
+      return static_cast<Access>(getAccesses()[number]);
+    }
+  }];
+}
+
+def Exec_ComputeOp : Exec_Op<"compute", [HasParent<"ProgramOp">, IsolatedFromAbove,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "says what the launches after it compute";
+  let description = [{
+    The next `launches` launches compute the region, which is a kernel's, of what
+    `operands` hold before the first of them, and leave its results in `outputs`.
+    It is no command, and no artifact has it: the reference interpreter executes
+    it in place of the launches, and compiled code is held against it. The memory
+    phase writes it when it is asked to.
+
+    Example:
+    ```mlir
+    exec.compute "relu" launches 1 (arena[0 + 0] : memref<4xf32>) -> (arena[0 + 64] : memref<4xf32>) {
+    ^bb0(%x: tensor<4xf32>):
+      ...
+      exec.yield %r : tensor<4xf32>
+    }
+    exec.launch @kernel_relu "relu" extent 1 (arena[0 + 0] : memref<4xf32>, write arena[0 + 64] : memref<4xf32>) in micro_batch on 0
+    ```
+  }];
+  let arguments = (ins StrAttr:$label, I64Attr:$launches, ArrayAttr:$operands, ArrayAttr:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$label `launches` $launches custom<Refs>($operands) `->` custom<Refs>($outputs) attr-dict-with-keyword $body";
 }
 
 def Exec_CallOp : Exec_CommandOp<"call",

@@ -10,6 +10,8 @@
 #include "dialects/Fsdp/ModulePath.h"
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/AtenTraits.h"
+#include "dialects/Exec/Exec.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -163,9 +165,35 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
       });
 }
 
+/// Follows views of whole groups, and refuses an operand that is a view of one
+/// that was resharded: its bytes are somebody else's.
+LogicalResult Interpreter::checkStorage(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    auto found = storage.find(operand);
+    if (found != storage.end() && resharded.contains(found->second))
+      return emitNumberedError(op, "E0142")
+             << "'" << op->getName() << "' reads a parameter of "
+             << found->second.getType() << " after that was resharded";
+  }
+  if (auto view = dyn_cast<fsdp::ViewOp>(op))
+    storage[view.getResult()] = view.getUnsharded();
+  if (auto reshard = dyn_cast<fsdp::ReshardOp>(op))
+    resharded.insert(reshard.getUnsharded());
+  if (op->hasTrait<aten::IsView>() || isa<exec::ViewOp>(op))
+    if (auto found = storage.find(op->getOperand(0)); found != storage.end()) {
+      Value whole = found->second;
+      storage[op->getResult(0)] = whole;
+    }
+  return success();
+}
+
 LogicalResult Interpreter::visit(Operation *op) {
+  if (failed(checkStorage(op)))
+    return failure();
   if (isa<fsdp::FsdpDialect>(op->getDialect()))
     return visitFsdp(op);
+  if (isa<exec::ExecDialect>(op->getDialect()))
+    return visitExec(op);
   return visitAten(op);
 }
 
@@ -183,6 +211,8 @@ FailureOr<Execution> Interpreter::run(ArrayRef<RankTensors> inputs) {
   execution = Execution();
   values.clear();
   uses.clear();
+  storage.clear();
+  resharded.clear();
   for (auto [argument, tensors] : llvm::zip_equal(body.getArguments(), inputs))
     define(argument, tensors);
   if (failed(visitBlock(body)))

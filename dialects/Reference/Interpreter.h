@@ -1,10 +1,12 @@
 //===- Interpreter.h - the reference interpreter --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executes a program of the aten and fsdp dialects on N simulated ranks. It
-// serves programs of every phase from import to schedule: modules are entered,
+// Executes a program of the aten, fsdp and exec dialects on N simulated ranks.
+// It serves programs of every phase from import to kernel: modules are entered,
 // a group's segments live as N shards, a gather puts them end to end, a
-// reduction adds gradients in rank order, an update steps each shard.
+// reduction adds gradients in rank order, an update steps each shard, a kernel
+// runs its region. What is read of a group after it was resharded is an error.
+// ProgramExecution.h goes on where tensors have become bytes.
 //
 // The program is one straight line for all ranks, so ranks run in lockstep:
 // every operation is executed for all of them before the next one, and a
@@ -65,13 +67,18 @@ private:
   Values values;
   /// Uses that are still to come of each value: a tensor lives to its last.
   llvm::DenseMap<mlir::Value, unsigned> uses;
+  /// The whole group that a value is a view of, and the groups that are gone.
+  llvm::DenseMap<mlir::Value, mlir::Value> storage;
+  llvm::DenseSet<mlir::Value> resharded;
   Execution execution;
 
   llvm::LogicalResult visitBlock(mlir::Block &block);
   llvm::LogicalResult visit(mlir::Operation *op);
   llvm::LogicalResult visitAten(mlir::Operation *op);
   llvm::LogicalResult visitFsdp(mlir::Operation *op);
+  llvm::LogicalResult visitExec(mlir::Operation *op);
   llvm::LogicalResult visitModule(mlir::Operation *op);
+  llvm::LogicalResult checkStorage(mlir::Operation *op);
   void visitLoss(mlir::Value loss);
   void define(mlir::Value value, RankTensors tensors);
   RankTensors take(mlir::Value value);

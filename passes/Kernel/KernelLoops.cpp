@@ -228,9 +228,16 @@ Value LaunchWriter::gather(tensor::ExtractOp extract, const IRMapping &values) {
   const TensorPlace &place = problem.places.at(extract.getTensor());
   if (place.splat)
     return constant(place.splat);
+  // What the data says must not lead out of the tensor, whatever it says: the
+  // runtime checks the inputs, but it trusts the artifact's bounds for them.
   SmallVector<Value> indices;
-  for (Value index : extract.getIndices())
-    indices.push_back(values.lookupOrDefault(index));
+  for (auto [index, size] : llvm::zip_equal(
+           extract.getIndices(), extract.getTensor().getType().getShape())) {
+    Value least = arith::MaxSIOp::create(
+        builder, location, values.lookupOrDefault(index), constantIndex(0));
+    indices.push_back(arith::MinSIOp::create(builder, location, least,
+                                             constantIndex(size - 1)));
+  }
   Value index = elementIndex(place.offset, place.strides, indices);
   return memref::LoadOp::create(builder, location, buffers[place.tensor],
                                 index);
@@ -525,7 +532,8 @@ static void tidy(func::FuncOp function) {
 func::FuncOp createLaunchFunction(ModuleOp kernels, Location location,
                                   StringRef name, const KernelProblem &problem,
                                   const KernelSchedule &schedule,
-                                  const Launch &launch, ArrayRef<int> tensors) {
+                                  const Launch &launch, ArrayRef<int> tensors,
+                                  ArrayRef<exec::Access> accesses) {
   OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
   SmallVector<Type> types;
   for (int tensor : tensors)
@@ -534,6 +542,11 @@ func::FuncOp createLaunchFunction(ModuleOp kernels, Location location,
   types.append(2, builder.getIndexType());
   auto function = func::FuncOp::create(builder, location, name,
                                        builder.getFunctionType(types, {}));
+  function->setAttr("exec.extent",
+                    builder.getI64IntegerAttr(launch.extent()));
+  for (auto [number, access] : llvm::enumerate(accesses))
+    function.setArgAttr(number, "exec.access",
+                        exec::AccessAttr::get(builder.getContext(), access));
   LaunchWriter(builder, location, problem, schedule, launch)
       .write(kernels, function, tensors);
   tidy(function);

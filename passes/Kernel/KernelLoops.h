@@ -17,12 +17,15 @@ namespace shardc::kernel {
 
 /// Creates `@name(operands…, %begin: index, %end: index)` in `kernels` for one
 /// launch. `tensors` lists the tensors that become operands, in order: inputs,
-/// results and scratch, each as a flat memref.
+/// results and scratch, each as a flat memref; `accesses` what the launch does
+/// with each. The function's attributes are its signature: `exec.extent` has the
+/// iterations of the launch, each operand's `exec.access` is an exec::Access.
 mlir::func::FuncOp
 createLaunchFunction(mlir::ModuleOp kernels, mlir::Location location,
                      llvm::StringRef name, const KernelProblem &problem,
                      const KernelSchedule &schedule, const Launch &launch,
-                     llvm::ArrayRef<int> tensors);
+                     llvm::ArrayRef<int> tensors,
+                     llvm::ArrayRef<exec::Access> accesses);
 
 } // namespace shardc::kernel
 

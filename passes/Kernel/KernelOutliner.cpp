@@ -101,16 +101,45 @@ static SmallVector<int> launchTensors(const KernelProblem &problem,
   return tensors;
 }
 
-static KernelOperand operandOf(const TensorStorage &storage) {
-  using Kind = KernelOperand::Kind;
+static KernelOperand::Kind kindOf(const TensorStorage &storage) {
   switch (storage.kind) {
   case TensorStorage::Kind::Input:
-    return {Kind::Input, storage.index};
+    return KernelOperand::Kind::Input;
   case TensorStorage::Kind::Result:
-    return {Kind::Result, storage.index};
+    return KernelOperand::Kind::Result;
   default:
-    return {Kind::Scratch, storage.index};
+    return KernelOperand::Kind::Scratch;
   }
+}
+
+/// Different elements that `access` reaches: its loops do not write twice.
+static int64_t writtenElements(const Stage &stage, const StageAccess &access) {
+  int64_t elements = 1;
+  for (auto [size, stride] : llvm::zip_equal(stage.sizes, access.strides))
+    if (stride != 0)
+      elements *= size;
+  return elements;
+}
+
+/// What a launch does with `tensor`. Stages write disjoint parts of it, or one
+/// fills all of it before, so that it is full when their elements add up to it.
+static exec::Access accessOf(const KernelSchedule &schedule,
+                             const Launch &launch, int tensor) {
+  bool reads = false;
+  int64_t written = 0;
+  for (const ScheduledStage &scheduled : launch.stages) {
+    const Stage &stage = schedule.merged.stages[scheduled.stage];
+    bool isRead = llvm::is_contained(stage.gathers, tensor);
+    for (const StageAccess &access : stage.accesses)
+      isRead |= access.tensor == tensor && !access.isWrite;
+    reads |= isRead && written < schedule.merged.tensors[tensor].elements;
+    for (const StageAccess &access : stage.accesses)
+      if (access.tensor == tensor && access.isWrite)
+        written += writtenElements(stage, access);
+  }
+  if (written == 0)
+    return exec::Access::read;
+  return reads ? exec::Access::read_write : exec::Access::write;
 }
 
 FailureOr<KernelFunction>
@@ -129,14 +158,19 @@ KernelOutliner::outline(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
   std::string base = symbolBase(kernel.getLabel());
   for (auto [i, launch] : llvm::enumerate(schedule.launches)) {
     SmallVector<int> tensors = launchTensors(*problem, schedule, launch);
+    auto accesses = llvm::map_to_vector(tensors, [&](int tensor) {
+      return accessOf(schedule, launch, tensor);
+    });
     std::string name = unusedSymbol(kernels, base, schedule.launches.size(), i);
     createLaunchFunction(kernels, kernel.getLoc(), name, *problem, schedule,
-                         launch, tensors);
+                         launch, tensors, accesses);
     KernelLaunch &made = function.launches.emplace_back();
     made.symbol = name;
     made.extent = launch.extent();
-    for (int tensor : tensors)
-      made.operands.push_back(operandOf(problem->storages[tensor]));
+    for (auto [tensor, access] : llvm::zip_equal(tensors, accesses)) {
+      const TensorStorage &storage = problem->storages[tensor];
+      made.operands.push_back({kindOf(storage), storage.index, access});
+    }
   }
   functions[key] = function;
   return function;

@@ -28,6 +28,9 @@ struct KernelOperand {
   Kind kind;
   /// Counts the kernel's inputs, its results, or KernelFunction::scratch.
   unsigned index;
+  /// `write` when nothing depends on what the tensor held before; some of that
+  /// may stay.
+  exec::Access access;
 };
 
 /// One call of `void symbol(void *const *operands, int64_t begin, int64_t

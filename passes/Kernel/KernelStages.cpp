@@ -145,30 +145,60 @@ void KernelReader::placeResults() {
   }
 }
 
-/// Settles `value`, and what it is made of by insertion, at `place`.
+/// Whether the stage that makes the inserted part writes it where the whole is;
+/// otherwise visitInsert copies it.
+static bool isPartInPlace(tensor::InsertSliceOp insert) {
+  Value part = insert.getSource();
+  return part.getDefiningOp<linalg::GenericOp>() && part.hasOneUse();
+}
+
+/// Settles `value`, and what it is made of by insertion, at `place`, before any
+/// stage mentions them.
 void KernelReader::placeInto(Value value, const TensorPlace &place) {
-  problem.places[value] = place;
+  bool isNew = problem.places.try_emplace(value, place).second;
+  assert(isNew && "a stage may have written to the earlier place");
+  (void)isNew;
   auto insert = value.getDefiningOp<tensor::InsertSliceOp>();
   if (!insert)
     return;
   if (insert.getDest().getDefiningOp<tensor::InsertSliceOp>())
     placeInto(insert.getDest(), place);
-  Value part = insert.getSource();
-  if (!part.getDefiningOp<linalg::GenericOp>() || !part.hasOneUse())
-    return; // visitInsert copies it.
+  if (!isPartInPlace(insert))
+    return;
   TensorPlace partPlace = place;
   for (auto [offset, stride] :
        llvm::zip_equal(insert.getStaticOffsets(), place.strides))
     partPlace.offset += offset * stride;
-  problem.places[part] = partPlace;
+  bool isNewPart =
+      problem.places.try_emplace(insert.getSource(), partPlace).second;
+  assert(isNewPart && "a stage may have written to the earlier place");
+  (void)isNewPart;
 }
 
-/// The place of `value`; a temporary's is made at its first mention.
+/// The tensor whose storage `value` is a part of: what it is inserted into, or
+/// a later state of that, where placeInto settles both together.
+static Value wholeOf(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner());
+    if (!insert)
+      continue;
+    bool isEarlierState = insert.getDest() == value &&
+                          value.getDefiningOp<tensor::InsertSliceOp>();
+    if (isEarlierState || isPartInPlace(insert))
+      return wholeOf(insert.getResult());
+  }
+  return value;
+}
+
+/// The place of `value`; a temporary's is made at its first mention, and with
+/// it those of all that shares its storage: a stage that writes a part must not
+/// write elsewhere than where the whole is read.
 const TensorPlace &KernelReader::placeOf(Value value) {
   auto found = problem.places.find(value);
   if (found == problem.places.end()) {
-    placeInto(value,
-              rowMajorPlace(TensorStorage::Kind::Temporary, 0, typeOf(value)));
+    Value whole = wholeOf(value);
+    placeInto(whole,
+              rowMajorPlace(TensorStorage::Kind::Temporary, 0, typeOf(whole)));
     found = problem.places.find(value);
   }
   return found->second;

@@ -16,6 +16,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Location.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -40,11 +41,9 @@ struct Place {
   mlir::MemRefType type;
 };
 
-enum class Access { read, write, readWrite };
-
 struct Operand {
   Place place;
-  Access access;
+  exec::Access access;
 };
 
 enum class CommandKind {
@@ -55,6 +54,13 @@ enum class CommandKind {
   allReduce,
   copy,
   fill
+};
+
+/// A kernel's region and where its arguments and results are.
+struct Computation {
+  mlir::Region region;
+  int64_t launches = 0;
+  std::vector<Place> operands, outputs;
 };
 
 struct Command {
@@ -71,6 +77,8 @@ struct Command {
   /// Iterations of a launch, or bytes of a gather's slot.
   int64_t extent = 0;
   bool doubleDouble = false;
+  /// What this launch and those after it compute, if that is kept.
+  std::shared_ptr<Computation> computation;
   /// In the order of the command's syntax: what it reads, then what it writes;
   /// a launch's in the order of its function's pointers.
   std::vector<Operand> operands;

@@ -24,8 +24,14 @@ def PlanMemoryPass : Pass<"shardc-plan-memory", "::mlir::ModuleOp"> {
     Decisions: `passes/Memory/ArenaPacking.h`, `passes/Memory/StreamEvents.h`.
     Remark: `analysis` with the arena's bytes and the lower bound.
 
+    With `keep-kernels` an `exec.compute` before the launches of each kernel says
+    what they compute, for the reference interpreter.
+
     {{example: test/passes/Memory/plan-memory.mlir @gradient_in_place}}
   }];
+  let options = [
+    Option<"keepKernels", "keep-kernels", "bool", "false",
+           "Keep each kernel's region beside its launches.">];
   let dependentDialects = [
     "::shardc::exec::ExecDialect", "::mlir::tensor::TensorDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect",
@@ -40,8 +46,7 @@ def VerifyProgramPass : Pass<"shardc-verify-program", "::mlir::ModuleOp"> {
       declared state, input or scalar and lies inside it.
     - M2: a launch names a function of `@kernels`.
     - M3: an event is recorded by one command, before every wait for it.
-    - M4: what a command writes overlaps no other of its operands (a launch does
-      not say which of its operands it writes).
+    - M4: what a command writes overlaps no other of its operands.
     - M5: a reduction's output is a gradient state, and its buffer one shard of
       that size for each rank.
     - M6: sections come in the order begin, micro_batch, update.

@@ -34,6 +34,7 @@ namespace shardc {
 
 namespace {
 struct PlanMemoryPass : impl::PlanMemoryPassBase<PlanMemoryPass> {
+  using impl::PlanMemoryPassBase<PlanMemoryPass>::PlanMemoryPassBase;
   void runOnOperation() override;
 };
 } // namespace
@@ -103,7 +104,7 @@ void PlanMemoryPass::runOnOperation() {
   auto kernels = ModuleOp::create(builder, module.getLoc(), "kernels");
   StateTable states(module, optimizerOf(step));
   int64_t ranks = ranksOf(module);
-  ProgramBuilder program(step, kernels, states, ranks);
+  ProgramBuilder program(step, kernels, states, ranks, keepKernels);
   if (failed(program.build()))
     return signalPassFailure();
   ProgramEmitter emitter(program.getList(), ranks);

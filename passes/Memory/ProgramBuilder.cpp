@@ -16,10 +16,11 @@ using namespace mlir;
 namespace shardc {
 
 ProgramBuilder::ProgramBuilder(func::FuncOp step, ModuleOp kernels,
-                               const StateTable &states, int64_t ranks)
+                               const StateTable &states, int64_t ranks,
+                               bool keepKernels)
     : step(step), symbols(step->getParentOfType<ModuleOp>()),
       groups(step->getParentOfType<ModuleOp>()), states(states), ranks(ranks),
-      outliner(kernels) {
+      keepKernels(keepKernels), outliner(kernels) {
   for (size_t i = 0; i < states.getStates().size(); ++i)
     stateBuffers.push_back(list.addBuffer(
         {exec::Space::state, static_cast<int64_t>(i), /*bytes=*/0}));
@@ -229,6 +230,7 @@ ProgramBuilder::addLaunches(exec::KernelOp kernel, ArrayRef<Place> operands,
   for (MemRefType type : function->scratch)
     scratch.push_back({list.addArena(getSpanBytes(type)), 0, 0, type});
   unsigned inputs = kernel.getInputs().size();
+  size_t firstCommand = list.commands.size();
   for (const kernel::KernelLaunch &launch : function->launches) {
     Command &command = addCommand(CommandKind::launch, kernel.getLoc(), stream);
     command.name = launch.symbol;
@@ -236,23 +238,30 @@ ProgramBuilder::addLaunches(exec::KernelOp kernel, ArrayRef<Place> operands,
     command.extent = launch.extent;
     for (const kernel::KernelOperand &operand : launch.operands) {
       using Kind = kernel::KernelOperand::Kind;
-      bool overwritten =
-          operand.kind == Kind::Input &&
-          llvm::any_of(shared, [&](const kernel::SharedStorage &pair) {
-            return pair.first == operand.index;
-          });
-      if (operand.kind == Kind::Input)
-        command.operands.push_back(
-            {operands[operand.index],
-             overwritten ? Access::readWrite : Access::read});
-      else if (operand.kind == Kind::Result)
-        command.operands.push_back(
-            {operands[inputs + operand.index], Access::readWrite});
-      else
-        command.operands.push_back({scratch[operand.index], Access::readWrite});
+      const Place &place = operand.kind == Kind::Input ? operands[operand.index]
+                           : operand.kind == Kind::Result
+                               ? operands[inputs + operand.index]
+                               : scratch[operand.index];
+      command.operands.push_back({place, operand.access});
     }
   }
+  if (keepKernels)
+    keepComputation(kernel, operands, firstCommand);
   return success();
+}
+
+void ProgramBuilder::keepComputation(exec::KernelOp kernel,
+                                     ArrayRef<Place> operands,
+                                     size_t firstCommand) {
+  auto computation = std::make_shared<Computation>();
+  IRMapping mapping;
+  kernel.getBody().cloneInto(&computation->region, mapping);
+  computation->launches = list.commands.size() - firstCommand;
+  unsigned inputs = kernel.getInputs().size();
+  for (auto [number, place] : llvm::enumerate(operands))
+    (number < inputs ? computation->operands : computation->outputs)
+        .push_back(place);
+  list.commands[firstCommand].computation = std::move(computation);
 }
 
 LogicalResult ProgramBuilder::visitLibrary(exec::LibraryOp library) {
@@ -261,13 +270,13 @@ LogicalResult ProgramBuilder::visitLibrary(exec::LibraryOp library) {
     FailureOr<Place> place = getPlace(input, library);
     if (failed(place))
       return failure();
-    operands.push_back({*place, Access::read});
+    operands.push_back({*place, exec::Access::read});
   }
   for (auto [result, order] :
        llvm::zip_equal(library.getResults(), library.getOrder()))
     operands.push_back(
         {placeResult(result, cast<DenseI64ArrayAttr>(order).asArrayRef()),
-         Access::write});
+         exec::Access::write});
   Command &command = addCommand(CommandKind::call, library.getLoc());
   command.name = library.getCall().str();
   command.settings = library.getSettings();

@@ -37,9 +37,10 @@ struct RuntimeScalar {
 
 class ProgramBuilder {
 public:
-  /// Kernels become functions in the module `kernels`.
+  /// Kernels become functions in the module `kernels`; with `keepKernels` their
+  /// regions stay beside their launches.
   ProgramBuilder(mlir::func::FuncOp step, mlir::ModuleOp kernels,
-                 const StateTable &states, int64_t ranks);
+                 const StateTable &states, int64_t ranks, bool keepKernels);
 
   /// Builds the commands; emits an error and fails on an operation that has no
   /// command.
@@ -70,6 +71,8 @@ private:
                                   llvm::ArrayRef<Place> places,
                                   llvm::ArrayRef<kernel::SharedStorage> shared,
                                   int64_t stream);
+  void keepComputation(exec::KernelOp kernel, llvm::ArrayRef<Place> places,
+                       size_t firstCommand);
 
   // Sharding (ShardingCommands.cpp).
   void addInitialFills();
@@ -101,6 +104,7 @@ private:
   Groups groups;
   const StateTable &states;
   int64_t ranks;
+  bool keepKernels;
   kernel::KernelOutliner outliner;
   CommandList list;
   llvm::SmallVector<RuntimeScalar> scalars;

@@ -58,9 +58,9 @@ EventPlan ProgramEmitter::chooseEvents() const {
     access.stream = command.stream;
     for (const Operand &operand : command.operands) {
       AccessRange range = rangeOf(operand.place);
-      if (operand.access != Access::write)
+      if (operand.access != exec::Access::write)
         access.reads.push_back(range);
-      if (operand.access != Access::read)
+      if (operand.access != exec::Access::read)
         access.writes.push_back(range);
     }
     commands.push_back(std::move(access));
@@ -86,8 +86,28 @@ void ProgramEmitter::emit(OpBuilder &builder, Location location) {
       builder.getI64IntegerAttr(packing.size), builder.getStrArrayAttr(streams),
       builder.getI64IntegerAttr(events.eventCount));
   OpBuilder body = OpBuilder::atBlockEnd(&program.getBody().emplaceBlock());
-  for (auto [command, event] : llvm::zip_equal(list.commands, events.commands))
+  for (auto [command, event] :
+       llvm::zip_equal(list.commands, events.commands)) {
+    if (command.computation)
+      emitComputation(body, command);
     emitCommand(body, command, event);
+  }
+}
+
+void ProgramEmitter::emitComputation(OpBuilder &builder,
+                                     const Command &command) const {
+  auto refs = [&](const std::vector<Place> &places) {
+    SmallVector<Attribute> list;
+    for (const Place &place : places)
+      list.push_back(refOf(place));
+    return builder.getArrayAttr(list);
+  };
+  Computation &computation = *command.computation;
+  auto compute = exec::ComputeOp::create(
+      builder, command.location, builder.getStringAttr(command.label),
+      builder.getI64IntegerAttr(computation.launches),
+      refs(computation.operands), refs(computation.outputs));
+  compute.getBody().takeBody(computation.region);
 }
 
 void ProgramEmitter::emitCommand(OpBuilder &builder, const Command &command,
@@ -95,7 +115,7 @@ void ProgramEmitter::emitCommand(OpBuilder &builder, const Command &command,
   Location location = command.location;
   SmallVector<Attribute> reads, writes;
   for (const Operand &operand : command.operands)
-    (operand.access == Access::read ? reads : writes)
+    (operand.access == exec::Access::read ? reads : writes)
         .push_back(refOf(operand.place));
   auto ref = [&](unsigned i) { return refOf(command.operands[i].place); };
   auto symbol = [&] {
@@ -111,11 +131,16 @@ void ProgramEmitter::emitCommand(OpBuilder &builder, const Command &command,
   switch (command.kind) {
   case CommandKind::launch: {
     SmallVector<Attribute> all;
-    for (unsigned i = 0; i < command.operands.size(); ++i)
-      all.push_back(ref(i));
+    SmallVector<int32_t> accesses;
+    for (const Operand &operand : command.operands) {
+      all.push_back(refOf(operand.place));
+      accesses.push_back(static_cast<int32_t>(operand.access));
+    }
     exec::LaunchOp::create(
         builder, location, symbol(), builder.getStringAttr(command.label),
-        extent, builder.getArrayAttr(all), section, stream, waits, records);
+        extent, builder.getArrayAttr(all),
+        builder.getDenseI32ArrayAttr(accesses), section, stream, waits,
+        records);
     return;
   }
   case CommandKind::call:

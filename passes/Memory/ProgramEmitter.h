@@ -36,6 +36,7 @@ private:
   AccessRange rangeOf(const Place &place) const;
   EventPlan chooseEvents() const;
   exec::RefAttr refOf(const Place &place) const;
+  void emitComputation(mlir::OpBuilder &builder, const Command &command) const;
   void emitCommand(mlir::OpBuilder &builder, const Command &command,
                    const CommandEvents &events) const;
 

@@ -26,7 +26,7 @@ void ProgramBuilder::addInitialFills() {
     if (state.role == exec::Role::gradient ||
         state.role == exec::Role::metric) {
       Command &command = addCommand(CommandKind::fill, step.getLoc());
-      command.operands.push_back({statePlace(index), Access::write});
+      command.operands.push_back({statePlace(index), exec::Access::write});
     }
   section = exec::Section::micro_batch;
 }
@@ -69,9 +69,9 @@ LogicalResult ProgramBuilder::visitWrite(fsdp::WriteOp write) {
 void ProgramBuilder::addBufferWrites() {
   for (fsdp::WriteOp write : writes) {
     Command &command = addCommand(CommandKind::copy, write.getLoc());
-    command.operands.push_back({places.lookup(write.getValue()), Access::read});
+    command.operands.push_back({places.lookup(write.getValue()), exec::Access::read});
     command.operands.push_back(
-        {statePlace(states.lookupBuffer(write.getSymbol())), Access::write});
+        {statePlace(states.lookupBuffer(write.getSymbol())), exec::Access::write});
   }
   writes.clear();
 }
@@ -120,8 +120,8 @@ ProgramBuilder::gatherSegment(fsdp::UnshardStartOp start,
       return failure();
   } else {
     Command &copy = addCommand(CommandKind::copy, start.getLoc(), stream);
-    copy.operands.push_back({shard, Access::read});
-    copy.operands.push_back({slot, Access::write});
+    copy.operands.push_back({shard, exec::Access::read});
+    copy.operands.push_back({slot, exec::Access::write});
   }
   if (ranks == 1)
     return success();
@@ -131,7 +131,7 @@ ProgramBuilder::gatherSegment(fsdp::UnshardStartOp start,
   Place whole{
       buffer, 0, 0,
       MemRefType::get({static_cast<int64_t>(segment.getElements())}, dtype)};
-  gather.operands.push_back({whole, Access::readWrite});
+  gather.operands.push_back({whole, exec::Access::read_write});
   return success();
 }
 
@@ -176,9 +176,9 @@ ProgramBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
     Place whole{buffer, 0, 0,
                 MemRefType::get({static_cast<int64_t>(segment.getElements())},
                                 segment.getReduce())};
-    command.operands.push_back({whole, Access::read});
+    command.operands.push_back({whole, exec::Access::read});
     command.operands.push_back(
-        {statePlace(states.lookup(segment).gradient), Access::readWrite});
+        {statePlace(states.lookup(segment).gradient), exec::Access::read_write});
   }
   return success();
 }
@@ -207,8 +207,8 @@ LogicalResult ProgramBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
     if (!isRowMajor(source->type))
       return reduction.emitError("expected a row-major gradient of ") << symbol;
     Command &copy = addCommand(CommandKind::copy, reduction.getLoc());
-    copy.operands.push_back({*source, Access::read});
-    copy.operands.push_back({{buffer, offset, 0, source->type}, Access::write});
+    copy.operands.push_back({*source, exec::Access::read});
+    copy.operands.push_back({{buffer, offset, 0, source->type}, exec::Access::write});
   }
   llvm::sort(covered);
   covered.push_back({static_cast<int64_t>(segment.getElements()) * element, 0});
@@ -219,7 +219,7 @@ LogicalResult ProgramBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
       fill.operands.push_back(
           {{buffer, end, 0,
             MemRefType::get({(begin - end) / element}, segment.getReduce())},
-           Access::write});
+           exec::Access::write});
     }
     end = next;
   }
@@ -252,17 +252,17 @@ LogicalResult ProgramBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
   squares.settings = DictionaryAttr::get(norm.getContext());
   for (auto [index, state] : llvm::enumerate(states.getStates()))
     if (state.role == exec::Role::gradient)
-      squares.operands.push_back({statePlace(index), Access::read});
+      squares.operands.push_back({statePlace(index), exec::Access::read});
   Place total = statePlace(states.getGradientNorm());
-  squares.operands.push_back({total, Access::write});
+  squares.operands.push_back({total, exec::Access::write});
   if (ranks == 1)
     return success();
   Command &reduceSquares = addCommand(CommandKind::allReduce, norm.getLoc());
   reduceSquares.doubleDouble = true;
-  reduceSquares.operands.push_back({total, Access::readWrite});
+  reduceSquares.operands.push_back({total, exec::Access::read_write});
   Command &reduceLoss = addCommand(CommandKind::allReduce, norm.getLoc());
   reduceLoss.operands.push_back(
-      {statePlace(states.getLoss()), Access::readWrite});
+      {statePlace(states.getLoss()), exec::Access::read_write});
   return success();
 }
 

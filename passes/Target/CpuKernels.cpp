@@ -86,6 +86,17 @@ static void wrapKernels(llvm::Module &module, const CpuTarget &target) {
     body->addFnAttr(llvm::Attribute::NoInline);
 }
 
+static void exportSignatures(llvm::Module &module,
+                             ArrayRef<SignatureText> signatures) {
+  for (const auto &[name, text] : signatures) {
+    llvm::Constant *string =
+        llvm::ConstantDataArray::getString(module.getContext(), text);
+    new llvm::GlobalVariable(module, string->getType(), /*isConstant=*/true,
+                             llvm::GlobalValue::ExternalLinkage, string,
+                             name + ".signature");
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Machine code
 //===----------------------------------------------------------------------===//
@@ -161,8 +172,9 @@ compileModule(llvm::Module &module, const CpuTarget &target) {
   return linkSharedObject(*object);
 }
 
-FailureOr<SmallVector<char, 0>> generateCpuKernels(ModuleOp kernels,
-                                                   const CpuTarget &target) {
+FailureOr<SmallVector<char, 0>>
+generateCpuKernels(ModuleOp kernels, const CpuTarget &target,
+                   ArrayRef<SignatureText> signatures) {
   OwningOpRef<ModuleOp> copy = kernels.clone();
   if (failed(lowerKernelsToLlvm(*copy)))
     return failure();
@@ -170,6 +182,7 @@ FailureOr<SmallVector<char, 0>> generateCpuKernels(ModuleOp kernels,
   std::unique_ptr<llvm::Module> module = translateKernels(*copy, context);
   if (!module)
     return copy->emitError("cannot translate kernels to LLVM IR"), failure();
+  exportSignatures(*module, signatures);
   auto code = compileModule(*module, target);
   if (!code)
     return copy->emitError("cannot compile kernels: ")

@@ -21,11 +21,17 @@ struct CpuTarget {
   std::string cpu = "x86-64-v3";
 };
 
+/// A kernel's name and the text of its signature (docs/Format.md).
+using SignatureText = std::pair<std::string, std::string>;
+
 /// Compiles `kernels` to an ELF shared object (`kernels.so` of the artifact)
-/// that exports every function as `void f(void *const *, int64_t, int64_t)`.
-/// The same input gives the same bytes. `kernels` is left as it is.
+/// that exports every function as `void f(void *const *, int64_t, int64_t)` and
+/// each text of `signatures` as the string `f.signature`, for the runtime to
+/// hold against the program. The same input gives the same bytes. `kernels` is
+/// left as it is.
 llvm::FailureOr<llvm::SmallVector<char, 0>>
-generateCpuKernels(mlir::ModuleOp kernels, const CpuTarget &target = {});
+generateCpuKernels(mlir::ModuleOp kernels, const CpuTarget &target = {},
+                   llvm::ArrayRef<SignatureText> signatures = {});
 
 } // namespace shardc::target
 

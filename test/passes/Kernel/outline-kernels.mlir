@@ -187,3 +187,44 @@ func.func @parts_in_place(%a: tensor<4x2xf32>, %b: tensor<4x3xf32>) -> tensor<4x
   }
   return %0 : tensor<4x5xf32>
 }
+
+// -----
+
+// The parts of a whole that stays in the kernel are written where its reader
+// looks for them: both in one scratch buffer, the second part from element 32
+// on. (Written elsewhere, the reader summed what nobody had written.)
+// CHECK-LABEL: func.func @kernel_sum_of_whole_part0(
+//  CHECK-SAME:     %{{[^:]*}}: memref<32xf32> {exec.access = #exec<access read>}
+//  CHECK-SAME:     %{{[^:]*}}: memref<512xf32> {exec.access = #exec<access read>}
+//  CHECK-SAME:     %[[WHOLE:[^:]*]]: memref<544xf32> {exec.access = #exec<access write>}
+//       CHECK:   memref.store %{{.*}}, %[[WHOLE]]
+//       CHECK:   memref.store %{{.*}}, %[[WHOLE]]
+// CHECK-LABEL: func.func @kernel_sum_of_whole_part1(
+//  CHECK-SAME:     memref<544xf32> {exec.access = #exec<access read>}
+func.func @parts_of_a_temporary(%a: tensor<1x32xf32>, %b: tensor<16x32xf32>) -> tensor<f32> {
+  %0 = exec.kernel "sum_of_whole" (%x = %a : tensor<1x32xf32>, %y = %b : tensor<16x32xf32>) -> tensor<f32> {
+    %zero = arith.constant 0.0 : f32
+    %part = tensor.empty() : tensor<1x32xf32>
+    %first = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<1x32xf32>) outs(%part : tensor<1x32xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<1x32xf32>
+    %rest = tensor.empty() : tensor<16x32xf32>
+    %second = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<16x32xf32>) outs(%rest : tensor<16x32xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    } -> tensor<16x32xf32>
+    %empty = tensor.empty() : tensor<17x32xf32>
+    %1 = tensor.insert_slice %first into %empty[0, 0] [1, 32] [1, 1] : tensor<1x32xf32> into tensor<17x32xf32>
+    %whole = tensor.insert_slice %second into %1[1, 0] [16, 32] [1, 1] : tensor<16x32xf32> into tensor<17x32xf32>
+    %total = tensor.empty() : tensor<f32>
+    %start = linalg.fill ins(%zero : f32) outs(%total : tensor<f32>) -> tensor<f32>
+    %sum = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%whole : tensor<17x32xf32>) outs(%start : tensor<f32>) {
+    ^bb0(%in: f32, %out: f32):
+      %s = arith.addf %out, %in : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    exec.yield %sum : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}

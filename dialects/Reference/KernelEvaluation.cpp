@@ -1,0 +1,449 @@
+//===- KernelEvaluation.cpp - what a kernel computes ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A nest's body is translated once into a list of instructions on numbered
+// registers, which every iteration runs. A sum keeps its terms' magnitude and
+// count beside it: compiled code adds them in another order.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Reference/KernelEvaluation.h"
+
+#include "dialects/Fsdp/ModulePath.h"
+#include "dialects/Reference/ScalarOperations.h"
+
+#include "mlir/Analysis/FlatLinearValueConstraints.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <unordered_map>
+
+using namespace mlir;
+
+namespace shardc::reference {
+
+namespace {
+
+/// What the values of a region hold. References to an entry stay valid.
+class TensorValues {
+public:
+  BoundedTensor &operator[](Value value) {
+    return tensors[value.getAsOpaquePointer()];
+  }
+
+private:
+  std::unordered_map<void *, BoundedTensor> tensors;
+};
+
+/// Where iteration (i, j, …) finds its element: offset + i * factors[0] + ….
+struct LinearIndex {
+  int64_t offset = 0;
+  SmallVector<int64_t> factors;
+
+  int64_t at(ArrayRef<int64_t> counters) const {
+    int64_t index = offset;
+    for (auto [factor, counter] : llvm::zip_equal(factors, counters))
+      index += factor * counter;
+    return index;
+  }
+};
+
+/// Reads and writes numbers of a tensor whatever its element type.
+class Elements {
+public:
+  explicit Elements(const BoundedTensor &tensor) : tensor(&tensor) {}
+
+  BoundedNumber operator[](int64_t index) const {
+    BoundedNumber number;
+    if (tensor->tensor.isFloat())
+      number.value = tensor->tensor.floats()[index];
+    else
+      number.integer = tensor->tensor.integers()[index];
+    number.bound = tensor->bound(index);
+    return number;
+  }
+
+private:
+  const BoundedTensor *tensor;
+};
+
+/// One operation of a body.
+struct Instruction {
+  ScalarFunction function;
+  SmallVector<unsigned, 3> operands;
+  unsigned result = 0;
+};
+
+/// A read at computed indices.
+struct Gather {
+  const BoundedTensor *tensor = nullptr;
+  SmallVector<unsigned> indices;
+  unsigned result = 0;
+};
+
+/// One output of a nest and the number that it collects.
+struct Output {
+  BoundedTensor *tensor = nullptr;
+  LinearIndex index;
+  /// The register of the value to store; of a sum, of its term.
+  unsigned yielded = 0;
+  /// The register that the value before is read into; of a reduction.
+  std::optional<unsigned> carried;
+  /// For each element of a sum: the terms' magnitudes and their number.
+  std::vector<double> magnitudes;
+  std::vector<int64_t> terms;
+  bool isSum = false;
+};
+
+/// Executes one `linalg.generic`.
+class NestEvaluation {
+public:
+  NestEvaluation(linalg::GenericOp generic, TensorValues &values)
+      : generic(generic), body(*generic.getBody()), values(values) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult readMaps();
+  LogicalResult translate();
+  LogicalResult translateOperation(Operation &op);
+  void prepareOutputs();
+  void runIteration(ArrayRef<int64_t> counters);
+  void collect(Output &output, int64_t at);
+  void finish(Output &output);
+  unsigned registerOf(Value value);
+
+  linalg::GenericOp generic;
+  Block &body;
+  TensorValues &values;
+  SmallVector<std::pair<Elements, LinearIndex>> inputs;
+  SmallVector<Output> outputs;
+  llvm::DenseMap<Value, unsigned> numbers;
+  std::vector<BoundedNumber> registers;
+  /// Operations in program order: an instruction, a gather or a counter.
+  struct Step {
+    std::optional<Instruction> instruction;
+    std::optional<Gather> gather;
+    std::optional<std::pair<unsigned, unsigned>> counter;
+  };
+  std::vector<Step> steps;
+  SmallVector<BoundedNumber> operands;
+};
+
+} // namespace
+
+/// The index of `map` into a row-major tensor of `shape`.
+static FailureOr<LinearIndex> linearIndex(Operation *op, AffineMap map,
+                                          ArrayRef<int64_t> shape) {
+  LinearIndex index;
+  index.factors.assign(map.getNumDims(), 0);
+  SmallVector<int64_t> strides = rowMajorStrides(shape);
+  for (auto [expression, stride] : llvm::zip_equal(map.getResults(), strides)) {
+    SmallVector<int64_t> factors;
+    if (failed(getFlattenedAffineExpr(expression, map.getNumDims(), 0,
+                                      &factors)) ||
+        factors.size() != map.getNumDims() + 1)
+      return emitNumberedError(op, "E0142")
+             << "the reference interpreter has no meaning for the index "
+             << AffineMapAttr::get(map);
+    for (unsigned i = 0; i < map.getNumDims(); ++i)
+      index.factors[i] += factors[i] * stride;
+    index.offset += factors.back() * stride;
+  }
+  return index;
+}
+
+unsigned NestEvaluation::registerOf(Value value) {
+  auto [found, isNew] = numbers.try_emplace(value, registers.size());
+  if (isNew) {
+    registers.emplace_back();
+    // Constants may stand outside the body.
+    if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+      registers.back() = scalarConstant(constant.getValue());
+  }
+  return found->second;
+}
+
+LogicalResult NestEvaluation::readMaps() {
+  for (OpOperand *input : generic.getDpsInputOperands()) {
+    FailureOr<LinearIndex> index = linearIndex(
+        generic, generic.getMatchingIndexingMap(input),
+        cast<RankedTensorType>(input->get().getType()).getShape());
+    if (failed(index))
+      return failure();
+    inputs.push_back({Elements(values[input->get()]), *index});
+    registerOf(generic.getMatchingBlockArgument(input));
+  }
+  for (OpOperand &output : generic.getDpsInitsMutable()) {
+    FailureOr<LinearIndex> index = linearIndex(
+        generic, generic.getMatchingIndexingMap(&output),
+        cast<RankedTensorType>(output.get().getType()).getShape());
+    if (failed(index))
+      return failure();
+    Output &made = outputs.emplace_back();
+    made.index = *index;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
+/// The addition that yields output `number` of a reduction, if it adds one term
+/// to what was carried, which nothing else looks at.
+static Operation *sumOf(linalg::GenericOp generic, unsigned number) {
+  Block &body = *generic.getBody();
+  Value carried = body.getArgument(generic.getNumDpsInputs() + number);
+  Operation *sum = body.getTerminator()->getOperand(number).getDefiningOp();
+  bool isSum = isa_and_nonnull<arith::AddFOp>(sum) && carried.hasOneUse() &&
+               llvm::is_contained(sum->getOperands(), carried) &&
+               sum->getResult(0).hasOneUse();
+  return isSum ? sum : nullptr;
+}
+
+LogicalResult NestEvaluation::translateOperation(Operation &op) {
+  Step step;
+  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+    step.counter = {registerOf(index.getResult()),
+                    static_cast<unsigned>(index.getDim())};
+  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    Gather gather;
+    gather.tensor = &values[extract.getTensor()];
+    for (Value position : extract.getIndices())
+      gather.indices.push_back(registerOf(position));
+    gather.result = registerOf(extract.getResult());
+    step.gather = std::move(gather);
+  } else if (isa<arith::ConstantOp>(op)) {
+    registerOf(op.getResult(0));
+    return success();
+  } else {
+    Instruction instruction;
+    instruction.function = scalarFunction(&op);
+    if (!instruction.function)
+      return emitNumberedError(&op, "E0142")
+             << "the reference interpreter has no meaning for '"
+             << op.getName() << "' in a kernel";
+    for (Value operand : op.getOperands())
+      instruction.operands.push_back(registerOf(operand));
+    instruction.result = registerOf(op.getResult(0));
+    step.instruction = std::move(instruction);
+  }
+  steps.push_back(std::move(step));
+  return success();
+}
+
+LogicalResult NestEvaluation::translate() {
+  llvm::SmallPtrSet<Operation *, 4> sums;
+  bool reduces = generic.getNumReductionLoops() != 0;
+  for (auto [number, output] : llvm::enumerate(outputs)) {
+    Value yielded = body.getTerminator()->getOperand(number);
+    if (reduces)
+      output.carried = registerOf(
+          body.getArgument(generic.getNumDpsInputs() + number));
+    if (Operation *sum = reduces ? sumOf(generic, number) : nullptr) {
+      sums.insert(sum);
+      output.isSum = true;
+      Value carried = body.getArgument(generic.getNumDpsInputs() + number);
+      yielded = sum->getOperand(sum->getOperand(0) == carried ? 1 : 0);
+    }
+    output.yielded = registerOf(yielded);
+  }
+  for (Operation &op : body.without_terminator())
+    if (!sums.contains(&op) && failed(translateOperation(op)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Iterations
+//===----------------------------------------------------------------------===//
+
+static void store(BoundedTensor &tensor, int64_t at,
+                  const BoundedNumber &number) {
+  if (tensor.tensor.isFloat())
+    tensor.tensor.mutableFloats()[at] = number.value;
+  else
+    tensor.tensor.mutableIntegers()[at] = number.integer;
+  tensor.bounds[at] = number.bound;
+}
+
+void NestEvaluation::collect(Output &output, int64_t at) {
+  const BoundedNumber &number = registers[output.yielded];
+  if (!output.isSum)
+    return store(*output.tensor, at, number);
+  double &sum = output.tensor->tensor.mutableFloats()[at];
+  sum = roundTo(sum + number.value,
+                cast<FloatType>(output.tensor->tensor.getElementType()));
+  output.tensor->bounds[at] += number.bound;
+  output.magnitudes[at] += std::abs(number.value);
+  ++output.terms[at];
+}
+
+void NestEvaluation::runIteration(ArrayRef<int64_t> counters) {
+  for (auto [number, input] : llvm::enumerate(inputs))
+    registers[number] = input.first[input.second.at(counters)];
+  SmallVector<int64_t, 2> positions;
+  for (Output &output : outputs) {
+    positions.push_back(output.index.at(counters));
+    if (output.carried && !output.isSum)
+      registers[*output.carried] = Elements(*output.tensor)[positions.back()];
+  }
+  for (Step &step : steps) {
+    if (step.counter) {
+      registers[step.counter->first].integer = counters[step.counter->second];
+    } else if (step.gather) {
+      // Indices are held inside the tensor, as compiled code holds them.
+      int64_t at = 0;
+      for (auto [position, size, stride] : llvm::zip_equal(
+               step.gather->indices, step.gather->tensor->tensor.getShape(),
+               rowMajorStrides(step.gather->tensor->tensor.getShape())))
+        at += std::clamp<int64_t>(registers[position].integer, 0, size - 1) *
+              stride;
+      registers[step.gather->result] = Elements(*step.gather->tensor)[at];
+    } else {
+      operands.clear();
+      for (unsigned operand : step.instruction->operands)
+        operands.push_back(registers[operand]);
+      registers[step.instruction->result] =
+          step.instruction->function(operands);
+    }
+  }
+  for (auto [output, position] : llvm::zip_equal(outputs, positions))
+    collect(output, position);
+}
+
+/// Outputs start as their operands say, on memory of their own.
+void NestEvaluation::prepareOutputs() {
+  for (auto [number, output] : llvm::enumerate(outputs)) {
+    output.tensor = &values[generic.getResult(number)];
+    *output.tensor = values[generic.getDpsInits()[number]];
+    int64_t count = output.tensor->tensor.getNumElements();
+    output.tensor->bounds.resize(count, 0);
+    if (!output.isSum)
+      continue;
+    output.magnitudes.assign(count, 0);
+    output.terms.assign(count, 0);
+  }
+}
+
+void NestEvaluation::finish(Output &output) {
+  std::vector<double> &bounds = output.tensor->bounds;
+  if (output.isSum) {
+    auto type = cast<FloatType>(output.tensor->tensor.getElementType());
+    for (auto [bound, magnitude, terms] :
+         llvm::zip_equal(bounds, output.magnitudes, output.terms))
+      bound += summationBound(magnitude, terms, type);
+  }
+  if (llvm::all_of(bounds, [](double bound) { return bound == 0; }))
+    bounds.clear();
+}
+
+LogicalResult NestEvaluation::run() {
+  if (failed(readMaps()) || failed(translate()))
+    return failure();
+  prepareOutputs();
+  for (IndexWalk walk(generic.getStaticLoopRanges()); walk; ++walk)
+    runIteration(*walk);
+  for (Output &output : outputs)
+    finish(output);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The region
+//===----------------------------------------------------------------------===//
+
+/// Memory that nobody wrote: a nest that looks at it does not go unnoticed.
+static Tensor poisoned(RankedTensorType type) {
+  Tensor tensor(type);
+  if (tensor.isFloat())
+    llvm::fill(tensor.mutableFloats(),
+               std::numeric_limits<double>::quiet_NaN());
+  else
+    llvm::fill(tensor.mutableIntegers(), std::numeric_limits<int32_t>::min());
+  tensor.round();
+  return tensor;
+}
+
+static Tensor filled(RankedTensorType type, TypedAttr number) {
+  Tensor tensor(type);
+  BoundedNumber element = scalarConstant(number);
+  if (tensor.isFloat())
+    llvm::fill(tensor.mutableFloats(), element.value);
+  else
+    llvm::fill(tensor.mutableIntegers(), element.integer);
+  return tensor;
+}
+
+/// `part` over `whole` at the insertion's offsets.
+static BoundedTensor inserted(tensor::InsertSliceOp insert,
+                              const BoundedTensor &part, BoundedTensor whole) {
+  SmallVector<int64_t> strides = rowMajorStrides(whole.tensor.getShape());
+  int64_t first = dot(insert.getStaticOffsets(), strides);
+  bool hasBounds = !part.bounds.empty() || !whole.bounds.empty();
+  if (hasBounds)
+    whole.bounds.resize(whole.tensor.getNumElements(), 0);
+  for (IndexWalk walk(part.tensor.getShape()); walk; ++walk) {
+    int64_t at = first + dot(*walk, strides);
+    if (whole.tensor.isFloat())
+      whole.tensor.mutableFloats()[at] = part.tensor.floats()[walk.linear()];
+    else
+      whole.tensor.mutableIntegers()[at] =
+          part.tensor.integers()[walk.linear()];
+    if (hasBounds)
+      whole.bounds[at] = part.bound(walk.linear());
+  }
+  return whole;
+}
+
+static LogicalResult evaluate(Operation &op, TensorValues &values) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](linalg::GenericOp generic) {
+        return NestEvaluation(generic, values).run();
+      })
+      .Case([&](tensor::EmptyOp empty) {
+        values[empty] = {poisoned(empty.getType()), {}};
+        return success();
+      })
+      .Case([&](arith::ConstantOp constant) {
+        if (auto elements = dyn_cast<ElementsAttr>(constant.getValue()))
+          values[constant] = {Tensor(elements), {}};
+        return success(); // A number is read where it is used.
+      })
+      .Case([&](linalg::FillOp fill) {
+        auto number = fill.getInputs()[0].getDefiningOp<arith::ConstantOp>();
+        Value result = fill.getResult(0);
+        values[result] = {
+            filled(cast<RankedTensorType>(result.getType()), number.getValue()),
+            {}};
+        return success();
+      })
+      .Case([&](tensor::InsertSliceOp insert) {
+        values[insert] = inserted(insert, values[insert.getSource()],
+                                  values[insert.getDest()]);
+        return success();
+      })
+      .Default([](Operation *other) {
+        return emitNumberedError(other, "E0142")
+               << "the reference interpreter has no meaning for '"
+               << other->getName() << "' in a kernel";
+      });
+}
+
+LogicalResult evaluateKernel(Region &region, ArrayRef<BoundedTensor> inputs,
+                             SmallVectorImpl<BoundedTensor> &results) {
+  Block &body = region.front();
+  TensorValues values;
+  for (auto [argument, input] : llvm::zip_equal(body.getArguments(), inputs))
+    values[argument] = input;
+  for (Operation &op : body.without_terminator())
+    if (failed(evaluate(op, values)))
+      return failure();
+  for (Value yielded : body.getTerminator()->getOperands())
+    results.push_back(values[yielded]);
+  return success();
+}
+
+} // namespace shardc::reference

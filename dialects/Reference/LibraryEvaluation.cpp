@@ -1,0 +1,332 @@
+//===- LibraryEvaluation.cpp - what a library call computes ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every result is linear in its operands (attention apart), so that the
+// magnitude of a sum's terms is the same call on the operands' magnitudes.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Reference/LibraryEvaluation.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/ModulePath.h"
+#include "dialects/Reference/AttentionBounds.h"
+#include "dialects/Reference/MatrixProduct.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace shardc::reference {
+
+namespace {
+
+/// One call in evaluation.
+struct Call {
+  const LibraryCallSite &site;
+  ArrayRef<BoundedTensor> operands;
+  const EvaluationTable &table;
+  SmallVectorImpl<BoundedTensor> &results;
+
+  const Tensor &tensor(unsigned operand) const {
+    return operands[operand].tensor;
+  }
+  bool flag(StringRef name) const {
+    auto setting = site.settings.getAs<BoolAttr>(name);
+    return setting && setting.getValue();
+  }
+  /// The type that sums of the call are made in.
+  FloatType accumulator() const {
+    auto element = cast<FloatType>(tensor(0).getElementType());
+    return element.isF64() ? element : Float32Type::get(element.getContext());
+  }
+};
+
+using Evaluation = LogicalResult (*)(Call &);
+
+} // namespace
+
+static Tensor magnitudes(const Tensor &tensor) {
+  if (!tensor.isFloat())
+    return tensor;
+  Tensor result = tensor;
+  for (double &element : result.mutableFloats())
+    element = std::abs(element);
+  return result;
+}
+
+static SmallVector<Tensor> magnitudes(ArrayRef<BoundedTensor> operands) {
+  return llvm::map_to_vector(operands, [](const BoundedTensor &operand) {
+    return magnitudes(operand.tensor);
+  });
+}
+
+/// `tensor` with the bound of sums of `terms` numbers whose magnitudes add up to
+/// `sums`, and of the rounding to its element type.
+static BoundedTensor boundSums(Tensor tensor, ArrayRef<double> sums,
+                               int64_t terms, FloatType accumulator) {
+  BoundedTensor result{std::move(tensor), {}};
+  for (double magnitude : sums)
+    // A product is rounded too, and a bias is one more term.
+    result.bounds.push_back(
+        summationBound(magnitude, terms + 2, accumulator));
+  boundRounding(result);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// C [batch, rows, columns] = A @ B + bias on row-major doubles.
+struct Product {
+  int64_t batch, rows, inner, columns;
+  bool sharesB;
+
+  std::vector<double> run(const Tensor &a, bool transposeA, const Tensor &b,
+                          bool transposeB, const Tensor *bias) const {
+    std::vector<double> result(batch * rows * columns);
+    for (int64_t i = 0; i < batch; ++i) {
+      double *target = result.data() + i * rows * columns;
+      if (bias)
+        for (int64_t row = 0; row < rows; ++row)
+          llvm::copy(bias->floats(), target + row * columns);
+      std::vector<double> left =
+          matrix(a, i * rows * inner, rows, inner, transposeA);
+      std::vector<double> right = matrix(b, sharesB ? 0 : i * inner * columns,
+                                         inner, columns, transposeB);
+      addProduct(target, left.data(), right.data(), rows, inner, columns);
+    }
+    return result;
+  }
+
+private:
+  static std::vector<double> matrix(const Tensor &tensor, int64_t first,
+                                    int64_t rows, int64_t columns,
+                                    bool isTransposed) {
+    const double *elements = tensor.floats().data() + first;
+    if (isTransposed)
+      return transposed(elements, columns, rows);
+    return std::vector<double>(elements, elements + rows * columns);
+  }
+};
+} // namespace
+
+static LogicalResult evaluateMatmul(Call &call) {
+  bool transposeA = call.flag("transpose_a");
+  bool transposeB = call.flag("transpose_b");
+  const Tensor &a = call.tensor(0), &b = call.tensor(1);
+  Tensor result(call.site.results[0]);
+  int64_t rank = result.getRank();
+  Product product;
+  product.rows = result.getDimSize(rank - 2);
+  product.columns = result.getDimSize(rank - 1);
+  product.inner = a.getDimSize(a.getRank() - (transposeA ? 2 : 1));
+  product.batch =
+      result.getNumElements() /
+      std::max<int64_t>(1, product.rows * product.columns);
+  product.sharesB = b.getRank() == 2;
+  const Tensor *bias = call.operands.size() > 2 ? &call.tensor(2) : nullptr;
+  std::vector<double> sums = product.run(a, transposeA, b, transposeB, bias);
+  llvm::copy(sums, result.mutableFloats().begin());
+  result.round();
+  SmallVector<Tensor> sizes = magnitudes(call.operands);
+  call.results.push_back(boundSums(
+      std::move(result),
+      product.run(sizes[0], transposeA, sizes[1], transposeB,
+                  bias ? &sizes[2] : nullptr),
+      product.inner, call.accumulator()));
+  return success();
+}
+
+/// The pair (high, low) whose exact sum the squares' is.
+static LogicalResult evaluateSumOfSquares(Call &call) {
+  long double sum = 0;
+  for (const BoundedTensor &operand : call.operands)
+    for (double element : operand.tensor.floats())
+      sum += static_cast<long double>(element) * element;
+  BoundedTensor pair{Tensor(call.site.results[0]), {}};
+  auto high = static_cast<double>(sum);
+  pair.tensor.mutableFloats()[0] = high;
+  pair.tensor.mutableFloats()[1] =
+      static_cast<double>(sum - static_cast<long double>(high));
+  // The low part makes up for where the high part was rounded.
+  auto type = Float64Type::get(call.site.settings.getContext());
+  pair.bounds.assign(2, spacing(high, type));
+  call.results.push_back(std::move(pair));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls that are an aten operator
+//===----------------------------------------------------------------------===//
+
+/// The aten operator that a call runs, on the tensors of a block's arguments.
+static OwningOpRef<Operation *>
+makeOperator(const Call &call, Block &block, StringRef name,
+             ArrayRef<std::pair<StringRef, StringRef>> renamed) {
+  OperationState state(call.site.location, name);
+  for (const BoundedTensor &operand : call.operands)
+    state.operands.push_back(block.addArgument(
+        operand.tensor.getType(), call.site.location));
+  for (NamedAttribute setting : call.site.settings) {
+    StringRef key = setting.getName();
+    for (auto [from, to] : renamed)
+      key = key == from ? to : key;
+    state.addAttribute(key, setting.getValue());
+  }
+  for (RankedTensorType type : call.site.results)
+    state.types.push_back(type);
+  return OwningOpRef<Operation *>(Operation::create(state));
+}
+
+/// Runs the operator twice: for its results, and on magnitudes for the bounds of
+/// its first, whose elements are sums of at most `terms` products.
+static LogicalResult
+evaluateLinear(Call &call, StringRef name, int64_t terms,
+               ArrayRef<std::pair<StringRef, StringRef>> renamed = {}) {
+  Block block;
+  OwningOpRef<Operation *> op = makeOperator(call, block, name, renamed);
+  SmallVector<Tensor> inputs, values, sizes;
+  for (const BoundedTensor &operand : call.operands)
+    inputs.push_back(operand.tensor);
+  if (failed(call.table.evaluate(*op, inputs, values)) ||
+      failed(call.table.evaluate(*op, magnitudes(call.operands), sizes)))
+    return failure();
+  call.results.push_back(boundSums(values[0], sizes[0].floats(), terms,
+                                   call.accumulator()));
+  for (const Tensor &value : ArrayRef(values).drop_front())
+    call.results.push_back({value, {}});
+  return success();
+}
+
+static int64_t elementsPerRow(const Tensor &tensor) {
+  return tensor.getNumElements() / std::max<int64_t>(1, tensor.getDimSize(0));
+}
+
+static LogicalResult evaluateConvolution(Call &call) {
+  return evaluateLinear(call, aten::ConvolutionOp::getOperationName(),
+                        elementsPerRow(call.tensor(1)));
+}
+
+static LogicalResult evaluateConvolutionInput(Call &call) {
+  // Every weight of a channel meets an element of the input at most once.
+  const Tensor &weight = call.tensor(1);
+  return evaluateLinear(call,
+                        aten::ConvolutionBackwardInputOp::getOperationName(),
+                        weight.getNumElements() /
+                            std::max<int64_t>(1, weight.getDimSize(1)));
+}
+
+static LogicalResult evaluateConvolutionWeight(Call &call) {
+  const Tensor &gradient = call.tensor(0);
+  return evaluateLinear(
+      call, aten::ConvolutionBackwardWeightOp::getOperationName(),
+      gradient.getNumElements() / std::max<int64_t>(1, gradient.getDimSize(1)));
+}
+
+static LogicalResult evaluateEmbeddingBackward(Call &call) {
+  return evaluateLinear(call, aten::EmbeddingBackwardOp::getOperationName(),
+                        call.tensor(1).getNumElements());
+}
+
+static LogicalResult evaluateMaxPoolBackward(Call &call) {
+  int64_t window = 1;
+  for (int64_t size :
+       call.site.settings.getAs<DenseI64ArrayAttr>("kernel").asArrayRef())
+    window *= size;
+  return evaluateLinear(call, aten::MaxPool2dBackwardOp::getOperationName(),
+                        window, {{"kernel", "kernel_size"}});
+}
+
+/// A choice among elements, not a sum.
+static LogicalResult evaluateMaxPool(Call &call) {
+  Block block;
+  OwningOpRef<Operation *> op =
+      makeOperator(call, block, aten::MaxPool2dOp::getOperationName(),
+                   {{"kernel", "kernel_size"}});
+  SmallVector<Tensor> values;
+  if (failed(call.table.evaluate(*op, {call.tensor(0)}, values)))
+    return failure();
+  for (const Tensor &value : values)
+    call.results.push_back({value, {}});
+  return success();
+}
+
+template <typename Op>
+static LogicalResult
+evaluateAttention(Call &call, std::vector<std::vector<double>> (*bounds)(
+                                  const AttentionProblem &)) {
+  Block block;
+  OwningOpRef<Operation *> op =
+      makeOperator(call, block, Op::getOperationName(), {});
+  SmallVector<Tensor> inputs, values;
+  for (const BoundedTensor &operand : call.operands)
+    inputs.push_back(operand.tensor);
+  if (failed(call.table.evaluate(*op, inputs, values)))
+    return failure();
+  AttentionProblem problem;
+  problem.tensors = inputs;
+  problem.isCausal = call.flag("is_causal");
+  problem.scale =
+      call.site.settings.getAs<FloatAttr>("scale").getValueAsDouble();
+  problem.unit = unitRoundoff(call.accumulator());
+  for (auto [value, bound] : llvm::zip_equal(values, bounds(problem))) {
+    BoundedTensor result{value, bound};
+    boundRounding(result);
+    call.results.push_back(std::move(result));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The calls
+//===----------------------------------------------------------------------===//
+
+static Evaluation lookupEvaluation(StringRef call) {
+  using namespace aten;
+  static const llvm::StringMap<Evaluation> evaluations = {
+      {"matmul", evaluateMatmul},
+      {"convolution", evaluateConvolution},
+      {"convolution_backward_input", evaluateConvolutionInput},
+      {"convolution_backward_weight", evaluateConvolutionWeight},
+      {"scaled_dot_product_attention",
+       [](Call &site) {
+         return evaluateAttention<ScaledDotProductAttentionOp>(
+             site, boundAttention);
+       }},
+      {"scaled_dot_product_attention_backward",
+       [](Call &site) {
+         return evaluateAttention<ScaledDotProductAttentionBackwardOp>(
+             site, boundAttentionBackward);
+       }},
+      {"embedding_dense_backward", evaluateEmbeddingBackward},
+      {"max_pool2d", evaluateMaxPool},
+      {"max_pool2d_backward", evaluateMaxPoolBackward},
+      {"sum_of_squares", evaluateSumOfSquares},
+  };
+  return evaluations.lookup(call);
+}
+
+bool hasLibraryMeaning(StringRef call) {
+  return lookupEvaluation(call) != nullptr;
+}
+
+LogicalResult evaluateLibraryCall(const LibraryCallSite &site,
+                                  ArrayRef<BoundedTensor> operands,
+                                  const EvaluationTable &table,
+                                  SmallVectorImpl<BoundedTensor> &results) {
+  Evaluation evaluation = lookupEvaluation(site.call);
+  if (!evaluation) {
+    emitNumberedError(site.location, "E0142")
+        << "the reference interpreter has no meaning for the library call '"
+        << site.call << "'";
+    return failure();
+  }
+  Call call{site, operands, table, results};
+  return evaluation(call);
+}
+
+} // namespace shardc::reference

@@ -1,0 +1,301 @@
+//===- ProgramExecution.cpp - executing commands on bytes -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Declarations, state, and the order of commands; CommandMeanings.cpp has what
+// each command does.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Reference/ProgramExecution.h"
+
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Reference/TensorBytes.h"
+
+#include "llvm/ADT/Sequence.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+
+namespace shardc::reference {
+
+static int64_t bytesOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  Type element = tensor ? tensor.getElementType() : type;
+  int64_t size = std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1);
+  return tensor ? tensor.getNumElements() * size : size;
+}
+
+//===----------------------------------------------------------------------===//
+// Declarations
+//===----------------------------------------------------------------------===//
+
+ProgramExecution::ProgramExecution(ModuleOp module,
+                                   std::optional<uint64_t> order)
+    : module(module) {
+  if (order)
+    engine.emplace(*order);
+  readDeclarations();
+  readParameters();
+  readCommands(*module.getOps<exec::ProgramOp>().begin());
+}
+
+void ProgramExecution::readDeclarations() {
+  RankBytes rank;
+  int64_t ranks = 1;
+  for (Operation &op : *module.getBody()) {
+    if (auto state = dyn_cast<exec::StateOp>(op)) {
+      states.push_back(state);
+      rank.states.emplace_back(bytesOf(state.getType()));
+    }
+    if (auto input = dyn_cast<exec::InputOp>(op)) {
+      inputs.push_back(input);
+      rank.inputs.emplace_back(bytesOf(input.getType()));
+    }
+    if (auto scalar = dyn_cast<exec::ScalarOp>(op)) {
+      scalars.push_back(scalar);
+      rank.scalars.emplace_back(bytesOf(scalar.getType()));
+    }
+    if (auto mesh = dyn_cast<fsdp::MeshOp>(op))
+      ranks = mesh.getShard();
+    if (auto program = dyn_cast<exec::ProgramOp>(op))
+      rank.arena.resize(program.getArena());
+  }
+  memory.assign(ranks, rank);
+}
+
+void ProgramExecution::readParameters() {
+  SymbolTable symbols(module);
+  int64_t segment = 0;
+  for (auto group : module.getOps<fsdp::GroupOp>())
+    for (auto op : group.getBody().front().getOps<fsdp::SegmentOp>()) {
+      for (auto member : op.getBody().front().getOps<fsdp::MemberOp>()) {
+        auto parameter =
+            symbols.lookup<fsdp::ParameterOp>(member.getParameter());
+        places[member.getParameter()] = {
+            segment, static_cast<int64_t>(*member.getOffset()),
+            cast<RankedTensorType>(parameter.getType())};
+      }
+      ++segment;
+    }
+}
+
+static bool overlap(exec::RefAttr a, exec::RefAttr b) {
+  return a.getSpace() == b.getSpace() && a.getIndex() == b.getIndex() &&
+         a.getOffset() < b.getOffset() + b.getBytes() &&
+         b.getOffset() < a.getOffset() + a.getBytes();
+}
+
+void ProgramExecution::readCommands(exec::ProgramOp program) {
+  exec::ComputeOp compute;
+  int64_t launches = 0;
+  for (Operation &op : program.getBody().front()) {
+    if (auto next = dyn_cast<exec::ComputeOp>(op)) {
+      compute = next;
+      launches = 0;
+      continue;
+    }
+    Entry entry{&op, nullptr, 0, {}};
+    if (compute) {
+      entry.compute = compute;
+      entry.launch = launches++;
+      if (launches == compute.getLaunches())
+        compute = nullptr;
+    }
+    entries.push_back(entry);
+  }
+  // An output is complete after the last launch that writes into it.
+  llvm::DenseMap<std::pair<Operation *, unsigned>, size_t> last;
+  for (auto [i, entry] : llvm::enumerate(entries)) {
+    if (!entry.compute)
+      continue;
+    for (auto [number, output] :
+         llvm::enumerate(entry.compute.getOutputs()))
+      for (const CommandOperand &operand : operandsOf(entry.op))
+        if (operand.access != exec::Access::read &&
+            overlap(operand.reference, cast<exec::RefAttr>(output)))
+          last[{entry.compute, number}] = i;
+  }
+  for (auto &[key, entry] : last)
+    entries[entry].completes.push_back(key.second);
+}
+
+std::optional<size_t>
+ProgramExecution::findState(exec::Role role,
+                            std::optional<int64_t> segment) const {
+  for (auto [i, op] : llvm::enumerate(states)) {
+    exec::StateOp state = op;
+    if (state.getRole() == role && state.getSegment() == segment)
+      return i;
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+/// The roles of states that hold what a shard keeps.
+static SmallVector<exec::Role> rolesOf(Kept kept) {
+  switch (kept) {
+  case Kept::Parameter:
+    return {exec::Role::parameter};
+  case Kept::Gradient:
+    return {exec::Role::gradient};
+  case Kept::FirstMoment:
+    return {exec::Role::momentum, exec::Role::exp_avg};
+  case Kept::SecondMoment:
+    return {exec::Role::exp_avg_sq};
+  }
+  llvm_unreachable("every kind is named");
+}
+
+void ProgramExecution::setState(const ShardedState &state) {
+  for (const auto &entry : places) {
+    const ParameterPlace &place = entry.second;
+    for (Kept kept : {Kept::Parameter, Kept::FirstMoment, Kept::SecondMoment})
+      for (exec::Role role : rolesOf(kept)) {
+        std::optional<size_t> number = findState(role, place.segment);
+        if (!number)
+          continue;
+        std::vector<std::byte> bytes =
+            toBytes(state.getKept(kept, entry.first()));
+        int64_t size = bytesOf(place.type.getElementType());
+        int64_t shard = static_cast<int64_t>(memory[0].states[*number].size());
+        for (int64_t i : llvm::seq<int64_t>(bytes.size())) {
+          int64_t at = place.offset * size + i;
+          memory[at / shard].states[*number][at % shard] = bytes[i];
+        }
+      }
+  }
+  for (auto [number, op] : llvm::enumerate(states))
+    for (int64_t rank = 0; rank < getRanks(); ++rank)
+      if (op.getRole() == exec::Role::buffer)
+        memory[rank].states[number] = toBytes(state.get(op.getName(), rank));
+}
+
+Tensor ProgramExecution::getKept(Kept kept, StringRef parameter) const {
+  const ParameterPlace &place = places.find(parameter)->second;
+  int64_t size = bytesOf(place.type.getElementType());
+  std::vector<std::byte> bytes(bytesOf(place.type));
+  for (exec::Role role : rolesOf(kept)) {
+    std::optional<size_t> number = findState(role, place.segment);
+    if (!number)
+      continue;
+    auto shard = static_cast<int64_t>(memory[0].states[*number].size());
+    for (int64_t i : llvm::seq<int64_t>(bytes.size())) {
+      int64_t at = place.offset * size + i;
+      bytes[i] = memory[at / shard].states[*number][at % shard];
+    }
+  }
+  return fromBytes(place.type, bytes);
+}
+
+Tensor ProgramExecution::getBuffer(StringRef name, int64_t rank) const {
+  for (auto [number, op] : llvm::enumerate(states)) {
+    exec::StateOp state = op;
+    if (state.getRole() == exec::Role::buffer && state.getName() == name)
+      return fromBytes(cast<RankedTensorType>(state.getType()),
+                       memory[rank].states[number]);
+  }
+  llvm_unreachable("the program has the buffer");
+}
+
+double ProgramExecution::getLoss() const {
+  for (auto [number, op] : llvm::enumerate(states)) {
+    exec::StateOp state = op;
+    if (state.getName() == "loss")
+      return fromBytes(cast<RankedTensorType>(state.getType()),
+                       memory[0].states[number])
+          .floats()[0];
+  }
+  llvm_unreachable("every program has a loss");
+}
+
+void ProgramExecution::setScalars(int64_t step, double learningRate,
+                                  int64_t microBatches) {
+  for (auto [number, op] : llvm::enumerate(scalars)) {
+    double value = learningRate;
+    if (op.getKind() == "gradient_scale")
+      value = 1.0 / static_cast<double>(getRanks() * microBatches);
+    if (op.getKind() == "bias_correction")
+      value = 1 - std::pow(op.getBeta()->convertToDouble(), step);
+    Tensor scalar(RankedTensorType::get({}, op.getType()));
+    scalar.mutableFloats()[0] = value;
+    scalar.round();
+    for (RankBytes &rank : memory)
+      rank.scalars[number] = toBytes(scalar);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+static SmallVector<int64_t> waitsOf(Operation *op) {
+  auto waits = op->getAttrOfType<DenseI64ArrayAttr>("waits");
+  return waits ? SmallVector<int64_t>(waits.asArrayRef())
+               : SmallVector<int64_t>();
+}
+
+/// The stream that runs next: the one with the earliest command in list order,
+/// or any of those whose next command waits for nothing that is to come.
+size_t ProgramExecution::choose(ArrayRef<std::vector<size_t>> streams,
+                                ArrayRef<size_t> next) {
+  SmallVector<size_t> ready;
+  for (size_t stream = 0; stream < streams.size(); ++stream) {
+    if (next[stream] == streams[stream].size())
+      continue;
+    Operation *op = entries[streams[stream][next[stream]]].op;
+    if (llvm::all_of(waitsOf(op), [&](int64_t event) {
+          return recorded.contains(event);
+        }))
+      ready.push_back(stream);
+  }
+  assert(!ready.empty() && "verify-program refuses waits that never end");
+  if (engine)
+    return ready[(*engine)() % ready.size()];
+  return *llvm::min_element(ready, [&](size_t a, size_t b) {
+    return streams[a][next[a]] < streams[b][next[b]];
+  });
+}
+
+LogicalResult ProgramExecution::run(exec::Section section,
+                                    ArrayRef<RankTensors> data) {
+  for (auto [number, tensors] : llvm::enumerate(data))
+    for (auto [rank, tensor] : llvm::enumerate(tensors))
+      memory[rank].inputs[number] = toBytes(tensor);
+  for (RankBytes &rank : memory)
+    for (size_t i = 0; i < rank.arena.size(); ++i)
+      rank.arena[i] = std::byte(i % 2 ? 0x7F : 0xF4);
+  std::vector<std::vector<size_t>> streams;
+  size_t left = 0;
+  for (auto [i, entry] : llvm::enumerate(entries)) {
+    if (entry.op->getAttrOfType<exec::SectionAttr>("section").getValue() !=
+        section)
+      continue;
+    size_t stream = entry.op->getAttrOfType<IntegerAttr>("stream").getInt();
+    streams.resize(std::max(streams.size(), stream + 1));
+    streams[stream].push_back(i);
+    ++left;
+  }
+  recorded.clear();
+  // What earlier sections recorded, they completed.
+  for (const Entry &entry : entries)
+    if (entry.op->getAttrOfType<exec::SectionAttr>("section").getValue() !=
+        section)
+      if (auto event = entry.op->getAttrOfType<IntegerAttr>("records"))
+        recorded.insert(event.getInt());
+  SmallVector<size_t> next(streams.size(), 0);
+  for (; left > 0; --left) {
+    size_t stream = choose(streams, next);
+    const Entry &entry = entries[streams[stream][next[stream]++]];
+    if (failed(execute(entry)))
+      return failure();
+    if (auto event = entry.op->getAttrOfType<IntegerAttr>("records"))
+      recorded.insert(event.getInt());
+  }
+  return success();
+}
+
+} // namespace shardc::reference

@@ -1,0 +1,124 @@
+//===- ProgramExecution.h - executing commands on bytes -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The meaning of an `exec.program`: every rank has an arena and states of bytes,
+// and commands read and write them at the offsets that the memory phase chose.
+// The launches of a kernel compute the region of the `exec.compute` before them.
+//
+// Nothing is assumed that the program does not say. The arena is poison when a
+// section begins. Streams run as late or as early as events allow: a kernel
+// reads its operands when its first launch may start, its results appear with
+// the last launch that writes them and are poison until then. So an overlap, a
+// wrong offset or a missing wait changes the results, and a right program has
+// the bits of the tensors that it was made from, in every order.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_REFERENCE_PROGRAMEXECUTION_H
+#define SHARDC_DIALECTS_REFERENCE_PROGRAMEXECUTION_H
+
+#include "dialects/Exec/Exec.h"
+#include "dialects/Reference/Interpreter.h"
+
+#include <random>
+
+namespace shardc::reference {
+
+/// One rank's memory, by exec::Space and index.
+struct RankBytes {
+  using Bytes = std::vector<std::byte>;
+  Bytes arena;
+  std::vector<Bytes> states, inputs, scalars;
+};
+
+/// The bytes that a reference names on a rank, as a tensor and back.
+Tensor readReference(const RankBytes &memory, exec::RefAttr reference,
+                     int64_t rank);
+void writeReference(RankBytes &memory, exec::RefAttr reference, int64_t rank,
+                    const Tensor &tensor);
+
+/// Overwrites what a reference names with bytes that are NaN as any float and a
+/// huge number as an integer.
+void poisonReference(RankBytes &memory, exec::RefAttr reference, int64_t rank);
+
+/// The operands of one launch, call or collective, with what it does to them.
+struct CommandOperand {
+  exec::RefAttr reference;
+  exec::Access access;
+};
+llvm::SmallVector<CommandOperand> operandsOf(mlir::Operation *command);
+
+class ProgramExecution {
+public:
+  /// `module` is of the memory phase, with its kernels kept, and outlives the
+  /// object. Seeds of the order in which streams run: nothing for list order.
+  ProgramExecution(mlir::ModuleOp module, std::optional<uint64_t> order);
+
+  int64_t getRanks() const { return static_cast<int64_t>(memory.size()); }
+
+  /// Copies parameters, optimizer states and buffers from a program's state of
+  /// the same groups.
+  void setState(const ShardedState &state);
+
+  /// A parameter, or what its shards keep of it; a rank's buffer.
+  Tensor getKept(Kept kept, llvm::StringRef parameter) const;
+  Tensor getBuffer(llvm::StringRef name, int64_t rank) const;
+  /// The loss summed over ranks and micro-batches.
+  double getLoss() const;
+
+  /// Numbers that change from step to step; `step` counts from 1.
+  void setScalars(int64_t step, double learningRate, int64_t microBatches);
+
+  /// Runs a section; `inputs` has one entry an input and a tensor a rank, and is
+  /// empty but for micro-batches. Fails with a diagnostic at a command without
+  /// a meaning.
+  llvm::LogicalResult run(exec::Section section,
+                          llvm::ArrayRef<RankTensors> inputs);
+
+private:
+  /// A command and, of a launch, the computation that it is a part of.
+  struct Entry {
+    mlir::Operation *op;
+    exec::ComputeOp compute;
+    /// Counts the launches of its computation; the outputs that are complete
+    /// after this one.
+    int64_t launch = 0;
+    llvm::SmallVector<unsigned> completes;
+  };
+  /// A parameter's place in the states of its segment.
+  struct ParameterPlace {
+    int64_t segment, offset;
+    mlir::RankedTensorType type;
+  };
+
+  void readDeclarations();
+  void readParameters();
+  void readCommands(exec::ProgramOp program);
+  std::optional<size_t> findState(exec::Role role,
+                                  std::optional<int64_t> segment) const;
+  size_t choose(llvm::ArrayRef<std::vector<size_t>> streams,
+                llvm::ArrayRef<size_t> next);
+  llvm::LogicalResult execute(const Entry &entry);
+  llvm::LogicalResult executeLaunch(const Entry &entry);
+  llvm::LogicalResult executeCall(exec::CallOp call);
+  void gather(exec::AllGatherOp gather);
+  void reduceScatter(exec::ReduceScatterOp reduction);
+  void allReduce(exec::AllReduceOp reduction);
+
+  mlir::ModuleOp module;
+  EvaluationTable table;
+  std::vector<RankBytes> memory;
+  std::vector<Entry> entries;
+  llvm::SmallVector<exec::StateOp> states;
+  llvm::SmallVector<exec::InputOp> inputs;
+  llvm::SmallVector<exec::ScalarOp> scalars;
+  llvm::StringMap<ParameterPlace> places;
+  /// The results of computations under way, by rank and output.
+  llvm::DenseMap<mlir::Operation *, std::vector<llvm::SmallVector<Tensor>>>
+      pending;
+  llvm::DenseSet<int64_t> recorded;
+  std::optional<std::mt19937_64> engine;
+};
+
+} // namespace shardc::reference
+
+#endif // SHARDC_DIALECTS_REFERENCE_PROGRAMEXECUTION_H
