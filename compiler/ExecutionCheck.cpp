@@ -8,7 +8,6 @@
 
 #include "compiler/TensorComparison.h"
 #include "dialects/Aten/Aten.h"
-#include "dialects/Reference/RandomTensors.h"
 
 #include "llvm/Support/Format.h"
 
@@ -34,60 +33,6 @@ private:
   ExecutionCheck &check;
 };
 
-/// The program of the one function in `op`, or around it; null when it is below
-/// what the interpreter knows.
-static ModuleOp interpretable(Operation *op) {
-  auto module = dyn_cast<ModuleOp>(op);
-  if (!module)
-    module = op->getParentOfType<ModuleOp>();
-  auto functions = module.getOps<func::FuncOp>();
-  if (!llvm::hasSingleElement(functions))
-    return nullptr;
-  WalkResult walk = (*functions.begin()).getBody().walk([](Operation *inner) {
-    return isa<aten::AtenDialect, fsdp::FsdpDialect, func::FuncDialect>(
-               inner->getDialect())
-               ? WalkResult::advance()
-               : WalkResult::interrupt();
-  });
-  return walk.wasInterrupted() ? ModuleOp() : module;
-}
-
-static bool hasUpdate(ModuleOp module) {
-  return module.walk([](fsdp::UpdateOp) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
-static FailureOr<Observation> observe(ModuleOp module, int64_t ranks) {
-  constexpr uint64_t seed = 1;
-  reference::Interpreter interpreter(module, ranks);
-  reference::ShardedState &state = interpreter.getState();
-  reference::setRandomState(state, seed);
-  auto function = *module.getOps<func::FuncOp>().begin();
-  FailureOr<reference::Execution> execution =
-      interpreter.run(reference::randomInputs(function, ranks, seed));
-  if (failed(execution))
-    return failure();
-  Observation observation;
-  if (!execution->results.empty())
-    observation["loss"] = execution->results.front();
-  if (execution->losses)
-    observation["loss"] = *execution->losses;
-  if (execution->gradientNorm) {
-    Builder builder(module.getContext());
-    reference::Tensor norm(RankedTensorType::get({}, builder.getF32Type()));
-    norm.mutableFloats()[0] = *execution->gradientNorm;
-    observation["gradient norm"] = {norm};
-  }
-  bool isTrained = hasUpdate(module);
-  for (const std::string &name : state.getNames()) {
-    if (!state.isBuffer(name) && isTrained)
-      observation["parameter " + name] = {state.get(name)};
-    for (int64_t rank = 0; state.isBuffer(name) && rank < ranks; ++rank)
-      observation["buffer " + name].push_back(state.get(name, rank));
-  }
-  return observation;
-}
-
 static SmallVector<Attribute> boundsOf(ModuleOp module) {
   auto function = *module.getOps<func::FuncOp>().begin();
   SmallVector<Attribute> bounds;
@@ -102,75 +47,199 @@ static bool changesRounding(StringRef pass) {
          pass == "shardc-widen-weight-gradients";
 }
 
-static bool hasNarrowFloats(ModuleOp module) {
-  return module
-      .walk([](Operation *op) {
-        for (Type type : op->getResultTypes())
-          if (auto tensor = dyn_cast<RankedTensorType>(type))
-            if (isa<FloatType>(tensor.getElementType()) &&
-                tensor.getElementTypeBitWidth() < 32)
-              return WalkResult::interrupt();
-        return WalkResult::advance();
-      })
-      .wasInterrupted();
-}
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
 
-static void reportChange(Pass *pass, ModuleOp module, StringRef name,
-                         int64_t rank, const Difference &difference) {
+static InFlightDiagnostic report(Pass *pass, ModuleOp module) {
   InFlightDiagnostic diagnostic = module.emitError("E0702: pass ");
-  std::string numbers;
-  llvm::raw_string_ostream(numbers) << llvm::format(
-      "%.9g instead of %.9g", difference.actual, difference.expected);
-  diagnostic << pass->getArgument()
-             << " changes what the program computes: " << name << " of rank "
-             << rank << " is " << numbers << " at element " << difference.index;
+  diagnostic << pass->getArgument() << " changes what the program computes: ";
   diagnostic.attachNote() << "help: this is a mistake in the pass; please "
                              "report it with the model";
+  return diagnostic;
+}
+
+namespace {
+/// How two observations are compared.
+struct Comparison {
+  Pass *pass;
+  ModuleOp module;
+  /// Of an element's magnitude; a tenth of it of the tensor's largest.
+  double tolerance;
+  /// What an update may be off beyond that, for each unit of magnitude.
+  double updateTolerance = 0;
+};
+} // namespace
+
+/// Whether two names say the same of different tensors: "gradient a of step 1",
+/// "gradient b of step 1".
+static bool isOneKind(StringRef a, StringRef b) {
+  return a.split(' ').first == b.split(' ').first;
+}
+
+/// Where a sum is 0 but for rounding, such as the gradient of a bias before a
+/// normalization, rounding is all there is: it is as large as the terms, which
+/// are as large as the other tensors of its kind.
+static double floorOf(const Comparison &comparison, StringRef name,
+                      const Observation &observation) {
+  double largest = 0;
+  for (const auto &[other, tensors] : observation)
+    for (const reference::Tensor &tensor : tensors)
+      for (int64_t i = 0; isOneKind(name, other) && tensor.isFloat() &&
+                          i < tensor.getNumElements();
+           ++i)
+        if (std::isfinite(tensor.floats()[i]))
+          largest = std::max(largest, std::abs(tensor.floats()[i]));
+  return comparison.tolerance * 1e-3 * largest;
+}
+
+static bool isUpdated(StringRef name) {
+  return name.starts_with("parameter ") || name.contains("moment of ");
+}
+
+/// Whether all tensors under one name agree; reports the worst element of the
+/// first that does not.
+static bool agree(const Comparison &comparison, StringRef name,
+                  const reference::RankTensors &actual,
+                  const reference::RankTensors &expected, double floor) {
+  double tolerance = comparison.tolerance;
+  if (isUpdated(name))
+    tolerance = std::max(tolerance, comparison.updateTolerance);
+  for (auto [rank, tensor] : llvm::enumerate(actual)) {
+    std::optional<Difference> difference =
+        compare(tensor, expected[rank], tolerance, floor);
+    if (!difference)
+      continue;
+    std::string numbers;
+    llvm::raw_string_ostream(numbers) << llvm::format(
+        "%.9g instead of %.9g", difference->actual, difference->expected);
+    report(comparison.pass, comparison.module)
+        << name << " of rank " << rank << " is " << numbers << " at element "
+        << difference->index;
+    return false;
+  }
+  return true;
+}
+
+/// Gradients and updates appear with the passes that add them; nothing that was
+/// observed may go.
+static bool agree(const Comparison &comparison, const Observation &actual,
+                  const Observation &expected) {
+  for (const auto &[name, tensors] : expected) {
+    auto found = actual.find(name);
+    if (found == actual.end()) {
+      report(comparison.pass, comparison.module)
+          << name << " is not computed any more";
+      return false;
+    }
+    if (!agree(comparison, name, found->second, tensors,
+               floorOf(comparison, name, expected)))
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+bool ExecutionCheck::observe(ModuleOp module, Observation &exactly,
+                             Observation &asRounded) {
+  FailureOr<Observation> observed = observeTensors(module, ranks);
+  if (mlir::failed(observed))
+    return false;
+  asRounded = std::move(*observed);
+  reference::ExactArithmetic arithmetic;
+  observed = observeTensors(module, ranks);
+  if (mlir::failed(observed))
+    return false;
+  exactly = std::move(*observed);
+  return true;
 }
 
 void ExecutionCheck::runBefore(Operation *op) {
-  if (!before.empty() || failed)
+  ModuleOp module = findTensorProgram(op);
+  if (!exact.empty() || failed || !module)
     return;
-  if (ModuleOp module = interpretable(op)) {
-    FailureOr<Observation> observed = observe(module, ranks);
-    failed = mlir::failed(observed);
-    if (!failed)
-      before = std::move(*observed);
-    bounds = boundsOf(module);
+  failed = !observe(module, exact, rounded);
+  bounds = boundsOf(module);
+  print.emplace(module);
+}
+
+/// The same bits as the tensors, whatever order the events leave open. An
+/// update is computed in steps of f32 here and at once there: a few dozen
+/// roundings.
+bool ExecutionCheck::checkCommands(Pass *pass, ModuleOp module) {
+  constexpr double updateRoundings = 64 * 0x1p-24;
+  Comparison comparison{pass, module, 0, updateRoundings};
+  for (std::optional<uint64_t> order :
+       {std::optional<uint64_t>(), std::optional<uint64_t>(1)}) {
+    FailureOr<Observation> observed = observeCommands(module, order, rounded);
+    if (mlir::failed(observed) || !agree(comparison, *observed, rounded))
+      return false;
   }
+  return true;
+}
+
+/// Gradients against difference quotients, along a direction that all
+/// parameters take part in.
+bool ExecutionCheck::checkGradients(Pass *pass, ModuleOp module) {
+  for (const ObservedRun &run : observedRuns()) {
+    FailureOr<DirectionalDerivative> derivative =
+        differentiateNumerically(module, ranks, run.seed);
+    if (mlir::failed(derivative))
+      return false;
+    // The quotient divides by 2e-8 what has 16 digits.
+    double allowed = 1e-5 * derivative->magnitude + 1e-7 * derivative->loss;
+    if (std::abs(derivative->fromGradients - derivative->fromLosses) <= allowed)
+      continue;
+    std::string numbers;
+    llvm::raw_string_ostream(numbers)
+        << llvm::format("%.9g, and the loss changes by %.9g",
+                        derivative->fromGradients, derivative->fromLosses);
+    report(pass, module) << "along a direction with seed " << run.seed
+                         << " the gradients add up to " << numbers;
+    return false;
+  }
+  return true;
 }
 
 void ExecutionCheck::runAfter(Pass *pass, Operation *op) {
-  ModuleOp module = failed ? ModuleOp() : interpretable(op);
-  if (!module)
+  if (failed)
     return;
-  FailureOr<Observation> after = observe(module, ranks);
-  if (mlir::failed(after)) {
-    failed = true;
+  ModuleOp module = findTensorProgram(op);
+  if (!module) {
+    if (pass->getArgument() == "shardc-plan-memory")
+      failed = !checkCommands(pass, cast<ModuleOp>(op));
     return;
   }
-  // One bf16 rounding moves a number by up to 2^-9 of itself, and a network has
-  // some tens of them in a row: a tenth tells a wrong cast from rounding, and
-  // nothing finer. Everywhere else 1e-5 is what f32 sums in another order need.
-  bool isLoose =
-      changesRounding(pass->getArgument()) && hasNarrowFloats(module);
+  OperationFingerPrint after(module);
+  if (print && *print == after)
+    return;
+  print = after;
+  Observation exactly, asRounded;
+  failed = !observe(module, exactly, asRounded);
+  if (failed)
+    return;
   // The pass that bounds inputs changes what is drawn, and nothing else.
   bool isOtherData = bounds != boundsOf(module);
   bounds = boundsOf(module);
-  for (const auto &[name, tensors] : *after) {
-    auto earlier = before.find(name);
-    if (earlier == before.end() || isOtherData)
-      continue; // Gradients and updates appear with the passes that add them.
-    for (auto [rank, tensor] : llvm::enumerate(tensors)) {
-      std::optional<Difference> difference =
-          compare(tensor, earlier->second[rank], isLoose ? 0.1 : 1e-5);
-      if (!difference || failed)
-        continue;
-      failed = true;
-      reportChange(pass, module, name, rank, *difference);
-    }
+  if (!isOtherData) {
+    // Kernels have their constants in f32: on real numbers that is what
+    // differs.
+    bool changesConstants = pass->getArgument() == "shardc-form-kernels";
+    failed =
+        !agree({pass, module, changesConstants ? 1e-5 : 1e-8}, exactly, exact);
+    // One bf16 rounding moves a number by up to 2^-9 of itself, and a network
+    // has some tens of them in a row: a tenth tells a wrong cast from rounding,
+    // and nothing finer.
+    if (!failed && changesRounding(pass->getArgument()))
+      failed = !agree({pass, module, 0.1}, asRounded, rounded);
   }
-  before = std::move(*after);
+  if (!failed && pass->getArgument() == "shardc-differentiate")
+    failed = !checkGradients(pass, module);
+  exact = std::move(exactly);
+  rounded = std::move(asRounded);
 }
 
 void ExecutionCheck::add(PassManager &manager) {

@@ -102,8 +102,10 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   functions.addPass(createVerifyKernelsPass());
 }
 
-static void addMemory(OpPassManager &manager, const Options &) {
-  manager.addPass(createPlanMemoryPass());
+static void addMemory(OpPassManager &manager, const Options &options) {
+  PlanMemoryPassOptions memory;
+  memory.keepKernels = options.verifyEach == "execute";
+  manager.addPass(createPlanMemoryPass(memory));
   manager.addPass(createVerifyProgramPass());
 }
 

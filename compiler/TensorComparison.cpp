@@ -42,7 +42,7 @@ static std::vector<double> numbersOf(const reference::Tensor &tensor) {
 
 std::optional<Difference> compare(const reference::Tensor &actual,
                                   const reference::Tensor &expected,
-                                  double tolerance) {
+                                  double tolerance, double floor) {
   std::vector<double> a = numbersOf(actual), b = numbersOf(expected);
   assert(a.size() == b.size());
   double largest = 0;
@@ -55,7 +55,7 @@ std::optional<Difference> compare(const reference::Tensor &actual,
     if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))
       continue;
     double excess = std::abs(a[i] - b[i]) - tolerance * std::abs(b[i]) -
-                    tolerance / 10 * largest;
+                    tolerance / 10 * largest - floor;
     if (excess <= 0 || (worst && excess <= worstExcess))
       continue;
     worst = Difference{static_cast<int64_t>(i), a[i], b[i]};

@@ -20,7 +20,7 @@ double defaultTolerance(mlir::Type element);
 
 /// The element that is furthest from the expected one, among those that
 /// differ by more than `tolerance` times its magnitude plus a tenth of
-/// `tolerance` times the tensor's largest magnitude (sums cancel).
+/// `tolerance` times the tensor's largest magnitude (sums cancel) plus `floor`.
 struct Difference {
   int64_t index = 0;
   double actual = 0;
@@ -31,7 +31,7 @@ struct Difference {
 /// and an element type of one kind: integers with integers.
 std::optional<Difference> compare(const reference::Tensor &actual,
                                   const reference::Tensor &expected,
-                                  double tolerance);
+                                  double tolerance, double floor = 0);
 
 } // namespace shardc
 

@@ -181,12 +181,12 @@ static format::KernelSignature toSignature(func::FuncOp function) {
     auto memref = dyn_cast<MemRefType>(type);
     if (!memref)
       break; // The range of iterations.
-    auto access =
-        function.getArgAttrOfType<exec::AccessAttr>(number, "exec.access");
-    int64_t element =
-        std::max<int64_t>(memref.getElementTypeBitWidth() / 8, 1);
-    signature.operands.push_back({memref.getNumElements() * element, element,
-                                  toAccess(access.getValue())});
+    auto word = function.getArgAttrOfType<StringAttr>(number, "exec.access");
+    exec::Access access =
+        word ? *exec::symbolizeAccess(word.getValue()) : exec::Access::read;
+    int64_t element = std::max<int64_t>(memref.getElementTypeBitWidth() / 8, 1);
+    signature.operands.push_back(
+        {memref.getNumElements() * element, element, toAccess(access)});
   }
   return signature;
 }

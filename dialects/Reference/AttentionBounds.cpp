@@ -58,8 +58,8 @@ static std::vector<Score> scoreRow(const Head &head,
                                    const AttentionProblem &problem,
                                    const double *query, const double *key,
                                    int64_t row) {
-  int64_t seen = problem.isCausal ? std::min(row + 1, head.columns)
-                                  : head.columns;
+  int64_t seen =
+      problem.isCausal ? std::min(row + 1, head.columns) : head.columns;
   std::vector<Score> scores;
   for (int64_t column = 0; column < seen; ++column)
     scores.push_back(innerProduct(query + row * head.size,
@@ -99,8 +99,7 @@ boundAttention(const AttentionProblem &problem) {
       double terms = static_cast<double>(scores.size()) + 10;
       double relative = std::expm1(2 * moved) + 2 * terms * problem.unit;
       logSums[h * head.rows + row] = moved + terms * problem.unit;
-      const double *value =
-          elementsOf(problem, 2, keys * head.valueSize);
+      const double *value = elementsOf(problem, 2, keys * head.valueSize);
       for (int64_t i = 0; i < head.valueSize; ++i) {
         double magnitude = 0;
         for (auto [column, score] : llvm::enumerate(scores))
@@ -121,8 +120,8 @@ boundAttentionBackward(const AttentionProblem &problem) {
   std::vector<double> ofQuery(problem.tensors[1].getNumElements());
   std::vector<double> ofKey(problem.tensors[2].getNumElements());
   std::vector<double> ofValue(problem.tensors[3].getNumElements());
-  double rowTerms = static_cast<double>(head.rows * head.heads /
-                                        head.keyHeads) + 2;
+  double rowTerms =
+      static_cast<double>(head.rows * head.heads / head.keyHeads) + 2;
   double columnTerms = static_cast<double>(head.columns) + 2;
   for (int64_t h = 0; h < head.count; ++h)
     for (int64_t row = 0; row < head.rows; ++row) {
@@ -138,8 +137,8 @@ boundAttentionBackward(const AttentionProblem &problem) {
       std::vector<Score> scores = scoreRow(head, problem, query, key, row);
       for (auto [column, score] : llvm::enumerate(scores)) {
         double probability = std::exp(score.value - logSum);
-        double moved = score.bound +
-                       2 * unit * (std::abs(score.value) + std::abs(logSum));
+        double moved =
+            score.bound + 2 * unit * (std::abs(score.value) + std::abs(logSum));
         double relative = std::expm1(2 * moved) + 10 * unit;
         Score change = innerProduct(gradient, value + column * valueSize,
                                     valueSize, 1, unit);

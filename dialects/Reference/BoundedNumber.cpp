@@ -15,18 +15,14 @@ using namespace mlir;
 
 namespace shardc::reference {
 
-double unitRoundoff(FloatType type) {
-  return std::ldexp(1.0, -static_cast<int>(type.getFPMantissaWidth()));
-}
-
 double spacing(double value, FloatType type) {
   const llvm::fltSemantics &semantics = type.getFloatSemantics();
   int least = llvm::APFloat::semanticsMinExponent(semantics);
   int exponent = least;
   if (value != 0 && std::isfinite(value))
     exponent = std::max(least, std::ilogb(value));
-  return std::ldexp(1.0, exponent + 1 -
-                             static_cast<int>(type.getFPMantissaWidth()));
+  return std::ldexp(1.0,
+                    exponent + 1 - static_cast<int>(type.getFPMantissaWidth()));
 }
 
 double summationBound(double magnitude, int64_t terms, FloatType type) {

@@ -13,12 +13,9 @@
 #ifndef SHARDC_DIALECTS_REFERENCE_BOUNDEDNUMBER_H
 #define SHARDC_DIALECTS_REFERENCE_BOUNDEDNUMBER_H
 
-#include "dialects/Reference/Tensor.h"
+#include "dialects/Reference/Perturbation.h"
 
 namespace shardc::reference {
-
-/// Half the distance from 1 to the next number of `type`: 2^-24 for f32.
-double unitRoundoff(mlir::FloatType type);
 
 /// The distance between neighbours of `type` around `value`.
 double spacing(double value, mlir::FloatType type);

@@ -52,15 +52,14 @@ LogicalResult ProgramExecution::executeLaunch(const Entry &entry) {
       if (operand.access == exec::Access::write)
         poisonReference(bytes, operand.reference, rank);
     for (unsigned output : entry.completes)
-      writeReference(bytes,
-                     cast<exec::RefAttr>(compute.getOutputs()[output]), rank,
-                     results[rank][output]);
+      writeReference(bytes, cast<exec::RefAttr>(compute.getOutputs()[output]),
+                     rank, results[rank][output]);
   }
   return success();
 }
 
 LogicalResult ProgramExecution::executeCall(exec::CallOp call) {
-  LibraryCallSite site{call.getLoc(), call.getCall(), call.getSettings(), {}};
+  LibraryCallSite site{call, call.getCall(), call.getSettings(), {}};
   for (Attribute output : call.getOutputsAttr()) {
     MemRefType type = cast<exec::RefAttr>(output).getType();
     site.results.push_back(
@@ -85,11 +84,9 @@ void ProgramExecution::gather(exec::AllGatherOp gather) {
   int64_t slot = gather.getSlot();
   for (int64_t rank = 0; rank < getRanks(); ++rank)
     for (int64_t other = 0; other < getRanks(); ++other)
-      std::copy_n(memory[other].arena.begin() + buffer.getOffset() +
-                      other * slot,
-                  slot,
-                  memory[rank].arena.begin() + buffer.getOffset() +
-                      other * slot);
+      std::copy_n(
+          memory[other].arena.begin() + buffer.getOffset() + other * slot, slot,
+          memory[rank].arena.begin() + buffer.getOffset() + other * slot);
 }
 
 /// output[i] = ((output[i] + g_0[i]) + g_1[i]) + …, rounded every time.
@@ -121,8 +118,8 @@ void ProgramExecution::allReduce(exec::AllReduceOp reduction) {
     for (size_t i = 0; i < sums.size(); i += 2) {
       long double sum = 0;
       for (const Tensor &value : values)
-        sum += static_cast<long double>(value.floats()[i]) +
-               value.floats()[i + 1];
+        sum +=
+            static_cast<long double>(value.floats()[i]) + value.floats()[i + 1];
       sums[i] = static_cast<double>(sum);
       sums[i + 1] =
           static_cast<double>(sum - static_cast<long double>(sums[i]));
@@ -155,8 +152,8 @@ LogicalResult ProgramExecution::execute(const Entry &entry) {
         MemRefType type = fill.getTarget().getType();
         for (auto [rank, bytes] : llvm::enumerate(memory))
           writeReference(bytes, fill.getTarget(), rank,
-                         Tensor(RankedTensorType::get(
-                             type.getShape(), type.getElementType())));
+                         Tensor(RankedTensorType::get(type.getShape(),
+                                                      type.getElementType())));
         return success();
       })
       .Default([](Operation *other) {

@@ -63,6 +63,8 @@ LogicalResult Interpreter::visitAten(Operation *op) {
     ofRank.clear();
     for (RankTensors &operand : operands)
       ofRank.push_back(operand[rank]);
+    if (perturbation)
+      perturbation->apply(op, ofRank);
     if (failed(table.evaluate(op, ofRank, computed)))
       return failure();
     for (auto [result, tensor] : llvm::zip_equal(results, computed))
@@ -148,12 +150,14 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
         return success();
       })
       .Case([&](fsdp::GradientNormOp) {
-        execution.gradientNorm =
-            std::sqrt(state.sumOfGradientSquares()) / ranks;
+        if (!isAccumulating)
+          execution.gradientNorm = std::sqrt(state.sumOfGradientSquares()) /
+                                   (ranks * state.microBatches);
         return success();
       })
       .Case([&](fsdp::UpdateOp update) {
-        state.update(update);
+        if (!isAccumulating)
+          state.update(update);
         return success();
       })
       .Case<fsdp::BeginOp, fsdp::UnshardOp, fsdp::UnshardStartOp, fsdp::WaitOp,
@@ -219,6 +223,22 @@ FailureOr<Execution> Interpreter::run(ArrayRef<RankTensors> inputs) {
     return failure();
   for (Value result : body.getTerminator()->getOperands())
     execution.results.push_back(take(result));
+  return std::move(execution);
+}
+
+FailureOr<Execution> Interpreter::accumulate(ArrayRef<RankTensors> inputs) {
+  isAccumulating = true;
+  FailureOr<Execution> result = run(inputs);
+  isAccumulating = false;
+  return result;
+}
+
+FailureOr<Execution> Interpreter::update() {
+  auto functions = module.getOps<func::FuncOp>();
+  execution = Execution();
+  for (Operation &op : (*functions.begin()).getBody().front())
+    if (isa<fsdp::GradientNormOp, fsdp::UpdateOp>(op) && failed(visitFsdp(&op)))
+      return failure();
   return std::move(execution);
 }
 

@@ -17,6 +17,7 @@
 #define SHARDC_DIALECTS_REFERENCE_INTERPRETER_H
 
 #include "dialects/Reference/EvaluationTable.h"
+#include "dialects/Reference/Perturbation.h"
 #include "dialects/Reference/ShardedState.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,10 +51,22 @@ public:
   /// The learning rate of updates.
   void setLearningRate(double rate) { state.learningRate = rate; }
 
+  /// Moves the operands of every operator from now on; nothing to stop it.
+  void setPerturbation(std::optional<Perturbation> perturbation) {
+    this->perturbation = perturbation;
+  }
+
   /// Runs the module's only function on one micro-batch a rank: `inputs` has
   /// one entry an argument. Fails, with a diagnostic, at an operation without a
   /// meaning and where data does not fit, such as an index out of range.
   llvm::FailureOr<Execution> run(llvm::ArrayRef<RankTensors> inputs);
+
+  /// The same without the optimizer: gradients stay in the state, and another
+  /// micro-batch adds to them.
+  llvm::FailureOr<Execution> accumulate(llvm::ArrayRef<RankTensors> inputs);
+
+  /// The optimizer alone, on the gradients in the state.
+  llvm::FailureOr<Execution> update();
 
 private:
   /// What an SSA value holds: tensors, or nothing where the state has it, as
@@ -71,6 +84,9 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> storage;
   llvm::DenseSet<mlir::Value> resharded;
   Execution execution;
+  std::optional<Perturbation> perturbation;
+  /// Whether gradient norms and updates are passed over.
+  bool isAccumulating = false;
 
   llvm::LogicalResult visitBlock(mlir::Block &block);
   llvm::LogicalResult visit(mlir::Operation *op);

@@ -167,18 +167,18 @@ unsigned NestEvaluation::registerOf(Value value) {
 
 LogicalResult NestEvaluation::readMaps() {
   for (OpOperand *input : generic.getDpsInputOperands()) {
-    FailureOr<LinearIndex> index = linearIndex(
-        generic, generic.getMatchingIndexingMap(input),
-        cast<RankedTensorType>(input->get().getType()).getShape());
+    FailureOr<LinearIndex> index =
+        linearIndex(generic, generic.getMatchingIndexingMap(input),
+                    cast<RankedTensorType>(input->get().getType()).getShape());
     if (failed(index))
       return failure();
     inputs.push_back({Elements(values[input->get()]), *index});
     registerOf(generic.getMatchingBlockArgument(input));
   }
   for (OpOperand &output : generic.getDpsInitsMutable()) {
-    FailureOr<LinearIndex> index = linearIndex(
-        generic, generic.getMatchingIndexingMap(&output),
-        cast<RankedTensorType>(output.get().getType()).getShape());
+    FailureOr<LinearIndex> index =
+        linearIndex(generic, generic.getMatchingIndexingMap(&output),
+                    cast<RankedTensorType>(output.get().getType()).getShape());
     if (failed(index))
       return failure();
     Output &made = outputs.emplace_back();
@@ -223,8 +223,8 @@ LogicalResult NestEvaluation::translateOperation(Operation &op) {
     instruction.function = scalarFunction(&op);
     if (!instruction.function)
       return emitNumberedError(&op, "E0142")
-             << "the reference interpreter has no meaning for '"
-             << op.getName() << "' in a kernel";
+             << "the reference interpreter has no meaning for '" << op.getName()
+             << "' in a kernel";
     for (Value operand : op.getOperands())
       instruction.operands.push_back(registerOf(operand));
     instruction.result = registerOf(op.getResult(0));
@@ -240,8 +240,8 @@ LogicalResult NestEvaluation::translate() {
   for (auto [number, output] : llvm::enumerate(outputs)) {
     Value yielded = body.getTerminator()->getOperand(number);
     if (reduces)
-      output.carried = registerOf(
-          body.getArgument(generic.getNumDpsInputs() + number));
+      output.carried =
+          registerOf(body.getArgument(generic.getNumDpsInputs() + number));
     if (Operation *sum = reduces ? sumOf(generic, number) : nullptr) {
       sums.insert(sum);
       output.isSum = true;

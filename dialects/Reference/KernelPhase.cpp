@@ -55,12 +55,12 @@ static Tensor viewed(const Tensor &source, RankedTensorType type,
 }
 
 /// Runs `evaluate` for every rank on the operands' tensors.
-static LogicalResult forEachRank(
-    ArrayRef<RankTensors> operands, int64_t ranks,
-    MutableArrayRef<RankTensors> results,
-    function_ref<LogicalResult(ArrayRef<BoundedTensor>,
-                               SmallVectorImpl<BoundedTensor> &)>
-        evaluate) {
+static LogicalResult
+forEachRank(ArrayRef<RankTensors> operands, int64_t ranks,
+            MutableArrayRef<RankTensors> results,
+            function_ref<LogicalResult(ArrayRef<BoundedTensor>,
+                                       SmallVectorImpl<BoundedTensor> &)>
+                evaluate) {
   for (int64_t rank = 0; rank < ranks; ++rank) {
     SmallVector<BoundedTensor> inputs, computed;
     for (const RankTensors &operand : operands)
@@ -86,9 +86,8 @@ LogicalResult Interpreter::visitExec(Operation *op) {
                 });
           })
           .Case([&](exec::LibraryOp library) {
-            LibraryCallSite site{library.getLoc(), library.getCall(),
-                                 library.getSettings(),
-                                 {}};
+            LibraryCallSite site{
+                library, library.getCall(), library.getSettings(), {}};
             for (Type type : library.getResultTypes())
               site.results.push_back(cast<RankedTensorType>(type));
             return forEachRank(

@@ -62,15 +62,14 @@ static SmallVector<Tensor> magnitudes(ArrayRef<BoundedTensor> operands) {
   });
 }
 
-/// `tensor` with the bound of sums of `terms` numbers whose magnitudes add up to
-/// `sums`, and of the rounding to its element type.
+/// `tensor` with the bound of sums of `terms` numbers whose magnitudes add up
+/// to `sums`, and of the rounding to its element type.
 static BoundedTensor boundSums(Tensor tensor, ArrayRef<double> sums,
                                int64_t terms, FloatType accumulator) {
   BoundedTensor result{std::move(tensor), {}};
   for (double magnitude : sums)
     // A product is rounded too, and a bias is one more term.
-    result.bounds.push_back(
-        summationBound(magnitude, terms + 2, accumulator));
+    result.bounds.push_back(summationBound(magnitude, terms + 2, accumulator));
   boundRounding(result);
   return result;
 }
@@ -124,20 +123,19 @@ static LogicalResult evaluateMatmul(Call &call) {
   product.rows = result.getDimSize(rank - 2);
   product.columns = result.getDimSize(rank - 1);
   product.inner = a.getDimSize(a.getRank() - (transposeA ? 2 : 1));
-  product.batch =
-      result.getNumElements() /
-      std::max<int64_t>(1, product.rows * product.columns);
+  product.batch = result.getNumElements() /
+                  std::max<int64_t>(1, product.rows * product.columns);
   product.sharesB = b.getRank() == 2;
   const Tensor *bias = call.operands.size() > 2 ? &call.tensor(2) : nullptr;
   std::vector<double> sums = product.run(a, transposeA, b, transposeB, bias);
   llvm::copy(sums, result.mutableFloats().begin());
   result.round();
   SmallVector<Tensor> sizes = magnitudes(call.operands);
-  call.results.push_back(boundSums(
-      std::move(result),
-      product.run(sizes[0], transposeA, sizes[1], transposeB,
-                  bias ? &sizes[2] : nullptr),
-      product.inner, call.accumulator()));
+  call.results.push_back(
+      boundSums(std::move(result),
+                product.run(sizes[0], transposeA, sizes[1], transposeB,
+                            bias ? &sizes[2] : nullptr),
+                product.inner, call.accumulator()));
   return success();
 }
 
@@ -167,10 +165,10 @@ static LogicalResult evaluateSumOfSquares(Call &call) {
 static OwningOpRef<Operation *>
 makeOperator(const Call &call, Block &block, StringRef name,
              ArrayRef<std::pair<StringRef, StringRef>> renamed) {
-  OperationState state(call.site.location, name);
+  OperationState state(call.site.op->getLoc(), name);
   for (const BoundedTensor &operand : call.operands)
-    state.operands.push_back(block.addArgument(
-        operand.tensor.getType(), call.site.location));
+    state.operands.push_back(
+        block.addArgument(operand.tensor.getType(), call.site.op->getLoc()));
   for (NamedAttribute setting : call.site.settings) {
     StringRef key = setting.getName();
     for (auto [from, to] : renamed)
@@ -182,8 +180,8 @@ makeOperator(const Call &call, Block &block, StringRef name,
   return OwningOpRef<Operation *>(Operation::create(state));
 }
 
-/// Runs the operator twice: for its results, and on magnitudes for the bounds of
-/// its first, whose elements are sums of at most `terms` products.
+/// Runs the operator twice: for its results, and on magnitudes for the bounds
+/// of its first, whose elements are sums of at most `terms` products.
 static LogicalResult
 evaluateLinear(Call &call, StringRef name, int64_t terms,
                ArrayRef<std::pair<StringRef, StringRef>> renamed = {}) {
@@ -195,8 +193,8 @@ evaluateLinear(Call &call, StringRef name, int64_t terms,
   if (failed(call.table.evaluate(*op, inputs, values)) ||
       failed(call.table.evaluate(*op, magnitudes(call.operands), sizes)))
     return failure();
-  call.results.push_back(boundSums(values[0], sizes[0].floats(), terms,
-                                   call.accumulator()));
+  call.results.push_back(
+      boundSums(values[0], sizes[0].floats(), terms, call.accumulator()));
   for (const Tensor &value : ArrayRef(values).drop_front())
     call.results.push_back({value, {}});
   return success();
@@ -214,10 +212,9 @@ static LogicalResult evaluateConvolution(Call &call) {
 static LogicalResult evaluateConvolutionInput(Call &call) {
   // Every weight of a channel meets an element of the input at most once.
   const Tensor &weight = call.tensor(1);
-  return evaluateLinear(call,
-                        aten::ConvolutionBackwardInputOp::getOperationName(),
-                        weight.getNumElements() /
-                            std::max<int64_t>(1, weight.getDimSize(1)));
+  return evaluateLinear(
+      call, aten::ConvolutionBackwardInputOp::getOperationName(),
+      weight.getNumElements() / std::max<int64_t>(1, weight.getDimSize(1)));
 }
 
 static LogicalResult evaluateConvolutionWeight(Call &call) {
@@ -256,9 +253,9 @@ static LogicalResult evaluateMaxPool(Call &call) {
 }
 
 template <typename Op>
-static LogicalResult
-evaluateAttention(Call &call, std::vector<std::vector<double>> (*bounds)(
-                                  const AttentionProblem &)) {
+static LogicalResult evaluateAttention(
+    Call &call,
+    std::vector<std::vector<double>> (*bounds)(const AttentionProblem &)) {
   Block block;
   OwningOpRef<Operation *> op =
       makeOperator(call, block, Op::getOperationName(), {});
@@ -294,8 +291,8 @@ static Evaluation lookupEvaluation(StringRef call) {
       {"convolution_backward_weight", evaluateConvolutionWeight},
       {"scaled_dot_product_attention",
        [](Call &site) {
-         return evaluateAttention<ScaledDotProductAttentionOp>(
-             site, boundAttention);
+         return evaluateAttention<ScaledDotProductAttentionOp>(site,
+                                                               boundAttention);
        }},
       {"scaled_dot_product_attention_backward",
        [](Call &site) {
@@ -320,7 +317,7 @@ LogicalResult evaluateLibraryCall(const LibraryCallSite &site,
                                   SmallVectorImpl<BoundedTensor> &results) {
   Evaluation evaluation = lookupEvaluation(site.call);
   if (!evaluation) {
-    emitNumberedError(site.location, "E0142")
+    emitNumberedError(site.op, "E0142")
         << "the reference interpreter has no meaning for the library call '"
         << site.call << "'";
     return failure();

@@ -15,7 +15,8 @@ namespace shardc::reference {
 
 /// A library call: its name, settings and the types of its results.
 struct LibraryCallSite {
-  mlir::Location location;
+  /// Where errors are reported.
+  mlir::Operation *op;
   llvm::StringRef call;
   mlir::DictionaryAttr settings;
   llvm::SmallVector<mlir::RankedTensorType> results;

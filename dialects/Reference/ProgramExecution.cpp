@@ -99,7 +99,7 @@ void ProgramExecution::readCommands(exec::ProgramOp program) {
     if (compute) {
       entry.compute = compute;
       entry.launch = launches++;
-      if (launches == compute.getLaunches())
+      if (launches == static_cast<int64_t>(compute.getLaunches()))
         compute = nullptr;
     }
     entries.push_back(entry);
@@ -109,8 +109,7 @@ void ProgramExecution::readCommands(exec::ProgramOp program) {
   for (auto [i, entry] : llvm::enumerate(entries)) {
     if (!entry.compute)
       continue;
-    for (auto [number, output] :
-         llvm::enumerate(entry.compute.getOutputs()))
+    for (auto [number, output] : llvm::enumerate(entry.compute.getOutputs()))
       for (const CommandOperand &operand : operandsOf(entry.op))
         if (operand.access != exec::Access::read &&
             overlap(operand.reference, cast<exec::RefAttr>(output)))
@@ -201,13 +200,13 @@ Tensor ProgramExecution::getBuffer(StringRef name, int64_t rank) const {
   llvm_unreachable("the program has the buffer");
 }
 
-double ProgramExecution::getLoss() const {
+Tensor ProgramExecution::getLoss(int64_t rank) const {
   for (auto [number, op] : llvm::enumerate(states)) {
     exec::StateOp state = op;
     if (state.getName() == "loss")
       return fromBytes(cast<RankedTensorType>(state.getType()),
-                       memory[0].states[number])
-          .floats()[0];
+                       memory[rank].states[number])
+          .reshaped({});
   }
   llvm_unreachable("every program has a loss");
 }
@@ -247,9 +246,8 @@ size_t ProgramExecution::choose(ArrayRef<std::vector<size_t>> streams,
     if (next[stream] == streams[stream].size())
       continue;
     Operation *op = entries[streams[stream][next[stream]]].op;
-    if (llvm::all_of(waitsOf(op), [&](int64_t event) {
-          return recorded.contains(event);
-        }))
+    if (llvm::all_of(waitsOf(op),
+                     [&](int64_t event) { return recorded.contains(event); }))
       ready.push_back(stream);
   }
   assert(!ready.empty() && "verify-program refuses waits that never end");

@@ -1,9 +1,10 @@
 //===- ProgramExecution.h - executing commands on bytes -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The meaning of an `exec.program`: every rank has an arena and states of bytes,
-// and commands read and write them at the offsets that the memory phase chose.
-// The launches of a kernel compute the region of the `exec.compute` before them.
+// The meaning of an `exec.program`: every rank has an arena and states of
+// bytes, and commands read and write them at the offsets that the memory phase
+// chose. The launches of a kernel compute the region of the `exec.compute`
+// before them.
 //
 // Nothing is assumed that the program does not say. The arena is poison when a
 // section begins. Streams run as late or as early as events allow: a kernel
@@ -62,15 +63,19 @@ public:
   /// A parameter, or what its shards keep of it; a rank's buffer.
   Tensor getKept(Kept kept, llvm::StringRef parameter) const;
   Tensor getBuffer(llvm::StringRef name, int64_t rank) const;
-  /// The loss summed over ranks and micro-batches.
-  double getLoss() const;
+  /// What a rank has of the loss: the sum of its micro-batches', and after the
+  /// update section of all ranks'.
+  Tensor getLoss(int64_t rank) const;
+
+  /// The types and bounds of the step's inputs.
+  llvm::ArrayRef<exec::InputOp> getInputs() const { return inputs; }
 
   /// Numbers that change from step to step; `step` counts from 1.
   void setScalars(int64_t step, double learningRate, int64_t microBatches);
 
-  /// Runs a section; `inputs` has one entry an input and a tensor a rank, and is
-  /// empty but for micro-batches. Fails with a diagnostic at a command without
-  /// a meaning.
+  /// Runs a section; `inputs` has one entry an input and a tensor a rank, and
+  /// is empty but for micro-batches. Fails with a diagnostic at a command
+  /// without a meaning.
   llvm::LogicalResult run(exec::Section section,
                           llvm::ArrayRef<RankTensors> inputs);
 

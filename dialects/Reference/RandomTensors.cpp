@@ -57,6 +57,17 @@ void setRandomState(ShardedState &state, uint64_t seed) {
   }
 }
 
+/// Input `number` of all ranks.
+static RankTensors drawInput(unsigned number, Type type, IntegerAttr bound,
+                             int64_t ranks, uint64_t seed) {
+  RankTensors tensors;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    tensors.push_back(draw(
+        cast<RankedTensorType>(type), -1, 1, bound ? bound.getInt() : 2,
+        Uniform(("input" + Twine(number) + "." + Twine(rank)).str(), seed)));
+  return tensors;
+}
+
 SmallVector<RankTensors> randomInputs(func::FuncOp function, int64_t ranks,
                                       uint64_t seed) {
   SmallVector<RankTensors> inputs;
@@ -64,13 +75,18 @@ SmallVector<RankTensors> randomInputs(func::FuncOp function, int64_t ranks,
     unsigned number = argument.getArgNumber();
     auto bound =
         function.getArgAttrOfType<IntegerAttr>(number, "shardc.upper_bound");
-    RankTensors tensors;
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      tensors.push_back(draw(
-          cast<RankedTensorType>(argument.getType()), -1, 1,
-          bound ? bound.getInt() : 2,
-          Uniform(("input" + Twine(number) + "." + Twine(rank)).str(), seed)));
-    inputs.push_back(std::move(tensors));
+    inputs.push_back(drawInput(number, argument.getType(), bound, ranks, seed));
+  }
+  return inputs;
+}
+
+SmallVector<RankTensors> randomInputs(ArrayRef<exec::InputOp> declarations,
+                                      int64_t ranks, uint64_t seed) {
+  SmallVector<RankTensors> inputs;
+  for (auto [number, input] : llvm::enumerate(declarations)) {
+    exec::InputOp op = input;
+    inputs.push_back(
+        drawInput(number, op.getType(), op.getUpperBoundAttr(), ranks, seed));
   }
   return inputs;
 }

@@ -9,6 +9,7 @@
 #ifndef SHARDC_DIALECTS_REFERENCE_RANDOMTENSORS_H
 #define SHARDC_DIALECTS_REFERENCE_RANDOMTENSORS_H
 
+#include "dialects/Exec/Exec.h"
 #include "dialects/Reference/Interpreter.h"
 
 namespace shardc::reference {
@@ -23,6 +24,11 @@ void setRandomState(ShardedState &state, uint64_t seed);
 /// one.
 llvm::SmallVector<RankTensors> randomInputs(mlir::func::FuncOp function,
                                             int64_t ranks, uint64_t seed);
+
+/// The same for the inputs of a program of commands.
+llvm::SmallVector<RankTensors>
+randomInputs(llvm::ArrayRef<exec::InputOp> inputs, int64_t ranks,
+             uint64_t seed);
 
 } // namespace shardc::reference
 

@@ -97,8 +97,7 @@ SmallVector<CommandOperand> operandsOf(Operation *command) {
   };
   if (auto launch = dyn_cast<exec::LaunchOp>(command))
     for (auto [i, reference] : llvm::enumerate(launch.getOperandsAttr()))
-      operands.push_back(
-          {cast<exec::RefAttr>(reference), launch.getAccess(i)});
+      operands.push_back({cast<exec::RefAttr>(reference), launch.getAccess(i)});
   if (auto call = dyn_cast<exec::CallOp>(command)) {
     add(call.getOperandsAttr(), exec::Access::read);
     add(call.getOutputsAttr(), exec::Access::write);

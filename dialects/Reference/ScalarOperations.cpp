@@ -68,9 +68,10 @@ static ScalarFunction floatArithmetic(Operation *op, FloatType type) {
           double quotient = in[0].value / in[1].value;
           double divisor = std::abs(in[1].value) - in[1].bound;
           double moved = in[0].bound + std::abs(quotient) * in[1].bound;
-          double bound = moved == 0     ? 0
-                         : divisor <= 0 ? std::numeric_limits<double>::infinity()
-                                        : moved / divisor;
+          double bound = moved == 0 ? 0
+                         : divisor <= 0
+                             ? std::numeric_limits<double>::infinity()
+                             : moved / divisor;
           return rounded(quotient, bound, type);
         };
       })
@@ -98,9 +99,8 @@ static ScalarFunction extremum(Operation *op) {
     return {};
   return [=](Numbers in) {
     const BoundedNumber &a = in[0], &b = in[1];
-    BoundedNumber result = (isGreatest ? a.value >= b.value : a.value <= b.value)
-                               ? a
-                               : b;
+    BoundedNumber result =
+        (isGreatest ? a.value >= b.value : a.value <= b.value) ? a : b;
     if (std::isnan(a.value) || std::isnan(b.value))
       result = std::isnan(a.value) == dropsNan ? b : a;
     result.bound = std::max(a.bound, b.bound);
@@ -128,17 +128,18 @@ static ScalarFunction elementary(FloatType type, double (*function)(double)) {
 
 static ScalarFunction mathFunction(Operation *op, FloatType type) {
   using Function = double (*)(double);
-  auto function = llvm::TypeSwitch<Operation *, Function>(op)
-                      .Case([](math::ExpOp) -> Function { return std::exp; })
-                      .Case([](math::Exp2Op) -> Function { return std::exp2; })
-                      .Case([](math::ExpM1Op) -> Function { return std::expm1; })
-                      .Case([](math::LogOp) -> Function { return std::log; })
-                      .Case([](math::Log1pOp) -> Function { return std::log1p; })
-                      .Case([](math::ErfOp) -> Function { return std::erf; })
-                      .Case([](math::TanhOp) -> Function { return std::tanh; })
-                      .Case([](math::SinOp) -> Function { return std::sin; })
-                      .Case([](math::CosOp) -> Function { return std::cos; })
-                      .Default(Function());
+  auto function =
+      llvm::TypeSwitch<Operation *, Function>(op)
+          .Case([](math::ExpOp) -> Function { return std::exp; })
+          .Case([](math::Exp2Op) -> Function { return std::exp2; })
+          .Case([](math::ExpM1Op) -> Function { return std::expm1; })
+          .Case([](math::LogOp) -> Function { return std::log; })
+          .Case([](math::Log1pOp) -> Function { return std::log1p; })
+          .Case([](math::ErfOp) -> Function { return std::erf; })
+          .Case([](math::TanhOp) -> Function { return std::tanh; })
+          .Case([](math::SinOp) -> Function { return std::sin; })
+          .Case([](math::CosOp) -> Function { return std::cos; })
+          .Default(Function());
   if (function)
     return elementary(type, function);
   if (isa<math::SqrtOp>(op))
@@ -302,8 +303,7 @@ static ScalarFunction integerArithmetic(Operation *op, Type type) {
       })
       .Case([&](arith::DivSIOp) {
         return onIntegers(type, [](Word a, Word b) {
-          return b == 0 ? 0
-                        : static_cast<int64_t>(a) / static_cast<int64_t>(b);
+          return b == 0 ? 0 : static_cast<int64_t>(a) / static_cast<int64_t>(b);
         });
       })
       .Default(ScalarFunction());
@@ -354,9 +354,8 @@ ScalarFunction scalarFunction(Operation *op) {
   if (auto comparison = dyn_cast<arith::CmpIOp>(op)) {
     arith::CmpIPredicate predicate = comparison.getPredicate();
     return [=](Numbers in) {
-      return ofInteger(
-          compareIntegers(predicate, in[0].integer, in[1].integer),
-          std::max(in[0].bound, in[1].bound));
+      return ofInteger(compareIntegers(predicate, in[0].integer, in[1].integer),
+                       std::max(in[0].bound, in[1].bound));
     };
   }
   if (isa<arith::SelectOp>(op))

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operations in the body of a kernel's loop nest compute: every float
-// is rounded to its type after each operation, as machine code does, and carries
-// its bound on.
+// is rounded to its type after each operation, as machine code does, and
+// carries its bound on.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_REFERENCE_SCALAROPERATIONS_H

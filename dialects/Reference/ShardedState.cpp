@@ -49,12 +49,21 @@ void ShardedState::addSegments(fsdp::GroupOp group) {
     }
     Tensor zeros(RankedTensorType::get({int64_t(segment.getShard())}, master));
     segments.push_back({segment, 0, {}});
-    segments.back().shards.assign(ranks, Shard{zeros, zeros, zeros, zeros});
+    segments.back().shards.assign(segment.getElements() / segment.getShard(),
+                                  Shard{zeros, zeros, zeros, zeros});
   }
 }
 
 RankedTensorType ShardedState::getType(StringRef name) const {
   return types.lookup(name);
+}
+
+bool ShardedState::isTrained(StringRef name) const {
+  auto place = places.find(name);
+  if (place == places.end())
+    return false;
+  fsdp::SegmentOp segment = segments[place->second.segment].op;
+  return !segment.getFrozen();
 }
 
 /// Element `index` of a parameter, wherever its shard is.
@@ -73,8 +82,7 @@ void ShardedState::set(StringRef name, const Tensor &tensor) {
       value = tensor;
     return;
   }
-  for (int64_t i : llvm::seq(tensor.getNumElements()))
-    element(place->second, i, &Shard::parameter) = tensor.floats()[i];
+  setKept(Kept::Parameter, name, tensor);
 }
 
 Tensor ShardedState::get(StringRef name, int64_t rank) const {
@@ -83,15 +91,47 @@ Tensor ShardedState::get(StringRef name, int64_t rank) const {
     const auto &values = whole.find(name)->second;
     return values[values.size() == 1 ? 0 : rank];
   }
+  return getKept(Kept::Parameter, name);
+}
+
+Tensor ShardedState::Shard::*ShardedState::memberOf(Kept kept) {
+  switch (kept) {
+  case Kept::Parameter:
+    return &Shard::parameter;
+  case Kept::Gradient:
+    return &Shard::gradient;
+  case Kept::FirstMoment:
+    return &Shard::firstMoment;
+  case Kept::SecondMoment:
+    return &Shard::secondMoment;
+  }
+  llvm_unreachable("every kind is named");
+}
+
+Tensor ShardedState::getKept(Kept kept, StringRef name) const {
+  Place place = places.lookup(name);
   Tensor result(types.lookup(name));
   MutableArrayRef<double> target = result.mutableFloats();
-  const Segment &segment = segments[place->second.segment];
-  int64_t shard = const_cast<fsdp::SegmentOp &>(segment.op).getShard();
+  const Segment &segment = segments[place.segment];
+  fsdp::SegmentOp op = segment.op;
+  int64_t shard = op.getShard();
   for (int64_t i : llvm::seq(result.getNumElements())) {
-    int64_t flat = place->second.offset + i;
-    target[i] = segment.shards[flat / shard].parameter.floats()[flat % shard];
+    int64_t flat = place.offset + i;
+    const Tensor &part = segment.shards[flat / shard].*memberOf(kept);
+    target[i] = part.floats()[flat % shard];
   }
   return result;
+}
+
+void ShardedState::setKept(Kept kept, StringRef name, const Tensor &tensor) {
+  Place place = places.lookup(name);
+  for (int64_t i : llvm::seq(tensor.getNumElements()))
+    element(place, i, memberOf(kept)) = tensor.floats()[i];
+}
+
+void ShardedState::setSteps(int64_t steps) {
+  for (Segment &segment : segments)
+    segment.steps = steps;
 }
 
 void ShardedState::setBuffer(StringRef name, int64_t rank,
@@ -147,8 +187,9 @@ static void stepSgd(fsdp::SgdAttr sgd, Element x, int64_t step, double rate) {
   double momentum = sgd.getMomentum().getValueAsDouble();
   double gradient =
       x.gradient + sgd.getWeightDecay().getValueAsDouble() * x.parameter;
-  x.first = step == 1 ? gradient : momentum * x.first + gradient;
-  x.parameter -= rate * (momentum == 0 ? gradient : x.first);
+  if (momentum != 0)
+    gradient = x.first = step == 1 ? gradient : momentum * x.first + gradient;
+  x.parameter -= rate * gradient;
 }
 
 /// torch.optim.AdamW.
@@ -177,7 +218,8 @@ void ShardedState::update(fsdp::UpdateOp op) {
       MutableArrayRef<double> first = shard.firstMoment.mutableFloats();
       MutableArrayRef<double> second = shard.secondMoment.mutableFloats();
       for (size_t i = 0; i < parameter.size(); ++i) {
-        Element x{parameter[i], gradient[i] / ranks, first[i], second[i]};
+        Element x{parameter[i], gradient[i] / (ranks * microBatches), first[i],
+                  second[i]};
         llvm::TypeSwitch<Attribute>(op.getOptimizer())
             .Case([&](fsdp::SgdAttr sgd) {
               stepSgd(sgd, x, segment.steps, learningRate);

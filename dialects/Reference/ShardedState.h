@@ -4,7 +4,8 @@
 // What a program keeps between executions. A parameter is whole, one tensor for
 // all ranks, until the program has flat segments; then each rank holds its
 // shard of every segment, the gradient summed so far and the optimizer's states
-// of it. Buffers are never sharded: each rank has its own.
+// of it. A program compiled for one rank has one shard, which all simulated
+// ranks share. Buffers are never sharded: each rank has its own.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_REFERENCE_SHARDEDSTATE_H
@@ -19,6 +20,17 @@
 
 namespace shardc::reference {
 
+/// What a shard keeps of each of its elements.
+enum class Kept {
+  Parameter,
+  /// The sum over ranks and micro-batches so far.
+  Gradient,
+  /// The momentum of SGD, the first moment of AdamW.
+  FirstMoment,
+  /// Of AdamW.
+  SecondMoment,
+};
+
 class ShardedState {
 public:
   /// Reads the declarations of `module`. Everything is zero at first.
@@ -32,6 +44,9 @@ public:
 
   bool isBuffer(llvm::StringRef name) const { return buffers.contains(name); }
 
+  /// Whether the optimizer steps a parameter, which lies in a flat segment.
+  bool isTrained(llvm::StringRef name) const;
+
   /// Gives a parameter or buffer a value of its declared type, on every rank.
   void set(llvm::StringRef name, const Tensor &tensor);
   /// The value of a parameter, gathered from its shards, or of a rank's buffer.
@@ -39,6 +54,14 @@ public:
 
   /// Sets a buffer of one rank.
   void setBuffer(llvm::StringRef name, int64_t rank, const Tensor &tensor);
+
+  /// What the shards keep of a parameter, in its shape. The program has flat
+  /// segments.
+  Tensor getKept(Kept kept, llvm::StringRef name) const;
+  void setKept(Kept kept, llvm::StringRef name, const Tensor &tensor);
+
+  /// How many steps the optimizer has made.
+  void setSteps(int64_t steps);
 
   /// Adds every rank's gradients of a group's members, in rank order, to the
   /// shards' accumulators. `parameters` names the member of each gradient;
@@ -48,11 +71,14 @@ public:
   /// The sum of squares of all accumulated gradients over all ranks.
   double sumOfGradientSquares() const;
   /// One step of the optimizer on every rank's shard of a group; the gradient
-  /// is the accumulated sum over the number of ranks, and is zero afterwards.
+  /// is the accumulated sum over the number of ranks and micro-batches, and is
+  /// zero afterwards.
   /// SGD and AdamW as in torch.optim.
   void update(fsdp::UpdateOp op);
 
   double learningRate = 0.01;
+  /// How many times gradients were added to the accumulators.
+  int64_t microBatches = 1;
 
 private:
   /// One rank's part of a segment, as flat tensors in the master type.
@@ -85,6 +111,7 @@ private:
 
   void addSegments(fsdp::GroupOp group);
   double &element(Place place, int64_t index, Tensor Shard::*tensor);
+  static Tensor Shard::*memberOf(Kept kept);
 };
 
 } // namespace shardc::reference

@@ -20,8 +20,14 @@ namespace shardc::reference {
 // Elements
 //===----------------------------------------------------------------------===//
 
+/// How many ExactArithmetic objects live.
+static thread_local int exactScopes = 0;
+
+ExactArithmetic::ExactArithmetic() { ++exactScopes; }
+ExactArithmetic::~ExactArithmetic() { --exactScopes; }
+
 double roundTo(double value, FloatType type) {
-  if (type.isF64())
+  if (type.isF64() || exactScopes > 0)
     return value;
   if (type.isF32())
     return static_cast<float>(value);

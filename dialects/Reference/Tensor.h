@@ -97,6 +97,17 @@ private:
   }
 };
 
+/// While an object lives, floats keep all bits of a double on this thread,
+/// whatever their element type: programs compute what they do on real numbers.
+/// Two programs that mean the same then agree to about 1e-12, in whichever
+/// order and type they add.
+class ExactArithmetic {
+public:
+  ExactArithmetic();
+  ~ExactArithmetic();
+  ExactArithmetic(const ExactArithmetic &) = delete;
+};
+
 /// `value` rounded to `type`, to nearest even.
 double roundTo(double value, mlir::FloatType type);
 

@@ -542,11 +542,11 @@ func::FuncOp createLaunchFunction(ModuleOp kernels, Location location,
   types.append(2, builder.getIndexType());
   auto function = func::FuncOp::create(builder, location, name,
                                        builder.getFunctionType(types, {}));
-  function->setAttr("exec.extent",
-                    builder.getI64IntegerAttr(launch.extent()));
+  function->setAttr("exec.extent", builder.getI64IntegerAttr(launch.extent()));
   for (auto [number, access] : llvm::enumerate(accesses))
-    function.setArgAttr(number, "exec.access",
-                        exec::AccessAttr::get(builder.getContext(), access));
+    if (access != exec::Access::read)
+      function.setArgAttr(number, "exec.access",
+                          builder.getStringAttr(exec::stringifyAccess(access)));
   LaunchWriter(builder, location, problem, schedule, launch)
       .write(kernels, function, tensors);
   tidy(function);

@@ -18,8 +18,9 @@ namespace shardc::kernel {
 /// Creates `@name(operands…, %begin: index, %end: index)` in `kernels` for one
 /// launch. `tensors` lists the tensors that become operands, in order: inputs,
 /// results and scratch, each as a flat memref; `accesses` what the launch does
-/// with each. The function's attributes are its signature: `exec.extent` has the
-/// iterations of the launch, each operand's `exec.access` is an exec::Access.
+/// with each. The function's attributes are its signature: `exec.extent` has
+/// the iterations of the launch, an operand's `exec.access` is the word of an
+/// exec::Access, read where there is none.
 mlir::func::FuncOp
 createLaunchFunction(mlir::ModuleOp kernels, mlir::Location location,
                      llvm::StringRef name, const KernelProblem &problem,

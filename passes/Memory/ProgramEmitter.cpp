@@ -136,11 +136,11 @@ void ProgramEmitter::emitCommand(OpBuilder &builder, const Command &command,
       all.push_back(refOf(operand.place));
       accesses.push_back(static_cast<int32_t>(operand.access));
     }
-    exec::LaunchOp::create(
-        builder, location, symbol(), builder.getStringAttr(command.label),
-        extent, builder.getArrayAttr(all),
-        builder.getDenseI32ArrayAttr(accesses), section, stream, waits,
-        records);
+    exec::LaunchOp::create(builder, location, symbol(),
+                           builder.getStringAttr(command.label), extent,
+                           builder.getArrayAttr(all),
+                           builder.getDenseI32ArrayAttr(accesses), section,
+                           stream, waits, records);
     return;
   }
   case CommandKind::call:

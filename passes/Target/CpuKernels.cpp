@@ -12,6 +12,7 @@
 #include "passes/Target/KernelLowering.h"
 #include "passes/Target/SharedObject.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -172,10 +173,20 @@ compileModule(llvm::Module &module, const CpuTarget &target) {
   return linkSharedObject(*object);
 }
 
+/// Their signatures are no attributes that LLVM knows.
+static void dropSignatures(ModuleOp kernels) {
+  for (auto function : kernels.getOps<func::FuncOp>()) {
+    function->removeAttr("exec.extent");
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      function.removeArgAttr(i, "exec.access");
+  }
+}
+
 FailureOr<SmallVector<char, 0>>
 generateCpuKernels(ModuleOp kernels, const CpuTarget &target,
                    ArrayRef<SignatureText> signatures) {
   OwningOpRef<ModuleOp> copy = kernels.clone();
+  dropSignatures(*copy);
   if (failed(lowerKernelsToLlvm(*copy)))
     return failure();
   llvm::LLVMContext context;

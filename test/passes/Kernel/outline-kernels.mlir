@@ -4,7 +4,7 @@
 
 // The row is the launch's loop; its few columns are summed in a register.
 // CHECK-LABEL: module @kernels
-//       CHECK: func.func @kernel_sum(%[[X:.*]]: memref<32xf32>, %[[Y:.*]]: memref<4xf64>, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
+//       CHECK: func.func @kernel_sum(%[[X:.*]]: memref<32xf32>, %[[Y:.*]]: memref<4xf64> {exec.access = "write"}, %[[BEGIN:.*]]: index, %[[END:.*]]: index) attributes {exec.extent = 4 : i64}
 //       CHECK: scf.parallel (%[[ROW:.*]]) = (%[[BEGIN]]) to (%[[END]])
 //       CHECK: %[[SUM:.*]] = scf.for %[[COLUMN:.*]] = {{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (f64)
 //       CHECK: affine.apply {{.*}}(%[[ROW]], %[[COLUMN]])
@@ -84,7 +84,7 @@ func.func @one_loop_over_contiguous_memory(%x: tensor<4x5xf32>) -> tensor<4x5xf3
 
 // The row's sum is private to its iteration; nothing of it reaches memory.
 // CHECK-LABEL: func.func @kernel_normalize(
-//  CHECK-SAME: %{{.*}}: memref<32xf32>, %{{.*}}: memref<32xf32>, %{{.*}}: index, %{{.*}}: index)
+//  CHECK-SAME: %{{.*}}: memref<32xf32>, %{{.*}}: memref<32xf32> {exec.access = "write"}, %{{.*}}: index, %{{.*}}: index)
 //       CHECK: memref.alloca() : memref<1xf32>
 //       CHECK: iter_args
 //       CHECK: arith.divf
@@ -114,9 +114,9 @@ func.func @private_row_sum(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // Sums over rows and sums over columns share no loop: two launches, and what
 // passes between them is an operand of both.
 // CHECK-LABEL: func.func @kernel_total_part0(
-//  CHECK-SAME: %{{.*}}: memref<32xf32>, %{{.*}}: memref<4xf32>, %{{.*}}: index, %{{.*}}: index)
+//  CHECK-SAME: %{{.*}}: memref<32xf32>, %{{.*}}: memref<4xf32> {exec.access = "write"}, %{{.*}}: index, %{{.*}}: index)
 // CHECK-LABEL: func.func @kernel_total_part1(
-//  CHECK-SAME: %{{.*}}: memref<1xf32>, %{{.*}}: memref<4xf32>, %{{.*}}: index, %{{.*}}: index)
+//  CHECK-SAME: %{{.*}}: memref<1xf32> {exec.access = "write"}, %{{.*}}: memref<4xf32>, %{{.*}}: index, %{{.*}}: index)
 func.func @two_launches(%x: tensor<4x8xf32>) -> tensor<f32> {
   %0 = exec.kernel "total" (%in = %x : tensor<4x8xf32>) -> tensor<f32> {
     %zero = arith.constant 0.0 : f32
@@ -194,13 +194,12 @@ func.func @parts_in_place(%a: tensor<4x2xf32>, %b: tensor<4x3xf32>) -> tensor<4x
 // looks for them: both in one scratch buffer, the second part from element 32
 // on. (Written elsewhere, the reader summed what nobody had written.)
 // CHECK-LABEL: func.func @kernel_sum_of_whole_part0(
-//  CHECK-SAME:     %{{[^:]*}}: memref<32xf32> {exec.access = #exec<access read>}
-//  CHECK-SAME:     %{{[^:]*}}: memref<512xf32> {exec.access = #exec<access read>}
-//  CHECK-SAME:     %[[WHOLE:[^:]*]]: memref<544xf32> {exec.access = #exec<access write>}
+//  CHECK-SAME:     %{{[^:]*}}: memref<32xf32>, %{{[^:]*}}: memref<512xf32>,
+//  CHECK-SAME:     %[[WHOLE:[^:]*]]: memref<544xf32> {exec.access = "write"}
 //       CHECK:   memref.store %{{.*}}, %[[WHOLE]]
 //       CHECK:   memref.store %{{.*}}, %[[WHOLE]]
 // CHECK-LABEL: func.func @kernel_sum_of_whole_part1(
-//  CHECK-SAME:     memref<544xf32> {exec.access = #exec<access read>}
+//  CHECK-SAME:     %{{[^:]*}}: memref<1xf32> {exec.access = "write"}, %{{[^:]*}}: memref<544xf32>,
 func.func @parts_of_a_temporary(%a: tensor<1x32xf32>, %b: tensor<16x32xf32>) -> tensor<f32> {
   %0 = exec.kernel "sum_of_whole" (%x = %a : tensor<1x32xf32>, %y = %b : tensor<16x32xf32>) -> tensor<f32> {
     %zero = arith.constant 0.0 : f32

@@ -70,7 +70,7 @@ module @same_gradient_twice {
 // Each rank casts its shard into its slot; after the gather the parameters are
 // where they are used, at their offsets in the segment.
 // CHECK-LABEL: module @gathered_bytes_are_the_parameters
-//       CHECK:   exec.launch @[[CAST:.*]] "cast" {{.*}}(state[0 + 0] : memref<32xf32>, arena[0 + 0 + rank * 64] : memref<32xbf16>) in micro_batch on 1
+//       CHECK:   exec.launch @[[CAST:.*]] "cast" {{.*}}(state[0 + 0] : memref<32xf32>, write arena[0 + 0 + rank * 64] : memref<32xbf16>) in micro_batch on 1
 //  CHECK-NEXT:   exec.all_gather @root arena[0 + 0] : memref<64xbf16> slot 64 in micro_batch on 1 records 0
 //  CHECK-NEXT:   exec.call "matmul" (input[0 + 0] : {{.*}}, arena[0 + 0] : memref<4x4xbf16>, arena[0 + 64] : memref<4xbf16>)
 //  CHECK-SAME:     in micro_batch on 0 waits [0]
@@ -219,10 +219,10 @@ module @strides_and_offsets {
 // Equal kernels share a function. The loss is added up over micro-batches.
 // CHECK-LABEL: module @equal_kernels
 //       CHECK:   exec.input "x"
-//       CHECK:   exec.launch @[[DOUBLE:.*]] "double" {{.*}}(input[0 + 0] : {{.*}}, arena[0 + [[FIRST:.*]]] : memref<16xf32>)
-//  CHECK-NEXT:   exec.launch @[[DOUBLE]] "double" {{.*}}(arena[0 + [[FIRST]]] : {{.*}}, arena[0 + [[SECOND:.*]]] : memref<16xf32>)
+//       CHECK:   exec.launch @[[DOUBLE:.*]] "double" {{.*}}(input[0 + 0] : {{.*}}, write arena[0 + [[FIRST:.*]]] : memref<16xf32>)
+//  CHECK-NEXT:   exec.launch @[[DOUBLE]] "double" {{.*}}(arena[0 + [[FIRST]]] : {{.*}}, write arena[0 + [[SECOND:.*]]] : memref<16xf32>)
 //  CHECK-NEXT:   exec.call "sum" (arena[0 + [[SECOND]]] : {{.*}}) -> (arena[0 + [[LOSS:.*]]] : memref<f32>)
-//  CHECK-NEXT:   exec.launch {{.*}} "loss" {{.*}}(state[0 + 0] : memref<1xf32>, arena[0 + [[LOSS]]] : memref<f32>) in micro_batch on 0
+//  CHECK-NEXT:   exec.launch {{.*}} "loss" {{.*}}(read_write state[0 + 0] : memref<1xf32>, arena[0 + [[LOSS]]] : memref<f32>) in micro_batch on 0
 //       CHECK:   func.func @[[DOUBLE]](
 //   CHECK-NOT:   func.func @[[DOUBLE]]
 module @equal_kernels {
@@ -299,7 +299,7 @@ module @buffer_changes_after_backward {
 //       CHECK:   exec.call "sum_of_squares" (state[1 + 0] : memref<16xf32>) -> (state[5 + 0] : memref<2xf64>) {} in update on 0
 //  CHECK-NEXT:   exec.all_reduce state[5 + 0] : memref<2xf64> double_double in update on 0
 //  CHECK-NEXT:   exec.all_reduce state[4 + 0] : memref<1xf32> in update on 0
-//  CHECK-NEXT:   exec.launch @[[ADAMW:.*]] "adamw" {{.*}}(state[0 + 0] : {{.*}}, state[2 + 0] : {{.*}}, state[3 + 0] : {{.*}}, state[1 + 0] : {{.*}}, scalar[0 + 0] : {{.*}}, scalar[1 + 0] : {{.*}}, scalar[2 + 0] : {{.*}}, scalar[3 + 0] : {{.*}}) in update on 0
+//  CHECK-NEXT:   exec.launch @[[ADAMW:.*]] "adamw" {{.*}}(read_write state[0 + 0] : {{.*}}, read_write state[2 + 0] : {{.*}}, read_write state[3 + 0] : {{.*}}, state[1 + 0] : {{.*}}, scalar[0 + 0] : {{.*}}, scalar[1 + 0] : {{.*}}, scalar[2 + 0] : {{.*}}, scalar[3 + 0] : {{.*}}) in update on 0
 //       CHECK:   func.func @[[ADAMW]](
 module @adamw_on_one_group {
   fsdp.parameter @w : tensor<16xf32>
@@ -332,7 +332,7 @@ module @adamw_on_one_group {
 //  CHECK-NEXT:   exec.state "loss"
 //       CHECK:   exec.reduce_scatter @root {{.*}} -> state[2 + 0]
 //   CHECK-NOT:   exec.reduce_scatter
-//       CHECK:   exec.launch {{.*}} "sgd" {{.*}}(state[1 + 0] : {{.*}}, state[2 + 0] :
+//       CHECK:   exec.launch {{.*}} "sgd" {{.*}}(read_write state[1 + 0] : {{.*}}, state[2 + 0] :
 //   CHECK-NOT:   "sgd"
 module @frozen_segment {
   fsdp.parameter frozen @table : tensor<16xf32>

@@ -1,0 +1,252 @@
+//===- Observation.cpp - What a program computes --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the interpreters and collects.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Observation.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Reference/RandomTensors.h"
+
+#include <random>
+
+using namespace mlir;
+
+namespace shardc {
+
+using reference::Kept;
+using reference::RankTensors;
+using reference::ShardedState;
+using reference::Tensor;
+
+ArrayRef<ObservedRun> observedRuns() {
+  static constexpr ObservedRun runs[] = {{1, 3}, {2, 1}};
+  return runs;
+}
+
+ModuleOp findTensorProgram(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto functions = module.getOps<func::FuncOp>();
+  return llvm::hasSingleElement(functions) ? module : ModuleOp();
+}
+
+static std::string nameOf(const Twine &what, const ObservedRun &run,
+                          int64_t step) {
+  return (what + " of step " + Twine(step) + " with seed " + Twine(run.seed))
+      .str();
+}
+
+static bool hasGradients(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        return isa<fsdp::ReduceScatterOp, fsdp::ReduceScatterStartOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static bool hasUpdate(ModuleOp module) {
+  return module.walk([](fsdp::UpdateOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// What the optimizer's states are called.
+static constexpr std::pair<Kept, const char *> updatedStates[] = {
+    {Kept::Parameter, "parameter "},
+    {Kept::FirstMoment, "first moment of "},
+    {Kept::SecondMoment, "second moment of "}};
+
+static void observeBuffers(const ShardedState &state, int64_t ranks,
+                           const ObservedRun &run, int64_t step,
+                           Observation &observation) {
+  for (const std::string &name : state.getNames())
+    for (int64_t rank = 0; state.isBuffer(name) && rank < ranks; ++rank)
+      observation[nameOf("buffer " + name, run, step)].push_back(
+          state.get(name, rank));
+}
+
+static LogicalResult observeRun(ModuleOp module, int64_t ranks,
+                                const ObservedRun &run,
+                                Observation &observation) {
+  reference::Interpreter interpreter(module, ranks);
+  ShardedState &state = interpreter.getState();
+  reference::setRandomState(state, run.seed);
+  auto function = *module.getOps<func::FuncOp>().begin();
+  bool isTrained = hasUpdate(module), hasReductions = hasGradients(module);
+  for (int64_t step = 1; step <= run.steps; ++step) {
+    FailureOr<reference::Execution> execution =
+        interpreter.accumulate(reference::randomInputs(
+            function, ranks, run.seed * 100 + static_cast<uint64_t>(step)));
+    if (failed(execution))
+      return failure();
+    observation[nameOf("loss", run, step)] =
+        execution->losses ? *execution->losses : execution->results.front();
+    observeBuffers(state, ranks, run, step, observation);
+    for (const std::string &name : state.getNames())
+      if (hasReductions && state.isTrained(name))
+        observation[nameOf("gradient " + name, run, step)] = {
+            state.getKept(Kept::Gradient, name)};
+    if (!isTrained)
+      break; // A second step would begin with the gradients of the first.
+    if (failed(interpreter.update()))
+      return failure();
+    for (const std::string &name : state.getNames())
+      for (auto [kept, what] : updatedStates)
+        if (state.isTrained(name))
+          observation[nameOf(what + name, run, step)] = {
+              state.getKept(kept, name)};
+  }
+  return success();
+}
+
+FailureOr<Observation> observeTensors(ModuleOp module, int64_t ranks) {
+  Observation observation;
+  for (const ObservedRun &run : observedRuns())
+    if (failed(observeRun(module, ranks, run, observation)))
+      return failure();
+  return observation;
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+/// Sets what the optimizer changed to what `expected` has after `step`.
+static void adoptUpdates(reference::ProgramExecution &program,
+                         ShardedState &state, const ObservedRun &run,
+                         int64_t step, const Observation &expected) {
+  for (const std::string &name : state.getNames()) {
+    for (int64_t rank = 0; state.isBuffer(name) && rank < program.getRanks();
+         ++rank)
+      state.setBuffer(name, rank, program.getBuffer(name, rank));
+    for (auto [kept, what] : updatedStates)
+      if (state.isTrained(name))
+        state.setKept(
+            kept, name,
+            expected.find(nameOf(what + name, run, step))->second.front());
+  }
+  program.setState(state);
+}
+
+static LogicalResult observeCommandRun(ModuleOp module,
+                                       std::optional<uint64_t> order,
+                                       const ObservedRun &run,
+                                       const Observation &expected,
+                                       Observation &observation) {
+  reference::ProgramExecution program(module, order);
+  int64_t ranks = program.getRanks();
+  ShardedState state(module, ranks);
+  reference::setRandomState(state, run.seed);
+  program.setState(state);
+  for (int64_t step = 1; step <= run.steps; ++step) {
+    program.setScalars(step, state.learningRate, /*microBatches=*/1);
+    if (failed(program.run(exec::Section::begin, {})) ||
+        failed(program.run(exec::Section::micro_batch,
+                           reference::randomInputs(
+                               program.getInputs(), ranks,
+                               run.seed * 100 + static_cast<uint64_t>(step)))))
+      return failure();
+    for (const std::string &name : state.getNames()) {
+      for (int64_t rank = 0; state.isBuffer(name) && rank < ranks; ++rank)
+        observation[nameOf("buffer " + name, run, step)].push_back(
+            program.getBuffer(name, rank));
+      if (state.isTrained(name))
+        observation[nameOf("gradient " + name, run, step)] = {
+            program.getKept(Kept::Gradient, name)};
+    }
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      observation[nameOf("loss", run, step)].push_back(program.getLoss(rank));
+    if (failed(program.run(exec::Section::update, {})))
+      return failure();
+    for (const std::string &name : state.getNames())
+      for (auto [kept, what] : updatedStates)
+        if (state.isTrained(name))
+          observation[nameOf(what + name, run, step)] = {
+              program.getKept(kept, name)};
+    adoptUpdates(program, state, run, step, expected);
+  }
+  return success();
+}
+
+FailureOr<Observation> observeCommands(ModuleOp module,
+                                       std::optional<uint64_t> order,
+                                       const Observation &expected) {
+  Observation observation;
+  for (const ObservedRun &run : observedRuns())
+    if (failed(observeCommandRun(module, order, run, expected, observation)))
+      return failure();
+  return observation;
+}
+
+//===----------------------------------------------------------------------===//
+// Derivatives
+//===----------------------------------------------------------------------===//
+
+FailureOr<DirectionalDerivative>
+differentiateNumerically(ModuleOp module, int64_t ranks, uint64_t seed) {
+  // Far enough from 1e-16 of the loss, and so near that hardly an activation
+  // crosses the corner of relu on the way: at 1e-6 some of a ResNet do.
+  constexpr double distance = 1e-8;
+  reference::ExactArithmetic exact;
+  DirectionalDerivative derivative;
+  auto function = *module.getOps<func::FuncOp>().begin();
+  SmallVector<RankTensors> inputs =
+      reference::randomInputs(function, ranks, seed);
+  // The sum of the ranks' losses with every parameter moved along its
+  // direction.
+  auto lossAt = [&](double step, bool collect) -> FailureOr<double> {
+    reference::Interpreter interpreter(module, ranks);
+    ShardedState &state = interpreter.getState();
+    reference::setRandomState(state, seed);
+    std::mt19937_64 engine(seed);
+    std::map<std::string, std::vector<double>> directions;
+    for (const std::string &name : state.getNames()) {
+      if (!state.isTrained(name))
+        continue;
+      Tensor parameter = state.get(name);
+      std::vector<double> &direction = directions[name];
+      for (double &element : parameter.mutableFloats()) {
+        direction.push_back(static_cast<double>(engine() >> 11) * 0x1p-52 - 1);
+        element += step * direction.back();
+      }
+      state.set(name, parameter);
+    }
+    FailureOr<reference::Execution> execution = interpreter.accumulate(inputs);
+    if (failed(execution))
+      return failure();
+    for (auto &[name, direction] : directions) {
+      if (!collect)
+        break;
+      Tensor gradient = state.getKept(Kept::Gradient, name);
+      for (auto [slope, along] :
+           llvm::zip_equal(gradient.floats(), direction)) {
+        derivative.fromGradients += slope * along;
+        derivative.magnitude += std::abs(slope * along);
+      }
+    }
+    const RankTensors &losses =
+        execution->losses ? *execution->losses : execution->results.front();
+    double sum = 0;
+    for (const Tensor &loss : losses)
+      sum += loss.floats()[0];
+    return sum;
+  };
+  FailureOr<double> middle = lossAt(0, /*collect=*/true);
+  FailureOr<double> before = lossAt(-distance, /*collect=*/false);
+  FailureOr<double> after = lossAt(distance, /*collect=*/false);
+  if (failed(middle) || failed(before) || failed(after))
+    return failure();
+  derivative.loss = std::abs(*middle);
+  derivative.fromLosses = (*after - *before) / (2 * distance);
+  return derivative;
+}
+
+} // namespace shardc

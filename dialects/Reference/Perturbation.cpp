@@ -1,0 +1,79 @@
+//===- Perturbation.cpp - results under other roundings -------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which operators and elements are moved, and how far.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Reference/Perturbation.h"
+
+#include "dialects/Aten/Aten.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace shardc::reference {
+
+double unitRoundoff(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type))
+    type = complex.getElementType();
+  auto floatType = dyn_cast<FloatType>(type);
+  return floatType ? std::ldexp(1, -int(floatType.getFPMantissaWidth())) : 0;
+}
+
+/// Uniform in [-1, 1): the splitmix64 generator, by Steele, Lea and Flood.
+double Perturbation::draw() {
+  uint64_t z = state += 0x9E3779B97F4A7C15;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return static_cast<double>(static_cast<int64_t>(z ^ (z >> 31))) * 0x1p-63;
+}
+
+/// The products that one element of the largest result sums; 0 for operators
+/// that move data alone.
+static double termsOf(Operation *op) {
+  auto cost = dyn_cast<aten::CostOpInterface>(op);
+  if (!cost || op->hasTrait<aten::IsView>())
+    return 0;
+  int64_t flops = cost.getFlops(), elements = 1;
+  for (Type type : op->getResultTypes())
+    elements =
+        std::max(elements, cast<RankedTensorType>(type).getNumElements());
+  return flops == 0 ? 0 : std::max(1.0, double(flops) / double(2 * elements));
+}
+
+/// Accumulators are f32 or wider.
+static double accumulatorRoundoff(Operation *op) {
+  constexpr double f32 = 0x1p-24;
+  for (Type type : op->getResultTypes())
+    if (double unit = unitRoundoff(getElementTypeOrSelf(type)); unit != 0)
+      return std::min(unit, f32);
+  return 0;
+}
+
+/// Whether arithmetic on `value` is exact, or the value beyond any arithmetic.
+static bool isExact(double value) {
+  constexpr double huge = 1e30;
+  return value == 0 || value == 1 || value == -1 || !(std::abs(value) < huge);
+}
+
+void Perturbation::apply(Operation *op, MutableArrayRef<Tensor> operands) {
+  double terms = termsOf(op);
+  if (terms == 0)
+    return;
+  double ofSums = accumulatorRoundoff(op) * std::sqrt(terms);
+  for (Tensor &operand : operands) {
+    double reach =
+        amplitude * (2 * unitRoundoff(operand.getElementType()) + ofSums);
+    if (operand.isFloat())
+      for (double &value : operand.mutableFloats())
+        value *= isExact(value) ? 1 : 1 + reach * draw();
+    else if (operand.isComplex())
+      for (Complex &value : operand.mutableComplexes())
+        value *= 1 + reach * draw();
+  }
+}
+
+} // namespace shardc::reference

@@ -1,0 +1,49 @@
+//===- Perturbation.h - results under other roundings ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// How much of a result is rounding? A program is executed again with every
+// operand of every operator moved by a random relative amount, of the size of
+// its dtype's rounding and of what summing many products in f32 may lose:
+//
+//   x (1 + e),   |e| <= a (2 u(dtype of x) + u(accumulator) sqrt(terms))
+//
+// What a backward-stable implementation computes is the exact result for
+// operands that are that near. So the spread of a few such executions is the
+// error that a right program may have, whatever the model's condition, and a
+// branch that rounding can flip (a maximum's tie, the corner of relu) flips in
+// some of them. Zeros, ones, infinities and huge numbers stay: arithmetic on
+// masks made of them is exact.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_DIALECTS_REFERENCE_PERTURBATION_H
+#define SHARDC_DIALECTS_REFERENCE_PERTURBATION_H
+
+#include "dialects/Reference/Tensor.h"
+
+#include "mlir/IR/Operation.h"
+
+namespace shardc::reference {
+
+/// Half the distance from 1 to the next number of `type`, or of a complex
+/// number's parts; 0 for integers.
+double unitRoundoff(mlir::Type type);
+
+class Perturbation {
+public:
+  /// Draws from `seed`. `amplitude` is the formula's a.
+  Perturbation(uint64_t seed, double amplitude)
+      : state(seed), amplitude(amplitude) {}
+
+  /// Moves the floats among `operands` of `op`, unless it only moves data.
+  void apply(mlir::Operation *op, llvm::MutableArrayRef<Tensor> operands);
+
+private:
+  uint64_t state;
+  double amplitude;
+
+  double draw();
+};
+
+} // namespace shardc::reference
+
+#endif // SHARDC_DIALECTS_REFERENCE_PERTURBATION_H
