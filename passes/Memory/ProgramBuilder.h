@@ -80,6 +80,8 @@ private:
   void visitParameterView(fsdp::ViewOp view);
   llvm::LogicalResult visitWrite(fsdp::WriteOp write);
   void addBufferWrites();
+  void addCopy(const Place &source, const Place &target,
+               mlir::Location location);
   llvm::LogicalResult visitUnshardStart(fsdp::UnshardStartOp start);
   llvm::LogicalResult gatherSegment(fsdp::UnshardStartOp start,
                                     fsdp::SegmentOp segment,

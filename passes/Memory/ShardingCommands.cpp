@@ -5,6 +5,7 @@
 // ProgramBuilder.
 //===----------------------------------------------------------------------===//
 
+#include "passes/Memory/ParallelCopy.h"
 #include "passes/Memory/ProgramBuilder.h"
 #include "passes/Memory/StateKernels.h"
 
@@ -65,17 +66,48 @@ LogicalResult ProgramBuilder::visitWrite(fsdp::WriteOp write) {
   return success();
 }
 
-/// States change after backward, which may still read the old values.
+namespace {
+struct BufferWrite {
+  Place source, target;
+  Location location;
+};
+} // namespace
+
+/// States change after backward, which may still read the old values, and all
+/// at once: a value may be another state's. One that is its own state's has the
+/// state's type, so it is the whole of it, and nothing changes.
 void ProgramBuilder::addBufferWrites() {
+  SmallVector<BufferWrite> changes;
+  std::vector<PlaceCopy> copies;
   for (fsdp::WriteOp write : writes) {
-    Command &command = addCommand(CommandKind::copy, write.getLoc());
-    command.operands.push_back(
-        {places.lookup(write.getValue()), exec::Access::read});
-    command.operands.push_back(
-        {statePlace(states.lookupBuffer(write.getSymbol())),
-         exec::Access::write});
+    Place source = places.lookup(write.getValue());
+    Place target = statePlace(states.lookupBuffer(write.getSymbol()));
+    if (source.buffer == target.buffer)
+      continue;
+    changes.push_back({source, target, write.getLoc()});
+    copies.push_back({source.buffer, target.buffer});
+  }
+  DenseMap<unsigned, unsigned> savedIn;
+  for (const CopyStep &next : orderCopies(copies)) {
+    auto [source, target, location] = changes[next.copy];
+    if (next.savesTarget) {
+      Place aside = target;
+      aside.buffer = list.addArena(getSpanBytes(target.type));
+      addCopy(target, aside, location);
+      savedIn[target.buffer] = aside.buffer;
+    }
+    if (auto saved = savedIn.find(source.buffer); saved != savedIn.end())
+      source.buffer = saved->second;
+    addCopy(source, target, location);
   }
   writes.clear();
+}
+
+void ProgramBuilder::addCopy(const Place &source, const Place &target,
+                             Location location) {
+  Command &command = addCommand(CommandKind::copy, location);
+  command.operands.push_back({source, exec::Access::read});
+  command.operands.push_back({target, exec::Access::write});
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,8 +211,8 @@ ProgramBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
                 MemRefType::get({static_cast<int64_t>(segment.getElements())},
                                 segment.getReduce())};
     command.operands.push_back({whole, exec::Access::read});
-    command.operands.push_back({statePlace(states.lookup(segment).gradient),
-                                exec::Access::read_write});
+    command.operands.push_back(
+        {statePlace(states.lookup(segment).gradient), exec::Access::read_write});
   }
   return success();
 }
@@ -210,8 +242,7 @@ LogicalResult ProgramBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
       return reduction.emitError("expected a row-major gradient of ") << symbol;
     Command &copy = addCommand(CommandKind::copy, reduction.getLoc());
     copy.operands.push_back({*source, exec::Access::read});
-    copy.operands.push_back(
-        {{buffer, offset, 0, source->type}, exec::Access::write});
+    copy.operands.push_back({{buffer, offset, 0, source->type}, exec::Access::write});
   }
   llvm::sort(covered);
   covered.push_back({static_cast<int64_t>(segment.getElements()) * element, 0});

@@ -283,6 +283,67 @@ module @buffer_changes_after_backward {
 
 // -----
 
+// Buffers change at once: the value that moves on is copied before the state
+// that it is read from changes.
+// CHECK-LABEL: module @buffers_that_move_on
+//       CHECK:   exec.state "current" buffer
+//  CHECK-NEXT:   exec.state "previous" buffer
+//       CHECK:   exec.call "new" () -> (arena[0 + [[NEW:.*]]] : memref<4xf32>)
+//  CHECK-NEXT:   exec.copy state[0 + 0] : memref<4xf32> -> state[1 + 0] : memref<4xf32> in micro_batch
+//  CHECK-NEXT:   exec.copy arena[0 + [[NEW]]] : memref<4xf32> -> state[0 + 0] : memref<4xf32> in micro_batch
+//   CHECK-NOT:   exec.copy
+module @buffers_that_move_on {
+  fsdp.buffer @current : tensor<4xf32>
+  fsdp.buffer @previous : tensor<4xf32>
+  func.func @step() {
+    fsdp.begin forward
+    %old = fsdp.read @current : tensor<4xf32>
+    %new = exec.library "new" () {} order [array<i64>] : () -> tensor<4xf32>
+    fsdp.write %new, @current : tensor<4xf32>
+    fsdp.write %old, @previous : tensor<4xf32>
+    fsdp.begin backward
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+// Where states go in a circle, one of them is saved in the arena. The view of
+// one row is read from there too; a state that is written to itself stays.
+// CHECK-LABEL: module @buffers_that_swap
+//       CHECK:   exec.state "a" buffer
+//  CHECK-NEXT:   exec.state "b" buffer
+//  CHECK-NEXT:   exec.state "row" buffer
+//  CHECK-NEXT:   exec.state "same" buffer
+//       CHECK:   exec.copy state[0 + 16] : memref<4xf32> -> state[2 + 0] : memref<4xf32>
+//  CHECK-NEXT:   exec.copy state[0 + 0] : memref<2x4xf32> -> arena[0 + [[ASIDE:.*]]] : memref<2x4xf32>
+//  CHECK-NEXT:   exec.copy state[1 + 0] : memref<2x4xf32> -> state[0 + 0] : memref<2x4xf32>
+//  CHECK-NEXT:   exec.copy arena[0 + [[ASIDE]]] : memref<2x4xf32> -> state[1 + 0] : memref<2x4xf32>
+//   CHECK-NOT:   exec.copy
+module @buffers_that_swap {
+  fsdp.buffer @a : tensor<2x4xf32>
+  fsdp.buffer @b : tensor<2x4xf32>
+  fsdp.buffer @row : tensor<4xf32>
+  fsdp.buffer @same : tensor<4xf32>
+  func.func @step() {
+    fsdp.begin forward
+    %a = fsdp.read @a : tensor<2x4xf32>
+    %b = fsdp.read @b : tensor<2x4xf32>
+    %same = fsdp.read @same : tensor<4xf32>
+    %row = exec.view %a offset 4 strides [1] : tensor<2x4xf32> -> tensor<4xf32>
+    fsdp.write %b, @a : tensor<2x4xf32>
+    fsdp.write %a, @b : tensor<2x4xf32>
+    fsdp.write %row, @row : tensor<4xf32>
+    fsdp.write %same, @same : tensor<4xf32>
+    fsdp.begin backward
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
 // The norm and the loss are summed over the ranks. The update writes parameter
 // and moments over themselves and reads the gradient and the step's scalars.
 // CHECK-LABEL: module @adamw_on_one_group
