@@ -9,6 +9,7 @@
 #include "passes/Schedule/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
+#include "passes/Schedule/GroupUses.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -29,15 +30,10 @@ struct InsertReshardsPass : impl::InsertReshardsPassBase<InsertReshardsPass> {
 /// The last operation that uses `whole` or a view of it.
 static Operation *lastUse(fsdp::WaitOp whole) {
   Operation *last = whole;
-  auto visit = [&](Operation *user) {
-    if (last->isBeforeInBlock(user))
-      last = user;
-  };
-  for (Operation *user : whole->getUsers()) {
-    visit(user);
-    for (Operation *use : user->getUsers())
-      visit(use);
-  }
+  walkUses(whole.getResult(), [&](Operation *use) {
+    if (last->isBeforeInBlock(use))
+      last = use;
+  });
   return last;
 }
 

@@ -15,8 +15,8 @@ def RematerializeGathersPass : Pass<"shardc-rematerialize-gathers", "::mlir::Mod
   let description = [{
     Before this pass backward reuses the value that forward gathered, which is
     the policy `never`. To reshard after forward is to clone the gather (and the
-    views of it) before the group's first use in backward: the same act as
-    activation recompute, on another operator. `default` is FSDP2's rule: every
+    views of it, and views of those) before the group's first use in backward:
+    the same act as activation recompute, on another operator. `default` is FSDP2's rule: every
     group except the one whose last use in forward comes last, because backward
     would gather that one again at once.
 
@@ -61,7 +61,8 @@ def InsertReshardsPass : Pass<"shardc-insert-reshards", "::mlir::func::FuncOp"> 
   let summary = "Frees each whole group after its last use.";
   let description = [{
     A group that a gather made whole lives from its wait to the last use of any
-    view of it; its bytes are free for other values afterwards. What forward
+    view of it, or of a view of that; its bytes are free for other values
+    afterwards. What forward
     gathered and what backward gathers again die on their own.
 
     {{example: test/passes/Schedule/insert-reshards.mlir @after_the_last_use}}

@@ -16,6 +16,7 @@
 #include "passes/Schedule/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
+#include "passes/Schedule/GroupUses.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
@@ -35,11 +36,12 @@ struct RematerializeGathersPass
   void runOnOperation() override;
 };
 
-/// A gather of forward and the views that forward and backward take of it.
+/// A gather of forward, and the views of it, and of those, that forward takes,
+/// in program order.
 struct Gather {
   fsdp::UnshardOp unshard;
   fsdp::GroupOp group;
-  SmallVector<fsdp::ViewOp> views;
+  SmallVector<Operation *> views;
   Operation *lastForwardUse = nullptr;
   Operation *firstBackwardUse = nullptr;
 };
@@ -59,22 +61,19 @@ static Gather readGather(fsdp::UnshardOp unshard, SymbolTable &symbols,
   gather.unshard = unshard;
   gather.group = symbols.lookup<fsdp::GroupOp>(unshard.getGroup());
   gather.lastForwardUse = unshard;
-  for (Operation *user : unshard->getUsers()) {
-    auto view = cast<fsdp::ViewOp>(user);
-    gather.views.push_back(view);
-    for (Operation *use : view->getUsers()) {
-      bool inForward = use->isBeforeInBlock(backward);
-      if (inForward && gather.lastForwardUse->isBeforeInBlock(use))
-        gather.lastForwardUse = use;
-      if (!inForward && (!gather.firstBackwardUse ||
-                         use->isBeforeInBlock(gather.firstBackwardUse)))
-        gather.firstBackwardUse = use;
-    }
-  }
-  // Users come in use-list order; the program's order is what is wanted.
-  llvm::sort(gather.views, [](fsdp::ViewOp a, fsdp::ViewOp b) {
-    return a->isBeforeInBlock(b);
+  walkUses(unshard.getResult(), [&](Operation *use) {
+    bool inForward = use->isBeforeInBlock(backward);
+    if (inForward && isView(use))
+      gather.views.push_back(use);
+    else if (inForward && gather.lastForwardUse->isBeforeInBlock(use))
+      gather.lastForwardUse = use;
+    if (!inForward && (!gather.firstBackwardUse ||
+                       use->isBeforeInBlock(gather.firstBackwardUse)))
+      gather.firstBackwardUse = use;
   });
+  // Users come in use-list order; the program's order is what is wanted.
+  llvm::sort(gather.views,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   return gather;
 }
 
@@ -92,23 +91,26 @@ static remark::RemarkOpts remarkOptions(Gather &gather) {
       .function(gather.unshard.getGroup());
 }
 
-/// Gathers again before the first use in backward.
+/// Gathers again before the first use in backward, and looks at the new value
+/// through clones of the views. A view that only backward used is erased.
 static void rematerialize(Gather &gather) {
   OpBuilder builder(gather.firstBackwardUse);
   auto again =
       cast<fsdp::UnshardOp>(builder.clone(*gather.unshard.getOperation()));
   Block *body = gather.unshard->getBlock();
   Operation *backward = findBegin(*body, fsdp::Phase::backward);
-  for (fsdp::ViewOp view : gather.views) {
-    auto usedInBackward = [&](OpOperand &use) {
+  IRMapping mapping;
+  mapping.map(gather.unshard.getResult(), again.getResult());
+  for (Operation *view : gather.views)
+    builder.clone(*view, mapping);
+  for (Operation *view : llvm::reverse(gather.views)) {
+    Value viewed = view->getResult(0), viewedAgain = mapping.lookup(viewed);
+    viewed.replaceUsesWithIf(viewedAgain, [&](OpOperand &use) {
       return backward->isBeforeInBlock(use.getOwner());
-    };
-    if (llvm::none_of(view->getUses(), usedInBackward))
-      continue;
-    IRMapping mapping;
-    mapping.map(gather.unshard.getResult(), again.getResult());
-    Operation *clone = builder.clone(*view.getOperation(), mapping);
-    view.getResult().replaceUsesWithIf(clone->getResult(0), usedInBackward);
+    });
+    for (Value unused : {viewed, viewedAgain})
+      if (unused.use_empty())
+        unused.getDefiningOp()->erase();
   }
   int64_t bytes = gatheredBytes(gather.group);
   remark::passed(gather.unshard.getLoc(), remarkOptions(gather))

@@ -7,6 +7,7 @@
 #include "passes/Schedule/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
+#include "passes/Schedule/GroupUses.h"
 
 #define DEBUG_TYPE "shardc-verify-scheduled"
 
@@ -61,17 +62,19 @@ static LogicalResult verifyWhole(fsdp::WaitOp wait, Operation *backward,
   auto group = symbols.lookup<fsdp::GroupOp>(symbol.getValue());
   bool always = group && group.getReshard() == fsdp::Reshard::always;
   bool fromForward = backward && wait->isBeforeInBlock(backward);
-  for (Operation *user : wait->getUsers()) {
-    if (reshard->isBeforeInBlock(user))
-      return reshard.emitError("C2: expected no use after the reshard");
-    for (Operation *use : user->getUsers()) {
-      if (reshard->isBeforeInBlock(use))
-        return reshard.emitError("C2: expected no use after the reshard");
-      if (always && fromForward && backward->isBeforeInBlock(use))
-        return use->emitError("C3: expected @")
-               << symbol.getValue() << " to be gathered again in backward";
-    }
-  }
+  Operation *kept = nullptr;
+  bool usedLate = false;
+  walkUses(wait.getResult(), [&](Operation *use) {
+    usedLate |= reshard->isBeforeInBlock(use);
+    if (always && fromForward && !isa<fsdp::ReshardOp>(use) &&
+        backward->isBeforeInBlock(use))
+      kept = use;
+  });
+  if (usedLate)
+    return reshard.emitError("C2: expected no use after the reshard");
+  if (kept)
+    return kept->emitError("C3: expected @")
+           << symbol.getValue() << " to be gathered again in backward";
   return success();
 }
 

@@ -21,6 +21,27 @@ func.func @after_the_last_use(%x: tensor<f32>) {
 
 // -----
 
+// Whoever reads a view of a view reads the group.
+// CHECK-LABEL: @after_views_of_views
+//       CHECK:   %[[WHOLE:.*]] = fsdp.wait
+//       CHECK:   aten.linear
+//  CHECK-NEXT:   fsdp.reshard %[[WHOLE]]
+//  CHECK-NEXT:   aten.relu
+func.func @after_views_of_views(%x: tensor<2x4xf32>) {
+  fsdp.begin forward
+  %pending = fsdp.unshard_start @root on gather : !fsdp.pending<@root>
+  %root = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.unsharded<@root>
+  %packed = fsdp.view %root[@packed] : !fsdp.unsharded<@root> -> tensor<8x4xf32>
+  %part = aten.slice %packed dim 0 [4:8] : (tensor<8x4xf32>) -> tensor<4x4xf32>
+  %turned = aten.permute %part [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %0 = aten.relu %x : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  %1 = aten.linear %0, %turned : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+  %2 = aten.relu %1 : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
 // Forward's value and backward's die on their own.
 // CHECK-LABEL: @each_gather_has_its_own
 //       CHECK:   %[[FIRST:.*]] = fsdp.wait

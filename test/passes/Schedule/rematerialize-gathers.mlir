@@ -217,3 +217,47 @@ module @only_used_views_are_cloned {
     return
   }
 }
+
+// -----
+
+// The parts of a packed weight are views of a view. Those that backward reads
+// are cloned with all that they are views of; one that only backward read is
+// not taken in forward any more. Nothing of forward's gather is used later.
+// CHECK-LABEL: module @views_of_views
+//       CHECK:   %[[FIRST:.*]] = fsdp.unshard @h0
+//  CHECK-NEXT:   %[[PACKED:.*]] = fsdp.view %[[FIRST]][@h0.w]
+//  CHECK-NEXT:   %[[QUERY:.*]] = aten.slice %[[PACKED]] dim 0 [0 : 4]
+//  CHECK-NEXT:   aten.linear %{{.*}}, %[[QUERY]]
+//  CHECK-NEXT:   aten.slice %[[PACKED]] dim 0 [4 : 8]
+//  CHECK-NEXT:   aten.linear
+//  CHECK-NEXT:   fsdp.begin backward
+//  CHECK-NEXT:   %[[AGAIN:.*]] = fsdp.unshard @h0
+//  CHECK-NEXT:   %[[PACKED_AGAIN:.*]] = fsdp.view %[[AGAIN]][@h0.w]
+//  CHECK-NEXT:   %[[QUERY_AGAIN:.*]] = aten.slice %[[PACKED_AGAIN]] dim 0 [0 : 4]
+//  CHECK-NEXT:   %[[TURNED:.*]] = aten.permute %[[QUERY_AGAIN]] [1, 0]
+//  CHECK-NEXT:   aten.linear_backward_input %{{.*}}, %[[QUERY_AGAIN]]
+//  CHECK-NEXT:   aten.mul %[[TURNED]], %{{.*}}
+//   CHECK-NOT:   aten.slice
+module @views_of_views {
+  fsdp.parameter @h0.w : tensor<8x4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @h0 on @mesh policy <> reshard always {
+    fsdp.segment f32 reduce f32 elements 32 shard 32 {
+      fsdp.member @h0.w at 0
+    }
+  }
+  func.func @step(%x: tensor<2x4xf32>, %d: tensor<4x4xf32>) {
+    fsdp.begin forward
+    %h0 = fsdp.unshard @h0 : !fsdp.unsharded<@h0>
+    %w = fsdp.view %h0[@h0.w] : !fsdp.unsharded<@h0> -> tensor<8x4xf32>
+    %query = aten.slice %w dim 0 [0:4] : (tensor<8x4xf32>) -> tensor<4x4xf32>
+    %turned = aten.permute %query [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %q = aten.linear %x, %query : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    %key = aten.slice %w dim 0 [4:8] : (tensor<8x4xf32>) -> tensor<4x4xf32>
+    %k = aten.linear %q, %key : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    fsdp.begin backward
+    %d_x = aten.linear_backward_input %k, %query : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    %d_w = aten.mul %turned, %d : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    return
+  }
+}

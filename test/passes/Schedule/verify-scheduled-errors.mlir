@@ -116,6 +116,22 @@ module @C2_view_after_reshard {
 
 // -----
 
+module @C2_view_of_a_view_after_reshard {
+  func.func @step() {
+    fsdp.begin forward
+    %pending = fsdp.unshard_start @root on gather : !fsdp.pending<@root>
+    %root = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<4xf32>
+    %half = aten.slice %w dim 0 [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+    // expected-error@+1 {{C2: expected no use after the reshard}}
+    fsdp.reshard %root : !fsdp.unsharded<@root>
+    %0 = aten.relu %half : (tensor<2xf32>) -> tensor<2xf32>
+    return
+  }
+}
+
+// -----
+
 module @C3_kept_for_backward {
   fsdp.parameter @w : tensor<f32>
   fsdp.mesh @mesh <shard = 1>
@@ -132,6 +148,30 @@ module @C3_kept_for_backward {
     fsdp.begin backward
     // expected-error@+1 {{C3: expected @root to be gathered again in backward}}
     %0 = aten.relu %w : (tensor<f32>) -> tensor<f32>
+    fsdp.reshard %root : !fsdp.unsharded<@root>
+    return
+  }
+}
+
+// -----
+
+module @C3_view_of_a_view_kept_for_backward {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard always {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    %pending = fsdp.unshard_start @root on gather : !fsdp.pending<@root>
+    %root = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<4xf32>
+    %half = aten.slice %w dim 0 [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+    fsdp.begin backward
+    // expected-error@+1 {{C3: expected @root to be gathered again in backward}}
+    %0 = aten.relu %half : (tensor<2xf32>) -> tensor<2xf32>
     fsdp.reshard %root : !fsdp.unsharded<@root>
     return
   }
