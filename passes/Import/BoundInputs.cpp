@@ -1,14 +1,14 @@
 //===- BoundInputs.cpp - Which integers an input may hold -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Follows each integer input of the flat program through views to the tables
-// that it indexes and the classes that it names:
+// Asks each use of an integer input, through operators that move or shift
+// integers, which of them it can take, and notes what all uses can take:
 //
 //   %idx: tensor<4x8xi64>                    {shardc.name = "idx",
 //   aten.embedding %table, %idx        ->     shardc.upper_bound = 65}
 //
-// so that the runtime can refuse data that would read past a table, and make
-// random data.
+// so that the runtime can refuse data that would miss a table, and make random
+// data. A use that this pass does not know restricts nothing.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Import/Passes.h"
@@ -17,6 +17,7 @@
 #include "dialects/Aten/TypePromotion.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #define DEBUG_TYPE "shardc-bound-inputs"
 
@@ -32,46 +33,130 @@ struct BoundInputsPass : impl::BoundInputsPassBase<BoundInputsPass> {
   void runOnOperation() override;
 };
 
-/// What is known of the integers of one input.
+/// The integers that a value may hold: those below `upper` (all, if absent)
+/// and `ignored`. Negative ones that a use would take are not told apart: an
+/// input's bounds begin at 0.
 struct Bounds {
   std::optional<int64_t> upper;
   std::optional<int64_t> ignored;
 
-  void limit(int64_t bound) { upper = upper ? std::min(*upper, bound) : bound; }
+  static Bounds below(int64_t upper) { return {upper, std::nullopt}; }
+
+  bool allows(int64_t number) const {
+    return !upper || (number >= 0 && number < *upper) || number == ignored;
+  }
+
+  /// What both this and `other` allow. Where each ignores a number of its own,
+  /// only one that the other allows is left.
+  Bounds meet(const Bounds &other) const;
+};
+
+/// Finds what the uses of values allow; each value once.
+class UseBounds {
+public:
+  Bounds of(Value value);
+
+private:
+  Bounds ofUse(OpOperand &use);
+
+  DenseMap<Value, Bounds> known;
 };
 
 } // namespace
 
-static void follow(Value value, Bounds &bounds) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<aten::ViewOp, aten::PermuteOp, aten::SliceOp, aten::ExpandOp>(user))
-      follow(user->getResult(0), bounds);
-    auto embedding = dyn_cast<aten::EmbeddingOp>(user);
-    if (embedding && embedding.getIndices() == value)
-      bounds.limit(aten::tensorType(embedding.getWeight()).getDimSize(0));
-    if (auto loss = dyn_cast<aten::CrossEntropyLossOp>(user))
-      if (loss.getTarget() == value) {
-        bounds.limit(aten::tensorType(loss.getSelf()).getDimSize(1));
-        bounds.ignored = static_cast<int64_t>(loss.getIgnoreIndex());
-      }
-  }
+Bounds Bounds::meet(const Bounds &other) const {
+  Bounds both;
+  both.upper = upper && other.upper ? std::min(*upper, *other.upper)
+               : upper              ? upper
+                                    : other.upper;
+  for (std::optional<int64_t> number : {other.ignored, ignored})
+    if (number && allows(*number) && other.allows(*number))
+      both.ignored = number;
+  return both;
+}
+
+/// The numbers x for which `bounds` allows x + `amount`.
+static Bounds shifted(const Bounds &bounds, int64_t amount) {
+  Bounds result;
+  if (bounds.upper)
+    result.upper = *bounds.upper - amount;
+  if (bounds.ignored)
+    result.ignored = *bounds.ignored - amount;
+  return result;
+}
+
+/// What an operator takes as the index of a dimension of `table`.
+static Bounds indexOf(Value table, int64_t dim) {
+  return Bounds::below(aten::tensorType(table).getDimSize(dim));
+}
+
+/// What a loss takes as a class of `scores` [N, C].
+template <typename LossOp>
+static Bounds classOf(LossOp loss) {
+  Bounds bounds = indexOf(loss.getSelf(), 1);
+  bounds.ignored = static_cast<int64_t>(loss.getIgnoreIndex());
+  return bounds;
+}
+
+Bounds UseBounds::ofUse(OpOperand &use) {
+  using namespace aten;
+  Value value = use.get();
+  return llvm::TypeSwitch<Operation *, Bounds>(use.getOwner())
+      .Case<ViewOp, PermuteOp, SliceOp, ExpandOp, DetachOp, CatOp, RollOp,
+            FlipOp, SliceScatterOp, ToOp>(
+          [&](Operation *moving) { return of(moving->getResult(0)); })
+      .Case([&](AddScalarOp add) {
+        auto amount = dyn_cast<IntegerAttr>(add.getOther());
+        return amount ? shifted(of(add.getResult()), amount.getInt())
+                      : Bounds();
+      })
+      .Case([&](EmbeddingOp embedding) {
+        return indexOf(embedding.getWeight(), 0);
+      })
+      .Case<GatherOp, ScatterOp, ScatterReduceOp>([&](auto op) {
+        return op.getIndex() == value ? indexOf(op.getSelf(), op.getDim())
+                                      : Bounds();
+      })
+      .Case<IndexOp, IndexPutOp>([&](auto op) {
+        Bounds bounds;
+        for (auto [indices, dim] :
+             llvm::zip_equal(op.getIndices(), op.getDims()))
+          if (indices == value)
+            bounds = bounds.meet(indexOf(op.getSelf(), dim));
+        return bounds;
+      })
+      .Case<CrossEntropyLossOp, NllLossOp>(
+          [&](auto loss) { return classOf(loss); })
+      .Default(Bounds());
+}
+
+Bounds UseBounds::of(Value value) {
+  if (!isa<IntegerType>(aten::tensorType(value).getElementType()))
+    return Bounds();
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  Bounds bounds;
+  for (OpOperand &use : value.getUses())
+    bounds = bounds.meet(ofUse(use));
+  return known[value] = bounds;
 }
 
 void BoundInputsPass::runOnOperation() {
   func::FuncOp function = getOperation();
   Builder builder(function.getContext());
+  UseBounds uses;
   for (BlockArgument argument : function.getArguments()) {
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
-    if (!type || !isa<IntegerType>(type.getElementType()))
+    if (!isa<RankedTensorType>(argument.getType()))
       continue;
-    Bounds bounds;
-    follow(argument, bounds);
-    if (bounds.upper)
-      function.setArgAttr(argument.getArgNumber(), "shardc.upper_bound",
-                          builder.getI64IntegerAttr(*bounds.upper));
+    Bounds bounds = uses.of(argument);
+    // A bound below 1 allows nothing; there is nothing to draw data from.
+    if (!bounds.upper || *bounds.upper < 1)
+      continue;
+    unsigned number = argument.getArgNumber();
+    function.setArgAttr(number, "shardc.upper_bound",
+                        builder.getI64IntegerAttr(*bounds.upper));
     if (bounds.ignored)
-      function.setArgAttr(argument.getArgNumber(), "shardc.ignore_index",
+      function.setArgAttr(number, "shardc.ignore_index",
                           builder.getI64IntegerAttr(*bounds.ignored));
   }
 }

@@ -30,10 +30,14 @@ def FoldConstantsPass : Pass<"shardc-fold-constants", "::mlir::func::FuncOp"> {
 def BoundInputsPass : Pass<"shardc-bound-inputs", "::mlir::func::FuncOp"> {
   let summary = "Notes which integers each input may hold.";
   let description = [{
-    An integer input that indexes an embedding or names a class gets
-    `shardc.upper_bound`, the smallest of the tables' sizes, and the loss's
-    `shardc.ignore_index`. The runtime checks data against them. Runs on the
-    flat program, before modules nest it.
+    An integer input that indexes a table or names a class gets
+    `shardc.upper_bound`, the smallest that any of its uses has, and
+    `shardc.ignore_index`, a number beyond it that all of its uses take: labels
+    that are looked up in a table too may not be -100. Uses are followed through
+    operators that move integers (views, `cat`, `roll`, …), convert them, or add
+    a number. Bounds begin at 0, also where an operator would take negative
+    indices. The runtime checks data against them. Runs on the flat program,
+    before modules nest it.
 
     {{example: test/passes/Import/bound-inputs.mlir @tokens_and_targets}}
   }];

@@ -32,6 +32,91 @@ func.func @smallest_table(%idx: tensor<4xi64>, %a: tensor<7x2xf32>,
 
 // -----
 
+// Language models take one input as tokens and, shifted, as labels. What the
+// loss ignores has no row in the table.
+// CHECK-LABEL: @tokens_that_are_labels_too
+//  CHECK-SAME:   (%{{.*}}: tensor<33xi64> {shardc.upper_bound = 10 : i64},
+func.func @tokens_that_are_labels_too(%tokens: tensor<33xi64>,
+                                      %table: tensor<65x10xf32>) -> tensor<f32> {
+  %idx = aten.slice %tokens dim 0 [0:32] : (tensor<33xi64>) -> tensor<32xi64>
+  %labels = aten.slice %tokens dim 0 [1:33] : (tensor<33xi64>) -> tensor<32xi64>
+  %logits = aten.embedding %table, %idx : (tensor<65x10xf32>, tensor<32xi64>) -> tensor<32x10xf32>
+  %loss, %log_sum_exp, %total_weight = aten.cross_entropy_loss %logits, %labels
+      {reduction = #aten.reduction<mean>, ignore_index = -100 : i64}
+      : (tensor<32x10xf32>, tensor<32xi64>) -> (tensor<f32>, tensor<32xf32>, tensor<f32>)
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// A number inside of the bounds may be ignored by one use alone; two losses
+// that ignore one number keep it.
+// CHECK-LABEL: @what_all_uses_ignore
+//  CHECK-SAME:   %{{[^:]*}}: tensor<4xi64> {shardc.ignore_index = -1 : i64, shardc.upper_bound = 5 : i64}
+//  CHECK-SAME:   %{{[^:]*}}: tensor<4xi64> {shardc.upper_bound = 5 : i64}
+func.func @what_all_uses_ignore(%same: tensor<4xi64>, %different: tensor<4xi64>,
+                                %x: tensor<4x5xf32>) -> tensor<f32> {
+  %0, %s0, %t0 = aten.cross_entropy_loss %x, %same
+      {reduction = #aten.reduction<mean>, ignore_index = -1 : i64}
+      : (tensor<4x5xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>)
+  %1, %t1 = aten.nll_loss %x, %same
+      {reduction = #aten.reduction<mean>, ignore_index = -1 : i64}
+      : (tensor<4x5xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>)
+  %2, %t2 = aten.nll_loss %x, %different
+      {reduction = #aten.reduction<mean>, ignore_index = -1 : i64}
+      : (tensor<4x5xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>)
+  %3, %t3 = aten.nll_loss %x, %different
+      {reduction = #aten.reduction<mean>, ignore_index = -2 : i64}
+      : (tensor<4x5xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<f32>)
+  return %3 : tensor<f32>
+}
+
+// -----
+
+// Positions are looked up two rows further; another dtype changes nothing.
+// CHECK-LABEL: @converted_and_shifted
+//  CHECK-SAME:   (%{{.*}}: tensor<4xi32> {shardc.upper_bound = 7 : i64},
+func.func @converted_and_shifted(%positions: tensor<4xi32>,
+                                 %table: tensor<9x2xf32>) -> tensor<4x2xf32> {
+  %0 = aten.to %positions i64 : (tensor<4xi32>) -> tensor<4xi64>
+  %1 = aten.add.Scalar %0, 2 : i64 : (tensor<4xi64>) -> tensor<4xi64>
+  %2 = aten.embedding %table, %1 : (tensor<9x2xf32>, tensor<4xi64>) -> tensor<4x2xf32>
+  return %2 : tensor<4x2xf32>
+}
+
+// -----
+
+// Every operator that looks up at indices bounds them by the dimension that
+// they count; what is looked up in is not an index.
+// CHECK-LABEL: @look_ups
+//  CHECK-SAME:   %{{[^:]*}}: tensor<3x2xi64> {shardc.upper_bound = 5 : i64}
+//  CHECK-SAME:   %{{[^:]*}}: tensor<4xi64> {shardc.upper_bound = 8 : i64}
+//  CHECK-SAME:   %{{[^:]*}}: tensor<5x8xi64>)
+func.func @look_ups(%rows: tensor<3x2xi64>, %columns: tensor<4xi64>,
+                    %table: tensor<5x8xi64>) -> tensor<5x4xi64> {
+  %0 = aten.gather %table dim 0 at %rows : (tensor<5x8xi64>, tensor<3x2xi64>) -> tensor<3x2xi64>
+  %1 = aten.index %table at %columns of [1] : (tensor<5x8xi64>, tensor<4xi64>) -> tensor<5x4xi64>
+  return %1 : tensor<5x4xi64>
+}
+
+// -----
+
+// Nothing is known of integers that a model replaces before it uses them, or
+// when no number would do.
+// CHECK-LABEL: @unknown_bounds
+//   CHECK-NOT:   shardc.upper_bound
+func.func @unknown_bounds(%labels: tensor<4xi64>, %far: tensor<4xi64>,
+                          %mask: tensor<4xi1>, %zero: tensor<i64>,
+                          %table: tensor<9x2xf32>) -> tensor<4x2xf32> {
+  %0 = aten.where %mask, %labels, %zero : (tensor<4xi1>, tensor<4xi64>, tensor<i64>) -> tensor<4xi64>
+  %1 = aten.embedding %table, %0 : (tensor<9x2xf32>, tensor<4xi64>) -> tensor<4x2xf32>
+  %2 = aten.add.Scalar %far, 9 : i64 : (tensor<4xi64>) -> tensor<4xi64>
+  %3 = aten.embedding %table, %2 : (tensor<9x2xf32>, tensor<4xi64>) -> tensor<4x2xf32>
+  return %3 : tensor<4x2xf32>
+}
+
+// -----
+
 // Floating-point inputs and integers that index nothing have no bound.
 // CHECK-LABEL: @unbounded_inputs
 //   CHECK-NOT:   shardc.upper_bound
