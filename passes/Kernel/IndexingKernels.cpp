@@ -1,30 +1,40 @@
 //===- IndexingKernels.cpp - Look-ups and constants as loop nests ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// An embedding is a gather of rows. Indices are not checked here: the runtime
-// checks its inputs against the bounds in the artifact.
+// An embedding is a gather of rows. The runtime checks its inputs against the
+// bounds in the artifact; an index that a model computes itself is checked
+// here.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace shardc {
 
+/// A row that the table has not is NaN, which the loss shows; PyTorch raises.
 static void buildEmbedding(aten::EmbeddingOp op,
                            aten::EmbeddingOp::Adaptor inputs,
                            KernelBuilder &kernel) {
   RankedTensorType type = tensorTypeOf(op.getResult());
   int64_t last = type.getRank() - 1;
+  int64_t rows = tensorTypeOf(inputs.getWeight()).getDimSize(0);
   auto leading = llvm::to_vector(llvm::seq<int64_t>(0, last));
-  kernel.results.push_back(pointwise(
-      kernel.builder, kernel.location, type,
-      readAt(inputs.getIndices(), leading, type.getRank()),
-      [&](LoopBody &body) {
-        return body.extract(inputs.getWeight(), {body[0], body.index(last)});
-      }));
+  kernel.results.push_back(
+      pointwise(kernel.builder, kernel.location, type,
+                readAt(inputs.getIndices(), leading, type.getRank()),
+                [&](LoopBody &body) {
+                  auto [row, isRow] = indexBelow(body[0], rows);
+                  Scalar element =
+                      body.extract(inputs.getWeight(), {row, body.index(last)});
+                  return select(isRow, element,
+                                element.constant(
+                                    std::numeric_limits<double>::quiet_NaN()));
+                }));
 }
 
 /// Whether `value` counts 0, 1, 2, …

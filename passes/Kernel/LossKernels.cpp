@@ -3,10 +3,13 @@
 //
 // cross_entropy_loss through log-sum-exp, and its backward, which recomputes
 // the probabilities. Rows whose target is `ignore_index` count nowhere. The
-// mean over no rows is NaN, as in PyTorch.
+// mean over no rows is NaN, as in PyTorch, and so is the loss of a class that
+// does not exist, where PyTorch raises.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelModels.h"
+
+#include <limits>
 
 using namespace mlir;
 
@@ -47,6 +50,7 @@ static void buildCrossEntropy(aten::CrossEntropyLossOp op,
                               KernelBuilder &kernel) {
   Value logits = inputs.getSelf();
   FloatType accumulator = kernel.accumulatorOf(logits);
+  int64_t classes = tensorTypeOf(logits).getDimSize(1);
   Value logSumExp = buildLogSumExp(logits, tensorTypeOf(op.getLogSumExp()),
                                    accumulator, kernel);
   SmallVector<Value> sums = reduce(
@@ -56,7 +60,11 @@ static void buildCrossEntropy(aten::CrossEntropyLossOp op,
       {readAt(inputs.getTarget(), {0}, 1), readAt(logSumExp, {0}, 1)}, 2,
       [&](LoopBody &body) -> SmallVector<Scalar> {
         auto [target, counts] = targetOf(body[0], op.getIgnoreIndex());
-        Scalar logit = body.extract(logits, {body.index(0), target});
+        auto [column, isClass] = indexBelow(target, classes);
+        Scalar logit = body.extract(logits, {body.index(0), column});
+        logit =
+            select(isClass, logit,
+                   logit.constant(std::numeric_limits<double>::quiet_NaN()));
         Scalar loss = body[1] - logit.to(body[1].getType());
         return {select(counts, loss, loss.constant(0)), counts.to(accumulator)};
       });

@@ -90,6 +90,14 @@ Scalar select(Scalar condition, Scalar whenTrue, Scalar whenFalse) {
                                         whenTrue.get(), whenFalse.get()));
 }
 
+std::pair<Scalar, Scalar> indexBelow(Scalar index, int64_t size) {
+  Scalar first = index.constant(0);
+  Scalar last = index.constant(static_cast<double>(size - 1));
+  Scalar place = select(first <= index, index, first);
+  place = select(place <= last, place, first);
+  return {place, equal(place, index)};
+}
+
 Scalar maximumNumber(Scalar a, Scalar b) {
   return binary<arith::MaxNumFOp, arith::MaxSIOp>(a, b);
 }

@@ -11,6 +11,8 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <utility>
+
 namespace shardc {
 
 /// A floating-point, integer or index value and the place to compute with it.
@@ -59,6 +61,9 @@ Scalar notEqual(Scalar a, Scalar b);
 
 /// `whenTrue` where the i1 `condition` holds.
 Scalar select(Scalar condition, Scalar whenTrue, Scalar whenFalse);
+
+/// `index` where it counts one of `size` places, else 0, and whether it does.
+std::pair<Scalar, Scalar> indexBelow(Scalar index, int64_t size);
 
 /// The greater number; the other one when one is NaN.
 Scalar maximumNumber(Scalar a, Scalar b);

@@ -68,6 +68,23 @@ func.func @constants_move_in(%w: tensor<9x4xf32>) -> tensor<3x4xf32> {
 
 // -----
 
+// An index that the table has not is not followed: its row is NaN.
+// CHECK-LABEL: @index_outside_of_the_table
+//       CHECK: ^bb0(%[[INDEX:.*]]: i64, %{{.*}}: f32):
+//       CHECK: %[[LAST:.*]] = arith.constant 8 : i64
+//       CHECK: arith.cmpi sle, %{{.*}}, %[[LAST]]
+//       CHECK: %[[ROW:.*]] = arith.select
+//       CHECK: %[[EXISTS:.*]] = arith.cmpi eq, %[[ROW]], %[[INDEX]]
+//       CHECK: %[[ELEMENT:.*]] = tensor.extract
+//       CHECK: %[[NAN:.*]] = arith.constant 0x7FC00000 : f32
+//       CHECK: arith.select %[[EXISTS]], %[[ELEMENT]], %[[NAN]]
+func.func @index_outside_of_the_table(%w: tensor<9x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
+  %0 = aten.embedding %w, %i : (tensor<9x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// -----
+
 // A boundary cast is a kernel like any other.
 // CHECK-LABEL: @boundary_cast
 //       CHECK: exec.kernel "cast"
