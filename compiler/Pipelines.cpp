@@ -94,6 +94,8 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createJoinSlicesPass());
   functions.addPass(createSelectLibrariesPass());
+  // Before anything is built: what libraries left must have a kernel.
+  functions.addPass(createRequireKernelsPass());
   functions.addPass(createFormKernelsPass());
   if (options.fuse)
     functions.addPass(createFuseKernelsPass());

@@ -145,6 +145,19 @@ int64_t MatmulOp::getFlops() {
          tensorType(getSelf()).getShape().back();
 }
 
+/// The gradients of rows times one matrix are those of a linear layer, which
+/// sum over all leading dimensions at once.
+static void buildMatrixBackward(MatmulOp op, OpBuilder &builder, Value gradient,
+                                ArrayRef<bool> needed,
+                                SmallVectorImpl<Value> &operandGradients) {
+  if (needed[0])
+    operandGradients[0] = LinearOp::create(builder, op.getLoc(), gradient,
+                                           op.getOther(), Value());
+  if (needed[1])
+    operandGradients[1] = LinearBackwardWeightOp::create(
+        builder, op.getLoc(), op.getOther().getType(), op.getSelf(), gradient);
+}
+
 /// The last two dimensions swapped.
 static Value transposed(OpBuilder &builder, Location location, Value matrix) {
   auto dims =
@@ -159,6 +172,9 @@ void MatmulOp::buildBackward(OpBuilder &builder,
                              SmallVectorImpl<Value> &operandGradients) {
   Value gradient = resultGradients[0];
   operandGradients.assign(2, Value());
+  if (tensorType(getOther()).getRank() == 2)
+    return buildMatrixBackward(*this, builder, gradient, needed,
+                               operandGradients);
   if (needed[0]) {
     Value other = transposed(builder, getLoc(), getOther());
     Value product = MatmulOp::create(builder, getLoc(), gradient, other);

@@ -42,9 +42,12 @@ static void buildBinary(OpTy op, typename OpTy::Adaptor inputs,
                  });
 }
 
+/// The sum of two booleans is whether one is true.
 static void buildAdd(aten::AddOp op, aten::AddOp::Adaptor inputs,
                      KernelBuilder &kernel) {
-  buildBinary(op, inputs, kernel, [](Scalar a, Scalar b) { return a + b; });
+  buildBinary(op, inputs, kernel, [](Scalar a, Scalar b) {
+    return a.getType().isInteger(1) ? select(a, a, b) : a + b;
+  });
 }
 
 static void buildSub(aten::SubOp op, aten::SubOp::Adaptor inputs,

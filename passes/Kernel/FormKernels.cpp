@@ -11,7 +11,6 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Exec.h"
-#include "dialects/Fsdp/ModulePath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -33,15 +32,6 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
   void runOnOperation() override;
 };
 } // namespace
-
-/// Unsigned bytes have no arithmetic yet.
-static bool hasComputableTypes(Operation *op) {
-  auto isComputable = [](Type type) {
-    return !getElementTypeOrSelf(type).isUnsignedInteger();
-  };
-  return llvm::all_of(op->getOperandTypes(), isComputable) &&
-         llvm::all_of(op->getResultTypes(), isComputable);
-}
 
 /// Appends the tensors that stand for the operands of `op` in `region`.
 static void mapOperands(Operation *op, OpBuilder &builder,
@@ -128,14 +118,6 @@ static SmallVector<Operation *> collectOperators(func::FuncOp function) {
   return operators;
 }
 
-/// What about `op` its kernel does not do; empty where it does all of it.
-static std::string describeMissingKernel(Operation *op) {
-  if (auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op))
-    return differentiable.describeUnsupportedForm();
-  auto slice = dyn_cast<aten::SliceBackwardOp>(op);
-  return slice && slice.getStep() != 1 ? "a step other than 1" : "";
-}
-
 void FormKernelsPass::runOnOperation() {
   FailureOr<FloatType> type = parseAccumulator(getOperation(), accumulator);
   if (failed(type))
@@ -144,18 +126,6 @@ void FormKernelsPass::runOnOperation() {
     if (op->use_empty()) {
       op->erase();
       continue;
-    }
-    if (!hasComputableTypes(op)) {
-      emitNumberedError(op, "E0240")
-          << "operator '" << op->getName() << "' has no kernel for "
-          << op->getOperandTypes();
-      return signalPassFailure();
-    }
-    if (std::string form = describeMissingKernel(op); !form.empty()) {
-      emitNumberedError(op, "E0240")
-          << "operator '" << op->getName() << "' with " << form
-          << " has no kernel yet";
-      return signalPassFailure();
     }
     formKernel(op, *type);
   }

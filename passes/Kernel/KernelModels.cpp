@@ -14,6 +14,7 @@ void shardc::registerKernelModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, aten::AtenDialect *) {
     attachElementwiseKernels(context);
     attachReductionKernels(context);
+    attachMatmulKernels(context);
     attachNormalizationKernels(context);
     attachBatchNormKernels(context);
     attachLossKernels(context);

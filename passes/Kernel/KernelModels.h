@@ -63,6 +63,7 @@ mlir::Value buildCopy(mlir::OpBuilder &builder, mlir::Location location,
 void attachElementwiseKernels(mlir::MLIRContext *context);
 void attachCastKernels(mlir::MLIRContext *context);
 void attachReductionKernels(mlir::MLIRContext *context);
+void attachMatmulKernels(mlir::MLIRContext *context);
 void attachNormalizationKernels(mlir::MLIRContext *context);
 void attachBatchNormKernels(mlir::MLIRContext *context);
 void attachLossKernels(mlir::MLIRContext *context);

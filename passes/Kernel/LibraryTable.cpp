@@ -33,6 +33,11 @@ static bool isAttention(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
   return shape.back() == 1 || strides.back() == 1;
 }
 
+bool isLibraryElement(Type element) {
+  return element.isF32() || element.isF64() || element.isBF16() ||
+         element.isInteger(64);
+}
+
 const LibraryEntry *lookupLibrary(StringRef call) {
   static const LibraryEntry entries[] = {
       {"matmul", 2, 3, 1, isMatrix},

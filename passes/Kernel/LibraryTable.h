@@ -26,6 +26,9 @@ struct LibraryEntry {
                         llvm::ArrayRef<int64_t> strides);
 };
 
+/// Whether tensors of `element` may be operands and results of library calls.
+bool isLibraryElement(mlir::Type element);
+
 /// The entry of `call`, or null.
 const LibraryEntry *lookupLibrary(llvm::StringRef call);
 

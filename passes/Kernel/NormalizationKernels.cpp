@@ -168,22 +168,28 @@ static Value buildGradInput(aten::LayerNormBackwardOp op,
                    });
 }
 
-/// Sums over rows of the gradient times x_hat, and of the gradient.
+/// Sums over rows of the gradient times x_hat, and of the gradient. A tensor
+/// that is normalized as a whole is one row: there is nothing to sum.
 static void buildGradAffine(aten::LayerNormBackwardOp op,
                             aten::LayerNormBackwardOp::Adaptor inputs,
                             const RowLoops &loops, KernelBuilder &kernel) {
-  SmallVector<Value> sums =
-      reduce(kernel.builder, kernel.location, loops.sizes, loops.rows(),
-             kernel.accumulatorOf(inputs.getInput()), Combiner::Add,
-             backwardReads(loops, inputs), 2,
-             [&](LoopBody &body) -> SmallVector<Scalar> {
-               return {body[0] * normalized(body), body[0]};
-             });
-  for (auto [result, sum] : llvm::zip(op->getResults().drop_front(), sums)) {
+  SmallVector<Read> reads = backwardReads(loops, inputs);
+  auto terms = [](LoopBody &body) -> SmallVector<Scalar> {
+    return {body[0] * normalized(body), body[0]};
+  };
+  SmallVector<Value> sums;
+  if (loops.leading != 0)
+    sums = reduce(kernel.builder, kernel.location, loops.sizes, loops.rows(),
+                  kernel.accumulatorOf(inputs.getInput()), Combiner::Add, reads,
+                  2, terms);
+  for (auto [i, result] : llvm::enumerate(op->getResults().drop_front())) {
     RankedTensorType type = tensorTypeOf(result);
-    kernel.results.push_back(pointwise(kernel.builder, kernel.location, type,
-                                       readBroadcast(sum, type.getRank()),
-                                       [](LoopBody &body) { return body[0]; }));
+    kernel.results.push_back(
+        sums.empty() ? pointwise(kernel.builder, kernel.location, type, reads,
+                                 [&](LoopBody &body) { return terms(body)[i]; })
+                     : pointwise(kernel.builder, kernel.location, type,
+                                 readBroadcast(sums[i], type.getRank()),
+                                 [](LoopBody &body) { return body[0]; }));
   }
 }
 

@@ -30,11 +30,24 @@ def SelectLibrariesPass : Pass<"shardc-select-libraries", "::mlir::func::FuncOp"
   let description = [{
     A call has the name, the settings and the operands of docs/Format.md. A
     linear layer's leading dimensions are collapsed by a view, its bias becomes
-    the product's epilogue.
+    the product's epilogue. An operator whose form or element types the library
+    does not take is left as it is.
 
     {{example: test/passes/Kernel/select-libraries.mlir @linear_with_bias}}
   }];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::exec::ExecDialect"];
+}
+
+def RequireKernelsPass : Pass<"shardc-require-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Refuses operators that neither a kernel nor a library computes.";
+  let description = [{
+    Error E0240 names every kind of operator that is left without a library call
+    and has no kernel for its form or its element types, with one module path
+    each. Operators whose results nothing reads are not computed, and may be of
+    any kind.
+
+    {{example: test/passes/Kernel/require-kernels-errors.mlir @all_at_once}}
+  }];
 }
 
 def FormKernelsPass : Pass<"shardc-form-kernels", "::mlir::func::FuncOp"> {
@@ -45,8 +58,6 @@ def FormKernelsPass : Pass<"shardc-form-kernels", "::mlir::func::FuncOp"> {
     that nothing reads are not computed. Elements are computed in f32 (f64 for
     f64) and rounded once; sums of narrower types are accumulated in
     `accumulator`.
-
-    An operator that has no kernel for its element types is error E0240.
 
     {{example: test/passes/Kernel/form-kernels.mlir @relu}}
   }];

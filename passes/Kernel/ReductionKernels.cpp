@@ -18,6 +18,13 @@ static void buildScaledSum(Value result, Value self, ArrayRef<int64_t> dims,
                            KernelBuilder &kernel) {
   RankedTensorType type = tensorTypeOf(self);
   auto loops = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  if (dims.empty()) { // The sum of each element by itself.
+    kernel.results.push_back(pointwise(kernel.builder, kernel.location,
+                                       tensorTypeOf(result),
+                                       readAt(self, loops, type.getRank()),
+                                       [](LoopBody &body) { return body[0]; }));
+    return;
+  }
   Value sum = reduce(
       kernel.builder, kernel.location, type.getShape(), dims,
       kernel.accumulatorOf(self), Combiner::Add,

@@ -13,8 +13,9 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Exec.h"
-#include "dialects/Fsdp/ModulePath.h"
+#include "passes/Kernel/LibraryTable.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #define DEBUG_TYPE "shardc-select-libraries"
@@ -120,6 +121,13 @@ static void selectMatmul(Operation *op, Value a, bool transposeA, Value b,
       .replaceByMatrix();
 }
 
+/// Products of batches of matrices are loop nests.
+static void selectProduct(aten::MatmulOp op) {
+  auto other = cast<RankedTensorType>(op.getOther().getType());
+  if (other.getRank() == 2 && isa<FloatType>(other.getElementType()))
+    selectMatmul(op, op.getSelf(), false, op.getOther(), false, Value());
+}
+
 static void selectLinear(aten::LinearOp op) {
   selectMatmul(op, op.getInput(), false, op.getWeight(), true, op.getBias());
 }
@@ -174,6 +182,15 @@ static void selectAttention(OpTy op, StringRef name) {
       .replace();
 }
 
+/// The library's indices are i64.
+static void widenIndices(aten::EmbeddingBackwardOp op) {
+  OpBuilder builder(op);
+  Type wide = builder.getI64Type();
+  if (getElementTypeOrSelf(op.getIndices().getType()) != wide)
+    op.getIndicesMutable().assign(aten::ToOp::create(
+        builder, op.getLoc(), op.getIndices(), TypeAttr::get(wide)));
+}
+
 static void selectEmbedding(aten::EmbeddingBackwardOp op) {
   LibraryCall(op, "embedding_dense_backward")
       .operand(op.getGradOutput())
@@ -182,16 +199,27 @@ static void selectEmbedding(aten::EmbeddingBackwardOp op) {
       .replace();
 }
 
-/// Fails for a form of an operator that its library call cannot say.
-static LogicalResult selectLibrary(Operation *op) {
+/// Whether a library computes this form of `op` in these types. What it does
+/// not compute is left, and require-kernels says so.
+static bool isAccepted(Operation *op) {
+  auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op);
+  if (differentiable && !differentiable.describeUnsupportedForm().empty())
+    return false;
+  auto isElement = [](Type type) {
+    return isLibraryElement(getElementTypeOrSelf(type));
+  };
+  return llvm::all_of(op->getOperandTypes(), isElement) &&
+         llvm::all_of(op->getResultTypes(), isElement);
+}
+
+static void selectLibrary(Operation *op) {
   using namespace aten;
-  if (auto differentiable = dyn_cast<DifferentiableOpInterface>(op))
-    if (std::string form = differentiable.describeUnsupportedForm();
-        !form.empty() && !isa<KernelOpInterface>(op))
-      return emitNumberedError(op, "E0240")
-             << "operator '" << op->getName() << "' with " << form
-             << " has no kernel yet";
+  if (auto embedding = dyn_cast<EmbeddingBackwardOp>(op))
+    widenIndices(embedding);
+  if (!isAccepted(op))
+    return;
   TypeSwitch<Operation *>(op)
+      .Case(selectProduct)
       .Case(selectLinear)
       .Case(selectLinearInput)
       .Case(selectLinearWeight)
@@ -215,14 +243,12 @@ static LogicalResult selectLibrary(Operation *op) {
         selectMaxPool(pool, "max_pool2d_backward");
       })
       .Case(selectEmbedding);
-  return success();
 }
 
 void SelectLibrariesPass::runOnOperation() {
   for (Block &block : getOperation().getBody())
     for (Operation &op : llvm::make_early_inc_range(block))
-      if (failed(selectLibrary(&op)))
-        return signalPassFailure();
+      selectLibrary(&op);
 }
 
 } // namespace shardc

@@ -75,10 +75,6 @@ static LogicalResult verifyKernel(exec::KernelOp kernel) {
 // K3 and K4
 //===----------------------------------------------------------------------===//
 
-static bool isLibraryElement(Type type) {
-  return type.isF32() || type.isF64() || type.isBF16() || type.isInteger(64);
-}
-
 static LogicalResult verifyLibrary(exec::LibraryOp library) {
   const LibraryEntry *entry = lookupLibrary(library.getCall());
   if (!entry)

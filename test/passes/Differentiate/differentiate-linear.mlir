@@ -98,3 +98,69 @@ module @convolution {
     return
   }
 }
+
+// -----
+
+// Rows times one matrix have a linear layer's gradients, which sum over the
+// leading dimensions inside of one product.
+// CHECK-LABEL: module @rows_times_a_matrix
+//       CHECK:   %[[W:.*]] = fsdp.view {{.*}}[@w]
+//       CHECK:   %[[X:.*]] = fsdp.view {{.*}}[@x]
+//       CHECK:   %[[ONE:.*]] = aten.constant dense<1.000000e+00>
+//  CHECK-NEXT:   %[[D_X:.*]] = aten.linear %[[ONE]], %[[W]] : (tensor<2x3x4xf32>, tensor<8x4xf32>) -> tensor<2x3x8xf32>
+//  CHECK-NEXT:   %[[D_W:.*]] = aten.linear_backward_weight %[[X]], %[[ONE]] : (tensor<2x3x8xf32>, tensor<2x3x4xf32>) -> tensor<8x4xf32>
+//  CHECK-NEXT:   fsdp.reduce_scatter @root [@x, @w](%[[D_X]], %[[D_W]])
+module @rows_times_a_matrix {
+  fsdp.parameter @w : tensor<8x4xf32>
+  fsdp.parameter @x : tensor<2x3x8xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 80 shard 80 {
+      fsdp.member @w at 0
+      fsdp.member @x at 32
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<8x4xf32>
+    %x = fsdp.view %root[@x] : !fsdp.unsharded<@root> -> tensor<2x3x8xf32>
+    %y = aten.matmul %x, %w : (tensor<2x3x8xf32>, tensor<8x4xf32>) -> tensor<2x3x4xf32>
+    fsdp.record_loss %y : tensor<2x3x4xf32>
+    return
+  }
+}
+
+// -----
+
+// A matrix that is broadcast over a batch gets the sum over the batch.
+// CHECK-LABEL: module @matrix_times_a_batch
+//       CHECK:   %[[W:.*]] = fsdp.view {{.*}}[@w]
+//       CHECK:   %[[X:.*]] = fsdp.view {{.*}}[@x]
+//       CHECK:   %[[ONE:.*]] = aten.constant dense<1.000000e+00>
+//  CHECK-NEXT:   %[[X_T:.*]] = aten.permute %[[X]] [0, 2, 1]
+//  CHECK-NEXT:   %[[EACH:.*]] = aten.matmul %[[ONE]], %[[X_T]] : (tensor<2x3x4xf32>, tensor<2x4x8xf32>) -> tensor<2x3x8xf32>
+//  CHECK-NEXT:   %[[D_W:.*]] = aten.sum %[[EACH]] [0]
+//  CHECK-NEXT:   %[[W_T:.*]] = aten.permute %[[W]] [1, 0]
+//  CHECK-NEXT:   %[[D_X:.*]] = aten.matmul %[[W_T]], %[[ONE]] : (tensor<8x3xf32>, tensor<2x3x4xf32>) -> tensor<2x8x4xf32>
+//  CHECK-NEXT:   fsdp.reduce_scatter @root [@x, @w](%[[D_X]], %[[D_W]])
+module @matrix_times_a_batch {
+  fsdp.parameter @w : tensor<3x8xf32>
+  fsdp.parameter @x : tensor<2x8x4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 96 shard 96 {
+      fsdp.member @w at 0
+      fsdp.member @x at 32
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<3x8xf32>
+    %x = fsdp.view %root[@x] : !fsdp.unsharded<@root> -> tensor<2x8x4xf32>
+    %y = aten.matmul %w, %x : (tensor<3x8xf32>, tensor<2x8x4xf32>) -> tensor<2x3x4xf32>
+    fsdp.record_loss %y : tensor<2x3x4xf32>
+    return
+  }
+}

@@ -85,6 +85,57 @@ func.func @index_outside_of_the_table(%w: tensor<9x4xf32>, %i: tensor<3xi64>) ->
 
 // -----
 
+// A product of batches is summed in f64. A dimension of size 1 is broadcast.
+// CHECK-LABEL: @batches_of_matrices
+//       CHECK: linalg.generic
+//  CHECK-SAME: iterator_types = ["parallel", "parallel", "parallel", "reduction"]
+//  CHECK-SAME: ins(%{{.*}}, %{{.*}} : tensor<1x3x4xf32>, tensor<2x4x5xf32>) outs(%{{.*}} : tensor<2x3x5xf64>)
+//       CHECK: arith.mulf %{{.*}}, %{{.*}} : f64
+//       CHECK: arith.truncf %{{.*}} : f64 to f32
+func.func @batches_of_matrices(%x: tensor<1x3x4xf32>, %w: tensor<2x4x5xf32>) -> tensor<2x3x5xf32> {
+  %0 = aten.matmul %x, %w : (tensor<1x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+  return %0 : tensor<2x3x5xf32>
+}
+
+// -----
+
+// The mean over no dimension is the element itself.
+// CHECK-LABEL: @mean_of_one_number
+//   CHECK-NOT: "reduction"
+func.func @mean_of_one_number(%x: tensor<f32>) -> tensor<f32> {
+  %0 = aten.mean %x [] : (tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
+
+// -----
+
+// A tensor that is normalized as a whole is one row: its affine gradients are
+// sums over nothing.
+// CHECK-LABEL: @one_row
+//       CHECK: exec.kernel "native_layer_norm_backward"
+//       CHECK: linalg.generic
+//  CHECK-SAME: iterator_types = ["reduction", "reduction"]
+//   CHECK-NOT: outs(%{{.*}} : tensor<3x5xf64>
+//       CHECK: exec.yield
+func.func @one_row(%g: tensor<3x5xf32>, %x: tensor<3x5xf32>, %mean: tensor<1x1xf32>, %rstd: tensor<1x1xf32>, %w: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>) {
+  %0, %1, %2 = aten.native_layer_norm_backward %g, %x, %mean, %rstd weight(%w) {normalized_shape = array<i64: 3, 5>}
+      : (tensor<3x5xf32>, tensor<3x5xf32>, tensor<1x1xf32>, tensor<1x1xf32>, tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>)
+  return %0, %1, %2 : tensor<3x5xf32>, tensor<3x5xf32>, tensor<3x5xf32>
+}
+
+// -----
+
+// The sum of booleans is whether one of them is true, not how many are.
+// CHECK-LABEL: @sum_of_booleans
+//       CHECK: arith.select
+//   CHECK-NOT: arith.addi
+func.func @sum_of_booleans(%a: tensor<4xi1>, %b: tensor<4xi1>) -> tensor<4xi1> {
+  %0 = aten.add %a, %b : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
+  return %0 : tensor<4xi1>
+}
+
+// -----
+
 // A boundary cast is a kernel like any other.
 // CHECK-LABEL: @boundary_cast
 //       CHECK: exec.kernel "cast"

@@ -31,6 +31,48 @@ func.func @linear_gradients(%g: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %x: t
 
 // -----
 
+// Rows times one matrix are one product; a batch of matrices is left to a kernel.
+// CHECK-LABEL: @products
+//  CHECK-SAME: (%[[X:.*]]: tensor<2x3x4xf32>, %[[W:.*]]: tensor<4x5xf32>, %[[V:.*]]: tensor<2x4x5xf32>)
+//       CHECK: %[[ROWS:.*]] = aten.view %[[X]] [6, 4]
+//       CHECK: exec.library "matmul"(%[[ROWS]], %[[W]])
+//  CHECK-SAME: {epilogue = "none", transpose_a = false, transpose_b = false}
+//       CHECK: aten.matmul %[[X]], %[[V]]
+func.func @products(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %v: tensor<2x4x5xf32>) -> (tensor<2x3x5xf32>, tensor<2x3x5xf32>) {
+  %0 = aten.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x3x5xf32>
+  %1 = aten.matmul %x, %v : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+  return %0, %1 : tensor<2x3x5xf32>, tensor<2x3x5xf32>
+}
+
+// -----
+
+// Whoever looks up with i32 gets i64 for the library.
+// CHECK-LABEL: @narrow_indices
+//  CHECK-SAME: (%[[G:.*]]: tensor<3x4xf32>, %[[I:.*]]: tensor<3xi32>)
+//       CHECK: %[[WIDE:.*]] = aten.to %[[I]] i64
+//       CHECK: exec.library "embedding_dense_backward"(%[[G]], %[[WIDE]])
+func.func @narrow_indices(%g: tensor<3x4xf32>, %i: tensor<3xi32>) -> tensor<9x4xf32> {
+  %0 = aten.embedding_dense_backward %g, %i : (tensor<3x4xf32>, tensor<3xi32>) -> tensor<9x4xf32>
+  return %0 : tensor<9x4xf32>
+}
+
+// -----
+
+// What the library does not compute is left as it is: f16, and images of one
+// dimension.
+// CHECK-LABEL: @left_alone
+//   CHECK-NOT: exec.library
+//       CHECK: aten.linear
+//       CHECK: aten.convolution
+func.func @left_alone(%x: tensor<2x4xf16>, %w: tensor<3x4xf16>, %i: tensor<1x1x4xf32>, %k: tensor<1x1x2xf32>) -> (tensor<2x3xf16>, tensor<1x1x3xf32>) {
+  %0 = aten.linear %x, %w : (tensor<2x4xf16>, tensor<3x4xf16>) -> tensor<2x3xf16>
+  %1 = aten.convolution %i, %k {stride = array<i64: 1>, padding = array<i64: 0>, dilation = array<i64: 1>, groups = 1 : i64}
+      : (tensor<1x1x4xf32>, tensor<1x1x2xf32>) -> tensor<1x1x3xf32>
+  return %0, %1 : tensor<2x3xf16>, tensor<1x1x3xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @convolution
 //  CHECK-SAME: (%[[X:.*]]: tensor<2x3x8x8xf32>, %[[W:.*]]: tensor<4x3x3x3xf32>)
 //       CHECK: %[[Y:.*]] = exec.library "convolution"(%[[X]], %[[W]])

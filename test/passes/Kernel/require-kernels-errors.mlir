@@ -1,0 +1,92 @@
+// RUN: shardc-opt %s --split-input-file --shardc-select-libraries --shardc-require-kernels --verify-diagnostics
+
+// One error names one operator of each kind, and the modules that they are in.
+func.func @all_at_once(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@unknown {{E0240: operator 'aten.sort' has no kernel for tensor<4xf32>}}
+  // expected-note@unknown {{in module 'ranking'}}
+  // expected-note@unknown {{operator 'aten.flip' has no kernel for tensor<4xf32> either, in module 'ranking.last'}}
+  // expected-note@unknown {{help: replace the operator, or compute its result outside of the model and pass it as input}}
+  %0, %i0 = aten.sort %x dim 0 {descending = false} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>) loc("ranking")
+  %1, %i1 = aten.sort %0 dim 0 {descending = true} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>)
+  %2 = aten.flip %1 [0] : (tensor<4xf32>) -> tensor<4xf32> loc("ranking.last")
+  %3 = aten.relu %2 : (tensor<4xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// -----
+
+func.func @unsigned_bytes(%x: tensor<4xui8>) -> tensor<4xf32> {
+  // expected-error@+2 {{E0240: operator 'aten.to' has no kernel for tensor<4xui8>}}
+  // expected-note@+1 {{help: replace the operator}}
+  %0 = aten.to %x f32 : (tensor<4xui8>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @complex_numbers(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  // expected-error@+2 {{E0240: operator 'aten.mul' has no kernel for tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>}}
+  // expected-note@+1 {{help: replace the operator}}
+  %0 = aten.mul %x, %x : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}
+
+// -----
+
+// Libraries compute in f32, bf16 and f64.
+func.func @half_precision(%x: tensor<2x4xf16>, %w: tensor<3x4xf16>) -> tensor<2x3xf16> {
+  // expected-error@+2 {{E0240: operator 'aten.linear' has no kernel for tensor<2x4xf16>, tensor<3x4xf16>}}
+  // expected-note@+1 {{help: replace the operator}}
+  %0 = aten.linear %x, %w : (tensor<2x4xf16>, tensor<3x4xf16>) -> tensor<2x3xf16>
+  return %0 : tensor<2x3xf16>
+}
+
+// -----
+
+// A kernel's windows have one size.
+func.func @windows_of_two_sizes(%x: tensor<1x1x3x3xf32>) -> tensor<1x1x2x2xf32> {
+  // expected-error@+2 {{E0240: operator 'aten.adaptive_avg_pool2d' with an output_size that does not divide the image's has no kernel yet}}
+  // expected-note@+1 {{help: replace the operator}}
+  %0 = aten.adaptive_avg_pool2d %x [2, 2] : (tensor<1x1x3x3xf32>) -> tensor<1x1x2x2xf32>
+  return %0 : tensor<1x1x2x2xf32>
+}
+
+// -----
+
+func.func @gradient_of_a_step(%x: tensor<2xf32>) -> tensor<4xf32> {
+  // expected-error@+2 {{E0240: operator 'aten.slice_backward' with a step other than 1 has no kernel yet}}
+  // expected-note@+1 {{help: replace the operator}}
+  %0 = aten.slice_backward %x into [4] dim 0 [0 : 4 : 2] : (tensor<2xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// The library's convolution is 2-d and goes forwards.
+func.func @convolution_of_vectors(%x: tensor<1x1x4xf32>, %w: tensor<1x1x2xf32>) -> tensor<1x1x3xf32> {
+  // expected-error@+2 {{E0240: operator 'aten.convolution' with 1 dimensions has no kernel yet}}
+  // expected-note@+1 {{help: replace the operator}}
+  %0 = aten.convolution %x, %w {stride = array<i64: 1>, padding = array<i64: 0>, dilation = array<i64: 1>, groups = 1 : i64}
+      : (tensor<1x1x4xf32>, tensor<1x1x2xf32>) -> tensor<1x1x3xf32>
+  return %0 : tensor<1x1x3xf32>
+}
+
+// -----
+
+func.func @attention_mask(%q: tensor<1x2x4x8xf32>, %mask: tensor<4x4xi1>) -> tensor<1x2x4x8xf32> {
+  // expected-error@+2 {{E0240: operator 'aten.scaled_dot_product_attention' with an attn_mask has no kernel yet}}
+  // expected-note@+1 {{help: replace the operator}}
+  %0, %1 = aten.scaled_dot_product_attention %q, %q, %q mask(%mask) {is_causal = false, scale = 1.0 : f64}
+      : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<4x4xi1>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4xf32>)
+  return %0 : tensor<1x2x4x8xf32>
+}
+
+// -----
+
+func.func @grouped_queries(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x4x8xf32>) -> tensor<1x2x4x8xf32> {
+  // expected-error@+2 {{E0240: operator 'aten.scaled_dot_product_attention' with fewer key than query heads has no kernel yet}}
+  // expected-note@+1 {{help: replace the operator}}
+  %0, %1 = aten.scaled_dot_product_attention %q, %k, %k {is_causal = false, scale = 1.0 : f64}
+      : (tensor<1x2x4x8xf32>, tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4xf32>)
+  return %0 : tensor<1x2x4x8xf32>
+}
