@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes ordinary.tar.xz beside this file: what check_ordinary.py trains.
+
+The archive has an export and the samples of every model of ordinary.py, and
+golden.json: for 1, 2 and 3 ranks the losses of STEPS steps of SGD, computed in
+float64, with the parameters and rank 0's buffers afterwards.
+
+    export_ordinary.py [NAME…]      only these, printed and not written
+"""
+
+import copy
+import io
+import json
+import pathlib
+import sys
+import tarfile
+import tempfile
+
+import safetensors.torch
+import torch
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import ordinary  # noqa: E402
+from zoo import shardc_export  # noqa: E402
+
+STEPS, RATE, RANKS = 2, 0.1, (1, 2, 3)
+SAMPLES = STEPS * max(RANKS) * ordinary.BATCH
+
+
+def samples_of(model):
+    generator = torch.Generator().manual_seed(11)
+    return {name: each.samples(SAMPLES, generator)
+            for name, each in model.inputs.items()}
+
+
+def micro_batch(samples, index):
+    rows = slice(index * ordinary.BATCH, (index + 1) * ordinary.BATCH)
+    return {name: in_float64(tensor[rows]) for name, tensor in samples.items()}
+
+
+def in_float64(tensor):
+    return tensor.double() if tensor.is_floating_point() else tensor
+
+
+def train(module, samples, ranks):
+    """(losses, state): data-parallel SGD; every rank has its own buffers."""
+    buffers = [{name: value.clone() for name, value in module.named_buffers()}
+               for _ in range(ranks)]
+    optimizer = torch.optim.SGD(module.parameters(), lr=RATE)
+    losses = []
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        total = 0.0
+        for rank in range(ranks):
+            for name, value in module.named_buffers():
+                value.data.copy_(buffers[rank][name])
+            loss = module(**micro_batch(samples, step * ranks + rank)) / ranks
+            loss.backward()
+            total += loss.item()
+            buffers[rank] = {name: value.detach().clone()
+                             for name, value in module.named_buffers()}
+        optimizer.step()
+        losses.append(total)
+    return losses, dict(module.named_parameters()) | buffers[0]
+
+
+def rounded(number):
+    """Ten digits: more than float32 can be held to."""
+    return float(f"{number:.10g}")
+
+
+def golden_of(model, samples):
+    """{ranks: losses and tensors}, or the number of the error."""
+    if model.refused:
+        return {"refused": model.refused}
+    runs = {}
+    for ranks in RANKS:
+        module = copy.deepcopy(model.module()).double().train()
+        initial = {name: value.detach().clone()
+                   for name, value in module.state_dict().items()}
+        losses, state = train(module, samples, ranks)
+        runs[ranks] = {
+            "losses": [rounded(loss) for loss in losses],
+            "tensors": {name: {
+                "values": [rounded(x) for x in value.flatten().tolist()],
+                "moved": rounded((value - initial[name]).abs().max().item())}
+                for name, value in state.items()}}
+    return {"runs": runs}
+
+
+def add(archive, name, content):
+    entry = tarfile.TarInfo(name)
+    entry.size = len(content)
+    archive.addfile(entry, io.BytesIO(content))
+
+
+def main():
+    torch.set_num_threads(1)
+    names = sys.argv[1:] or sorted(ordinary.MODELS)
+    golden, contents = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            model = ordinary.MODELS[name]
+            samples = samples_of(model)
+            path = pathlib.Path(folder) / "model.pt2"
+            example = {key: value[:ordinary.BATCH]
+                       for key, value in samples.items()}
+            shardc_export.export(model.module(), example, path)
+            golden[name] = golden_of(model, samples)
+            contents[f"{name}.pt2"] = path.read_bytes()
+            contents[f"{name}.safetensors"] = safetensors.torch.save(samples)
+    text = json.dumps({"rate": RATE, "steps": STEPS, "models": golden},
+                      separators=(",", ":"))
+    if sys.argv[1:]:
+        print(text)
+        return
+    with tarfile.open(HERE / "ordinary.tar.xz", "w:xz", preset=9) as archive:
+        for name, content in contents.items():
+            add(archive, name, content)
+        add(archive, "golden.json", text.encode())
+
+
+if __name__ == "__main__":
+    main()
