@@ -211,7 +211,7 @@ Value LaunchWriter::accessIndex(const StageAccess &access) {
     strides[loop] = 0;
   if (current->blockedLoop >= 0)
     inside[current->blockedLoop] = blockCounter;
-  return elementIndex(placement.privateStride(access.offset), strides, inside);
+  return elementIndex(placement.privateOffset(access.offset), strides, inside);
 }
 
 Value LaunchWriter::load(const StageAccess &access) {

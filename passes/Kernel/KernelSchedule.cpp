@@ -10,6 +10,8 @@
 #include "passes/Kernel/KernelLoopClasses.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
 #include <tuple>
 
 namespace shardc::kernel {
@@ -24,9 +26,24 @@ int64_t Launch::extent() const {
 int64_t TensorPlacement::privateStride(int64_t stride) const {
   int64_t result = stride;
   for (const CutLoop &cut : cuts)
-    if (cut.stride < stride)
+    if (cut.stride < std::abs(stride))
       result = result / cut.size * cut.left;
   return result;
+}
+
+/// Digit by digit from the highest: what is above a cut loop moves with its
+/// period, what is below stays.
+int64_t TensorPlacement::privateOffset(int64_t offset) const {
+  std::vector<int64_t> periods;
+  for (const CutLoop &cut : cuts)
+    periods.push_back(cut.stride * cut.size);
+  std::sort(periods.begin(), periods.end(), std::greater<>());
+  int64_t result = 0;
+  for (int64_t period : periods) {
+    result += offset / period * privateStride(period);
+    offset %= period;
+  }
+  return result + offset;
 }
 
 static int64_t iterationsOf(const Stage &stage) {

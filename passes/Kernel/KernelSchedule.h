@@ -65,6 +65,8 @@ struct StageTensor {
   int64_t elementBytes = 0;
   /// Made and read by stages alone; dense and row-major.
   bool isTemporary = false;
+  /// Its elements have values before the kernel.
+  bool isInput = false;
 };
 
 /// The problem. Stages are in an order in which they may run.
@@ -131,6 +133,8 @@ struct TensorPlacement {
 
   /// The stride of a loop in the private tensor.
   int64_t privateStride(int64_t stride) const;
+  /// The offset of an access in the private tensor.
+  int64_t privateOffset(int64_t offset) const;
 };
 
 /// The decision.
