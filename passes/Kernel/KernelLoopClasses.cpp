@@ -17,13 +17,13 @@ std::optional<Digit> digitOf(const Stage &stage, const StageAccess &access,
   if (digit.stride <= 0)
     return std::nullopt;
   int64_t period = digit.stride * digit.size;
-  int64_t below = access.offset % period;
+  int64_t least = access.offset % period, most = least;
   for (size_t other = 0; other < stage.sizes.size(); ++other) {
     int64_t stride = access.strides[other];
     if (static_cast<int>(other) != loop && stride % period != 0)
-      below += stride * (stage.sizes[other] - 1);
+      (stride < 0 ? least : most) += stride * (stage.sizes[other] - 1);
   }
-  if (below >= digit.stride)
+  if (least < 0 || most >= digit.stride)
     return std::nullopt;
   return digit;
 }

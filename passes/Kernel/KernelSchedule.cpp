@@ -391,27 +391,48 @@ static int onlyLaunch(const KernelSchedule &schedule, int tensor) {
   return found;
 }
 
-/// The launch's loops in the tensor, as its writer walks them.
+/// The loop of the launch's `number`-th loop, or of its blocked one behind them;
+/// -1 when there is none.
+static int cutLoop(const ScheduledStage &scheduled, size_t number) {
+  return number < scheduled.launchLoops.size() ? scheduled.launchLoops[number]
+                                               : scheduled.blockedLoop;
+}
+
+/// Appends the cuts of the launch's loops as `access` walks them; false when a
+/// loop is no digit of its element number or another one than in `cuts`.
+static bool addCuts(const Launch &launch, const ScheduledStage &scheduled,
+                    const Stage &stage, const StageAccess &access,
+                    std::vector<TensorPlacement::CutLoop> &cuts) {
+  size_t count = launch.sizes.size() + (launch.block ? 1 : 0);
+  bool isFirst = cuts.empty();
+  for (size_t i = 0; i < count; ++i) {
+    auto digit = digitOf(stage, access, cutLoop(scheduled, i));
+    if (!digit)
+      return false;
+    if (isFirst)
+      cuts.push_back({digit->stride, digit->size,
+                      i < launch.sizes.size() ? 1 : launch.block});
+    else if (*digit != Digit{cuts[i].stride, cuts[i].size})
+      return false;
+  }
+  return true;
+}
+
+/// The launch's loops in the tensor, if all stages walk it the same way.
 static TensorPlacement cutToIteration(const KernelSchedule &schedule,
                                       const Launch &launch, int tensor) {
   TensorPlacement placement;
-  placement.elements = schedule.merged.tensors[tensor].elements;
   for (const ScheduledStage &scheduled : launch.stages) {
     const Stage &stage = schedule.merged.stages[scheduled.stage];
-    for (const StageAccess &access : stage.accesses) {
-      if (access.tensor != tensor || !access.isWrite)
-        continue;
-      for (int loop : scheduled.launchLoops)
-        placement.cuts.push_back({access.strides[loop], stage.sizes[loop], 1});
-      if (int loop = scheduled.blockedLoop; loop >= 0)
-        placement.cuts.push_back(
-            {access.strides[loop], stage.sizes[loop], launch.block});
-      for (const TensorPlacement::CutLoop &cut : placement.cuts)
-        placement.elements = placement.elements / cut.size * cut.left;
-      placement.isPrivate = true;
-      return placement;
-    }
+    for (const StageAccess &access : stage.accesses)
+      if (access.tensor == tensor &&
+          !addCuts(launch, scheduled, stage, access, placement.cuts))
+        return placement;
   }
+  placement.isPrivate = true;
+  placement.elements = schedule.merged.tensors[tensor].elements;
+  for (const TensorPlacement::CutLoop &cut : placement.cuts)
+    placement.elements = placement.elements / cut.size * cut.left;
   return placement;
 }
 

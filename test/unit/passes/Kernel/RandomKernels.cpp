@@ -172,13 +172,16 @@ void KernelMaker::addValue(const Value &value) {
   for (size_t i = 0; i + 1 < value.dimensions.size(); ++i) {
     const Dimension &outer = value.dimensions[i];
     const Dimension &inner = value.dimensions[i + 1];
+    int label = labels * (outer.label + 1) + inner.label;
+    bool isKnown = std::any_of(
+        value.dimensions.begin(), value.dimensions.end(),
+        [&](const Dimension &dimension) { return dimension.label == label; });
     if (outer.stride != inner.size * inner.stride || outer.label >= labels ||
-        inner.label >= labels || !random.chance(12))
+        inner.label >= labels || isKnown || !random.chance(12))
       continue;
     Value reshaped = value;
     reshaped.isPart = true;
-    reshaped.dimensions[i] = {labels * (outer.label + 1) + inner.label,
-                              outer.size * inner.size, inner.stride};
+    reshaped.dimensions[i] = {label, outer.size * inner.size, inner.stride};
     reshaped.dimensions.erase(reshaped.dimensions.begin() + i + 1);
     values.push_back(reshaped);
     return;
@@ -222,7 +225,7 @@ bool KernelMaker::addIndex(const Dimension &dimension,
   if (random.chance(50) && slack >= 0)
     step = 1;
   int64_t start = random.between(0, dimension.size - 1 - step * (size - 1));
-  bool isReversed = random.chance(4);
+  bool isReversed = random.chance(9);
   access.offset +=
       (isReversed ? start + step * (size - 1) : start) * dimension.stride;
   access.strides[loop] += (isReversed ? -step : step) * dimension.stride;

@@ -4,7 +4,7 @@
 // The starts of a few gathers for each distance.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Schedule/GatherPrefetch.h"
+#include "passes/Schedule/GatherPrefetchChecker.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -48,6 +48,29 @@ TEST(GatherPrefetch, StartsKeepTheOrderOfTheWaits) {
     for (int64_t k = 0; k < 8; ++k)
       EXPECT_LT(starts[k], k);
   }
+}
+
+/// All distances of all numbers of gathers that are small.
+TEST(GatherPrefetch, AsManyAreUnderWayAsTheDistanceSays) {
+  for (int64_t count = 0; count < 200; ++count)
+    for (int64_t distance = 0; distance < 210; ++distance) {
+      Complaint complaint =
+          checkPrefetch(count, distance, choosePrefetch(count, distance));
+      ASSERT_FALSE(complaint) << count << " gathers, distance " << distance
+                              << ": " << *complaint;
+    }
+}
+
+TEST(GatherPrefetchChecker, RejectsAStartBehindItsWait) {
+  EXPECT_EQ(checkPrefetch(2, 1, {startAtBegin, 1}),
+            "0 gathers are under way after wait 0 instead of 1");
+  EXPECT_EQ(checkPrefetch(1, 1, {0}),
+            "gather 0 is waited for and has not started");
+}
+
+TEST(GatherPrefetchChecker, RejectsMoreThanTheDistance) {
+  EXPECT_EQ(checkPrefetch(3, 1, {startAtBegin, startAtBegin, 0}),
+            "2 gathers are under way after wait 0 instead of 1");
 }
 
 } // namespace

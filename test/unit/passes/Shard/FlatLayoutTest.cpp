@@ -5,7 +5,8 @@
 // ranks and alignment that a segment may have.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Shard/FlatLayout.h"
+#include "passes/Shard/FlatLayoutChecker.h"
+#include "test/unit/passes/RandomProblems.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -95,5 +96,44 @@ TEST_P(FlatLayoutPromises, HoldForUnevenSizes) {
 INSTANTIATE_TEST_SUITE_P(RanksAndAlignments, FlatLayoutPromises,
                          testing::Combine(testing::Range<int64_t>(1, 9),
                                           testing::Values(1, 8, 16, 32)));
+
+//===----------------------------------------------------------------------===//
+// Random segments
+//===----------------------------------------------------------------------===//
+
+TEST(FlatLayout, RandomSegmentsKeepTheirPromises) {
+  Seeds seeds(200000);
+  for (uint64_t seed = seeds.begin; seed < seeds.end; ++seed) {
+    Random random(seed);
+    std::vector<int64_t> sizes(random.below(6));
+    for (int64_t &size : sizes)
+      size = random.below(random.oneOf({2, 20, 2000}));
+    int64_t ranks = random.between(1, 9);
+    int64_t alignment = random.oneOf({1, 3, 8, 16, 32});
+    Complaint complaint = checkLayout(sizes, ranks, alignment,
+                                      layoutFlat(sizes, ranks, alignment));
+    ASSERT_FALSE(complaint) << "seed " << seed << ": " << *complaint;
+  }
+}
+
+TEST(FlatLayoutChecker, RejectsParametersThatOverlap) {
+  EXPECT_EQ(checkLayout({8, 8}, 1, 4, {{0, 4}, 16, 16}),
+            "parameter 1 at 4 begins before 8, where the one before it ends");
+}
+
+TEST(FlatLayoutChecker, RejectsABufferThatIsTooSmall) {
+  EXPECT_EQ(checkLayout({8, 8}, 2, 4, {{0, 8}, 8, 4}),
+            "parameter 1 at 8 leaves the buffer of 8");
+}
+
+TEST(FlatLayoutChecker, RejectsShardsThatAreNotTheBuffer) {
+  EXPECT_EQ(checkLayout({8}, 2, 4, {{0}, 12, 4}),
+            "2 shards of 4 are not the buffer of 12 or not aligned to 4");
+}
+
+TEST(FlatLayoutChecker, RejectsWaste) {
+  EXPECT_EQ(checkLayout({8}, 1, 4, {{0}, 16, 16}),
+            "8 of 16 elements are wasted");
+}
 
 } // namespace

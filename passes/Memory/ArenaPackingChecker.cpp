@@ -1,0 +1,74 @@
+//===- ArenaPackingChecker.cpp - Whether a packing keeps its promises -----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The most live bytes are at a step at which some buffer begins.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Memory/ArenaPackingChecker.h"
+
+#include <algorithm>
+
+namespace shardc {
+
+static bool areLiveTogether(const PackingItem &a, const PackingItem &b) {
+  return std::max(a.first, b.first) <= std::min(a.last, b.last);
+}
+
+static std::string rangeText(int64_t begin, int64_t end) {
+  return "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
+}
+
+/// Buffer `number` alone.
+static Complaint checkItem(const std::vector<PackingItem> &items,
+                           size_t number, int64_t alignment,
+                           const Packing &packing) {
+  int64_t begin = packing.offsets[number], end = begin + items[number].size;
+  std::string name = "buffer " + std::to_string(number) + " at " +
+                     rangeText(begin, end) + " ";
+  if (begin < 0 || end > packing.size)
+    return name + "leaves the arena of " + std::to_string(packing.size) +
+           " bytes";
+  if (begin % alignment != 0)
+    return name + "is not aligned to " + std::to_string(alignment);
+  return {};
+}
+
+/// Aligned bytes of the buffers that live when buffer `number` begins.
+static int64_t liveAtBegin(const std::vector<PackingItem> &items,
+                           size_t number, int64_t alignment) {
+  int64_t live = 0;
+  for (const PackingItem &item : items)
+    if (item.first <= items[number].first && items[number].first <= item.last)
+      live += (item.size + alignment - 1) / alignment * alignment;
+  return live;
+}
+
+Complaint checkPacking(const std::vector<PackingItem> &items,
+                       int64_t alignment, const Packing &packing) {
+  if (packing.offsets.size() != items.size())
+    return std::to_string(packing.offsets.size()) + " offsets for " +
+           std::to_string(items.size()) + " buffers";
+  int64_t mostLive = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (Complaint complaint = checkItem(items, i, alignment, packing))
+      return complaint;
+    mostLive = std::max(mostLive, liveAtBegin(items, i, alignment));
+    int64_t begin = packing.offsets[i], end = begin + items[i].size;
+    for (size_t j = 0; j < i; ++j) {
+      int64_t other = packing.offsets[j], otherEnd = other + items[j].size;
+      if (areLiveTogether(items[i], items[j]) &&
+          std::max(begin, other) < std::min(end, otherEnd))
+        return "buffers " + std::to_string(j) + " at " +
+               rangeText(other, otherEnd) + " and " + std::to_string(i) +
+               " at " + rangeText(begin, end) +
+               " live at one step and share bytes";
+    }
+  }
+  if (packing.lowerBound != mostLive || packing.lowerBound > packing.size)
+    return "the lower bound is " + std::to_string(packing.lowerBound) +
+           " where " + std::to_string(mostLive) + " bytes live at one step of " +
+           std::to_string(packing.size);
+  return {};
+}
+
+} // namespace shardc

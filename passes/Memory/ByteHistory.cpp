@@ -1,0 +1,112 @@
+//===- ByteHistory.cpp - Who touched which bytes --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Segments are split where an access begins or ends inside them; a write makes
+// one segment of all that it covers.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Memory/ByteHistory.h"
+
+#include <algorithm>
+
+namespace shardc {
+
+void HappensBefore::add(int64_t stream, const std::vector<int64_t> &after) {
+  std::vector<int64_t> &clock = known[stream];
+  for (int64_t earlier : after)
+    for (size_t i = 0; i < clock.size(); ++i)
+      clock[i] = std::max(clock[i], clocks[earlier][i]);
+  clock[stream] = count();
+  clocks.push_back(clock);
+  streams.push_back(stream);
+}
+
+void HappensBefore::drain() {
+  for (std::vector<int64_t> &clock : known)
+    std::fill(clock.begin(), clock.end(), count() - 1);
+}
+
+bool HappensBefore::isBefore(int64_t earlier) const {
+  return earlier <= clocks.back()[streams[earlier]];
+}
+
+/// Makes a segment that `position` is inside of end there.
+void ByteHistory::split(int64_t space, int64_t position) {
+  auto after = segments.lower_bound({space, position});
+  if (after == segments.begin())
+    return;
+  auto inside = std::prev(after);
+  if (inside->first.first != space || inside->second.end <= position)
+    return;
+  Segment rest = inside->second;
+  inside->second.end = position;
+  segments.emplace_hint(after, Key(space, position), std::move(rest));
+}
+
+/// Makes segments that cover `range` exactly; returns the first.
+ByteHistory::Segments::iterator
+ByteHistory::coverFrom(const AccessRange &range) {
+  split(range.space, range.begin);
+  split(range.space, range.end);
+  int64_t position = range.begin;
+  auto it = segments.lower_bound({range.space, range.begin});
+  while (position < range.end) {
+    bool isThere = it != segments.end() && it->first.first == range.space &&
+                   it->first.second < range.end;
+    if (isThere && it->first.second == position) {
+      position = it->second.end;
+      ++it;
+      continue;
+    }
+    int64_t end = isThere ? it->first.second : range.end;
+    segments.emplace_hint(it, Key(range.space, position), Segment{end});
+    position = end;
+  }
+  return segments.lower_bound({range.space, range.begin});
+}
+
+std::optional<ByteHistory::Problem> ByteHistory::read(const AccessRange &range,
+                                                      bool mustBeWritten) {
+  if (range.begin >= range.end)
+    return std::nullopt;
+  int64_t self = before.count() - 1;
+  std::optional<Problem> problem;
+  for (auto it = coverFrom(range);
+       it != segments.end() && it->first < Key(range.space, range.end); ++it) {
+    Segment &segment = it->second;
+    AccessRange bytes{range.space, it->first.second, segment.end};
+    if (segment.writer < 0 && mustBeWritten && !problem)
+      problem = {-1, self, bytes};
+    if (segment.writer >= 0 && !before.isBefore(segment.writer) && !problem)
+      problem = {segment.writer, self, bytes};
+    segment.readers.resize(streams, -1);
+    segment.readers[before.streamOf(self)] = self;
+  }
+  return problem;
+}
+
+std::optional<ByteHistory::Problem>
+ByteHistory::write(const AccessRange &range) {
+  if (range.begin >= range.end)
+    return std::nullopt;
+  int64_t self = before.count() - 1;
+  std::optional<Problem> problem;
+  auto first = coverFrom(range), it = first;
+  for (; it != segments.end() && it->first < Key(range.space, range.end);
+       ++it) {
+    const Segment &segment = it->second;
+    AccessRange bytes{range.space, it->first.second, segment.end};
+    auto check = [&](int64_t other) {
+      if (other >= 0 && other != self && !before.isBefore(other) && !problem)
+        problem = {other, self, bytes};
+    };
+    check(segment.writer);
+    for (int64_t reader : segment.readers)
+      check(reader);
+  }
+  segments.erase(first, it);
+  segments[{range.space, range.begin}] = {range.end, self, {}};
+  return problem;
+}
+
+} // namespace shardc
