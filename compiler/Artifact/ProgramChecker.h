@@ -1,0 +1,35 @@
+//===- ProgramChecker.h - Whether a program reads what it wrote -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The validator of runtime/format asks whether a program stays inside its
+// memory; this checker asks whether it means something. In each section, on
+// each rank:
+//
+//   1. Each byte of the arena that a command reads was written before, in the
+//      same section, by a command that is complete by then.
+//   2. Commands that touch common bytes, one of which writes, are ordered by a
+//      stream or by events as in the list, so that any interleaving gives the
+//      same result.
+//   3. Events are recorded once, and before they are waited for.
+//   4. Collectives are the same on all ranks, which issue them in list order.
+//
+// A launch reads and writes what its kernel's signature says, and an operand
+// that is written is written whole. Standard C++; about linear in commands
+// times the buffers that they touch.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_ARTIFACT_PROGRAMCHECKER_H
+#define SHARDC_COMPILER_ARTIFACT_PROGRAMCHECKER_H
+
+#include "passes/Checks/Decision.h"
+#include "runtime/format/Program.h"
+
+namespace shardc {
+
+/// Looks at a program that keeps rules F5 to F17. Of many ranks it looks at the
+/// first two and the last: ranges depend on the rank by multiples of a stride.
+Complaint checkProgram(const format::Program &program, int64_t worldSize);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_ARTIFACT_PROGRAMCHECKER_H
