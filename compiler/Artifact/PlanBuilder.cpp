@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Artifact/ArtifactBuilder.h"
+#include "compiler/Artifact/ProgramChecker.h"
 
 #include "dialects/Exec/Exec.h"
 #include "dialects/Fsdp/Fsdp.h"
@@ -102,6 +103,7 @@ format::Artifact buildArtifact(ModuleOp module, const Options &options) {
   artifact.manifest.target.cpu = options.cpu;
   artifact.parameters = buildParameters(module);
   artifact.program = buildProgram(module);
+  assert(isRight(checkProgram(artifact.program, options.worldSize)));
   artifact.plan = buildPlan(module, options);
   return artifact;
 }

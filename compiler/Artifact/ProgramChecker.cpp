@@ -183,8 +183,8 @@ public:
   ProgramChecker(const Program &program, int64_t rank)
       : program(program), rank(rank),
         streams(static_cast<int64_t>(program.streams.size())),
-        footprints(program, rank), before(streams),
-        history(before, streams), recorders(program.eventCount, -1) {}
+        footprints(program, rank), before(streams), history(before, streams),
+        recorders(program.eventCount, -1) {}
 
   Complaint run();
 
@@ -209,8 +209,8 @@ private:
 
 std::string ProgramChecker::nameOf(int64_t number) const {
   const Command &command = program.commands[number];
-  std::string name = "command " + std::to_string(number) + " (" +
-                     commandKind(command.action);
+  std::string name =
+      "command " + std::to_string(number) + " (" + commandKind(command.action);
   if (const auto *launch = std::get_if<LaunchCommand>(&command.action))
     name += " " + launch->kernel;
   if (const auto *call = std::get_if<LibraryCommand>(&command.action))
@@ -222,11 +222,10 @@ std::string ProgramChecker::text(const ByteHistory::Problem &problem) const {
   static const char *const names[] = {"arena", "state", "input", "scalar",
                                       "constant"};
   const AccessRange &range = problem.range;
-  std::string bytes = "bytes [" + std::to_string(range.begin) + ", " +
-                      std::to_string(range.end) + ") of " +
-                      names[range.space % spaces] + " " +
-                      std::to_string(range.space / spaces) + " on rank " +
-                      std::to_string(rank);
+  std::string bytes =
+      "bytes [" + std::to_string(range.begin) + ", " +
+      std::to_string(range.end) + ") of " + names[range.space % spaces] + " " +
+      std::to_string(range.space / spaces) + " on rank " + std::to_string(rank);
   std::string second = nameOf(numbers[problem.second]);
   if (problem.first < 0)
     return second + " reads " + bytes +
@@ -236,8 +235,7 @@ std::string ProgramChecker::text(const ByteHistory::Problem &problem) const {
 }
 
 Complaint ProgramChecker::touch(int64_t number) {
-  const Footprint *footprint =
-      footprints.read(program.commands[number].action);
+  const Footprint *footprint = footprints.read(program.commands[number].action);
   if (!footprint)
     return nameOf(number) + " has no signature that fits it";
   std::optional<ByteHistory::Problem> problem;
@@ -310,8 +308,8 @@ Complaint checkProgram(const Program &program, int64_t worldSize) {
         buffer && buffer->rankStride != 0)
       return "command " + std::to_string(i) +
              " exchanges another range on each rank";
-  for (int64_t rank : std::set<int64_t>{0, std::min<int64_t>(1, worldSize - 1),
-                                        worldSize - 1})
+  for (int64_t rank :
+       std::set<int64_t>{0, std::min<int64_t>(1, worldSize - 1), worldSize - 1})
     if (Complaint complaint = ProgramChecker(program, rank).run())
       return complaint;
   return {};

@@ -10,6 +10,7 @@
 
 #include "dialects/Exec/Layout.h"
 #include "passes/Kernel/KernelLoops.h"
+#include "passes/Kernel/KernelScheduleChecker.h"
 #include "passes/Kernel/KernelStages.h"
 
 #include "mlir/IR/AsmState.h"
@@ -153,6 +154,7 @@ KernelOutliner::outline(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
   if (failed(problem))
     return failure();
   KernelSchedule schedule = scheduleKernel(problem->stages, preferences);
+  assert(isRight(checkSmallSchedule(problem->stages, schedule)));
   KernelFunction function;
   function.scratch = numberScratch(*problem, schedule);
   std::string base = symbolBase(kernel.getLabel());

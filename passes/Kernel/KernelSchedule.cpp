@@ -391,8 +391,8 @@ static int onlyLaunch(const KernelSchedule &schedule, int tensor) {
   return found;
 }
 
-/// The loop of the launch's `number`-th loop, or of its blocked one behind them;
-/// -1 when there is none.
+/// The loop of the launch's `number`-th loop, or of its blocked one behind
+/// them; -1 when there is none.
 static int cutLoop(const ScheduledStage &scheduled, size_t number) {
   return number < scheduled.launchLoops.size() ? scheduled.launchLoops[number]
                                                : scheduled.blockedLoop;

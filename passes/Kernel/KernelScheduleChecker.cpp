@@ -302,9 +302,8 @@ void Execution::runStage(const PlacedStage &which) {
   placed = &which;
   current = which.scheduled;
   stage = &schedule.merged.stages[current->stage];
-  isReduction =
-      std::find(stage->reduced.begin(), stage->reduced.end(), true) !=
-      stage->reduced.end();
+  isReduction = std::find(stage->reduced.begin(), stage->reduced.end(), true) !=
+                stage->reduced.end();
   counters.assign(stage->sizes.size(), 0);
   insideCounters.assign(stage->sizes.size(), 0);
   for (size_t i = 0; i < launchCounters.size(); ++i)

@@ -79,9 +79,9 @@ int KernelReader::addTensor(TensorStorage::Kind kind, unsigned index,
                             Type element, int64_t elements) {
   int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
   using Kind = TensorStorage::Kind;
-  problem.stages.tensors.push_back({elements, bytes, kind == Kind::Temporary,
-                                    kind == Kind::Input ||
-                                        kind == Kind::Constant});
+  problem.stages.tensors.push_back(
+      {elements, bytes, kind == Kind::Temporary,
+       kind == Kind::Input || kind == Kind::Constant});
   problem.storages.push_back({kind, index, element, {}});
   return static_cast<int>(problem.storages.size()) - 1;
 }

@@ -19,12 +19,11 @@ static std::string rangeText(int64_t begin, int64_t end) {
 }
 
 /// Buffer `number` alone.
-static Complaint checkItem(const std::vector<PackingItem> &items,
-                           size_t number, int64_t alignment,
-                           const Packing &packing) {
+static Complaint checkItem(const std::vector<PackingItem> &items, size_t number,
+                           int64_t alignment, const Packing &packing) {
   int64_t begin = packing.offsets[number], end = begin + items[number].size;
-  std::string name = "buffer " + std::to_string(number) + " at " +
-                     rangeText(begin, end) + " ";
+  std::string name =
+      "buffer " + std::to_string(number) + " at " + rangeText(begin, end) + " ";
   if (begin < 0 || end > packing.size)
     return name + "leaves the arena of " + std::to_string(packing.size) +
            " bytes";
@@ -34,8 +33,8 @@ static Complaint checkItem(const std::vector<PackingItem> &items,
 }
 
 /// Aligned bytes of the buffers that live when buffer `number` begins.
-static int64_t liveAtBegin(const std::vector<PackingItem> &items,
-                           size_t number, int64_t alignment) {
+static int64_t liveAtBegin(const std::vector<PackingItem> &items, size_t number,
+                           int64_t alignment) {
   int64_t live = 0;
   for (const PackingItem &item : items)
     if (item.first <= items[number].first && items[number].first <= item.last)
@@ -43,8 +42,8 @@ static int64_t liveAtBegin(const std::vector<PackingItem> &items,
   return live;
 }
 
-Complaint checkPacking(const std::vector<PackingItem> &items,
-                       int64_t alignment, const Packing &packing) {
+Complaint checkPacking(const std::vector<PackingItem> &items, int64_t alignment,
+                       const Packing &packing) {
   if (packing.offsets.size() != items.size())
     return std::to_string(packing.offsets.size()) + " offsets for " +
            std::to_string(items.size()) + " buffers";
@@ -66,8 +65,8 @@ Complaint checkPacking(const std::vector<PackingItem> &items,
   }
   if (packing.lowerBound != mostLive || packing.lowerBound > packing.size)
     return "the lower bound is " + std::to_string(packing.lowerBound) +
-           " where " + std::to_string(mostLive) + " bytes live at one step of " +
-           std::to_string(packing.size);
+           " where " + std::to_string(mostLive) +
+           " bytes live at one step of " + std::to_string(packing.size);
   return {};
 }
 

@@ -14,8 +14,8 @@
 
 namespace shardc {
 
-Complaint checkPacking(const std::vector<PackingItem> &items,
-                       int64_t alignment, const Packing &packing);
+Complaint checkPacking(const std::vector<PackingItem> &items, int64_t alignment,
+                       const Packing &packing);
 
 } // namespace shardc
 

@@ -8,6 +8,8 @@
 #include "passes/Memory/ProgramEmitter.h"
 
 #include "dialects/Fsdp/Fsdp.h"
+#include "passes/Memory/ArenaPackingChecker.h"
+#include "passes/Memory/StreamEventsChecker.h"
 
 using namespace mlir;
 
@@ -32,6 +34,7 @@ const Packing &ProgramEmitter::packBuffers() {
     if (item.last < 0)
       item = {0, 0, 0};
   packing = packArena(items, arenaAlignment);
+  assert(isRight(checkPacking(items, arenaAlignment, packing)));
   return packing;
 }
 
@@ -65,7 +68,10 @@ EventPlan ProgramEmitter::chooseEvents() const {
     }
     commands.push_back(std::move(access));
   }
-  return planEvents(commands, fsdp::getMaxEnumValForStream() + 1);
+  constexpr int64_t streams = fsdp::getMaxEnumValForStream() + 1;
+  EventPlan events = planEvents(commands, streams);
+  assert(isRight(checkEvents(commands, streams, events)));
+  return events;
 }
 
 exec::RefAttr ProgramEmitter::refOf(const Place &place) const {

@@ -10,7 +10,7 @@
 #include "passes/Schedule/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
-#include "passes/Schedule/GatherPrefetch.h"
+#include "passes/Schedule/GatherPrefetchChecker.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -57,6 +57,7 @@ void HoistAllGathersPass::runOnOperation() {
   Operation *atBegin = *begins.begin();
   DenseMap<int64_t, Operation *> lastAfter;
   std::vector<int64_t> after = choosePrefetch(waits.size(), distance);
+  assert(isRight(checkPrefetch(waits.size(), distance, after)));
   for (auto [wait, index] : llvm::zip_equal(waits, after)) {
     auto start = wait.getPending().getDefiningOp<fsdp::UnshardStartOp>();
     if (index == startAtWait)

@@ -13,7 +13,7 @@
 #include "passes/Shard/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
-#include "passes/Shard/FlatLayout.h"
+#include "passes/Shard/FlatLayoutChecker.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
@@ -115,8 +115,9 @@ static void layoutGroup(fsdp::GroupOp group, SymbolTable &symbols,
   SmallVector<Segment> segments = collectSegments(group, symbols);
   OpBuilder builder = OpBuilder::atBlockEnd(&group.getBody().front());
   for (Segment &segment : segments) {
-    FlatLayout layout =
-        layoutFlat(segment.sizes, ranks, alignmentOf(segment.key));
+    int64_t alignment = alignmentOf(segment.key);
+    FlatLayout layout = layoutFlat(segment.sizes, ranks, alignment);
+    assert(isRight(checkLayout(segment.sizes, ranks, alignment, layout)));
     auto op = fsdp::SegmentOp::create(
         builder, group.getLoc(), segment.key.dtype, segment.key.reduce,
         layout.elements, layout.shard, segment.key.frozen);

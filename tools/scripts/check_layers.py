@@ -45,7 +45,7 @@ def allowed_folders(path):
             return ["dialects", "passes"]
         phase = path.parts[1]
         earlier = PHASES[:PHASES.index(phase)] if phase in PHASES else []
-        return (["dialects", folder, "passes/CostModel"]
+        return (["dialects", folder, "passes/Checks", "passes/CostModel"]
                 + [f"passes/{name}" for name in earlier])
     if layer == "compiler":
         return ["dialects", "passes", "compiler", "runtime/format"]

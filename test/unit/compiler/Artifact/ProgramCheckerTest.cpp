@@ -49,8 +49,9 @@ TEST(ProgramChecker, AcceptsTheTinyModel) {
 }
 
 TEST(ProgramChecker, RejectsAReadOfWhatNobodyWrote) {
-  Program program = programOf({command(FillCommand{arena(0, 8)}),
-                               command(CopyCommand{arena(0, 16), state(0, 16)})});
+  Program program =
+      programOf({command(FillCommand{arena(0, 8)}),
+                 command(CopyCommand{arena(0, 16), state(0, 16)})});
   EXPECT_EQ(checkProgram(program, 1),
             "command 1 (copy in module 'm') reads bytes [8, 16) of arena 0 on "
             "rank 0, which no command of its section wrote");
@@ -104,17 +105,16 @@ TEST(ProgramChecker, RejectsCollectivesThatDifferOnRanks) {
 TEST(ProgramChecker, TensorsTouchTheirElementsAlone) {
   TensorReference columns{arena(0, 32), Dtype::F32, {2, 2}, {1, 4}};
   LibraryCommand call{"identity", {}, {columns}, {}};
-  Program program = programOf({command(FillCommand{arena(0, 8)}),
-                               command(FillCommand{arena(16, 8)}),
-                               command(call)});
+  Program program =
+      programOf({command(FillCommand{arena(0, 8)}),
+                 command(FillCommand{arena(16, 8)}), command(call)});
   EXPECT_EQ(checkProgram(program, 1), std::nullopt);
   program.commands.erase(program.commands.begin() + 1);
   EXPECT_NE(checkProgram(program, 1), std::nullopt);
 }
 
 TEST(ProgramChecker, LaunchesDoWhatTheirSignaturesSay) {
-  Program program =
-      programOf({command(LaunchCommand{"k", 1, {arena(0, 8)}})});
+  Program program = programOf({command(LaunchCommand{"k", 1, {arena(0, 8)}})});
   EXPECT_EQ(checkProgram(program, 1),
             "command 0 (launch k in module 'm') has no signature that fits it");
   program.kernels = {{"k", 1, {{8, 4, Access::Write}}}};
@@ -138,10 +138,9 @@ static Program toProgram(const std::vector<StreamCommand> &commands,
     LaunchCommand launch{"k" + std::to_string(i), 1, {}};
     KernelSignature signature{launch.kernel, 1, {}};
     auto add = [&](const AccessRange &range, Access access) {
-      launch.operands.push_back(range.space == 0
-                                    ? arena(range.begin, range.end - range.begin)
-                                    : state(range.begin,
-                                            range.end - range.begin));
+      launch.operands.push_back(
+          range.space == 0 ? arena(range.begin, range.end - range.begin)
+                           : state(range.begin, range.end - range.begin));
       signature.operands.push_back({range.end - range.begin, 1, access});
     };
     for (const AccessRange &range : commands[i].reads)

@@ -6,7 +6,7 @@
 // access.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Kernel/KernelSchedule.h"
+#include "passes/Kernel/KernelLoopClasses.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -188,6 +188,35 @@ TEST(KernelSchedule, PrivateStridesLeaveTheLaunchOut) {
   placement.cuts = {{/*stride=*/49, /*size=*/8, /*left=*/1}};
   EXPECT_EQ(placement.privateStride(8 * 49), 49);
   EXPECT_EQ(placement.privateStride(1), 1);
+}
+
+/// A part that begins at [1, ·, 2] of [3, 4, 3], private to an iteration of the
+/// middle loop: rows of planes are 3 elements apart then.
+TEST(KernelSchedule, PrivateOffsetsAreTakenApartAroundTheLaunch) {
+  TensorPlacement placement;
+  placement.cuts = {{/*stride=*/3, /*size=*/4, /*left=*/1}};
+  EXPECT_EQ(placement.privateOffset(12 + 2), 3 + 2);
+  EXPECT_EQ(placement.privateStride(-12), -3);
+}
+
+/// A block of 2 is left of the inner one of two launch loops.
+TEST(KernelSchedule, PrivateOffsetsKeepBlocks) {
+  TensorPlacement placement;
+  placement.cuts = {{/*stride=*/12, /*size=*/5, /*left=*/1},
+                    {/*stride=*/1, /*size=*/4, /*left=*/2}};
+  EXPECT_EQ(placement.privateStride(4), 2);
+  EXPECT_EQ(placement.privateOffset(2 * 60 + 8), 2 * 6 + 4);
+}
+
+/// Rows of the second half, the last one first: their element number is not
+/// the launch's loop plus a constant.
+TEST(KernelSchedule, AReversedLoopIsNoDigitBelowZero) {
+  Stage reversed = stage({2, 3}, {false, false}, {read(0, {-15, 3})});
+  reversed.accesses[0].offset = 24;
+  EXPECT_EQ(digitOf(reversed, reversed.accesses[0], 1), std::nullopt);
+  reversed.accesses[0].offset = 18;
+  reversed.accesses[0].strides = {-9, 3};
+  EXPECT_EQ(digitOf(reversed, reversed.accesses[0], 1), (Digit{3, 3}));
 }
 
 TEST(KernelSchedule, ChannelsOfABatchNormAreTheLaunch) {

@@ -50,9 +50,9 @@ public:
   explicit KernelMaker(Random &random) : random(random) {
     bool hasLong = random.chance(4);
     for (int i = 0; i < 5; ++i)
-      sizes.push_back(hasLong && i == 0 ? random.between(17, 40)
-                                        : random.oneOf({1, 2, 2, 3, 3, 4, 5, 6,
-                                                        7}));
+      sizes.push_back(hasLong && i == 0
+                          ? random.between(17, 40)
+                          : random.oneOf({1, 2, 2, 3, 3, 4, 5, 6, 7}));
   }
 
   KernelStages make();
@@ -197,10 +197,9 @@ void KernelMaker::addValue(const Value &value) {
 bool KernelMaker::addIndex(const Dimension &dimension,
                            const std::vector<Loop> &loops,
                            StageAccess &access) {
-  auto found =
-      std::find_if(loops.begin(), loops.end(), [&](const Loop &loop) {
-        return loop.label == dimension.label;
-      });
+  auto found = std::find_if(loops.begin(), loops.end(), [&](const Loop &loop) {
+    return loop.label == dimension.label;
+  });
   if (dimension.size == 1)
     return true;
   if (found == loops.end()) {
@@ -220,8 +219,8 @@ bool KernelMaker::addIndex(const Dimension &dimension,
     access.offset += random.between(0, slack) * dimension.stride;
     return true;
   }
-  int64_t step = size == 1 ? 1 : random.between(1, (dimension.size - 1) /
-                                                       (size - 1));
+  int64_t step =
+      size == 1 ? 1 : random.between(1, (dimension.size - 1) / (size - 1));
   if (random.chance(50) && slack >= 0)
     step = 1;
   int64_t start = random.between(0, dimension.size - 1 - step * (size - 1));
@@ -278,8 +277,8 @@ void KernelMaker::addStage(const std::vector<Loop> &loops,
     if (auto access = readThrough(*first, loops))
       stage.accesses.push_back(*access);
   for (int64_t i = 0; i < reads * 2 && reads > 0; ++i) {
-    const Value &value = random.chance(40) ? values.back()
-                                           : random.oneOf(values);
+    const Value &value =
+        random.chance(40) ? values.back() : random.oneOf(values);
     if (isTarget(value.tensor))
       continue;
     if (auto access = readThrough(value, loops)) {
@@ -324,7 +323,7 @@ void KernelMaker::addReducedLoops(std::vector<Loop> &loops, bool always) {
     loop.isReduced = random.chance(45);
   if (always && !loops.empty() &&
       std::none_of(loops.begin(), loops.end(),
-                             [](const Loop &loop) { return loop.isReduced; }))
+                   [](const Loop &loop) { return loop.isReduced; }))
     loops[random.below(static_cast<int64_t>(loops.size()))].isReduced = true;
 }
 
@@ -494,9 +493,7 @@ KernelStages KernelMaker::make() {
   return std::move(kernel);
 }
 
-KernelStages randomKernel(Random &random) {
-  return KernelMaker(random).make();
-}
+KernelStages randomKernel(Random &random) { return KernelMaker(random).make(); }
 
 LoopPreferences randomPreferences(Random &random) {
   LoopPreferences preferences;
@@ -571,7 +568,8 @@ std::string describe(const KernelSchedule &schedule) {
   for (size_t i = 0; i < schedule.placements.size(); ++i)
     if (const TensorPlacement &placement = schedule.placements[i];
         placement.isPrivate) {
-      out << "tensor " << i << " private, " << placement.elements << " elements";
+      out << "tensor " << i << " private, " << placement.elements
+          << " elements";
       for (const TensorPlacement::CutLoop &cut : placement.cuts)
         out << ", stride " << cut.stride << " size " << cut.size << " left "
             << cut.left;

@@ -5,8 +5,8 @@
 // order ends as executing the stages in program order.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Kernel/KernelScheduleChecker.h"
 #include "test/unit/passes/Kernel/RandomKernels.h"
+#include "passes/Kernel/KernelScheduleChecker.h"
 
 #include "gtest/gtest.h"
 

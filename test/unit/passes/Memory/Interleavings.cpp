@@ -148,8 +148,8 @@ Complaint Enumeration::run() {
   return {};
 }
 
-Complaint enumerate(const std::vector<StreamCommand> &commands,
-                    int64_t streams, const EventPlan &plan) {
+Complaint enumerate(const std::vector<StreamCommand> &commands, int64_t streams,
+                    const EventPlan &plan) {
   return Enumeration(commands, streams, plan).run();
 }
 

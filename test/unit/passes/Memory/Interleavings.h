@@ -25,8 +25,8 @@ std::vector<StreamCommand> randomCommands(Random &random, int64_t streams,
 /// Whether every interleaving that `plan` allows comes to an end and gives one
 /// result. Looks at each set of commands that can be complete at one time: all
 /// ways into it have to leave the same memory.
-Complaint enumerate(const std::vector<StreamCommand> &commands,
-                    int64_t streams, const EventPlan &plan);
+Complaint enumerate(const std::vector<StreamCommand> &commands, int64_t streams,
+                    const EventPlan &plan);
 
 std::string describe(const std::vector<StreamCommand> &commands,
                      const EventPlan &plan);

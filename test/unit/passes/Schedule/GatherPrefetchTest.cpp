@@ -56,8 +56,8 @@ TEST(GatherPrefetch, AsManyAreUnderWayAsTheDistanceSays) {
     for (int64_t distance = 0; distance < 210; ++distance) {
       Complaint complaint =
           checkPrefetch(count, distance, choosePrefetch(count, distance));
-      ASSERT_FALSE(complaint) << count << " gathers, distance " << distance
-                              << ": " << *complaint;
+      ASSERT_FALSE(complaint)
+          << count << " gathers, distance " << distance << ": " << *complaint;
     }
 }
 
