@@ -18,10 +18,12 @@ using namespace format;
 
 namespace {
 
+using Demand = ByteHistory::Demand;
+
 /// What a command does to bytes: reads, then writes.
 struct Footprint {
-  /// With whether somebody has to have written all of it before.
-  std::vector<std::pair<AccessRange, bool>> reads;
+  /// With what somebody has to have written of it before.
+  std::vector<std::pair<AccessRange, Demand>> reads;
   std::vector<AccessRange> writes;
 };
 
@@ -46,7 +48,8 @@ private:
   bool visit(const FillCommand &command);
 
   AccessRange rangeOf(const BufferReference &reference) const;
-  void add(const AccessRange &range, Access access, bool isExact = true);
+  void add(const AccessRange &range, Access access,
+           Demand demand = Demand::Everything);
   void addTensor(const TensorReference &tensor, Access access);
 
   const int64_t rank;
@@ -70,10 +73,11 @@ AccessRange FootprintReader::rangeOf(const BufferReference &reference) const {
 
 /// States, inputs, scalars and constants have values from the start.
 void FootprintReader::add(const AccessRange &range, Access access,
-                          bool isExact) {
-  bool isArena = range.space == spaceNumber(Space::Arena, 0);
+                          Demand demand) {
+  if (range.space != spaceNumber(Space::Arena, 0))
+    demand = Demand::Nothing;
   if (access != Access::Write)
-    footprint.reads.push_back({range, isArena && isExact});
+    footprint.reads.push_back({range, demand});
   if (access != Access::Read)
     footprint.writes.push_back(range);
 }
@@ -104,7 +108,7 @@ void FootprintReader::addTensor(const TensorReference &tensor, Access access) {
   AccessRange range = rangeOf(tensor.buffer);
   if (runs > mostRuns) {
     range.end = range.begin + (last + 1) * element;
-    return add(range, access, /*isExact=*/false);
+    return add(range, access, Demand::Nothing);
   }
   for (int64_t number = 0; number < runs; ++number) {
     int64_t first = 0, rest = number;
@@ -122,8 +126,11 @@ bool FootprintReader::visit(const LaunchCommand &command) {
   if (found == kernels.end() ||
       found->second->operands.size() != command.operands.size())
     return false;
-  for (size_t i = 0; i < command.operands.size(); ++i)
-    add(rangeOf(command.operands[i]), found->second->operands[i].access);
+  for (size_t i = 0; i < command.operands.size(); ++i) {
+    Access access = found->second->operands[i].access;
+    add(rangeOf(command.operands[i]), access,
+        access == Access::ReadWrite ? Demand::Something : Demand::Everything);
+  }
   return true;
 }
 
@@ -239,9 +246,9 @@ Complaint ProgramChecker::touch(int64_t number) {
   if (!footprint)
     return nameOf(number) + " has no signature that fits it";
   std::optional<ByteHistory::Problem> problem;
-  for (const auto &[range, mustBeWritten] : footprint->reads)
+  for (const auto &[range, demand] : footprint->reads)
     if (!problem)
-      problem = history.read(range, mustBeWritten);
+      problem = history.read(range, demand);
   for (const AccessRange &range : footprint->writes)
     if (!problem)
       problem = history.write(range);

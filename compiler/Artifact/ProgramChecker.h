@@ -14,8 +14,9 @@
 //   4. Collectives are the same on all ranks, which issue them in list order.
 //
 // A launch reads and writes what its kernel's signature says, and an operand
-// that is written is written whole. Standard C++; about linear in commands
-// times the buffers that they touch.
+// that is written is written whole. One that a launch reads and writes may have
+// been written in part: the launch may write the rest before it reads it.
+// Standard C++; about linear in commands times the buffers that they touch.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_ARTIFACT_PROGRAMCHECKER_H

@@ -66,22 +66,26 @@ ByteHistory::coverFrom(const AccessRange &range) {
 }
 
 std::optional<ByteHistory::Problem> ByteHistory::read(const AccessRange &range,
-                                                      bool mustBeWritten) {
+                                                      Demand demand) {
   if (range.begin >= range.end)
     return std::nullopt;
   int64_t self = before.count() - 1;
   std::optional<Problem> problem;
+  bool isWritten = false;
   for (auto it = coverFrom(range);
        it != segments.end() && it->first < Key(range.space, range.end); ++it) {
     Segment &segment = it->second;
     AccessRange bytes{range.space, it->first.second, segment.end};
-    if (segment.writer < 0 && mustBeWritten && !problem)
+    isWritten |= segment.writer >= 0;
+    if (segment.writer < 0 && demand == Demand::Everything && !problem)
       problem = {-1, self, bytes};
     if (segment.writer >= 0 && !before.isBefore(segment.writer) && !problem)
       problem = {segment.writer, self, bytes};
     segment.readers.resize(streams, -1);
     segment.readers[before.streamOf(self)] = self;
   }
+  if (!isWritten && demand == Demand::Something && !problem)
+    problem = {-1, self, range};
   return problem;
 }
 

@@ -58,9 +58,11 @@ public:
   ByteHistory(const HappensBefore &before, int64_t streams)
       : before(before), streams(streams) {}
 
-  /// Records an access of the command that was added to `before` last. With
-  /// `mustBeWritten`, somebody has to have written all bytes of a read.
-  std::optional<Problem> read(const AccessRange &range, bool mustBeWritten);
+  /// How much of a read somebody has to have written.
+  enum class Demand { Nothing, Something, Everything };
+
+  /// Records an access of the command that was added to `before` last.
+  std::optional<Problem> read(const AccessRange &range, Demand demand);
   std::optional<Problem> write(const AccessRange &range);
   /// Forgets who touched what, and that it was written.
   void clear() { segments.clear(); }

@@ -69,7 +69,7 @@ Complaint EventChecker::visit(size_t number) {
   std::optional<ByteHistory::Problem> problem;
   for (const AccessRange &range : command.reads)
     if (!problem)
-      problem = history.read(range, /*mustBeWritten=*/false);
+      problem = history.read(range, ByteHistory::Demand::Nothing);
   for (const AccessRange &range : command.writes)
     if (!problem)
       problem = history.write(range);

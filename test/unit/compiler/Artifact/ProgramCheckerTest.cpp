@@ -121,6 +121,11 @@ TEST(ProgramChecker, LaunchesDoWhatTheirSignaturesSay) {
   EXPECT_EQ(checkProgram(program, 1), std::nullopt);
   program.kernels[0].operands[0].access = Access::ReadWrite;
   EXPECT_NE(checkProgram(program, 1), std::nullopt);
+  program.commands.insert(program.commands.begin(),
+                          command(FillCommand{arena(0, 4)}));
+  EXPECT_EQ(checkProgram(program, 1), std::nullopt);
+  program.kernels[0].operands[0].access = Access::Read;
+  EXPECT_NE(checkProgram(program, 1), std::nullopt);
 }
 
 //===----------------------------------------------------------------------===//
