@@ -51,8 +51,9 @@ Status Executor::takeScratch() {
       ownedBytes += one.owned;
     }
   const auto threads = static_cast<size_t>(resources.workers.threads());
-  StatusOr<Allocation> memory =
-      Allocation::take(need.shared + need.perWorker * threads, "scratch");
+  StatusOr<Allocation> memory = Allocation::take(
+      need.shared + need.perWorker * threads, "scratch",
+      resources.poison ? MemoryMode::Checked : MemoryMode::Plain);
   if (!memory.ok())
     return memory.status();
   scratchMemory = std::move(*memory);
@@ -60,12 +61,23 @@ Status Executor::takeScratch() {
   return Status();
 }
 
+/// Only what the next command asks for: the rest it does not touch.
+void Executor::poisonScratch(ScratchNeed need) const {
+  poison(scratch.shared(), need.shared);
+  for (int worker = 0; worker < resources.workers.threads(); ++worker)
+    poison(scratch.worker(worker), need.perWorker);
+}
+
 Status Executor::runSection(format::Section section) {
   const CommandContext context = {resources.workers, resources.transport,
                                   scratch};
+  if (resources.poison)
+    resources.memory.poisonUndefined(section);
   for (const Entry &entry : sections[static_cast<size_t>(section)]) {
     if (resources.cancellation.requested())
       return resources.cancellation.reason();
+    if (resources.poison)
+      poisonScratch(entry.command->scratchNeed());
     Status status = entry.command->run(context);
     if (status.ok())
       continue;

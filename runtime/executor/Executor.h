@@ -28,13 +28,17 @@
 namespace shardc::runtime {
 
 /// What an executor works with; everything outlives it and belongs to the
-/// rank's thread, but for the shared kernels and cancellation.
+/// rank's thread, but for the shared kernels and cancellation. With `poison`,
+/// memory that the format leaves undefined is filled with a pattern that shows
+/// when it is read: the rank's before each run of a section, a library call's
+/// scratch before the call.
 struct ExecutorResources {
   const KernelLibrary &kernels;
   const RankMemory &memory;
   Transport &transport;
   WorkerPool &workers;
   const Cancellation &cancellation;
+  bool poison = false;
 };
 
 /// One rank's program. Created and used by the rank's thread.
@@ -59,6 +63,7 @@ private:
 
   Status prepare(const format::Artifact &artifact);
   Status takeScratch();
+  void poisonScratch(ScratchNeed need) const;
 
   struct Entry {
     std::unique_ptr<PreparedCommand> command;

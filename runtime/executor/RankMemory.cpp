@@ -16,24 +16,40 @@ using format::Space;
 
 StatusOr<RankMemory::Table>
 RankMemory::Table::take(const std::vector<size_t> &sizes,
-                        const std::string &purpose) {
+                        const std::string &purpose, MemoryMode mode) {
   constexpr size_t alignment = 64;
-  Table table;
-  size_t bytes = 0;
+  // Where each range begins in its allocation, and the allocations' sizes.
+  std::vector<size_t> offsets, allocations;
   for (const size_t size : sizes) {
-    table.offsets.push_back(bytes);
-    bytes += (size + alignment - 1) / alignment * alignment;
+    if (allocations.empty() || mode == MemoryMode::Checked)
+      allocations.push_back(0);
+    offsets.push_back(allocations.back());
+    allocations.back() += (size + alignment - 1) / alignment * alignment;
   }
-  StatusOr<Allocation> memory = Allocation::take(bytes, purpose);
-  if (!memory.ok())
-    return memory.status();
-  table.memory = std::move(*memory);
+  Table table;
+  for (const size_t bytes : allocations) {
+    StatusOr<Allocation> memory = Allocation::take(bytes, purpose, mode);
+    if (!memory.ok())
+      return memory.status();
+    table.memory.push_back(std::move(*memory));
+  }
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const size_t holder = mode == MemoryMode::Checked ? i : 0;
+    table.addresses.push_back(table.memory[holder].data() + offsets[i]);
+  }
   return table;
+}
+
+size_t RankMemory::Table::bytes() const {
+  size_t sum = 0;
+  for (const Allocation &one : memory)
+    sum += one.bytes();
+  return sum;
 }
 
 StatusOr<std::unique_ptr<RankMemory>>
 RankMemory::take(const format::Artifact &artifact, std::byte *constants,
-                 int64_t rank) {
+                 int64_t rank, MemoryMode mode) {
   std::unique_ptr<RankMemory> memory(new RankMemory(artifact, constants, rank));
   const auto size = [](int64_t elements, format::Dtype dtype) {
     return static_cast<size_t>(elements * byteSize(dtype));
@@ -47,7 +63,7 @@ RankMemory::take(const format::Artifact &artifact, std::byte *constants,
     scalars.push_back(size(1, scalar.dtype));
 
   StatusOr<Allocation> arena = Allocation::take(
-      static_cast<size_t>(artifact.program.arenaBytes), "the arena");
+      static_cast<size_t>(artifact.program.arenaBytes), "the arena", mode);
   if (!arena.ok())
     return arena.status();
   memory->arena = std::move(*arena);
@@ -56,7 +72,7 @@ RankMemory::take(const format::Artifact &artifact, std::byte *constants,
        {inputs, "the inputs", &memory->inputs},
        {scalars, "the scalars", &memory->scalars}};
   for (const auto &[sizes, purpose, target] : lists) {
-    StatusOr<Table> table = Table::take(sizes, purpose);
+    StatusOr<Table> table = Table::take(sizes, purpose, mode);
     if (!table.ok())
       return table.status();
     *target = std::move(*table);
@@ -80,6 +96,18 @@ std::byte *RankMemory::resolve(const format::BufferReference &reference) const {
     return constants + offset;
   }
   return nullptr;
+}
+
+void RankMemory::poisonUndefined(format::Section section) const {
+  poison(arena.data(), arena.bytes());
+  if (section != format::Section::Begin)
+    return;
+  const std::vector<format::State> &list = artifact.parameters.states;
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].role == format::Role::Gradient ||
+        list[i].role == format::Role::Metric)
+      poison(states.at(i),
+             static_cast<size_t>(list[i].elements * byteSize(list[i].dtype)));
 }
 
 static double valueOf(const format::Scalar &scalar,

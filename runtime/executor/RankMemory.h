@@ -29,34 +29,42 @@ struct StepSettings {
 };
 
 /// One rank's memory. The arena has exactly the planned size; states, inputs
-/// and scalars start at multiples of 64 bytes in one allocation each.
+/// and scalars start at multiples of 64 bytes in one allocation each, or, if
+/// they are checked, each in one of its own.
 class RankMemory {
 public:
   /// Takes the memory of `rank` for `artifact`, which must outlive the object,
   /// as must `constants`. All of it is zero. Fails with E0503.
   static StatusOr<std::unique_ptr<RankMemory>>
-  take(const format::Artifact &artifact, std::byte *constants, int64_t rank);
+  take(const format::Artifact &artifact, std::byte *constants, int64_t rank,
+       MemoryMode mode = MemoryMode::Plain);
 
   std::byte *resolve(const format::BufferReference &reference) const;
   std::byte *state(size_t index) const { return states.at(index); }
   std::byte *input(size_t index) const { return inputs.at(index); }
 
+  /// Poisons what the format leaves undefined when `section` begins: the
+  /// arena, whose content does not live from one run of a section to the next,
+  /// and, when a step begins, gradients and metrics.
+  void poisonUndefined(format::Section section) const;
+
   /// Computes the program's scalars.
   void setScalars(const StepSettings &settings);
 
   size_t arenaBytes() const { return arena.bytes(); }
-  size_t stateBytes() const { return states.memory.bytes(); }
-  size_t inputBytes() const { return inputs.memory.bytes(); }
+  size_t stateBytes() const { return states.bytes(); }
+  size_t inputBytes() const { return inputs.bytes(); }
 
 private:
-  /// Ranges of one allocation.
+  /// Numbered ranges.
   struct Table {
-    Allocation memory;
-    std::vector<size_t> offsets;
+    std::vector<Allocation> memory;
+    std::vector<std::byte *> addresses;
 
-    std::byte *at(size_t index) const { return memory.data() + offsets[index]; }
+    std::byte *at(size_t index) const { return addresses[index]; }
+    size_t bytes() const;
     static StatusOr<Table> take(const std::vector<size_t> &sizes,
-                                const std::string &purpose);
+                                const std::string &purpose, MemoryMode mode);
   };
 
   RankMemory(const format::Artifact &artifact, std::byte *constants,

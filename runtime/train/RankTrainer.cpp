@@ -16,17 +16,18 @@ using format::Dtype;
 using format::Section;
 
 Status RankTrainer::prepare() {
-  StatusOr<std::unique_ptr<RankMemory>> taken =
-      RankMemory::take(run.artifact, run.constants, rank);
+  StatusOr<std::unique_ptr<RankMemory>> taken = RankMemory::take(
+      run.artifact, run.constants, rank,
+      run.options.poison ? MemoryMode::Checked : MemoryMode::Plain);
   if (!taken.ok())
     return taken.status();
   memory = std::move(*taken);
   initializeStates(run.weights, run.artifact.parameters, rank, *memory);
   workers = std::make_unique<WorkerPool>(run.threadsOfRank, run.spin);
   transport = run.group.transport(rank);
-  StatusOr<std::unique_ptr<Executor>> created =
-      Executor::create(run.artifact, {run.kernels, *memory, *transport,
-                                      *workers, run.cancellation});
+  StatusOr<std::unique_ptr<Executor>> created = Executor::create(
+      run.artifact, {run.kernels, *memory, *transport, *workers,
+                     run.cancellation, run.options.poison});
   if (!created.ok())
     return created.status();
   executor = std::move(*created);

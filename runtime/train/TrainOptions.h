@@ -31,6 +31,8 @@ struct TrainOptions {
   std::string save;
   /// Also save the optimizer's states.
   bool saveOptimizer = false;
+  /// Use checked memory and poison what the format leaves undefined.
+  bool poison = false;
   /// Print nothing but errors.
   bool quiet = false;
 };

@@ -178,7 +178,9 @@ static Status open(const Artifact &artifact, const TrainOptions &options,
     return status;
   if (Status status =
           assign(session.constants,
-                 Allocation::take(artifact.constants.size(), "the constants"));
+                 Allocation::take(artifact.constants.size(), "the constants",
+                                  options.poison ? MemoryMode::Checked
+                                                 : MemoryMode::Plain));
       !status.ok())
     return status;
   std::copy(artifact.constants.begin(), artifact.constants.end(),

@@ -79,7 +79,8 @@ class Workshop:
         rate = self.golden.optimizer(self.options.optimizer)["learning_rate"]
         command = [self.options.shardrun, artifact, "--data", self.data,
                    "--steps", steps, "--micro-batches", micro_batches,
-                   "--lr", rate, "--log", log, "--save", state, "--quiet"]
+                   "--lr", rate, "--log", log, "--save", state, "--quiet",
+                   "--poison"]
         if threads:
             command += ["--threads", threads]
         run(command)

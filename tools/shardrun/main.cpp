@@ -40,6 +40,8 @@ The artifact's ranks run as threads of this process.
   --log FILE.jsonl     one JSON object a step: step, loss, gradient_norm,
                        seconds, and tokens_per_second for models of tokens
   --threads T          threads of each rank (default: cores / ranks)
+  --poison             fill memory that the program has to write before it
+                       reads it with NaN and huge integers, and guard its ends
   --quiet              print nothing but errors
   --version            print the version
   -h, --help           print this page
@@ -93,6 +95,7 @@ static void declareOptions(CLI::App &app, CommandLine &line) {
   app.add_flag("--save-optimizer", train.saveOptimizer);
   app.add_option("--log", train.log);
   app.add_option("--threads", train.threads);
+  app.add_flag("--poison", train.poison);
   app.add_flag("--quiet", train.quiet);
 }
 

@@ -10,10 +10,12 @@
 #include "test/unit/runtime/TinyModel.h"
 
 #include "runtime/executor/Executor.h"
+#include "runtime/format/Validator.h"
 #include "runtime/transport/InProcessTransport.h"
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <functional>
 
@@ -31,16 +33,32 @@ T at(const std::byte *address) {
 
 /// One rank of the tiny model, ready to run.
 struct Rank {
-  Rank() : model(1), group(1, cancellation, {0}), workers(2, {0}) {
+  explicit Rank(const std::function<void(format::Artifact &)> &change = {},
+                bool poison = true)
+      : model(1), group(1, cancellation, {0}), workers(2, {0}) {
+    if (change)
+      change(model.artifact);
     kernels = std::move(*KernelLibrary::load(model.artifact.kernels,
                                              model.artifact.program.kernels));
-    memory = std::move(*RankMemory::take(model.artifact, nullptr, 0));
+    memory = std::move(
+        *RankMemory::take(model.artifact, nullptr, 0,
+                          poison ? MemoryMode::Checked : MemoryMode::Plain));
     transport = group.transport(0);
     executor = std::move(
         *Executor::create(model.artifact, {*kernels, *memory, *transport,
-                                           workers, cancellation}));
+                                           workers, cancellation, poison}));
   }
-  const TinyModel model;
+
+  /// The loss of a step.
+  float runStep() {
+    memory->setScalars({1, 0.5, 1});
+    for (const Section section :
+         {Section::Begin, Section::MicroBatch, Section::Update})
+      EXPECT_TRUE(executor->runSection(section).ok());
+    return at<float>(memory->state(4));
+  }
+
+  TinyModel model;
   Cancellation cancellation;
   InProcessGroup group;
   WorkerPool workers;
@@ -173,4 +191,86 @@ TEST(Executor, stops_before_the_next_command_when_cancelled) {
   const Status status = rank.executor->runSection(Section::Begin);
   EXPECT_EQ(status.code(), ErrorCode::E0503);
   EXPECT_TRUE(status.notes().empty());
+}
+
+TEST(Poison, is_a_nan_of_every_dtype_and_a_huge_integer) {
+  alignas(8) std::byte bytes[19] = {};
+  poison(bytes, 17);
+  EXPECT_TRUE(std::isnan(at<double>(bytes)));
+  EXPECT_TRUE(std::isnan(at<float>(bytes + 4)));
+  // bf16 is the upper half of an f32.
+  EXPECT_TRUE(std::isnan(
+      std::bit_cast<float>(uint32_t(at<uint16_t>(bytes + 6)) << 16)));
+  // All ones in the exponent of an f16, and a mantissa that is not zero.
+  EXPECT_EQ(at<uint16_t>(bytes) & 0x7C00, 0x7C00);
+  EXPECT_NE(at<uint16_t>(bytes) & 0x03FF, 0);
+  EXPECT_GT(at<int64_t>(bytes + 8), int64_t(9'000'000'000'000'000'000));
+  EXPECT_GT(at<int32_t>(bytes + 8), 2'000'000'000);
+  EXPECT_EQ(bytes[16], std::byte(0xF4));
+  EXPECT_EQ(bytes[17], std::byte(0));
+}
+
+TEST(CheckedMemory, is_guarded_right_behind_its_end) {
+  for (const size_t bytes : {1u, 64u, 100u, 4096u, 5000u}) {
+    const auto memory =
+        std::move(*Allocation::take(bytes, "a test", MemoryMode::Checked));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data()) % 64, 0u);
+    const size_t end = (bytes + 63) / 64 * 64;
+    memory.data()[0] = memory.data()[end - 1] = std::byte(1);
+    EXPECT_DEATH(memory.data()[end] = std::byte(1), "") << bytes;
+  }
+}
+
+// One state does not run into the next.
+TEST(CheckedMemory, guards_every_state_and_input) {
+  const TinyModel model(2);
+  const auto memory = std::move(
+      *RankMemory::take(model.artifact, nullptr, 0, MemoryMode::Checked));
+  EXPECT_DEATH(memory->state(1)[64] = std::byte(1), "");
+  EXPECT_DEATH(memory->input(0)[128] = std::byte(1), "");
+  EXPECT_EQ(memory->arenaBytes(), 256u);
+  EXPECT_EQ(memory->stateBytes(), 6 * 64u);
+}
+
+// The product that makes y is left out. Memory that happens to be zero gives a
+// loss that could be right.
+TEST(Executor, poison_finds_a_program_that_reads_what_nobody_wrote) {
+  const auto forget = [](format::Artifact &artifact) {
+    std::erase_if(artifact.program.commands,
+                  [](const format::Command &command) {
+                    return command.label == "linear";
+                  });
+    ASSERT_TRUE(validate(artifact).ok());
+  };
+  EXPECT_EQ(Rank(forget, false).runStep(), 0);
+  EXPECT_TRUE(std::isnan(Rank(forget, true).runStep()));
+}
+
+// The same for a sum that starts from what the last step left.
+TEST(Executor, poison_finds_a_gradient_that_is_not_cleared) {
+  const auto forget = [](format::Artifact &artifact) {
+    std::erase_if(artifact.program.commands,
+                  [](const format::Command &command) {
+                    return command.label == "zero gradient";
+                  });
+  };
+  const auto momentumAfter = [&](bool poison) {
+    Rank rank(forget, poison);
+    rank.runStep();
+    return at<float>(rank.memory->state(2));
+  };
+  EXPECT_FALSE(std::isnan(momentumAfter(false)));
+  EXPECT_TRUE(std::isnan(momentumAfter(true)));
+}
+
+// What one micro-batch leaves in the arena is not there for the next one.
+TEST(Executor, poison_covers_the_arena_between_micro_batches) {
+  Rank rank;
+  rank.memory->setScalars({1, 0.5, 1});
+  ASSERT_TRUE(rank.executor->runSection(Section::Begin).ok());
+  ASSERT_TRUE(rank.executor->runSection(Section::MicroBatch).ok());
+  const std::byte *const y = rank.memory->resolve({Space::Arena, 0, 64, 60});
+  EXPECT_FALSE(std::isnan(at<float>(y)));
+  ASSERT_TRUE(rank.executor->runSection(Section::Update).ok());
+  EXPECT_TRUE(std::isnan(at<float>(y)));
 }

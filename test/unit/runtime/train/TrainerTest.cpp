@@ -131,6 +131,7 @@ TrainOptions optionsFor(const std::string &data, int64_t microBatches) {
   options.learningRate = 0.05;
   options.data = data;
   options.threads = 1;
+  options.poison = true;
   return options;
 }
 } // namespace
@@ -204,6 +205,23 @@ TEST(Trainer, gives_the_same_bits_on_any_number_of_threads) {
   for (const int threads : {2, 5}) {
     options.threads = threads;
     EXPECT_EQ(run(model, options, folder).saved, first);
+  }
+}
+
+TEST(Trainer, gives_the_same_bits_with_and_without_poison) {
+  const TemporaryFolder folder;
+  for (const int64_t worldSize : {1, 3}) {
+    const TinyModel model(worldSize);
+    TrainOptions options = optionsFor("random", 2);
+    const Outcome poisoned = run(model, options, folder);
+    options.poison = false;
+    const Outcome plain = run(model, options, folder);
+    EXPECT_EQ(poisoned.saved, plain.saved);
+    ASSERT_EQ(poisoned.steps.size(), 6u);
+    for (size_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(poisoned.steps[i].loss, plain.steps[i].loss);
+      EXPECT_EQ(poisoned.steps[i].gradientNorm, plain.steps[i].gradientNorm);
+    }
   }
 }
 
