@@ -48,6 +48,18 @@ static void store(std::byte *target, Dtype dtype, int64_t index, double value) {
   }
 }
 
+/// How many values an integer input may have, at most 2^32.
+static uint64_t countOfValues(const Input &input) {
+  if (input.dtype == Dtype::Bool)
+    return 2;
+  const bool isSigned = input.dtype == Dtype::I64 ||
+                        input.dtype == Dtype::I32 ||
+                        input.dtype == Dtype::I16 || input.dtype == Dtype::I8;
+  const int64_t bits = 8 * byteSize(input.dtype) - (isSigned ? 1 : 0);
+  return std::min(static_cast<uint64_t>(input.upperBound.value_or(0)),
+                  uint64_t(1) << std::min<int64_t>(bits, 32));
+}
+
 static void store(std::byte *target, Dtype dtype, int64_t index,
                   uint64_t value) {
   // Little-endian, so the low bytes of any integer type come first.
@@ -69,10 +81,7 @@ public:
   Status read(size_t index, int64_t sample, std::byte *target) const override {
     const Input &input = inputs[index];
     const int64_t elements = format::elementCount(input.shape) / input.shape[0];
-    const uint64_t bound =
-        input.dtype == Dtype::Bool
-            ? 2
-            : static_cast<uint64_t>(input.upperBound.value_or(0));
+    const uint64_t bound = countOfValues(input);
     for (int64_t first = 0; first < elements; first += 4) {
       const format::PhiloxCounter bits = format::philox(
           {static_cast<uint32_t>(first / 4), static_cast<uint32_t>(index),

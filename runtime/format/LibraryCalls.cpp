@@ -200,7 +200,9 @@ static void checkConvolutionShapes(CallCheck &check,
     return;
   const Attributes &attributes = check.command.attributes;
   const auto groups = attributeOr<int64_t>(attributes, "groups", 1);
-  if (!check.require(groups >= 1 && weight.shape[0] % groups == 0 &&
+  constexpr int64_t mostGroups = 1 << 14;
+  if (!check.require(groups >= 1 && groups <= mostGroups &&
+                         weight.shape[0] % groups == 0 &&
                          weight.shape[1] * groups == input.shape[1],
                      "channels do not fit the groups"))
     return;
@@ -349,7 +351,10 @@ static void checkPoolShapes(CallCheck &check, const TensorReference &input,
   for (size_t i = 0; i < 2; ++i) {
     const int64_t room =
         input.shape[2 + i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1;
-    if (!check.require(room >= 0 && 2 * padding[i] <= kernel[i],
+    // A window that begins in the padding has its next position inside only if
+    // that is not behind the end; one that does not is inside.
+    const bool meets = padding[i] == 0 || dilation[i] <= input.shape[2 + i];
+    if (!check.require(room >= 0 && 2 * padding[i] <= kernel[i] && meets,
                        "the window does not fit the input"))
       return;
     expected.push_back(room / stride[i] + 1);

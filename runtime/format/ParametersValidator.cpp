@@ -53,6 +53,9 @@ static Status checkInputs(const std::vector<Input> &inputs) {
                               std::to_string(inputs[0].shape[0]));
     if ((input.upperBound || input.ignoreIndex) && !isInteger(input.dtype))
       return broken("F1", quoted + " has an upper bound but is no integer");
+    if (input.upperBound && *input.upperBound < 1)
+      return broken("F1", quoted + " has no value below its upper bound " +
+                              std::to_string(*input.upperBound));
   }
   return Status();
 }

@@ -9,8 +9,8 @@
 // from this list:
 //
 // - F1: there is an input; inputs have names of their own, 1 to 2^48 elements
-//   and one common batch (dimension 0); only integers have an upper bound or an
-//   ignored index.
+//   and one common batch (dimension 0); only integers have an upper bound of at
+//   least 1 or an ignored index.
 // - F2: states have names of their own within a role. A buffer has its shape's
 //   elements and a buffer or metric no segment; any other state is f32 or f64
 //   and has the elements of its segment's shard.

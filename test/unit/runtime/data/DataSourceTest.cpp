@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -267,6 +268,19 @@ TEST(RandomData, is_normal_or_uniform_below_the_bound) {
     ones += value;
   }
   EXPECT_NEAR(ones, 500, 80);
+}
+
+// A bound that comes from a large table says nothing about a small dtype.
+TEST(RandomData, stays_below_the_bound_and_inside_the_dtype) {
+  const std::vector<Input> inputs = {{"signed", Dtype::I8, {1, 400}, 1000, {}},
+                                     {"byte", Dtype::U8, {1, 400}, 256, {}}};
+  const auto data = openRandomData(inputs, 0);
+  ASSERT_TRUE(data.ok());
+  const auto values = readSamples<int8_t>(**data, 0, 0, 1, 400);
+  EXPECT_GE(*std::min_element(values.begin(), values.end()), 0);
+  EXPECT_GT(*std::max_element(values.begin(), values.end()), 100);
+  const auto bytes = readSamples<uint8_t>(**data, 1, 0, 1, 400);
+  EXPECT_GT(*std::max_element(bytes.begin(), bytes.end()), 200);
 }
 
 TEST(RandomData, needs_a_bound_for_integers) {

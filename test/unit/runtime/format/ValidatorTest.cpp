@@ -66,6 +66,10 @@ TEST(Validator, f1_rejects_inputs_without_batch_or_with_another) {
   expectBroken("F1", [](Artifact &a) { a.parameters.inputs[1].name = "x"; });
   expectBroken("F1",
                [](Artifact &a) { a.parameters.inputs[0].upperBound = 3; });
+  expectBroken("F1", [](Artifact &a) {
+    a.parameters.inputs[1].dtype = Dtype::I64;
+    a.parameters.inputs[1].upperBound = 0;
+  });
 }
 
 TEST(Validator, f2_rejects_states_that_do_not_fit_their_role) {
@@ -380,6 +384,51 @@ TEST(Validator, names_the_command_its_module_and_its_label) {
                               "rule F8: stream 3 of 3");
   ASSERT_EQ(status.notes().size(), 1u);
   EXPECT_EQ(status.notes()[0], "in module 'linear', 'gather'");
+}
+
+// A window whose positions are further apart than the plane is wide can lie
+// beside it altogether: its first one in the padding, the next one behind the
+// end.
+TEST(LibraryCalls, refuse_a_pool_whose_windows_miss_the_input) {
+  auto pool = [](int64_t height, int64_t dilation, int64_t padding) {
+    const int64_t output = height + 2 * padding - dilation;
+    const auto pair = [](int64_t value) {
+      return std::vector<int64_t>{value, value};
+    };
+    auto tensor = [](Dtype dtype, int64_t extent) {
+      return TensorReference{{}, dtype, {1, 1, extent, extent}, {}};
+    };
+    return checkLibraryCall(
+        {"max_pool2d",
+         {{"kernel", pair(2)},
+          {"stride", pair(1)},
+          {"padding", pair(padding)},
+          {"dilation", pair(dilation)}},
+         {tensor(Dtype::F32, height)},
+         {tensor(Dtype::F32, output), tensor(Dtype::I64, output)}});
+  };
+  EXPECT_TRUE(pool(4, 4, 1).ok());
+  EXPECT_TRUE(pool(6, 5, 0).ok());
+  EXPECT_EQ(pool(4, 5, 1).message(), "library call 'max_pool2d': the window "
+                                     "does not fit the input");
+}
+
+// The product of channels and groups would not fit an integer.
+TEST(LibraryCalls, refuse_more_groups_than_any_convolution_has) {
+  const std::vector<int64_t> one = {1, 1}, none = {0, 0};
+  auto tensor = [](std::vector<int64_t> shape) {
+    return TensorReference{{}, Dtype::F32, std::move(shape), {}};
+  };
+  const Status status =
+      checkLibraryCall({"convolution",
+                        {{"stride", one},
+                         {"padding", none},
+                         {"dilation", one},
+                         {"groups", int64_t(1) << 62}},
+                        {tensor({1, 1, 2, 2}), tensor({0, 1 << 20, 1, 1})},
+                        {tensor({1, 0, 2, 2})}});
+  EXPECT_EQ(status.message(),
+            "library call 'convolution': channels do not fit the groups");
 }
 
 // Every library call of the table is described on the format page.
