@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models that once trained wrongly without a word: NAME -> module and inputs.
+
+Each is the smallest form of the mistake that it stands for, with the sizes at
+which it was seen. A factory returns (module that returns the scalar loss, one
+micro-batch).
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class ClassToken(nn.Module):
+    """A parameter in front of the inputs, as every ViT has one: a part of
+    `cat` that was broadcast over the batch."""
+
+    samples_are_alike = False  # each has its own row of the parameter
+
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.randn(8, 1, 32))
+
+    def forward(self, x, y):
+        return F.mse_loss(torch.cat([self.a, x], 1), y)
+
+
+class SpatialGate(nn.Module):
+    """gMLP's unit: one half of a chunk gates the other, normalised over
+    channels and projected over positions, through a transpose and back."""
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.n = nn.Linear(16, 32), nn.LayerNorm(16)
+        self.p, self.o = nn.Linear(12, 12), nn.Linear(16, 16)
+
+    def forward(self, x, y):
+        u, v = F.gelu(self.f(x)).chunk(2, -1)
+        gate = self.p(self.n(v).transpose(-1, -2)).transpose(-1, -2)
+        return F.mse_loss(self.o(u * gate), y)
+
+
+class TwoBuffers(nn.Module):
+    """Two buffers that move along: `prev` becomes what `cur` was before."""
+
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(16, 16)
+        self.register_buffer("cur", torch.randn(16))
+        self.register_buffer("prev", torch.randn(16))
+
+    def forward(self, x, y):
+        h = self.f(x)
+        loss = F.mse_loss(F.gelu(h) + self.prev, y)
+        with torch.no_grad():
+            new = 0.5 * self.cur + 0.5 * h.mean(0)
+            old = self.cur.clone()
+            self.cur.copy_(new)
+            self.prev.copy_(old)
+        return loss
+
+
+REGRESSIONS = {
+    "class-token": lambda: (
+        ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
+    "spatial-gate": lambda: (
+        SpatialGate(), (torch.randn(4, 12, 16), torch.randn(4, 12, 16))),
+    "two-buffers": lambda: (
+        TwoBuffers(), (torch.randn(8, 16), torch.randn(8, 16))),
+}

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trains any module with PyTorch's SGD the way N ranks would, in one process.
+
+In step s rank r takes micro-batch s N + r modulo their number. Gradients are
+summed in rank order and divided by N. Every rank has its own buffers, as under
+FSDP; those of rank 0 are reported.
+"""
+
+import copy
+
+import torch
+from torch.utils._pytree import tree_map
+
+import trained
+from zoo import shardc_export
+
+
+def converted(value, dtype):
+    """Floating tensors in `dtype`; indices and labels as they are."""
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        return value.to(dtype)
+    return value
+
+
+def permuted(batch, generator):
+    """The samples of a micro-batch in another order: the same mean loss."""
+    sizes = {value.shape[0] for value in torch.utils._pytree.tree_leaves(batch)
+             if isinstance(value, torch.Tensor)}
+    (count,) = sizes
+    order = torch.randperm(count, generator=generator)
+    return tree_map(lambda value: value[order] if isinstance(
+        value, torch.Tensor) else value, batch)
+
+
+def realized(module, batch, index, dtype, realization):
+    """Micro-batch `index` for a realization: 0 keeps the order of samples, as
+    does a module whose `samples_are_alike` is False."""
+    if realization and getattr(module, "samples_are_alike", True):
+        generator = torch.Generator()
+        generator.manual_seed(1000 * realization + index)
+        batch = permuted(batch, generator)
+    return tree_map(lambda value: converted(value, dtype), batch)
+
+
+@torch.no_grad()
+def _average_gradients(replicas):
+    """Leaves the mean of all ranks' gradients in those of rank 0."""
+    for parameters in zip(*(list(each.parameters()) for each in replicas)):
+        first = parameters[0]
+        if first.grad is None:
+            continue
+        for other in parameters[1:]:
+            first.grad += other.grad
+        first.grad /= len(replicas)
+
+
+@torch.no_grad()
+def _share_parameters(replicas):
+    for parameters in zip(*(list(each.parameters()) for each in replicas)):
+        for other in parameters[1:]:
+            other.copy_(parameters[0])
+
+
+def quantities(module, optimizer, losses, norms):
+    """{name: elements as a float64 vector}, the names of trained.quantities."""
+    result = {"losses": torch.tensor(losses, dtype=torch.float64),
+              "gradient norms": torch.tensor(norms, dtype=torch.float64)}
+    for name, parameter in module.named_parameters():
+        momentum = optimizer.state[parameter].get("momentum_buffer")
+        if momentum is not None:  # else nothing uses the parameter
+            result[name] = parameter
+            result[f"momentum/{name}"] = momentum
+    result.update(module.named_buffers())
+    return {name: vector(value) for name, value in result.items()}
+
+
+def vector(value):
+    """A tensor, sharded or whole, as a float64 vector of its elements."""
+    whole = value.full_tensor() if hasattr(value, "full_tensor") else value
+    return whole.detach().to(torch.float64).flatten().clone()
+
+
+def train(module, micro_batches, training, dtype, realization=0):
+    """{name: elements} after the steps of a trained.Training; `module` keeps
+    its weights. Odd realizations use ATen's kernels instead of oneDNN's."""
+    replicas = [copy.deepcopy(module).to(dtype)
+                for _ in range(training.ranks)]
+    optimizer = torch.optim.SGD(replicas[0].parameters(),
+                                lr=training.learning_rate,
+                                momentum=trained.MOMENTUM)
+    losses, norms = [], []
+    with torch.backends.mkldnn.flags(enabled=realization % 2 == 0):
+        for step in range(training.steps):
+            loss_sum = 0.0
+            for rank, replica in enumerate(replicas):
+                index = (step * training.ranks + rank) % len(micro_batches)
+                positional, keyword = shardc_export.arguments_of(realized(
+                    module, micro_batches[index], index, dtype, realization))
+                replica.zero_grad()
+                loss = replica(*positional, **keyword)
+                loss.backward()
+                loss_sum += loss.item()
+            _average_gradients(replicas)
+            losses.append(loss_sum / training.ranks)
+            norms.append(torch.nn.utils.get_total_norm(
+                [parameter.grad for parameter in replicas[0].parameters()
+                 if parameter.grad is not None]).item())
+            optimizer.step()
+            _share_parameters(replicas)
+    return quantities(replicas[0], optimizer, losses, norms)
+
+
+def largest_errors(exact, realizations):
+    """{name: largest error of any element in any realization}."""
+    return {name: max((run[name] - values).abs().max().item()
+                      for run in realizations) if values.numel() else 0.0
+            for name, values in exact.items()}

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Trains the models of zoo*.py with shardc and compares with PyTorch.
+
+    train_zoo.py --shardc build/release/bin/shardc
+                 --shardrun build/release/bin/shardrun
+                 [--work FOLDER] [--ranks N] [--table FILE.md] [NAME…]
+
+For each model: export, `shardc compile` for N ranks, two steps of SGD with
+momentum on different micro-batches, and the same in PyTorch, in float64 and in
+a few realizations in float32. Every element of losses, gradient norms,
+parameters, momentum (which is the gradients) and buffers is compared by the
+rule of trained.py. Prints a line for each model:
+
+    right      no element is beyond its limit
+    WRONG      one is: the worst follows
+    refused    a numbered error of shardc
+    internal   any other end: a mistake of shardc or shardrun
+    no export  PyTorch does not export or train the model
+
+Exits with 1 if a model is WRONG or ends in an internal error. Exports stay in
+--work and are used again.
+"""
+
+import argparse
+import collections
+import dataclasses
+import logging
+import pathlib
+import re
+import sys
+import tempfile
+import time
+import warnings
+
+import safetensors.torch
+import torch
+
+import run_zoo
+import train_reference
+import trained
+from zoo import shardc_export
+
+STEPS = 2
+LEARNING_RATE = 1e-3
+REALIZATIONS = 4
+TIMEOUT = 1200  # seconds that compiling or training one model may take
+NUMBER = re.compile(r"error E\d{4}")
+
+
+@dataclasses.dataclass
+class Row:
+    name: str
+    outcome: str
+    detail: str = ""
+
+    def line(self):
+        return f"| {self.name} | {self.outcome} | {self.detail} |"
+
+    def is_mistake(self):
+        return self.outcome in ("WRONG", "internal")
+
+
+def model_and_batches(factory, count):
+    """The module of a factory and `count` different micro-batches."""
+    torch.manual_seed(1234)
+    module, first = factory()
+    batches = [first]
+    for index in range(1, count):
+        torch.manual_seed(1234 + index)
+        batches.append(factory()[1])
+    return module, batches
+
+
+def export(module, batches, folder):
+    """Writes the archive and the samples of all micro-batches."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = shardc_export.export_program(module, batches[0])
+    named = [shardc_export.inputs_by_name(program, batch) for batch in batches]
+    samples = {name: torch.cat([batch[name] for batch in named])
+               for name in named[0]}
+    program.example_inputs = None
+    torch.export.save(program, folder / "model.pt2")
+    (folder / "data.safetensors").write_bytes(safetensors.torch.save(samples))
+
+
+def reference(module, batches, training):
+    """(float64's quantities, largest errors of float32's realizations).
+
+    A model that only computes in float32 is its own reference."""
+    runs = [train_reference.train(module, batches, training, torch.float32, i)
+            for i in range(REALIZATIONS)]
+    try:
+        exact = train_reference.train(module, batches, training, torch.float64)
+    except RuntimeError:
+        exact = runs.pop(0)
+    return exact, train_reference.largest_errors(exact, runs)
+
+
+def worst_difference(exact, errors, found):
+    """The Difference that uses most of its limit; the rule of trained.py."""
+    rows = []
+    for name, values in exact.items():
+        if name not in found:
+            rows.append(trained.Difference(
+                f"{name} is missing", 0, 0.0, 0.0, float("inf")))
+            continue
+        actual = torch.as_tensor(found[name], dtype=torch.float64)
+        limit = (trained.FACTOR * errors[name]
+                 + trained.UNITS * trained.EPSILON * values.abs())
+        error = (actual - values).abs()
+        used = torch.where(error == 0, 0.0, error / limit)
+        used = used.nan_to_num(nan=float("inf"))
+        if used.numel():
+            at = int(used.argmax())
+            rows.append(trained.Difference(
+                name, at, actual[at].item(), values[at].item(),
+                used[at].item()))
+    return max(rows, key=lambda row: row.used)
+
+
+def refusal(error):
+    """The outcome and detail of a CommandFailed."""
+    numbered = NUMBER.search(str(error))
+    outcome = "refused" if numbered and error.status != 70 else "internal"
+    return outcome, f"exit {error.status}: {error}"
+
+
+def trained_row(name, factory, folder, options):
+    training = trained.Training(options.ranks, STEPS, LEARNING_RATE)
+    module = batches = None
+    try:
+        if not (folder / "data.safetensors").exists():
+            module, batches = model_and_batches(factory, options.ranks * STEPS)
+            export(module, batches, folder)
+    except Exception as error:  # any model may fail in its own way
+        return Row(name, "no export", run_zoo.first_line(error))
+    artifact = folder / f"model-{options.ranks}.shardc"
+    state, log = folder / "state.safetensors", folder / "log.jsonl"
+    begin = time.monotonic()
+    try:
+        training.compile(options.shardc, folder / "model.pt2", artifact,
+                         timeout=TIMEOUT)
+        seconds = time.monotonic() - begin
+        training.train(options.shardrun, artifact, folder / "data.safetensors",
+                       state, log, timeout=TIMEOUT)
+        found = trained.quantities(state, log)
+    except trained.CommandFailed as error:
+        return Row(name, *refusal(error))
+    if module is None:
+        module, batches = model_and_batches(factory, options.ranks * STEPS)
+    try:
+        exact, errors = reference(module, batches, training)
+    except Exception as error:
+        return Row(name, "no export", run_zoo.first_line(error))
+    worst = worst_difference(exact, errors, found)
+    return Row(name, "right" if worst.used <= 1 else "WRONG",
+               f"{worst}; compiled in {seconds:.0f} s")
+
+
+def wanted_models(names):
+    for section, models in run_zoo.MODELS.items():
+        for name, factory in models.items():
+            if not names or {name, section} & set(names):
+                yield name, factory
+
+
+def options_of():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="models, or sections: promised, further, unseen "
+                             "(default: everything)")
+    parser.add_argument("--shardc", required=True, type=pathlib.Path)
+    parser.add_argument("--shardrun", required=True, type=pathlib.Path)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--work", type=pathlib.Path,
+                        default=pathlib.Path(tempfile.gettempdir()) / "trained")
+    parser.add_argument("--table", type=pathlib.Path)
+    return parser.parse_args()
+
+
+def main():
+    options = options_of()
+    options.shardc = options.shardc.resolve()
+    options.shardrun = options.shardrun.resolve()
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
+    rows = []
+    for name, factory in wanted_models(options.names):
+        rows.append(trained_row(name, factory, options.work / name, options))
+        print(rows[-1].line(), flush=True)
+    table = "\n".join(["| model | outcome | what |", "|---|---|---|",
+                       *(row.line() for row in rows)])
+    if options.table:
+        options.table.write_text(table + "\n")
+    print(dict(collections.Counter(row.outcome for row in rows)))
+    sys.exit(any(row.is_mistake() for row in rows))
+
+
+if __name__ == "__main__":
+    main()
