@@ -14,7 +14,6 @@
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
 #include "compiler/WeightsReader.h"
-#include "passes/Target/KernelCode.h"
 
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
@@ -113,21 +112,12 @@ bool Compilation::runPhase(const Phase &phase, unsigned number) {
   return !executionCheck.hasFailed() && writeSnapshot(phase, number);
 }
 
-/// The target phase: machine code, weights, and the file.
+/// Machine code, weights, and the file.
 bool Compilation::writeArtifact() {
-  format::Artifact artifact = buildArtifact(*module, options);
-  ModuleOp kernels = module->lookupSymbol<ModuleOp>("kernels");
-  target::CpuTarget cpu;
-  cpu.cpu = options.cpu;
-  artifact.manifest.target.triple = cpu.triple;
-  std::vector<target::SignatureText> signatures;
-  for (const format::KernelSignature &signature : artifact.program.kernels)
-    signatures.emplace_back(signature.name, signatureText(signature));
-  FailureOr<SmallVector<char, 0>> code =
-      target::generateCpuKernels(kernels, cpu, signatures);
-  if (failed(code))
+  FailureOr<CompiledProgram> program = buildProgramWithCode(*module, options);
+  if (failed(program))
     return false;
-  artifact.kernels = std::as_bytes(std::span(code->data(), code->size()));
+  format::Artifact &artifact = program->artifact;
   WeightsReader weights;
   if (model && options.embedWeights) {
     Status status = weights.read(*model, artifact);

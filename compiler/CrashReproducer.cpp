@@ -9,12 +9,11 @@
 
 #include "compiler/CrashReproducer.h"
 
+#include "compiler/ReproducerFile.h"
+
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -72,15 +71,6 @@ private:
 // The file
 //===----------------------------------------------------------------------===//
 
-/// A module may have any name; a file may not.
-static std::string fileName(StringRef module) {
-  std::string name = module.str();
-  for (char &c : name)
-    if (!llvm::isAlnum(c) && c != '_' && c != '-' && c != '.')
-      c = '_';
-  return "shardc-reproducer-" + name + ".mlir";
-}
-
 /// Prints `snapshot` with the resource that --run-reproducer looks for.
 static void print(const CrashReproducer::Snapshot &snapshot, raw_ostream &os) {
   // Locations are part of the IR: they carry module paths.
@@ -96,29 +86,9 @@ static void print(const CrashReproducer::Snapshot &snapshot, raw_ostream &os) {
   os << "\n";
 }
 
-/// Writes the file to `folder` and returns its path; empty when it cannot.
-static std::string writeTo(StringRef folder,
-                           const CrashReproducer::Snapshot &snapshot) {
-  SmallString<128> path(folder);
-  llvm::sys::path::append(path, snapshot.fileName);
-  std::error_code error;
-  llvm::raw_fd_ostream file(path, error, llvm::sys::fs::OF_Text);
-  if (error)
-    return {};
-  print(snapshot, file);
-  file.close();
-  bool isWritten = !file.has_error();
-  file.clear_error();
-  return isWritten ? path.str().str() : std::string();
-}
-
 static void writeAndTell(const CrashReproducer::Snapshot &snapshot) {
-  std::string path = writeTo("", snapshot);
-  if (path.empty()) {
-    SmallString<128> temporary;
-    llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, temporary);
-    path = writeTo(temporary, snapshot);
-  }
+  std::string path = writeReproducer(
+      snapshot.fileName, [&](raw_ostream &os) { print(snapshot, os); });
   llvm::errs() << "  note: in pass '" << snapshot.pipeline << "'\n";
   if (path.empty())
     llvm::errs() << "  note: the IR before it could not be written to a file\n";
@@ -155,7 +125,7 @@ static void writeAfterSignal(void *) {
 CrashReproducer::CrashReproducer(PassManager &manager, ModuleOp module)
     : snapshot(std::make_shared<Snapshot>()) {
   snapshot->module = module;
-  snapshot->fileName = fileName(module.getName().value_or("model"));
+  snapshot->fileName = reproducerFileName(module.getName().value_or("model"));
   manager.addInstrumentation(
       std::make_unique<SnapshotInstrumentation>(snapshot));
   // Handlers of signals are added for good, so there is one.

@@ -123,4 +123,15 @@ ArrayRef<Phase> getPhases() {
   return phases;
 }
 
+LogicalResult runPhases(ModuleOp module, const Options &options,
+                        StringRef last) {
+  PassManager manager(module.getContext());
+  for (const Phase &phase : getPhases()) {
+    phase.addPasses(manager, options);
+    if (phase.name == last)
+      break;
+  }
+  return manager.run(module);
+}
+
 } // namespace shardc

@@ -9,6 +9,7 @@
 
 #include "compiler/Options.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace shardc {
@@ -25,6 +26,11 @@ void addImportPasses(mlir::OpPassManager &manager);
 
 /// All phases from the import of an export to the program in buffers.
 llvm::ArrayRef<Phase> getPhases();
+
+/// Runs the phases up to `last`, or all of them, on `module`. Fails after a
+/// diagnostic.
+llvm::LogicalResult runPhases(mlir::ModuleOp module, const Options &options,
+                              llvm::StringRef last = "");
 
 } // namespace shardc
 

@@ -19,6 +19,22 @@ namespace shardc {
 /// verify-program. Kernels and weights are the caller's.
 format::Artifact buildArtifact(mlir::ModuleOp module, const Options &options);
 
+/// An artifact with its machine code, without weights.
+struct CompiledProgram {
+  CompiledProgram() = default;
+  CompiledProgram(CompiledProgram &&) = default;
+  CompiledProgram &operator=(CompiledProgram &&) = default;
+
+  format::Artifact artifact;
+  /// What `artifact.kernels` points to.
+  llvm::SmallVector<char, 0> code;
+};
+
+/// The target phase: the artifact of `module` and the machine code of its
+/// kernels. Fails after a diagnostic.
+llvm::FailureOr<CompiledProgram> buildProgramWithCode(mlir::ModuleOp module,
+                                                      const Options &options);
+
 /// `type` as the artifact names it.
 format::Dtype toDtype(mlir::Type type);
 

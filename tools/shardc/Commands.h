@@ -22,16 +22,25 @@ using Run = std::function<int()>;
 void addBindOption(CLI::App &command, InputOptions &options);
 void addInputOptions(CLI::App &command, InputOptions &options);
 
+/// One of `words`. The help page lists them as the option's type, so that the
+/// check itself has nothing to say there.
+CLI::Validator oneOf(std::vector<std::string> words);
+
+/// What a step is compiled for: sharding, precision, optimizer, target.
+void addCompileOptions(CLI::App &command, Options &options);
+
 void addCompileCommand(CLI::App &app, Run &run);
 void addCompletionCommand(CLI::App &app, Run &run);
 void addExplainCommand(CLI::App &app, Run &run);
 void addInspectCommand(CLI::App &app, Run &run);
 void addInterpretCommand(CLI::App &app, Run &run);
+void addVerifyCommand(CLI::App &app, Run &run);
 
 /// The exit codes, for help pages.
 inline constexpr const char *exitCodes =
     "Exit codes: 0 ok, 1 the request cannot be met, 2 usage, "
-    "4 corrupt or unsupported input,\n6 numbers differ, 70 internal error, "
+    "4 corrupt or unsupported input,\n5 a run failed, 6 numbers differ, 70 "
+    "internal error, "
     "128+n killed by signal n. Errors are explained in docs/Errors.md.";
 
 } // namespace shardc

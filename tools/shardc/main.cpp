@@ -36,6 +36,7 @@ int main(int argc, char **argv) {
   addCompileCommand(app, run);
   addInspectCommand(app, run);
   addInterpretCommand(app, run);
+  addVerifyCommand(app, run);
   addExplainCommand(app, run);
   addCompletionCommand(app, run);
   try {

@@ -1,0 +1,104 @@
+//===- ToleranceTest.cpp - what is right enough, and what is not ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Limits on numbers that can be checked by hand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/verify/Tolerance.h"
+#include "tools/verify/UpdateTolerance.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+using namespace shardc::verify;
+
+namespace {
+
+constexpr double f32 = 0x1p-24;
+const double notANumber = std::numeric_limits<double>::quiet_NaN();
+const double infinity = std::numeric_limits<double>::infinity();
+
+// 8 (own + root mean square) + 8 u max: 8 (1e-6 + 1e-6 / sqrt 2) is 1.37e-5.
+TEST(ToleranceTest, an_element_may_be_off_by_eight_times_its_spread) {
+  const Expectation expectation = {{1, 2}, {{1 + 1e-6, 2}}, f32};
+  EXPECT_FALSE(judge({1 + 1.3e-5, 2}, expectation).excess);
+  const Judgement judgement = judge({1 + 1.6e-5, 2}, expectation);
+  ASSERT_TRUE(judgement.excess);
+  EXPECT_EQ(judgement.excess->index, 0u);
+  EXPECT_EQ(judgement.excess->expected, 1);
+}
+
+TEST(ToleranceTest, an_element_may_be_off_by_rounding_without_any_spread) {
+  const Expectation expectation = {{1}, {{1}}, f32};
+  EXPECT_FALSE(judge({1 + 7 * f32}, expectation).excess);
+  EXPECT_TRUE(judge({1 + 9 * f32}, expectation).excess);
+}
+
+TEST(ToleranceTest, integers_agree_when_they_are_equal) {
+  const Expectation expectation = {{3, 4}, {{3, 4}}, 0};
+  EXPECT_FALSE(judge({3, 4}, expectation).excess);
+  EXPECT_TRUE(judge({3, 5}, expectation).excess);
+}
+
+// Every element is within eight times the spread, all together are not.
+TEST(ToleranceTest, small_errors_of_all_elements_are_seen) {
+  Expectation expectation{std::vector<double>(64, 1), {}, f32};
+  expectation.moved.push_back(std::vector<double>(64, 1 + 1e-4));
+  EXPECT_FALSE(judge(std::vector<double>(64, 1 + 2e-4), expectation).excess);
+  EXPECT_TRUE(judge(std::vector<double>(64, 1 + 5e-4), expectation).excess);
+}
+
+TEST(ToleranceTest, a_missing_number_is_seen) {
+  const Expectation expectation = {{1, 2}, {{1, 2}}, f32};
+  EXPECT_TRUE(judge({notANumber, 2}, expectation).excess);
+  EXPECT_TRUE(judge({infinity, 2}, expectation).excess);
+}
+
+TEST(ToleranceTest, what_is_not_finite_agrees_with_itself) {
+  const Expectation expectation = {
+      {notANumber, infinity, 0}, {{notANumber, infinity, 0}}, f32};
+  const Judgement judgement = judge({notANumber, infinity, 0}, expectation);
+  EXPECT_FALSE(judgement.excess);
+  EXPECT_EQ(judgement.notFinite, 2u);
+  EXPECT_TRUE(judge({0, infinity, 0}, expectation).excess);
+}
+
+// Where rounding decides whether a number overflows, nothing can be said.
+TEST(ToleranceTest, an_element_that_may_overflow_is_not_judged) {
+  const Expectation expectation = {{1e38}, {{infinity}}, f32};
+  EXPECT_FALSE(judge({infinity}, expectation).excess);
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+static OptimizerNumbers numbersOf(bool isAdamW) {
+  OptimizerNumbers numbers;
+  numbers.isAdamW = isAdamW;
+  numbers.learningRate = 0.1;
+  numbers.unitRoundoff = f32;
+  return numbers;
+}
+
+TEST(UpdateToleranceTest, a_step_of_sgd_is_right_to_some_units_of_its_terms) {
+  const UpdateTerms terms = {{1}, {2}, {0}, {0}, {0.8}, {2}, {0}};
+  const UpdateLimits limits = limitsOfUpdate(terms, numbersOf(false));
+  EXPECT_NEAR(limits.parameter[0], 16 * f32 * (1 + 0.2 + 0.1 * 2), 1e-9);
+  EXPECT_NEAR(limits.firstMoment[0], 16 * f32 * 2, 1e-9);
+}
+
+// A gradient of rounding size makes a whole step, and one as exact as any.
+TEST(UpdateToleranceTest, a_tiny_gradient_of_adamw_makes_an_exact_step) {
+  const double g = 1e-6, v = 0.001 * g * g;
+  const UpdateTerms terms = {{1}, {g}, {0}, {0}, {0.9}, {0.1 * g}, {v}};
+  const UpdateLimits limits = limitsOfUpdate(terms, numbersOf(true));
+  EXPECT_LT(limits.parameter[0], 1e-5);
+  EXPECT_GT(limits.parameter[0], 16 * f32 * 1.1);
+}
+
+} // namespace

@@ -1,0 +1,273 @@
+//===- VerifyTest.cpp - right steps agree, damaged ones differ ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A small model with a BatchNorm, compiled for several ranks and policies; then
+// its artifact is damaged in memory, as a mistake of a pass would damage it.
+//===----------------------------------------------------------------------===//
+
+#include "tools/verify/Verify.h"
+
+#include "compiler/ModelInput.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::verify;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace {
+
+constexpr const char *program = R"mlir(
+module @small {
+  fsdp.parameter @first.weight : tensor<12x8xf32>
+  fsdp.parameter @first.bias : tensor<12xf32>
+  fsdp.parameter @second.weight : tensor<5x12xf32>
+  func.func @forward(%x: tensor<4x8xf32> {shardc.name = "x"},
+                     %t: tensor<4xi64> {shardc.name = "t"}) -> tensor<f32> {
+    %w1 = fsdp.read @first.weight : tensor<12x8xf32>
+    %b1 = fsdp.read @first.bias : tensor<12xf32>
+    %w2 = fsdp.read @second.weight : tensor<5x12xf32>
+    %h = aten.linear %x, %w1, %b1 : (tensor<4x8xf32>, tensor<12x8xf32>, tensor<12xf32>) -> tensor<4x12xf32>
+    %g = aten.gelu %h : (tensor<4x12xf32>) -> tensor<4x12xf32>
+    %y = aten.linear %g, %w2 : (tensor<4x12xf32>, tensor<5x12xf32>) -> tensor<4x5xf32>
+    %loss = aten.cross_entropy_loss %y, %t : (tensor<4x5xf32>, tensor<4xi64>) -> tensor<f32>
+    return %loss : tensor<f32>
+  }
+}
+)mlir";
+
+class VerifyTest : public testing::Test {
+protected:
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  VerifyOptions options;
+
+  void SetUp() override {
+    loadDialects(context);
+    module = parseSourceString<ModuleOp>(program, &context);
+    ASSERT_TRUE(module);
+    options.compile.worldSize = 2;
+  }
+
+  VerifyResult verify() { return verifyProgram(*module, nullptr, options); }
+
+  VerifiedProgram compile() {
+    FailureOr<VerifiedProgram> both = compileBoth(*module, options.compile);
+    EXPECT_TRUE(succeeded(both));
+    return std::move(*both);
+  }
+
+  VerifyResult compare(const VerifiedProgram &both) {
+    return compareBoth(both, nullptr, options);
+  }
+};
+
+static std::string describe(const VerifyResult &result) {
+  std::string text;
+  for (const VerifyDifference &d : result.differences)
+    text += d.what + " step " + std::to_string(d.step) + " element " +
+            std::to_string(d.element) + ": " + std::to_string(d.actual) +
+            " for " + std::to_string(d.expected) + " within " +
+            std::to_string(d.allowed) + "\n";
+  return text;
+}
+
+static std::vector<std::string> kindsOf(const VerifyResult &result) {
+  std::vector<std::string> kinds;
+  for (const ComparedKind &kind : result.compared)
+    kinds.push_back(kind.kind);
+  return kinds;
+}
+
+template <typename Action>
+std::vector<size_t> commandsOf(const format::Program &program) {
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < program.commands.size(); ++i)
+    if (std::holds_alternative<Action>(program.commands[i].action))
+      numbers.push_back(i);
+  return numbers;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Right steps
+//===----------------------------------------------------------------------===//
+
+TEST_F(VerifyTest, a_right_step_agrees_on_any_number_of_ranks) {
+  for (int64_t ranks : {1, 2, 3, 5}) {
+    options.compile.worldSize = ranks;
+    VerifyResult result = verify();
+    EXPECT_EQ(result.verdict, Verdict::Agrees) << ranks << describe(result);
+    EXPECT_EQ(result.steps, 3);
+  }
+}
+
+TEST_F(VerifyTest, a_right_step_agrees_under_every_policy) {
+  for (std::string dtype : {"f32", "bf16"})
+    for (std::string optimizer : {"sgd", "adamw"})
+      for (bool fuse : {true, false}) {
+        options.compile.paramDtype = dtype;
+        options.compile.optimizer = optimizer;
+        options.compile.momentum = 0.9;
+        options.compile.weightDecay = 0.1;
+        options.compile.fuse = fuse;
+        options.microBatches = 2;
+        VerifyResult result = verify();
+        EXPECT_EQ(result.verdict, Verdict::Agrees)
+            << dtype << optimizer << fuse << "\n"
+            << describe(result);
+      }
+}
+
+TEST_F(VerifyTest, everything_that_a_step_computes_is_compared) {
+  options.compile.optimizer = "adamw";
+  EXPECT_THAT(kindsOf(verify()), testing::UnorderedElementsAre(
+                                     "loss", "gradient", "gradient norm",
+                                     "exp_avg", "exp_avg_sq", "parameter"));
+  options.compile.optimizer = "sgd";
+  options.compile.momentum = 0.5;
+  EXPECT_THAT(kindsOf(verify()), testing::Contains("momentum"));
+}
+
+TEST_F(VerifyTest, the_same_seed_gives_the_same_numbers) {
+  VerifyResult first = verify(), second = verify();
+  ASSERT_EQ(first.compared.size(), second.compared.size());
+  for (size_t i = 0; i < first.compared.size(); ++i)
+    EXPECT_EQ(first.compared[i].error, second.compared[i].error);
+}
+
+//===----------------------------------------------------------------------===//
+// Damaged steps
+//===----------------------------------------------------------------------===//
+
+// Each launch and each library call does something that is observed.
+TEST_F(VerifyTest, a_dropped_command_is_seen) {
+  VerifiedProgram both = compile();
+  format::Program &commands = both.compiled.artifact.program;
+  for (size_t i = 0; i < commands.commands.size(); ++i) {
+    const format::Program whole = commands;
+    const format::Command &dropped = whole.commands[i];
+    // What records an event that another command waits for cannot go alone.
+    if (dropped.records)
+      continue;
+    commands.commands.erase(commands.commands.begin() +
+                            static_cast<std::ptrdiff_t>(i));
+    EXPECT_EQ(compare(both).verdict, Verdict::Differs)
+        << i << " " << format::commandKind(dropped.action) << " "
+        << dropped.label;
+    commands = whole;
+  }
+}
+
+TEST_F(VerifyTest, a_wrong_offset_is_seen) {
+  VerifiedProgram both = compile();
+  format::Program &commands = both.compiled.artifact.program;
+  const format::Program whole = commands;
+  int changed = 0;
+  for (size_t i : commandsOf<format::LaunchCommand>(whole)) {
+    auto &launch = std::get<format::LaunchCommand>(commands.commands[i].action);
+    format::BufferReference &operand = launch.operands.front();
+    // The first operand, read one vector early.
+    if (operand.space != format::Space::Arena || operand.offset < 64)
+      continue;
+    ++changed;
+    operand.offset -= 64;
+    EXPECT_EQ(compare(both).verdict, Verdict::Differs) << i << launch.kernel;
+    commands = whole;
+  }
+  EXPECT_GT(changed, 0);
+}
+
+TEST_F(VerifyTest, a_launch_that_comes_too_early_is_seen) {
+  VerifiedProgram both = compile();
+  format::Program &commands = both.compiled.artifact.program;
+  std::vector<size_t> launches = commandsOf<format::LibraryCommand>(commands);
+  ASSERT_GE(launches.size(), 2u);
+  std::swap(commands.commands[launches[0]].action,
+            commands.commands[launches[1]].action);
+  EXPECT_EQ(compare(both).verdict, Verdict::Differs);
+}
+
+// Too few iterations leave elements that nobody wrote, which are poisoned.
+TEST_F(VerifyTest, elements_that_nobody_wrote_are_seen) {
+  VerifiedProgram both = compile();
+  format::Program &commands = both.compiled.artifact.program;
+  const format::Program whole = commands;
+  for (size_t i : commandsOf<format::LaunchCommand>(whole)) {
+    auto &launch = std::get<format::LaunchCommand>(commands.commands[i].action);
+    if (launch.extent < 2)
+      continue;
+    --launch.extent;
+    EXPECT_EQ(compare(both).verdict, Verdict::Differs) << launch.kernel;
+    commands = whole;
+  }
+}
+
+TEST_F(VerifyTest, a_wrong_optimizer_is_seen_in_the_update_alone) {
+  options.compile.optimizer = "adamw";
+  VerifiedProgram both = compile();
+  for (format::Scalar &scalar : both.compiled.artifact.program.scalars)
+    if (scalar.kind == format::ScalarKind::BiasCorrection)
+      scalar.beta = 0.99;
+  VerifyResult result = compare(both);
+  ASSERT_EQ(result.verdict, Verdict::Differs);
+  for (const VerifyDifference &difference : result.differences)
+    EXPECT_THAT(difference.what, StartsWith("parameter"));
+}
+
+TEST_F(VerifyTest, a_difference_names_tensor_step_rank_and_element) {
+  VerifiedProgram both = compile();
+  format::Artifact &artifact = both.compiled.artifact;
+  // The fill that clears gradients when a step begins: the second step adds to
+  // those of the first.
+  for (size_t i : commandsOf<format::FillCommand>(artifact.program)) {
+    auto &fill =
+        std::get<format::FillCommand>(artifact.program.commands[i].action);
+    if (artifact.parameters.states[fill.target.index].role ==
+        format::Role::Gradient)
+      fill.target.bytes -= 4;
+  }
+  VerifyResult result = compare(both);
+  ASSERT_EQ(result.verdict, Verdict::Differs) << describe(result);
+  const VerifyDifference &difference = result.differences.front();
+  EXPECT_EQ(difference.step, 2);
+  EXPECT_THAT(difference.what, StartsWith("gradient "));
+  EXPECT_GT(std::abs(difference.actual - difference.expected),
+            difference.allowed);
+}
+
+//===----------------------------------------------------------------------===//
+// What cannot be compared
+//===----------------------------------------------------------------------===//
+
+TEST_F(VerifyTest, an_invalid_artifact_is_not_run) {
+  VerifiedProgram both = compile();
+  both.compiled.artifact.program.commands.front().stream = 99;
+  VerifyResult result = compare(both);
+  EXPECT_EQ(result.verdict, Verdict::NotRun);
+  EXPECT_EQ(result.status.code(), ErrorCode::E0309);
+}
+
+TEST_F(VerifyTest, missing_data_is_named) {
+  options.data = "nowhere.safetensors";
+  VerifyResult result = verify();
+  EXPECT_EQ(result.verdict, Verdict::NotRun);
+  EXPECT_EQ(result.status.code(), ErrorCode::E0403);
+}
+
+TEST_F(VerifyTest, a_program_that_is_refused_is_not_compared) {
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message += diagnostic.str();
+    return success();
+  });
+  options.compile.worldSize = 0;
+  EXPECT_EQ(verify().verdict, Verdict::NotCompiled);
+  EXPECT_THAT(message, HasSubstr("E0201"));
+}

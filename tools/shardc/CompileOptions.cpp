@@ -1,0 +1,109 @@
+//===- CompileOptions.cpp - options of every command that compiles --------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a training step is compiled for, in the groups that help pages show.
+//===----------------------------------------------------------------------===//
+
+#include "tools/shardc/Commands.h"
+
+namespace shardc {
+
+CLI::Validator oneOf(std::vector<std::string> words) {
+  return CLI::IsMember(std::move(words)).description("");
+}
+
+static void addShardingOptions(CLI::App &command, Options &options) {
+  command
+      .add_option("--world-size", options.worldSize,
+                  "Ranks that share the parameters")
+      ->required()
+      ->type_name("N")
+      ->group("Sharding");
+  command
+      .add_option("--wrap", options.wrap,
+                  "Modules that become groups: 'blocks' (repeated siblings) "
+                  "or module path regexes")
+      ->type_name("blocks|REGEX,...")
+      ->group("Sharding")
+      ->capture_default_str();
+  command
+      .add_option("--reshard", options.reshard,
+                  "When groups are freed after forward")
+      ->check(oneOf({"always", "never", "default"}))
+      ->type_name("always|never|default")
+      ->group("Sharding")
+      ->capture_default_str();
+  command
+      .add_option("--prefetch", options.prefetch,
+                  "Gathers that run ahead of the one in use")
+      ->type_name("N")
+      ->group("Sharding")
+      ->capture_default_str();
+}
+
+static void addPrecisionOptions(CLI::App &command, Options &options) {
+  const CLI::Validator dtypes = oneOf({"f32", "bf16"});
+  command
+      .add_option("--param-dtype", options.paramDtype,
+                  "The dtype that parameters are gathered and used in "
+                  "(default: the exported one)")
+      ->check(dtypes)
+      ->type_name("f32|bf16")
+      ->group("Precision");
+  command
+      .add_option("--reduce-dtype", options.reduceDtype,
+                  "The dtype that gradients are reduced in (default: "
+                  "the one that parameters are gathered in)")
+      ->check(dtypes)
+      ->type_name("f32|bf16")
+      ->group("Precision");
+}
+
+static void addOptimizerOptions(CLI::App &command, Options &options) {
+  command.add_option("--optimizer", options.optimizer, "As in torch.optim")
+      ->check(oneOf({"sgd", "adamw"}))
+      ->type_name("sgd|adamw")
+      ->group("Optimizer")
+      ->capture_default_str();
+  auto number = [&](const char *flag, double &value, const char *text) {
+    command.add_option(flag, value, text)
+        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+        ->type_name("X")
+        ->group("Optimizer")
+        ->capture_default_str();
+  };
+  number("--momentum", options.momentum, "Momentum of sgd");
+  number("--weight-decay", options.weightDecay, "Weight decay");
+  number("--beta1", options.beta1, "Decay of adamw's first moment");
+  number("--beta2", options.beta2, "Decay of adamw's second moment");
+  number("--epsilon", options.epsilon, "Added to adamw's denominator");
+}
+
+static void addTargetOptions(CLI::App &command, Options &options) {
+  command.add_option("--target", options.target, "What the artifact runs on")
+      ->check(oneOf({"cpu"}))
+      ->type_name("cpu")
+      ->group("Target")
+      ->capture_default_str();
+  command
+      .add_option("--cpu", options.cpu,
+                  "The processor level that kernels may use")
+      ->check(oneOf({"x86-64-v2", "x86-64-v3", "x86-64-v4"}))
+      ->type_name("x86-64-v2|x86-64-v3|x86-64-v4")
+      ->group("Target")
+      ->capture_default_str();
+  command
+      .add_flag_callback(
+          "--no-fuse", [&options] { options.fuse = false; },
+          "Keep one kernel an operator")
+      ->group("Target");
+}
+
+void addCompileOptions(CLI::App &command, Options &options) {
+  addShardingOptions(command, options);
+  addPrecisionOptions(command, options);
+  addOptimizerOptions(command, options);
+  addTargetOptions(command, options);
+}
+
+} // namespace shardc

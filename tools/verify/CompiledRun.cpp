@@ -1,0 +1,211 @@
+//===- CompiledRun.cpp - an artifact's steps, observed --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One thread a rank, each running the sections of every step and copying its
+// own states between them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/verify/CompiledRun.h"
+
+#include "runtime/executor/Executor.h"
+#include "runtime/train/SampleOrder.h"
+#include "runtime/train/Weights.h"
+#include "runtime/transport/InProcessTransport.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <thread>
+
+namespace shardc::verify {
+
+using namespace runtime;
+using format::Section;
+
+namespace {
+/// What all ranks share.
+struct Shared {
+  const format::Artifact &artifact;
+  const std::vector<format::NamedTensor> &weights;
+  const DataSource &data;
+  const RunOptions &options;
+  const KernelLibrary &kernels;
+  std::byte *constants;
+  InProcessGroup &group;
+  Cancellation &cancellation;
+  SpinPolicy spin;
+};
+
+/// Created by the main thread, then used by the rank's own. Its memory outlives
+/// the threads, because other ranks may read it when this one has failed.
+class ObservedRank {
+public:
+  ObservedRank(const Shared &shared, int64_t rank)
+      : shared(shared), rank(rank) {}
+
+  Status run(std::vector<ObservedStep> &steps);
+
+private:
+  Status prepare();
+  Status runStep(int64_t step, ObservedStep &observed);
+  Status readInputs(int64_t step, int64_t microBatch);
+  void poisonArena();
+  RankStates states() const;
+
+  const Shared &shared;
+  const int64_t rank;
+  std::unique_ptr<RankMemory> memory;
+  std::unique_ptr<WorkerPool> workers;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Executor> executor;
+};
+} // namespace
+
+Status ObservedRank::prepare() {
+  StatusOr<std::unique_ptr<RankMemory>> taken =
+      RankMemory::take(shared.artifact, shared.constants, rank);
+  if (!taken.ok())
+    return taken.status();
+  memory = std::move(*taken);
+  initializeStates(shared.weights, shared.artifact.parameters, rank, *memory);
+  workers = std::make_unique<WorkerPool>(shared.options.threads, shared.spin);
+  transport = shared.group.transport(rank);
+  StatusOr<std::unique_ptr<Executor>> created =
+      Executor::create(shared.artifact, {shared.kernels, *memory, *transport,
+                                         *workers, shared.cancellation});
+  if (!created.ok())
+    return created.status();
+  executor = std::move(*created);
+  return transport->barrier();
+}
+
+Status ObservedRank::readInputs(int64_t step, int64_t microBatch) {
+  const std::vector<format::Input> &inputs = shared.artifact.parameters.inputs;
+  const int64_t batch = inputs[0].shape[0];
+  const SampleOrder order = {shared.group.worldSize(),
+                             shared.options.microBatches, batch};
+  const int64_t first = order.firstSample(step, microBatch, rank);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int64_t sampleBytes = format::elementCount(inputs[i].shape) / batch *
+                                byteSize(inputs[i].dtype);
+    if (Status status = shared.data.readRange(i, first, batch, sampleBytes,
+                                              memory->input(i));
+        !status.ok())
+      return status;
+  }
+  return Status();
+}
+
+/// Fills the arena with bytes that are a signalling NaN as f32 and as bf16, and
+/// as an integer an index far outside of anything.
+void ObservedRank::poisonArena() {
+  constexpr uint16_t pattern = 0x7FA0;
+  std::byte *const arena = memory->resolve({});
+  for (size_t i = 0; i + sizeof(pattern) <= memory->arenaBytes();
+       i += sizeof(pattern))
+    std::memcpy(arena + i, &pattern, sizeof(pattern));
+}
+
+RankStates ObservedRank::states() const {
+  RankStates copies;
+  const std::vector<format::State> &list = shared.artifact.parameters.states;
+  for (size_t i = 0; i < list.size(); ++i)
+    copies.emplace_back(memory->state(i),
+                        memory->state(i) +
+                            list[i].elements * byteSize(list[i].dtype));
+  return copies;
+}
+
+Status ObservedRank::runStep(int64_t step, ObservedStep &observed) {
+  const auto self = static_cast<size_t>(rank);
+  memory->setScalars(
+      {step + 1, shared.options.learningRate, shared.options.microBatches});
+  if (shared.options.poison)
+    poisonArena();
+  if (Status status = executor->runSection(Section::Begin); !status.ok())
+    return status;
+  for (int64_t i = 0; i < shared.options.microBatches; ++i) {
+    if (Status status = readInputs(step, i); !status.ok())
+      return status;
+    if (Status status = executor->runSection(Section::MicroBatch); !status.ok())
+      return status;
+  }
+  observed.afterGradients[self] = states();
+  if (Status status = executor->runSection(Section::Update); !status.ok())
+    return status;
+  observed.afterUpdate[self] = states();
+  return Status();
+}
+
+Status ObservedRank::run(std::vector<ObservedStep> &steps) {
+  if (Status status = prepare(); !status.ok())
+    return status;
+  for (size_t i = 0; i < steps.size(); ++i)
+    if (Status status = runStep(static_cast<int64_t>(i), steps[i]);
+        !status.ok())
+      return status;
+  // A rank that is done keeps its arena until the others have read it.
+  return transport->barrier();
+}
+
+/// Runs all ranks to their ends and returns the first failure.
+static Status runRanks(const Shared &shared, std::vector<ObservedStep> &steps) {
+  std::vector<std::unique_ptr<ObservedRank>> ranks;
+  for (int64_t rank = 0; rank < shared.group.worldSize(); ++rank)
+    ranks.push_back(std::make_unique<ObservedRank>(shared, rank));
+  std::vector<std::thread> threads;
+  for (const std::unique_ptr<ObservedRank> &rank : ranks)
+    threads.emplace_back([&] {
+      Status status;
+      try {
+        status = rank->run(steps);
+      } catch (const std::bad_alloc &) {
+        status = Status(ErrorCode::E0503, "out of memory");
+      }
+      if (!status.ok())
+        shared.cancellation.cancel(std::move(status));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return shared.cancellation.reason();
+}
+
+StatusOr<std::vector<ObservedStep>>
+runCompiled(const format::Artifact &artifact,
+            const std::vector<format::NamedTensor> &weights,
+            const DataSource &data, const RunOptions &options) {
+  if (Status status = format::checkTarget(artifact.manifest.target);
+      !status.ok())
+    return status;
+  if (Status status = checkWeights(weights, artifact.parameters); !status.ok())
+    return status;
+  StatusOr<std::unique_ptr<KernelLibrary>> kernels =
+      KernelLibrary::load(artifact.kernels);
+  if (!kernels.ok())
+    return kernels.status();
+  StatusOr<Allocation> constants =
+      Allocation::take(artifact.constants.size(), "the constants");
+  if (!constants.ok())
+    return constants.status();
+  std::copy(artifact.constants.begin(), artifact.constants.end(),
+            constants->data());
+  const int64_t worldSize = artifact.manifest.worldSize;
+  const SpinPolicy spin =
+      SpinPolicy::forThreads(worldSize * int64_t(options.threads));
+  Cancellation cancellation;
+  InProcessGroup group(worldSize, cancellation, spin);
+  const Shared shared = {artifact, weights,      data,
+                         options,  **kernels,    constants->data(),
+                         group,    cancellation, spin};
+  const auto ranks = static_cast<size_t>(worldSize);
+  std::vector<ObservedStep> steps(
+      static_cast<size_t>(options.steps),
+      {std::vector<RankStates>(ranks), std::vector<RankStates>(ranks)});
+  if (Status status = runRanks(shared, steps); !status.ok())
+    return status;
+  return steps;
+}
+
+} // namespace shardc::verify

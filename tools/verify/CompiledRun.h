@@ -1,0 +1,54 @@
+//===- CompiledRun.h - an artifact's steps, observed ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs an artifact as shardrun does, with ranks as threads of this process,
+// and keeps what every rank's states hold at the two places of a step where
+// they can be judged: when all gradients are summed, and at the end.
+//
+//   begin | micro-batch, micro-batch, …  | update |
+//                                        ^        ^
+//                               afterGradients   afterUpdate
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_TOOLS_VERIFY_COMPILEDRUN_H
+#define SHARDC_TOOLS_VERIFY_COMPILEDRUN_H
+
+#include "runtime/data/DataSource.h"
+#include "runtime/format/Artifact.h"
+
+#include <functional>
+
+namespace shardc::verify {
+
+struct RunOptions {
+  int64_t steps = 3;
+  int64_t microBatches = 1;
+  /// Threads of each rank.
+  int threads = 1;
+  double learningRate = 0.01;
+  /// Whether the arena holds signalling NaNs when a step begins.
+  bool poison = true;
+};
+
+/// The bytes of every state of one rank, in the order of the artifact's states.
+using RankStates = std::vector<std::vector<std::byte>>;
+
+/// One step, by rank.
+struct ObservedStep {
+  std::vector<RankStates> afterGradients;
+  std::vector<RankStates> afterUpdate;
+};
+
+/// Trains a validated `artifact` from the full tensors `weights` on `data`, in
+/// the order of SampleOrder, and returns every step's states. Fails as
+/// shardrun does, with E0308, E0310 or E04xx to E05xx.
+StatusOr<std::vector<ObservedStep>>
+runCompiled(const format::Artifact &artifact,
+            const std::vector<format::NamedTensor> &weights,
+            const runtime::DataSource &data, const RunOptions &options);
+
+} // namespace shardc::verify
+
+#endif // SHARDC_TOOLS_VERIFY_COMPILEDRUN_H

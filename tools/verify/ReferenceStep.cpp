@@ -1,0 +1,74 @@
+//===- ReferenceStep.cpp - the unsharded step in the interpreter ----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executions, and what is read from the state after them.
+//===----------------------------------------------------------------------===//
+
+#include "tools/verify/ReferenceStep.h"
+
+using namespace mlir;
+
+namespace shardc::verify {
+
+using reference::Kept;
+using reference::ShardedState;
+using reference::Tensor;
+
+ReferenceStep::ReferenceStep(ModuleOp module, int64_t ranks,
+                             int64_t microBatches, double learningRate)
+    : interpreter(module, ranks), ranks(ranks) {
+  getState().microBatches = microBatches;
+  getState().learningRate = learningRate;
+}
+
+static Observed observe(const Twine &what, int64_t rank, const Tensor &tensor) {
+  Observed observed{what.str(), rank, {}, 0};
+  observed.unitRoundoff = reference::unitRoundoff(tensor.getElementType());
+  for (int64_t i = 0; i < tensor.getNumElements(); ++i) {
+    if (!tensor.isComplex()) {
+      observed.values.push_back(tensor.number(i));
+      continue;
+    }
+    observed.values.push_back(tensor.complexes()[i].real());
+    observed.values.push_back(tensor.complexes()[i].imag());
+  }
+  return observed;
+}
+
+FailureOr<std::vector<Observed>>
+ReferenceStep::accumulate(const StepInputs &inputs,
+                          std::optional<reference::Perturbation> perturbation) {
+  const ShardedState before = getState();
+  interpreter.setPerturbation(perturbation);
+  std::vector<Observed> losses(ranks);
+  for (const SmallVector<reference::RankTensors> &microBatch : inputs) {
+    FailureOr<reference::Execution> execution =
+        interpreter.accumulate(microBatch);
+    if (failed(execution))
+      return failure();
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      Observed loss = observe("loss", rank, (*execution->losses)[rank]);
+      if (!losses[rank].values.empty())
+        loss.values[0] += losses[rank].values[0];
+      losses[rank] = loss;
+    }
+  }
+  std::vector<Observed> all = std::move(losses);
+  const ShardedState &state = getState();
+  for (const std::string &name : state.getNames()) {
+    if (state.isTrained(name))
+      all.push_back(
+          observe("gradient " + name, -1, state.getKept(Kept::Gradient, name)));
+    for (int64_t rank = 0; state.isBuffer(name) && rank < ranks; ++rank)
+      all.push_back(observe("buffer " + name, rank, state.get(name, rank)));
+  }
+  getState() = before;
+  return all;
+}
+
+LogicalResult ReferenceStep::update(int64_t step) {
+  getState().setSteps(step - 1);
+  return success(succeeded(interpreter.update()));
+}
+
+} // namespace shardc::verify

@@ -1,0 +1,60 @@
+//===- ReferenceStep.h - the unsharded step in the interpreter ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The training step compiled for one rank up to the differentiate phase, which
+// is where sharding, schedules, kernels and memory begin, executed on the
+// micro-batches of all ranks. Every rank has its own buffers, as PyTorch's
+// ranks do; parameters are whole.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_TOOLS_VERIFY_REFERENCESTEP_H
+#define SHARDC_TOOLS_VERIFY_REFERENCESTEP_H
+
+#include "dialects/Reference/Interpreter.h"
+
+#include <map>
+
+namespace shardc::verify {
+
+/// What one execution gives, by what it is: "loss" of each rank, "gradient
+/// fc.weight" of all ranks together (rank -1), "buffer bn.running_mean" of each
+/// rank. Order is that of the comparison.
+struct Observed {
+  std::string what;
+  int64_t rank = -1;
+  std::vector<double> values;
+  /// Of the dtype it is kept in; 0 for integers.
+  double unitRoundoff = 0;
+};
+
+/// The inputs of a step: one entry a micro-batch, an argument and a rank.
+using StepInputs = std::vector<llvm::SmallVector<reference::RankTensors>>;
+
+class ReferenceStep {
+public:
+  /// `module` has passed the differentiate phase for one rank, and outlives the
+  /// object.
+  ReferenceStep(mlir::ModuleOp module, int64_t ranks, int64_t microBatches,
+                double learningRate);
+
+  /// The state that a step starts from.
+  reference::ShardedState &getState() { return interpreter.getState(); }
+
+  /// Forward and backward of every micro-batch, from the present state, which
+  /// is left as it was. Fails after a diagnostic.
+  llvm::FailureOr<std::vector<Observed>>
+  accumulate(const StepInputs &inputs,
+             std::optional<reference::Perturbation> perturbation);
+
+  /// The optimizer's step number `step`, counted from 1, on the state's
+  /// gradients. Fails after a diagnostic.
+  llvm::LogicalResult update(int64_t step);
+
+private:
+  reference::Interpreter interpreter;
+  int64_t ranks;
+};
+
+} // namespace shardc::verify
+
+#endif // SHARDC_TOOLS_VERIFY_REFERENCESTEP_H

@@ -1,0 +1,131 @@
+//===- Tolerance.cpp - how far a right result may be off ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Limits from samples, and the comparison with them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/verify/Tolerance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace shardc::verify {
+
+static bool areEqual(double a, double b) {
+  return a == b || (std::isnan(a) && std::isnan(b));
+}
+
+Judgement judge(const std::vector<double> &actual,
+                const std::vector<double> &expected,
+                const std::vector<double> &allowed) {
+  Judgement judgement;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    judgement.notFinite += !std::isfinite(expected[i]);
+    if (areEqual(actual[i], expected[i]) || std::isinf(allowed[i]))
+      continue;
+    const double error = std::abs(actual[i] - expected[i]);
+    const double ratio = std::isfinite(error)
+                             ? error / allowed[i]
+                             : std::numeric_limits<double>::infinity();
+    if (ratio <= judgement.largestRatio)
+      continue;
+    judgement.largestRatio = ratio;
+    judgement.error = error;
+    judgement.allowed = allowed[i];
+    if (ratio > 1)
+      judgement.excess = Excess{i, actual[i], expected[i], allowed[i]};
+  }
+  return judgement;
+}
+
+namespace {
+/// What the samples say about a tensor.
+struct Spread {
+  /// Of each element; infinite where a sample is not finite.
+  std::vector<double> own;
+  double rootMeanSquare = 0;
+  double largest = 0;
+};
+} // namespace
+
+static Spread spreadOf(const Expectation &expectation) {
+  const std::vector<double> &expected = expectation.expected;
+  Spread spread;
+  spread.own.resize(expected.size());
+  double squares = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (std::isfinite(expected[i]))
+      spread.largest = std::max(spread.largest, std::abs(expected[i]));
+    for (const std::vector<double> &sample : expectation.moved) {
+      if (areEqual(sample[i], expected[i])) {
+        ++count;
+        continue;
+      }
+      const double difference = std::abs(sample[i] - expected[i]);
+      if (!std::isfinite(difference)) {
+        spread.own[i] = std::numeric_limits<double>::infinity();
+        continue;
+      }
+      spread.own[i] = std::max(spread.own[i], difference);
+      squares += difference * difference;
+      ++count;
+    }
+  }
+  if (count)
+    spread.rootMeanSquare = std::sqrt(squares / static_cast<double>(count));
+  return spread;
+}
+
+/// Refuses a tensor whose errors are too large on the whole, naming the largest
+/// of them.
+static void judgeWhole(const std::vector<double> &actual,
+                       const std::vector<double> &expected, double limit,
+                       Judgement &judgement) {
+  double squares = 0;
+  Excess worst;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const double error = std::abs(actual[i] - expected[i]);
+    if (!std::isfinite(error))
+      continue;
+    squares += error * error;
+    if (error >= std::abs(worst.actual - worst.expected))
+      worst = {i, actual[i], expected[i], limit};
+  }
+  const double root = std::sqrt(
+      squares / static_cast<double>(std::max<size_t>(1, actual.size())));
+  if (root <= limit)
+    return;
+  judgement.excess = worst;
+  judgement.largestRatio = root / limit;
+  judgement.error = root;
+  judgement.allowed = limit;
+}
+
+Judgement judge(const std::vector<double> &actual,
+                const Expectation &expectation) {
+  constexpr double elementFactor = 8, wholeFactor = 3, floorUnits = 8,
+                   wholeFloorUnits = 2;
+  constexpr size_t leastForWhole = 64;
+  const Spread spread = spreadOf(expectation);
+  const double rounding = expectation.unitRoundoff * spread.largest;
+  // Where everything underflows there is no relative error.
+  const double least =
+      expectation.unitRoundoff ? std::numeric_limits<float>::min() : 0;
+  std::vector<double> allowed;
+  for (const double own : spread.own)
+    allowed.push_back(elementFactor * (own + spread.rootMeanSquare) +
+                      floorUnits * rounding + least);
+  Judgement judgement = judge(actual, expectation.expected, allowed);
+  if (!judgement.excess && actual.size() >= leastForWhole)
+    judgeWhole(actual, expectation.expected,
+               wholeFactor * spread.rootMeanSquare +
+                   wholeFloorUnits * rounding + least,
+               judgement);
+  return judgement;
+}
+
+} // namespace shardc::verify

@@ -1,0 +1,528 @@
+//===- Verify.cpp - a compiled step against the unsharded reference -------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiles both sides, runs both, and compares step by step.
+//===----------------------------------------------------------------------===//
+
+#include "tools/verify/Verify.h"
+
+#include "compiler/Pipelines.h"
+#include "dialects/Reference/RandomTensors.h"
+#include "dialects/Reference/TensorBytes.h"
+#include "runtime/format/Validator.h"
+#include "runtime/train/SampleOrder.h"
+#include "tools/verify/DrawnData.h"
+#include "tools/verify/FullTensors.h"
+#include "tools/verify/ReferenceStep.h"
+#include "tools/verify/Tolerance.h"
+#include "tools/verify/UpdateTolerance.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace shardc::verify {
+
+using format::Role;
+using reference::Kept;
+using reference::RankTensors;
+using reference::ShardedState;
+using reference::Tensor;
+
+namespace {
+
+/// One compareBoth.
+class Comparison {
+public:
+  Comparison(const VerifiedProgram &program, const VerifyOptions &options)
+      : program(program), options(options),
+        parameters(program.compiled.artifact.parameters),
+        ranks(program.compiled.artifact.manifest.worldSize),
+        reference(program.reference.get(), ranks, options.microBatches,
+                  options.learningRate) {}
+
+  VerifyResult run(const WeightSource &weights);
+
+private:
+  Status fillState(const WeightSource &weights);
+  Status runArtifact();
+  StatusOr<StepInputs> readInputs(int64_t step) const;
+  StatusOr<Tensor> readInput(size_t input, int64_t firstSample) const;
+
+  bool compareStep(int64_t step);
+  bool compareGradients(const StepInputs &inputs);
+  bool compareUpdate();
+  void compareSums();
+  void compareKept(const std::string &name, Role role, Kept kept,
+                   const std::vector<double> &limits);
+  UpdateTerms termsOf(const std::string &name) const;
+  std::vector<double> actualOf(const Observed &observed) const;
+  std::vector<double> gradientOf(const std::string &name) const;
+  double rankSum(size_t state, size_t element) const;
+  void takeOver();
+
+  /// Adds a comparison to the table and its excess to the differences.
+  void record(StringRef what, int64_t rank, const Judgement &judgement,
+              size_t elements, std::optional<ParameterPlace> place = {});
+
+  const VerifiedProgram &program;
+  const VerifyOptions &options;
+  const format::Parameters &parameters;
+  int64_t ranks;
+  ReferenceStep reference;
+  std::unique_ptr<runtime::DataSource> data;
+  std::vector<ObservedStep> steps;
+  VerifyResult result;
+  /// The step in progress, counted from 0, and what the artifact made of it.
+  int64_t step = 0;
+  const ObservedStep *observed = nullptr;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Weights and data
+//===----------------------------------------------------------------------===//
+
+Status Comparison::fillState(const WeightSource &weights) {
+  ShardedState &state = reference.getState();
+  if (!weights) {
+    reference::setRandomState(state, options.seed);
+    return Status();
+  }
+  for (const std::string &name : state.getNames()) {
+    StatusOr<Tensor> tensor = weights(name, state.getType(name));
+    if (!tensor.ok())
+      return tensor.status();
+    state.set(name, *tensor);
+  }
+  return Status();
+}
+
+/// The artifact's dtype of the parameter or buffer `name`.
+static std::optional<format::Dtype>
+dtypeOf(const format::Parameters &parameters, const std::string &name) {
+  if (auto place = findParameter(parameters, Role::Parameter, name))
+    return parameters.states[place->state].dtype;
+  if (auto state = findState(parameters, Role::Buffer, name))
+    return parameters.states[*state].dtype;
+  return std::nullopt;
+}
+
+/// Runs the artifact on what the reference starts from.
+Status Comparison::runArtifact() {
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<format::NamedTensor> weights;
+  const ShardedState &state = reference.getState();
+  for (const std::string &name : state.getNames()) {
+    std::optional<format::Dtype> dtype = dtypeOf(parameters, name);
+    if (!dtype)
+      continue;
+    Tensor tensor = state.get(name);
+    bytes.push_back(reference::toBytes(tensor));
+    weights.push_back({name, *dtype, tensor.getShape().vec(), bytes.back()});
+  }
+  RunOptions run;
+  run.steps = options.steps;
+  run.microBatches = options.microBatches;
+  run.threads = options.threads;
+  run.learningRate = options.learningRate;
+  run.poison = options.poison;
+  StatusOr<std::vector<ObservedStep>> ran =
+      runCompiled(program.compiled.artifact, weights, *data, run);
+  if (!ran.ok())
+    return ran.status();
+  steps = std::move(*ran);
+  return Status();
+}
+
+StatusOr<Tensor> Comparison::readInput(size_t input,
+                                       int64_t firstSample) const {
+  const format::Input &declared = parameters.inputs[input];
+  auto function = *program.reference.get().getOps<func::FuncOp>().begin();
+  auto type = cast<RankedTensorType>(function.getArgument(input).getType());
+  int64_t batch = declared.shape[0];
+  int64_t sampleBytes =
+      format::elementCount(declared.shape) / batch * byteSize(declared.dtype);
+  std::vector<std::byte> bytes(batch * sampleBytes);
+  if (Status status =
+          data->readRange(input, firstSample, batch, sampleBytes, bytes.data());
+      !status.ok())
+    return status;
+  return reference::fromBytes(type, bytes);
+}
+
+StatusOr<StepInputs> Comparison::readInputs(int64_t step) const {
+  const runtime::SampleOrder order = {ranks, options.microBatches,
+                                      parameters.inputs[0].shape[0]};
+  StepInputs inputs;
+  for (int64_t microBatch = 0; microBatch < options.microBatches;
+       ++microBatch) {
+    auto &arguments = inputs.emplace_back(parameters.inputs.size());
+    for (auto [number, tensors] : llvm::enumerate(arguments))
+      for (int64_t rank = 0; rank < ranks; ++rank) {
+        StatusOr<Tensor> tensor =
+            readInput(number, order.firstSample(step, microBatch, rank));
+        if (!tensor.ok())
+          return tensor.status();
+        tensors.push_back(std::move(*tensor));
+      }
+  }
+  return inputs;
+}
+
+//===----------------------------------------------------------------------===//
+// Comparing
+//===----------------------------------------------------------------------===//
+
+void Comparison::record(StringRef what, int64_t rank,
+                        const Judgement &judgement, size_t elements,
+                        std::optional<ParameterPlace> place) {
+  StringRef kind = what == "gradient norm" ? what : what.split(' ').first;
+  auto entry = llvm::find_if(result.compared, [&](const ComparedKind &other) {
+    return other.kind == kind;
+  });
+  if (entry == result.compared.end()) {
+    result.compared.push_back({kind.str()});
+    entry = std::prev(result.compared.end());
+  }
+  ++entry->tensors;
+  entry->elements += elements;
+  entry->notFinite += judgement.notFinite;
+  if (judgement.largestRatio > entry->largestRatio) {
+    entry->largestRatio = judgement.largestRatio;
+    entry->error = judgement.error;
+    entry->allowed = judgement.allowed;
+  }
+  if (!judgement.excess)
+    return;
+  const Excess &excess = *judgement.excess;
+  if (place)
+    rank = place->rankOf(excess.index);
+  result.differences.push_back(
+      {what.str(), step + 1, std::max<int64_t>(rank, 0), excess.index,
+       excess.actual, excess.expected, excess.allowed});
+}
+
+/// The gradient that the artifact summed; zeros when it keeps none.
+std::vector<double> Comparison::gradientOf(const std::string &name) const {
+  if (auto place = findParameter(parameters, Role::Gradient, name))
+    return gather(*place, parameters, observed->afterGradients);
+  return std::vector<double>(reference::ShardedState(program.reference.get(), 1)
+                                 .getType(name)
+                                 .getNumElements());
+}
+
+static bool startsWith(StringRef text, StringRef prefix, std::string &rest) {
+  if (!text.consume_front(prefix))
+    return false;
+  rest = text.str();
+  return true;
+}
+
+/// What the artifact has for something that the reference computed.
+std::vector<double> Comparison::actualOf(const Observed &expected) const {
+  std::string name;
+  if (startsWith(expected.what, "gradient ", name))
+    return gradientOf(name);
+  if (startsWith(expected.what, "buffer ", name)) {
+    size_t state = *findState(parameters, Role::Buffer, name);
+    Tensor tensor = reference::fromBytes(
+        const_cast<Comparison *>(this)->reference.getState().getType(name),
+        observed->afterUpdate[expected.rank][state]);
+    std::vector<double> values;
+    for (int64_t i = 0; i < tensor.getNumElements(); ++i)
+      values.push_back(tensor.number(i));
+    return values;
+  }
+  size_t state = *findState(parameters, Role::Metric, format::lossMetric);
+  return elementsOf(parameters.states[state],
+                    observed->afterGradients[expected.rank][state]);
+}
+
+/// Executions with moved operands: how many more, and how far they are moved.
+/// Few are enough for nearly every program; a difference stands when it is
+/// beyond what all of them show.
+struct SampleRound {
+  int count;
+  double amplitude;
+};
+static constexpr SampleRound sampleRounds[] = {{1, 1}, {3, 1}, {8, 4}};
+
+bool Comparison::compareGradients(const StepInputs &inputs) {
+  FailureOr<std::vector<Observed>> expected =
+      reference.accumulate(inputs, std::nullopt);
+  if (failed(expected)) {
+    result.verdict = Verdict::NotInterpreted;
+    return false;
+  }
+  std::vector<Expectation> expectations;
+  std::vector<std::vector<double>> actual;
+  for (Observed &tensor : *expected) {
+    expectations.push_back({tensor.values, {}, tensor.unitRoundoff});
+    actual.push_back(actualOf(tensor));
+  }
+  std::vector<Judgement> judgements(actual.size());
+  uint64_t seed = (options.seed + 1) * 0x9E3779B97F4A7C15 + step;
+  for (SampleRound round : sampleRounds) {
+    for (int i = 0; i < round.count; ++i) {
+      FailureOr<std::vector<Observed>> moved = reference.accumulate(
+          inputs, reference::Perturbation(++seed << 20, round.amplitude));
+      if (failed(moved)) {
+        result.verdict = Verdict::NotInterpreted;
+        return false;
+      }
+      for (auto [expectation, sample] : llvm::zip_equal(expectations, *moved))
+        expectation.moved.push_back(std::move(sample.values));
+    }
+    for (auto [judgement, numbers, expectation] :
+         llvm::zip_equal(judgements, actual, expectations))
+      judgement = judge(numbers, expectation);
+    if (llvm::none_of(judgements,
+                      [](const Judgement &j) { return j.excess.has_value(); }))
+      break;
+  }
+  for (auto [tensor, judgement] : llvm::zip_equal(*expected, judgements)) {
+    std::string name;
+    std::optional<ParameterPlace> place;
+    if (startsWith(tensor.what, "gradient ", name))
+      place = findParameter(parameters, Role::Gradient, name);
+    record(tensor.what, tensor.rank, judgement, tensor.values.size(), place);
+  }
+  return true;
+}
+
+/// The sum over ranks, in rank order, of what each had before the update.
+double Comparison::rankSum(size_t state, size_t element) const {
+  double sum = 0;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    sum += elementsOf(parameters.states[state],
+                      observed->afterGradients[rank][state])[element];
+  return sum;
+}
+
+/// The loss of all ranks and the norm of all gradients, from what the artifact
+/// itself had on each rank.
+void Comparison::compareSums() {
+  size_t loss = *findState(parameters, Role::Metric, format::lossMetric);
+  size_t norm =
+      *findState(parameters, Role::Metric, format::gradientNormMetric);
+  double squares = 0;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    for (size_t i = 0; i < parameters.states.size(); ++i)
+      if (parameters.states[i].role == Role::Gradient)
+        for (double value : elementsOf(parameters.states[i],
+                                       observed->afterGradients[rank][i]))
+          squares += value * value;
+  double losses = rankSum(loss, 0);
+  constexpr double f32 = 0x1p-24;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    const RankStates &after = observed->afterUpdate[rank];
+    double sum = elementsOf(parameters.states[loss], after[loss])[0];
+    record("loss of all ranks", rank,
+           judge({sum}, {losses}, {4 * f32 * ranks * std::abs(losses)}), 1);
+    std::vector<double> pair = elementsOf(parameters.states[norm], after[norm]);
+    record("gradient norm", rank,
+           judge({pair[0] + pair[1]}, {squares}, {1e-9 * squares}), 1);
+  }
+}
+
+/// The state before the update, with the artifact's gradients.
+UpdateTerms Comparison::termsOf(const std::string &name) const {
+  ShardedState &state = const_cast<Comparison *>(this)->reference.getState();
+  auto numbers = [&](Kept kept) {
+    return state.getKept(kept, name).floats().vec();
+  };
+  UpdateTerms terms;
+  terms.parameter = numbers(Kept::Parameter);
+  terms.gradient = numbers(Kept::Gradient);
+  for (double &value : terms.gradient)
+    value /= static_cast<double>(ranks * options.microBatches);
+  terms.firstMoment = numbers(Kept::FirstMoment);
+  terms.secondMoment = numbers(Kept::SecondMoment);
+  return terms;
+}
+
+void Comparison::compareKept(const std::string &name, Role role, Kept kept,
+                             const std::vector<double> &limits) {
+  auto place = findParameter(parameters, role, name);
+  if (!place)
+    return;
+  std::vector<double> actual =
+      gather(*place, parameters, observed->afterUpdate);
+  std::vector<double> expected =
+      reference.getState().getKept(kept, name).floats().vec();
+  StringRef kind(format::roleName(role));
+  record((kind + " " + name).str(), -1, judge(actual, expected, limits),
+         actual.size(), place);
+}
+
+bool Comparison::compareUpdate() {
+  ShardedState &state = reference.getState();
+  OptimizerNumbers numbers;
+  const Options &compile = options.compile;
+  numbers.isAdamW = compile.optimizer == "adamw";
+  numbers.momentum = compile.momentum;
+  numbers.weightDecay = compile.weightDecay;
+  numbers.beta1 = compile.beta1;
+  numbers.beta2 = compile.beta2;
+  numbers.epsilon = compile.epsilon;
+  numbers.learningRate = options.learningRate;
+  numbers.step = static_cast<double>(step + 1);
+  llvm::StringMap<UpdateTerms> terms;
+  for (const std::string &name : state.getNames()) {
+    if (!state.isTrained(name))
+      continue;
+    Tensor gradient(state.getType(name));
+    llvm::copy(gradientOf(name), gradient.mutableFloats().begin());
+    state.setKept(Kept::Gradient, name, gradient);
+    terms[name] = termsOf(name);
+  }
+  if (failed(reference.update(step + 1))) {
+    result.verdict = Verdict::NotInterpreted;
+    return false;
+  }
+  for (const std::string &name : state.getNames()) {
+    if (state.isBuffer(name))
+      continue;
+    UpdateLimits limits;
+    limits.parameter.resize(state.getType(name).getNumElements());
+    if (state.isTrained(name)) {
+      UpdateTerms &before = terms[name];
+      before.newParameter = state.getKept(Kept::Parameter, name).floats().vec();
+      before.newSecondMoment =
+          state.getKept(Kept::SecondMoment, name).floats().vec();
+      numbers.unitRoundoff =
+          reference::unitRoundoff(state.getType(name).getElementType());
+      limits = limitsOfUpdate(before, numbers);
+      compareKept(name, Role::Momentum, Kept::FirstMoment, limits.firstMoment);
+      compareKept(name, Role::ExpAvg, Kept::FirstMoment, limits.firstMoment);
+      compareKept(name, Role::ExpAvgSq, Kept::SecondMoment,
+                  limits.secondMoment);
+    }
+    compareKept(name, Role::Parameter, Kept::Parameter, limits.parameter);
+  }
+  return true;
+}
+
+/// The reference goes on from the artifact's state.
+void Comparison::takeOver() {
+  ShardedState &state = reference.getState();
+  const std::pair<Role, Kept> roles[] = {{Role::Parameter, Kept::Parameter},
+                                         {Role::Momentum, Kept::FirstMoment},
+                                         {Role::ExpAvg, Kept::FirstMoment},
+                                         {Role::ExpAvgSq, Kept::SecondMoment}};
+  for (const std::string &name : state.getNames()) {
+    for (auto [role, kept] : roles)
+      if (auto place = findParameter(parameters, role, name)) {
+        Tensor tensor(state.getType(name));
+        llvm::copy(gather(*place, parameters, observed->afterUpdate),
+                   tensor.mutableFloats().begin());
+        state.setKept(kept, name, tensor);
+      }
+    if (!state.isBuffer(name))
+      continue;
+    size_t number = *findState(parameters, Role::Buffer, name);
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      state.setBuffer(
+          name, rank,
+          reference::fromBytes(state.getType(name),
+                               observed->afterUpdate[rank][number]));
+  }
+}
+
+bool Comparison::compareStep(int64_t number) {
+  step = number;
+  observed = &steps[number];
+  StatusOr<StepInputs> inputs = readInputs(number);
+  if (!inputs.ok()) {
+    result.verdict = Verdict::NotRun;
+    result.status = inputs.status();
+    return false;
+  }
+  if (!compareGradients(*inputs))
+    return false;
+  compareSums();
+  if (!compareUpdate())
+    return false;
+  ++result.steps;
+  if (result.differences.empty()) {
+    takeOver();
+    return true;
+  }
+  result.verdict = Verdict::Differs;
+  return false;
+}
+
+VerifyResult Comparison::run(const WeightSource &weights) {
+  auto stop = [&](const Status &status) {
+    result.verdict = Verdict::NotRun;
+    result.status = status;
+    return std::move(result);
+  };
+  if (Status status = format::validate(program.compiled.artifact); !status.ok())
+    return stop(status);
+  if (Status status = fillState(weights); !status.ok())
+    return stop(status);
+  runtime::DataSourceOr source =
+      options.data.empty()
+          ? openDrawnData(parameters.inputs, options.seed)
+          : runtime::openData(options.data, parameters.inputs, options.seed);
+  if (!source.ok())
+    return stop(source.status());
+  data = std::move(*source);
+  if (Status status = runArtifact(); !status.ok())
+    return stop(status);
+  for (int64_t number = 0; number < options.steps; ++number)
+    if (!compareStep(number))
+      break;
+  return std::move(result);
+}
+
+//===----------------------------------------------------------------------===//
+// Both sides
+//===----------------------------------------------------------------------===//
+
+FailureOr<VerifiedProgram> compileBoth(ModuleOp imported,
+                                       const Options &options,
+                                       const PhaseRunner &runAllPhases) {
+  VerifiedProgram program;
+  program.commands = imported.clone();
+  LogicalResult compiled = runAllPhases
+                               ? runAllPhases(program.commands.get(), options)
+                               : runPhases(program.commands.get(), options);
+  if (failed(compiled))
+    return failure();
+  FailureOr<CompiledProgram> code =
+      buildProgramWithCode(program.commands.get(), options);
+  if (failed(code))
+    return failure();
+  program.compiled = std::move(*code);
+  Options unsharded = options;
+  unsharded.worldSize = 1;
+  program.reference = imported.clone();
+  if (failed(runPhases(program.reference.get(), unsharded, "differentiate")))
+    return failure();
+  return program;
+}
+
+VerifyResult compareBoth(const VerifiedProgram &program,
+                         const WeightSource &weights,
+                         const VerifyOptions &options) {
+  return Comparison(program, options).run(weights);
+}
+
+VerifyResult verifyProgram(ModuleOp imported, const WeightSource &weights,
+                           const VerifyOptions &options) {
+  FailureOr<VerifiedProgram> program = compileBoth(imported, options.compile);
+  if (failed(program)) {
+    VerifyResult result;
+    result.verdict = Verdict::NotCompiled;
+    return result;
+  }
+  return compareBoth(*program, weights, options);
+}
+
+} // namespace shardc::verify

@@ -1,0 +1,243 @@
+//===- VerifyModel.cpp - shardc verify ------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the model, verifies it, prints the table and the verdict.
+//===----------------------------------------------------------------------===//
+
+#include "tools/verify/VerifyModel.h"
+
+#include "compiler/CrashReproducer.h"
+#include "compiler/ModelInput.h"
+#include "compiler/Pipelines.h"
+#include "compiler/ReproducerFile.h"
+#include "dialects/Reference/TensorBytes.h"
+#include "tools/verify/Verify.h"
+
+#include "mlir/IR/AsmState.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+
+namespace shardc::verify {
+
+namespace {
+
+/// One `shardc verify`.
+class Verification {
+public:
+  Verification(const std::string &path, const VerifyOptions &options)
+      : path(path), options(options), diagnostics(context) {}
+
+  int run();
+
+private:
+  bool read();
+  LogicalResult runPhase(const Phase &phase, ModuleOp module);
+  WeightSource weights() const;
+  int conclude(const VerifiedProgram &program, const VerifyResult &result);
+  void printTable(const VerifyResult &result) const;
+  void report(const VerifyResult &result, bool isSelfContained);
+  std::string commandLine(StringRef model) const;
+
+  const std::string &path;
+  const VerifyOptions &options;
+  MLIRContext context;
+  DiagnosticPrinter diagnostics;
+  ModelInput input;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Both sides
+//===----------------------------------------------------------------------===//
+
+bool Verification::read() {
+  std::optional<ModelInput> program = readModel(
+      path, options.compile.input, /*keepOutputs=*/false, context, diagnostics);
+  if (!program)
+    return false;
+  input = std::move(*program);
+  // What a reproducer holds and both sides start from.
+  return succeeded(runPhase(getPhases().front(), *input.module));
+}
+
+/// As `shardc compile` runs it: a crash leaves its own reproducer.
+LogicalResult Verification::runPhase(const Phase &phase, ModuleOp module) {
+  PassManager manager(&context);
+  phase.addPasses(manager, options.compile);
+  CrashReproducer reproducer(manager, module);
+  LogicalResult result = manager.run(module);
+  constexpr int internalError = 70;
+  if (failed(result) && exitCodeOr(diagnostics, internalError) == internalError)
+    reproducer.write();
+  return result;
+}
+
+WeightSource Verification::weights() const {
+  if (!input.model || input.model->weights.isWeightFree())
+    return nullptr;
+  return [this](const std::string &name,
+                RankedTensorType type) -> StatusOr<reference::Tensor> {
+    StatusOr<std::vector<std::byte>> bytes =
+        input.model->weights.readTensor(name);
+    if (!bytes.ok())
+      return bytes.status();
+    return reference::fromBytes(type, *bytes);
+  };
+}
+
+//===----------------------------------------------------------------------===//
+// What the user reads
+//===----------------------------------------------------------------------===//
+
+static std::string plural(int64_t count, StringRef noun) {
+  return std::to_string(count) + " " + noun.str() + (count == 1 ? "" : "s");
+}
+
+void Verification::printTable(const VerifyResult &result) const {
+  const Options &compile = options.compile;
+  ModuleOp module = input.module.get();
+  llvm::outs() << module.getName().value_or("model") << " on "
+               << plural(compile.worldSize, "rank") << ", "
+               << plural(result.steps, "step") << " of " << compile.optimizer
+               << ", " << plural(options.microBatches, "micro-batch") << "\n";
+  llvm::outs() << llvm::format("%-16s %8s %12s %14s %14s\n", "", "tensors",
+                               "elements", "largest error", "allowed there");
+  for (const ComparedKind &kind : result.compared) {
+    llvm::outs() << llvm::format("%-16s %8zu %12zu %14.3g %14.3g\n",
+                                 kind.kind.c_str(), kind.tensors, kind.elements,
+                                 kind.error, kind.allowed);
+    if (kind.notFinite)
+      llvm::outs() << "  note: " << kind.notFinite
+                   << " of these elements are not finite in the reference\n";
+  }
+}
+
+static std::string describe(const VerifyDifference &difference) {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << difference.what << " is "
+      << llvm::format("%.9g instead of %.9g", difference.actual,
+                      difference.expected)
+      << " within " << llvm::format("%.3g", difference.allowed)
+      << " at element " << difference.element << " of rank " << difference.rank
+      << " in step " << difference.step;
+  return text;
+}
+
+/// The command that verifies `model` in the same way.
+std::string Verification::commandLine(StringRef model) const {
+  const Options &compile = options.compile;
+  const Options usual;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "shardc verify " << model << " --world-size " << compile.worldSize;
+  auto add = [&](StringRef flag, const auto &value, const auto &other) {
+    if (value != other)
+      os << " " << flag << " " << value;
+  };
+  add("--wrap", compile.wrap, usual.wrap);
+  add("--reshard", compile.reshard, usual.reshard);
+  add("--prefetch", compile.prefetch, usual.prefetch);
+  add("--param-dtype", compile.paramDtype, usual.paramDtype);
+  add("--reduce-dtype", compile.reduceDtype, usual.reduceDtype);
+  add("--optimizer", compile.optimizer, usual.optimizer);
+  add("--momentum", compile.momentum, usual.momentum);
+  add("--weight-decay", compile.weightDecay, usual.weightDecay);
+  add("--beta1", compile.beta1, usual.beta1);
+  add("--beta2", compile.beta2, usual.beta2);
+  add("--epsilon", compile.epsilon, usual.epsilon);
+  add("--cpu", compile.cpu, usual.cpu);
+  if (!compile.fuse)
+    os << " --no-fuse";
+  const VerifyOptions usualRun;
+  add("--data", options.data, usualRun.data);
+  add("--steps", options.steps, usualRun.steps);
+  add("--micro-batches", options.microBatches, usualRun.microBatches);
+  add("--threads", options.threads, usualRun.threads);
+  add("--lr", options.learningRate, usualRun.learningRate);
+  add("--seed", options.seed, usualRun.seed);
+  return text;
+}
+
+/// Says what differs and leaves a reproducer.
+void Verification::report(const VerifyResult &result, bool isSelfContained) {
+  const VerifyDifference &first = result.differences.front();
+  Status status(ErrorCode::E0702,
+                "the compiled step differs from the reference: " +
+                    describe(first));
+  constexpr size_t most = 4;
+  for (size_t i = 1; i < std::min(most, result.differences.size()); ++i)
+    status.addNote(describe(result.differences[i]));
+  if (result.differences.size() > most)
+    status.addNote("and " + std::to_string(result.differences.size() - most) +
+                   " more tensors");
+  ModuleOp module = input.module.get();
+  std::string name = reproducerFileName(module.getName().value_or("model"));
+  std::string command =
+      commandLine(isSelfContained ? StringRef(name) : StringRef(path));
+  std::string file = writeReproducer(name, [&](raw_ostream &os) {
+    os << "// " << command << "\n";
+    module->print(os, OpPrintingFlags().enableDebugInfo(/*enable=*/true));
+    os << "\n";
+  });
+  if (!isSelfContained)
+    status.addNote(
+        "with drawn weights nothing differs: the model's are needed");
+  if (file.empty())
+    status.addNote("the program could not be written to a file");
+  else
+    status.setHelp("this is a mistake in shardc; please report it with the "
+                   "file '" +
+                   file + "'; it is repeated by\n        " + command);
+  diagnostics.report(status);
+}
+
+int Verification::conclude(const VerifiedProgram &program,
+                           const VerifyResult &result) {
+  switch (result.verdict) {
+  case Verdict::NotCompiled:
+    return exitCodeOr(diagnostics, 70);
+  case Verdict::NotInterpreted:
+    return exitCodeOr(diagnostics, exitCode(ErrorCode::E0142));
+  case Verdict::NotRun:
+    diagnostics.report(result.status);
+    return diagnostics.getExitCode();
+  case Verdict::Agrees:
+    printTable(result);
+    llvm::outs() << "the compiled step computes what the reference computes\n";
+    return 0;
+  case Verdict::Differs:
+    break;
+  }
+  printTable(result);
+  llvm::outs().flush();
+  bool isSelfContained =
+      !weights() ||
+      compareBoth(program, nullptr, options).verdict == Verdict::Differs;
+  report(result, isSelfContained);
+  return diagnostics.getExitCode();
+}
+
+int Verification::run() {
+  if (!read())
+    return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
+  FailureOr<VerifiedProgram> program =
+      compileBoth(*input.module, options.compile,
+                  [&](ModuleOp module, const Options &) -> LogicalResult {
+                    for (const Phase &phase : getPhases())
+                      if (failed(runPhase(phase, module)))
+                        return failure();
+                    return success();
+                  });
+  if (failed(program))
+    return exitCodeOr(diagnostics, 70);
+  return conclude(*program, compareBoth(*program, weights(), options));
+}
+
+int verifyModel(const std::string &path, const VerifyOptions &options) {
+  return Verification(path, options).run();
+}
+
+} // namespace shardc::verify

@@ -1,0 +1,23 @@
+//===- VerifyModel.h - shardc verify ----------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `shardc verify` does, behind plain structures.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_TOOLS_VERIFY_VERIFYMODEL_H
+#define SHARDC_TOOLS_VERIFY_VERIFYMODEL_H
+
+#include "tools/verify/VerifyOptions.h"
+
+namespace shardc::verify {
+
+/// Verifies the model at `path` and prints what was compared. Returns the
+/// process's exit code: 6 after a difference (E0703), which also leaves a
+/// reproducer in the current folder.
+int verifyModel(const std::string &path, const VerifyOptions &options);
+
+} // namespace shardc::verify
+
+#endif // SHARDC_TOOLS_VERIFY_VERIFYMODEL_H
