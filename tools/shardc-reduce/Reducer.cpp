@@ -7,6 +7,9 @@
 
 #include "tools/shardc-reduce/Reducer.h"
 
+#include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/Fsdp.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
 
@@ -36,11 +39,16 @@ static Value replacement(OpResult result) {
       return argument;
   OpBuilder builder(op);
   // A constant is not worth replacing by another.
-  TypedAttr zero = isa<arith::ConstantOp>(op)
+  TypedAttr zero = op->hasTrait<OpTrait::ConstantLike>()
                        ? TypedAttr()
                        : builder.getZeroAttr(result.getType());
-  return zero ? arith::ConstantOp::create(builder, op->getLoc(), zero)
-              : Value();
+  if (!zero)
+    return Value();
+  // Programs of the early phases allow no arith.
+  auto elements = dyn_cast<ElementsAttr>(zero);
+  if (elements && isa<aten::AtenDialect, fsdp::FsdpDialect>(op->getDialect()))
+    return aten::ConstantOp::create(builder, op->getLoc(), elements);
+  return arith::ConstantOp::create(builder, op->getLoc(), zero);
 }
 
 /// Removes `op` unless something needs a result of it that nothing else can

@@ -1,0 +1,109 @@
+//===- PointwiseEntries.cpp - point-wise operators in programs ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operands broadcast in every position: either of two may lack leading
+// dimensions, or have size 1 where the other has not.
+//===----------------------------------------------------------------------===//
+
+#include "test/fuzz/programs/OperatorTable.h"
+
+using namespace mlir;
+
+namespace shardc::fuzz {
+
+/// A shape that broadcasts with `shape`.
+static Shape partnerShape(ProgramBuilder &builder, ArrayRef<int64_t> shape) {
+  RandomSource &random = builder.getRandom();
+  Shape partner(shape);
+  if (random.chance(0.5))
+    return partner;
+  for (int64_t &size : partner) {
+    if (size == 1 && random.chance(0.3))
+      size = randomSize(random, 8);
+    else if (random.chance(0.4))
+      size = 1;
+  }
+  int64_t leading = random.chance(0.5) ? random.below(partner.size() + 1) : 0;
+  partner.erase(partner.begin(), partner.begin() + leading);
+  Shape wider(shape);
+  for (auto [own, other] :
+       llvm::zip(llvm::reverse(wider), llvm::reverse(partner)))
+    own = std::max(own, other);
+  return elementsOf(wider) <= ProgramBuilder::maxElements ? partner
+                                                          : Shape(shape);
+}
+
+template <typename Op>
+static bool buildBinary(ProgramBuilder &builder) {
+  Value self = builder.pick();
+  Value other = builder.operand(partnerShape(builder, shapeOf(self)));
+  if (builder.getRandom().chance(0.5))
+    std::swap(self, other);
+  return builder.offer(builder.create<Op>(self, other));
+}
+
+static TypedAttr randomScalar(ProgramBuilder &builder) {
+  double value =
+      builder.getRandom().pick({-1.25, -0.7, 0.1, 0.3, 0.5, 1.0, 1.9});
+  return builder.getBuilder().getFloatAttr(builder.getElement(), value);
+}
+
+template <typename Op>
+static bool buildScalar(ProgramBuilder &builder) {
+  return builder.offer(
+      builder.create<Op>(builder.pick(), randomScalar(builder)));
+}
+
+static bool buildRelu(ProgramBuilder &builder) {
+  return builder.offer(builder.create<aten::ReluOp>(builder.pick()));
+}
+
+static bool buildGelu(ProgramBuilder &builder) {
+  auto approximation = builder.getRandom().pick(
+      {aten::GeluApproximation::none, aten::GeluApproximation::tanh});
+  return builder.offer(builder.create<aten::GeluOp>(
+      builder.pick(), aten::GeluApproximationAttr::get(
+                          builder.getBuilder().getContext(), approximation)));
+}
+
+/// There, something computed in the other type, and back.
+static bool buildTo(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  OpBuilder &types = builder.getBuilder();
+  Value value = builder.pick();
+  if (builder.getElement().isF32() && random.chance(0.7)) {
+    Type other = random.pick<Type>({types.getBF16Type(), types.getF64Type()});
+    value = builder.create<aten::ToOp>(value, TypeAttr::get(other));
+    if (random.chance(0.5))
+      value = builder.create<aten::MulOp>(value, value);
+  } else {
+    Shape shape = {builder.getBatch()};
+    if (random.chance(0.5))
+      shape.push_back(randomSize(random));
+    value = builder.indexInput(shape, random.between(2, 9));
+  }
+  return builder.offer(
+      builder.create<aten::ToOp>(value, TypeAttr::get(builder.getElement())));
+}
+
+static bool buildDetach(ProgramBuilder &builder) {
+  Value value = builder.pickActive();
+  return value && builder.offer(builder.create<aten::DetachOp>(value));
+}
+
+ArrayRef<OperatorEntry> pointwiseEntries() {
+  static constexpr OperatorEntry entries[] = {
+      {"aten.add", 10, buildBinary<aten::AddOp>},
+      {"aten.sub", 5, buildBinary<aten::SubOp>},
+      {"aten.mul", 10, buildBinary<aten::MulOp>},
+      {"aten.add.Scalar", 2, buildScalar<aten::AddScalarOp>},
+      {"aten.mul.Scalar", 2, buildScalar<aten::MulScalarOp>},
+      {"aten.relu", 4, buildRelu},
+      {"aten.gelu", 4, buildGelu},
+      {"aten.to", 2, buildTo},
+      {"aten.detach", 1, buildDetach},
+  };
+  return entries;
+}
+
+} // namespace shardc::fuzz

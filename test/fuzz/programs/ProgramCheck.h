@@ -1,0 +1,33 @@
+//===- ProgramCheck.h - everything that must hold of a program ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiles and trains a program as a policy says, and holds the numbers against
+// each other: machine code and interpreter, poisoned memory and zeros, threads,
+// fused and unfused, N ranks and one rank with N micro-batches.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_TEST_FUZZ_PROGRAMS_PROGRAMCHECK_H
+#define SHARDC_TEST_FUZZ_PROGRAMS_PROGRAMCHECK_H
+
+#include "test/fuzz/programs/TrainingPolicy.h"
+
+#include <optional>
+
+namespace shardc::fuzz {
+
+/// What went wrong, in one line.
+struct ProgramFailure {
+  /// "refused", "broken", "interpreter", "repeated", "fused" or "ranks".
+  std::string kind;
+  std::string text;
+};
+
+/// The first failure of `program`, which is left as it is. A program that mixes
+/// dtypes as the policy's allow none (E0210) is trained in f32 instead; that is
+/// written to `policy`.
+std::optional<ProgramFailure> checkProgram(mlir::ModuleOp program,
+                                           TrainingPolicy &policy);
+
+} // namespace shardc::fuzz
+
+#endif // SHARDC_TEST_FUZZ_PROGRAMS_PROGRAMCHECK_H

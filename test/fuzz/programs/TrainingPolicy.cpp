@@ -1,0 +1,180 @@
+//===- TrainingPolicy.cpp - how a random program is trained ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One table of options says how each is written and read.
+//===----------------------------------------------------------------------===//
+
+#include "test/fuzz/programs/TrainingPolicy.h"
+
+#include "passes/Import/ModuleStack.h"
+#include "runtime/cpu/InstructionSet.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <variant>
+
+using namespace mlir;
+
+namespace shardc::fuzz {
+
+//===----------------------------------------------------------------------===//
+// Drawing
+//===----------------------------------------------------------------------===//
+
+/// The paths of the modules that operations of `program` ran under.
+static std::vector<std::string> modulePaths(ModuleOp program) {
+  llvm::SetVector<StringRef> paths;
+  program.walk([&](Operation *op) {
+    FailureOr<SmallVector<ModuleFrame>> frames = decodeModuleStack(op);
+    if (succeeded(frames))
+      for (const ModuleFrame &frame : *frames)
+        paths.insert(frame.path.getValue());
+  });
+  std::vector<std::string> list;
+  for (StringRef path : paths)
+    list.push_back(path.str());
+  return list;
+}
+
+/// Patterns of some modules' paths.
+static std::string randomWrap(ModuleOp program, RandomSource &random) {
+  std::vector<std::string> paths = modulePaths(program);
+  if (paths.empty() || random.chance(0.5))
+    return "blocks";
+  random.shuffle(paths);
+  paths.resize(random.between(1, std::min<int64_t>(paths.size(), 3)));
+  std::string patterns;
+  for (StringRef path : paths) {
+    patterns += patterns.empty() ? "" : ",";
+    for (char c : path)
+      patterns += c == '.' ? std::string("\\.") : std::string(1, c);
+  }
+  return patterns;
+}
+
+static std::string randomProcessor(RandomSource &random) {
+  // Each has what the ones before it have.
+  static constexpr StringLiteral levels[] = {"x86-64-v3", "x86-64-v2",
+                                             "x86-64", "x86-64-v4"};
+  int64_t count =
+      runtime::instructionSet() == runtime::InstructionSet::Avx512 ? 4 : 3;
+  return random.chance(0.4) ? levels[0].str() : levels[random.below(count)].str();
+}
+
+static void drawOptimizer(Options &options, RandomSource &random) {
+  options.optimizer = random.pick({"sgd", "sgd", "adamw"});
+  if (random.chance(0.5))
+    options.weightDecay = 0.1;
+  if (options.optimizer == "sgd" && random.chance(0.5))
+    options.momentum = 0.9;
+}
+
+TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
+  TrainingPolicy policy;
+  Options &options = policy.options;
+  options.worldSize = random.pick<int64_t>({1, 2, 2, 3, 4, 5});
+  options.wrap = randomWrap(program, random);
+  if (random.chance(0.35)) {
+    options.paramDtype = "bf16";
+    options.reduceDtype = random.pick({"", "f32", "bf16"});
+  }
+  options.reshard = random.pick({"default", "always", "never"});
+  options.prefetch = static_cast<unsigned>(random.between(0, 3));
+  options.fuse = !random.chance(0.2);
+  options.cpu = randomProcessor(random);
+  drawOptimizer(options, random);
+  policy.microBatches = random.chance(0.6) ? 1 : random.between(2, 3);
+  policy.steps = random.between(1, 3);
+  policy.threads = static_cast<int>(random.pick({1, 1, 2, 3, 4}));
+  policy.learningRate = random.pick({0.01, 0.1});
+  policy.dataSeed = static_cast<uint64_t>(random.between(1, 1000));
+  return policy;
+}
+
+//===----------------------------------------------------------------------===//
+// Spelling
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// An option's flag and where it is kept.
+struct Flag {
+  StringLiteral name;
+  std::variant<std::string *, int64_t *, unsigned *, int *, uint64_t *,
+               double *, bool *>
+      value;
+};
+
+} // namespace
+
+static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
+  Options &options = policy.options;
+  return {{"--world-size", &options.worldSize},
+          {"--wrap", &options.wrap},
+          {"--param-dtype", &options.paramDtype},
+          {"--reduce-dtype", &options.reduceDtype},
+          {"--reshard", &options.reshard},
+          {"--prefetch", &options.prefetch},
+          {"--fuse", &options.fuse},
+          {"--cpu", &options.cpu},
+          {"--optimizer", &options.optimizer},
+          {"--momentum", &options.momentum},
+          {"--weight-decay", &options.weightDecay},
+          {"--micro-batches", &policy.microBatches},
+          {"--steps", &policy.steps},
+          {"--threads", &policy.threads},
+          {"--lr", &policy.learningRate},
+          {"--seed", &policy.dataSeed}};
+}
+
+static std::string textOf(const Flag &flag) {
+  return std::visit([](auto *value) { return llvm::formatv("{0}", *value).str(); },
+                    flag.value);
+}
+
+std::string describe(const TrainingPolicy &policy) {
+  TrainingPolicy given = policy, defaults;
+  std::string text;
+  for (auto [flag, other] :
+       llvm::zip_equal(flagsOf(given), flagsOf(defaults)))
+    if (textOf(flag) != textOf(other))
+      text += (text.empty() ? "" : " ") + flag.name.str() + " " + textOf(flag);
+  return text;
+}
+
+static bool parseInto(StringRef text, std::string *value) {
+  *value = text.str();
+  return true;
+}
+static bool parseInto(StringRef text, bool *value) {
+  *value = text == "true";
+  return *value || text == "false";
+}
+static bool parseInto(StringRef text, double *value) {
+  return !text.getAsDouble(*value);
+}
+template <typename T>
+static bool parseInto(StringRef text, T *value) {
+  return !text.getAsInteger(10, *value);
+}
+
+FailureOr<TrainingPolicy> parsePolicy(StringRef text) {
+  TrainingPolicy policy;
+  SmallVector<StringRef> words;
+  text.split(words, ' ', -1, /*KeepEmpty=*/false);
+  SmallVector<Flag> flags = flagsOf(policy);
+  for (size_t i = 0; i < words.size(); i += 2) {
+    auto *flag = llvm::find_if(
+        flags, [&](const Flag &known) { return known.name == words[i]; });
+    if (flag == flags.end() || i + 1 == words.size() ||
+        !std::visit(
+            [&](auto *value) { return parseInto(words[i + 1], value); },
+            flag->value))
+      return failure();
+  }
+  return policy;
+}
+
+} // namespace shardc::fuzz
