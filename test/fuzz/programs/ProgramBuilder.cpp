@@ -182,7 +182,7 @@ Value ProgramBuilder::cut(ArrayRef<int64_t> shape) {
 
 /// A value that is smaller in one dimension, and what is missing.
 Value ProgramBuilder::joined(ArrayRef<int64_t> shape) {
-  if (shape.empty())
+  if (shape.empty() || !isJoining)
     return Value();
   int64_t dim = random.below(shape.size());
   Value part = pick([&](RankedTensorType type) {

@@ -83,6 +83,8 @@ public:
   /// A value of `shape`, found, cut or put together from others, or a new
   /// parameter, input or constant.
   mlir::Value operand(llvm::ArrayRef<int64_t> shape);
+  /// Puts no operand together from parts.
+  void avoidJoins() { isJoining = false; }
 
   /// Lets later operations use `value`, scaled where its magnitude is far from
   /// 1. Nothing happens, and false is returned, when its sample is zero
@@ -131,6 +133,7 @@ private:
   RandomSource random;
   mlir::FloatType element;
   int64_t batch;
+  bool isJoining = true;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function;
   mlir::OpBuilder builder;

@@ -20,21 +20,27 @@ namespace {
 /// One program.
 class Generator {
 public:
-  Generator(MLIRContext &context, RandomSource random)
-      : builder(context, random, elementOf(context, random),
-                batchOf(random)) {}
+  Generator(MLIRContext &context, RandomSource random, LeftOut leftOut = {})
+      : builder(context, random, elementOf(context, random), batchOf(random)) {
+    for (const OperatorEntry &entry : operatorEntries())
+      if (entry.refusal.empty() && !llvm::is_contained(leftOut, entry.name))
+        entries.append(entry.weight, &entry);
+    if (llvm::is_contained(leftOut, "aten.cat"))
+      builder.avoidJoins();
+  }
 
   OwningOpRef<ModuleOp> run();
   OwningOpRef<ModuleOp> runOne(const OperatorEntry &entry);
 
 private:
   ProgramBuilder builder;
+  /// The entries to choose from, as often as they weigh.
+  SmallVector<const OperatorEntry *> entries;
 
   static FloatType elementOf(MLIRContext &context, RandomSource random);
   static int64_t batchOf(RandomSource random);
   RandomSource &random() { return builder.getRandom(); }
   void addStem();
-  void addOperator();
   void addOperators(int64_t count);
   void addBlock(int64_t number);
   void addBlocks();
@@ -70,22 +76,6 @@ void Generator::addStem() {
 // Operators and modules
 //===----------------------------------------------------------------------===//
 
-void Generator::addOperator() {
-  int64_t total = 0;
-  for (const OperatorEntry &entry : operatorEntries())
-    total += entry.refusal.empty() ? entry.weight : 0;
-  int64_t place = random().below(total);
-  for (const OperatorEntry &entry : operatorEntries()) {
-    if (!entry.refusal.empty())
-      continue;
-    place -= entry.weight;
-    if (place >= 0)
-      continue;
-    entry.build(builder);
-    return;
-  }
-}
-
 /// Operators, some of them in an inner module.
 void Generator::addOperators(int64_t count) {
   static constexpr StringLiteral names[] = {"fc", "norm", "attn", "mlp"};
@@ -94,7 +84,7 @@ void Generator::addOperators(int64_t count) {
     if (inner > 0)
       builder.enterModule(random().pick(ArrayRef(names)), "Inner");
     for (int64_t i = std::max<int64_t>(inner, 1); i > 0; --i, --count)
-      addOperator();
+      random().pick(ArrayRef(entries))->build(builder);
     if (inner > 0)
       builder.leaveModule();
   }
@@ -252,8 +242,9 @@ OwningOpRef<ModuleOp> Generator::runOne(const OperatorEntry &entry) {
   return entry.build(builder) ? finish() : OwningOpRef<ModuleOp>();
 }
 
-OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, uint64_t seed) {
-  return Generator(context, RandomSource(seed)).run();
+OwningOpRef<ModuleOp> generateProgram(MLIRContext &context, uint64_t seed,
+                                      LeftOut leftOut) {
+  return Generator(context, RandomSource(seed), leftOut).run();
 }
 
 OwningOpRef<ModuleOp> generateProgramOf(const OperatorEntry &entry,

@@ -17,10 +17,14 @@
 
 namespace shardc::fuzz {
 
+/// Operators that programs leave out.
+using LeftOut = llvm::ArrayRef<std::string>;
+
 /// The program of `seed`; `context` has all dialects loaded. The same seed
 /// gives the same program.
 mlir::OwningOpRef<mlir::ModuleOp> generateProgram(mlir::MLIRContext &context,
-                                                  uint64_t seed);
+                                                  uint64_t seed,
+                                                  LeftOut leftOut = {});
 
 /// A program around one operator of the table, for tests of the entry: fails
 /// when the entry builds nothing for this seed.

@@ -31,6 +31,7 @@ struct Arguments {
   std::string seeds;
   std::string print;
   std::vector<std::string> replay;
+  std::vector<std::string> leftOut;
   std::string output;
   int jobs = 1;
   double seconds = 0;
@@ -68,18 +69,19 @@ private:
 } // namespace
 
 /// The program and the policy of a seed.
-static TrainedProgram makeProgram(MLIRContext &context, uint64_t seed) {
+static TrainedProgram makeProgram(MLIRContext &context, uint64_t seed,
+                                  LeftOut leftOut) {
   TrainedProgram program;
-  program.module = generateProgram(context, seed);
+  program.module = generateProgram(context, seed, leftOut);
   RandomSource random(~seed);
   program.policy = randomPolicy(*program.module, random);
   return program;
 }
 
-static SeedResult checkSeed(uint64_t seed) {
+static SeedResult checkSeed(uint64_t seed, LeftOut leftOut) {
   // Workers live for some seeds, and with them the context.
   static ProgramContext context;
-  TrainedProgram program = makeProgram(context.context, seed);
+  TrainedProgram program = makeProgram(context.context, seed, leftOut);
   SeedResult result;
   program.module->walk([&](Operation *op) {
     if (isa<aten::AtenDialect>(op->getDialect()))
@@ -128,7 +130,7 @@ static void writeFile(StringRef folder, const std::string &name,
 
 void Search::reduceOne(uint64_t seed, const ProgramFailure &failure) {
   ProgramContext context;
-  TrainedProgram program = makeProgram(context.context, seed);
+  TrainedProgram program = makeProgram(context.context, seed, arguments.leftOut);
   std::string name = "seed-" + std::to_string(seed);
   std::string comment = failure.kind + ": " + failure.text;
   if (!arguments.output.empty())
@@ -160,10 +162,10 @@ void Search::printSummary(double seconds) const {
 
 int Search::run(uint64_t first, uint64_t end) {
   auto begin = std::chrono::steady_clock::now();
-  runSeeds(first, end, arguments.jobs, arguments.seconds, checkSeed,
-           [&](uint64_t seed, const SeedResult &result) {
-             report(seed, result);
-           });
+  runSeeds(
+      first, end, arguments.jobs, arguments.seconds,
+      [&](uint64_t seed) { return checkSeed(seed, arguments.leftOut); },
+      [&](uint64_t seed, const SeedResult &result) { report(seed, result); });
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - begin;
   printSummary(elapsed.count());
@@ -193,9 +195,9 @@ static int replay(const std::vector<std::string> &paths) {
   return exitCode;
 }
 
-static int print(uint64_t seed) {
+static int print(uint64_t seed, LeftOut leftOut) {
   ProgramContext context;
-  llvm::outs() << writeProgram(makeProgram(context.context, seed), "");
+  llvm::outs() << writeProgram(makeProgram(context.context, seed, leftOut), "");
   return 0;
 }
 
@@ -226,7 +228,7 @@ static int run(const Arguments &arguments) {
     return 1;
   }
   return arguments.print.empty() ? Search(arguments).run(first, end)
-                                 : print(first);
+                                 : print(first, arguments.leftOut);
 }
 
 int main(int argc, char **argv) {
@@ -236,6 +238,9 @@ int main(int argc, char **argv) {
       "print", llvm::cl::desc("Print the program of a seed and end"));
   llvm::cl::list<std::string> files(
       "replay", llvm::cl::desc("Check this file instead of seeds"));
+  llvm::cl::list<std::string> without(
+      "without", llvm::cl::CommaSeparated,
+      llvm::cl::desc("Operators to leave out, such as one with a known defect"));
   llvm::cl::opt<std::string> output(
       "output", llvm::cl::desc("A folder for the programs that fail"));
   llvm::cl::opt<int> jobs("jobs", llvm::cl::init(2),
@@ -248,5 +253,6 @@ int main(int argc, char **argv) {
       llvm::cl::desc("Seconds to spend on making a failure small"));
   llvm::cl::ParseCommandLineOptions(
       argc, argv, "RandomPrograms: trains random programs and compares\n");
-  return run({seeds, shown, files, output, jobs, seconds, reduceSeconds});
+  return run({seeds, shown, files, without, output, jobs, seconds,
+              reduceSeconds});
 }

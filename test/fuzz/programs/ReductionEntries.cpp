@@ -20,9 +20,12 @@ static bool buildReduction(ProgramBuilder &builder) {
   RandomSource &random = builder.getRandom();
   Value value = builder.pick();
   Shape dims;
-  for (int64_t dim : llvm::seq(typeOf(value).getRank()))
+  int64_t rank = typeOf(value).getRank();
+  for (int64_t dim : llvm::seq(rank))
     if (random.chance(0.5))
       dims.push_back(dim);
+  if (dims.empty() && rank > 0)
+    dims.push_back(random.below(rank));
   return builder.offer(builder.create<Op>(value, dims, random.chance(0.5)));
 }
 
