@@ -1,24 +1,39 @@
 //===- ProgramCheck.cpp - everything that must hold of a program ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// One check a comparison, each on numbers that an earlier one has made.
+// The comparison with the interpreter is that of `shardc verify`; the others
+// compare bits.
 //===----------------------------------------------------------------------===//
 
 #include "test/fuzz/programs/ProgramCheck.h"
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
-#include "test/fuzz/programs/ProgramPhases.h"
-#include "test/fuzz/programs/ProgramTraining.h"
-#include "test/fuzz/programs/ReferenceTraining.h"
+#include "dialects/Reference/RandomTensors.h"
+#include "dialects/Reference/TensorBytes.h"
+#include "test/fuzz/programs/ErrorCollector.h"
+#include "tools/verify/CompiledRun.h"
+#include "tools/verify/DrawnData.h"
+#include "tools/verify/FullTensors.h"
+#include "tools/verify/Verify.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cstring>
 
 using namespace mlir;
 
 namespace shardc::fuzz {
 
+using format::Role;
+using verify::ObservedStep;
+using verify::VerifiedProgram;
+
 namespace {
+
+/// What every rank had in every step.
+using Steps = std::vector<ObservedStep>;
 
 /// The checks of one program.
 class Check {
@@ -33,20 +48,19 @@ private:
 
   ModuleOp program;
   TrainingPolicy &policy;
-  ProgramData data;
-  /// The policy's own program and what it computes.
-  std::unique_ptr<CompiledProgram> compiled;
-  Observations observed;
+  VerifiedProgram compiled;
+  /// What the policy's own run computed.
+  Steps steps;
 
-  Failure prepare(std::unique_ptr<ReferenceTraining> &reference);
-  Failure compile(const Options &options,
-                  std::unique_ptr<CompiledProgram> &result);
-  Failure train(const CompiledProgram &with, const TrainingPolicy &how,
-                bool isPoisoned, Observations &observations);
-  Failure compileAndTrain(const TrainingPolicy &other,
-                          Observations &observations);
-  Failure compareBits(StringRef kind, const Observations &other,
-                      StringRef skipped = "\n");
+  Failure compile(const Options &options, VerifiedProgram &result);
+  Failure compileOwn();
+  Failure compare(StringRef kind, const VerifiedProgram &with,
+                  const TrainingPolicy &how);
+  Failure train(const VerifiedProgram &with, const TrainingPolicy &how,
+                bool isPoisoned, Steps &result);
+  Failure compareStates(StringRef kind, const Steps &other);
+  Failure compareParameters(StringRef kind, const VerifiedProgram &with,
+                            const Steps &other);
   Failure checkRepeated();
   Failure checkFusion();
   Failure checkRanks();
@@ -55,96 +69,181 @@ private:
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// Compiling and training
+//===----------------------------------------------------------------------===//
+
 static ProgramFailure describeError(const ErrorCollector &errors) {
-  StringRef text = StringRef(errors.getText()).rtrim();
-  std::string line;
-  for (char c : text)
-    line += c == '\n' ? ' ' : c;
-  return {errors.getNumber().empty() ? "broken" : "refused", line};
+  return {errors.getNumber().empty() ? "broken" : "refused", errors.getText()};
 }
 
-/// Compiles as far as the interpreter goes, and draws the data.
-Check::Failure Check::prepare(std::unique_ptr<ReferenceTraining> &reference) {
-  for (bool isSecond : {false, true}) {
-    ErrorCollector errors(*program.getContext());
-    auto created = ReferenceTraining::create(program, policy);
-    if (succeeded(created)) {
-      reference = std::move(*created);
-      data = reference->drawData();
-      return std::nullopt;
-    }
-    if (isSecond || errors.getNumber() != "E0210")
-      return describeError(errors);
-    policy.options.paramDtype = policy.options.reduceDtype = "";
-  }
-  return std::nullopt;
+static ProgramFailure describeStatus(const Status &status) {
+  return {"refused", std::string(errorNumber(status.code())) + ": " +
+                         status.message()};
 }
 
 Check::Failure Check::compile(const Options &options,
-                              std::unique_ptr<CompiledProgram> &result) {
+                              VerifiedProgram &result) {
   ErrorCollector errors(*program.getContext());
-  auto made = compileProgram(program, options);
+  FailureOr<VerifiedProgram> made = verify::compileBoth(program, options);
   if (failed(made))
     return describeError(errors);
   result = std::move(*made);
   return std::nullopt;
 }
 
-Check::Failure Check::train(const CompiledProgram &with,
-                            const TrainingPolicy &how, bool isPoisoned,
-                            Observations &observations) {
-  StatusOr<Observations> trained =
-      trainProgram(with.artifact, data,
-                   {how.steps, how.microBatches, how.learningRate, how.threads,
-                    isPoisoned});
-  if (!trained.ok())
-    return ProgramFailure{"refused",
-                          std::string(errorNumber(trained.status().code())) +
-                              ": " + trained.status().message()};
-  observations = std::move(*trained);
-  return std::nullopt;
-}
-
-Check::Failure Check::compileAndTrain(const TrainingPolicy &other,
-                                      Observations &observations) {
-  std::unique_ptr<CompiledProgram> otherCompiled;
-  if (Failure failure = compile(other.options, otherCompiled))
+/// In f32 where the dtypes of the policy do not fit the program's own.
+Check::Failure Check::compileOwn() {
+  Failure failure = compile(policy.options, compiled);
+  if (!failure || !StringRef(failure->text).starts_with("E0210"))
     return failure;
-  return train(*otherCompiled, other, /*isPoisoned=*/true, observations);
+  policy.options.paramDtype = policy.options.reduceDtype = "";
+  return compile(policy.options, compiled);
 }
 
-Check::Failure Check::compareBits(StringRef kind, const Observations &other,
-                                  StringRef skipped) {
-  for (const auto &[name, tensor] : observed) {
-    if (StringRef(name).starts_with(skipped))
-      continue;
-    auto found = other.find(name);
-    if (found == other.end())
-      return ProgramFailure{kind.str(), "'" + name + "' is missing"};
-    if (!(found->second == tensor))
-      return ProgramFailure{kind.str(), "the bits of " + name + " differ"};
+Check::Failure Check::compare(StringRef kind, const VerifiedProgram &with,
+                              const TrainingPolicy &how) {
+  verify::VerifyOptions options;
+  options.compile = how.options;
+  options.steps = how.steps;
+  options.microBatches = how.microBatches;
+  options.threads = how.threads;
+  options.learningRate = how.learningRate;
+  options.seed = how.dataSeed;
+  ErrorCollector errors(*program.getContext());
+  verify::VerifyResult result =
+      verify::compareBoth(with, /*weights=*/nullptr, options);
+  switch (result.verdict) {
+  case verify::Verdict::Agrees:
+    return std::nullopt;
+  case verify::Verdict::NotRun:
+    return describeStatus(result.status);
+  case verify::Verdict::NotCompiled:
+  case verify::Verdict::NotInterpreted:
+    return describeError(errors);
+  case verify::Verdict::Differs:
+    break;
   }
+  const verify::VerifyDifference &first = result.differences.front();
+  return ProgramFailure{
+      kind.str(),
+      llvm::formatv("{0} of rank {1} in step {2} is {3:e8} instead of {4:e8} "
+                    "at element {5}; rounding explains {6:e2}",
+                    first.what, first.rank, first.step, first.actual,
+                    first.expected, first.element, first.allowed)
+          .str()};
+}
+
+Check::Failure Check::train(const VerifiedProgram &with,
+                            const TrainingPolicy &how, bool isPoisoned,
+                            Steps &result) {
+  const format::Artifact &artifact = with.compiled.artifact;
+  reference::ShardedState state(with.reference.get(), 1);
+  reference::setRandomState(state, how.dataSeed);
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<format::NamedTensor> weights;
+  for (const std::string &name : state.getNames()) {
+    reference::Tensor tensor = state.get(name);
+    bytes.push_back(reference::toBytes(tensor));
+    weights.push_back({name, toDtype(tensor.getElementType()),
+                       tensor.getShape().vec(), bytes.back()});
+  }
+  runtime::DataSourceOr data =
+      verify::openDrawnData(artifact.parameters.inputs, how.dataSeed);
+  if (!data.ok())
+    return describeStatus(data.status());
+  verify::RunOptions run;
+  run.steps = how.steps;
+  run.microBatches = how.microBatches;
+  run.threads = how.threads;
+  run.learningRate = how.learningRate;
+  run.poison = isPoisoned;
+  StatusOr<Steps> ran = verify::runCompiled(artifact, weights, **data, run);
+  if (!ran.ok())
+    return describeStatus(ran.status());
+  result = std::move(*ran);
   return std::nullopt;
 }
+
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+/// Every rank's states after every step.
+Check::Failure Check::compareStates(StringRef kind, const Steps &other) {
+  const auto &states = compiled.compiled.artifact.parameters.states;
+  for (auto [number, own, theirs] : llvm::enumerate(steps, other))
+    for (size_t rank = 0; rank < own.afterUpdate.size(); ++rank)
+      for (size_t i = 0; i < states.size(); ++i)
+        if (own.afterGradients[rank][i] != theirs.afterGradients[rank][i] ||
+            own.afterUpdate[rank][i] != theirs.afterUpdate[rank][i])
+          return ProgramFailure{
+              kind.str(),
+              llvm::formatv("the bits of {0} {1} of rank {2} differ in step {3}",
+                            format::roleName(states[i].role).data(),
+                            states[i].name, rank, number + 1)
+                  .str()};
+  return std::nullopt;
+}
+
+static bool haveEqualBits(ArrayRef<double> a, ArrayRef<double> b) {
+  return a.size() == b.size() &&
+         std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
+}
+
+/// Whole parameters, and what the optimizer keeps beside them, after the last
+/// step: on other ranks they lie elsewhere.
+Check::Failure Check::compareParameters(StringRef kind,
+                                        const VerifiedProgram &with,
+                                        const Steps &other) {
+  const format::Parameters &own = compiled.compiled.artifact.parameters;
+  const format::Parameters &theirs = with.compiled.artifact.parameters;
+  for (const format::Segment &segment : own.segments)
+    for (const format::SegmentParameter &parameter : segment.parameters)
+      for (Role role :
+           {Role::Parameter, Role::Momentum, Role::ExpAvg, Role::ExpAvgSq}) {
+        auto place = verify::findParameter(own, role, parameter.name);
+        if (!place)
+          continue;
+        auto otherPlace = verify::findParameter(theirs, role, parameter.name);
+        if (!otherPlace ||
+            !haveEqualBits(
+                verify::gather(*place, own, steps.back().afterUpdate),
+                verify::gather(*otherPlace, theirs, other.back().afterUpdate)))
+          return ProgramFailure{kind.str(),
+                                llvm::formatv("the bits of {0} {1} differ",
+                                              format::roleName(role).data(),
+                                              parameter.name)
+                                    .str()};
+      }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
 
 /// Other threads, and memory that was zero and not poisoned.
 Check::Failure Check::checkRepeated() {
   TrainingPolicy other = policy;
   other.threads = policy.threads == 1 ? 3 : 1;
-  Observations observations;
-  if (Failure failure =
-          train(*compiled, other, /*isPoisoned=*/false, observations))
+  Steps repeated;
+  if (Failure failure = train(compiled, policy, /*isPoisoned=*/true, steps))
     return failure;
-  return compareBits("repeated", observations);
+  if (Failure failure = train(compiled, other, /*isPoisoned=*/false, repeated))
+    return failure;
+  return compareStates("repeated", repeated);
 }
 
+/// Both agree with the interpreter within rounding.
 Check::Failure Check::checkFusion() {
   TrainingPolicy other = policy;
   other.options.fuse = !policy.options.fuse;
-  Observations observations;
-  if (Failure failure = compileAndTrain(other, observations))
+  VerifiedProgram otherCompiled;
+  if (Failure failure = compile(other.options, otherCompiled))
     return failure;
-  return compareBits("fused", observations);
+  return compare(other.options.fuse ? "fused" : "unfused", otherCompiled,
+                 other);
 }
 
 /// Whether the loss depends on a buffer that the program writes. A training
@@ -154,8 +253,7 @@ bool Check::usesWrittenState() {
   program.walk([&](fsdp::WriteOp write) { written.insert(write.getSymbol()); });
   auto function = *program.getOps<func::FuncOp>().begin();
   llvm::SetVector<Operation *> needed;
-  Operation *end = function.front().getTerminator();
-  needed.insert(end->getOperand(0).getDefiningOp());
+  needed.insert(function.front().getTerminator());
   for (size_t i = 0; i < needed.size(); ++i) {
     Operation *op = needed[i];
     if (auto read = dyn_cast<fsdp::ReadOp>(op))
@@ -181,39 +279,28 @@ Check::Failure Check::checkRanks() {
   TrainingPolicy other = policy;
   other.options.worldSize = 1;
   other.microBatches = policy.options.worldSize;
-  Observations observations;
-  if (Failure failure = compileAndTrain(other, observations))
+  VerifiedProgram otherCompiled;
+  Steps otherSteps;
+  if (Failure failure = compile(other.options, otherCompiled))
     return failure;
-  return compareBits("ranks", observations, "buffer");
+  if (Failure failure =
+          train(otherCompiled, other, /*isPoisoned=*/true, otherSteps))
+    return failure;
+  return compareParameters("ranks", otherCompiled, otherSteps);
 }
 
 Check::Failure Check::run() {
-  std::unique_ptr<ReferenceTraining> reference;
-  if (Failure failure = prepare(reference))
+  if (Failure failure = compileOwn())
     return failure;
-  if (Failure failure = compile(policy.options, compiled))
+  if (Failure failure = compare("reference", compiled, policy))
     return failure;
-  if (Failure failure =
-          train(*compiled, policy, /*isPoisoned=*/true, observed))
-    return failure;
-  // The interpreter's ranks do not hand buffers on to each other.
-  if (policy.microBatches == 1 || !usesWrittenState()) {
-    ErrorCollector errors(*program.getContext());
-    auto expected = reference->train();
-    if (failed(expected))
-      return describeError(errors);
-    FailureOr<std::string> difference =
-        reference->compare(observed, *expected);
-    if (failed(difference))
-      return describeError(errors);
-    if (!difference->empty())
-      return ProgramFailure{"interpreter", *difference};
-  }
   if (Failure failure = checkRepeated())
     return failure;
-  if (Failure failure = checkFusion())
-    return failure;
-  return checkRanks();
+  if (policy.further == FurtherCheck::fusion)
+    return checkFusion();
+  if (policy.further == FurtherCheck::ranks)
+    return checkRanks();
+  return std::nullopt;
 }
 
 std::optional<ProgramFailure> checkProgram(ModuleOp program,

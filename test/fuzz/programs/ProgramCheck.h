@@ -17,7 +17,9 @@ namespace shardc::fuzz {
 
 /// What went wrong, in one line.
 struct ProgramFailure {
-  /// "refused", "broken", "interpreter", "repeated", "fused" or "ranks".
+  /// "refused" (an error with a number), "broken" (one without), "reference"
+  /// (the compiled step is not what the interpreter computes), "repeated",
+  /// "fused", "unfused" or "ranks".
   std::string kind;
   std::string text;
 };
@@ -25,6 +27,9 @@ struct ProgramFailure {
 /// The first failure of `program`, which is left as it is. A program that mixes
 /// dtypes as the policy's allow none (E0210) is trained in f32 instead; that is
 /// written to `policy`.
+///
+/// A compilation is what a check costs, so of the checks that need another one
+/// TrainingPolicy::further says which are made.
 std::optional<ProgramFailure> checkProgram(mlir::ModuleOp program,
                                            TrainingPolicy &policy);
 

@@ -97,7 +97,7 @@ void Generator::addBlock(int64_t number) {
   builder.enterModule("h." + std::to_string(number), "Block");
   if (random().chance(0.6))
     builder.setValues(stream);
-  addOperators(random().between(1, 7));
+  addOperators(random().between(1, 6));
   if (random().chance(0.6))
     builder.offer(builder.create<aten::AddOp>(
         stream, builder.operand(shapeOf(stream))));
@@ -222,9 +222,9 @@ OwningOpRef<ModuleOp> Generator::finish() {
 
 OwningOpRef<ModuleOp> Generator::run() {
   addStem();
-  addOperators(random().between(1, 6));
+  addOperators(random().between(1, 5));
   addBlocks();
-  addOperators(random().between(1, 6));
+  addOperators(random().between(0, 5));
   addBufferUpdates();
   return finish();
 }

@@ -79,6 +79,7 @@ static void simplifyPolicy(TrainedProgram &program,
       [](TrainingPolicy &p) { p.microBatches = 1; },
       [](TrainingPolicy &p) { p.steps = 1; },
       [](TrainingPolicy &p) { p.threads = 1; },
+      [](TrainingPolicy &p) { p.further = FurtherCheck::none; },
       [](TrainingPolicy &p) {
         p.options.paramDtype = p.options.reduceDtype = "";
       },

@@ -108,7 +108,7 @@ void Search::report(uint64_t seed, const SeedResult &result) {
                << result.failure->text << " [" << result.policy << "]\n";
   llvm::outs().flush();
   if (reducedSignatures.insert(signatureOf(*result.failure)).second ||
-      result.failure->kind == "interpreter")
+      result.failure->kind == "reference")
     open.emplace_back(seed, *result.failure);
 }
 

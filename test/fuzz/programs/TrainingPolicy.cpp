@@ -90,6 +90,8 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   policy.threads = static_cast<int>(random.pick({1, 1, 2, 3, 4}));
   policy.learningRate = random.pick({0.01, 0.1});
   policy.dataSeed = static_cast<uint64_t>(random.between(1, 1000));
+  policy.further = random.pick({FurtherCheck::none, FurtherCheck::none,
+                                FurtherCheck::fusion, FurtherCheck::ranks});
   return policy;
 }
 
@@ -103,7 +105,7 @@ namespace {
 struct Flag {
   StringLiteral name;
   std::variant<std::string *, int64_t *, unsigned *, int *, uint64_t *,
-               double *, bool *>
+               double *, bool *, FurtherCheck *>
       value;
 };
 
@@ -126,12 +128,24 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
           {"--steps", &policy.steps},
           {"--threads", &policy.threads},
           {"--lr", &policy.learningRate},
-          {"--seed", &policy.dataSeed}};
+          {"--seed", &policy.dataSeed},
+          {"--check", &policy.further}};
+}
+
+static constexpr StringLiteral checkNames[] = {"none", "fusion", "ranks"};
+
+static std::string textOf(std::string *value) { return *value; }
+static std::string textOf(bool *value) { return *value ? "true" : "false"; }
+static std::string textOf(FurtherCheck *value) {
+  return checkNames[static_cast<int>(*value)].str();
+}
+template <typename T>
+static std::string textOf(T *value) {
+  return llvm::formatv("{0}", *value).str();
 }
 
 static std::string textOf(const Flag &flag) {
-  return std::visit([](auto *value) { return llvm::formatv("{0}", *value).str(); },
-                    flag.value);
+  return std::visit([](auto *value) { return textOf(value); }, flag.value);
 }
 
 std::string describe(const TrainingPolicy &policy) {
@@ -154,6 +168,11 @@ static bool parseInto(StringRef text, bool *value) {
 }
 static bool parseInto(StringRef text, double *value) {
   return !text.getAsDouble(*value);
+}
+static bool parseInto(StringRef text, FurtherCheck *value) {
+  const auto *found = llvm::find(checkNames, text);
+  *value = static_cast<FurtherCheck>(found - std::begin(checkNames));
+  return found != std::end(checkNames);
 }
 template <typename T>
 static bool parseInto(StringRef text, T *value) {

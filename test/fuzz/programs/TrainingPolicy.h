@@ -17,6 +17,9 @@
 
 namespace shardc::fuzz {
 
+/// The check that needs another compilation, if any.
+enum class FurtherCheck : int { none, fusion, ranks };
+
 struct TrainingPolicy {
   Options options;
   int64_t microBatches = 1;
@@ -25,6 +28,7 @@ struct TrainingPolicy {
   double learningRate = 0.01;
   /// Seeds parameters, buffers and inputs.
   uint64_t dataSeed = 1;
+  FurtherCheck further = FurtherCheck::none;
 };
 
 /// A policy for `program`, which wraps modules that it has and compiles for a
