@@ -7,6 +7,7 @@
 #include "compiler/Artifact/ArtifactBuilder.h"
 
 #include "dialects/Exec/Exec.h"
+#include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/ModulePath.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -68,7 +69,10 @@ static format::TensorReference toTensor(exec::RefAttr ref) {
     LogicalResult strided = type.getStridesAndOffset(strides, offset);
     assert(succeeded(strided) && "the memory phase makes strided places");
     (void)strided;
-    tensor.strides.assign(strides.begin(), strides.end());
+    // Strides of dimensions of size 1 say nothing: without them the tensor is
+    // what calls of contiguous tensors want.
+    if (!exec::isRowMajor(type.getShape(), strides))
+      tensor.strides.assign(strides.begin(), strides.end());
   }
   return tensor;
 }

@@ -182,7 +182,7 @@ runCompiled(const format::Artifact &artifact,
   if (Status status = checkWeights(weights, artifact.parameters); !status.ok())
     return status;
   StatusOr<std::unique_ptr<KernelLibrary>> kernels =
-      KernelLibrary::load(artifact.kernels);
+      KernelLibrary::load(artifact.kernels, artifact.program.kernels);
   if (!kernels.ok())
     return kernels.status();
   StatusOr<Allocation> constants =
