@@ -67,6 +67,9 @@ struct Options {
   /// "execute": run the program before and after each pass in the reference
   /// interpreter and compare; empty for the verifiers alone.
   std::string verifyEach;
+  /// Whether programs of the memory phase say what their launches compute, for
+  /// the reference interpreter.
+  bool keepKernels = false;
   /// Whether the artifact carries the exported weights.
   bool embedWeights = true;
 };

@@ -106,7 +106,7 @@ static void addKernel(OpPassManager &manager, const Options &options) {
 
 static void addMemory(OpPassManager &manager, const Options &options) {
   PlanMemoryPassOptions memory;
-  memory.keepKernels = options.verifyEach == "execute";
+  memory.keepKernels = options.keepKernels || options.verifyEach == "execute";
   manager.addPass(createPlanMemoryPass(memory));
   manager.addPass(createVerifyProgramPass());
 }

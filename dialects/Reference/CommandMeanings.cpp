@@ -43,8 +43,7 @@ LogicalResult ProgramExecution::executeLaunch(const Entry &entry) {
              {}});
       if (failed(evaluateKernel(compute.getBody(), inputs, computed)))
         return failure();
-      for (BoundedTensor &tensor : computed)
-        results[rank].push_back(std::move(tensor.tensor));
+      results[rank].append(computed.begin(), computed.end());
     }
   }
   for (auto [rank, bytes] : llvm::enumerate(memory)) {
@@ -52,8 +51,8 @@ LogicalResult ProgramExecution::executeLaunch(const Entry &entry) {
       if (operand.access == exec::Access::write)
         poisonReference(bytes, operand.reference, rank);
     for (unsigned output : entry.completes)
-      writeReference(bytes, cast<exec::RefAttr>(compute.getOutputs()[output]),
-                     rank, results[rank][output]);
+      write(rank, cast<exec::RefAttr>(compute.getOutputs()[output]),
+            results[rank][output]);
   }
   return success();
 }
@@ -74,7 +73,7 @@ LogicalResult ProgramExecution::executeCall(exec::CallOp call) {
       return failure();
     for (auto [output, result] :
          llvm::zip_equal(call.getOutputsAttr(), results))
-      writeReference(bytes, cast<exec::RefAttr>(output), rank, result.tensor);
+      write(rank, cast<exec::RefAttr>(output), result);
   }
   return success();
 }
@@ -87,6 +86,8 @@ void ProgramExecution::gather(exec::AllGatherOp gather) {
       std::copy_n(
           memory[other].arena.begin() + buffer.getOffset() + other * slot, slot,
           memory[rank].arena.begin() + buffer.getOffset() + other * slot);
+  for (int64_t rank = 0; rank < getRanks(); ++rank)
+    write(rank, buffer, {readReference(memory[rank], buffer, rank), {}});
 }
 
 /// output[i] = ((output[i] + g_0[i]) + g_1[i]) + …, rounded every time.
@@ -102,7 +103,7 @@ void ProgramExecution::reduceScatter(exec::ReduceScatterOp reduction) {
     for (const Tensor &gradient : gradients)
       for (auto [i, sum] : llvm::enumerate(sums))
         sum = roundTo(sum + gradient.floats()[first + i], type);
-    writeReference(bytes, reduction.getOutput(), rank, output);
+    write(rank, reduction.getOutput(), {output, {}});
   }
 }
 
@@ -129,8 +130,8 @@ void ProgramExecution::allReduce(exec::AllReduceOp reduction) {
       for (auto [sum, term] : llvm::zip_equal(sums, value.floats()))
         sum = roundTo(sum + term, type);
   }
-  for (auto [rank, bytes] : llvm::enumerate(memory))
-    writeReference(bytes, reduction.getBuffer(), rank, total);
+  for (int64_t rank = 0; rank < getRanks(); ++rank)
+    write(rank, reduction.getBuffer(), {total, {}});
 }
 
 LogicalResult ProgramExecution::execute(const Entry &entry) {
@@ -144,16 +145,17 @@ LogicalResult ProgramExecution::execute(const Entry &entry) {
       .Case([&](exec::AllReduceOp op) { return allReduce(op), success(); })
       .Case([&](exec::CopyOp copy) {
         for (auto [rank, bytes] : llvm::enumerate(memory))
-          writeReference(bytes, copy.getTarget(), rank,
-                         readReference(bytes, copy.getSource(), rank));
+          write(rank, copy.getTarget(),
+                {readReference(bytes, copy.getSource(), rank), {}});
         return success();
       })
       .Case([&](exec::FillOp fill) {
         MemRefType type = fill.getTarget().getType();
-        for (auto [rank, bytes] : llvm::enumerate(memory))
-          writeReference(bytes, fill.getTarget(), rank,
-                         Tensor(RankedTensorType::get(type.getShape(),
-                                                      type.getElementType())));
+        for (int64_t rank = 0; rank < getRanks(); ++rank)
+          write(rank, fill.getTarget(),
+                {Tensor(RankedTensorType::get(type.getShape(),
+                                              type.getElementType())),
+                 {}});
         return success();
       })
       .Default([](Operation *other) {

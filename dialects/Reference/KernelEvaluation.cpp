@@ -52,20 +52,29 @@ struct LinearIndex {
 /// Reads and writes numbers of a tensor whatever its element type.
 class Elements {
 public:
-  explicit Elements(const BoundedTensor &tensor) : tensor(&tensor) {}
+  explicit Elements(const BoundedTensor &tensor)
+      : bounds(tensor.bounds.empty() ? nullptr : tensor.bounds.data()) {
+    if (tensor.tensor.isFloat())
+      values = tensor.tensor.floats().data();
+    else
+      integers = tensor.tensor.integers().data();
+  }
 
   BoundedNumber operator[](int64_t index) const {
     BoundedNumber number;
-    if (tensor->tensor.isFloat())
-      number.value = tensor->tensor.floats()[index];
+    if (values)
+      number.value = values[index];
     else
-      number.integer = tensor->tensor.integers()[index];
-    number.bound = tensor->bound(index);
+      number.integer = integers[index];
+    if (bounds)
+      number.bound = bounds[index];
     return number;
   }
 
 private:
-  const BoundedTensor *tensor;
+  const double *values = nullptr;
+  const int64_t *integers = nullptr;
+  const double *bounds;
 };
 
 /// One operation of a body.
@@ -85,6 +94,11 @@ struct Gather {
 /// One output of a nest and the number that it collects.
 struct Output {
   BoundedTensor *tensor = nullptr;
+  /// Its elements and their bounds.
+  double *values = nullptr;
+  int64_t *integers = nullptr;
+  double *bounds = nullptr;
+  FloatType type;
   LinearIndex index;
   /// The register of the value to store; of a sum, of its term.
   unsigned yielded = 0;
@@ -260,23 +274,18 @@ LogicalResult NestEvaluation::translate() {
 // Iterations
 //===----------------------------------------------------------------------===//
 
-static void store(BoundedTensor &tensor, int64_t at,
-                  const BoundedNumber &number) {
-  if (tensor.tensor.isFloat())
-    tensor.tensor.mutableFloats()[at] = number.value;
-  else
-    tensor.tensor.mutableIntegers()[at] = number.integer;
-  tensor.bounds[at] = number.bound;
-}
-
 void NestEvaluation::collect(Output &output, int64_t at) {
   const BoundedNumber &number = registers[output.yielded];
-  if (!output.isSum)
-    return store(*output.tensor, at, number);
-  double &sum = output.tensor->tensor.mutableFloats()[at];
-  sum = roundTo(sum + number.value,
-                cast<FloatType>(output.tensor->tensor.getElementType()));
-  output.tensor->bounds[at] += number.bound;
+  if (!output.isSum) {
+    if (output.values)
+      output.values[at] = number.value;
+    else
+      output.integers[at] = number.integer;
+    output.bounds[at] = number.bound;
+    return;
+  }
+  output.values[at] = roundTo(output.values[at] + number.value, output.type);
+  output.bounds[at] += number.bound;
   output.magnitudes[at] += std::abs(number.value);
   ++output.terms[at];
 }
@@ -321,6 +330,12 @@ void NestEvaluation::prepareOutputs() {
     *output.tensor = values[generic.getDpsInits()[number]];
     int64_t count = output.tensor->tensor.getNumElements();
     output.tensor->bounds.resize(count, 0);
+    output.bounds = output.tensor->bounds.data();
+    output.type = dyn_cast<FloatType>(output.tensor->tensor.getElementType());
+    if (output.type)
+      output.values = output.tensor->tensor.mutableFloats().data();
+    else
+      output.integers = output.tensor->tensor.mutableIntegers().data();
     if (!output.isSum)
       continue;
     output.magnitudes.assign(count, 0);

@@ -237,6 +237,31 @@ static SmallVector<int64_t> waitsOf(Operation *op) {
                : SmallVector<int64_t>();
 }
 
+size_t ProgramExecution::countTogether(size_t number) const {
+  exec::ComputeOp compute = entries[number].compute;
+  return compute ? static_cast<size_t>(compute.getLaunches()) : 1;
+}
+
+FailureOr<std::vector<ProgramExecution::Written>>
+ProgramExecution::executeTogether(size_t number) {
+  std::vector<Written> written;
+  record = &written;
+  LogicalResult done = success();
+  for (size_t i = 0; i < countTogether(number) && succeeded(done); ++i)
+    done = execute(entries[number + i]);
+  record = nullptr;
+  if (failed(done))
+    return failure();
+  return written;
+}
+
+void ProgramExecution::write(int64_t rank, exec::RefAttr reference,
+                             BoundedTensor tensor) {
+  writeReference(memory[rank], reference, rank, tensor.tensor);
+  if (record)
+    record->push_back({rank, reference, std::move(tensor)});
+}
+
 /// The stream that runs next: the one with the earliest command in list order,
 /// or any of those whose next command waits for nothing that is to come.
 size_t ProgramExecution::choose(ArrayRef<std::vector<size_t>> streams,

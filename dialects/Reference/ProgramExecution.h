@@ -18,6 +18,7 @@
 #define SHARDC_DIALECTS_REFERENCE_PROGRAMEXECUTION_H
 
 #include "dialects/Exec/Exec.h"
+#include "dialects/Reference/BoundedNumber.h"
 #include "dialects/Reference/Interpreter.h"
 
 #include <random>
@@ -73,6 +74,29 @@ public:
   /// Numbers that change from step to step; `step` counts from 1.
   void setScalars(int64_t step, double learningRate, int64_t microBatches);
 
+  /// What a command should leave at a reference, and how exactly.
+  struct Written {
+    int64_t rank;
+    exec::RefAttr reference;
+    BoundedTensor tensor;
+  };
+
+  /// The commands in list order.
+  size_t getCommandCount() const { return entries.size(); }
+  mlir::Operation *getCommand(size_t number) const {
+    return entries[number].op;
+  }
+  /// How many commands from `number` on belong together: the launches of one
+  /// computation, or 1.
+  size_t countTogether(size_t number) const;
+
+  /// A rank's memory, to set before `executeTogether`.
+  RankBytes &getMemory(int64_t rank) { return memory[rank]; }
+
+  /// Executes the commands that belong together from `number` on, in list
+  /// order, and says what they write. Fails with a diagnostic.
+  llvm::FailureOr<std::vector<Written>> executeTogether(size_t number);
+
   /// Runs a section; `inputs` has one entry an input and a tensor a rank, and
   /// is empty but for micro-batches. Fails with a diagnostic at a command
   /// without a meaning.
@@ -117,9 +141,14 @@ private:
   llvm::SmallVector<exec::InputOp> inputs;
   llvm::SmallVector<exec::ScalarOp> scalars;
   llvm::StringMap<ParameterPlace> places;
+  void write(int64_t rank, exec::RefAttr reference, BoundedTensor tensor);
+
   /// The results of computations under way, by rank and output.
-  llvm::DenseMap<mlir::Operation *, std::vector<llvm::SmallVector<Tensor>>>
+  llvm::DenseMap<mlir::Operation *,
+                 std::vector<llvm::SmallVector<BoundedTensor>>>
       pending;
+  /// What is written, where that is wanted.
+  std::vector<Written> *record = nullptr;
   llvm::DenseSet<int64_t> recorded;
   std::optional<std::mt19937_64> engine;
 };

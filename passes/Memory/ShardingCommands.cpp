@@ -211,8 +211,8 @@ ProgramBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
                 MemRefType::get({static_cast<int64_t>(segment.getElements())},
                                 segment.getReduce())};
     command.operands.push_back({whole, exec::Access::read});
-    command.operands.push_back(
-        {statePlace(states.lookup(segment).gradient), exec::Access::read_write});
+    command.operands.push_back({statePlace(states.lookup(segment).gradient),
+                                exec::Access::read_write});
   }
   return success();
 }
@@ -242,7 +242,8 @@ LogicalResult ProgramBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
       return reduction.emitError("expected a row-major gradient of ") << symbol;
     Command &copy = addCommand(CommandKind::copy, reduction.getLoc());
     copy.operands.push_back({*source, exec::Access::read});
-    copy.operands.push_back({{buffer, offset, 0, source->type}, exec::Access::write});
+    copy.operands.push_back(
+        {{buffer, offset, 0, source->type}, exec::Access::write});
   }
   llvm::sort(covered);
   covered.push_back({static_cast<int64_t>(segment.getElements()) * element, 0});

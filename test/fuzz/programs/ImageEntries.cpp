@@ -34,9 +34,8 @@ struct Window {
       int64_t room = length + 2 * pad;
       size.push_back(kernel);
       padding.push_back(pad);
-      dilation.push_back(2 * (kernel - 1) + 1 <= room && random.chance(0.2)
-                             ? 2
-                             : 1);
+      dilation.push_back(
+          2 * (kernel - 1) + 1 <= room && random.chance(0.2) ? 2 : 1);
       stride.push_back(random.chance(0.6) ? 1 : random.between(1, 3));
     }
   }
@@ -54,8 +53,8 @@ static bool buildConvolution(ProgramBuilder &builder) {
   int64_t outputs = groups * random.between(1, 4);
   Shape shape = {outputs, channels / groups};
   shape.append(window.size);
-  Value weight = random.chance(0.8) ? builder.parameter(shape)
-                                    : builder.operand(shape);
+  Value weight =
+      random.chance(0.8) ? builder.parameter(shape) : builder.operand(shape);
   Value bias;
   if (random.chance(0.6))
     bias = builder.parameter({outputs});

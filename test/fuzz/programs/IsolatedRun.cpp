@@ -1,9 +1,9 @@
 //===- IsolatedRun.cpp - work that may crash ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Workers take seeds from a counter that they share and write lines into a pipe;
-// one poll loop reads them. A worker ends after some seeds, so that what its
-// context remembers does not add up.
+// Workers take seeds from a counter that they share and write lines into a
+// pipe; one poll loop reads them. A worker ends after some seeds, so that what
+// its context remembers does not add up.
 //===----------------------------------------------------------------------===//
 
 #include "test/fuzz/programs/IsolatedRun.h"
@@ -199,7 +199,8 @@ bool SeedPool::read(Worker &worker) {
   if (count <= 0)
     return false;
   worker.pending.append(buffer, count);
-  for (size_t place; (place = worker.pending.find('\n')) != std::string::npos;) {
+  for (size_t place;
+       (place = worker.pending.find('\n')) != std::string::npos;) {
     std::string line = worker.pending.substr(0, place);
     worker.pending.erase(0, place + 1);
     take(worker, line);

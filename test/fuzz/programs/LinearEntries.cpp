@@ -1,8 +1,8 @@
 //===- LinearEntries.cpp - matrix products and attention in programs ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Library calls between kernels. Weights are parameters mostly, and now and then
-// values that the program computed or cut out of something.
+// Library calls between kernels. Weights are parameters mostly, and now and
+// then values that the program computed or cut out of something.
 //===----------------------------------------------------------------------===//
 
 #include "test/fuzz/programs/OperatorTable.h"
@@ -50,8 +50,8 @@ static bool buildMatmul(ProgramBuilder &builder) {
 
 static bool buildAttention(ProgramBuilder &builder) {
   RandomSource &random = builder.getRandom();
-  int64_t batches = random.chance(0.5) ? builder.getBatch()
-                                       : random.between(1, 3);
+  int64_t batches =
+      random.chance(0.5) ? builder.getBatch() : random.between(1, 3);
   int64_t heads = random.between(1, 3), head = randomSize(random, 8);
   int64_t rows = randomSize(random, 11);
   int64_t columns = random.chance(0.5) ? rows : randomSize(random, 11);

@@ -24,7 +24,8 @@ class OperatorTable : public testing::Test {
 protected:
   OperatorTable() { loadDialects(context); }
 
-  /// The first program of `entry` that has the operator; seeds differ in shapes.
+  /// The first program of `entry` that has the operator; seeds differ in
+  /// shapes.
   OwningOpRef<ModuleOp> programOf(const OperatorEntry &entry);
 
   MLIRContext context{MLIRContext::Threading::DISABLED};

@@ -364,8 +364,8 @@ std::string ProgramBuilder::modulePath() const {
 
 OwningOpRef<ModuleOp> ProgramBuilder::finish(Value loss) {
   func::ReturnOp::create(builder, location, loss);
-  function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(),
-                                                   loss.getType()));
+  function.setFunctionType(
+      builder.getFunctionType(function.getArgumentTypes(), loss.getType()));
   return std::move(module);
 }
 

@@ -50,8 +50,8 @@ public:
   /// Builds an operator, its types inferred, in the current module.
   template <typename Op, typename... Arguments>
   Op create(Arguments &&...arguments) {
-    auto op = Op::create(builder, location,
-                         std::forward<Arguments>(arguments)...);
+    auto op =
+        Op::create(builder, location, std::forward<Arguments>(arguments)...);
     record(op);
     return op;
   }

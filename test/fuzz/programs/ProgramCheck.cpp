@@ -78,12 +78,11 @@ static ProgramFailure describeError(const ErrorCollector &errors) {
 }
 
 static ProgramFailure describeStatus(const Status &status) {
-  return {"refused", std::string(errorNumber(status.code())) + ": " +
-                         status.message()};
+  return {"refused",
+          std::string(errorNumber(status.code())) + ": " + status.message()};
 }
 
-Check::Failure Check::compile(const Options &options,
-                              VerifiedProgram &result) {
+Check::Failure Check::compile(const Options &options, VerifiedProgram &result) {
   ErrorCollector errors(*program.getContext());
   FailureOr<VerifiedProgram> made = verify::compileBoth(program, options);
   if (failed(made))
@@ -179,9 +178,10 @@ Check::Failure Check::compareStates(StringRef kind, const Steps &other) {
             own.afterUpdate[rank][i] != theirs.afterUpdate[rank][i])
           return ProgramFailure{
               kind.str(),
-              llvm::formatv("the bits of {0} {1} of rank {2} differ in step {3}",
-                            format::roleName(states[i].role).data(),
-                            states[i].name, rank, number + 1)
+              llvm::formatv(
+                  "the bits of {0} {1} of rank {2} differ in step {3}",
+                  format::roleName(states[i].role).data(), states[i].name, rank,
+                  number + 1)
                   .str()};
   return std::nullopt;
 }

@@ -99,8 +99,8 @@ void Generator::addBlock(int64_t number) {
     builder.setValues(stream);
   addOperators(random().between(1, 6));
   if (random().chance(0.6))
-    builder.offer(builder.create<aten::AddOp>(
-        stream, builder.operand(shapeOf(stream))));
+    builder.offer(
+        builder.create<aten::AddOp>(stream, builder.operand(shapeOf(stream))));
   builder.leaveModule();
   // A few of the inner values stay: skip connections.
   SmallVector<Value> after = before;
@@ -183,8 +183,7 @@ void Generator::addBufferUpdates() {
 Value Generator::reduceToScalar(Value value) {
   if (typeOf(value).getRank() == 0)
     return value;
-  Value other =
-      random().chance(0.5) ? value : builder.operand(shapeOf(value));
+  Value other = random().chance(0.5) ? value : builder.operand(shapeOf(value));
   Value product = builder.create<aten::MulOp>(value, other);
   auto dims = llvm::to_vector(llvm::seq<int64_t>(typeOf(product).getRank()));
   return builder.create<aten::MeanOp>(product, dims, false);

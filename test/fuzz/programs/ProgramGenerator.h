@@ -28,9 +28,9 @@ mlir::OwningOpRef<mlir::ModuleOp> generateProgram(mlir::MLIRContext &context,
 
 /// A program around one operator of the table, for tests of the entry: fails
 /// when the entry builds nothing for this seed.
-mlir::OwningOpRef<mlir::ModuleOp>
-generateProgramOf(const OperatorEntry &entry, mlir::MLIRContext &context,
-                  uint64_t seed);
+mlir::OwningOpRef<mlir::ModuleOp> generateProgramOf(const OperatorEntry &entry,
+                                                    mlir::MLIRContext &context,
+                                                    uint64_t seed);
 
 } // namespace shardc::fuzz
 

@@ -70,8 +70,7 @@ private:
 
 } // namespace
 
-static void simplifyPolicy(TrainedProgram &program,
-                           const SameFailure &isSame) {
+static void simplifyPolicy(TrainedProgram &program, const SameFailure &isSame) {
   using Change = void (*)(TrainingPolicy &);
   static constexpr Change changes[] = {
       [](TrainingPolicy &p) { p.options.worldSize = 1; },
@@ -122,10 +121,9 @@ void reduceProgram(TrainedProgram &program, const ProgramFailure &failure,
   simplifyPolicy(program, isSame);
   ScopedDiagnosticHandler silence(program.module->getContext(),
                                   [](Diagnostic &) { return success(); });
-  program.module =
-      reduce(std::move(program.module), [&](ModuleOp smaller) {
-        return isSame(smaller, program.policy);
-      });
+  program.module = reduce(std::move(program.module), [&](ModuleOp smaller) {
+    return isSame(smaller, program.policy);
+  });
   dropRest(program, isSame);
   simplifyPolicy(program, isSame);
 }

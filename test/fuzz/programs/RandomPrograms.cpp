@@ -1,9 +1,9 @@
 //===- RandomPrograms.cpp - checks random training programs ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Generates the programs of a range of seeds, checks each, and prints a line for
-// each failure, the programs as files where a folder is given; and checks files
-// that were written so.
+// Generates the programs of a range of seeds, checks each, and prints a line
+// for each failure, the programs as files where a folder is given; and checks
+// files that were written so.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/ModelInput.h"
@@ -130,7 +130,8 @@ static void writeFile(StringRef folder, const std::string &name,
 
 void Search::reduceOne(uint64_t seed, const ProgramFailure &failure) {
   ProgramContext context;
-  TrainedProgram program = makeProgram(context.context, seed, arguments.leftOut);
+  TrainedProgram program =
+      makeProgram(context.context, seed, arguments.leftOut);
   std::string name = "seed-" + std::to_string(seed);
   std::string comment = failure.kind + ": " + failure.text;
   if (!arguments.output.empty())
@@ -240,7 +241,8 @@ int main(int argc, char **argv) {
       "replay", llvm::cl::desc("Check this file instead of seeds"));
   llvm::cl::list<std::string> without(
       "without", llvm::cl::CommaSeparated,
-      llvm::cl::desc("Operators to leave out, such as one with a known defect"));
+      llvm::cl::desc(
+          "Operators to leave out, such as one with a known defect"));
   llvm::cl::opt<std::string> output(
       "output", llvm::cl::desc("A folder for the programs that fail"));
   llvm::cl::opt<int> jobs("jobs", llvm::cl::init(2),
@@ -253,6 +255,6 @@ int main(int argc, char **argv) {
       llvm::cl::desc("Seconds to spend on making a failure small"));
   llvm::cl::ParseCommandLineOptions(
       argc, argv, "RandomPrograms: trains random programs and compares\n");
-  return run({seeds, shown, files, without, output, jobs, seconds,
-              reduceSeconds});
+  return run(
+      {seeds, shown, files, without, output, jobs, seconds, reduceSeconds});
 }

@@ -1,8 +1,8 @@
 //===- ShapeEntries.cpp - views, joins and splits in programs -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Views of views of anything, joins of unequal parts, and tensors that are split
-// into pieces of which some are used and some are joined again.
+// Views of views of anything, joins of unequal parts, and tensors that are
+// split into pieces of which some are used and some are joined again.
 //===----------------------------------------------------------------------===//
 
 #include "test/fuzz/programs/OperatorTable.h"
@@ -142,8 +142,7 @@ static bool buildCat(ProgramBuilder &builder) {
   if (!value)
     return false;
   int64_t rank = typeOf(value).getRank();
-  if (rank == 0 ||
-      (rank < ProgramBuilder::maxRank && random.chance(0.3)))
+  if (rank == 0 || (rank < ProgramBuilder::maxRank && random.chance(0.3)))
     return buildStack(builder, value);
   int64_t dim = random.below(rank);
   SmallVector<Value> parts = {value};

@@ -56,11 +56,12 @@ static std::string randomWrap(ModuleOp program, RandomSource &random) {
 
 static std::string randomProcessor(RandomSource &random) {
   // Each has what the ones before it have.
-  static constexpr StringLiteral levels[] = {"x86-64-v3", "x86-64-v2",
-                                             "x86-64", "x86-64-v4"};
+  static constexpr StringLiteral levels[] = {"x86-64-v3", "x86-64-v2", "x86-64",
+                                             "x86-64-v4"};
   int64_t count =
       runtime::instructionSet() == runtime::InstructionSet::Avx512 ? 4 : 3;
-  return random.chance(0.4) ? levels[0].str() : levels[random.below(count)].str();
+  return random.chance(0.4) ? levels[0].str()
+                            : levels[random.below(count)].str();
 }
 
 static void drawOptimizer(Options &options, RandomSource &random) {
@@ -151,8 +152,7 @@ static std::string textOf(const Flag &flag) {
 std::string describe(const TrainingPolicy &policy) {
   TrainingPolicy given = policy, defaults;
   std::string text;
-  for (auto [flag, other] :
-       llvm::zip_equal(flagsOf(given), flagsOf(defaults)))
+  for (auto [flag, other] : llvm::zip_equal(flagsOf(given), flagsOf(defaults)))
     if (textOf(flag) != textOf(other))
       text += (text.empty() ? "" : " ") + flag.name.str() + " " + textOf(flag);
   return text;
@@ -188,9 +188,8 @@ FailureOr<TrainingPolicy> parsePolicy(StringRef text) {
     auto *flag = llvm::find_if(
         flags, [&](const Flag &known) { return known.name == words[i]; });
     if (flag == flags.end() || i + 1 == words.size() ||
-        !std::visit(
-            [&](auto *value) { return parseInto(words[i + 1], value); },
-            flag->value))
+        !std::visit([&](auto *value) { return parseInto(words[i + 1], value); },
+                    flag->value))
       return failure();
   }
   return policy;

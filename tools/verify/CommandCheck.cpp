@@ -1,0 +1,253 @@
+//===- CommandCheck.cpp - each compiled command against its meaning -------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Before each command the interpreter gets the bytes of all ranks; afterwards
+// both sides' bytes are compared.
+//===----------------------------------------------------------------------===//
+
+#include "tools/verify/CommandCheck.h"
+
+#include "dialects/Fsdp/ModulePath.h"
+#include "dialects/Reference/ProgramExecution.h"
+#include "tools/verify/LockstepRun.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+
+namespace shardc::verify {
+
+using reference::ProgramExecution;
+using reference::RankBytes;
+
+namespace {
+
+class CommandCheck {
+public:
+  CommandCheck(ModuleOp commands, const format::Artifact &artifact,
+               LockstepRun &compiled, const RunOptions &options)
+      : meaning(commands, std::nullopt), artifact(artifact), compiled(compiled),
+        options(options) {}
+
+  Status run();
+  std::optional<WrongCommand> wrong;
+
+private:
+  Status runSection(format::Section section);
+  void copyMemory();
+  bool agreeOnWritten(const ProgramExecution::Written &written);
+  bool agreeElsewhere(size_t number);
+  void blame(size_t number, int64_t rank, const std::string &difference);
+  std::string nameOf(exec::RefAttr reference) const;
+
+  ProgramExecution meaning;
+  const format::Artifact &artifact;
+  LockstepRun &compiled;
+  const RunOptions &options;
+  int64_t step = 0;
+  /// The command in check, for blame.
+  size_t current = 0;
+};
+
+} // namespace
+
+static void copyInto(RankBytes::Bytes &target,
+                     std::span<const std::byte> source) {
+  target.assign(source.begin(), source.end());
+}
+
+/// The interpreter's memory becomes the compiled run's.
+void CommandCheck::copyMemory() {
+  using format::Space;
+  for (int64_t rank = 0; rank < meaning.getRanks(); ++rank) {
+    RankBytes &memory = meaning.getMemory(rank);
+    copyInto(memory.arena, compiled.bytes(rank, Space::Arena, 0));
+    for (size_t i = 0; i < memory.states.size(); ++i)
+      copyInto(memory.states[i], compiled.bytes(rank, Space::State, i));
+    for (size_t i = 0; i < memory.inputs.size(); ++i)
+      copyInto(memory.inputs[i], compiled.bytes(rank, Space::Input, i));
+    for (size_t i = 0; i < memory.scalars.size(); ++i)
+      copyInto(memory.scalars[i], compiled.bytes(rank, Space::Scalar, i));
+  }
+}
+
+std::string CommandCheck::nameOf(exec::RefAttr reference) const {
+  return (exec::stringifySpace(reference.getSpace()) + "[" +
+          Twine(reference.getIndex()) + " + " + Twine(reference.getOffset()) +
+          "]")
+      .str();
+}
+
+void CommandCheck::blame(size_t number, int64_t rank,
+                         const std::string &difference) {
+  Operation *op = meaning.getCommand(number);
+  WrongCommand found;
+  found.number = number;
+  found.kind = op->getName().stripDialect().str();
+  if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
+    found.name = launch.getKernel().str();
+    found.operators = launch.getLabel().str();
+  } else if (auto call = dyn_cast<exec::CallOp>(op)) {
+    found.name = call.getCall().str();
+  }
+  found.module = getModulePath(op->getLoc()).str();
+  found.step = step + 1;
+  found.rank = rank;
+  found.difference = difference;
+  wrong = found;
+}
+
+/// Both sides' bytes as a rank's memory with nothing but one space.
+static reference::Tensor readCompiled(const LockstepRun &run,
+                                      exec::RefAttr reference, int64_t rank) {
+  RankBytes memory;
+  auto index = reference.getIndex();
+  if (reference.getSpace() == exec::Space::arena) {
+    copyInto(memory.arena, run.bytes(rank, format::Space::Arena, 0));
+  } else {
+    memory.states.resize(index + 1);
+    copyInto(memory.states[index],
+             run.bytes(rank, format::Space::State, index));
+  }
+  return reference::readReference(memory, reference, rank);
+}
+
+bool CommandCheck::agreeOnWritten(const ProgramExecution::Written &written) {
+  reference::Tensor actual =
+      readCompiled(compiled, written.reference, written.rank);
+  const reference::Tensor &expected = written.tensor.tensor;
+  for (int64_t i = 0; i < expected.getNumElements(); ++i) {
+    double a = actual.number(i), b = expected.number(i);
+    double bound = written.tensor.bound(i);
+    bool agrees = a == b || (std::isnan(a) && std::isnan(b)) ||
+                  std::abs(a - b) <= bound || std::isinf(bound);
+    if (agrees)
+      continue;
+    std::string text;
+    llvm::raw_string_ostream(text)
+        << "element " << i << " of " << nameOf(written.reference) << " is "
+        << llvm::format("%.9g, it should be %.9g within %.3g", a, b, bound);
+    blame(current, written.rank, text);
+    return false;
+  }
+  return true;
+}
+
+namespace {
+/// Bytes of one space that a command may change.
+struct WrittenRange {
+  exec::Space space;
+  int64_t index, begin, end;
+};
+} // namespace
+
+/// Whether all that the commands do not write is as it was. The interpreter's
+/// memory still has it.
+bool CommandCheck::agreeElsewhere(size_t number) {
+  for (int64_t rank = 0; rank < meaning.getRanks(); ++rank) {
+    std::vector<WrittenRange> ranges;
+    for (size_t i = 0; i < meaning.countTogether(number); ++i)
+      for (const reference::CommandOperand &operand :
+           reference::operandsOf(meaning.getCommand(number + i)))
+        if (operand.access != exec::Access::read) {
+          exec::RefAttr reference = operand.reference;
+          int64_t begin =
+              reference.getOffset() + rank * reference.getRankStride();
+          ranges.push_back({reference.getSpace(), reference.getIndex(), begin,
+                            begin + reference.getBytes()});
+        }
+    auto agree = [&](exec::Space space, format::Space name, int64_t index,
+                     const RankBytes::Bytes &before) {
+      std::span<const std::byte> after = compiled.bytes(rank, name, index);
+      if (std::memcmp(before.data(), after.data(), after.size()) == 0)
+        return true;
+      for (size_t at = 0; at < before.size(); ++at) {
+        auto place = static_cast<int64_t>(at);
+        if (before[at] == after[at] ||
+            llvm::any_of(ranges, [&](const WrittenRange &range) {
+              return range.space == space && range.index == index &&
+                     range.begin <= place && place < range.end;
+            }))
+          continue;
+        blame(number, rank,
+              ("byte " + Twine(at) + " of " + exec::stringifySpace(space) +
+               "[" + Twine(index) + "] changes, which it does not write")
+                  .str());
+        return false;
+      }
+      return true;
+    };
+    const RankBytes &memory = meaning.getMemory(rank);
+    if (!agree(exec::Space::arena, format::Space::Arena, 0, memory.arena))
+      return false;
+    for (auto [i, state] : llvm::enumerate(memory.states))
+      if (!agree(exec::Space::state, format::Space::State, i, state))
+        return false;
+  }
+  return true;
+}
+
+Status CommandCheck::runSection(format::Section section) {
+  const std::vector<format::Command> &list = artifact.program.commands;
+  for (size_t number = 0; number < list.size();) {
+    size_t count = meaning.countTogether(number);
+    if (list[number].section != section) {
+      number += count;
+      continue;
+    }
+    current = number;
+    copyMemory();
+    for (size_t i = 0; i < count; ++i)
+      if (Status status = compiled.run(number + i); !status.ok())
+        return status;
+    FailureOr<std::vector<ProgramExecution::Written>> expected =
+        meaning.executeTogether(number);
+    if (failed(expected))
+      return Status(ErrorCode::E0142, "a command has no meaning");
+    for (const ProgramExecution::Written &written : *expected)
+      if (!agreeOnWritten(written))
+        return Status();
+    if (!agreeElsewhere(number))
+      return Status();
+    number += count;
+  }
+  return Status();
+}
+
+Status CommandCheck::run() {
+  for (step = 0; step < options.steps && !wrong; ++step) {
+    compiled.beginStep(step);
+    if (Status status = runSection(format::Section::Begin); !status.ok())
+      return status;
+    for (int64_t i = 0; i < options.microBatches && !wrong; ++i) {
+      if (Status status = compiled.readInputs(step, i); !status.ok())
+        return status;
+      if (Status status = runSection(format::Section::MicroBatch); !status.ok())
+        return status;
+    }
+    if (!wrong)
+      if (Status status = runSection(format::Section::Update); !status.ok())
+        return status;
+  }
+  return Status();
+}
+
+StatusOr<std::optional<WrongCommand>>
+checkCommands(ModuleOp commands, const format::Artifact &artifact,
+              const std::vector<format::NamedTensor> &weights,
+              const runtime::DataSource &data, const RunOptions &options) {
+  StatusOr<std::unique_ptr<LockstepRun>> compiled =
+      LockstepRun::create(artifact, weights, data, options);
+  if (!compiled.ok())
+    return compiled.status();
+  CommandCheck check(commands, artifact, **compiled, options);
+  if (Status status = check.run(); !status.ok())
+    return status;
+  return check.wrong;
+}
+
+} // namespace shardc::verify

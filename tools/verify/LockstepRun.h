@@ -1,0 +1,55 @@
+//===- LockstepRun.h - an artifact's commands, one by one -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the commands of an artifact one after the other, each on all ranks
+// before the next begins, so that somebody can look at the memory between them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_TOOLS_VERIFY_LOCKSTEPRUN_H
+#define SHARDC_TOOLS_VERIFY_LOCKSTEPRUN_H
+
+#include "runtime/executor/RankMemory.h"
+#include "tools/verify/CompiledRun.h"
+
+#include <memory>
+#include <span>
+
+namespace shardc::verify {
+
+class LockstepRun {
+public:
+  /// Takes memory for all ranks of a validated `artifact`, cuts their shards
+  /// out of the full tensors `weights`, and loads the machine code. The
+  /// arguments outlive the object. Fails as shardrun does.
+  static StatusOr<std::unique_ptr<LockstepRun>>
+  create(const format::Artifact &artifact,
+         const std::vector<format::NamedTensor> &weights,
+         const runtime::DataSource &data, const RunOptions &options);
+  ~LockstepRun();
+
+  /// Computes the scalars of step `step`, counted from 0.
+  void beginStep(int64_t step);
+  /// Reads every rank's samples of a micro-batch.
+  Status readInputs(int64_t step, int64_t microBatch);
+  /// Runs command `number` of the program on all ranks.
+  Status run(size_t number);
+
+  /// A rank's bytes of a space and index.
+  std::span<std::byte> bytes(int64_t rank, format::Space space,
+                             int64_t index) const;
+
+private:
+  LockstepRun(const format::Artifact &artifact, const RunOptions &options,
+              const runtime::DataSource &data);
+  Status prepare(const std::vector<format::NamedTensor> &weights);
+
+  struct Rank;
+  struct Parts;
+  std::unique_ptr<Parts> parts;
+};
+
+} // namespace shardc::verify
+
+#endif // SHARDC_TOOLS_VERIFY_LOCKSTEPRUN_H
