@@ -44,12 +44,16 @@ static double termsOf(Operation *op) {
   return flops == 0 ? 0 : std::max(1.0, double(flops) / double(2 * elements));
 }
 
-/// Accumulators are f32 or wider.
-static double accumulatorRoundoff(Operation *op) {
+/// What is narrower than f32 is computed in f32.
+static double arithmeticRoundoff(Type type) {
   constexpr double f32 = 0x1p-24;
+  return std::min(unitRoundoff(type), f32);
+}
+
+static double accumulatorRoundoff(Operation *op) {
   for (Type type : op->getResultTypes())
-    if (double unit = unitRoundoff(getElementTypeOrSelf(type)); unit != 0)
-      return std::min(unit, f32);
+    if (double unit = arithmeticRoundoff(getElementTypeOrSelf(type)); unit != 0)
+      return unit;
   return 0;
 }
 
@@ -66,7 +70,7 @@ void Perturbation::apply(Operation *op, MutableArrayRef<Tensor> operands) {
   double ofSums = accumulatorRoundoff(op) * std::sqrt(terms);
   for (Tensor &operand : operands) {
     double reach =
-        amplitude * (2 * unitRoundoff(operand.getElementType()) + ofSums);
+        amplitude * (2 * arithmeticRoundoff(operand.getElementType()) + ofSums);
     if (operand.isFloat())
       for (double &value : operand.mutableFloats())
         value *= isExact(value) ? 1 : 1 + reach * draw();

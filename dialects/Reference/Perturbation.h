@@ -3,16 +3,19 @@
 //
 // How much of a result is rounding? A program is executed again with every
 // operand of every operator moved by a random relative amount, of the size of
-// its dtype's rounding and of what summing many products in f32 may lose:
+// the rounding of its arithmetic and of what summing many products may lose:
 //
-//   x (1 + e),   |e| <= a (2 u(dtype of x) + u(accumulator) sqrt(terms))
+//   x (1 + e),   |e| <= a u (2 + sqrt(terms))
 //
-// What a backward-stable implementation computes is the exact result for
-// operands that are that near. So the spread of a few such executions is the
-// error that a right program may have, whatever the model's condition, and a
-// branch that rounding can flip (a maximum's tie, the corner of relu) flips in
-// some of them. Zeros, ones, infinities and huge numbers stay: arithmetic on
-// masks made of them is exact.
+// where u is 2^-24, as arithmetic is in f32 for all narrower dtypes, or 2^-53
+// for f64. What a backward-stable implementation computes is the exact result
+// for operands that are that near. Results are still rounded to the dtypes that
+// the program gives them, so a bf16 result moves by one place where a number
+// lies between two. The spread of a few such executions is the error that a
+// right program may have, whatever the model's condition, and a branch that
+// rounding can flip (a maximum's tie, the corner of relu) flips in some of
+// them. Zeros, ones, infinities and huge numbers stay: arithmetic on masks made
+// of them is exact.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_REFERENCE_PERTURBATION_H

@@ -164,7 +164,7 @@ std::string Verification::commandLine(StringRef model) const {
 /// Says what differs and leaves a reproducer.
 void Verification::report(const VerifyResult &result, bool isSelfContained) {
   const VerifyDifference &first = result.differences.front();
-  Status status(ErrorCode::E0702,
+  Status status(ErrorCode::E0703,
                 "the compiled step differs from the reference: " +
                     describe(first));
   constexpr size_t most = 4;
