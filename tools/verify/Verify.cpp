@@ -47,7 +47,10 @@ public:
 
 private:
   Status fillState(const WeightSource &weights);
+  void fillWeights();
+  RunOptions runOptions() const;
   Status runArtifact();
+  Status locate();
   StatusOr<StepInputs> readInputs(int64_t step) const;
   StatusOr<Tensor> readInput(size_t input, int64_t firstSample) const;
 
@@ -73,6 +76,9 @@ private:
   int64_t ranks;
   ReferenceStep reference;
   std::unique_ptr<runtime::DataSource> data;
+  /// What both sides start from, as the runtime takes it.
+  std::vector<std::vector<std::byte>> weightBytes;
+  std::vector<format::NamedTensor> startWeights;
   std::vector<ObservedStep> steps;
   VerifyResult result;
   /// The step in progress, counted from 0, and what the artifact made of it.
@@ -111,30 +117,49 @@ dtypeOf(const format::Parameters &parameters, const std::string &name) {
   return std::nullopt;
 }
 
-/// Runs the artifact on what the reference starts from.
-Status Comparison::runArtifact() {
-  std::vector<std::vector<std::byte>> bytes;
-  std::vector<format::NamedTensor> weights;
+/// The artifact starts from what the reference starts from.
+void Comparison::fillWeights() {
   const ShardedState &state = reference.getState();
   for (const std::string &name : state.getNames()) {
     std::optional<format::Dtype> dtype = dtypeOf(parameters, name);
     if (!dtype)
       continue;
     Tensor tensor = state.get(name);
-    bytes.push_back(reference::toBytes(tensor));
-    weights.push_back({name, *dtype, tensor.getShape().vec(), bytes.back()});
+    weightBytes.push_back(reference::toBytes(tensor));
+    startWeights.push_back(
+        {name, *dtype, tensor.getShape().vec(), weightBytes.back()});
   }
+}
+
+RunOptions Comparison::runOptions() const {
   RunOptions run;
   run.steps = options.steps;
   run.microBatches = options.microBatches;
   run.threads = options.threads;
   run.learningRate = options.learningRate;
   run.poison = options.poison;
+  return run;
+}
+
+Status Comparison::runArtifact() {
   StatusOr<std::vector<ObservedStep>> ran =
-      runCompiled(program.compiled.artifact, weights, *data, run);
+      runCompiled(program.compiled.artifact, startWeights, *data, runOptions());
   if (!ran.ok())
     return ran.status();
   steps = std::move(*ran);
+  return Status();
+}
+
+/// Runs the artifact again, command by command, up to the step that differs.
+Status Comparison::locate() {
+  RunOptions run = runOptions();
+  run.steps = result.steps;
+  StatusOr<std::optional<WrongCommand>> found =
+      checkCommands(program.commands.get(), program.compiled.artifact,
+                    startWeights, *data, run);
+  if (!found.ok())
+    return found.status();
+  result.wrongCommand = std::move(*found);
   return Status();
 }
 
@@ -315,13 +340,16 @@ void Comparison::compareSums() {
     if (reference.getState().isTrained(name))
       for (double value : gradientOf(name))
         squares += value * value;
-  double losses = rankSum(loss, 0);
+  double losses = rankSum(loss, 0), magnitude = 0;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    magnitude += std::abs(elementsOf(parameters.states[loss],
+                                     observed->afterGradients[rank][loss])[0]);
   constexpr double f32 = 0x1p-24;
   for (int64_t rank = 0; rank < ranks; ++rank) {
     const RankStates &after = observed->afterUpdate[rank];
     double sum = elementsOf(parameters.states[loss], after[loss])[0];
     record("loss of all ranks", rank,
-           judge({sum}, {losses}, {4 * f32 * ranks * std::abs(losses)}), 1);
+           judge({sum}, {losses}, {4 * f32 * ranks * magnitude}), 1);
     std::vector<double> pair = elementsOf(parameters.states[norm], after[norm]);
     record("gradient norm", rank,
            judge({pair[0] + pair[1]}, {squares}, {1e-9 * squares}), 1);
@@ -465,6 +493,7 @@ VerifyResult Comparison::run(const WeightSource &weights) {
     return stop(status);
   if (Status status = fillState(weights); !status.ok())
     return stop(status);
+  fillWeights();
   runtime::DataSourceOr source =
       options.data.empty()
           ? openDrawnData(parameters.inputs, options.seed)
@@ -477,6 +506,9 @@ VerifyResult Comparison::run(const WeightSource &weights) {
   for (int64_t number = 0; number < options.steps; ++number)
     if (!compareStep(number))
       break;
+  if (result.verdict == Verdict::Differs)
+    if (Status status = locate(); !status.ok())
+      return stop(status);
   return std::move(result);
 }
 
@@ -489,9 +521,11 @@ FailureOr<VerifiedProgram> compileBoth(ModuleOp imported,
                                        const PhaseRunner &runAllPhases) {
   VerifiedProgram program;
   program.commands = imported.clone();
+  Options kept = options;
+  kept.keepKernels = true;
   LogicalResult compiled = runAllPhases
-                               ? runAllPhases(program.commands.get(), options)
-                               : runPhases(program.commands.get(), options);
+                               ? runAllPhases(program.commands.get(), kept)
+                               : runPhases(program.commands.get(), kept);
   if (failed(compiled))
     return failure();
   FailureOr<CompiledProgram> code =

@@ -19,6 +19,7 @@
 
 #include "compiler/Artifact/ArtifactBuilder.h"
 #include "dialects/Reference/Tensor.h"
+#include "tools/verify/CommandCheck.h"
 #include "tools/verify/VerifyOptions.h"
 
 #include "mlir/IR/OwningOpRef.h"
@@ -71,6 +72,9 @@ struct VerifyResult {
   Status status;
   /// All of the first step that has one, in the order of computation.
   std::vector<VerifyDifference> differences;
+  /// Where they come from, if one command is to blame. None: each command does
+  /// what it means, on the wrong bytes.
+  std::optional<WrongCommand> wrongCommand;
   std::vector<ComparedKind> compared;
   int64_t steps = 0;
 };
@@ -88,7 +92,8 @@ using PhaseRunner =
 struct VerifiedProgram {
   /// After the differentiate phase, for one rank.
   mlir::OwningOpRef<mlir::ModuleOp> reference;
-  /// After the memory phase: the commands and kernels that `compiled` has.
+  /// After the memory phase: the commands that `compiled` has, with what the
+  /// launches compute.
   mlir::OwningOpRef<mlir::ModuleOp> commands;
   CompiledProgram compiled;
 };

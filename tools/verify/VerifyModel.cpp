@@ -32,7 +32,8 @@ public:
 
 private:
   bool read();
-  LogicalResult runPhase(const Phase &phase, ModuleOp module);
+  LogicalResult runPhase(const Phase &phase, ModuleOp module,
+                         const Options &compile);
   WeightSource weights() const;
   int conclude(const VerifiedProgram &program, const VerifyResult &result);
   void printTable(const VerifyResult &result) const;
@@ -59,13 +60,15 @@ bool Verification::read() {
     return false;
   input = std::move(*program);
   // What a reproducer holds and both sides start from.
-  return succeeded(runPhase(getPhases().front(), *input.module));
+  return succeeded(
+      runPhase(getPhases().front(), *input.module, options.compile));
 }
 
 /// As `shardc compile` runs it: a crash leaves its own reproducer.
-LogicalResult Verification::runPhase(const Phase &phase, ModuleOp module) {
+LogicalResult Verification::runPhase(const Phase &phase, ModuleOp module,
+                                     const Options &compile) {
   PassManager manager(&context);
-  phase.addPasses(manager, options.compile);
+  phase.addPasses(manager, compile);
   CrashReproducer reproducer(manager, module);
   LogicalResult result = manager.run(module);
   constexpr int internalError = 70;
@@ -126,6 +129,22 @@ static std::string describe(const VerifyDifference &difference) {
   return text;
 }
 
+/// "the first wrong command is launch 12, kernel_add, of add in module 'h.0'
+/// …".
+static std::string describe(const WrongCommand &command) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "the first wrong command is number " << command.number << ", "
+     << command.kind;
+  if (!command.name.empty())
+    os << " '" << command.name << "'";
+  if (!command.operators.empty())
+    os << ", made from '" << command.operators << "'";
+  os << ", in module '" << command.module << "': " << command.difference
+     << " on rank " << command.rank << " in step " << command.step;
+  return text;
+}
+
 /// The command that verifies `model` in the same way.
 std::string Verification::commandLine(StringRef model) const {
   const Options &compile = options.compile;
@@ -173,6 +192,9 @@ void Verification::report(const VerifyResult &result, bool isSelfContained) {
   if (result.differences.size() > most)
     status.addNote("and " + std::to_string(result.differences.size() - most) +
                    " more tensors");
+  status.addNote(result.wrongCommand ? describe(*result.wrongCommand)
+                                     : "each command computes what it means: "
+                                       "the plan gives one the wrong bytes");
   ModuleOp module = input.module.get();
   std::string name = reproducerFileName(module.getName().value_or("model"));
   std::string command =
@@ -225,9 +247,9 @@ int Verification::run() {
     return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
   FailureOr<VerifiedProgram> program =
       compileBoth(*input.module, options.compile,
-                  [&](ModuleOp module, const Options &) -> LogicalResult {
+                  [&](ModuleOp module, const Options &kept) -> LogicalResult {
                     for (const Phase &phase : getPhases())
-                      if (failed(runPhase(phase, module)))
+                      if (failed(runPhase(phase, module, kept)))
                         return failure();
                     return success();
                   });
