@@ -14,10 +14,20 @@ namespace shardc::runtime {
 
 static constexpr int sleepMilliseconds = 1000;
 
-WorkerPool::WorkerPool(int threads, SpinPolicy spin) : spin(spin) {
+StatusOr<std::unique_ptr<WorkerPool>> WorkerPool::create(int threads,
+                                                         SpinPolicy spin) {
   assert(threads >= 1 && "a pool has at least the calling thread");
+  std::unique_ptr<WorkerPool> pool(new WorkerPool(spin));
+  pool->helpers.reserve(static_cast<size_t>(threads - 1));
   for (int worker = 1; worker < threads; ++worker)
-    helpers.emplace_back([this, worker] { helperLoop(worker); });
+    if (Status status = startThread(
+            pool->helpers,
+            [pool = pool.get(), worker] { pool->helperLoop(worker); },
+            "thread " + std::to_string(worker + 1) + " of the " +
+                std::to_string(threads) + " of a rank");
+        !status.ok())
+      return status;
+  return pool;
 }
 
 WorkerPool::~WorkerPool() {

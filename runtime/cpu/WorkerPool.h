@@ -12,14 +12,33 @@
 #define SHARDC_RUNTIME_CPU_WORKERPOOL_H
 
 #include "runtime/cpu/Doorbell.h"
+#include "runtime/format/Status.h"
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
 namespace shardc::runtime {
+
+/// Appends a thread that runs `work` to `threads`, which has room for it. Fails
+/// with E0505, naming `purpose`, if the system refuses.
+template <typename Work>
+Status startThread(std::vector<std::thread> &threads, Work &&work,
+                   const std::string &purpose) {
+  try {
+    threads.emplace_back(std::forward<Work>(work));
+  } catch (const std::system_error &error) {
+    return Status(ErrorCode::E0505,
+                  "cannot start " + purpose + ": " + error.what())
+        .setHelp("start fewer --threads, or raise the limits of memory and of "
+                 "threads (ulimit -v, ulimit -u)");
+  }
+  return Status();
+}
 
 /// A fixed set of threads: the one that calls `run`, which is worker 0, and
 /// `threads - 1` helpers. Handing out a job costs well under a microsecond
@@ -38,8 +57,11 @@ namespace shardc::runtime {
 /// ticket, so it had not ended, so function and context were its own.
 class WorkerPool {
 public:
-  /// Starts `threads - 1` helpers. `spin` is how long idle helpers stay awake.
-  WorkerPool(int threads, SpinPolicy spin);
+  /// Starts `threads - 1` helpers; fails with E0505 if the system refuses one.
+  /// `spin` is how long idle helpers stay awake.
+  static StatusOr<std::unique_ptr<WorkerPool>> create(int threads,
+                                                      SpinPolicy spin);
+
   ~WorkerPool();
   WorkerPool(const WorkerPool &) = delete;
   WorkerPool &operator=(const WorkerPool &) = delete;
@@ -82,6 +104,8 @@ public:
   }
 
 private:
+  explicit WorkerPool(SpinPolicy spin) : spin(spin) {}
+
   using Function = void (*)(void *context, int64_t ticket, int worker);
   static constexpr int64_t mostTickets = 0xFFFF;
 

@@ -30,13 +30,14 @@ Executor::create(const format::Artifact &artifact,
 }
 
 Status Executor::prepare(const format::Artifact &artifact) {
+  int64_t number = 0;
   for (const format::Command &command : artifact.program.commands) {
     StatusOr<std::unique_ptr<PreparedCommand>> prepared = prepareCommand(
         command.action, artifact, resources.memory, resources.kernels);
     if (!prepared.ok())
       return noteCommand(prepared.status(), command);
     sections[static_cast<size_t>(command.section)].push_back(
-        {std::move(*prepared), &command});
+        {std::move(*prepared), &command, number++});
   }
   return Status();
 }
@@ -68,6 +69,17 @@ void Executor::poisonScratch(ScratchNeed need) const {
     poison(scratch.worker(worker), need.perWorker);
 }
 
+Status Executor::run(const Entry &entry, const CommandContext &context) const {
+  if (resources.poison)
+    poisonScratch(entry.command->scratchNeed());
+  if (!resources.profile)
+    return entry.command->run(context);
+  const RankProfile::Clock::time_point begin = RankProfile::Clock::now();
+  Status status = entry.command->run(context);
+  resources.profile->add(entry.number, begin, RankProfile::Clock::now());
+  return status;
+}
+
 Status Executor::runSection(format::Section section) {
   const CommandContext context = {resources.workers, resources.transport,
                                   scratch};
@@ -76,9 +88,7 @@ Status Executor::runSection(format::Section section) {
   for (const Entry &entry : sections[static_cast<size_t>(section)]) {
     if (resources.cancellation.requested())
       return resources.cancellation.reason();
-    if (resources.poison)
-      poisonScratch(entry.command->scratchNeed());
-    Status status = entry.command->run(context);
+    Status status = run(entry, context);
     if (status.ok())
       continue;
     // A collective that ended because of another rank is not to blame.

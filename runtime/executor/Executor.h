@@ -20,6 +20,7 @@
 
 #include "runtime/executor/KernelLibrary.h"
 #include "runtime/executor/PreparedCommand.h"
+#include "runtime/executor/Profile.h"
 #include "runtime/executor/RankMemory.h"
 #include "runtime/transport/Cancellation.h"
 
@@ -31,7 +32,7 @@ namespace shardc::runtime {
 /// rank's thread, but for the shared kernels and cancellation. With `poison`,
 /// memory that the format leaves undefined is filled with a pattern that shows
 /// when it is read: the rank's before each run of a section, a library call's
-/// scratch before the call.
+/// scratch before the call. With a `profile` commands are timed.
 struct ExecutorResources {
   const KernelLibrary &kernels;
   const RankMemory &memory;
@@ -39,6 +40,7 @@ struct ExecutorResources {
   WorkerPool &workers;
   const Cancellation &cancellation;
   bool poison = false;
+  RankProfile *profile = nullptr;
 };
 
 /// One rank's program. Created and used by the rank's thread.
@@ -68,7 +70,10 @@ private:
   struct Entry {
     std::unique_ptr<PreparedCommand> command;
     const format::Command *source;
+    /// Of the command in the program.
+    int64_t number;
   };
+  Status run(const Entry &entry, const CommandContext &context) const;
 
   const ExecutorResources resources;
   std::array<std::vector<Entry>, 3> sections;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/RankTrainer.h"
+#include "runtime/train/ProfileReport.h"
 
 #include <cmath>
 
@@ -23,11 +24,20 @@ Status RankTrainer::prepare() {
     return taken.status();
   memory = std::move(*taken);
   initializeStates(run.weights, run.artifact.parameters, rank, *memory);
-  workers = std::make_unique<WorkerPool>(run.threadsOfRank, run.spin);
+  StatusOr<std::unique_ptr<WorkerPool>> started =
+      WorkerPool::create(run.threadsOfRank, run.spin);
+  if (!started.ok())
+    return started.status();
+  workers = std::move(*started);
   transport = run.group.transport(rank);
+  if (!run.options.profile.empty())
+    recorded = std::make_unique<RankProfile>(
+        run.artifact.program, run.options.microBatches,
+        tracedSteps(run.artifact, run.options.microBatches, run.options.steps),
+        run.start);
   StatusOr<std::unique_ptr<Executor>> created = Executor::create(
       run.artifact, {run.kernels, *memory, *transport, *workers,
-                     run.cancellation, run.options.poison});
+                     run.cancellation, run.options.poison, recorded.get()});
   if (!created.ok())
     return created.status();
   executor = std::move(*created);
@@ -52,13 +62,26 @@ Status RankTrainer::readInputs(int64_t step, int64_t microBatch) {
 }
 
 Status RankTrainer::runStep(int64_t step) {
+  if (!recorded)
+    return runSections(step);
+  const RankProfile::Clock::time_point begin = RankProfile::Clock::now();
+  Status status = runSections(step);
+  recorded->addStep(RankProfile::Clock::now() - begin);
+  return status;
+}
+
+Status RankTrainer::runSections(int64_t step) {
   memory->setScalars(
       {step, run.options.learningRate, run.options.microBatches});
+  if (recorded)
+    recorded->begin(step, 0);
   if (Status status = executor->runSection(Section::Begin); !status.ok())
     return status;
   for (int64_t i = 0; i < run.options.microBatches; ++i) {
     if (Status status = readInputs(step, i); !status.ok())
       return status;
+    if (recorded)
+      recorded->begin(step, i);
     if (Status status = executor->runSection(Section::MicroBatch); !status.ok())
       return status;
   }

@@ -32,6 +32,8 @@ struct TrainingRun {
   Cancellation &cancellation;
   int threadsOfRank;
   SpinPolicy spin;
+  /// Where the time of profiles begins.
+  RankProfile::Clock::time_point start = RankProfile::Clock::now();
 };
 
 /// The sizes of a rank's memory in bytes.
@@ -60,10 +62,14 @@ public:
   double loss() const;
   double gradientNorm() const;
 
+  /// Of the steps until now; null unless one was asked for.
+  const RankProfile *profile() const { return recorded.get(); }
+
   MemoryReport memoryReport() const;
   const RankMemory &rankMemory() const { return *memory; }
 
 private:
+  Status runSections(int64_t step);
   Status readInputs(int64_t step, int64_t microBatch);
   double metric(std::string_view name, size_t element) const;
   double gradientScale() const;
@@ -73,6 +79,7 @@ private:
   std::unique_ptr<RankMemory> memory;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<Transport> transport;
+  std::unique_ptr<RankProfile> recorded;
   std::unique_ptr<Executor> executor;
 };
 

@@ -29,6 +29,8 @@ struct TrainOptions {
   std::string weights;
   std::string log;
   std::string save;
+  /// A trace of all commands; also prints where the time went.
+  std::string profile;
   /// Also save the optimizer's states.
   bool saveOptimizer = false;
   /// Use checked memory and poison what the format leaves undefined.

@@ -8,10 +8,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Trainer.h"
+#include "runtime/train/ProfileReport.h"
 #include "runtime/train/RankTrainer.h"
 #include "runtime/train/StepLog.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <new>
 #include <thread>
@@ -85,28 +87,46 @@ static Status runRank(const TrainingRun &run, RankTrainer &rank, StepLog *log,
   return Status();
 }
 
-/// Runs all ranks and returns the first failure. The ranks' memory outlives
-/// their threads, because a rank that is interrupted may still be read by
-/// another one.
+/// The same, whatever happens.
+static Status runRankSafely(const TrainingRun &run, RankTrainer &rank,
+                            StepLog *log, std::ostream *output) {
+  try {
+    return runRank(run, rank, log, output);
+  } catch (const std::bad_alloc &) {
+    return Status(ErrorCode::E0503, "out of memory");
+  }
+}
+
+/// Runs all ranks and returns the first failure. A signal after the last step
+/// comes too late to be one. The ranks' memory outlives their threads, because
+/// a rank that is interrupted may still be read by another one.
 static Status runRanks(const TrainingRun &run,
                        std::vector<std::unique_ptr<RankTrainer>> &ranks,
                        StepLog &log, std::ostream *output) {
+  std::atomic<size_t> finished{0};
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < ranks.size(); ++i)
-    threads.emplace_back([&, i] {
-      Status status;
-      try {
-        status = runRank(run, *ranks[i], i == 0 ? &log : nullptr,
-                         i == 0 ? output : nullptr);
-      } catch (const std::bad_alloc &) {
-        status = Status(ErrorCode::E0503, "out of memory");
-      }
-      if (!status.ok())
+  threads.reserve(ranks.size());
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    auto work = [&, i] {
+      Status status = runRankSafely(run, *ranks[i], i == 0 ? &log : nullptr,
+                                    i == 0 ? output : nullptr);
+      if (status.ok())
+        ++finished;
+      else
         run.cancellation.cancel(std::move(status));
-    });
+    };
+    if (Status status = startThread(threads, work,
+                                    "the thread of rank " + std::to_string(i) +
+                                        " of " + std::to_string(ranks.size()));
+        !status.ok()) {
+      // Those that have started wait for this one.
+      run.cancellation.cancel(std::move(status));
+      break;
+    }
+  }
   for (std::thread &thread : threads)
     thread.join();
-  return run.cancellation.reason();
+  return finished == ranks.size() ? Status() : run.cancellation.reason();
 }
 
 static void noteDifferingBuffers(const Artifact &artifact,
@@ -131,6 +151,24 @@ static Status save(const Artifact &artifact, const TrainOptions &options,
   const GatheredStates states(artifact.parameters, memories,
                               options.saveOptimizer);
   return states.write(options.save);
+}
+
+/// Prints and writes what the ranks recorded.
+static Status
+reportProfile(const Artifact &artifact, const TrainOptions &options,
+              const std::vector<std::unique_ptr<RankTrainer>> &ranks,
+              std::ostream *output) {
+  Profiles profiles;
+  for (const std::unique_ptr<RankTrainer> &rank : ranks)
+    profiles.push_back(rank->profile());
+  if (output) {
+    printProfile(artifact, profiles, *output);
+    const int64_t traced =
+        tracedSteps(artifact, options.microBatches, options.steps);
+    if (traced < options.steps)
+      *output << "the trace has the first " << traced << " steps" << std::endl;
+  }
+  return writeTrace(artifact, profiles, options.profile);
 }
 
 namespace {
@@ -208,8 +246,12 @@ Status train(const Artifact &artifact, const TrainOptions &options,
     ranks.push_back(std::make_unique<RankTrainer>(run, rank));
   if (Status status = runRanks(run, ranks, *session.log, stream); !status.ok())
     return status;
-  return options.save.empty() ? Status()
-                              : save(artifact, options, ranks, stream);
+  if (!options.save.empty())
+    if (Status status = save(artifact, options, ranks, stream); !status.ok())
+      return status;
+  return options.profile.empty()
+             ? Status()
+             : reportProfile(artifact, options, ranks, stream);
 }
 
 } // namespace shardc::runtime

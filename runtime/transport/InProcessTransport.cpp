@@ -43,7 +43,8 @@ class InProcessTransport : public Transport {
 public:
   InProcessTransport(InProcessGroup &group, int64_t rank)
       : group(group), index(rank), ranks(group.worldSize()),
-        buffers(static_cast<size_t>(ranks)) {}
+        buffers(static_cast<size_t>(ranks)), terms(static_cast<size_t>(ranks)) {
+  }
 
   int64_t rank() const override { return index; }
   int64_t worldSize() const override { return ranks; }
@@ -67,9 +68,8 @@ public:
     if (Status status = meet(ReduceScatter, buffer, elements); !status.ok())
       return status;
     const int64_t offset = index * elements * byteSize(buffer.dtype);
-    std::vector<const std::byte *> terms;
-    for (const std::byte *other : buffers)
-      terms.push_back(other + offset);
+    for (size_t other = 0; other < buffers.size(); ++other)
+      terms[other] = buffers[other] + offset;
     workers.runRanges(elements, reduceGrain, [&](int64_t begin, int64_t end) {
       addInOrder(output, terms, buffer.dtype, begin, end);
     });
@@ -146,7 +146,7 @@ private:
       return Status();
     if (Status status = meet(kind, buffer, elements); !status.ok())
       return status;
-    const std::vector<const std::byte *> terms(buffers.begin(), buffers.end());
+    std::copy(buffers.begin(), buffers.end(), terms.begin());
     const int64_t share = (elements + ranks - 1) / ranks;
     const int64_t first = std::min(elements, index * share);
     const int64_t count = std::min(elements - first, share);
@@ -163,8 +163,11 @@ private:
   InProcessGroup &group;
   const int64_t index;
   const int64_t ranks;
-  /// The ranks' buffers in the current collective.
+  /// The ranks' buffers in the current collective, and where what they add to
+  /// this rank's sum begins. As long as there are ranks, from the beginning on:
+  /// a step allocates nothing.
   std::vector<std::byte *> buffers;
+  std::vector<const std::byte *> terms;
 };
 
 std::unique_ptr<Transport> InProcessGroup::transport(int64_t rank) {

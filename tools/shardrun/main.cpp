@@ -14,6 +14,7 @@
 
 #include <csignal>
 #include <iostream>
+#include <new>
 
 using namespace shardc;
 using runtime::Cancellation;
@@ -39,6 +40,8 @@ The artifact's ranks run as threads of this process.
   --save-optimizer     write the optimizer's states there as well
   --log FILE.jsonl     one JSON object a step: step, loss, gradient_norm,
                        seconds, and tokens_per_second for models of tokens
+  --profile FILE       print where the time goes by kernel, module and command,
+                       and write a trace that https://ui.perfetto.dev opens
   --threads T          threads of each rank (default: cores / ranks)
   --poison             fill memory that the program has to write before it
                        reads it with NaN and huge integers, and guard its ends
@@ -94,6 +97,7 @@ static void declareOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--save", train.save);
   app.add_flag("--save-optimizer", train.saveOptimizer);
   app.add_option("--log", train.log);
+  app.add_option("--profile", train.profile);
   app.add_option("--threads", train.threads);
   app.add_flag("--poison", train.poison);
   app.add_flag("--quiet", train.quiet);
@@ -163,8 +167,7 @@ static int fail(const Status &status, const Cancellation &cancellation) {
   return exitCode(status.code());
 }
 
-int main(int argc, char **argv) {
-  Cancellation cancellation;
+static int run(int argc, char **argv, Cancellation &cancellation) {
   CommandLine line;
   if (Status status = parse(argc, argv, line); !status.ok())
     return fail(status, cancellation);
@@ -183,4 +186,13 @@ int main(int argc, char **argv) {
       !status.ok())
     return fail(status, cancellation);
   return 0;
+}
+
+int main(int argc, char **argv) {
+  Cancellation cancellation;
+  try {
+    return run(argc, argv, cancellation);
+  } catch (const std::bad_alloc &) {
+    return fail(Status(ErrorCode::E0503, "out of memory"), cancellation);
+  }
 }

@@ -10,6 +10,9 @@
 
 #include "runtime/cpu/BFloat16.h"
 #include "runtime/format/LibraryCalls.h"
+#include "test/unit/runtime/AllocationCounter.h"
+
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -128,11 +131,16 @@ Status runCall(const std::string &call, const Attributes &attributes,
   const std::unique_ptr<void, decltype(&std::free)> memory(
       std::aligned_alloc(64, alignScratch(bytes + 1)), &std::free);
   std::memset(memory.get(), 0xFF, alignScratch(bytes + 1));
-  WorkerPool workers(threads, {100});
+  const auto pool = std::move(*WorkerPool::create(threads, {100}));
+  WorkerPool &workers = *pool;
   const Scratch scratch(static_cast<std::byte *>(memory.get()), need);
   if (Status status = (*prepared)->run(workers, scratch); !status.ok())
     return status;
-  return (*prepared)->run(workers, scratch);
+  // The first run may set up what stays; after it a call takes no memory.
+  const shardc::testing::AllocationCounter counter;
+  const Status status = (*prepared)->run(workers, scratch);
+  EXPECT_EQ(counter.count(), 0) << call << "\n" << counter.place();
+  return status;
 }
 
 double largestError(const std::vector<double> &a, const std::vector<double> &b,

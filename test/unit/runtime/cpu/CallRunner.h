@@ -48,6 +48,7 @@ private:
 
 /// Checks the call against the format's rules, prepares it and runs it twice
 /// on `threads` threads, so that a second run must not depend on the first.
+/// The second one must not allocate.
 Status runCall(const std::string &call, const Attributes &attributes,
                std::vector<TestTensor *> operands,
                std::vector<TestTensor *> results, int threads = 1);

@@ -19,7 +19,8 @@ using namespace shardc::runtime;
 TEST(WorkerPool, runs_every_part_of_every_job_once) {
   for (const int threads : {1, 2, 3, 8}) {
     for (const int looks : {0, 100}) {
-      WorkerPool workers(threads, {looks});
+      const auto pool = std::move(*WorkerPool::create(threads, {looks}));
+      WorkerPool &workers = *pool;
       for (int job = 0; job < 2000; ++job) {
         std::vector<std::atomic<int>> runs(size_t(job % 17));
         workers.run(int64_t(runs.size()), [&](int64_t part, int worker) {
@@ -35,7 +36,8 @@ TEST(WorkerPool, runs_every_part_of_every_job_once) {
 }
 
 TEST(WorkerPool, groups_parts_beyond_the_size_of_a_ticket) {
-  WorkerPool workers(3, {0});
+  const auto pool = std::move(*WorkerPool::create(3, {0}));
+  WorkerPool &workers = *pool;
   std::vector<std::atomic<int>> runs(200'001);
   workers.run(int64_t(runs.size()),
               [&](int64_t part, int) { ++runs[size_t(part)]; });
@@ -44,7 +46,8 @@ TEST(WorkerPool, groups_parts_beyond_the_size_of_a_ticket) {
 }
 
 TEST(WorkerPool, cuts_ranges_without_gaps) {
-  WorkerPool workers(2, {0});
+  const auto pool = std::move(*WorkerPool::create(2, {0}));
+  WorkerPool &workers = *pool;
   std::vector<std::atomic<int>> runs(1000);
   workers.runRanges(1000, 64, [&](int64_t begin, int64_t end) {
     EXPECT_LE(end - begin, 64);
@@ -58,11 +61,28 @@ TEST(WorkerPool, cuts_ranges_without_gaps) {
 
 // One helper and the caller write what the other reads in the next job.
 TEST(WorkerPool, makes_results_visible_to_the_next_job) {
-  WorkerPool workers(2, {100});
+  const auto pool = std::move(*WorkerPool::create(2, {100}));
+  WorkerPool &workers = *pool;
   std::vector<int64_t> values(64);
   for (int64_t job = 1; job <= 3000; ++job) {
     workers.run(64, [&](int64_t part, int) { ++values[size_t(63 - part)]; });
     for (const int64_t value : values)
       ASSERT_EQ(value, job);
   }
+}
+
+// A stack that no address space has room for.
+TEST(WorkerPool, says_that_a_thread_cannot_be_started) {
+  pthread_attr_t usual, greedy;
+  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&greedy), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&greedy, size_t(1) << 47), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&greedy), 0);
+  const auto pool = WorkerPool::create(3, {0});
+  ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+  ASSERT_FALSE(pool.ok());
+  EXPECT_EQ(pool.status().code(), shardc::ErrorCode::E0505);
+  EXPECT_TRUE(pool.status().message().starts_with(
+      "cannot start thread 2 of the 3 of a rank: "))
+      << pool.status().message();
 }

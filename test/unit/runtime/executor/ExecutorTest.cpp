@@ -35,7 +35,8 @@ T at(const std::byte *address) {
 struct Rank {
   explicit Rank(const std::function<void(format::Artifact &)> &change = {},
                 bool poison = true)
-      : model(1), group(1, cancellation, {0}), workers(2, {0}) {
+      : model(1), group(1, cancellation, {0}),
+        workers(std::move(*WorkerPool::create(2, {0}))) {
     if (change)
       change(model.artifact);
     kernels = std::move(*KernelLibrary::load(model.artifact.kernels,
@@ -46,7 +47,7 @@ struct Rank {
     transport = group.transport(0);
     executor = std::move(
         *Executor::create(model.artifact, {*kernels, *memory, *transport,
-                                           workers, cancellation, poison}));
+                                           *workers, cancellation, poison}));
   }
 
   /// The loss of a step.
@@ -61,7 +62,7 @@ struct Rank {
   TinyModel model;
   Cancellation cancellation;
   InProcessGroup group;
-  WorkerPool workers;
+  std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<KernelLibrary> kernels;
   std::unique_ptr<RankMemory> memory;
   std::unique_ptr<Transport> transport;

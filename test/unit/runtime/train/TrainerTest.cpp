@@ -16,9 +16,12 @@
 
 #include <chrono>
 #include <cmath>
+#include <pthread.h>
 #include <random>
 #include <sstream>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace shardc;
 using namespace shardc::runtime;
@@ -376,3 +379,72 @@ TEST(Trainer, stops_soon_after_an_interruption) {
   EXPECT_EQ(text.str(), "");
   EXPECT_EQ(readFile(options.save), "");
 }
+
+namespace {
+/// Interrupts the run as soon as the line of step `step` is written.
+class InterruptingBuffer : public std::stringbuf {
+public:
+  InterruptingBuffer(Cancellation &cancellation, const std::string &step)
+      : cancellation(cancellation), line("step:     " + step) {}
+
+private:
+  int sync() override {
+    if (str().find(line) != std::string::npos)
+      cancellation.interrupt(2);
+    return 0;
+  }
+
+  Cancellation &cancellation;
+  const std::string line;
+};
+} // namespace
+
+// The work is done; only writing it down is left.
+TEST(Trainer, saves_what_is_trained_when_a_signal_comes_after_the_last_step) {
+  const TemporaryFolder folder;
+  const TinyModel model(1);
+  const auto codeAndFile = [&](const std::string &step) {
+    TrainOptions options = optionsFor("random", 1);
+    options.save = folder.file("saved-" + step + ".safetensors");
+    Cancellation cancellation;
+    InterruptingBuffer buffer(cancellation, step);
+    std::ostream output(&buffer);
+    const Status status = train(model.artifact, options, cancellation, output);
+    return std::pair(status.ok(), readFile(options.save).empty());
+  };
+  EXPECT_EQ(codeAndFile("6"), std::pair(true, false));
+  EXPECT_EQ(codeAndFile("5"), std::pair(false, true));
+}
+
+#if !__has_feature(address_sanitizer)
+/// Trains on `ranks` ranks of `threads` threads where there is memory for the
+/// stack of one more thread, not of two; the error that this ends in.
+static ErrorCode trainWithOneStack(int64_t ranks, int threads) {
+  constexpr rlim_t stack = rlim_t(256) << 20;
+  pthread_attr_t greedy;
+  pthread_getattr_default_np(&greedy);
+  pthread_attr_setstacksize(&greedy, stack);
+  pthread_setattr_default_np(&greedy);
+  const TemporaryFolder folder;
+  const TinyModel model(ranks);
+  rlim_t pages = 0;
+  std::istringstream(readFile("/proc/self/statm")) >> pages;
+  const rlim_t limit = pages * rlim_t(sysconf(_SC_PAGESIZE)) + stack * 3 / 2;
+  const rlimit limits = {limit, limit};
+  setrlimit(RLIMIT_AS, &limits);
+  TrainOptions options = optionsFor("random", 1);
+  options.threads = threads;
+  Cancellation cancellation;
+  std::ostringstream output;
+  return train(model.artifact, options, cancellation, output).code();
+}
+
+// Those that have started stop; the process does not end by itself.
+TEST(Trainer, stops_all_ranks_when_a_thread_cannot_be_started) {
+  for (const auto &[ranks, threads] : {std::pair(2, 1), std::pair(1, 2)})
+    EXPECT_EXIT(
+        _exit(trainWithOneStack(ranks, threads) == ErrorCode::E0505 ? 0 : 1),
+        ::testing::ExitedWithCode(0), "")
+        << ranks;
+}
+#endif

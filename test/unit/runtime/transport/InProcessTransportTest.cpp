@@ -35,7 +35,8 @@ std::vector<Status> runRanks(int64_t worldSize, Cancellation &cancellation,
   std::vector<std::thread> threads;
   for (int64_t rank = 0; rank < worldSize; ++rank)
     threads.emplace_back([&, rank] {
-      WorkerPool workers(2, {0});
+      const auto pool = std::move(*WorkerPool::create(2, {0}));
+      WorkerPool &workers = *pool;
       const std::unique_ptr<Transport> transport = group.transport(rank);
       Status status = body(*transport, workers);
       statuses[static_cast<size_t>(rank)] = status;

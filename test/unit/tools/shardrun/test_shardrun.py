@@ -59,13 +59,27 @@ class Shardrun(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr),
                          (0, "", ""))
 
+    def test_profiles_into_tables_and_a_trace(self):
+        trace = self.folder / "trace.json"
+        plain = self.run_with(self.artifact, "--steps", 2)
+        result = self.run_with(self.artifact, "--steps", 2, "--profile", trace)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for title in ("kernel", "module", "command"):
+            header = rf"(?m)^ +seconds +share +calls +GB +GB/s  {title}$"
+            self.assertRegex(result.stdout, header)
+            self.assertNotRegex(plain.stdout, header)
+        events = json.loads(trace.read_text())["traceEvents"]
+        self.assertEqual({e["pid"] for e in events}, {0, 1, 2})
+        quiet = self.run_with(self.artifact, "--profile", trace, "--quiet")
+        self.assertEqual((quiet.returncode, quiet.stdout), (0, ""))
+
     def test_help_is_one_page_and_version_one_line(self):
         page = self.run_with("--help")
         self.assertEqual(page.returncode, 0)
         self.assertLess(len(page.stdout.splitlines()), 45)
         for option in ("--steps", "--micro-batches", "--lr", "--seed", "--log",
                        "--data", "--replicate-data", "--threads", "--weights",
-                       "--save", "--quiet"):
+                       "--save", "--quiet", "--poison", "--profile"):
             self.assertIn(option, page.stdout)
         version = self.run_with("--version")
         self.assertRegex(version.stdout, r"^shardrun \d+\.\d+\.\d+\n$")

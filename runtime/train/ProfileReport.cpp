@@ -1,0 +1,254 @@
+//===- ProfileReport.cpp - a profile for people and for Perfetto ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums commands by a name, and prints slices one a line.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/ProfileReport.h"
+
+#include "runtime/format/OutputFile.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <map>
+
+namespace shardc::runtime {
+
+using format::Artifact;
+using format::Command;
+using nlohmann::ordered_json;
+
+int64_t tracedSteps(const Artifact &artifact, int64_t microBatches,
+                    int64_t steps) {
+  constexpr int64_t mostSlices = 1 << 20;
+  const int64_t ofStep = runsOfStep(artifact.program, microBatches);
+  const int64_t ofRank = mostSlices / artifact.manifest.worldSize;
+  return std::clamp<int64_t>(ofRank / std::max<int64_t>(1, ofStep), 1, steps);
+}
+
+/// What a command runs: its kernel, its library call, or its kind.
+static std::string kernelOf(const Command &command) {
+  if (const auto *launch = std::get_if<format::LaunchCommand>(&command.action))
+    return launch->kernel;
+  if (const auto *call = std::get_if<format::LibraryCommand>(&command.action))
+    return call->call;
+  return commandKind(command.action);
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Row {
+  std::string name;
+  int64_t calls = 0;
+  double seconds = 0;
+  double bytes = 0;
+};
+} // namespace
+
+/// A row for each name that `nameOf` gives commands, what takes longest first.
+static std::vector<Row>
+sumBy(const Artifact &artifact, const Profiles &profiles,
+      const std::function<std::string(size_t)> &nameOf) {
+  const std::vector<Command> &commands = artifact.program.commands;
+  std::map<std::string, Row> rows;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    Row &row = rows[nameOf(i)];
+    const auto bytes = static_cast<double>(
+        bytesMoved(commands[i].action, artifact.program.kernels,
+                   artifact.manifest.worldSize));
+    for (const RankProfile *profile : profiles) {
+      const RankProfile::Total &total = profile->totals()[i];
+      row.calls += total.calls;
+      row.seconds += static_cast<double>(total.nanoseconds) * 1e-9;
+      row.bytes += bytes * static_cast<double>(total.calls);
+    }
+  }
+  std::vector<Row> list;
+  for (auto &[name, row] : rows) {
+    row.name = name;
+    list.push_back(row);
+  }
+  std::stable_sort(list.begin(), list.end(), [](const Row &a, const Row &b) {
+    return a.seconds > b.seconds;
+  });
+  return list;
+}
+
+static void printRow(const Row &row, double allSeconds, std::ostream &output) {
+  std::array<char, 128> text;
+  std::snprintf(text.data(), text.size(),
+                "%10.4f  %5.1f%%  %9lld  %9.3f  %7.1f  ", row.seconds,
+                100 * row.seconds / allSeconds,
+                static_cast<long long>(row.calls), row.bytes * 1e-9,
+                row.seconds > 0 ? row.bytes * 1e-9 / row.seconds : 0);
+  output << text.data() << row.name << "\n";
+}
+
+/// The first rows, and the others as one.
+static void printRows(const std::string &title, const std::vector<Row> &rows,
+                      double allSeconds, std::ostream &output) {
+  constexpr size_t most = 15;
+  output << "\n   seconds   share      calls         GB     GB/s  " << title
+         << "\n";
+  Row others;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i < most) {
+      printRow(rows[i], allSeconds, output);
+      continue;
+    }
+    others.calls += rows[i].calls;
+    others.seconds += rows[i].seconds;
+    others.bytes += rows[i].bytes;
+  }
+  if (rows.size() <= most)
+    return;
+  others.name = "(" + std::to_string(rows.size() - most) + " others)";
+  printRow(others, allSeconds, output);
+}
+
+/// A command in a line of the table.
+static std::string describe(const Command &command, size_t number) {
+  std::string text = std::to_string(number) + " " + kernelOf(command);
+  if (!command.label.empty())
+    text += " '" + command.label + "'";
+  return command.module.empty() ? text : text + " in " + command.module;
+}
+
+void printProfile(const Artifact &artifact, const Profiles &profiles,
+                  std::ostream &output) {
+  const std::vector<Command> &commands = artifact.program.commands;
+  double all = 0, inCommands = 0;
+  for (const RankProfile *profile : profiles) {
+    all += profile->stepSeconds();
+    for (const RankProfile::Total &total : profile->totals())
+      inCommands += static_cast<double>(total.nanoseconds) * 1e-9;
+  }
+  std::array<char, 256> text;
+  std::snprintf(text.data(), text.size(),
+                "profile of %zu ranks: %.4f s in steps, %.4f s (%.1f%%) of it "
+                "in commands\n"
+                "sums over ranks and steps; collectives include waiting for "
+                "other ranks; GB counts operands as a whole\n",
+                profiles.size(), all, inCommands, 100 * inCommands / all);
+  output << text.data();
+  printRows("kernel",
+            sumBy(artifact, profiles,
+                  [&](size_t i) { return kernelOf(commands[i]); }),
+            all, output);
+  printRows("module",
+            sumBy(artifact, profiles,
+                  [&](size_t i) {
+                    return commands[i].module.empty() ? "(none)"
+                                                      : commands[i].module;
+                  }),
+            all, output);
+  printRows("command",
+            sumBy(artifact, profiles,
+                  [&](size_t i) { return describe(commands[i], i); }),
+            all, output);
+  output << std::flush;
+}
+
+//===----------------------------------------------------------------------===//
+// The trace
+//===----------------------------------------------------------------------===//
+
+static std::string nameEvent(const char *what, size_t rank, size_t stream,
+                             const std::string &name) {
+  return ordered_json{{"ph", "M"},
+                      {"name", what},
+                      {"pid", rank},
+                      {"tid", stream},
+                      {"args", {{"name", name}}}}
+      .dump();
+}
+
+/// What all slices of a command have in common, without the last bracket.
+static std::string sliceBegin(const Command &command, size_t number) {
+  static const char *const sections[] = {"begin", "micro_batch", "update"};
+  const std::string kernel = kernelOf(command);
+  const std::string kind = commandKind(command.action);
+  std::string text =
+      ordered_json{
+          {"ph", "X"},
+          {"name", command.label.empty() ? kernel : command.label},
+          {"cat", kind},
+          {"tid", command.stream},
+          {"args",
+           {{"command", number},
+            {"kind", kind},
+            {"kernel", kernel},
+            {"label", command.label},
+            {"module", command.module},
+            {"section", sections[static_cast<size_t>(command.section)]}}}}
+          .dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  text.resize(text.size() - 2);
+  return text;
+}
+
+/// The rest of a slice: the arguments that change, the rank and the times.
+static void appendSlice(const RankProfile::Slice &slice, size_t rank,
+                        bool hasMicroBatch, std::string &text) {
+  std::array<char, 192> rest;
+  std::snprintf(rest.data(), rest.size(), ",\"step\":%lld",
+                static_cast<long long>(slice.step));
+  text += rest.data();
+  if (hasMicroBatch)
+    text += ",\"micro_batch\":" + std::to_string(slice.microBatch);
+  // Microseconds, with nanoseconds behind the point.
+  auto microseconds = [&](const char *name, int64_t nanoseconds) {
+    std::snprintf(rest.data(), rest.size(), ",\"%s\":%lld.%03lld", name,
+                  static_cast<long long>(nanoseconds / 1000),
+                  static_cast<long long>(nanoseconds % 1000));
+    text += rest.data();
+  };
+  text += "},\"pid\":" + std::to_string(rank);
+  microseconds("ts", slice.begin);
+  microseconds("dur", slice.end - slice.begin);
+  text += "}";
+}
+
+Status writeTrace(const Artifact &artifact, const Profiles &profiles,
+                  const std::string &path) {
+  constexpr size_t flushBytes = 1 << 20;
+  const format::Program &program = artifact.program;
+  std::vector<std::string> commands;
+  for (size_t i = 0; i < program.commands.size(); ++i)
+    commands.push_back(sliceBegin(program.commands[i], i));
+  format::OutputFile file(path);
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+  std::string separator = "\n";
+  for (size_t rank = 0; rank < profiles.size(); ++rank) {
+    text += separator +
+            nameEvent("process_name", rank, 0, "rank " + std::to_string(rank));
+    separator = ",\n";
+    for (size_t stream = 0; stream < program.streams.size(); ++stream)
+      text += separator +
+              nameEvent("thread_name", rank, stream, program.streams[stream]);
+    for (const RankProfile::Slice &slice : profiles[rank]->slices()) {
+      const auto command = static_cast<size_t>(slice.command);
+      text += separator + commands[command];
+      appendSlice(slice, rank,
+                  program.commands[command].section ==
+                      format::Section::MicroBatch,
+                  text);
+      if (text.size() < flushBytes)
+        continue;
+      file.write(text);
+      text.clear();
+    }
+  }
+  file.write(text + "\n]}\n");
+  return file.commit();
+}
+
+} // namespace shardc::runtime
