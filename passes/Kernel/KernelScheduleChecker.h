@@ -25,7 +25,7 @@ namespace shardc::kernel {
 
 /// Kernels with more iterations and elements are not executed in assertions;
 /// it would take longer than compiling them.
-inline constexpr int64_t mostCheckedWork = int64_t(1) << 14;
+inline constexpr int64_t mostCheckedWork = int64_t(1) << 16;
 
 /// What executing `kernel` once costs: iterations of its stages and elements
 /// of its tensors.
