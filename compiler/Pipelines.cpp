@@ -91,6 +91,8 @@ static void addSchedule(OpPassManager &manager, const Options &options) {
 }
 
 static void addKernel(OpPassManager &manager, const Options &options) {
+  // Not earlier: programs of the phases before can be executed as they are.
+  manager.addPass(createRequireInputsPass());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createJoinSlicesPass());
   functions.addPass(createSelectLibrariesPass());

@@ -12,6 +12,17 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RequireInputsPass : Pass<"shardc-require-inputs", "::mlir::ModuleOp"> {
+  let summary = "Refuses inputs and buffers that an artifact cannot have.";
+  let description = [{
+    Every input holds one sample for each index of its first dimension, as many
+    as the other inputs (E0205): the runtime cuts data into micro-batches there.
+    Inputs and buffers have dtypes that an artifact can hold (E0136).
+
+    {{example: test/passes/Kernel/require-inputs.mlir @accepted}}
+  }];
+}
+
 def JoinSlicesPass : Pass<"shardc-join-slices", "::mlir::func::FuncOp"> {
   let summary = "Joins the gradients of the pieces of one tensor by concatenation.";
   let description = [{

@@ -33,11 +33,14 @@ struct RequireKernelsPass : impl::RequireKernelsPassBase<RequireKernelsPass> {
 };
 } // namespace
 
-/// Complex numbers and unsigned bytes have no arithmetic yet.
+/// Complex numbers and unsigned bytes have no arithmetic yet, and nests of no
+/// iterations no kernel.
 static bool hasComputableTypes(Operation *op) {
   auto isComputable = [](Type type) {
-    Type element = getElementTypeOrSelf(type);
-    return element.isSignlessInteger() || isa<FloatType>(element);
+    auto tensor = cast<RankedTensorType>(type);
+    Type element = tensor.getElementType();
+    return tensor.getNumElements() != 0 &&
+           (element.isSignlessInteger() || isa<FloatType>(element));
   };
   return llvm::all_of(op->getOperandTypes(), isComputable) &&
          llvm::all_of(op->getResultTypes(), isComputable);

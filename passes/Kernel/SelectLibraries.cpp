@@ -205,11 +205,13 @@ static bool isAccepted(Operation *op) {
   auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op);
   if (differentiable && !differentiable.describeUnsupportedForm().empty())
     return false;
-  auto isElement = [](Type type) {
-    return isLibraryElement(getElementTypeOrSelf(type));
+  auto isTensor = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getNumElements() != 0 &&
+           isLibraryElement(tensor.getElementType());
   };
-  return llvm::all_of(op->getOperandTypes(), isElement) &&
-         llvm::all_of(op->getResultTypes(), isElement);
+  return llvm::all_of(op->getOperandTypes(), isTensor) &&
+         llvm::all_of(op->getResultTypes(), isTensor);
 }
 
 static void selectLibrary(Operation *op) {

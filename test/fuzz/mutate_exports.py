@@ -38,7 +38,7 @@ COMMANDS = (("inspect",), ("compile", "--world-size", "2", "--compile-to",
                            "group", "-o", "/dev/null"))
 # Usage, a request that cannot be met, a bad file.
 NUMBERED_EXITS = (1, 2, 4)
-SECONDS, BYTES = 20, 4 << 30
+SECONDS, BYTES = 60, 4 << 30
 
 
 def places(value, path=()):

@@ -33,6 +33,15 @@ func.func @complex_numbers(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
 
 // -----
 
+func.func @no_elements(%x: tensor<0x4xf32>, %w: tensor<3x4xf32>) -> tensor<0x3xf32> {
+  // expected-error@+2 {{E0240: operator 'aten.linear' has no kernel for tensor<0x4xf32>, tensor<3x4xf32>}}
+  // expected-note@+1 {{help: replace the operator}}
+  %0 = aten.linear %x, %w : (tensor<0x4xf32>, tensor<3x4xf32>) -> tensor<0x3xf32>
+  return %0 : tensor<0x3xf32>
+}
+
+// -----
+
 // Libraries compute in f32, bf16 and f64.
 func.func @half_precision(%x: tensor<2x4xf16>, %w: tensor<3x4xf16>) -> tensor<2x3xf16> {
   // expected-error@+2 {{E0240: operator 'aten.linear' has no kernel for tensor<2x4xf16>, tensor<3x4xf16>}}

@@ -1,0 +1,93 @@
+//===- RequireInputs.cpp - What an artifact can be fed and can keep -------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A step is fed one micro-batch: every input holds samples along its first
+// dimension, as many as the others. Inputs and buffers have dtypes that files
+// of data and weights have. A model may be read, executed and planned without;
+// from here on it is compiled to be trained. Changes nothing.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/Passes.h"
+
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/ModulePath.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+#define DEBUG_TYPE "shardc-require-inputs"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_REQUIREINPUTSPASS
+#include "passes/Kernel/Passes.h.inc"
+
+namespace {
+struct RequireInputsPass : impl::RequireInputsPassBase<RequireInputsPass> {
+  void runOnOperation() override;
+};
+} // namespace
+
+static bool isStorable(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element) ||
+         element.isInteger(1) || element.isInteger(8) ||
+         element.isInteger(32) || element.isInteger(64);
+}
+
+static LogicalResult requireStorable(Operation *op, Twine what, Type type) {
+  if (isStorable(type))
+    return success();
+  InFlightDiagnostic diagnostic = emitNumberedError(op, "E0136")
+                                  << what << " has elements of type "
+                                  << getElementTypeOrSelf(type)
+                                  << ", which an artifact cannot hold";
+  diagnostic.attachNote()
+      << "help: export the model with a float, boolean or 32 or 64-bit "
+         "integer tensor in its place and convert inside";
+  return diagnostic;
+}
+
+static std::string nameOf(func::FuncOp step, unsigned number) {
+  auto name = step.getArgAttrOfType<StringAttr>(number, "shardc.name");
+  return name ? name.str() : "input" + std::to_string(number);
+}
+
+/// Fails unless argument `number` is samples, as many as the first one's.
+static LogicalResult requireBatch(func::FuncOp step, unsigned number) {
+  auto type = cast<RankedTensorType>(step.getArgument(number).getType());
+  auto first = cast<RankedTensorType>(step.getArgument(0).getType());
+  std::string problem;
+  if (type.getRank() == 0)
+    problem = "is a single number";
+  else if (type.getNumElements() == 0)
+    problem = "has no elements";
+  else if (type.getDimSize(0) != first.getDimSize(0))
+    problem = "has " + std::to_string(type.getDimSize(0)) +
+              " samples where input '" + nameOf(step, 0) + "' has " +
+              std::to_string(first.getDimSize(0));
+  if (problem.empty())
+    return success();
+  InFlightDiagnostic diagnostic = emitNumberedError(step, "E0205");
+  diagnostic << "input '" << nameOf(step, number) << "' " << problem
+             << "; expected one sample for each index of its first dimension";
+  diagnostic.attachNote() << "help: make what is the same for all samples a "
+                             "buffer or a constant of the model, or expand it "
+                             "to the batch";
+  return diagnostic;
+}
+
+void RequireInputsPass::runOnOperation() {
+  for (auto buffer : getOperation().getOps<fsdp::BufferOp>())
+    if (failed(requireStorable(buffer, "buffer '" + buffer.getSymName() + "'",
+                               buffer.getType())))
+      return signalPassFailure();
+  for (auto step : getOperation().getOps<func::FuncOp>())
+    for (unsigned i = 0; i < step.getNumArguments(); ++i)
+      if (failed(requireStorable(step, "input '" + nameOf(step, i) + "'",
+                                 step.getArgument(i).getType())) ||
+          failed(requireBatch(step, i)))
+        return signalPassFailure();
+}
+
+} // namespace shardc
