@@ -1,7 +1,7 @@
 //===- BoundInputs.cpp - Which integers an input may hold -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks each use of an integer input, through operators that move or shift
+// Asks each use of an integer input, through operators that move, shift or scale
 // integers, which of them it can take, and notes what all uses can take:
 //
 //   %idx: tensor<4x8xi64>                    {shardc.name = "idx",
@@ -18,6 +18,8 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/MathExtras.h"
 
 #define DEBUG_TYPE "shardc-bound-inputs"
 
@@ -79,9 +81,19 @@ Bounds Bounds::meet(const Bounds &other) const {
 static Bounds shifted(const Bounds &bounds, int64_t amount) {
   Bounds result;
   if (bounds.upper)
-    result.upper = *bounds.upper - amount;
+    result.upper = llvm::checkedSub(*bounds.upper, amount);
   if (bounds.ignored)
-    result.ignored = *bounds.ignored - amount;
+    result.ignored = llvm::checkedSub(*bounds.ignored, amount);
+  return result;
+}
+
+/// The numbers x for which `bounds` allows x * `factor`, which is positive.
+static Bounds divided(const Bounds &bounds, int64_t factor) {
+  Bounds result;
+  if (bounds.upper)
+    result.upper = llvm::divideCeilSigned(*bounds.upper, factor);
+  if (bounds.ignored && *bounds.ignored % factor == 0)
+    result.ignored = *bounds.ignored / factor;
   return result;
 }
 
@@ -109,6 +121,12 @@ Bounds UseBounds::ofUse(OpOperand &use) {
         auto amount = dyn_cast<IntegerAttr>(add.getOther());
         return amount ? shifted(of(add.getResult()), amount.getInt())
                       : Bounds();
+      })
+      .Case([&](MulScalarOp mul) {
+        auto factor = dyn_cast<IntegerAttr>(mul.getOther());
+        return factor && factor.getInt() > 0
+                   ? divided(of(mul.getResult()), factor.getInt())
+                   : Bounds();
       })
       .Case([&](EmbeddingOp embedding) {
         return indexOf(embedding.getWeight(), 0);

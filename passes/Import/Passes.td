@@ -34,8 +34,8 @@ def BoundInputsPass : Pass<"shardc-bound-inputs", "::mlir::func::FuncOp"> {
     `shardc.upper_bound`, the smallest that any of its uses has, and
     `shardc.ignore_index`, a number beyond it that all of its uses take: labels
     that are looked up in a table too may not be -100. Uses are followed through
-    operators that move integers (views, `cat`, `roll`, …), convert them, or add
-    a number. Bounds begin at 0, also where an operator would take negative
+    operators that move integers (views, `cat`, `roll`, …), convert them, add a
+    number, or multiply by a positive one. Bounds begin at 0, also where an operator would take negative
     indices. The runtime checks data against them. Runs on the flat program,
     before modules nest it.
 

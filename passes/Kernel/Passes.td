@@ -16,8 +16,8 @@ def RequireInputsPass : Pass<"shardc-require-inputs", "::mlir::ModuleOp"> {
   let summary = "Refuses inputs and buffers that an artifact cannot have.";
   let description = [{
     Every input holds one sample for each index of its first dimension, as many
-    as the other inputs (E0205): the runtime cuts data into micro-batches there.
-    Inputs and buffers have dtypes that an artifact can hold (E0136).
+    as the other inputs: the runtime cuts data into micro-batches there. Inputs and
+    buffers have dtypes that an artifact can hold. What does not is error E0136.
 
     {{example: test/passes/Kernel/require-inputs.mlir @accepted}}
   }];

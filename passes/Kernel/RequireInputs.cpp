@@ -68,7 +68,7 @@ static LogicalResult requireBatch(func::FuncOp step, unsigned number) {
               std::to_string(first.getDimSize(0));
   if (problem.empty())
     return success();
-  InFlightDiagnostic diagnostic = emitNumberedError(step, "E0205");
+  InFlightDiagnostic diagnostic = emitNumberedError(step, "E0136");
   diagnostic << "input '" << nameOf(step, number) << "' " << problem
              << "; expected one sample for each index of its first dimension";
   diagnostic.attachNote() << "help: make what is the same for all samples a "

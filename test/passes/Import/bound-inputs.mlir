@@ -86,6 +86,18 @@ func.func @converted_and_shifted(%positions: tensor<4xi32>,
 
 // -----
 
+// Odd rows of a table of 9 are 1, 3, 5 and 7.
+// CHECK-LABEL: @scaled
+//  CHECK-SAME:   (%{{.*}}: tensor<4xi64> {shardc.upper_bound = 4 : i64},
+func.func @scaled(%halves: tensor<4xi64>, %table: tensor<9x2xf32>) -> tensor<4x2xf32> {
+  %0 = aten.mul.Scalar %halves, 2 : i64 : (tensor<4xi64>) -> tensor<4xi64>
+  %1 = aten.add.Scalar %0, 1 : i64 : (tensor<4xi64>) -> tensor<4xi64>
+  %2 = aten.embedding %table, %1 : (tensor<9x2xf32>, tensor<4xi64>) -> tensor<4x2xf32>
+  return %2 : tensor<4x2xf32>
+}
+
+// -----
+
 // Every operator that looks up at indices bounds them by the dimension that
 // they count; what is looked up in is not an index.
 // CHECK-LABEL: @look_ups
