@@ -16,6 +16,7 @@ own kernels.
 """
 
 import contextlib
+import copy
 import dataclasses
 import pathlib
 import sys
@@ -50,19 +51,43 @@ class Run:
     """What one training run leaves, in float64.
 
     `states` maps a step of STATE_STEPS to parameters and buffers by name; a
-    tied parameter is there under each of its names.
+    tied parameter is there under each of its names. `moments` has of each step
+    of AdamW, by parameter, the first moment and the root of the second, both
+    corrected for their bias: the step is their quotient.
     """
     losses: list = dataclasses.field(default_factory=list)
     gradient_norms: list = dataclasses.field(default_factory=list)
     states: dict = dataclasses.field(default_factory=dict)
+    moments: list = dataclasses.field(default_factory=list)
 
-    def end_step(self, loss, gradient_norm, state):
+    def end_step(self, loss, gradient_norm, state, moments):
         self.losses.append(loss)
         self.gradient_norms.append(gradient_norm)
         if len(self.losses) in STATE_STEPS:
             self.states[len(self.losses)] = {
                 name: value.detach().to(torch.float64).clone()
                 for name, value in state().items()}
+        self.moments.append(moments)
+
+
+def _whole(value):
+    return value.full_tensor() if hasattr(value, "full_tensor") else value
+
+
+@torch.no_grad()
+def _moments(module, optimizer):
+    """What Run.moments has of one step; nothing for SGD."""
+    result = {}
+    for name, parameter in module.named_parameters():
+        state = optimizer.state[parameter]
+        if "exp_avg" not in state:
+            return {}
+        step, (beta1, beta2) = state["step"].item(), OPTIMIZERS["adamw"]["betas"]
+        first, second = (_whole(state[key]).to(torch.float64).flatten()
+                         for key in ("exp_avg", "exp_avg_sq"))
+        result[name] = (first / (1 - beta1 ** step),
+                        (second / (1 - beta2 ** step)).sqrt())
+    return result
 
 
 class Case:
@@ -137,7 +162,68 @@ def train_single(case, kind, ranks, dtype, realization=0):
             norm = torch.nn.utils.get_total_norm(
                 [parameter.grad for parameter in parameters])
             optimizer.step()
-            run.end_step(loss_sum / ranks, norm.item(), module.state_dict)
+            run.end_step(loss_sum / ranks, norm.item(), module.state_dict,
+                         _moments(module, optimizer))
+    return run
+
+
+def loss_scale(realization):
+    """What a realization under bf16 multiplies the loss with before backward
+    and divides the gradients by: 1 for realization 0, else another number
+    between 1 and 2. Permuted samples alone would round every activation's
+    gradient as before."""
+    return torch.tensor(2.0 ** (realization % 16 / 16),
+                        dtype=torch.bfloat16).item()
+
+
+def bfloat16_replica(module):
+    """A copy as FSDP2's bf16 policy computes with it: BatchNorm keeps f32."""
+    replica = copy.deepcopy(module)
+    for child in replica.modules():
+        if not isinstance(child, torch.nn.BatchNorm2d):
+            for parameter in child.parameters(recurse=False):
+                parameter.data = parameter.data.to(torch.bfloat16)
+    return replica
+
+
+def train_bfloat16(case, kind, ranks, realization=0, steps=STEPS):
+    """Trains `ranks` emulated ranks under FSDP2's bf16 policy in one process.
+
+    The same bits as realization 0 of train_fsdp2 with that policy, and several
+    times faster; write_golden.py compares the two."""
+    module = case.module(torch.float32)
+    replica = bfloat16_replica(module)
+    parameters = list(module.parameters())
+    optimizer = case.optimizer(kind, parameters)
+    scale = loss_scale(realization)
+    run = Run()
+    for step in range(steps):
+        loss_sum = 0.0
+        for parameter in parameters:
+            parameter.grad = torch.zeros_like(parameter)
+        with torch.no_grad():
+            for mine, master in zip(replica.parameters(), parameters):
+                mine.copy_(master)
+        for rank in range(ranks):
+            replica.zero_grad()
+            batch = case.batch(step * ranks + rank, torch.bfloat16, realization)
+            with (_keeping_statistics(replica) if rank
+                  else contextlib.nullcontext()):
+                loss = replica(*batch)
+                loss.backward(torch.full_like(loss, scale))
+            loss_sum += loss.item()
+            for mine, master in zip(replica.parameters(), parameters):
+                master.grad += mine.grad.float()
+        for parameter in parameters:
+            parameter.grad /= scale * ranks
+        norm = torch.nn.utils.get_total_norm(
+            [parameter.grad for parameter in parameters])
+        optimizer.step()
+        run.end_step(loss_sum / ranks, norm.item(),
+                     lambda: {**replica.state_dict(),
+                              **dict(module.named_parameters(
+                                  remove_duplicate=False))},
+                     _moments(module, optimizer))
     return run
 
 
@@ -153,11 +239,12 @@ def shard(case, module, policy, batch_norm_policy):
     fully_shard(module, mp_policy=policy)
 
 
-def train_fsdp2_rank(case, kind, rank, ranks, module, realization=0):
+def train_fsdp2_rank(case, kind, rank, ranks, module, realization=0,
+                     steps=STEPS):
     """One rank's part of train_fsdp2; `module` is sharded already."""
     optimizer = case.optimizer(kind, module.parameters())
     run = Run()
-    for step in range(STEPS):
+    for step in range(steps):
         optimizer.zero_grad()
         batch = case.batch(step * ranks + rank, torch.float32, realization)
         loss = module(*batch)
@@ -168,17 +255,17 @@ def train_fsdp2_rank(case, kind, rank, ranks, module, realization=0):
                       for p in module.parameters())
         optimizer.step()
         run.end_step(total.item() / ranks, squares.sqrt().item(),
-                     lambda: _full_state(module))
+                     lambda: _full_state(module), _moments(module, optimizer))
     return run
 
 
 def _full_state(module):
-    return {name: value.full_tensor() if hasattr(value, "full_tensor")
-            else value for name, value in module.state_dict().items()}
+    return {name: _whole(value)
+            for name, value in module.state_dict().items()}
 
 
 def train_fsdp2(case, kind, ranks, policy=MixedPrecisionPolicy(),
-                batch_norm_policy=None, realization=0):
+                batch_norm_policy=None, realization=0, steps=STEPS):
     """Trains `ranks` FSDP2 ranks as threads; returns rank 0's Run."""
     module_of_rank = [case.module(torch.float32) for _ in range(ranks)]
 
@@ -186,7 +273,7 @@ def train_fsdp2(case, kind, ranks, policy=MixedPrecisionPolicy(),
         init_device_mesh("cpu", (ranks,))
         shard(case, module_of_rank[rank], policy, batch_norm_policy)
         return train_fsdp2_rank(case, kind, rank, ranks, module_of_rank[rank],
-                                realization)
+                                realization, steps)
 
     return run_ranks(ranks, train)[0]
 

@@ -29,7 +29,7 @@ import tensors  # noqa: E402
 FACTOR = 3.0
 UNITS = 2.0
 EPSILON = 2.0 ** -24  # half a unit in the last place of f32, relative
-BFLOAT16_EPSILON = 2.0 ** -9
+BFLOAT16_EPSILON = 2.0 ** -8
 MOMENTUM = 0.9
 
 

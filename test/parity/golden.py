@@ -10,6 +10,11 @@ elements of each tensor, evenly spaced from the first to the last.
 
 The error of a vector x is ‖x - x64‖ / ‖x64‖ in the Euclidean norm; losses and
 gradient norms are compared step by step.
+
+AdamW under the bf16 policy has a byte for every element as well, in vectors
+"RUN.stepK.WAY": a level, which stands for the error of the reference there
+(`error_of_level`), or UNDECIDED for an element whose direction rounding decides.
+The norms of JSON and checks are then over the decided elements alone.
 """
 
 import dataclasses
@@ -18,6 +23,27 @@ import math
 import pathlib
 
 import tensors
+
+
+# Levels are an eighth of an octave apart, from 2^-20 to 2^11 learning rates.
+LEVELS_OF_AN_OCTAVE = 8
+LEVEL_OF_LEARNING_RATE = 160
+UNDECIDED = 255
+
+
+def level_of_error(error, learning_rate):
+    """The least level whose error is at least `error`."""
+    if error <= 0.0:
+        return 0
+    octaves = math.log2(error / learning_rate)
+    level = math.ceil(octaves * LEVELS_OF_AN_OCTAVE) + LEVEL_OF_LEARNING_RATE
+    assert level < UNDECIDED, error
+    return max(level, 0)
+
+
+def error_of_level(level, learning_rate):
+    octaves = (level - LEVEL_OF_LEARNING_RATE) / LEVELS_OF_AN_OCTAVE
+    return learning_rate * 2.0 ** octaves
 
 
 def positions(elements, limit):
@@ -38,10 +64,14 @@ def relative_error(values, exact):
 
 @dataclasses.dataclass
 class Quantity:
-    """A name, float64's value, and the error of the reference runs."""
+    """A name, float64's value, and the error of the reference runs.
+
+    `element_errors` has the reference's error at each element, None where the
+    element is undecided; it is None where only norms are known."""
     name: str
     exact: list
     reference_error: float
+    element_errors: list | None = None
 
 
 class Golden:
@@ -77,10 +107,20 @@ class Golden:
         vector = self._vectors[f"{run}.step{step}"].elements()
         limit = self.run(run)["state_limit"][str(step)]
         errors = self.run(run)["errors"][reference][f"state.step{step}"]
+        levels = self._element_errors(run, step, reference)
         offset = 0
         for entry, error in zip(self.document["tensors"], errors):
             indices = positions(entry["elements"], limit)
-            exact = vector[offset:offset + len(indices)]
+            part = slice(offset, offset + len(indices))
             offset += len(indices)
             yield entry["names"], indices, Quantity(
-                f"{entry['names'][0]} step {step}", exact, error)
+                f"{entry['names'][0]} step {step}", vector[part], error,
+                levels and levels[part])
+
+    def _element_errors(self, run, step, reference):
+        levels = self._vectors.get(f"{run}.step{step}.{reference}")
+        if levels is None:
+            return None
+        rate = self.optimizer(run.partition(".")[0])["learning_rate"]
+        return [None if level == UNDECIDED else error_of_level(level, rate)
+                for level in levels.elements()]

@@ -5,13 +5,23 @@ Each case is a function of aten operators, how its inputs are drawn, and
 the results of the same operators in PyTorch on the same inputs, widened to
 float64 first. KernelCodeTest.cpp draws the inputs from the same generator.
 Needs PyTorch; run it when a case changes.
+
+With every element goes the size of its own terms (kernel_terms.py), which says
+how far rounding may take it. They come from the operators' formulas, written a
+second time; that the formulas give PyTorch's numbers is checked here.
 """
 
 import json
+import math
+import operator
 import pathlib
+import sys
 
 import torch
 from torch.nn import functional
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from kernel_terms import Terms, select  # noqa: E402
 
 OUT = pathlib.Path(__file__).with_name("kernel_goldens.json")
 DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16,
@@ -61,8 +71,21 @@ def numbers(result, output):
             for number in output.double().flatten().tolist()]
 
 
-def add(name, draws, results, body, reference, tolerance=None):
-    """`results` are (dtype, shape); `body` defines %r0, %r1, …"""
+def sizes(name, output, formula):
+    """The terms of one result, rounded up to two digits; [] where every
+    element is copied or selected, and must be exact."""
+    if not isinstance(formula, Terms):
+        assert torch.equal(formula.double(), output.double()), name
+        return []
+    assert torch.allclose(formula.value.expand(output.shape), output.double(),
+                          rtol=1e-10, atol=1e-12), name
+    return [float(f"{1.05 * size:.2g}") for size
+            in formula.size.expand(output.shape).flatten().tolist()]
+
+
+def add(name, draws, results, body, reference, formula=None):
+    """`results` are (dtype, shape); `body` defines %r0, %r1, … `formula` is
+    `reference` in Terms; without it the results are copies of inputs."""
     inputs = [draw.tensor(7 + i) for i, draw in enumerate(draws)]
     outputs = reference(*map(wide, inputs))
     outputs = outputs if isinstance(outputs, (tuple, list)) else [outputs]
@@ -73,10 +96,16 @@ def add(name, draws, results, body, reference, tolerance=None):
           f"{body}\n  return {returned} : {', '.join(types)}\n}}")
     for (_, shape), output in zip(results, outputs, strict=True):
         assert list(output.shape) == list(shape), (name, output.shape, shape)
+    formulas = outputs
+    if formula:
+        formulas = formula(*(Terms.of(each) if each.is_floating_point()
+                             else each for each in map(wide, inputs)))
+        formulas = formulas if isinstance(formulas, tuple) else (formulas,)
     CASES.append({
         "name": name, "ir": ir, "inputs": [draw.json() for draw in draws],
         "results": [numbers(*pair) for pair in zip(results, outputs)],
-        **({"tolerance": tolerance} if tolerance else {})})
+        "terms": [sizes(name, *pair)
+                  for pair in zip(outputs, formulas, strict=True)]})
 
 
 def op(text, results, *types, signature=None):
@@ -86,21 +115,48 @@ def op(text, results, *types, signature=None):
     return f"  {names} = aten.{text} : ({', '.join(types)}) -> ({outs})"
 
 
+def gaussian(x):
+    return 0.5 * (1.0 + (x * math.sqrt(0.5)).erf())
+
+
+def gelu_tanh(x):
+    return (math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))).tanh()
+
+
+def gelu(x):
+    return x * gaussian(x)
+
+
+def gelu_derivative(x):
+    return gaussian(x) + x * (math.sqrt(0.5 / math.pi)
+                              * (-0.5 * (x * x)).exp())
+
+
+def gelu_tanh_derivative(x):
+    t = gelu_tanh(x)
+    inner = math.sqrt(2 / math.pi) * (1.0 + 3 * 0.044715 * (x * x))
+    return 0.5 * (1.0 + t) + 0.5 * x * ((1.0 - t * t) * inner)
+
+
 def elementwise():
     for dtype in DTYPES:
         if dtype == "i64":
             continue
-        for name, reference in {
-                "relu": torch.relu,
-                "gelu": functional.gelu,
-                "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+        for name, (reference, formula) in {
+                "relu": (torch.relu, None),
+                "gelu": (functional.gelu, gelu),
+                "gelu_tanh": (
+                    lambda x: functional.gelu(x, approximate="tanh"),
+                    lambda x: x * (0.5 * (1.0 + gelu_tanh(x)))),
         }.items():
             draw, shape = Draw(dtype, [5, 37]), [5, 37]
             text = ("gelu %0 {approximate = #aten.gelu_approximation<tanh>}"
                     if name == "gelu_tanh" else f"{name} %0")
             add(f"{name}_{dtype}", [draw], [(dtype, shape)],
-                op(text, [(dtype, shape)], draw.ir()), reference)
+                op(text, [(dtype, shape)], draw.ir()), reference, formula)
         for approximate in ("none", "tanh"):
+            derivative = (gelu_derivative if approximate == "none"
+                          else gelu_tanh_derivative)
             shape = [3, 50]
             draws = [Draw(dtype, shape), Draw(dtype, shape, -5.0, 5.0)]
             text = ("gelu_backward %0, %1 {approximate = "
@@ -109,12 +165,14 @@ def elementwise():
                 [(dtype, shape)],
                 op(text, [(dtype, shape)], *[d.ir() for d in draws]),
                 lambda g, x: torch.ops.aten.gelu_backward(
-                    g, x, approximate=approximate))
+                    g, x, approximate=approximate),
+                lambda g, x: g * derivative(x))
         draws = [Draw(dtype, [4, 1, 9]), Draw(dtype, [3, 1])]
         for name in ("add", "sub", "mul"):
             add(f"{name}_broadcast_{dtype}", draws, [(dtype, [4, 3, 9])],
                 op(f"{name} %0, %1", [(dtype, [4, 3, 9])],
-                   *[d.ir() for d in draws]), getattr(torch, name))
+                   *[d.ir() for d in draws]), getattr(torch, name),
+                getattr(operator, name))
     draws = [Draw("f32", [6, 11]), Draw("f32", [6, 11])]
     add("threshold_backward", draws, [("f32", [6, 11])],
         op("threshold_backward %0, %1 {threshold = 0.0 : f64}",
@@ -122,14 +180,14 @@ def elementwise():
         lambda g, x: torch.ops.aten.threshold_backward(g, x, 0))
     add("promotes_bf16_and_f32", [Draw("bf16", [33]), Draw("f32", [33])],
         [("f32", [33])], op("mul %0, %1", [("f32", [33])], "tensor<33xbf16>",
-                            "tensor<33xf32>"), torch.mul)
+                            "tensor<33xf32>"), torch.mul, operator.mul)
     add("scalars", [Draw("f32", [9])], [("f32", [9])],
         "  %a = aten.mul.Scalar %0, 2.5 : f32 : (tensor<9xf32>) -> tensor<9xf32>\n"
         "  %r0 = aten.add.Scalar %a, -1.25 : f32 : (tensor<9xf32>) -> tensor<9xf32>",
-        lambda x: x * 2.5 - 1.25)
+        lambda x: x * 2.5 - 1.25, lambda x: 2.5 * x - 1.25)
     add("to_bf16", [Draw("f32", [50])], [("bf16", [50])],
         "  %r0 = aten.to %0 bf16 : (tensor<50xf32>) -> tensor<50xbf16>",
-        lambda x: x)
+        lambda x: x, lambda x: x)
     add("to_f32_from_i64", [Draw("i64", [50], -99.0, 99.0)], [("f32", [50])],
         "  %r0 = aten.to %0 f32 : (tensor<50xi64>) -> tensor<50xf32>",
         lambda x: x)
@@ -145,7 +203,24 @@ def reductions():
             text = f"{name} %0 {dims} {{keepdim = {str(keep).lower()}}}"
             add(f"{name}_{'_'.join(map(str, dims))}_{dtype}", [draw],
                 [(dtype, shape)], op(text, [(dtype, shape)], draw.ir()),
-                lambda x: getattr(torch, name)(x, dims, keepdim=keep))
+                lambda x: getattr(torch, name)(x, dims, keepdim=keep),
+                lambda x: getattr(x, name)(dims, keep))
+
+
+def layer_norm(x, w=1.0, b=0.0):
+    mean = x.mean([-1], True)
+    centered = x - mean
+    rstd = ((centered * centered).mean([-1], True) + 1e-5).rsqrt()
+    return centered * rstd * w + b, mean, rstd
+
+
+def layer_norm_backward(g, x, w):
+    normal, _, rstd = layer_norm(x)
+    gradient = g * w
+    offset = gradient.mean([-1], True)
+    slope = (gradient * normal).mean([-1], True)
+    return (rstd * (gradient - offset - normal * slope),
+            (g * normal).sum([0, 1], False), g.sum([0, 1], False))
 
 
 def layer_norms():
@@ -159,7 +234,8 @@ def layer_norms():
             op("layer_norm %0 weight(%1) bias(%2) {normalized_shape = "
                "array<i64: 41>, eps = 1.0e-5}", results,
                *[d.ir() for d in draws]),
-            lambda x, w, b: torch.native_layer_norm(x, columns, w, b, 1e-5))
+            lambda x, w, b: torch.native_layer_norm(x, columns, w, b, 1e-5),
+            layer_norm)
 
         def backward(gradient, x, w, mean=None, rstd=None):
             _, mean, rstd = torch.native_layer_norm(x, columns, w, None, 1e-5)
@@ -180,7 +256,8 @@ def layer_norms():
                "{normalized_shape = array<i64: 41>}", results, types[0],
                types[1], f"tensor<3x5x1x{stats}>", f"tensor<3x5x1x{stats}>",
                types[2]))
-        add(f"layer_norm_backward_{dtype}", draws, results, body, backward)
+        add(f"layer_norm_backward_{dtype}", draws, results, body, backward,
+            layer_norm_backward)
 
 
 def batch_norm_reference(x, mean, var, w, b, training):
@@ -190,6 +267,33 @@ def batch_norm_reference(x, mean, var, w, b, training):
     if not training:
         save_mean, save_invstd = mean, 1 / torch.sqrt(var + 1e-5)
     return y, mean, var, save_mean, save_invstd
+
+
+def batch_norm(x, m, v, w, b, training):
+    """What batch_norm_reference returns, and the normalized input."""
+    dims = [dim for dim in range(x.value.dim()) if dim != 1]
+    count = x.value.numel() // x.value.shape[1]
+    mean, var = m.beside(x), v.beside(x)
+    if training:
+        mean = x.mean(dims, True)
+        var = ((x - mean) * (x - mean)).mean(dims, True)
+        m = 0.9 * m + 0.1 * mean.flat()
+        v = 0.9 * v + 0.1 * (count / (count - 1)) * var.flat()
+    invstd = (var + 1e-5).rsqrt()
+    normal = (x - mean) * invstd
+    y = normal * w.beside(x) + b.beside(x)
+    return (y, m, v, mean.flat(), invstd.flat()), normal
+
+
+def batch_norm_backward(g, x, m, v, w, training):
+    dims = [dim for dim in range(x.value.dim()) if dim != 1]
+    (*_, invstd), normal = batch_norm(x, m, v, w, w, training)
+    scale = invstd.beside(x) * w.beside(x)
+    gradient = g * scale
+    if training:
+        gradient = scale * (g - g.mean(dims, True)
+                            - normal * (g * normal).mean(dims, True))
+    return gradient, (g * normal).sum(dims, False), g.sum(dims, False)
 
 
 def batch_norms():
@@ -208,7 +312,8 @@ def batch_norms():
                    f"{{training = {str(training).lower()}, momentum = 0.1, "
                    "eps = 1.0e-5}", results, *[d.ir() for d in draws]),
                 lambda x, m, v, w, b: batch_norm_reference(x, m, v, w, b,
-                                                           training))
+                                                           training),
+                lambda x, m, v, w, b: batch_norm(x, m, v, w, b, training)[0])
 
             def backward(g, x, m, v, w):
                 _, m, v, mean, invstd = batch_norm_reference(
@@ -231,7 +336,23 @@ def batch_norms():
                    f"weight(%4) {{training = {str(training).lower()}}}",
                    results, types[0], types[1], types[2], types[2], types[4]))
             add(f"batch_norm_backward_{tag}_{dtype}_{len(shape)}d", draws,
-                results, body, backward)
+                results, body, backward,
+                lambda *inputs: batch_norm_backward(*inputs, training))
+
+
+def cross_entropy(x, target, gradient, reduction):
+    largest = x.maximum([1])
+    logarithm = (x - largest).exp().sum([1], True).log() + largest
+    counts, row = target != -1, target.clamp(min=0)[:, None]
+    scale = gradient * (1.0 / counts.sum().item() if reduction == "mean"
+                        else 1.0)
+    loss = select(counts[:, None], logarithm - x.gather(1, row))
+    loss = loss.sum([0, 1], False) * (
+        1.0 / counts.sum().item() if reduction == "mean" else 1.0)
+    chosen = torch.zeros_like(x.value).scatter(1, row, 1.0)
+    probability = (x - logarithm).exp()
+    return (loss, logarithm.flat(), counts.sum(),
+            select(counts[:, None], (probability - Terms.of(chosen)) * scale))
 
 
 def losses():
@@ -262,7 +383,9 @@ def losses():
                         (target != -1).sum(), x.grad)
 
             add(f"cross_entropy_{reduction}_{dtype}", draws,
-                forward + [(dtype, [17, 23])], body, reference)
+                forward + [(dtype, [17, 23])], body, reference,
+                lambda x, target, gradient: cross_entropy(
+                    x, target, gradient, reduction))
 
 
 def indexing_and_shapes():
@@ -278,11 +401,12 @@ def indexing_and_shapes():
         f"  %c = aten.constant dense<[{counting}]> : tensor<7xi64>\n"
         "  %p = aten.embedding %0, %c : (tensor<12x19xf32>, tensor<7xi64>) -> tensor<7x19xf32>\n"
         "  %r0 = aten.add %1, %p : (tensor<2x7x19xf32>, tensor<7x19xf32>) -> tensor<2x7x19xf32>",
-        lambda w, x: x + w[:7])
+        lambda w, x: x + w[:7], lambda w, x: x + w.part(slice(7)))
     add("constant_table", [Draw("f32", [3, 4])], [("f32", [3, 4])],
         "  %c = aten.constant dense<[1.5, -2.0, 0.25, 8.0]> : tensor<4xf32>\n"
         "  %r0 = aten.mul %0, %c : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x4xf32>",
-        lambda x: x * torch.tensor([1.5, -2.0, 0.25, 8.0]))
+        lambda x: x * torch.tensor([1.5, -2.0, 0.25, 8.0]),
+        lambda x: x * Terms.of(torch.tensor([1.5, -2.0, 0.25, 8.0])))
     draws = [Draw("f32", [3, 5, 4]), Draw("f32", [3, 2, 4]),
              Draw("f32", [3, 6, 4])]
     add("cat", draws, [("f32", [3, 13, 4])],
@@ -293,7 +417,8 @@ def indexing_and_shapes():
         [("f32", [3, 10, 4])],
         "  %s = aten.add %0, %1 : (tensor<3x5x4xf32>, tensor<3x5x4xf32>) -> tensor<3x5x4xf32>\n"
         "  %r0 = aten.cat %s, %0 dim 1 : (tensor<3x5x4xf32>, tensor<3x5x4xf32>) -> tensor<3x10x4xf32>",
-        lambda x, y: torch.cat([x + y, x], 1))
+        lambda x, y: torch.cat([x + y, x], 1),
+        lambda x, y: Terms.cat([x + y, x], 1))
     add("slice_backward", [Draw("f32", [3, 4, 5])], [("f32", [3, 9, 5])],
         "  %r0 = aten.slice_backward %0 into [3, 9, 5] dim 1 [2 : 6] : "
         "(tensor<3x4x5xf32>) -> tensor<3x9x5xf32>",
@@ -310,7 +435,9 @@ def indexing_and_shapes():
         "  %e = aten.view %1 [20, 1] : (tensor<20xf32>) -> tensor<20x1xf32>\n"
         "  %x = aten.expand %e [20, 6] : (tensor<20x1xf32>) -> tensor<20x6xf32>\n"
         "  %r0 = aten.mul %p, %x : (tensor<20x6xf32>, tensor<20x6xf32>) -> tensor<20x6xf32>",
-        lambda x, y: x[:, 10:30].T * y[:, None])
+        lambda x, y: x[:, 10:30].T * y[:, None],
+        lambda x, y: x.part((slice(None), slice(10, 30))).mapped(
+            torch.t) * y.part((slice(None), None)))
 
 
 def pooling():
@@ -320,7 +447,10 @@ def pooling():
         draw, out = Draw(dtype, shape), shape[:2] + size
         add(f"adaptive_avg_pool2d_{size[0]}_{dtype}", [draw], [(dtype, out)],
             op(f"adaptive_avg_pool2d %0 {size}", [(dtype, out)], draw.ir()),
-            lambda x: functional.adaptive_avg_pool2d(x, size))
+            lambda x: functional.adaptive_avg_pool2d(x, size),
+            # A mean of magnitudes is linear: what pools values pools terms.
+            lambda x: x.mapped(
+                lambda each: functional.adaptive_avg_pool2d(each, size)))
         draw = Draw(dtype, out)
 
         def backward(g):
@@ -331,7 +461,7 @@ def pooling():
         add(f"adaptive_avg_pool2d_backward_{size[0]}_{dtype}", [draw],
             [(dtype, shape)],
             op("adaptive_avg_pool2d_backward %0", [(dtype, shape)], draw.ir()),
-            backward)
+            backward, lambda g: g.mapped(backward))
 
 
 def fused():
@@ -347,7 +477,8 @@ def fused():
         f"({types[0]}, {types[2]}, {types[3]}) -> ({types[0]}, {stats}, {stats})\n"
         f"  %r1 = aten.gelu %n : ({types[0]}) -> {types[0]}",
         lambda x, y, w, b: (x + y, functional.gelu(
-            functional.layer_norm(x + y, [40], w, b))))
+            functional.layer_norm(x + y, [40], w, b))),
+        lambda x, y, w, b: (x + y, gelu(layer_norm(x + y, w, b)[0])))
     draws = [Draw("bf16", [30, 70]), Draw("bf16", [30, 70])]
     types = [d.ir() for d in draws]
     add("gelu_backward_and_bias_gradient", draws,
@@ -356,7 +487,11 @@ def fused():
         f"  %r1 = aten.sum %r0 [0] : ({types[0]}) -> tensor<70xbf16>",
         lambda g, x: (
             torch.ops.aten.gelu_backward(g, x),
-            torch.ops.aten.gelu_backward(g, x).bfloat16().double().sum(0)))
+            torch.ops.aten.gelu_backward(g, x).bfloat16().double().sum(0)),
+        lambda g, x: (g * gelu_derivative(x),
+                      (g * gelu_derivative(x)).mapped(
+                          lambda each: each.bfloat16().double()).sum(
+                              [0], False)))
 
 
 def main():
