@@ -104,7 +104,10 @@ void Verification::printTable(const VerifyResult &result) const {
   llvm::outs() << module.getName().value_or("model") << " on "
                << plural(compile.worldSize, "rank") << ", "
                << plural(result.steps, "step") << " of " << compile.optimizer
-               << ", " << plural(options.microBatches, "micro-batch") << "\n";
+               << ", " << options.microBatches
+               << (options.microBatches == 1 ? " micro-batch"
+                                             : " micro-batches")
+               << "\n";
   llvm::outs() << llvm::format("%-16s %8s %12s %14s %14s\n", "", "tensors",
                                "elements", "largest error", "allowed there");
   for (const ComparedKind &kind : result.compared) {
