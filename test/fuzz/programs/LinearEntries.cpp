@@ -71,7 +71,7 @@ static bool buildAttention(ProgramBuilder &builder) {
 ArrayRef<OperatorEntry> linearEntries() {
   static constexpr OperatorEntry entries[] = {
       {"aten.linear", 8, buildLinear},
-      {"aten.matmul", 4, buildMatmul, "E0240"},
+      {"aten.matmul", 4, buildMatmul},
       {"aten.scaled_dot_product_attention", 3, buildAttention},
   };
   return entries;
