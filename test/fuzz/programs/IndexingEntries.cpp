@@ -10,13 +10,18 @@ using namespace mlir;
 
 namespace shardc::fuzz {
 
-/// Numbers below `bound`, as they come or a view of them.
+/// Numbers below `bound`: an input, a view of one, or smaller numbers plus
+/// something, as positions are.
 static Value pickIndices(ProgramBuilder &builder, int64_t bound) {
   RandomSource &random = builder.getRandom();
   Shape shape = {builder.getBatch()};
   if (random.chance(0.7))
     shape.push_back(randomSize(random, 11));
-  Value indices = builder.indexInput(shape, bound);
+  int64_t offset = random.chance(0.2) ? random.below(bound) : 0;
+  Value indices = builder.indexInput(shape, bound - offset);
+  if (offset > 0)
+    indices = builder.create<aten::AddScalarOp>(
+        indices, builder.getBuilder().getI64IntegerAttr(offset));
   if (random.chance(0.3)) {
     int64_t dim = random.below(shape.size());
     int64_t start = random.below(shape[dim]);

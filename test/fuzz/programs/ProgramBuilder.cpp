@@ -344,6 +344,12 @@ Value ProgramBuilder::input(ArrayRef<int64_t> shape) {
 
 Value ProgramBuilder::indexInput(ArrayRef<int64_t> shape, int64_t bound) {
   auto type = RankedTensorType::get(shape, builder.getI64Type());
+  bool isShared = random.chance(0.3);
+  for (BlockArgument argument : function.getArguments())
+    if (argument.getType() == type && isShared &&
+        llvm::all_of(sampleOf(argument).integers(),
+                     [&](int64_t x) { return x < bound; }))
+      return argument;
   return addInput(type, drawSample(type, 0, 0, bound));
 }
 

@@ -137,6 +137,7 @@ static constexpr StringLiteral policyComment = "// policy:";
 std::string writeProgram(const TrainedProgram &program, StringRef comment) {
   std::string text;
   llvm::raw_string_ostream stream(text);
+  stream << "// RUN: RandomPrograms --replay=%s\n";
   if (!comment.empty())
     stream << "// " << comment << "\n";
   stream << policyComment << " " << describe(program.policy) << "\n";

@@ -29,7 +29,8 @@ std::string signatureOf(const ProgramFailure &failure);
 void reduceProgram(TrainedProgram &program, const ProgramFailure &failure,
                    double seconds);
 
-/// The text of a file: the policy in a comment, then the program.
+/// The text of a file, which is a lit test: the policy in a comment, then the
+/// program.
 std::string writeProgram(const TrainedProgram &program,
                          llvm::StringRef comment);
 
