@@ -112,7 +112,8 @@ bool ProgramBuilder::offer(Value value) {
   if (size > 3 || size < 0.2) {
     // Two digits: scaling by a power of two would round nothing.
     double digits = std::pow(10, std::floor(std::log10(1 / size)) - 1);
-    double factor = std::round(1 / size / digits) * digits;
+    // A sample that happens to be small says little of other data.
+    double factor = std::min(std::round(1 / size / digits) * digits, 5.0);
     value =
         create<aten::MulScalarOp>(value, builder.getFloatAttr(element, factor));
   }

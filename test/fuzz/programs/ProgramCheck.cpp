@@ -20,6 +20,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
 #include <cstring>
 
 using namespace mlir;
@@ -123,7 +124,14 @@ Check::Failure Check::compare(StringRef kind, const VerifiedProgram &with,
   case verify::Verdict::Differs:
     break;
   }
-  const verify::VerifyDifference &first = result.differences.front();
+  // Where the program itself overflows, infinity and NaN are as good.
+  auto found = llvm::find_if(
+      result.differences, [](const verify::VerifyDifference &difference) {
+        return std::isfinite(difference.expected);
+      });
+  if (found == result.differences.end())
+    return std::nullopt;
+  const verify::VerifyDifference &first = *found;
   return ProgramFailure{
       kind.str(),
       llvm::formatv("{0} of rank {1} in step {2} is {3:e8} instead of {4:e8} "
