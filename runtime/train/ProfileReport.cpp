@@ -77,8 +77,8 @@ sumBy(const Artifact &artifact, const Profiles &profiles,
     row.name = name;
     list.push_back(row);
   }
-  std::stable_sort(list.begin(), list.end(), [](const Row &a, const Row &b) {
-    return a.seconds > b.seconds;
+  std::sort(list.begin(), list.end(), [](const Row &a, const Row &b) {
+    return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
   });
   return list;
 }

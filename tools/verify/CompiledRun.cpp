@@ -70,7 +70,11 @@ Status ObservedRank::prepare() {
     return taken.status();
   memory = std::move(*taken);
   initializeStates(shared.weights, shared.artifact.parameters, rank, *memory);
-  workers = std::make_unique<WorkerPool>(shared.options.threads, shared.spin);
+  StatusOr<std::unique_ptr<WorkerPool>> started =
+      WorkerPool::create(shared.options.threads, shared.spin);
+  if (!started.ok())
+    return started.status();
+  workers = std::move(*started);
   transport = shared.group.transport(rank);
   StatusOr<std::unique_ptr<Executor>> created =
       Executor::create(shared.artifact, {shared.kernels, *memory, *transport,
