@@ -86,7 +86,7 @@ sumBy(const Artifact &artifact, const Profiles &profiles,
 static void printRow(const Row &row, double allSeconds, std::ostream &output) {
   std::array<char, 128> text;
   std::snprintf(text.data(), text.size(),
-                "%10.4f  %5.1f%%  %9lld  %9.3f  %7.1f  ", row.seconds,
+                "%10.6f  %5.1f%%  %9lld  %9.3f  %7.1f  ", row.seconds,
                 100 * row.seconds / allSeconds,
                 static_cast<long long>(row.calls), row.bytes * 1e-9,
                 row.seconds > 0 ? row.bytes * 1e-9 / row.seconds : 0);

@@ -197,8 +197,20 @@ static void changeOrder(ordered_json &array, Random &random) {
   }
 }
 
-/// Removes a member, or exchanges the values of two.
-static void changeMembers(ordered_json &object, Random &random) {
+/// Removes a member, adds one that is left out where it has its usual value, or
+/// exchanges the values of two.
+static void changeMembers(ordered_json &object, const std::vector<Node> &nodes,
+                          Random &random) {
+  static const char *const optional[] = {
+      "index",   "offset",      "rank_stride", "byte",
+      "records", "upper_bound", "segment",     "double_double"};
+  if (below(random, 2) == 0) {
+    const char *const name = optional[below(random, std::size(optional))];
+    const ordered_json number =
+        otherNumber(ordered_json(below(random, 4)), nodes, random);
+    object[name] = number;
+    return;
+  }
   auto member = [&] {
     auto place = object.begin();
     for (size_t steps = below(random, object.size()); steps > 0; --steps)
@@ -221,7 +233,7 @@ static void change(const Node &node, const std::vector<Node> &nodes,
   else if (value.is_array() && !value.empty() && below(random, 4) > 0)
     changeOrder(value, random);
   else if (value.is_object() && !value.empty())
-    changeMembers(value, random);
+    changeMembers(value, nodes, random);
   else if (below(random, 40) == 0)
     value = below(random, 2) ? ordered_json("other") : ordered_json(nullptr);
   else
