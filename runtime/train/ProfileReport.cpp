@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <tuple>
 
 namespace shardc::runtime {
 
