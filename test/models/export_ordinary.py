@@ -22,6 +22,8 @@ import torch
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import ordinary  # noqa: E402
+import ordinary_modules  # noqa: E402, F401
+import ordinary_operators  # noqa: E402, F401
 from zoo import shardc_export  # noqa: E402
 
 STEPS, RATE, RANKS = 2, 0.1, (1, 2, 3)

@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ordinary code of operators: products, losses, shapes, arithmetic."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from ordinary import below, flags, floats, ordinary, weights
+
+X, Y = floats(6), floats(5)
+
+# Matrix products.
+
+
+@ordinary(weights(w=(6, 5), b=(5,)), x=X, y=Y)
+def affine(s, x, y):
+    return F.mse_loss(x @ s.w + s.b, y)
+
+
+@ordinary(weights(w=(6, 5), b=(5,)), x=X, y=Y)
+def addmm(s, x, y):
+    return F.mse_loss(torch.addmm(s.b, x, s.w), y)
+
+
+@ordinary(weights(w=(6, 5), b=(5,)), x=X, y=Y)
+def addmm_scaled(s, x, y):
+    return F.mse_loss(torch.addmm(s.b, x, s.w, beta=0.5, alpha=2.0), y)
+
+
+@ordinary(weights(w=(6, 5)), x=X, y=Y)
+def mm(s, x, y):
+    return F.mse_loss(torch.mm(x, s.w), y)
+
+
+@ordinary(weights(w=(5, 6)), x=X, y=Y)
+def transposed_weight(s, x, y):
+    return F.mse_loss(x @ s.w.t(), y)
+
+
+@ordinary(weights(w=(6, 5)), x=floats(3, 6), y=floats(3, 5))
+def matmul_3d_2d(s, x, y):
+    return F.mse_loss(x @ s.w, y)
+
+
+@ordinary(weights(w=(6, 3)), x=floats(3, 5), y=floats(6, 5))
+def matmul_2d_3d(s, x, y):
+    return F.mse_loss(s.w @ x, y)
+
+
+@ordinary(weights(w=(6,)), x=floats(3, 6), y=floats(3))
+def matmul_3d_1d(s, x, y):
+    return F.mse_loss(x @ s.w, y)
+
+
+@ordinary(weights(w=(3,)), x=floats(3, 6), y=floats(6))
+def matmul_1d_3d(s, x, y):
+    return F.mse_loss(s.w @ x, y)
+
+
+@ordinary(weights(w=(6,)), x=X, y=floats())
+def mv(s, x, y):
+    return F.mse_loss(torch.mv(x, s.w), y)
+
+
+@ordinary(weights(a=(6,), b=(6,)), x=X, y=X)
+def dot(s, x, y):
+    return F.mse_loss(x * torch.dot(s.a, s.b), y)
+
+
+@ordinary(weights(a=(6,), b=(5,)), x=X, y=Y)
+def outer(s, x, y):
+    return F.mse_loss(x @ torch.outer(s.a, s.b), y)
+
+
+@ordinary(weights(w=(4, 6, 5)), x=floats(3, 6), y=floats(3, 5))
+def bmm(s, x, y):
+    return F.mse_loss(torch.bmm(x, s.w), y)
+
+
+@ordinary(weights(w=(4, 6, 5), b=(4, 3, 5)), x=floats(3, 6), y=floats(3, 5))
+def baddbmm(s, x, y):
+    return F.mse_loss(torch.baddbmm(s.b, x, s.w), y)
+
+
+@ordinary(weights(w=(6, 6)), x=floats(3, 6), y=floats(3, 3))
+def scores(s, x, y):
+    return F.mse_loss((x @ s.w) @ x.transpose(1, 2), y)
+
+
+@ordinary(weights(w=(2, 6, 5)), x=floats(1, 3, 6), y=floats(2, 3, 5))
+def batched_broadcast(s, x, y):
+    return F.mse_loss(x @ s.w, y)
+
+
+@ordinary(weights(w=(2, 6, 5)), x=floats(3, 6), y=floats(3, 2, 5))
+def einsum(s, x, y):
+    return F.mse_loss(torch.einsum("bni,hio->bnho", x, s.w), y)
+
+
+@ordinary(weights(w=(6, 5)), x=floats(3, 6), y=floats(3, 5))
+def einsum_linear(s, x, y):
+    return F.mse_loss(torch.einsum("bni,io->bno", x, s.w), y)
+
+
+@ordinary(weights(w=(3, 6)), x=floats(3, 6), y=floats(3))
+def einsum_rows(s, x, y):
+    return F.mse_loss(torch.einsum("bni,ni->bn", x, s.w), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5, bias=False)}, x=floats(2, 3, 6),
+          y=floats(2, 3, 5))
+def linear_4d(s, x, y):
+    return F.mse_loss(s.f(x), y)
+
+
+@ordinary(lambda: {"f": nn.Bilinear(6, 5, 3)}, x=X, z=Y, y=floats(3))
+def bilinear(s, x, z, y):
+    return F.mse_loss(s.f(x, z), y)
+
+
+# Losses.
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y)
+def mean_again(s, x, y):
+    return F.mse_loss(s.f(x), y).mean()
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def sum_again(s, x, y):
+    return (s.f(x) - y).square().mean().sum()
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def two_losses(s, x, y):
+    predictions = s.f(x)
+    return F.mse_loss(predictions, y) + 0.1 * predictions.pow(2).mean()
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, target=below(5))
+def cross_entropy(s, x, target):
+    return F.cross_entropy(s.f(x), target)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, target=below(5))
+def cross_entropy_and_penalty(s, x, target):
+    return F.cross_entropy(s.f(x), target) + 0.01 * s.f.weight.mul(
+        s.f.weight).sum()
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y)
+def sum_of_squares(s, x, y):
+    difference = s.f(x) - y
+    return (difference * difference).sum()
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y)
+def mean_of_dims(s, x, y):
+    difference = s.f(x) - y
+    return (difference * difference).mean(-1).mean(0)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, mask=flags(5))
+def masked_loss(s, x, y, mask):
+    difference = (s.f(x) - y) * mask
+    return (difference * difference).sum() * 0.1
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5), "g": nn.Linear(6, 5)}, x=X, y=Y)
+def times_zero(s, x, y):
+    return F.mse_loss(s.f(x), y) + s.g(x).sum() * 0
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def l1(s, x, y):
+    return F.l1_loss(s.f(x), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def smooth_l1(s, x, y):
+    return F.smooth_l1_loss(s.f(x), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 1)}, x=X, y=flags(1), refused="E0221")
+def binary_cross_entropy(s, x, y):
+    return F.binary_cross_entropy_with_logits(s.f(x),
+                                              y.to(s.f.weight.dtype))
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, target=below(5), refused="E0221")
+def nll(s, x, target):
+    return F.nll_loss(F.log_softmax(s.f(x), -1), target)
+
+
+# Shapes.
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 15)}, x=X, y=Y)
+def chunk(s, x, y):
+    a, b, c = s.f(x).chunk(3, -1)
+    return F.mse_loss(a * b + c, y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 10)}, x=X, y=floats(3))
+def unequal_split(s, x, y):
+    a, b, c = s.f(x).split((3, 4, 3), -1)
+    return F.mse_loss(a * c, y) + b.mean()
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=floats(3, 6), y=Y)
+def unbind(s, x, y):
+    a, b, c = s.f(x).unbind(1)
+    return F.mse_loss(a * b - c, y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5), "g": nn.Linear(6, 5)}, x=X,
+          y=floats(2, 5))
+def stack(s, x, y):
+    return F.mse_loss(torch.stack([s.f(x), s.g(x)], 1), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5), "g": nn.Linear(6, 3)}, x=X,
+          y=floats(14))
+def cat(s, x, y):
+    return F.mse_loss(torch.cat([s.f(x), x, s.g(x)], -1), y)
+
+
+@ordinary(weights(token=(1, 1, 6)), x=floats(5, 6), y=floats(6, 6))
+def class_token(s, x, y):
+    return F.mse_loss(torch.cat([s.token.expand(4, -1, -1), x], 1), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=floats(2))
+def narrow(s, x, y):
+    return F.mse_loss(s.f(x).narrow(-1, 1, 2), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 7)}, x=X, y=floats(3), refused="E0240")
+def steps(s, x, y):
+    return F.mse_loss(s.f(x)[:, 1::2], y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=floats())
+def select(s, x, y):
+    return F.mse_loss(s.f(x)[:, 2], y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def flip(s, x, y):
+    return F.mse_loss(s.f(x).flip(-1), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def roll(s, x, y):
+    return F.mse_loss(s.f(x).roll(2, -1), y)
+
+
+@ordinary(weights(w=(1, 5)), x=Y, y=Y)
+def expand_and_sum(s, x, y):
+    return F.mse_loss(x * s.w.expand(4, 5).sum(0), y)
+
+
+@ordinary(weights(w=(5,)), x=floats(3, 5), y=floats(3, 5))
+def broadcast(s, x, y):
+    return F.mse_loss(x * s.w[:, None].transpose(0, 1) + s.w, y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 6)}, x=floats(5, 6), y=floats(6, 5))
+def transpose(s, x, y):
+    return F.mse_loss(s.f(x).transpose(1, 2).contiguous(), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 6)}, x=floats(4, 6), y=floats(2, 4, 3))
+def heads(s, x, y):
+    return F.mse_loss(s.f(x).view(4, 4, 2, 3).permute(0, 2, 1, 3), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=floats(2, 5))
+def repeat(s, x, y):
+    return F.mse_loss(s.f(x).unsqueeze(1).repeat(1, 2, 1), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=floats(8), refused="E0221")
+def pad(s, x, y):
+    return F.mse_loss(F.pad(s.f(x), (1, 2)), y)
+
+
+@ordinary(weights(scale=(), shift=()), x=Y, y=Y)
+def scalar_parameters(s, x, y):
+    return F.mse_loss(x * s.scale + s.shift, y)
+
+
+@ordinary(weights(w=(1,)), x=Y, y=Y)
+def one_element(s, x, y):
+    return F.mse_loss(x * s.w, y)
+
+
+# Arithmetic.
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y)
+def residual(s, x, y):
+    h = s.f(x)
+    return F.mse_loss(h + 0.5 * F.relu(h) - 1.0, y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y)
+def reversed_arithmetic(s, x, y):
+    return F.mse_loss(1.0 - s.f(x), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y)
+def negated(s, x, y):
+    return F.mse_loss(-s.f(x), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def quotient_of_a_number(s, x, y):
+    return F.mse_loss(s.f(x) / 3.0, y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def quotient(s, x, y):
+    h = s.f(x)
+    return F.mse_loss(h / (1.0 + h * h), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def cube(s, x, y):
+    return F.mse_loss(s.f(x) ** 3, y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def functions(s, x, y):
+    h = s.f(x)
+    return F.mse_loss(torch.tanh(h) + torch.sigmoid(h) + torch.exp(-h * h), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def silu(s, x, y):
+    return F.mse_loss(F.silu(s.f(x)), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def leaky_relu(s, x, y):
+    return F.mse_loss(F.leaky_relu(s.f(x)), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def normalized(s, x, y):
+    h = s.f(x)
+    return F.mse_loss((h - h.mean(-1, keepdim=True)) /
+                      (h.var(-1, keepdim=True) + 1e-5).sqrt(), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, some=flags(5),
+          others=flags(5))
+def sum_of_flags(s, x, y, some, others):
+    return F.mse_loss(s.f(x) * (some + others), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, mask=flags(5),
+          refused="E0221")
+def where(s, x, y, mask):
+    return F.mse_loss(torch.where(mask, s.f(x), 0.0), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, mask=flags(5),
+          refused="E0221")
+def masked_fill(s, x, y, mask):
+    return F.mse_loss(s.f(x).masked_fill(mask, 1.0), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def clamp(s, x, y):
+    return F.mse_loss(s.f(x).clamp(-0.5, 0.5), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=below(9, 6), y=Y)
+def integers_as_numbers(s, x, y):
+    return F.mse_loss(s.f(x.to(s.f.weight.dtype) * 0.1), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, n=below(9, 5))
+def integers_in_arithmetic(s, x, y, n):
+    return F.mse_loss(s.f(x) * n, y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5).double()}, x=X, y=Y)
+def double_precision(s, x, y):
+    return F.mse_loss(s.f(x.double()), y.double())
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y, refused="E0221")
+def changed_in_place(s, x, y):
+    h = s.f(x)
+    h += 1.0
+    h[:, 1:3] = 0.0
+    return F.mse_loss(h, y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y)
+def reductions_in_a_row(s, x, y):
+    h = s.f(x)
+    h = h - h.mean(-1, keepdim=True)
+    h = h * h.sum(0)
+    return F.mse_loss(h, y) + h.mean(0).sum()
