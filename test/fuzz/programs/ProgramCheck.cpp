@@ -125,10 +125,10 @@ Check::Failure Check::compare(StringRef kind, const VerifiedProgram &with,
     break;
   }
   // Where the program itself overflows, infinity and NaN are as good.
-  auto found = llvm::find_if(
-      result.differences, [](const verify::VerifyDifference &difference) {
-        return std::isfinite(difference.expected);
-      });
+  auto found = llvm::find_if(result.differences,
+                             [](const verify::VerifyDifference &difference) {
+                               return std::isfinite(difference.expected);
+                             });
   if (found == result.differences.end())
     return std::nullopt;
   const verify::VerifyDifference &first = *found;
