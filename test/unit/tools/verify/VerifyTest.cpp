@@ -180,7 +180,8 @@ TEST_F(VerifyTest, a_wrong_offset_is_seen) {
       continue;
     ++changed;
     operand.offset -= 64;
-    EXPECT_EQ(compare(both).verdict, Verdict::Differs) << i << launch.kernel;
+    // The rules of the format refuse some of them before they run.
+    EXPECT_NE(compare(both).verdict, Verdict::Agrees) << i << launch.kernel;
     commands = whole;
   }
   EXPECT_GT(changed, 0);
