@@ -1,8 +1,8 @@
 //===- BoundInputs.cpp - Which integers an input may hold -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks each use of an integer input, through operators that move, shift or scale
-// integers, which of them it can take, and notes what all uses can take:
+// Asks each use of an integer input, through operators that move, shift or
+// scale integers, which of them it can take, and notes what all uses can take:
 //
 //   %idx: tensor<4x8xi64>                    {shardc.name = "idx",
 //   aten.embedding %table, %idx        ->     shardc.upper_bound = 65}
@@ -99,13 +99,16 @@ static Bounds divided(const Bounds &bounds, int64_t factor) {
 
 /// What an operator takes as the index of a dimension of `table`.
 static Bounds indexOf(Value table, int64_t dim) {
-  return Bounds::below(aten::tensorType(table).getDimSize(dim));
+  RankedTensorType type = aten::tensorType(table);
+  // A number has one place.
+  return Bounds::below(type.getRank() == 0 ? 1 : type.getDimSize(dim));
 }
 
-/// What a loss takes as a class of `scores` [N, C].
+/// What a loss takes as a class of `scores` [N, C] or [C].
 template <typename LossOp>
 static Bounds classOf(LossOp loss) {
-  Bounds bounds = indexOf(loss.getSelf(), 1);
+  int64_t rank = aten::tensorType(loss.getSelf()).getRank();
+  Bounds bounds = indexOf(loss.getSelf(), rank == 1 ? 0 : 1);
   bounds.ignored = static_cast<int64_t>(loss.getIgnoreIndex());
   return bounds;
 }

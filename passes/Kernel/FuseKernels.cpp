@@ -276,6 +276,26 @@ static bool isTrivial(linalg::GenericOp generic) {
          });
 }
 
+/// Whether the loops of the fused nest still have bounds without the tensor
+/// that passes between the two. linalg keeps it otherwise, as an output that
+/// nobody reads and that several iterations write.
+static bool keepsLoopBounds(linalg::GenericOp producer,
+                            linalg::GenericOp consumer, OpOperand *operand) {
+  AffineMap inverse = inversePermutation(
+      producer.getIndexingMapMatchingResult(cast<OpResult>(operand->get())));
+  if (!inverse)
+    return false;
+  SmallVector<AffineMap> maps;
+  for (OpOperand &other : consumer->getOpOperands())
+    if (&other != operand)
+      maps.push_back(consumer.getMatchingIndexingMap(&other));
+  AffineMap place = inverse.compose(consumer.getMatchingIndexingMap(operand));
+  for (OpOperand *input : producer.getDpsInputOperands())
+    maps.push_back(producer.getMatchingIndexingMap(input).compose(place));
+  return bool(
+      inversePermutation(concatAffineMaps(maps, consumer.getContext())));
+}
+
 /// Whether the nest that makes an operand is computed in its only reader: not
 /// where that would compute an element many times.
 static bool mayFuseNest(OpOperand *operand) {
@@ -287,6 +307,7 @@ static bool mayFuseNest(OpOperand *operand) {
     return llvm::product_of(generic.getStaticLoopRanges());
   };
   return producer->hasOneUse() &&
+         keepsLoopBounds(producer, consumer, operand) &&
          (iterations(producer) == iterations(consumer) || isTrivial(producer));
 }
 

@@ -91,8 +91,9 @@ def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
     may free or change it.
 
     Then point-wise loop nests inside a kernel are fused into their readers.
-    Every intermediate tensor keeps its element type and every reduction its
-    order, so that the bits are those of the unfused program.
+    Every intermediate tensor keeps its element type. A long sum may be added in
+    another order than in the unfused program, because a fused kernel has other
+    launches: both have the same numbers within rounding.
 
     Remark: `passed` for each merge.
 

@@ -93,9 +93,8 @@ Status LockstepRun::prepare(const std::vector<format::NamedTensor> &weights) {
       return memory.status();
     rank.memory = std::move(*memory);
     initializeStates(weights, artifact.parameters, index, *rank.memory);
-    StatusOr<std::unique_ptr<WorkerPool>> workers =
-        WorkerPool::create(parts->options.threads,
-                           SpinPolicy::forThreads(parts->options.threads));
+    StatusOr<std::unique_ptr<WorkerPool>> workers = WorkerPool::create(
+        parts->options.threads, SpinPolicy::forThreads(parts->options.threads));
     if (!workers.ok())
       return workers.status();
     rank.workers = std::move(*workers);

@@ -97,6 +97,6 @@ TEST_F(ExecutionCheckTest, E0702_NamesThePassThatChangesTheLoss) {
   }));
   EXPECT_THAT(diagnostics,
               HasSubstr("E0702: pass subtract-instead changes what "
-                        "the program computes: loss of rank 0 is "
-                        "0 instead of "));
+                        "the program computes: loss of step 1 with seed 1 of "
+                        "rank 0 is 0 instead of "));
 }
