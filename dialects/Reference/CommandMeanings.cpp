@@ -113,6 +113,7 @@ void ProgramExecution::allReduce(exec::AllReduceOp reduction) {
   for (auto [rank, bytes] : llvm::enumerate(memory))
     values.push_back(readReference(bytes, reduction.getBuffer(), rank));
   Tensor total = values[0];
+  std::vector<double> bounds;
   auto type = cast<FloatType>(total.getElementType());
   MutableArrayRef<double> sums = total.mutableFloats();
   if (reduction.getDoubleDouble()) {
@@ -124,6 +125,8 @@ void ProgramExecution::allReduce(exec::AllReduceOp reduction) {
       sums[i] = static_cast<double>(sum);
       sums[i + 1] =
           static_cast<double>(sum - static_cast<long double>(sums[i]));
+      // The low part makes up for where the high part was rounded.
+      bounds.insert(bounds.end(), 2, spacing(sums[i], type));
     }
   } else {
     for (const Tensor &value : ArrayRef(values).drop_front())
@@ -131,7 +134,7 @@ void ProgramExecution::allReduce(exec::AllReduceOp reduction) {
         sum = roundTo(sum + term, type);
   }
   for (int64_t rank = 0; rank < getRanks(); ++rank)
-    write(rank, reduction.getBuffer(), {total, {}});
+    write(rank, reduction.getBuffer(), {total, bounds});
 }
 
 LogicalResult ProgramExecution::execute(const Entry &entry) {

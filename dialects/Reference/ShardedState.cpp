@@ -66,6 +66,13 @@ bool ShardedState::isTrained(StringRef name) const {
   return !segment.getFrozen();
 }
 
+FloatType ShardedState::getGradientType(StringRef name) const {
+  fsdp::SegmentOp segment = segments[places.lookup(name).segment].op;
+  auto used = cast<FloatType>(segment.getDtype());
+  auto reduced = cast<FloatType>(segment.getReduce());
+  return used.getWidth() < reduced.getWidth() ? used : reduced;
+}
+
 /// Element `index` of a parameter, wherever its shard is.
 double &ShardedState::element(Place place, int64_t index,
                               Tensor Shard::*tensor) {

@@ -47,6 +47,10 @@ public:
   /// Whether the optimizer steps a parameter, which lies in a flat segment.
   bool isTrained(llvm::StringRef name) const;
 
+  /// The narrowest dtype that a trained parameter's gradient passes through:
+  /// the one that it is used in, or that it is reduced in.
+  mlir::FloatType getGradientType(llvm::StringRef name) const;
+
   /// Gives a parameter or buffer a value of its declared type, on every rank.
   void set(llvm::StringRef name, const Tensor &tensor);
   /// The value of a parameter, gathered from its shards, or of a rank's buffer.

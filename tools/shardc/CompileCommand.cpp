@@ -7,6 +7,7 @@
 #include "compiler/Compiler.h"
 #include "runtime/format/Errors.h"
 #include "tools/shardc/Commands.h"
+#include "tools/verify/VerifyModel.h"
 
 #include <iostream>
 #include <memory>
@@ -45,7 +46,8 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
   command
       .add_option("--verify-each", options.verifyEach,
                   "'execute': compare what the program computes before and "
-                  "after each pass, in the reference interpreter")
+                  "after each pass, and each compiled command with what it "
+                  "means, in the reference interpreter")
       ->check(oneOf({"execute"}))
       ->type_name("execute")
       ->group("Looking inside");
@@ -65,7 +67,11 @@ static int runCompile(CompileArguments &arguments) {
               << ": expected -o MODEL.shardc\n";
     return exitCode(ErrorCode::E0002);
   }
-  return compile(arguments.input, arguments.output, arguments.options);
+  int result = compile(arguments.input, arguments.output, arguments.options);
+  if (result == 0 && arguments.options.verifyEach == "execute" &&
+      arguments.options.compileTo.empty())
+    result = verify::checkMachineCode(arguments.input, arguments.options);
+  return result;
 }
 
 void addCompileCommand(CLI::App &app, Run &run) {

@@ -244,6 +244,14 @@ checkCommands(ModuleOp commands, const format::Artifact &artifact,
       LockstepRun::create(artifact, weights, data, options);
   if (!compiled.ok())
     return compiled.status();
+  auto program = *commands.getOps<exec::ProgramOp>().begin();
+  auto list =
+      llvm::make_filter_range(program.getBody().front(), [](Operation &op) {
+        return !isa<exec::ComputeOp>(op);
+      });
+  if (static_cast<size_t>(llvm::range_size(list)) !=
+      artifact.program.commands.size())
+    return std::optional<WrongCommand>(); // Commands without a counterpart.
   CommandCheck check(commands, artifact, **compiled, options);
   if (Status status = check.run(); !status.ok())
     return status;

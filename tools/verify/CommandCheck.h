@@ -41,7 +41,7 @@ struct WrongCommand {
 /// Runs `steps` steps of `artifact`, which is the program of `commands` (memory
 /// phase, kernels kept). Returns the first wrong command, or nothing; fails as
 /// shardrun does, and with E0142 after a diagnostic where a command has no
-/// meaning.
+/// meaning. Finds nothing in an artifact with other commands.
 StatusOr<std::optional<WrongCommand>>
 checkCommands(mlir::ModuleOp commands, const format::Artifact &artifact,
               const std::vector<format::NamedTensor> &weights,

@@ -51,7 +51,6 @@ private:
   Status prepare();
   Status runStep(int64_t step, ObservedStep &observed);
   Status readInputs(int64_t step, int64_t microBatch);
-  void poisonArena();
   RankStates states() const;
 
   const Shared &shared;
@@ -76,9 +75,9 @@ Status ObservedRank::prepare() {
     return started.status();
   workers = std::move(*started);
   transport = shared.group.transport(rank);
-  StatusOr<std::unique_ptr<Executor>> created =
-      Executor::create(shared.artifact, {shared.kernels, *memory, *transport,
-                                         *workers, shared.cancellation});
+  StatusOr<std::unique_ptr<Executor>> created = Executor::create(
+      shared.artifact, {shared.kernels, *memory, *transport, *workers,
+                        shared.cancellation, shared.options.poison});
   if (!created.ok())
     return created.status();
   executor = std::move(*created);
@@ -102,16 +101,6 @@ Status ObservedRank::readInputs(int64_t step, int64_t microBatch) {
   return Status();
 }
 
-/// Fills the arena with bytes that are a signalling NaN as f32 and as bf16, and
-/// as an integer an index far outside of anything.
-void ObservedRank::poisonArena() {
-  constexpr uint16_t pattern = 0x7FA0;
-  std::byte *const arena = memory->resolve({});
-  for (size_t i = 0; i + sizeof(pattern) <= memory->arenaBytes();
-       i += sizeof(pattern))
-    std::memcpy(arena + i, &pattern, sizeof(pattern));
-}
-
 RankStates ObservedRank::states() const {
   RankStates copies;
   const std::vector<format::State> &list = shared.artifact.parameters.states;
@@ -126,8 +115,6 @@ Status ObservedRank::runStep(int64_t step, ObservedStep &observed) {
   const auto self = static_cast<size_t>(rank);
   memory->setScalars(
       {step + 1, shared.options.learningRate, shared.options.microBatches});
-  if (shared.options.poison)
-    poisonArena();
   if (Status status = executor->runSection(Section::Begin); !status.ok())
     return status;
   for (int64_t i = 0; i < shared.options.microBatches; ++i) {

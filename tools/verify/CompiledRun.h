@@ -28,7 +28,7 @@ struct RunOptions {
   /// Threads of each rank.
   int threads = 1;
   double learningRate = 0.01;
-  /// Whether the arena holds signalling NaNs when a step begins.
+  /// Whether memory that a section has not written is poisoned (Poison.h).
   bool poison = true;
 };
 

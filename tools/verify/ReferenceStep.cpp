@@ -56,9 +56,13 @@ ReferenceStep::accumulate(const StepInputs &inputs,
   std::vector<Observed> all = std::move(losses);
   const ShardedState &state = getState();
   for (const std::string &name : state.getNames()) {
-    if (state.isTrained(name))
+    if (state.isTrained(name)) {
       all.push_back(
           observe("gradient " + name, -1, state.getKept(Kept::Gradient, name)));
+      double narrow = reference::unitRoundoff(state.getGradientType(name));
+      if (narrow > all.back().unitRoundoff)
+        all.back().narrowRoundoff = narrow;
+    }
     for (int64_t rank = 0; state.isBuffer(name) && rank < ranks; ++rank)
       all.push_back(observe("buffer " + name, rank, state.get(name, rank)));
   }

@@ -25,6 +25,8 @@ struct Observed {
   std::vector<double> values;
   /// Of the dtype it is kept in; 0 for integers.
   double unitRoundoff = 0;
+  /// Of a narrower dtype that its terms are rounded to, or 0.
+  double narrowRoundoff = 0;
 };
 
 /// The inputs of a step: one entry a micro-batch, an argument and a rank.

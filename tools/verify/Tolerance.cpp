@@ -80,6 +80,15 @@ static Spread spreadOf(const Expectation &expectation) {
   return spread;
 }
 
+/// A sum whose terms each may have been rounded to a neighbour: two neighbours,
+/// as far apart as those of the sum.
+static double flipsOf(const Expectation &expectation, size_t element) {
+  const double expected = expectation.expected[element];
+  return std::isfinite(expected)
+             ? 4 * expectation.narrowRoundoff * std::abs(expected)
+             : 0;
+}
+
 /// Refuses a tensor whose errors are too large on the whole, naming the largest
 /// of them.
 static void judgeWhole(const std::vector<double> &actual,
@@ -116,9 +125,9 @@ Judgement judge(const std::vector<double> &actual,
   const double least =
       expectation.unitRoundoff ? std::numeric_limits<float>::min() : 0;
   std::vector<double> allowed;
-  for (const double own : spread.own)
-    allowed.push_back(elementFactor * (own + spread.rootMeanSquare) +
-                      floorUnits * rounding + least);
+  for (size_t i = 0; i < spread.own.size(); ++i)
+    allowed.push_back(elementFactor * (spread.own[i] + spread.rootMeanSquare) +
+                      floorUnits * rounding + least + flipsOf(expectation, i));
   Judgement judgement = judge(actual, expectation.expected, allowed);
   if (!judgement.excess && actual.size() >= leastForWhole)
     judgeWhole(actual, expectation.expected,

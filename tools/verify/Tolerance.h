@@ -36,6 +36,10 @@ struct Expectation {
   std::vector<std::vector<double>> moved;
   /// Of the tensor's dtype; 0 for integers.
   double unitRoundoff = 0;
+  /// Of a narrower dtype that each rank rounds its part of a sum to, or 0. What
+  /// lies in the middle of two of its numbers goes either way, which few
+  /// samples show.
+  double narrowRoundoff = 0;
 };
 
 /// An element beyond what is allowed.

@@ -44,8 +44,11 @@ public:
                   options.learningRate) {}
 
   VerifyResult run(const WeightSource &weights);
+  StatusOr<std::optional<WrongCommand>>
+  checkEachCommand(const WeightSource &weights);
 
 private:
+  Status begin(const WeightSource &weights);
   Status fillState(const WeightSource &weights);
   void fillWeights();
   RunOptions runOptions() const;
@@ -286,7 +289,8 @@ bool Comparison::compareGradients(const StepInputs &inputs) {
   std::vector<Expectation> expectations;
   std::vector<std::vector<double>> actual;
   for (Observed &tensor : *expected) {
-    expectations.push_back({tensor.values, {}, tensor.unitRoundoff});
+    expectations.push_back(
+        {tensor.values, {}, tensor.unitRoundoff, tensor.narrowRoundoff});
     actual.push_back(actualOf(tensor));
   }
   std::vector<Judgement> judgements(actual.size());
@@ -483,24 +487,39 @@ bool Comparison::compareStep(int64_t number) {
   return false;
 }
 
-VerifyResult Comparison::run(const WeightSource &weights) {
-  auto stop = [&](const Status &status) {
-    result.verdict = Verdict::NotRun;
-    result.status = status;
-    return std::move(result);
-  };
+/// Weights and data of both sides.
+Status Comparison::begin(const WeightSource &weights) {
   if (Status status = format::validate(program.compiled.artifact); !status.ok())
-    return stop(status);
+    return status;
   if (Status status = fillState(weights); !status.ok())
-    return stop(status);
+    return status;
   fillWeights();
   runtime::DataSourceOr source =
       options.data.empty()
           ? openDrawnData(parameters.inputs, options.seed)
           : runtime::openData(options.data, parameters.inputs, options.seed);
   if (!source.ok())
-    return stop(source.status());
+    return source.status();
   data = std::move(*source);
+  return Status();
+}
+
+StatusOr<std::optional<WrongCommand>>
+Comparison::checkEachCommand(const WeightSource &weights) {
+  if (Status status = begin(weights); !status.ok())
+    return status;
+  return checkCommands(program.commands.get(), program.compiled.artifact,
+                       startWeights, *data, runOptions());
+}
+
+VerifyResult Comparison::run(const WeightSource &weights) {
+  auto stop = [&](const Status &status) {
+    result.verdict = Verdict::NotRun;
+    result.status = status;
+    return std::move(result);
+  };
+  if (Status status = begin(weights); !status.ok())
+    return stop(status);
   if (Status status = runArtifact(); !status.ok())
     return stop(status);
   for (int64_t number = 0; number < options.steps; ++number)
@@ -545,6 +564,12 @@ VerifyResult compareBoth(const VerifiedProgram &program,
                          const WeightSource &weights,
                          const VerifyOptions &options) {
   return Comparison(program, options).run(weights);
+}
+
+StatusOr<std::optional<WrongCommand>>
+checkEachCommand(const VerifiedProgram &program, const WeightSource &weights,
+                 const VerifyOptions &options) {
+  return Comparison(program, options).checkEachCommand(weights);
 }
 
 VerifyResult verifyProgram(ModuleOp imported, const WeightSource &weights,

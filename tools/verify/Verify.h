@@ -109,6 +109,12 @@ VerifyResult compareBoth(const VerifiedProgram &program,
                          const WeightSource &weights,
                          const VerifyOptions &options);
 
+/// Holds each command of the compiled program against its meaning, in
+/// options.steps steps. Returns the first wrong one, or nothing.
+StatusOr<std::optional<WrongCommand>>
+checkEachCommand(const VerifiedProgram &program, const WeightSource &weights,
+                 const VerifyOptions &options);
+
 /// compileBoth and compareBoth.
 VerifyResult verifyProgram(mlir::ModuleOp imported, const WeightSource &weights,
                            const VerifyOptions &options);

@@ -29,8 +29,10 @@ public:
       : path(path), options(options), diagnostics(context) {}
 
   int run();
+  int checkMachineCode();
 
 private:
+  FailureOr<VerifiedProgram> compile();
   bool read();
   LogicalResult runPhase(const Phase &phase, ModuleOp module,
                          const Options &compile);
@@ -245,17 +247,39 @@ int Verification::conclude(const VerifiedProgram &program,
   return diagnostics.getExitCode();
 }
 
+FailureOr<VerifiedProgram> Verification::compile() {
+  return compileBoth(
+      *input.module, options.compile,
+      [&](ModuleOp module, const Options &kept) -> LogicalResult {
+        for (const Phase &phase : getPhases())
+          if (failed(runPhase(phase, module, kept)))
+            return failure();
+        return success();
+      });
+}
+
+int Verification::checkMachineCode() {
+  if (!read())
+    return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
+  FailureOr<VerifiedProgram> program = compile();
+  if (failed(program))
+    return exitCodeOr(diagnostics, 70);
+  StatusOr<std::optional<WrongCommand>> wrong =
+      checkEachCommand(*program, nullptr, options);
+  if (!wrong.ok())
+    diagnostics.report(wrong.status());
+  else if (*wrong)
+    diagnostics.report(
+        Status(ErrorCode::E0703, describe(**wrong))
+            .setHelp("this is a mistake in shardc; please report it with the "
+                     "model"));
+  return diagnostics.getExitCode();
+}
+
 int Verification::run() {
   if (!read())
     return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
-  FailureOr<VerifiedProgram> program =
-      compileBoth(*input.module, options.compile,
-                  [&](ModuleOp module, const Options &kept) -> LogicalResult {
-                    for (const Phase &phase : getPhases())
-                      if (failed(runPhase(phase, module, kept)))
-                        return failure();
-                    return success();
-                  });
+  FailureOr<VerifiedProgram> program = compile();
   if (failed(program))
     return exitCodeOr(diagnostics, 70);
   return conclude(*program, compareBoth(*program, weights(), options));
@@ -263,6 +287,15 @@ int Verification::run() {
 
 int verifyModel(const std::string &path, const VerifyOptions &options) {
   return Verification(path, options).run();
+}
+
+int checkMachineCode(const std::string &path, const Options &options) {
+  VerifyOptions once;
+  once.compile = options;
+  once.compile.verifyEach.clear(); // The passes have been checked.
+  once.compile.snapshots.clear();
+  once.steps = 1;
+  return Verification(path, once).checkMachineCode();
 }
 
 } // namespace shardc::verify

@@ -18,6 +18,11 @@ namespace shardc::verify {
 /// reproducer in the current folder.
 int verifyModel(const std::string &path, const VerifyOptions &options);
 
+/// The target phase of `--verify-each=execute`: compiles the model at `path`
+/// again and holds every compiled command of a step on drawn weights and data
+/// against its meaning. Returns the exit code: 6 after a wrong command (E0703).
+int checkMachineCode(const std::string &path, const Options &options);
+
 } // namespace shardc::verify
 
 #endif // SHARDC_TOOLS_VERIFY_VERIFYMODEL_H

@@ -92,9 +92,14 @@ Check::Failure Check::compile(const Options &options, VerifiedProgram &result) {
   return std::nullopt;
 }
 
-/// In f32 where the dtypes of the policy do not fit the program's own.
+/// In f32 where the dtypes of the policy do not fit the program's own, and in
+/// blocks where a pattern names a module that nothing is left of.
 Check::Failure Check::compileOwn() {
   Failure failure = compile(policy.options, compiled);
+  if (failure && StringRef(failure->text).starts_with("E0202")) {
+    policy.options.wrap = "blocks";
+    failure = compile(policy.options, compiled);
+  }
   if (!failure || !StringRef(failure->text).starts_with("E0210"))
     return failure;
   policy.options.paramDtype = policy.options.reduceDtype = "";
