@@ -31,13 +31,21 @@ double roundTo(double value, FloatType type) {
     return value;
   if (type.isF32())
     return static_cast<float>(value);
-  llvm::APFloat rounded(value);
-  bool losesInformation = false;
-  rounded.convert(type.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
-                  &losesInformation);
-  rounded.convert(llvm::APFloat::IEEEdouble(),
-                  llvm::APFloat::rmNearestTiesToEven, &losesInformation);
-  return rounded.convertToDouble();
+  if (value == 0 || !std::isfinite(value))
+    return value;
+  // Neighbours of a 16-bit type are many doubles apart, so that the quotient
+  // and its rounding to an integer are exact.
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  int exponent = std::max<int>(std::ilogb(value),
+                               llvm::APFloat::semanticsMinExponent(semantics));
+  double unit = std::ldexp(
+      1.0, exponent + 1 - static_cast<int>(type.getFPMantissaWidth()));
+  double rounded = std::nearbyint(value / unit) * unit;
+  double beyond =
+      std::ldexp(1.0, llvm::APFloat::semanticsMaxExponent(semantics) + 1);
+  return std::abs(rounded) < beyond
+             ? rounded
+             : std::copysign(std::numeric_limits<double>::infinity(), value);
 }
 
 /// `value` modulo 2^bits, in the range of the type. i1 compares with zero.
