@@ -199,14 +199,16 @@ static void stepSgd(fsdp::SgdAttr sgd, Element x, int64_t step, double rate) {
   x.parameter -= rate * gradient;
 }
 
-/// torch.optim.AdamW.
+/// torch.optim.AdamW. Moments are rounded to `type` before they are used: what
+/// overflows there makes no step.
 static void stepAdamW(fsdp::AdamWAttr adam, Element x, int64_t step,
-                      double rate) {
+                      double rate, FloatType type) {
   double beta1 = adam.getBeta1().getValueAsDouble();
   double beta2 = adam.getBeta2().getValueAsDouble();
   x.parameter *= 1 - rate * adam.getWeightDecay().getValueAsDouble();
-  x.first = beta1 * x.first + (1 - beta1) * x.gradient;
-  x.second = beta2 * x.second + (1 - beta2) * x.gradient * x.gradient;
+  x.first = roundTo(beta1 * x.first + (1 - beta1) * x.gradient, type);
+  x.second =
+      roundTo(beta2 * x.second + (1 - beta2) * x.gradient * x.gradient, type);
   double mean = x.first / (1 - std::pow(beta1, step));
   double deviation = std::sqrt(x.second / (1 - std::pow(beta2, step)));
   x.parameter -=
@@ -232,7 +234,8 @@ void ShardedState::update(fsdp::UpdateOp op) {
               stepSgd(sgd, x, segment.steps, learningRate);
             })
             .Case([&](fsdp::AdamWAttr adam) {
-              stepAdamW(adam, x, segment.steps, learningRate);
+              stepAdamW(adam, x, segment.steps, learningRate,
+                        cast<FloatType>(shard.parameter.getElementType()));
             });
         gradient[i] = 0;
       }

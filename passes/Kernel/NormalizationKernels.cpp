@@ -113,8 +113,8 @@ static void buildLayerNorm(aten::LayerNormOp op,
                   Scalar y = (body[0] - body[1]) * body[2];
                   unsigned next = 3;
                   if (inputs.getWeight())
-                    y = y * body[next++];
-                  return inputs.getBias() ? y + body[next] : y;
+                    y = y * body[next++].to(y.getType());
+                  return inputs.getBias() ? y + body[next].to(y.getType()) : y;
                 });
   kernel.results.append({result, mean, rstd});
 }
@@ -146,7 +146,7 @@ static Value buildGradInput(aten::LayerNormBackwardOp op,
   if (hasWeight)
     reads.push_back(loops.byColumn(inputs.getWeight()));
   auto weighted = [&](LoopBody &body) {
-    return hasWeight ? body[0] * body[4] : body[0];
+    return hasWeight ? body[0] * body[4].to(body[0].getType()) : body[0];
   };
   SmallVector<Value> sums =
       reduce(kernel.builder, kernel.location, loops.sizes, loops.columns(),
