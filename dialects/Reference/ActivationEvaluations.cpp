@@ -70,21 +70,26 @@ static void addRectifiers(EvaluationTable &table) {
   });
 }
 
+/// The exponent of gelu's approximation, where (1 + tanh(u)) / 2 is
+/// 1 / (1 + exp(-2 u)): the former loses its digits for negative u.
+static double geluExponent(double x) {
+  return 2 * M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x);
+}
+
 static double gelu(double x, bool isTanh) {
   if (!isTanh)
     return x * 0.5 * std::erfc(-x * M_SQRT1_2);
-  double inner = M_2_SQRTPI * M_SQRT1_2 * (x + 0.044715 * x * x * x);
-  return 0.5 * x * (1 + std::tanh(inner));
+  return x / (1 + std::exp(-geluExponent(x)));
 }
 
 static double geluDerivative(double x, bool isTanh) {
   if (!isTanh)
     return 0.5 * std::erfc(-x * M_SQRT1_2) +
            x * std::exp(-0.5 * x * x) * M_2_SQRTPI * M_SQRT1_2 * 0.5;
-  double factor = M_2_SQRTPI * M_SQRT1_2;
-  double tanh = std::tanh(factor * (x + 0.044715 * x * x * x));
-  double slope = factor * (1 + 3 * 0.044715 * x * x);
-  return 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * slope;
+  double slope = 2 * M_2_SQRTPI * M_SQRT1_2 * (1 + 3 * 0.044715 * x * x);
+  double power = std::exp(-std::abs(geluExponent(x)));
+  double distribution = (x < 0 ? power : 1) / (1 + power);
+  return distribution + x * power / ((1 + power) * (1 + power)) * slope;
 }
 
 static void addGelu(EvaluationTable &table) {

@@ -135,8 +135,7 @@ static ScalarFunction mathFunction(Operation *op, FloatType type) {
           .Case([](math::ExpM1Op) -> Function { return std::expm1; })
           .Case([](math::LogOp) -> Function { return std::log; })
           .Case([](math::Log1pOp) -> Function { return std::log1p; })
-          .Case([](math::ErfOp) -> Function { return std::erf; })
-          .Case([](math::TanhOp) -> Function { return std::tanh; })
+          .Case([](math::ErfcOp) -> Function { return std::erfc; })
           .Case([](math::SinOp) -> Function { return std::sin; })
           .Case([](math::CosOp) -> Function { return std::cos; })
           .Default(Function());

@@ -120,19 +120,33 @@ static void buildThresholdBackward(aten::ThresholdBackwardOp op,
                  });
 }
 
-/// The Gaussian distribution function of `x`.
+/// The Gaussian distribution function of `x`. 1 + erf would keep no digit of
+/// what is left of it for negative x; neither would 1 + tanh below.
 static Scalar gaussian(Scalar x) {
-  return 0.5 * (1.0 + erf(x * (std::numbers::sqrt2 * 0.5)));
+  return 0.5 * erfc(x * (std::numbers::sqrt2 * -0.5));
 }
 
-/// The argument of tanh in gelu's approximation:
-/// sqrt(2 / pi) * (x + 0.044715 x^3).
+/// Half the argument of the exponential in gelu's approximation, which is
+/// x (1 + tanh(u)) / 2 = x / (1 + exp(-2 u)): u = sqrt(2 / pi) (x + 0.044715
+/// x^3).
 static constexpr double tanhScale =
     std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 static constexpr double tanhCubic = 0.044715;
 
-static Scalar geluTanh(Scalar x) {
-  return tanh(tanhScale * (x + tanhCubic * (x * x * x)));
+namespace {
+/// 1 / (1 + exp(-2 u)) of that u, and its derivative by 2 u.
+struct Logistic {
+  Scalar value, derivative;
+};
+} // namespace
+
+static Logistic geluLogistic(Scalar x) {
+  Scalar twice = 2 * tanhScale * (x + tanhCubic * (x * x * x));
+  Scalar isNegative = twice <= x.constant(0);
+  Scalar power = exp(select(isNegative, twice, -twice));
+  Scalar larger = 1.0 / (1.0 + power);
+  Scalar smaller = power * larger;
+  return {select(isNegative, smaller, larger), smaller * larger};
 }
 
 static void buildGelu(aten::GeluOp op, aten::GeluOp::Adaptor inputs,
@@ -140,7 +154,7 @@ static void buildGelu(aten::GeluOp op, aten::GeluOp::Adaptor inputs,
   bool exact = op.getApproximate() == aten::GeluApproximation::none;
   buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
     Scalar x = body[0];
-    return x * (exact ? gaussian(x) : 0.5 * (1.0 + geluTanh(x)));
+    return x * (exact ? gaussian(x) : geluLogistic(x).value);
   });
 }
 
@@ -153,9 +167,9 @@ static Scalar geluDerivative(Scalar x) {
 }
 
 static Scalar geluTanhDerivative(Scalar x) {
-  Scalar t = geluTanh(x);
-  Scalar inner = tanhScale * (1.0 + 3 * tanhCubic * (x * x));
-  return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner;
+  Logistic logistic = geluLogistic(x);
+  Scalar inner = 2 * tanhScale * (1.0 + 3 * tanhCubic * (x * x));
+  return logistic.value + x * (logistic.derivative * inner);
 }
 
 static void buildGeluBackward(aten::GeluBackwardOp op,

@@ -104,8 +104,7 @@ Scalar maximumNumber(Scalar a, Scalar b) {
 
 Scalar exp(Scalar a) { return unary<math::ExpOp>(a); }
 Scalar log(Scalar a) { return unary<math::LogOp>(a); }
-Scalar erf(Scalar a) { return unary<math::ErfOp>(a); }
-Scalar tanh(Scalar a) { return unary<math::TanhOp>(a); }
+Scalar erfc(Scalar a) { return unary<math::ErfcOp>(a); }
 Scalar sqrt(Scalar a) { return unary<math::SqrtOp>(a); }
 
 //===----------------------------------------------------------------------===//

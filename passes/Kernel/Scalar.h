@@ -70,8 +70,7 @@ Scalar maximumNumber(Scalar a, Scalar b);
 
 Scalar exp(Scalar a);
 Scalar log(Scalar a);
-Scalar erf(Scalar a);
-Scalar tanh(Scalar a);
+Scalar erfc(Scalar a);
 Scalar sqrt(Scalar a);
 
 } // namespace shardc

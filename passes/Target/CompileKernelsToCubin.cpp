@@ -101,7 +101,6 @@ static void callIntrinsics(Operation *module) {
   MLIRContext *context = module->getContext();
   RewritePatternSet patterns(context);
   patterns.add<CallIntrinsic<math::AbsFOp>>(context, "llvm.fabs");
-  patterns.add<CallIntrinsic<math::CopySignOp>>(context, "llvm.copysign");
   patterns.add<CallIntrinsic<math::FmaOp>>(context, "llvm.fma");
   patterns.add<CallIntrinsic<math::RoundEvenOp>>(context, "llvm.roundeven");
   patterns.add<CallIntrinsic<math::SqrtOp>>(context, "llvm.sqrt");
@@ -111,7 +110,7 @@ static void callIntrinsics(Operation *module) {
 /// What expandKernelMath left has no instruction.
 static LogicalResult checkMath(Operation *module) {
   WalkResult result = module->walk([](Operation *op) {
-    if (!isa<math::ExpOp, math::LogOp, math::ErfOp, math::TanhOp>(op))
+    if (!isa<math::ExpOp, math::LogOp, math::ErfcOp>(op))
       return WalkResult::advance();
     emitNumberedError(op, "E0241")
         << "'" << op->getName() << "' of " << op->getResult(0).getType()

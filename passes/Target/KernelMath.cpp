@@ -28,18 +28,9 @@ public:
 
   Value exp(Value x);
   Value log(Value x);
-  Value erf(Value x);
-  Value tanh(Value x);
+  Value erfc(Value x);
 
 private:
-  /// exp(x) = factor * 2^exponent.
-  struct ScaledExp {
-    Value factor, exponent;
-  };
-  ScaledExp scaledExp(Value x);
-  /// exp of a number in [-87, 88], where no result is denormal or infinite.
-  Value boundedExp(Value x);
-
   Value number(float value) {
     return arith::ConstantOp::create(builder, builder.getF32FloatAttr(value));
   }
@@ -54,9 +45,6 @@ private:
     return math::FmaOp::create(builder, a, b, c);
   }
   Value absolute(Value a) { return math::AbsFOp::create(builder, a); }
-  Value withSignOf(Value magnitude, Value sign) {
-    return math::CopySignOp::create(builder, magnitude, sign);
-  }
   Value compare(arith::CmpFPredicate predicate, Value a, Value b) {
     return arith::CmpFOp::create(builder, predicate, a, b);
   }
@@ -91,35 +79,26 @@ private:
 
 } // namespace
 
-/// x = n ln 2 + r with |r| <= ln 2 / 2; exp(x) = exp(r) 2^n.
-FloatMath::ScaledExp FloatMath::scaledExp(Value x) {
-  Value n =
-      math::RoundEvenOp::create(builder, mul(x, number(1.44269504088896341f)));
-  Value r = fma(n, number(-0.693145751953125f), x);
-  r = fma(n, number(-1.42860677e-6f), r);
-  Value p = polynomial(r, {0.000197892659f, 0.00139457523f, 0.0083335042f,
-                           0.0416662805f, 0.166666657f, 0.5f});
-  p = add(fma(p, mul(r, r), r), number(1.0f));
-  return {p, arith::FPToSIOp::create(builder, builder.getI32Type(), n)};
-}
-
-/// 2^n in two factors, so that results may be denormal or overflow. Beyond the
-/// bounds the result is 0 or infinity.
+/// x = n ln 2 + r with |r| <= ln 2 / 2; exp(x) = exp(r) 2^n, with 2^n in two
+/// factors, so that results may be denormal or overflow. Beyond the bounds the
+/// result is 0 or infinity.
 Value FloatMath::exp(Value x) {
   Value low = number(-104.0f), high = number(89.0f);
   // False for NaN, which must not reach the conversion to an integer.
   Value bounded = select(compare(arith::CmpFPredicate::OGT, x, low), x, low);
   bounded =
       select(compare(arith::CmpFPredicate::OLT, bounded, high), bounded, high);
-  auto [factor, exponent] = scaledExp(bounded);
+  Value n = math::RoundEvenOp::create(
+      builder, mul(bounded, number(1.44269504088896341f)));
+  Value r = fma(n, number(-0.693145751953125f), bounded);
+  r = fma(n, number(-1.42860677e-6f), r);
+  Value p = polynomial(r, {0.000197892659f, 0.00139457523f, 0.0083335042f,
+                           0.0416662805f, 0.166666657f, 0.5f});
+  p = add(fma(p, mul(r, r), r), number(1.0f));
+  Value exponent = arith::FPToSIOp::create(builder, builder.getI32Type(), n);
   Value half = arith::ShRSIOp::create(builder, exponent, integer(1));
   Value rest = arith::SubIOp::create(builder, exponent, half);
-  return keepNan(x, mul(mul(factor, powerOfTwo(half)), powerOfTwo(rest)));
-}
-
-Value FloatMath::boundedExp(Value x) {
-  auto [factor, exponent] = scaledExp(x);
-  return mul(factor, powerOfTwo(exponent));
+  return keepNan(x, mul(mul(p, powerOfTwo(half)), powerOfTwo(rest)));
 }
 
 /// x = 2^e m with sqrt(1/2) <= m < sqrt(2); ln 2 in two parts.
@@ -157,35 +136,31 @@ Value FloatMath::log(Value x) {
   return keepNan(x, result);
 }
 
-/// Near 0 an odd polynomial, elsewhere 1 - exp(polynomial) with the polynomial
-/// of log(1 - erf(t)); from 4 on that is 1. NaN takes the near branch.
-Value FloatMath::erf(Value x) {
-  Value t = absolute(x), s = mul(x, x), four = number(4.0f);
-  Value bounded = select(compare(arith::CmpFPredicate::OLT, t, four), t, four);
-  Value far = polynomial(bounded, {-1.15259299e-05f, 0.000325755333f,
-                                   -0.0036544709f, 0.0237874929f, -0.106266432f,
-                                   -0.635133445f, -0.1286529f});
-  far = fma(far, bounded, arith::NegFOp::create(builder, bounded));
-  far = withSignOf(sub(number(1.0f), boundedExp(far)), x);
+/// Near 0 it is 1 - erf(x) with an odd polynomial for erf. Elsewhere
+/// erfc(t) = exp(-t^2) erfcx(t), and erfcx is smooth: a polynomial in
+/// (t - 3) / (t + 3). From 10.1 on no f32 is small enough for the result, and
+/// what t^2 loses to rounding goes into the result. NaN takes the far branch.
+Value FloatMath::erfc(Value x) {
+  Value s = mul(x, x), one = number(1.0f), limit = number(10.5f);
   Value near = polynomial(s, {-0.000595320365f, 0.00498583447f, -0.0267616473f,
                               0.112816803f, -0.376124799f, 0.128379151f});
-  near = fma(near, x, x);
-  return select(compare(arith::CmpFPredicate::OGT, t, number(0.9277f)), far,
-                near);
-}
-
-/// Near 0 an odd polynomial, elsewhere 1 - 2 / (exp(2 |x|) + 1); from 10 on
-/// that is 1. NaN takes the near branch.
-Value FloatMath::tanh(Value x) {
-  Value t = absolute(x), s = mul(x, x), one = number(1.0f), ten = number(10.0f);
-  Value bounded = select(compare(arith::CmpFPredicate::OLT, t, ten), t, ten);
-  Value power = boundedExp(add(bounded, bounded));
-  Value far = sub(one, div(number(2.0f), add(power, one)));
-  Value near = polynomial(s, {-0.00568127912f, 0.0206186213f, -0.0537336953f,
-                              0.13331373f, -0.333332807f});
-  near = fma(mul(near, s), t, t);
-  Value isFar = compare(arith::CmpFPredicate::OGE, t, number(0.625f));
-  return withSignOf(select(isFar, far, near), x);
+  near = sub(one, fma(near, x, x));
+  Value t = absolute(x);
+  Value isNear = compare(arith::CmpFPredicate::OLT, t, number(0.5f));
+  t = select(compare(arith::CmpFPredicate::OLT, t, limit), t, limit);
+  Value q = div(sub(t, number(3.0f)), add(t, number(3.0f)));
+  Value scaled = polynomial(
+      q, {5.60514745e-05f, 2.91954693e-05f, -0.000594430778f, 0.000715581758f,
+          0.00426876592f, -0.0243942123f, 0.0716658831f, -0.150115788f,
+          0.2456038f, -0.326233566f, 0.179001153f});
+  Value square = mul(t, t);
+  Value lost = fma(t, t, arith::NegFOp::create(builder, square));
+  Value power = exp(arith::NegFOp::create(builder, square));
+  power = fma(arith::NegFOp::create(builder, lost), power, power);
+  Value far = mul(power, scaled);
+  Value isNegative = compare(arith::CmpFPredicate::OLT, x, number(0.0f));
+  far = select(isNegative, sub(number(2.0f), far), far);
+  return keepNan(x, select(isNear, near, far));
 }
 
 namespace {
@@ -209,8 +184,7 @@ struct ExpandFunction : OpRewritePattern<MathOp> {
 void populateKernelMathPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpandFunction<math::ExpOp, &FloatMath::exp>,
                ExpandFunction<math::LogOp, &FloatMath::log>,
-               ExpandFunction<math::ErfOp, &FloatMath::erf>,
-               ExpandFunction<math::TanhOp, &FloatMath::tanh>>(
+               ExpandFunction<math::ErfcOp, &FloatMath::erfc>>(
       patterns.getContext());
 }
 

@@ -15,6 +15,10 @@
 
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/Program.h"
+
+#include <array>
+#include <charconv>
 
 using namespace mlir;
 
@@ -150,16 +154,30 @@ static std::string describe(const WrongCommand &command) {
   return text;
 }
 
+/// An option's value as a shell reads it: the shortest number that is read as
+/// `value`, or quoted text.
+static std::string asArgument(double value) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.begin(), text.end(), value).ptr};
+}
+static std::string asArgument(StringRef value) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::sys::printArg(os, value, /*Quote=*/false);
+  return text;
+}
+
 /// The command that verifies `model` in the same way.
 std::string Verification::commandLine(StringRef model) const {
   const Options &compile = options.compile;
   const Options usual;
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "shardc verify " << model << " --world-size " << compile.worldSize;
+  os << "shardc verify " << asArgument(model) << " --world-size "
+     << compile.worldSize;
   auto add = [&](StringRef flag, const auto &value, const auto &other) {
     if (value != other)
-      os << " " << flag << " " << value;
+      os << " " << flag << " " << asArgument(value);
   };
   add("--wrap", compile.wrap, usual.wrap);
   add("--reshard", compile.reshard, usual.reshard);
@@ -197,9 +215,11 @@ void Verification::report(const VerifyResult &result, bool isSelfContained) {
   if (result.differences.size() > most)
     status.addNote("and " + std::to_string(result.differences.size() - most) +
                    " more tensors");
-  status.addNote(result.wrongCommand ? describe(*result.wrongCommand)
-                                     : "each command computes what it means: "
-                                       "the plan gives one the wrong bytes");
+  status.addNote(result.wrongCommand
+                     ? describe(*result.wrongCommand)
+                     : "each command computes what it means: the plan gives "
+                       "one the wrong bytes, or the model amplifies rounding "
+                       "by more than the reference's samples show");
   ModuleOp module = input.module.get();
   std::string name = reproducerFileName(module.getName().value_or("model"));
   std::string command =

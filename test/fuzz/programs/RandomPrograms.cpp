@@ -233,26 +233,33 @@ static int run(const Arguments &arguments) {
 }
 
 int main(int argc, char **argv) {
-  llvm::cl::opt<std::string> seeds("seeds", llvm::cl::init("1..100"),
+  // LLVM's own options would hide these.
+  llvm::cl::OptionCategory category("RandomPrograms options");
+  llvm::cl::opt<std::string> seeds("seeds", llvm::cl::cat(category),
+                                   llvm::cl::init("1..100"),
                                    llvm::cl::desc("A..B, A.. or A"));
   llvm::cl::opt<std::string> shown(
-      "print", llvm::cl::desc("Print the program of a seed and end"));
+      "print", llvm::cl::cat(category),
+      llvm::cl::desc("Print the program of a seed and end"));
   llvm::cl::list<std::string> files(
-      "replay", llvm::cl::desc("Check this file instead of seeds"));
+      "replay", llvm::cl::cat(category),
+      llvm::cl::desc("Check this file instead of seeds"));
   llvm::cl::list<std::string> without(
-      "without", llvm::cl::CommaSeparated,
+      "without", llvm::cl::cat(category), llvm::cl::CommaSeparated,
       llvm::cl::desc(
           "Operators to leave out, such as one with a known defect"));
   llvm::cl::opt<std::string> output(
-      "output", llvm::cl::desc("A folder for the programs that fail"));
-  llvm::cl::opt<int> jobs("jobs", llvm::cl::init(2),
+      "output", llvm::cl::cat(category),
+      llvm::cl::desc("A folder for the programs that fail"));
+  llvm::cl::opt<int> jobs("jobs", llvm::cl::cat(category), llvm::cl::init(2),
                           llvm::cl::desc("Processes"));
   llvm::cl::opt<double> seconds(
-      "seconds", llvm::cl::init(0),
+      "seconds", llvm::cl::cat(category), llvm::cl::init(0),
       llvm::cl::desc("Begin no seed after this time; 0: no limit"));
   llvm::cl::opt<double> reduceSeconds(
-      "reduce", llvm::cl::init(60),
+      "reduce", llvm::cl::cat(category), llvm::cl::init(60),
       llvm::cl::desc("Seconds to spend on making a failure small"));
+  llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::ParseCommandLineOptions(
       argc, argv, "RandomPrograms: trains random programs and compares\n");
   return run(

@@ -21,7 +21,7 @@ static std::vector<double> allInputs() {
     inputs.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (double special : {0.0, -0.0, infinity, -infinity, 88.72283, 88.72284,
-                         -87.33655, -103.97208, 0.9277, 0.625, 1.0})
+                         -87.33655, -103.97208, 0.5, 1.0, 10.1})
     inputs.push_back(static_cast<float>(special));
   return inputs;
 }
@@ -80,17 +80,6 @@ static void expectAccurate(const std::string &name, double (*truth)(double),
 
 TEST(KernelMath, Exp) { expectAccurate("exp", std::exp, 0.98); }
 TEST(KernelMath, Log) { expectAccurate("log", std::log, 0.81); }
-TEST(KernelMath, Erf) { expectAccurate("erf", std::erf, 1.19); }
-TEST(KernelMath, Tanh) { expectAccurate("tanh", std::tanh, 1.32); }
-
-/// -0 keeps its sign through the odd functions.
-TEST(KernelMath, SignedZero) {
-  for (const char *name : {"erf", "tanh"}) {
-    std::vector<double> got = compute(name, {-0.0, 0.0});
-    ASSERT_EQ(got.size(), 2u);
-    EXPECT_TRUE(std::signbit(got[0])) << name;
-    EXPECT_FALSE(std::signbit(got[1])) << name;
-  }
-}
+TEST(KernelMath, Erfc) { expectAccurate("erfc", std::erfc, 4.4); }
 
 } // namespace shardc::test
