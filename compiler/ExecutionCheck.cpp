@@ -9,6 +9,7 @@
 #include "compiler/TensorComparison.h"
 #include "dialects/Aten/Aten.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;
@@ -84,26 +85,24 @@ struct Comparison {
 };
 } // namespace
 
-/// Whether two names say the same of different tensors: "gradient a of step 1",
-/// "gradient b of step 1".
-static bool isOneKind(StringRef a, StringRef b) {
-  return a.split(' ').first == b.split(' ').first;
-}
+/// What a name says of its tensor: "gradient" of "gradient a of step 1".
+static StringRef kindOf(StringRef name) { return name.split(' ').first; }
 
-/// Where a sum is 0 but for rounding, such as the gradient of a bias before a
-/// normalization, rounding is all there is: it is as large as the terms, which
-/// are as large as the other tensors of its kind.
-static double floorOf(const Comparison &comparison, StringRef name,
-                      const Observation &observation) {
-  double largest = 0;
-  for (const auto &[other, tensors] : observation)
+/// The largest magnitude of each kind of tensor. Where a sum is 0 but for
+/// rounding, such as the gradient of a bias before a normalization, rounding is
+/// all there is: it is as large as the terms, which are as large as the other
+/// tensors of its kind.
+static llvm::StringMap<double> magnitudesOf(const Observation &observation) {
+  llvm::StringMap<double> magnitudes;
+  for (const auto &[name, tensors] : observation) {
+    double &largest = magnitudes[kindOf(name)];
     for (const reference::Tensor &tensor : tensors)
-      for (int64_t i = 0; isOneKind(name, other) && tensor.isFloat() &&
-                          i < tensor.getNumElements();
-           ++i)
-        if (std::isfinite(tensor.floats()[i]))
-          largest = std::max(largest, std::abs(tensor.floats()[i]));
-  return comparison.tolerance * 1e-3 * largest;
+      if (tensor.isFloat())
+        for (double value : tensor.floats())
+          if (std::isfinite(value))
+            largest = std::max(largest, std::abs(value));
+  }
+  return magnitudes;
 }
 
 static bool isUpdated(StringRef name) {
@@ -138,6 +137,7 @@ static bool agree(const Comparison &comparison, StringRef name,
 /// observed may go.
 static bool agree(const Comparison &comparison, const Observation &actual,
                   const Observation &expected) {
+  llvm::StringMap<double> magnitudes = magnitudesOf(expected);
   for (const auto &[name, tensors] : expected) {
     auto found = actual.find(name);
     if (found == actual.end()) {
@@ -146,7 +146,7 @@ static bool agree(const Comparison &comparison, const Observation &actual,
       return false;
     }
     if (!agree(comparison, name, found->second, tensors,
-               floorOf(comparison, name, expected)))
+               comparison.tolerance * 1e-3 * magnitudes[kindOf(name)]))
       return false;
   }
   return true;

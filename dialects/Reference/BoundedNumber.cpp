@@ -7,23 +7,11 @@
 
 #include "dialects/Reference/BoundedNumber.h"
 
-#include "llvm/ADT/APFloat.h"
-
 #include <cmath>
 
 using namespace mlir;
 
 namespace shardc::reference {
-
-double spacing(double value, FloatType type) {
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
-  int least = llvm::APFloat::semanticsMinExponent(semantics);
-  int exponent = least;
-  if (value != 0 && std::isfinite(value))
-    exponent = std::max(least, std::ilogb(value));
-  return std::ldexp(1.0,
-                    exponent + 1 - static_cast<int>(type.getFPMantissaWidth()));
-}
 
 double summationBound(double magnitude, int64_t terms, FloatType type) {
   if (terms < 2)
@@ -36,10 +24,11 @@ void boundRounding(BoundedTensor &bounded) {
   auto type = dyn_cast<FloatType>(bounded.tensor.getElementType());
   if (!type || bounded.bounds.empty())
     return;
+  Rounding rounding(type);
   ArrayRef<double> elements = bounded.tensor.floats();
   for (auto [element, bound] : llvm::zip_equal(elements, bounded.bounds))
     if (bound > 0)
-      bound += spacing(element, type);
+      bound += rounding.spacing(element);
 }
 
 } // namespace shardc::reference

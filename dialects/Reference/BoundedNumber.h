@@ -17,9 +17,6 @@
 
 namespace shardc::reference {
 
-/// The distance between neighbours of `type` around `value`.
-double spacing(double value, mlir::FloatType type);
-
 /// How far sums of the same `terms` numbers in two orders may be apart, in
 /// `type`, when the magnitudes of the terms add up to `magnitude`.
 double summationBound(double magnitude, int64_t terms, mlir::FloatType type);

@@ -97,12 +97,12 @@ void ProgramExecution::reduceScatter(exec::ReduceScatterOp reduction) {
     gradients.push_back(readReference(bytes, reduction.getBuffer(), rank));
   for (auto [rank, bytes] : llvm::enumerate(memory)) {
     Tensor output = readReference(bytes, reduction.getOutput(), rank);
-    auto type = cast<FloatType>(output.getElementType());
+    Rounding type(cast<FloatType>(output.getElementType()));
     int64_t first = static_cast<int64_t>(rank) * output.getNumElements();
     MutableArrayRef<double> sums = output.mutableFloats();
     for (const Tensor &gradient : gradients)
       for (auto [i, sum] : llvm::enumerate(sums))
-        sum = roundTo(sum + gradient.floats()[first + i], type);
+        sum = type.round(sum + gradient.floats()[first + i]);
     write(rank, reduction.getOutput(), {output, {}});
   }
 }
@@ -114,7 +114,7 @@ void ProgramExecution::allReduce(exec::AllReduceOp reduction) {
     values.push_back(readReference(bytes, reduction.getBuffer(), rank));
   Tensor total = values[0];
   std::vector<double> bounds;
-  auto type = cast<FloatType>(total.getElementType());
+  Rounding type(cast<FloatType>(total.getElementType()));
   MutableArrayRef<double> sums = total.mutableFloats();
   if (reduction.getDoubleDouble()) {
     for (size_t i = 0; i < sums.size(); i += 2) {
@@ -126,12 +126,12 @@ void ProgramExecution::allReduce(exec::AllReduceOp reduction) {
       sums[i + 1] =
           static_cast<double>(sum - static_cast<long double>(sums[i]));
       // The low part makes up for where the high part was rounded.
-      bounds.insert(bounds.end(), 2, spacing(sums[i], type));
+      bounds.insert(bounds.end(), 2, type.spacing(sums[i]));
     }
   } else {
     for (const Tensor &value : ArrayRef(values).drop_front())
       for (auto [sum, term] : llvm::zip_equal(sums, value.floats()))
-        sum = roundTo(sum + term, type);
+        sum = type.round(sum + term);
   }
   for (int64_t rank = 0; rank < getRanks(); ++rank)
     write(rank, reduction.getBuffer(), {total, bounds});

@@ -23,6 +23,9 @@ using namespace mlir;
 
 namespace shardc::reference {
 
+/// Of a scalar operation: those of `arith.select`.
+static constexpr size_t mostOperands = 3;
+
 namespace {
 
 /// What the values of a region hold. References to an entry stay valid.
@@ -77,18 +80,15 @@ private:
   const double *bounds;
 };
 
-/// One operation of a body.
-struct Instruction {
+/// One operation of a body: a function of registers, a read at the indices that
+/// they hold, or a loop's counter.
+struct Step {
   ScalarFunction function;
+  const BoundedTensor *gathered = nullptr;
+  SmallVector<int64_t, 0> strides;
   SmallVector<unsigned, 3> operands;
   unsigned result = 0;
-};
-
-/// A read at computed indices.
-struct Gather {
-  const BoundedTensor *tensor = nullptr;
-  SmallVector<unsigned> indices;
-  unsigned result = 0;
+  unsigned counter = 0;
 };
 
 /// One output of a nest and the number that it collects.
@@ -98,7 +98,7 @@ struct Output {
   double *values = nullptr;
   int64_t *integers = nullptr;
   double *bounds = nullptr;
-  FloatType type;
+  std::optional<Rounding> rounding;
   LinearIndex index;
   /// The register of the value to store; of a sum, of its term.
   unsigned yielded = 0;
@@ -135,14 +135,10 @@ private:
   SmallVector<Output> outputs;
   llvm::DenseMap<Value, unsigned> numbers;
   std::vector<BoundedNumber> registers;
-  /// Operations in program order: an instruction, a gather or a counter.
-  struct Step {
-    std::optional<Instruction> instruction;
-    std::optional<Gather> gather;
-    std::optional<std::pair<unsigned, unsigned>> counter;
-  };
+  /// In program order.
   std::vector<Step> steps;
-  SmallVector<BoundedNumber> operands;
+  /// Where an iteration writes in each output.
+  SmallVector<int64_t, 2> positions;
 };
 
 } // namespace
@@ -219,31 +215,28 @@ static Operation *sumOf(linalg::GenericOp generic, unsigned number) {
 
 LogicalResult NestEvaluation::translateOperation(Operation &op) {
   Step step;
-  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
-    step.counter = {registerOf(index.getResult()),
-                    static_cast<unsigned>(index.getDim())};
-  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    Gather gather;
-    gather.tensor = &values[extract.getTensor()];
-    for (Value position : extract.getIndices())
-      gather.indices.push_back(registerOf(position));
-    gather.result = registerOf(extract.getResult());
-    step.gather = std::move(gather);
-  } else if (isa<arith::ConstantOp>(op)) {
+  if (isa<arith::ConstantOp>(op)) {
     registerOf(op.getResult(0));
     return success();
+  }
+  ValueRange operands = op.getOperands();
+  if (auto index = dyn_cast<linalg::IndexOp>(op)) {
+    step.counter = static_cast<unsigned>(index.getDim());
+  } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    step.gathered = &values[extract.getTensor()];
+    step.strides = rowMajorStrides(step.gathered->tensor.getShape());
+    operands = extract.getIndices();
   } else {
-    Instruction instruction;
-    instruction.function = scalarFunction(&op);
-    if (!instruction.function)
+    step.function = scalarFunction(&op);
+    if (!step.function)
       return emitNumberedError(&op, "E0142")
              << "the reference interpreter has no meaning for '" << op.getName()
              << "' in a kernel";
-    for (Value operand : op.getOperands())
-      instruction.operands.push_back(registerOf(operand));
-    instruction.result = registerOf(op.getResult(0));
-    step.instruction = std::move(instruction);
+    assert(operands.size() <= mostOperands);
   }
+  for (Value operand : operands)
+    step.operands.push_back(registerOf(operand));
+  step.result = registerOf(op.getResult(0));
   steps.push_back(std::move(step));
   return success();
 }
@@ -284,7 +277,7 @@ void NestEvaluation::collect(Output &output, int64_t at) {
     output.bounds[at] = number.bound;
     return;
   }
-  output.values[at] = roundTo(output.values[at] + number.value, output.type);
+  output.values[at] = output.rounding->round(output.values[at] + number.value);
   output.bounds[at] += number.bound;
   output.magnitudes[at] += std::abs(number.value);
   ++output.terms[at];
@@ -293,30 +286,29 @@ void NestEvaluation::collect(Output &output, int64_t at) {
 void NestEvaluation::runIteration(ArrayRef<int64_t> counters) {
   for (auto [number, input] : llvm::enumerate(inputs))
     registers[number] = input.first[input.second.at(counters)];
-  SmallVector<int64_t, 2> positions;
-  for (Output &output : outputs) {
-    positions.push_back(output.index.at(counters));
+  for (auto [output, position] : llvm::zip_equal(outputs, positions)) {
+    position = output.index.at(counters);
     if (output.carried && !output.isSum)
-      registers[*output.carried] = Elements(*output.tensor)[positions.back()];
+      registers[*output.carried] = Elements(*output.tensor)[position];
   }
+  std::array<BoundedNumber, mostOperands> operands;
   for (Step &step : steps) {
-    if (step.counter) {
-      registers[step.counter->first].integer = counters[step.counter->second];
-    } else if (step.gather) {
+    BoundedNumber &result = registers[step.result];
+    if (step.function) {
+      unsigned count = 0;
+      for (unsigned operand : step.operands)
+        operands[count++] = registers[operand];
+      result = step.function(ArrayRef(operands).take_front(count));
+    } else if (step.gathered) {
       // Indices are held inside the tensor, as compiled code holds them.
       int64_t at = 0;
       for (auto [position, size, stride] : llvm::zip_equal(
-               step.gather->indices, step.gather->tensor->tensor.getShape(),
-               rowMajorStrides(step.gather->tensor->tensor.getShape())))
+               step.operands, step.gathered->tensor.getShape(), step.strides))
         at += std::clamp<int64_t>(registers[position].integer, 0, size - 1) *
               stride;
-      registers[step.gather->result] = Elements(*step.gather->tensor)[at];
+      result = Elements(*step.gathered)[at];
     } else {
-      operands.clear();
-      for (unsigned operand : step.instruction->operands)
-        operands.push_back(registers[operand]);
-      registers[step.instruction->result] =
-          step.instruction->function(operands);
+      result.integer = counters[step.counter];
     }
   }
   for (auto [output, position] : llvm::zip_equal(outputs, positions))
@@ -331,9 +323,11 @@ void NestEvaluation::prepareOutputs() {
     int64_t count = output.tensor->tensor.getNumElements();
     output.tensor->bounds.resize(count, 0);
     output.bounds = output.tensor->bounds.data();
-    output.type = dyn_cast<FloatType>(output.tensor->tensor.getElementType());
-    if (output.type)
-      output.values = output.tensor->tensor.mutableFloats().data();
+    Tensor &tensor = output.tensor->tensor;
+    if (auto type = dyn_cast<FloatType>(tensor.getElementType()))
+      output.rounding = Rounding(type);
+    if (output.rounding)
+      output.values = tensor.mutableFloats().data();
     else
       output.integers = output.tensor->tensor.mutableIntegers().data();
     if (!output.isSum)
@@ -359,6 +353,7 @@ LogicalResult NestEvaluation::run() {
   if (failed(readMaps()) || failed(translate()))
     return failure();
   prepareOutputs();
+  positions.resize(outputs.size());
   for (IndexWalk walk(generic.getStaticLoopRanges()); walk; ++walk)
     runIteration(*walk);
   for (Output &output : outputs)

@@ -141,18 +141,25 @@ static LogicalResult evaluateMatmul(Call &call) {
 
 /// The pair (high, low) whose exact sum the squares' is.
 static LogicalResult evaluateSumOfSquares(Call &call) {
-  long double sum = 0;
+  // Neumaier's summation: of ten million squares, a plain sum loses more than
+  // the call does.
+  long double sum = 0, lost = 0;
   for (const BoundedTensor &operand : call.operands)
-    for (double element : operand.tensor.floats())
-      sum += static_cast<long double>(element) * element;
+    for (double element : operand.tensor.floats()) {
+      long double square = static_cast<long double>(element) * element;
+      long double next = sum + square;
+      lost += sum >= square ? (sum - next) + square : (square - next) + sum;
+      sum = next;
+    }
+  sum += lost;
   BoundedTensor pair{Tensor(call.site.results[0]), {}};
   auto high = static_cast<double>(sum);
   pair.tensor.mutableFloats()[0] = high;
   pair.tensor.mutableFloats()[1] =
       static_cast<double>(sum - static_cast<long double>(high));
   // The low part makes up for where the high part was rounded.
-  auto type = Float64Type::get(call.site.settings.getContext());
-  pair.bounds.assign(2, spacing(high, type));
+  Rounding rounding(Float64Type::get(call.site.settings.getContext()));
+  pair.bounds.assign(2, rounding.spacing(high));
   call.results.push_back(std::move(pair));
   return success();
 }

@@ -69,8 +69,11 @@ void Perturbation::apply(Operation *op, MutableArrayRef<Tensor> operands) {
     return;
   double ofSums = accumulatorRoundoff(op) * std::sqrt(terms);
   for (Tensor &operand : operands) {
-    double reach =
-        amplitude * (2 * arithmeticRoundoff(operand.getElementType()) + ofSums);
+    Type type = operand.getElementType();
+    double arithmetic = arithmeticRoundoff(type), own = unitRoundoff(type);
+    double reach = amplitude * (2 * arithmetic + ofSums);
+    if (own > arithmetic)
+      reach += narrow * own;
     if (operand.isFloat())
       for (double &value : operand.mutableFloats())
         value *= isExact(value) ? 1 : 1 + reach * draw();

@@ -11,11 +11,13 @@
 // for f64. What a backward-stable implementation computes is the exact result
 // for operands that are that near. Results are still rounded to the dtypes that
 // the program gives them, so a bf16 result moves by one place where a number
-// lies between two. The spread of a few such executions is the error that a
-// right program may have, whatever the model's condition, and a branch that
-// rounding can flip (a maximum's tie, the corner of relu) flips in some of
-// them. Zeros, ones, infinities and huge numbers stay: arithmetic on masks made
-// of them is exact.
+// lies between two. A deep network makes noise of a few such decisions, and has
+// branches that few samples show: `narrow` moves operands of 16-bit types by
+// their own roundings too, x (1 + e) with |e| <= narrow u. The spread of a few
+// such executions is the error that a right program may have, whatever the
+// model's condition, and a branch that rounding can flip (a maximum's tie, the
+// corner of relu) flips in some of them. Zeros, ones, infinities and huge
+// numbers stay: arithmetic on masks made of them is exact.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_REFERENCE_PERTURBATION_H
@@ -34,8 +36,8 @@ double unitRoundoff(mlir::Type type);
 class Perturbation {
 public:
   /// Draws from `seed`. `amplitude` is the formula's a.
-  Perturbation(uint64_t seed, double amplitude)
-      : state(seed), amplitude(amplitude) {}
+  Perturbation(uint64_t seed, double amplitude, double narrow)
+      : state(seed), amplitude(amplitude), narrow(narrow) {}
 
   /// Moves the floats among `operands` of `op`, unless it only moves data.
   void apply(mlir::Operation *op, llvm::MutableArrayRef<Tensor> operands);
@@ -43,6 +45,7 @@ public:
 private:
   uint64_t state;
   double amplitude;
+  double narrow;
 
   double draw();
 };

@@ -47,9 +47,7 @@ double scalarNumber(TypedAttr scalar, Type element) {
   else
     value = cast<FloatAttr>(scalar).getValueAsDouble();
   auto type = dyn_cast<FloatType>(element);
-  return type && type.getWidth() <= 32
-             ? roundTo(value, Float32Type::get(type.getContext()))
-             : value;
+  return type && type.getWidth() <= 32 ? static_cast<float>(value) : value;
 }
 
 int64_t scalarInteger(TypedAttr scalar) {

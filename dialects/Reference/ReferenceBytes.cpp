@@ -49,6 +49,15 @@ static SmallVector<int64_t> stridesOf(exec::RefAttr reference) {
   return strides;
 }
 
+/// Whether the elements lie one after the other, in row-major order.
+static bool isContiguous(exec::RefAttr reference) {
+  ArrayRef<int64_t> shape = reference.getType().getShape();
+  return llvm::all_of_zip(shape, stridesOf(reference), rowMajorStrides(shape),
+                          [](int64_t size, int64_t stride, int64_t rowMajor) {
+                            return size == 1 || stride == rowMajor;
+                          });
+}
+
 /// The first byte of each element, in row-major order.
 static std::vector<int64_t> elementPlaces(exec::RefAttr reference,
                                           int64_t rank) {
@@ -64,12 +73,16 @@ Tensor readReference(const RankBytes &memory, exec::RefAttr reference,
                      int64_t rank) {
   const RankBytes::Bytes &space = spaceOf(memory, reference);
   int64_t size = elementBytes(reference);
+  auto type = RankedTensorType::get(reference.getType().getShape(),
+                                    reference.getType().getElementType());
+  if (isContiguous(reference))
+    return fromBytes(type,
+                     std::span(space).subspan(beginOf(reference, rank),
+                                              size * type.getNumElements()));
   RankBytes::Bytes bytes;
   for (int64_t place : elementPlaces(reference, rank))
     bytes.insert(bytes.end(), space.begin() + place,
                  space.begin() + place + size);
-  auto type = RankedTensorType::get(reference.getType().getShape(),
-                                    reference.getType().getElementType());
   return fromBytes(type, bytes);
 }
 
@@ -78,6 +91,10 @@ void writeReference(RankBytes &memory, exec::RefAttr reference, int64_t rank,
   auto &space = const_cast<RankBytes::Bytes &>(spaceOf(memory, reference));
   int64_t size = elementBytes(reference);
   RankBytes::Bytes bytes = toBytes(tensor);
+  if (isContiguous(reference)) {
+    llvm::copy(bytes, space.begin() + beginOf(reference, rank));
+    return;
+  }
   for (auto [i, place] : llvm::enumerate(elementPlaces(reference, rank)))
     std::memcpy(space.data() + place, bytes.data() + i * size, size);
 }

@@ -21,10 +21,10 @@ namespace shardc::reference {
 using Numbers = ArrayRef<BoundedNumber>;
 
 /// `value` as a number of `type`, whose operands may move it by `bound`.
-static BoundedNumber rounded(double value, double bound, FloatType type) {
+static BoundedNumber rounded(double value, double bound, const Rounding &type) {
   BoundedNumber number;
-  number.value = roundTo(value, type);
-  number.bound = bound > 0 ? bound + spacing(number.value, type) : 0;
+  number.value = type.round(value);
+  number.bound = bound > 0 ? bound + type.spacing(number.value) : 0;
   if (!std::isfinite(number.value))
     number.bound = bound > 0 ? std::numeric_limits<double>::infinity() : 0;
   return number;
@@ -41,7 +41,7 @@ static BoundedNumber ofInteger(int64_t integer, double bound = 0) {
 // Floats
 //===----------------------------------------------------------------------===//
 
-static ScalarFunction floatArithmetic(Operation *op, FloatType type) {
+static ScalarFunction floatArithmetic(Operation *op, const Rounding &type) {
   return llvm::TypeSwitch<Operation *, ScalarFunction>(op)
       .Case([&](arith::AddFOp) {
         return [type](Numbers in) {
@@ -108,9 +108,10 @@ static ScalarFunction extremum(Operation *op) {
   };
 }
 
-/// `function` within two units in the last place of f32 (KernelMath.h has the
-/// measured errors), or of f64 for the C library's.
-static ScalarFunction elementary(FloatType type, double (*function)(double)) {
+/// `function` within `units` in the last place, of f32 (KernelMath.h has the
+/// measured errors) or of f64 (the C library's).
+static ScalarFunction elementary(const Rounding &type, double units,
+                                 double (*function)(double)) {
   return [=](Numbers in) {
     double x = in[0].value, bound = in[0].bound, value = function(x);
     double moved = 0;
@@ -121,12 +122,12 @@ static ScalarFunction elementary(FloatType type, double (*function)(double)) {
     if (std::isnan(moved))
       moved = std::numeric_limits<double>::infinity();
     BoundedNumber result = rounded(value, 0, type);
-    result.bound = moved + 2 * spacing(result.value, type);
+    result.bound = moved + units * type.spacing(result.value);
     return result;
   };
 }
 
-static ScalarFunction mathFunction(Operation *op, FloatType type) {
+static ScalarFunction mathFunction(Operation *op, const Rounding &type) {
   using Function = double (*)(double);
   auto function =
       llvm::TypeSwitch<Operation *, Function>(op)
@@ -140,7 +141,7 @@ static ScalarFunction mathFunction(Operation *op, FloatType type) {
           .Case([](math::CosOp) -> Function { return std::cos; })
           .Default(Function());
   if (function)
-    return elementary(type, function);
+    return elementary(type, isa<math::ErfcOp>(op) ? 5 : 2, function);
   if (isa<math::SqrtOp>(op))
     return [=](Numbers in) {
       double root = std::sqrt(in[0].value);
@@ -316,7 +317,7 @@ static ScalarFunction conversion(Operation *op, Type type) {
   Type source = op->getOperand(0).getType();
   return llvm::TypeSwitch<Operation *, ScalarFunction>(op)
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](Operation *) {
-        auto floatType = cast<FloatType>(type);
+        Rounding floatType(cast<FloatType>(type));
         return [=](Numbers in) {
           return rounded(static_cast<double>(in[0].integer), in[0].bound,
                          floatType);
@@ -365,11 +366,12 @@ ScalarFunction scalarFunction(Operation *op) {
   if (ScalarFunction found = conversion(op, type))
     return found;
   if (auto floatType = dyn_cast<FloatType>(type)) {
-    if (ScalarFunction found = floatArithmetic(op, floatType))
+    Rounding rounding(floatType);
+    if (ScalarFunction found = floatArithmetic(op, rounding))
       return found;
     if (ScalarFunction found = extremum(op))
       return found;
-    return mathFunction(op, floatType);
+    return mathFunction(op, rounding);
   }
   return integerArithmetic(op, type);
 }

@@ -154,14 +154,14 @@ void ShardedState::reduceScatter(StringRef group, ArrayAttr parameters,
                                  ArrayRef<SmallVector<Tensor, 1>> gradients) {
   for (auto [parameter, byRank] : llvm::zip_equal(parameters, gradients)) {
     Place place = places.lookup(cast<FlatSymbolRefAttr>(parameter).getValue());
-    auto master = cast<FloatType>(
-        segments[place.segment].shards[0].gradient.getElementType());
+    Rounding master(cast<FloatType>(
+        segments[place.segment].shards[0].gradient.getElementType()));
     // In rank order, rounded after every addition: the order and the type of
     // the sums are part of the result.
     for (const Tensor &gradient : byRank)
       for (int64_t i : llvm::seq(gradient.getNumElements())) {
         double &sum = element(place, i, &Shard::gradient);
-        sum = roundTo(sum + gradient.floats()[i], master);
+        sum = master.round(sum + gradient.floats()[i]);
       }
   }
 }
@@ -180,39 +180,44 @@ double ShardedState::sumOfGradientSquares() const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// One element of a shard and what the optimizer keeps of it.
-struct Element {
-  double &parameter;
-  double gradient;
-  double &first;
-  double &second;
+/// The elements of a shard and what the optimizer keeps of them. Gradients are
+/// means.
+struct Elements {
+  MutableArrayRef<double> parameter, gradient, first, second;
 };
 } // namespace
 
 /// torch.optim.SGD with dampening 0; the first momentum is the gradient.
-static void stepSgd(fsdp::SgdAttr sgd, Element x, int64_t step, double rate) {
+static void stepSgd(fsdp::SgdAttr sgd, Elements x, int64_t step, double rate) {
   double momentum = sgd.getMomentum().getValueAsDouble();
-  double gradient =
-      x.gradient + sgd.getWeightDecay().getValueAsDouble() * x.parameter;
-  if (momentum != 0)
-    gradient = x.first = step == 1 ? gradient : momentum * x.first + gradient;
-  x.parameter -= rate * gradient;
+  double weightDecay = sgd.getWeightDecay().getValueAsDouble();
+  for (size_t i = 0; i < x.parameter.size(); ++i) {
+    double gradient = x.gradient[i] + weightDecay * x.parameter[i];
+    if (momentum != 0)
+      gradient = x.first[i] =
+          step == 1 ? gradient : momentum * x.first[i] + gradient;
+    x.parameter[i] -= rate * gradient;
+  }
 }
 
-/// torch.optim.AdamW. Moments are rounded to `type` before they are used: what
-/// overflows there makes no step.
-static void stepAdamW(fsdp::AdamWAttr adam, Element x, int64_t step,
-                      double rate, FloatType type) {
+/// torch.optim.AdamW. Moments are rounded before they are used: what overflows
+/// there makes no step.
+static void stepAdamW(fsdp::AdamWAttr adam, Elements x, int64_t step,
+                      double rate, const Rounding &rounding) {
   double beta1 = adam.getBeta1().getValueAsDouble();
   double beta2 = adam.getBeta2().getValueAsDouble();
-  x.parameter *= 1 - rate * adam.getWeightDecay().getValueAsDouble();
-  x.first = roundTo(beta1 * x.first + (1 - beta1) * x.gradient, type);
-  x.second =
-      roundTo(beta2 * x.second + (1 - beta2) * x.gradient * x.gradient, type);
-  double mean = x.first / (1 - std::pow(beta1, step));
-  double deviation = std::sqrt(x.second / (1 - std::pow(beta2, step)));
-  x.parameter -=
-      rate * mean / (deviation + adam.getEpsilon().getValueAsDouble());
+  double kept = 1 - rate * adam.getWeightDecay().getValueAsDouble();
+  double epsilon = adam.getEpsilon().getValueAsDouble();
+  double correction1 = 1 - std::pow(beta1, step);
+  double correction2 = 1 - std::pow(beta2, step);
+  for (size_t i = 0; i < x.parameter.size(); ++i) {
+    double gradient = x.gradient[i], &first = x.first[i], &second = x.second[i];
+    first = rounding.round(beta1 * first + (1 - beta1) * gradient);
+    second = rounding.round(beta2 * second + (1 - beta2) * gradient * gradient);
+    double deviation = std::sqrt(second / correction2);
+    x.parameter[i] = kept * x.parameter[i] -
+                     rate * (first / correction1) / (deviation + epsilon);
+  }
 }
 
 void ShardedState::update(fsdp::UpdateOp op) {
@@ -222,23 +227,22 @@ void ShardedState::update(fsdp::UpdateOp op) {
       continue;
     ++segment.steps;
     for (Shard &shard : segment.shards) {
-      MutableArrayRef<double> parameter = shard.parameter.mutableFloats();
-      MutableArrayRef<double> gradient = shard.gradient.mutableFloats();
-      MutableArrayRef<double> first = shard.firstMoment.mutableFloats();
-      MutableArrayRef<double> second = shard.secondMoment.mutableFloats();
-      for (size_t i = 0; i < parameter.size(); ++i) {
-        Element x{parameter[i], gradient[i] / (ranks * microBatches), first[i],
-                  second[i]};
-        llvm::TypeSwitch<Attribute>(op.getOptimizer())
-            .Case([&](fsdp::SgdAttr sgd) {
-              stepSgd(sgd, x, segment.steps, learningRate);
-            })
-            .Case([&](fsdp::AdamWAttr adam) {
-              stepAdamW(adam, x, segment.steps, learningRate,
-                        cast<FloatType>(shard.parameter.getElementType()));
-            });
-        gradient[i] = 0;
-      }
+      Elements x{shard.parameter.mutableFloats(),
+                 shard.gradient.mutableFloats(),
+                 shard.firstMoment.mutableFloats(),
+                 shard.secondMoment.mutableFloats()};
+      for (double &gradient : x.gradient)
+        gradient /= static_cast<double>(ranks * microBatches);
+      llvm::TypeSwitch<Attribute>(op.getOptimizer())
+          .Case([&](fsdp::SgdAttr sgd) {
+            stepSgd(sgd, x, segment.steps, learningRate);
+          })
+          .Case([&](fsdp::AdamWAttr adam) {
+            Rounding rounding(
+                cast<FloatType>(shard.parameter.getElementType()));
+            stepAdamW(adam, x, segment.steps, learningRate, rounding);
+          });
+      llvm::fill(x.gradient, 0);
       for (Tensor *tensor :
            {&shard.parameter, &shard.firstMoment, &shard.secondMoment})
         tensor->round();

@@ -10,6 +10,7 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/Sequence.h"
 
+#include <bit>
 #include <cmath>
 
 using namespace mlir;
@@ -26,24 +27,40 @@ static thread_local int exactScopes = 0;
 ExactArithmetic::ExactArithmetic() { ++exactScopes; }
 ExactArithmetic::~ExactArithmetic() { --exactScopes; }
 
-double roundTo(double value, FloatType type) {
-  if (type.isF64() || exactScopes > 0)
+Rounding::Rounding(FloatType type)
+    : precision(static_cast<int>(type.getFPMantissaWidth())),
+      leastExponent(
+          llvm::APFloat::semanticsMinExponent(type.getFloatSemantics())),
+      greatestExponent(
+          llvm::APFloat::semanticsMaxExponent(type.getFloatSemantics())) {}
+
+/// 2^exponent, which may be denormal.
+static double powerOfTwo(int exponent) {
+  constexpr int bias = 1023;
+  return exponent > -bias ? std::bit_cast<double>(
+                                static_cast<uint64_t>(exponent + bias) << 52)
+                          : std::ldexp(1.0, exponent);
+}
+
+double Rounding::spacing(double value) const {
+  int exponent = leastExponent;
+  if (value != 0 && std::isfinite(value))
+    exponent = std::max(leastExponent, std::ilogb(value));
+  return powerOfTwo(exponent + 1 - precision);
+}
+
+double Rounding::round(double value) const {
+  if (precision == std::numeric_limits<double>::digits || exactScopes > 0)
     return value;
-  if (type.isF32())
+  if (precision == std::numeric_limits<float>::digits)
     return static_cast<float>(value);
   if (value == 0 || !std::isfinite(value))
     return value;
   // Neighbours of a 16-bit type are many doubles apart, so that the quotient
   // and its rounding to an integer are exact.
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
-  int exponent = std::max<int>(std::ilogb(value),
-                               llvm::APFloat::semanticsMinExponent(semantics));
-  double unit = std::ldexp(
-      1.0, exponent + 1 - static_cast<int>(type.getFPMantissaWidth()));
+  double unit = spacing(value);
   double rounded = std::nearbyint(value / unit) * unit;
-  double beyond =
-      std::ldexp(1.0, llvm::APFloat::semanticsMaxExponent(semantics) + 1);
-  return std::abs(rounded) < beyond
+  return std::abs(rounded) < powerOfTwo(greatestExponent + 1)
              ? rounded
              : std::copysign(std::numeric_limits<double>::infinity(), value);
 }
@@ -145,9 +162,10 @@ Tensor Tensor::converted(Type element) const {
 
 void Tensor::round() {
   if (auto floatType = dyn_cast<FloatType>(getElementType())) {
+    Rounding rounding(floatType);
     if (!floatType.isF64())
       for (double &value : mutableFloats())
-        value = roundTo(value, floatType);
+        value = rounding.round(value);
     return;
   }
   if (auto integer = dyn_cast<IntegerType>(getElementType())) {
@@ -156,10 +174,10 @@ void Tensor::round() {
         value = wrapTo(value, integer);
     return;
   }
-  auto part =
-      cast<FloatType>(cast<ComplexType>(getElementType()).getElementType());
+  Rounding part(
+      cast<FloatType>(cast<ComplexType>(getElementType()).getElementType()));
   for (Complex &value : mutableComplexes())
-    value = Complex(roundTo(value.real(), part), roundTo(value.imag(), part));
+    value = Complex(part.round(value.real()), part.round(value.imag()));
 }
 
 //===----------------------------------------------------------------------===//

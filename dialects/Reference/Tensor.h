@@ -108,8 +108,25 @@ public:
   ExactArithmetic(const ExactArithmetic &) = delete;
 };
 
-/// `value` rounded to `type`, to nearest even.
-double roundTo(double value, mlir::FloatType type);
+/// How a floating-point type rounds. A loop over numbers makes one before it
+/// begins: asking the type takes longer than rounding.
+class Rounding {
+public:
+  explicit Rounding(mlir::FloatType type);
+
+  /// `value` rounded to the type, to nearest even.
+  double round(double value) const;
+
+  /// The distance between neighbours of the type around `value`.
+  double spacing(double value) const;
+
+private:
+  /// Bits of a significand, the hidden one too.
+  int precision;
+  /// Of the smallest normal and of the largest number.
+  int leastExponent;
+  int greatestExponent;
+};
 
 /// Walks the indices of a shape in row-major order:
 ///

@@ -30,15 +30,19 @@ static void buildPointwise(OpTy op, ValueRange operands, KernelBuilder &kernel,
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// `combine` on the operands in the type that the result is computed in.
+/// `combine` on the operands in the type that the result is computed in. They
+/// are rounded to the promoted type before: one without dimensions may be
+/// wider.
 template <typename OpTy>
 static void buildBinary(OpTy op, typename OpTy::Adaptor inputs,
                         KernelBuilder &kernel,
                         function_ref<Scalar(Scalar, Scalar)> combine) {
-  Type type = computeType(tensorTypeOf(op.getResult()).getElementType());
+  Type promoted = tensorTypeOf(op.getResult()).getElementType();
+  Type type = computeType(promoted);
   buildPointwise(op, {inputs.getSelf(), inputs.getOther()}, kernel,
                  [&](LoopBody &body) {
-                   return combine(body[0].to(type), body[1].to(type));
+                   return combine(body.stored(0).to(promoted).to(type),
+                                  body.stored(1).to(promoted).to(type));
                  });
 }
 

@@ -63,7 +63,8 @@ struct Judgement {
 };
 
 /// Judges `actual` by `expectation`. An element that is not finite agrees with
-/// an equal one, or when some sample is not finite there.
+/// an equal one, when some sample is not finite there, or when the expected one
+/// is so large that f32 overflows on the way to it.
 Judgement judge(const std::vector<double> &actual,
                 const Expectation &expectation);
 

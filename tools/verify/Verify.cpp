@@ -270,14 +270,16 @@ std::vector<double> Comparison::actualOf(const Observed &expected) const {
                     observed->afterGradients[expected.rank][state]);
 }
 
-/// Executions with moved operands: how many more, and how far they are moved.
-/// Few are enough for nearly every program; a difference stands when it is
-/// beyond what all of them show.
+/// Executions with moved operands: how many more, and how far they are moved
+/// (Perturbation.h). Few are enough for nearly every program; a difference
+/// stands when it is beyond what all of them show.
 struct SampleRound {
   int count;
   double amplitude;
+  double narrow;
 };
-static constexpr SampleRound sampleRounds[] = {{1, 1}, {4, 1}, {12, 4}};
+static constexpr SampleRound sampleRounds[] = {
+    {1, 1, 0}, {4, 1, 0}, {12, 4, 0}, {12, 4, 1}};
 
 bool Comparison::compareGradients(const StepInputs &inputs) {
   FailureOr<std::vector<Observed>> expected =
@@ -298,7 +300,8 @@ bool Comparison::compareGradients(const StepInputs &inputs) {
   for (SampleRound round : sampleRounds) {
     for (int i = 0; i < round.count; ++i) {
       FailureOr<std::vector<Observed>> moved = reference.accumulate(
-          inputs, reference::Perturbation(++seed << 20, round.amplitude));
+          inputs,
+          reference::Perturbation(++seed << 20, round.amplitude, round.narrow));
       if (failed(moved)) {
         result.verdict = Verdict::NotInterpreted;
         return false;
