@@ -32,7 +32,7 @@ public:
   Verification(const std::string &path, const VerifyOptions &options)
       : path(path), options(options), diagnostics(context) {}
 
-  int run();
+  int run(const std::function<void(VerifiedProgram &)> &change);
   int checkMachineCode();
 
 private:
@@ -149,8 +149,10 @@ static std::string describe(const WrongCommand &command) {
     os << " '" << command.name << "'";
   if (!command.operators.empty())
     os << ", made from '" << command.operators << "'";
-  os << ", in module '" << command.module << "': " << command.difference
-     << " on rank " << command.rank << " in step " << command.step;
+  if (!command.module.empty())
+    os << ", in module '" << command.module << "'";
+  os << ": " << command.difference << " on rank " << command.rank << " in step "
+     << command.step;
   return text;
 }
 
@@ -254,6 +256,7 @@ int Verification::conclude(const VerifiedProgram &program,
   case Verdict::Agrees:
     printTable(result);
     llvm::outs() << "the compiled step computes what the reference computes\n";
+    llvm::outs().flush();
     return 0;
   case Verdict::Differs:
     break;
@@ -296,17 +299,20 @@ int Verification::checkMachineCode() {
   return diagnostics.getExitCode();
 }
 
-int Verification::run() {
+int Verification::run(const std::function<void(VerifiedProgram &)> &change) {
   if (!read())
     return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
   FailureOr<VerifiedProgram> program = compile();
   if (failed(program))
     return exitCodeOr(diagnostics, 70);
+  if (change)
+    change(*program);
   return conclude(*program, compareBoth(*program, weights(), options));
 }
 
-int verifyModel(const std::string &path, const VerifyOptions &options) {
-  return Verification(path, options).run();
+int verifyModel(const std::string &path, const VerifyOptions &options,
+                const std::function<void(VerifiedProgram &)> &change) {
+  return Verification(path, options).run(change);
 }
 
 int checkMachineCode(const std::string &path, const Options &options) {

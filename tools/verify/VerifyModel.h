@@ -11,12 +11,18 @@
 
 #include "tools/verify/VerifyOptions.h"
 
+#include <functional>
+
 namespace shardc::verify {
+
+struct VerifiedProgram;
 
 /// Verifies the model at `path` and prints what was compared. Returns the
 /// process's exit code: 6 after a difference (E0703), which also leaves a
-/// reproducer in the current folder.
-int verifyModel(const std::string &path, const VerifyOptions &options);
+/// reproducer in the current folder. `change` gets what was compiled before it
+/// runs: a test puts a mistake there.
+int verifyModel(const std::string &path, const VerifyOptions &options,
+                const std::function<void(VerifiedProgram &)> &change = nullptr);
 
 /// The target phase of `--verify-each=execute`: compiles the model at `path`
 /// again and holds every compiled command of a step on drawn weights and data
