@@ -9,6 +9,7 @@ a mistake of the compiler would.
 import contextlib
 import io
 import json
+import math
 import pathlib
 import tempfile
 import unittest
@@ -94,7 +95,30 @@ class CheckParityTest(unittest.TestCase):
         def spoil(name, values):
             if name == "transformer.h.2.mlp.c_fc.weight":
                 values[-1] += 0.01
-        self.assertEqual(self.state_failures(spoil), 1)
+        self.assertEqual(self.state_failures(spoil), 2)  # norm and element
+
+    def test_one_element_that_the_norm_hides_fails(self):
+        """Of 96 elements under SGD, and of 9216 under AdamW."""
+        target = "transformer.h.2.mlp.c_fc.weight"
+        for run, step in (("sgd.3", 20), ("adamw.4", 20)):
+            kind = run.partition(".")[0]
+            (quantity,) = (quantity for names, _, quantity in
+                           self.numbers.state(run, step, "float32")
+                           if names[0] == target)
+            limit = max(check_parity.FACTOR * quantity.reference_error,
+                        check_parity.FLOOR)
+            typical = (limit * math.hypot(*quantity.exact)
+                       / math.sqrt(len(quantity.exact)))
+            distance = check_parity.FURTHEST_ELEMENT[kind] * typical
+
+            def spoil(name, values):
+                if name == target:
+                    values[40] += factor * distance
+            for factor, failed in ((0.9, set()), (1.1, {target})):
+                self.assertEqual(self.failed(spoil, run, step, "float32"),
+                                 failed)
+            self.assertLess(1.1 * distance,
+                            limit * math.hypot(*quantity.exact))
 
     def test_golden_states_pass_under_bf16(self):
         for run in ("sgd.3", "adamw.1", "adamw.4", "adamw.8"):
@@ -215,7 +239,7 @@ class CheckParityTest(unittest.TestCase):
         def spoil(name, values):
             if name == "transformer.h.1.ln_2.bias":
                 values.reverse()
-        self.assertEqual(self.state_failures(spoil), 1)
+        self.assertEqual(self.state_failures(spoil), 2)  # norm and element
 
     def test_a_missing_step_is_an_error(self):
         with self.assertRaisesRegex(SystemExit, "has 19 steps, expected 20"):
