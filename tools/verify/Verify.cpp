@@ -279,7 +279,7 @@ struct SampleRound {
   double narrow;
 };
 static constexpr SampleRound sampleRounds[] = {
-    {1, 1, 0}, {4, 1, 0}, {12, 4, 0}, {12, 4, 1}};
+    {1, 1, 0}, {4, 1, 0}, {4, 4, 1}, {12, 4, 1}};
 
 bool Comparison::compareGradients(const StepInputs &inputs) {
   FailureOr<std::vector<Observed>> expected =
