@@ -48,6 +48,7 @@ private:
   SmallVector<Value> writeLaneReduction(ArrayRef<int> loops);
   void writeLanes(ArrayRef<Value> lanes, int loop, Value chunk, int64_t count);
   SmallVector<Value> startLanes();
+  Value startOfFurtherLanes(Operation *combiner, Value start);
   void combineLanes(Operation *combiner, Value lanes);
   Value writeLoop(int64_t size);
   void writeBlockReduction(ArrayRef<int> reduced, ArrayRef<int> after);
@@ -431,15 +432,30 @@ void LaunchWriter::combineLanes(Operation *combiner, Value lanes) {
   }
 }
 
-/// One buffer of lanes an output, which start as the reduction does.
+/// What 15 of the lanes start with. The reduction's start counts once, unless
+/// combining it with itself changes nothing.
+Value LaunchWriter::startOfFurtherLanes(Operation *combiner, Value start) {
+  if (!isa<arith::AddFOp, arith::AddIOp, arith::MulFOp>(combiner))
+    return start;
+  return arith::ConstantOp::create(builder, location,
+                                   *arith::getNeutralElement(combiner));
+}
+
+/// One buffer of lanes an output.
 SmallVector<Value> LaunchWriter::startLanes() {
   SmallVector<Value> lanes;
-  for (Value start : startValues()) {
+  for (auto [number, start] : llvm::enumerate(startValues())) {
     auto type = MemRefType::get(laneCount, start.getType());
-    lanes.push_back(memref::AllocaOp::create(builder, location, type));
-    OpBuilder::InsertionGuard guard(builder);
-    Value lane = writeLoop(laneCount);
-    memref::StoreOp::create(builder, location, start, lanes.back(), lane);
+    Value memory = memref::AllocaOp::create(builder, location, type);
+    lanes.push_back(memory);
+    Value further =
+        startOfFurtherLanes(combinerOf(code().generic, number), start);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      Value lane = writeLoop(laneCount);
+      memref::StoreOp::create(builder, location, further, memory, lane);
+    }
+    memref::StoreOp::create(builder, location, start, memory, constantIndex(0));
   }
   return lanes;
 }

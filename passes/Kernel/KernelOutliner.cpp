@@ -16,16 +16,21 @@
 #include "mlir/IR/AsmState.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace shardc::kernel {
 
-/// What decides the code of a kernel, as text.
+/// What decides the code of a kernel, as text: IR that is read back is the
+/// same, unless options of the printer leave constants out.
 static std::string keyOf(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
                          ArrayRef<SharedStorage> shared) {
   std::string key;
   llvm::raw_string_ostream stream(key);
-  AsmState state(kernel, OpPrintingFlags().useLocalScope());
+  auto flags = OpPrintingFlags().useLocalScope();
+  flags.elideLargeElementsAttrs(std::numeric_limits<int64_t>::max());
+  AsmState state(kernel, flags);
   for (Operation &op : kernel.getBody().front()) {
     op.print(stream, state);
     stream << "\n";
@@ -197,7 +202,8 @@ static const Stage *writerOf(const KernelStages &kernel, int tensor) {
 
 /// Whether `result` may be written over `input`: no stage reads the input after
 /// the one that writes the result, and every stage that reads it reads, in each
-/// iteration, the element that the result's is written to.
+/// iteration, the element that the result's is written to, which no other
+/// iteration writes.
 static bool isElementwise(const KernelStages &kernel, int input, int result) {
   const Stage *writer = writerOf(kernel, result);
   if (!writer)
@@ -206,6 +212,8 @@ static bool isElementwise(const KernelStages &kernel, int input, int result) {
       *llvm::find_if(writer->accesses, [&](const StageAccess &access) {
         return access.tensor == result && access.isWrite;
       });
+  if (writtenElements(*writer, write) != llvm::product_of(writer->sizes))
+    return false;
   bool written = false;
   for (const Stage &stage : kernel.stages) {
     if (llvm::is_contained(stage.gathers, input))

@@ -60,6 +60,31 @@ func.func @sum_in_lanes(%x: tensor<35xf32>) -> tensor<f32> {
 
 // -----
 
+// What a sum starts with counts in one lane.
+// CHECK-LABEL: func.func @kernel_sum_from_one(
+//   CHECK-DAG: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
+//   CHECK-DAG: %[[ZERO:.*]] = arith.constant {{-?}}0.000000e+00 : f32
+//       CHECK: %[[LANES:.*]] = memref.alloca() : memref<16xf32>
+//       CHECK: scf.for %[[LANE:.*]] = %{{.*}} to %c16
+//       CHECK:   memref.store %[[ZERO]], %[[LANES]][%[[LANE]]]
+//       CHECK: memref.store %[[ONE]], %[[LANES]][%c0
+func.func @sum_from_one(%x: tensor<35xf32>) -> tensor<f32> {
+  %0 = exec.kernel "sum_from_one" (%in = %x : tensor<35xf32>) -> tensor<f32> {
+    %one = arith.constant 1.0 : f32
+    %empty = tensor.empty() : tensor<f32>
+    %start = linalg.fill ins(%one : f32) outs(%empty : tensor<f32>) -> tensor<f32>
+    %sum = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%in : tensor<35xf32>) outs(%start : tensor<f32>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %b, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<f32>
+    exec.yield %sum : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+
+// -----
+
 // Dimensions that follow each other in memory are one loop, cut into blocks.
 // CHECK-LABEL: @kernel_relu
 //       CHECK: scf.for %{{.*}} = %{{.*}} to %c20
@@ -226,4 +251,36 @@ func.func @parts_of_a_temporary(%a: tensor<1x32xf32>, %b: tensor<16x32xf32>) -> 
     exec.yield %sum : tensor<f32>
   }
   return %0 : tensor<f32>
+}
+
+// -----
+
+// Kernels that differ in an element of a constant are two functions, also when
+// the printer leaves constants out.
+// RUN: shardc-opt %s --split-input-file --shardc-outline-kernels \
+// RUN:   --mlir-elide-elementsattrs-if-larger=2 | FileCheck %s --check-prefix=ELIDED
+// ELIDED: func.func @kernel_shift(
+// ELIDED: func.func @kernel_shift_1(
+func.func @shifts(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %0 = exec.kernel "shift" (%in = %x : tensor<3xf32>) -> tensor<3xf32> {
+    %by = arith.constant dense<[0.0, 1.0, 2.0]> : tensor<3xf32>
+    %empty = tensor.empty() : tensor<3xf32>
+    %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%in, %by : tensor<3xf32>, tensor<3xf32>) outs(%empty : tensor<3xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<3xf32>
+    exec.yield %y : tensor<3xf32>
+  }
+  %1 = exec.kernel "shift" (%in = %x : tensor<3xf32>) -> tensor<3xf32> {
+    %by = arith.constant dense<[0.0, 1.0, 3.0]> : tensor<3xf32>
+    %empty = tensor.empty() : tensor<3xf32>
+    %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%in, %by : tensor<3xf32>, tensor<3xf32>) outs(%empty : tensor<3xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %s = arith.addf %a, %b : f32
+      linalg.yield %s : f32
+    } -> tensor<3xf32>
+    exec.yield %y : tensor<3xf32>
+  }
+  return %0, %1 : tensor<3xf32>, tensor<3xf32>
 }
