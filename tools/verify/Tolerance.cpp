@@ -89,14 +89,6 @@ static double flipsOf(const Expectation &expectation, size_t element) {
              : 0;
 }
 
-/// Whether the square of a number of this size is beyond f32. Inside an
-/// operator that is infinity in the kernel, and in the reference's doubles not.
-static bool mayOverflow(const Expectation &expectation, size_t element) {
-  constexpr double f32Roundoff = 0x1p-24;
-  return expectation.unitRoundoff >= f32Roundoff &&
-         std::abs(expectation.expected[element]) > 0x1p63;
-}
-
 /// Refuses a tensor whose errors are too large on the whole, naming the largest
 /// of them.
 static void judgeWhole(const std::vector<double> &actual,
@@ -136,7 +128,7 @@ Judgement judge(const std::vector<double> &actual,
   for (size_t i = 0; i < spread.own.size(); ++i) {
     allowed.push_back(elementFactor * (spread.own[i] + spread.rootMeanSquare) +
                       floorUnits * rounding + least + flipsOf(expectation, i));
-    if (!std::isfinite(actual[i]) && mayOverflow(expectation, i))
+    if (!std::isfinite(actual[i]) && expectation.overflows)
       allowed.back() = std::numeric_limits<double>::infinity();
   }
   Judgement judgement = judge(actual, expectation.expected, allowed);

@@ -40,6 +40,9 @@ struct Expectation {
   /// lies in the middle of two of its numbers goes either way, which few
   /// samples show.
   double narrowRoundoff = 0;
+  /// Whether numbers of the same step overflow f32: the kernels' infinities and
+  /// NaNs are then as good as what the reference has in doubles.
+  bool overflows = false;
 };
 
 /// An element beyond what is allowed.
@@ -63,8 +66,8 @@ struct Judgement {
 };
 
 /// Judges `actual` by `expectation`. An element that is not finite agrees with
-/// an equal one, when some sample is not finite there, or when the expected one
-/// is so large that f32 overflows on the way to it.
+/// an equal one, when some sample is not finite there, or when the step
+/// overflows.
 Judgement judge(const std::vector<double> &actual,
                 const Expectation &expectation);
 
