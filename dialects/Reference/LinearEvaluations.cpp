@@ -66,9 +66,9 @@ static void multiplyBatches(Operands in, const Tensor &out, T *result) {
   SmallVector<int64_t> right =
       broadcastStrides(in[1].getShape().drop_back(2), batch);
   for (IndexWalk walk(batch); walk; ++walk)
-    addProduct<T>(result + walk.linear() * n * m,
-                  factors<T>(in[0]) + dot(*walk, left) * n * k,
-                  factors<T>(in[1]) + dot(*walk, right) * k * m, n, k, m);
+    addProduct(result + walk.linear() * n * m,
+               factors<T>(in[0]) + dot(*walk, left) * n * k,
+               factors<T>(in[1]) + dot(*walk, right) * k * m, n, k, m);
 }
 
 static void evaluateMatmul(aten::MatmulOp, Operands in, Results out) {

@@ -73,13 +73,17 @@ FloatType ShardedState::getGradientType(StringRef name) const {
   return used.getWidth() < reduced.getWidth() ? used : reduced;
 }
 
-/// Element `index` of a parameter, wherever its shard is.
-double &ShardedState::element(Place place, int64_t index,
-                              Tensor Shard::*tensor) {
-  Segment &segment = segments[place.segment];
-  int64_t flat = place.offset + index;
-  int64_t shard = segment.op.getShard();
-  return (segment.shards[flat / shard].*tensor).mutableFloats()[flat % shard];
+SmallVector<ShardedState::Run> ShardedState::runsOf(Place place,
+                                                    int64_t elements) const {
+  fsdp::SegmentOp segment = segments[place.segment].op;
+  int64_t size = segment.getShard();
+  SmallVector<Run> runs;
+  for (int64_t done = 0; done < elements; done += runs.back().count) {
+    int64_t flat = place.offset + done;
+    runs.push_back({static_cast<size_t>(flat / size), flat % size, done,
+                    std::min(elements - done, size - flat % size)});
+  }
+  return runs;
 }
 
 void ShardedState::set(StringRef name, const Tensor &tensor) {
@@ -119,21 +123,22 @@ Tensor ShardedState::getKept(Kept kept, StringRef name) const {
   Place place = places.lookup(name);
   Tensor result(types.lookup(name));
   MutableArrayRef<double> target = result.mutableFloats();
-  const Segment &segment = segments[place.segment];
-  fsdp::SegmentOp op = segment.op;
-  int64_t shard = op.getShard();
-  for (int64_t i : llvm::seq(result.getNumElements())) {
-    int64_t flat = place.offset + i;
-    const Tensor &part = segment.shards[flat / shard].*memberOf(kept);
-    target[i] = part.floats()[flat % shard];
+  for (Run run : runsOf(place, result.getNumElements())) {
+    const Tensor &shard =
+        segments[place.segment].shards[run.shard].*memberOf(kept);
+    llvm::copy(shard.floats().slice(run.inShard, run.count),
+               target.begin() + run.inParameter);
   }
   return result;
 }
 
 void ShardedState::setKept(Kept kept, StringRef name, const Tensor &tensor) {
   Place place = places.lookup(name);
-  for (int64_t i : llvm::seq(tensor.getNumElements()))
-    element(place, i, memberOf(kept)) = tensor.floats()[i];
+  for (Run run : runsOf(place, tensor.getNumElements())) {
+    Tensor &shard = segments[place.segment].shards[run.shard].*memberOf(kept);
+    llvm::copy(tensor.floats().slice(run.inParameter, run.count),
+               shard.mutableFloats().begin() + run.inShard);
+  }
 }
 
 void ShardedState::setSteps(int64_t steps) {
@@ -159,9 +164,14 @@ void ShardedState::reduceScatter(StringRef group, ArrayAttr parameters,
     // In rank order, rounded after every addition: the order and the type of
     // the sums are part of the result.
     for (const Tensor &gradient : byRank)
-      for (int64_t i : llvm::seq(gradient.getNumElements())) {
-        double &sum = element(place, i, &Shard::gradient);
-        sum = master.round(sum + gradient.floats()[i]);
+      for (Run run : runsOf(place, gradient.getNumElements())) {
+        MutableArrayRef<double> sums = segments[place.segment]
+                                           .shards[run.shard]
+                                           .gradient.mutableFloats()
+                                           .slice(run.inShard, run.count);
+        for (auto [sum, term] : llvm::zip_equal(
+                 sums, gradient.floats().slice(run.inParameter, run.count)))
+          sum = master.round(sum + term);
       }
   }
 }

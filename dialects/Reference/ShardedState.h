@@ -114,7 +114,12 @@ private:
   llvm::StringMap<Place> places;
 
   void addSegments(fsdp::GroupOp group);
-  double &element(Place place, int64_t index, Tensor Shard::*tensor);
+  /// Elements of a parameter that lie one after the other in one shard.
+  struct Run {
+    size_t shard;
+    int64_t inShard, inParameter, count;
+  };
+  llvm::SmallVector<Run> runsOf(Place place, int64_t elements) const;
   static Tensor Shard::*memberOf(Kept kept);
 };
 

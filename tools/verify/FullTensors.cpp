@@ -37,18 +37,27 @@ std::optional<ParameterPlace> findParameter(const Parameters &parameters,
   return std::nullopt;
 }
 
+/// Appends elements [from, to) of a state.
+static void append(std::vector<double> &elements, const State &state,
+                   const std::vector<std::byte> &bytes, int64_t from,
+                   int64_t to) {
+  for (int64_t i = from; i < to; ++i)
+    if (state.dtype == format::Dtype::F64) {
+      double value;
+      std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
+      elements.push_back(value);
+    } else {
+      float value;
+      std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
+      elements.push_back(value);
+    }
+}
+
 std::vector<double> elementsOf(const State &state,
                                const std::vector<std::byte> &bytes) {
-  std::vector<double> elements(static_cast<size_t>(state.elements));
-  if (state.dtype == format::Dtype::F64) {
-    std::memcpy(elements.data(), bytes.data(), bytes.size());
-    return elements;
-  }
-  for (size_t i = 0; i < elements.size(); ++i) {
-    float value;
-    std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
-    elements[i] = value;
-  }
+  std::vector<double> elements;
+  elements.reserve(static_cast<size_t>(state.elements));
+  append(elements, state, bytes, 0, state.elements);
   return elements;
 }
 
@@ -56,17 +65,15 @@ std::vector<double> gather(const ParameterPlace &place,
                            const Parameters &parameters,
                            const std::vector<RankStates> &ranks) {
   std::vector<double> elements;
+  elements.reserve(static_cast<size_t>(place.elements));
   const int64_t end = place.offset + place.elements;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     const int64_t first = static_cast<int64_t>(rank) * place.shardElements;
     const int64_t from = std::max(place.offset, first);
     const int64_t to = std::min(end, first + place.shardElements);
-    if (from >= to)
-      continue;
-    const std::vector<double> shard =
-        elementsOf(parameters.states[place.state], ranks[rank][place.state]);
-    elements.insert(elements.end(), shard.begin() + (from - first),
-                    shard.begin() + (to - first));
+    if (from < to)
+      append(elements, parameters.states[place.state], ranks[rank][place.state],
+             from - first, to - first);
   }
   return elements;
 }
