@@ -6,6 +6,7 @@
 
 #include "compiler/Artifact/ArtifactBuilder.h"
 
+#include "dialects/Exec/Dtype.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Fsdp/Fsdp.h"
 
@@ -16,23 +17,10 @@ using namespace mlir;
 namespace shardc {
 
 format::Dtype toDtype(Type type) {
-  if (type.isF64())
-    return format::Dtype::F64;
-  if (type.isF32())
-    return format::Dtype::F32;
-  if (type.isF16())
-    return format::Dtype::F16;
-  if (type.isBF16())
-    return format::Dtype::BF16;
-  if (type.isInteger(1))
-    return format::Dtype::Bool;
-  if (type.isInteger(8))
-    return type.isUnsignedInteger() ? format::Dtype::U8 : format::Dtype::I8;
-  if (type.isInteger(32))
-    return format::Dtype::I32;
-  if (type.isInteger(64))
-    return format::Dtype::I64;
-  llvm_unreachable("the dialects have no other element type");
+  std::optional<format::Dtype> dtype = exec::getDtype(type);
+  if (!dtype)
+    llvm_unreachable("the dialects have no other element type");
+  return *dtype;
 }
 
 static format::Role toRole(exec::Role role) {

@@ -16,8 +16,8 @@
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "passes/Kernel/KernelModels.h"
-#include "passes/Kernel/LibraryTable.h"
 #include "passes/Kernel/StridedView.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -165,11 +165,12 @@ void ViewReplacer::orderResults(exec::LibraryOp library) {
 }
 
 void ViewReplacer::copyRefusedOperands(exec::LibraryOp library) {
-  const LibraryEntry *entry = lookupLibrary(library.getCall());
-  if (!entry)
+  const format::LibraryCallKind *kind =
+      format::findLibraryCall(library.getCall());
+  if (!kind)
     return; // Rule K3 says so.
   for (OpOperand &operand : library->getOpOperands())
-    if (!entry->acceptsLayout(shapeOf(operand.get()),
+    if (!kind->layout.accepts(shapeOf(operand.get()),
                               exec::getStrides(operand.get())))
       operand.set(copy(operand.get(), library,
                        "the library does not accept the strides"));

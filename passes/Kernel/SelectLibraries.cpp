@@ -12,8 +12,8 @@
 #include "passes/Kernel/Passes.h"
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Exec/Dtype.h"
 #include "dialects/Exec/Exec.h"
-#include "passes/Kernel/LibraryTable.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -208,7 +208,7 @@ static bool isAccepted(Operation *op) {
   auto isTensor = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.getNumElements() != 0 &&
-           isLibraryElement(tensor.getElementType());
+           exec::isLibraryElement(tensor.getElementType());
   };
   return llvm::all_of(op->getOperandTypes(), isTensor) &&
          llvm::all_of(op->getResultTypes(), isTensor);

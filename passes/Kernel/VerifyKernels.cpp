@@ -7,10 +7,11 @@
 #include "passes/Kernel/Passes.h"
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Exec/Dtype.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/Fsdp.h"
-#include "passes/Kernel/LibraryTable.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -76,29 +77,31 @@ static LogicalResult verifyKernel(exec::KernelOp kernel) {
 //===----------------------------------------------------------------------===//
 
 static LogicalResult verifyLibrary(exec::LibraryOp library) {
-  const LibraryEntry *entry = lookupLibrary(library.getCall());
-  if (!entry)
+  const format::LibraryCallKind *kind =
+      format::findLibraryCall(library.getCall());
+  if (!kind)
     return library.emitError("K3: expected a known library call, got '")
            << library.getCall() << "'";
-  unsigned operands = library.getInputs().size();
-  if (operands < entry->leastOperands || operands > entry->mostOperands)
+  size_t operands = library.getInputs().size();
+  if (operands < kind->leastOperands || operands > kind->mostOperands)
     return library.emitError("K3: expected ")
-           << entry->leastOperands << " to " << entry->mostOperands
-           << " operands of '" << entry->call << "', got " << operands;
-  if (library.getNumResults() != entry->results)
+           << kind->leastOperands << " to " << kind->mostOperands
+           << " operands of '" << library.getCall() << "', got " << operands;
+  if (library.getNumResults() != kind->results)
     return library.emitError("K3: expected ")
-           << entry->results << " results of '" << entry->call << "', got "
+           << kind->results << " results of '" << library.getCall() << "', got "
            << library.getNumResults();
   SmallVector<Value> tensors(library.getInputs());
   llvm::append_range(tensors, library.getResults());
   for (Value tensor : tensors) {
-    if (!isLibraryElement(getElementTypeOrSelf(tensor.getType())))
+    if (!exec::isLibraryElement(getElementTypeOrSelf(tensor.getType())))
       return library.emitError("K3: expected f32, bf16, f64 or i64 tensors, "
                                "got ")
              << tensor.getType();
-    if (!entry->acceptsLayout(shapeOf(tensor), exec::getStrides(tensor)))
-      return library.emitError("K4: expected strides that '")
-             << entry->call << "' accepts, got "
+    if (!kind->layout.accepts(shapeOf(tensor), exec::getStrides(tensor)))
+      return library.emitError("K4: '")
+             << library.getCall() << "' expects " << kind->layout.text
+             << ", got strides "
              << llvm::interleaved_array(exec::getStrides(tensor)) << " for "
              << tensor.getType();
   }

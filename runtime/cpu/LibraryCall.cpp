@@ -9,6 +9,7 @@
 
 #include "runtime/cpu/LibraryCall.h"
 #include "runtime/cpu/LibraryCallKinds.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include <map>
 #include <stdexcept>
@@ -41,9 +42,8 @@ LibraryCallOr prepareLibraryCall(LibraryCallArguments arguments) {
   auto found = table.find(call);
   if (found == table.end())
     return Status(ErrorCode::E0504, "unknown library call '" + call + "'");
-  // A shard of a gradient may be empty; nothing else is ever computed from
-  // nothing.
-  if (call != "sum_of_squares" && hasEmptyTensor(arguments))
+  const format::LibraryCallKind *kind = format::findLibraryCall(call);
+  if (kind && !kind->mayBeEmpty && hasEmptyTensor(arguments))
     return Status(ErrorCode::E0504,
                   "library call '" + call + "' has an empty tensor");
   try {

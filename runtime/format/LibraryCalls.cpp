@@ -9,17 +9,17 @@
 #include "runtime/format/LibraryCalls.h"
 
 #include <algorithm>
-#include <map>
+#include <limits>
 
 namespace shardc::format {
 
-namespace {
 using Shape = std::vector<int64_t>;
 
 /// Collects the first complaint about one call.
-class CallCheck {
+class LibraryCallCheck {
 public:
-  explicit CallCheck(const LibraryCommand &command) : command(command) {}
+  LibraryCallCheck(const LibraryCommand &command, const LibraryCallKind &kind)
+      : command(command), kind(kind) {}
 
   const TensorReference &operand(size_t i) const { return command.operands[i]; }
   const TensorReference &result(size_t i) const { return command.results[i]; }
@@ -33,13 +33,14 @@ public:
     return holds;
   }
 
-  bool counts(size_t leastOperands, size_t mostOperands, size_t results) {
-    return require(command.operands.size() >= leastOperands &&
-                       command.operands.size() <= mostOperands,
+  bool counts() {
+    return require(command.operands.size() >= kind.leastOperands &&
+                       command.operands.size() <= kind.mostOperands,
                    "unexpected number of operands " +
                        std::to_string(command.operands.size())) &&
-           require(command.results.size() == results,
-                   "expected " + std::to_string(results) + " results, found " +
+           require(command.results.size() == kind.results,
+                   "expected " + std::to_string(kind.results) +
+                       " results, found " +
                        std::to_string(command.results.size()));
   }
 
@@ -83,22 +84,19 @@ public:
                        text(tensor.shape));
   }
 
-  bool contiguous(const TensorReference &tensor) {
-    return require(tensor.strides.empty() ||
-                       tensor.strides == contiguousStrides(tensor.shape),
-                   "operands of this call must be contiguous");
-  }
-
-  bool allContiguous() {
-    bool all = true;
-    for (const auto *list : {&command.operands, &command.results})
-      for (const TensorReference &tensor : *list)
-        all = all && contiguous(tensor);
-    return all;
+  bool layout(const TensorReference &tensor) {
+    const Shape strides = tensor.strides.empty()
+                              ? contiguousStrides(tensor.shape)
+                              : tensor.strides;
+    return require(kind.layout.accepts(tensor.shape, strides),
+                   "expected " + std::string(kind.layout.text) +
+                       ", found strides " + text(strides) + " for shape " +
+                       text(tensor.shape));
   }
 
   Status status;
   const LibraryCommand &command;
+  const LibraryCallKind &kind;
 
 private:
   static std::string text(const Shape &shape) {
@@ -108,30 +106,59 @@ private:
     return list + "]";
   }
 };
-} // namespace
 
 static constexpr std::initializer_list<Dtype> floats = {Dtype::F32, Dtype::BF16,
                                                         Dtype::F64};
 
-static Shape stridesOf(const TensorReference &tensor) {
-  return tensor.strides.empty() ? contiguousStrides(tensor.shape)
-                                : tensor.strides;
+//===----------------------------------------------------------------------===//
+// Layouts
+//===----------------------------------------------------------------------===//
+
+using Sizes = std::span<const int64_t>;
+
+static bool isContiguous(Sizes shape, Sizes strides) {
+  int64_t expected = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] != 1 && strides[i] != expected)
+      return false;
+    expected *= shape[i];
+  }
+  return true;
 }
 
-/// Rows or columns lie one element apart, as BLAS wants them.
-static bool isMatrixLike(const TensorReference &tensor, bool rowsOnly) {
-  const size_t rank = tensor.shape.size();
-  const Shape strides = stridesOf(tensor);
-  const int64_t rows = tensor.shape[rank - 2], columns = tensor.shape[rank - 1];
+/// Batch dimensions are free. A vector is contiguous.
+static bool isMatrix(Sizes shape, Sizes strides) {
+  const size_t rank = shape.size();
+  if (rank < 2)
+    return isContiguous(shape, strides);
+  const int64_t rows = shape[rank - 2], columns = shape[rank - 1];
   const int64_t rowStride = strides[rank - 2], columnStride = strides[rank - 1];
-  const bool rowMajor = (columnStride == 1 || columns == 1) &&
-                        (rowStride >= columns || rows == 1);
-  const bool columnMajor =
+  const bool byRows = (columnStride == 1 || columns == 1) &&
+                      (rowStride >= columns || rows == 1);
+  const bool byColumns =
       (rowStride == 1 || rows == 1) && (columnStride >= rows || columns == 1);
-  return rowMajor || (!rowsOnly && columnMajor);
+  return byRows || byColumns;
 }
 
-static bool checkMatmulShapes(CallCheck &check, bool transposeA,
+/// Heads [B, H, T, D]; log-sum-exp [B, H, T] as a whole.
+static bool isAttention(Sizes shape, Sizes strides) {
+  if (shape.size() != 4)
+    return isContiguous(shape, strides);
+  return shape[3] == 1 || strides[3] == 1;
+}
+
+static constexpr LibraryLayout contiguous = {isContiguous,
+                                             "contiguous tensors"};
+static constexpr LibraryLayout matrices = {
+    isMatrix, "matrices with rows or columns one element apart"};
+static constexpr LibraryLayout heads = {
+    isAttention, "tensors with a contiguous last dimension"};
+
+//===----------------------------------------------------------------------===//
+// One check a call
+//===----------------------------------------------------------------------===//
+
+static bool checkMatmulShapes(LibraryCallCheck &check, bool transposeA,
                               bool transposeB) {
   const TensorReference &a = check.operand(0), &b = check.operand(1);
   const size_t rank = a.shape.size();
@@ -151,16 +178,14 @@ static bool checkMatmulShapes(CallCheck &check, bool transposeA,
   const int64_t m = side(a, transposeA), n = side(b, !transposeB);
   Shape expected = batch;
   expected.insert(expected.end(), {m, n});
-  if (check.command.operands.size() == 3 &&
-      (!check.shape(check.operand(2), {n}) ||
-       !check.contiguous(check.operand(2))))
+  if (check.command.operands.size() == 3 && !check.shape(check.operand(2), {n}))
     return false;
   return check.require(side(a, !transposeA) == side(b, transposeB),
                        "operands have different inner dimensions") &&
          check.shape(check.result(0), expected);
 }
 
-static void checkMatmul(CallCheck &check) {
+static void checkMatmul(LibraryCallCheck &check) {
   const Attributes &attributes = check.command.attributes;
   const std::string epilogue =
       attributeOr(attributes, "epilogue", std::string("none"));
@@ -168,7 +193,9 @@ static void checkMatmul(CallCheck &check) {
                      "unknown epilogue '" + epilogue + "'"))
     return;
   const size_t operands = epilogue == "bias" ? 3 : 2;
-  if (!check.counts(operands, operands, 1))
+  if (!check.require(check.command.operands.size() == operands,
+                     "expected " + std::to_string(operands) +
+                         " operands with epilogue '" + epilogue + "'"))
     return;
   const TensorReference &a = check.operand(0), &b = check.operand(1);
   const TensorReference &c = check.result(0);
@@ -183,14 +210,13 @@ static void checkMatmul(CallCheck &check) {
   if (!checkMatmulShapes(check, attributeOr(attributes, "transpose_a", false),
                          attributeOr(attributes, "transpose_b", false)))
     return;
-  check.require(isMatrixLike(a, false) && isMatrixLike(b, false) &&
-                    isMatrixLike(c, true),
-                "a matrix must have rows or columns one element apart, the "
-                "result rows");
+  const size_t last = c.shape.size() - 1;
+  check.require(c.strides.empty() || c.strides[last] == 1 || c.shape[last] == 1,
+                "the result's rows must be contiguous");
 }
 
 /// The shapes of out = convolution(input, weight) for all three calls.
-static void checkConvolutionShapes(CallCheck &check,
+static void checkConvolutionShapes(LibraryCallCheck &check,
                                    const TensorReference &input,
                                    const TensorReference &weight,
                                    const TensorReference &output) {
@@ -218,12 +244,9 @@ static void checkConvolutionShapes(CallCheck &check,
     expected.push_back(room / stride[i] + 1);
   }
   check.shape(output, expected);
-  check.allContiguous();
 }
 
-static void checkConvolution(CallCheck &check) {
-  if (!check.counts(2, 3, 1))
-    return;
+static void checkConvolution(LibraryCallCheck &check) {
   const TensorReference &input = check.operand(0), &weight = check.operand(1);
   if (!check.dtype(input, floats) || !check.dtype(weight, {input.dtype}) ||
       !check.dtype(check.result(0), {input.dtype}))
@@ -235,8 +258,8 @@ static void checkConvolution(CallCheck &check) {
   checkConvolutionShapes(check, input, weight, check.result(0));
 }
 
-static void checkConvolutionBackwardInput(CallCheck &check) {
-  if (!check.counts(2, 2, 1) || !check.dtype(check.operand(0), floats) ||
+static void checkConvolutionBackwardInput(LibraryCallCheck &check) {
+  if (!check.dtype(check.operand(0), floats) ||
       !check.dtype(check.operand(1), {check.operand(0).dtype}) ||
       !check.dtype(check.result(0), {check.operand(0).dtype}))
     return;
@@ -244,8 +267,8 @@ static void checkConvolutionBackwardInput(CallCheck &check) {
                          check.operand(0));
 }
 
-static void checkConvolutionBackwardWeight(CallCheck &check) {
-  if (!check.counts(2, 2, 1) || !check.dtype(check.operand(0), floats) ||
+static void checkConvolutionBackwardWeight(LibraryCallCheck &check) {
+  if (!check.dtype(check.operand(0), floats) ||
       !check.dtype(check.operand(1), {check.operand(0).dtype}))
     return;
   if (check.operand(0).dtype == Dtype::BF16)
@@ -256,9 +279,8 @@ static void checkConvolutionBackwardWeight(CallCheck &check) {
                          check.operand(0));
 }
 
-/// The head dimension of every tensor of an attention call is contiguous.
 static bool
-checkAttentionTensors(CallCheck &check, const Shape &queryShape,
+checkAttentionTensors(LibraryCallCheck &check, const Shape &queryShape,
                       const Shape &keyShape,
                       std::initializer_list<const TensorReference *> queryLike,
                       std::initializer_list<const TensorReference *> keyLike) {
@@ -268,10 +290,7 @@ checkAttentionTensors(CallCheck &check, const Shape &queryShape,
                check.require(check.command.attributes.contains("scale"),
                              "attribute 'scale' is missing");
   auto checkOne = [&](const TensorReference &tensor, const Shape &shape) {
-    holds = holds && check.dtype(tensor, {dtype}) &&
-            check.shape(tensor, shape) &&
-            check.require(stridesOf(tensor)[3] == 1 || tensor.shape[3] == 1,
-                          "the last dimension must be contiguous");
+    holds = holds && check.dtype(tensor, {dtype}) && check.shape(tensor, shape);
   };
   for (const TensorReference *tensor : queryLike)
     checkOne(*tensor, queryShape);
@@ -280,7 +299,8 @@ checkAttentionTensors(CallCheck &check, const Shape &queryShape,
   return holds;
 }
 
-static bool checkAttentionShapes(CallCheck &check, const TensorReference &query,
+static bool checkAttentionShapes(LibraryCallCheck &check,
+                                 const TensorReference &query,
                                  const TensorReference &key,
                                  const TensorReference &logSumExp) {
   if (!check.rank(query, 4) || !check.rank(key, 4))
@@ -290,13 +310,11 @@ static bool checkAttentionShapes(CallCheck &check, const TensorReference &query,
   return check.require(q[0] == k[0] && q[1] == k[1] && q[3] == k[3] &&
                            q[3] > 0 && k[2] > 0,
                        "query and key have different dimensions") &&
-         check.dtype(logSumExp, {wide}) && check.contiguous(logSumExp) &&
+         check.dtype(logSumExp, {wide}) &&
          check.shape(logSumExp, {q[0], q[1], q[2]});
 }
 
-static void checkAttention(CallCheck &check) {
-  if (!check.counts(3, 3, 2))
-    return;
+static void checkAttention(LibraryCallCheck &check) {
   const TensorReference &query = check.operand(0), &key = check.operand(1);
   if (!checkAttentionShapes(check, query, key, check.result(1)))
     return;
@@ -304,9 +322,7 @@ static void checkAttention(CallCheck &check) {
                         {&query, &check.result(0)}, {&key, &check.operand(2)});
 }
 
-static void checkAttentionBackward(CallCheck &check) {
-  if (!check.counts(6, 6, 3))
-    return;
+static void checkAttentionBackward(LibraryCallCheck &check) {
   const TensorReference &query = check.operand(1), &key = check.operand(2);
   if (!checkAttentionShapes(check, query, key, check.operand(5)))
     return;
@@ -316,8 +332,8 @@ static void checkAttentionBackward(CallCheck &check) {
       {&key, &check.operand(3), &check.result(1), &check.result(2)});
 }
 
-static void checkEmbeddingBackward(CallCheck &check) {
-  if (!check.counts(2, 2, 1) || !check.rank(check.result(0), 2) ||
+static void checkEmbeddingBackward(LibraryCallCheck &check) {
+  if (!check.rank(check.result(0), 2) ||
       !check.dtype(check.operand(0), floats) ||
       !check.dtype(check.operand(1), {Dtype::I64}) ||
       !check.attribute<int64_t>("padding_idx"))
@@ -329,11 +345,11 @@ static void checkEmbeddingBackward(CallCheck &check) {
   Shape expected = check.operand(1).shape;
   expected.push_back(check.result(0).shape[1]);
   check.shape(check.operand(0), expected);
-  check.allContiguous();
 }
 
 /// out = max_pool2d(input), for both directions.
-static void checkPoolShapes(CallCheck &check, const TensorReference &input,
+static void checkPoolShapes(LibraryCallCheck &check,
+                            const TensorReference &input,
                             const TensorReference &output,
                             const TensorReference &indices) {
   if (!check.rank(input, 4) || !check.dtype(input, floats) ||
@@ -361,60 +377,73 @@ static void checkPoolShapes(CallCheck &check, const TensorReference &input,
   }
   check.shape(output, expected);
   check.shape(indices, expected);
-  check.allContiguous();
 }
 
-static void checkMaxPool(CallCheck &check) {
-  if (check.counts(1, 1, 2))
-    checkPoolShapes(check, check.operand(0), check.result(0), check.result(1));
+static void checkMaxPool(LibraryCallCheck &check) {
+  checkPoolShapes(check, check.operand(0), check.result(0), check.result(1));
 }
 
-static void checkMaxPoolBackward(CallCheck &check) {
-  if (check.counts(2, 2, 1))
-    checkPoolShapes(check, check.result(0), check.operand(0), check.operand(1));
+static void checkMaxPoolBackward(LibraryCallCheck &check) {
+  checkPoolShapes(check, check.result(0), check.operand(0), check.operand(1));
 }
 
-static void checkSumOfSquares(CallCheck &check) {
-  if (!check.counts(1, check.command.operands.size(), 1) ||
-      !check.dtype(check.result(0), {Dtype::F64}) ||
-      !check.shape(check.result(0), {2}) || !check.allContiguous())
+static void checkSumOfSquares(LibraryCallCheck &check) {
+  if (!check.dtype(check.result(0), {Dtype::F64}) ||
+      !check.shape(check.result(0), {2}))
     return;
   for (const TensorReference &operand : check.command.operands)
     check.dtype(operand, {Dtype::F32, Dtype::F64});
 }
 
-using Check = void (*)(CallCheck &);
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
 
-static const std::map<std::string_view, Check> &checks() {
-  static const std::map<std::string_view, Check> table = {
-      {"matmul", checkMatmul},
-      {"convolution", checkConvolution},
-      {"convolution_backward_input", checkConvolutionBackwardInput},
-      {"convolution_backward_weight", checkConvolutionBackwardWeight},
-      {"scaled_dot_product_attention", checkAttention},
-      {"scaled_dot_product_attention_backward", checkAttentionBackward},
-      {"embedding_dense_backward", checkEmbeddingBackward},
-      {"max_pool2d", checkMaxPool},
-      {"max_pool2d_backward", checkMaxPoolBackward},
-      {"sum_of_squares", checkSumOfSquares},
+std::span<const LibraryCallKind> libraryCallKinds() {
+  constexpr size_t any = std::numeric_limits<size_t>::max();
+  static constexpr LibraryCallKind kinds[] = {
+      {"convolution", 2, 3, 1, contiguous, false, checkConvolution},
+      {"convolution_backward_input", 2, 2, 1, contiguous, false,
+       checkConvolutionBackwardInput},
+      {"convolution_backward_weight", 2, 2, 1, contiguous, false,
+       checkConvolutionBackwardWeight},
+      {"embedding_dense_backward", 2, 2, 1, contiguous, false,
+       checkEmbeddingBackward},
+      {"matmul", 2, 3, 1, matrices, false, checkMatmul},
+      {"max_pool2d", 1, 1, 2, contiguous, false, checkMaxPool},
+      {"max_pool2d_backward", 2, 2, 1, contiguous, false, checkMaxPoolBackward},
+      {"scaled_dot_product_attention", 3, 3, 2, heads, false, checkAttention},
+      {"scaled_dot_product_attention_backward", 6, 6, 3, heads, false,
+       checkAttentionBackward},
+      {"sum_of_squares", 1, any, 1, contiguous, true, checkSumOfSquares},
   };
-  return table;
+  return kinds;
 }
 
-std::vector<std::string_view> libraryCallNames() {
-  std::vector<std::string_view> names;
-  for (const auto &[name, check] : checks())
-    names.push_back(name);
-  return names;
+const LibraryCallKind *findLibraryCall(std::string_view name) {
+  for (const LibraryCallKind &kind : libraryCallKinds())
+    if (kind.name == name)
+      return &kind;
+  return nullptr;
+}
+
+bool isLibraryDtype(Dtype dtype) {
+  return dtype == Dtype::I64 ||
+         std::find(floats.begin(), floats.end(), dtype) != floats.end();
 }
 
 Status checkLibraryCall(const LibraryCommand &command) {
-  auto found = checks().find(command.call);
-  if (found == checks().end())
+  const LibraryCallKind *kind = findLibraryCall(command.call);
+  if (!kind)
     return Status(ErrorCode::E0309,
                   "unknown library call '" + command.call + "'");
-  CallCheck check(command);
-  found->second(check);
+  LibraryCallCheck check(command, *kind);
+  if (!check.counts())
+    return check.status;
+  kind->check(check);
+  for (const auto *list : {&command.operands, &command.results})
+    for (const TensorReference &tensor : *list)
+      check.layout(tensor);
   return check.status;
 }
 

@@ -2,9 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The library calls that a program may make, as the format defines them: how
-// many operands and results, which attributes, which shapes and dtypes fit
-// together. docs/Format.md describes what each computes; runtime/cpu does it.
+// The one table of library calls: how many operands and results each has, which
+// layouts and dtypes they may have, and how they fit together. The compiler
+// selects and arranges by it, the validator refuses by it, and a test holds
+// that every call has an implementation and a meaning. docs/Format.md describes
+// what each computes; runtime/cpu does it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,13 +16,42 @@
 #include "runtime/format/Program.h"
 #include "runtime/format/Status.h"
 
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace shardc::format {
 
-/// The names of all library calls, sorted.
-std::vector<std::string_view> libraryCallNames();
+class LibraryCallCheck;
+
+/// Which tensors a call takes by their strides, which are in elements. Along a
+/// dimension of size 1 any stride will do.
+struct LibraryLayout {
+  bool (*accepts)(std::span<const int64_t> shape,
+                  std::span<const int64_t> strides);
+  /// Completes "expected".
+  std::string_view text;
+};
+
+/// One library call.
+struct LibraryCallKind {
+  std::string_view name;
+  /// Operands are counted with the optional last ones.
+  size_t leastOperands, mostOperands, results;
+  const LibraryLayout &layout;
+  /// Whether tensors may have no elements: a rank's shard may be empty.
+  bool mayBeEmpty;
+  /// How operands, results and attributes fit together.
+  void (*check)(LibraryCallCheck &);
+};
+
+/// All library calls, sorted by name.
+std::span<const LibraryCallKind> libraryCallKinds();
+
+/// The call of that name, or null.
+const LibraryCallKind *findLibraryCall(std::string_view name);
+
+/// Whether tensors of `dtype` may be operands and results of library calls.
+bool isLibraryDtype(Dtype dtype);
 
 /// Fails with E0309 if the call is unknown or its operands, results and
 /// attributes do not fit together. Byte ranges are not looked at.

@@ -3,8 +3,9 @@
 """Holds the direction of dependence: dialects <- passes <- compiler <- tools.
 
 Reads every #include and every CMakeLists.txt. A dialect sees the earlier ones,
-a phase the earlier phases; `runtime/format` is the only runtime folder that the
-compiler may see, and the reference interpreter. What the build makes with
+a phase the earlier phases. Of runtime/ they see `runtime/format` alone, the plain
+structures that programs and their runtime share: the dialect `exec`, what comes
+after it, the passes and the compiler. What the build makes with
 shardc_add_library or shardc_add_tool reaches no header of LLVM, not even
 through another header; under passes/ it is a solver and reaches the standard
 library alone. A source that no CMakeLists.txt lists is an error too, because
@@ -38,14 +39,15 @@ def allowed_folders(path):
     if layer == "dialects":
         level = DIALECT_LEVELS.index(path.parts[1]) + 1
         lower = [f"dialects/{name}" for name in DIALECT_LEVELS[:level]]
-        # What random bits mean is said once, for programs and their runtime.
-        return lower + ["runtime/format"] * (path.parts[1] == "Reference")
+        return lower + ["runtime/format"] * (
+            path.parts[1] in ("Exec", "Reference"))
     if layer == "passes":
         if len(path.parts) == 2:
             return ["dialects", "passes"]
         phase = path.parts[1]
         earlier = PHASES[:PHASES.index(phase)] if phase in PHASES else []
-        return (["dialects", folder, "passes/Checks", "passes/CostModel"]
+        return (["dialects", folder, "passes/Checks", "passes/CostModel",
+                 "runtime/format"]
                 + [f"passes/{name}" for name in earlier])
     if layer == "compiler":
         return ["dialects", "passes", "compiler", "runtime/format"]

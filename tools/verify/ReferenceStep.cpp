@@ -6,6 +6,8 @@
 
 #include "tools/verify/ReferenceStep.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace shardc::verify {
@@ -73,6 +75,16 @@ ReferenceStep::accumulate(const StepInputs &inputs,
 LogicalResult ReferenceStep::update(int64_t step) {
   getState().setSteps(step - 1);
   return success(succeeded(interpreter.update()));
+}
+
+bool hasDiverged(ArrayRef<Observed> tensors) {
+  constexpr double f32Roundoff = 0x1p-24, root = 0x1p63;
+  return llvm::any_of(tensors, [&](const Observed &tensor) {
+    return tensor.unitRoundoff >= f32Roundoff &&
+           llvm::any_of(tensor.values, [&](double value) {
+             return !(std::abs(value) < root);
+           });
+  });
 }
 
 } // namespace shardc::verify

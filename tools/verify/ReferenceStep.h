@@ -32,6 +32,10 @@ struct Observed {
 /// The inputs of a step: one entry a micro-batch, an argument and a rank.
 using StepInputs = std::vector<llvm::SmallVector<reference::RankTensors>>;
 
+/// Whether some number of a step, or its square, which norms and scores compute
+/// on the way, is beyond f32.
+bool hasDiverged(llvm::ArrayRef<Observed> tensors);
+
 class ReferenceStep {
 public:
   /// `module` has passed the differentiate phase for one rank, and outlives the

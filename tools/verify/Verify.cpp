@@ -281,18 +281,6 @@ struct SampleRound {
 static constexpr SampleRound sampleRounds[] = {
     {1, 1, 0}, {4, 1, 0}, {4, 4, 1}, {12, 4, 1}};
 
-/// Whether some number of a step, or its square, which norms and scores compute
-/// on the way, is beyond f32. Such a step has diverged.
-static bool overflows(ArrayRef<Observed> tensors) {
-  constexpr double f32Roundoff = 0x1p-24, root = 0x1p63;
-  return llvm::any_of(tensors, [&](const Observed &tensor) {
-    return tensor.unitRoundoff >= f32Roundoff &&
-           llvm::any_of(tensor.values, [&](double value) {
-             return !(std::abs(value) < root);
-           });
-  });
-}
-
 bool Comparison::compareGradients(const StepInputs &inputs) {
   FailureOr<std::vector<Observed>> expected =
       reference.accumulate(inputs, std::nullopt);
@@ -300,7 +288,7 @@ bool Comparison::compareGradients(const StepInputs &inputs) {
     result.verdict = Verdict::NotInterpreted;
     return false;
   }
-  const bool isDiverged = overflows(*expected);
+  const bool isDiverged = hasDiverged(*expected);
   std::vector<Expectation> expectations;
   std::vector<std::vector<double>> actual;
   for (Observed &tensor : *expected) {

@@ -68,7 +68,7 @@ func.func @K3_element_type(%x: tensor<4x4xf16>) -> tensor<4x4xf16> {
 
 func.func @K4_broadcast_matrix(%x: tensor<4xf32>) -> tensor<4x4xf32> {
   %0 = exec.view %x offset 0 strides [0, 1] : tensor<4xf32> -> tensor<4x4xf32>
-  // expected-error@below {{K4: expected strides that 'matmul' accepts, got [0, 1] for 'tensor<4x4xf32>'}}
+  // expected-error@below {{K4: 'matmul' expects matrices with rows or columns one element apart, got strides [0, 1] for 'tensor<4x4xf32>'}}
   %1 = exec.library "matmul"(%0, %0) {} order [array<i64>] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }

@@ -434,7 +434,8 @@ TEST(LibraryCalls, refuse_more_groups_than_any_convolution_has) {
 // Every library call of the table is described on the format page.
 TEST(LibraryCalls, are_those_of_the_format_page) {
   const std::string page = readFile("docs/Format.md");
-  for (const std::string_view name : libraryCallNames())
-    EXPECT_NE(page.find("| `" + std::string(name) + "` |"), std::string::npos)
-        << name;
+  for (const LibraryCallKind &kind : libraryCallKinds())
+    EXPECT_NE(page.find("| `" + std::string(kind.name) + "` |"),
+              std::string::npos)
+        << kind.name;
 }
