@@ -126,7 +126,8 @@ exec::KernelOp buildAdamWKernel(OpBuilder &builder, Location location,
   };
   auto second = [&](LoopBody &body) {
     Scalar scaled = body[gradient] * body[scale];
-    return beta2 * body[expAvgSq] + (1.0 - beta2) * (scaled * scaled);
+    // As PyTorch's addcmul: a square alone would overflow earlier.
+    return beta2 * body[expAvgSq] + ((1.0 - beta2) * scaled) * scaled;
   };
   auto step = [&](LoopBody &body) {
     Scalar decayed = body[parameter] * (1.0 - decay * body[rate]);

@@ -120,13 +120,17 @@ Judgement judge(const std::vector<double> &actual,
                    wholeFloorUnits = 2;
   constexpr size_t leastForWhole = 64;
   const Spread spread = spreadOf(expectation);
-  const double rounding = expectation.unitRoundoff * spread.largest;
+  // In f64 the reference itself rounds as much as compiled code does.
+  constexpr double f64Roundoff = 0x1p-53;
+  const double sides = expectation.unitRoundoff == f64Roundoff ? 2 : 1;
+  const double rounding = sides * expectation.unitRoundoff * spread.largest;
   // Where everything underflows there is no relative error.
   const double least =
       expectation.unitRoundoff ? std::numeric_limits<float>::min() : 0;
   std::vector<double> allowed;
   for (size_t i = 0; i < spread.own.size(); ++i) {
-    allowed.push_back(elementFactor * (spread.own[i] + spread.rootMeanSquare) +
+    allowed.push_back(sides * elementFactor *
+                          (spread.own[i] + spread.rootMeanSquare) +
                       floorUnits * rounding + least + flipsOf(expectation, i));
     if (!std::isfinite(actual[i]) && expectation.overflows)
       allowed.back() = std::numeric_limits<double>::infinity();
@@ -134,7 +138,7 @@ Judgement judge(const std::vector<double> &actual,
   Judgement judgement = judge(actual, expectation.expected, allowed);
   if (!judgement.excess && actual.size() >= leastForWhole)
     judgeWhole(actual, expectation.expected,
-               wholeFactor * spread.rootMeanSquare +
+               sides * wholeFactor * spread.rootMeanSquare +
                    wholeFloorUnits * rounding + least,
                judgement);
   return judgement;
