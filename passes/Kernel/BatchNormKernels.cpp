@@ -3,7 +3,8 @@
 //
 // batch_norm and its backward over [N, C, ...]. Sums and running statistics are
 // computed in the accumulator's type, which is f64 on a CPU, as in PyTorch's
-// aten/src/ATen/native/Normalization.cpp.
+// aten/src/ATen/native/Normalization.cpp. Weight and bias are rounded to the
+// type that the input is computed in: a policy may keep them in another.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelModels.h"
@@ -147,11 +148,12 @@ static void buildBatchNorm(aten::BatchNormOp op,
       pointwise(kernel.builder, kernel.location, tensorTypeOf(op.getResult()),
                 reads, [&](LoopBody &body) {
                   Scalar scale = body[2];
+                  Type type = scale.getType();
                   unsigned next = 3;
                   if (inputs.getWeight())
-                    scale = scale * body[next++];
+                    scale = scale * body[next++].to(type);
                   Scalar y = (body[0] - body[1]) * scale;
-                  return inputs.getBias() ? y + body[next] : y;
+                  return inputs.getBias() ? y + body[next].to(type) : y;
                 });
 }
 
@@ -164,10 +166,10 @@ static void buildBatchNorm(aten::BatchNormOp op,
 static Scalar gradInput(aten::BatchNormBackwardOp op, LoopBody &body,
                         unsigned weightAt, double perChannel) {
   Scalar gradient = body[0], invstd = body[3];
-  Scalar scale = op.getWeight() ? invstd * body[weightAt] : invstd;
+  Type type = gradient.getType();
+  Scalar scale = op.getWeight() ? invstd * body[weightAt].to(type) : invstd;
   if (!op.getTraining())
     return gradient * scale;
-  Type type = gradient.getType();
   Scalar wideInvstd = invstd.to(body[5].getType());
   Scalar mean = (body[4] / perChannel).to(type);
   Scalar slope = (body[5] * wideInvstd * wideInvstd / perChannel).to(type);
