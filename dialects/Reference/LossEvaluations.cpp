@@ -38,21 +38,42 @@ static void reduceLosses(ArrayRef<double> losses, double totalWeight,
     target[0] /= totalWeight;
 }
 
-static double logSumExp(ArrayRef<double> row) {
-  double largest = *llvm::max_element(row), sum = 0;
-  for (double logit : row)
-    sum += std::exp(logit - largest);
-  return largest + std::log(sum);
-}
+namespace {
+
+/// The log-probabilities of a row of logits. The largest logit and the others
+/// are kept apart: minus log-probability near 0 keeps its digits.
+class LogSoftmax {
+public:
+  explicit LogSoftmax(ArrayRef<double> row) : row(row) {
+    const double *top = llvm::max_element(row);
+    largest = *top;
+    double sum = 0;
+    for (const double &logit : row)
+      sum += &logit == top ? (logit - largest) : std::exp(logit - largest);
+    rest = std::log1p(sum);
+  }
+
+  double logSumExp() const { return largest + rest; }
+  /// Minus the log-probability of class `i`.
+  double loss(int64_t i) const { return (largest - row[i]) + rest; }
+
+private:
+  ArrayRef<double> row;
+  double largest = 0;
+  /// log(sum(exp(row - largest)))
+  double rest = 0;
+};
+
+} // namespace
 
 /// The smoothed part of a row: the weighted mean of minus log-probability over
 /// all classes.
-static double uniformLoss(ArrayRef<double> row, ArrayRef<double> weight,
-                          double total) {
+static double uniformLoss(const LogSoftmax &row, int64_t classes,
+                          ArrayRef<double> weight) {
   double sum = 0;
-  for (auto [i, logit] : llvm::enumerate(row))
-    sum += (weight.empty() ? 1 : weight[i]) * (total - logit);
-  return sum / row.size();
+  for (int64_t i = 0; i < classes; ++i)
+    sum += (weight.empty() ? 1 : weight[i]) * row.loss(i);
+  return sum / classes;
 }
 
 static LogicalResult evaluateCrossEntropy(aten::CrossEntropyLossOp op,
@@ -66,17 +87,16 @@ static LogicalResult evaluateCrossEntropy(aten::CrossEntropyLossOp op,
   double smoothing = op.getLabelSmoothing().convertToDouble(), totalWeight = 0;
   SmallVector<double> losses(rows, 0.0);
   for (int64_t row = 0; row < rows; ++row) {
-    ArrayRef<double> logits = in[0].floats().slice(row * classes, classes);
-    double total = logSumExp(logits);
-    out[1].mutableFloats()[row] = total;
+    LogSoftmax logits(in[0].floats().slice(row * classes, classes));
+    out[1].mutableFloats()[row] = logits.logSumExp();
     int64_t target = in[1].integers()[row];
     if (target == ignored)
       continue;
     double own = weight.empty() ? 1 : weight[target];
     totalWeight += own;
-    losses[row] = (1 - smoothing) * own * (total - logits[target]);
+    losses[row] = (1 - smoothing) * own * logits.loss(target);
     if (smoothing != 0)
-      losses[row] += smoothing * uniformLoss(logits, weight, total);
+      losses[row] += smoothing * uniformLoss(logits, classes, weight);
   }
   out[2].mutableFloats()[0] = totalWeight;
   reduceLosses(losses, totalWeight, op.getReduction(), out[0]);

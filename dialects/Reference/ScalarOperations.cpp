@@ -136,6 +136,7 @@ static ScalarFunction mathFunction(Operation *op, const Rounding &type) {
           .Case([](math::ExpM1Op) -> Function { return std::expm1; })
           .Case([](math::LogOp) -> Function { return std::log; })
           .Case([](math::Log1pOp) -> Function { return std::log1p; })
+          .Case([](math::Log1pOp) -> Function { return std::log1p; })
           .Case([](math::ErfcOp) -> Function { return std::erfc; })
           .Case([](math::SinOp) -> Function { return std::sin; })
           .Case([](math::CosOp) -> Function { return std::cos; })

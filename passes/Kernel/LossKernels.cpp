@@ -1,10 +1,11 @@
 //===- LossKernels.cpp - Losses as loop nests -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// cross_entropy_loss through log-sum-exp, and its backward, which recomputes
-// the probabilities. Rows whose target is `ignore_index` count nowhere. The
-// mean over no rows is NaN, as in PyTorch, and so is the loss of a class that
-// does not exist, where PyTorch raises.
+// cross_entropy_loss and its backward, which recomputes the probabilities from
+// the log-sum-exp. The loss itself is not the difference of that and a logit:
+// the digits of a loss near 0 would be lost. Rows whose target is
+// `ignore_index` count nowhere. The mean over no rows is NaN, as in PyTorch,
+// and so is the loss of a class that does not exist, where PyTorch raises.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelModels.h"
@@ -15,9 +16,22 @@ using namespace mlir;
 
 namespace shardc {
 
-/// log(sum(exp(row))) of each row of `logits`, stored as `type`.
-static Value buildLogSumExp(Value logits, RankedTensorType type,
-                            FloatType accumulator, KernelBuilder &kernel) {
+namespace {
+
+/// The two parts of each row's log(sum(exp(row))), as vectors.
+struct LogSumExp {
+  /// The row's largest logit.
+  Value largest;
+  /// log(sum(exp(row - largest))), at least 0.
+  Value rest;
+};
+
+} // namespace
+
+/// One of the terms is 1, or several are: what the others sum to is kept apart
+/// from their number, beside which it may be too small for any digit.
+static LogSumExp buildLogSumExp(Value logits, FloatType accumulator,
+                                KernelBuilder &kernel) {
   RankedTensorType shape = tensorTypeOf(logits);
   auto compute = cast<FloatType>(computeType(shape.getElementType()));
   Read rows = readAt(logits, {0, 1}, 2);
@@ -26,17 +40,22 @@ static Value buildLogSumExp(Value logits, RankedTensorType type,
              Combiner::Maximum, rows, 1,
              [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })
           .front();
-  Value sum =
+  SmallVector<Value> sums =
       reduce(kernel.builder, kernel.location, shape.getShape(), {1},
-             accumulator, Combiner::Add, {rows, readAt(largest, {0}, 2)}, 1,
+             accumulator, Combiner::Add, {rows, readAt(largest, {0}, 2)}, 2,
              [](LoopBody &body) -> SmallVector<Scalar> {
-               return {exp(body[0] - body[1])};
-             })
-          .front();
-  return pointwise(
-      kernel.builder, kernel.location, type,
-      {readAt(largest, {0}, 1), readAt(sum, {0}, 1)},
-      [&](LoopBody &body) { return body[0] + log(body[1].to(compute)); });
+               Scalar below = body[0] - body[1];
+               Scalar isLess = notEqual(below, below.constant(0));
+               return {select(isLess, exp(below), below.constant(0)),
+                       select(isLess, below.constant(0), below.constant(1))};
+             });
+  Value rest = pointwise(
+      kernel.builder, kernel.location,
+      shape.clone({shape.getDimSize(0)}, compute),
+      {readAt(sums[0], {0}, 1), readAt(sums[1], {0}, 1)}, [&](LoopBody &body) {
+        return log1p((body[0] + (body[1] - body[1].constant(1))).to(compute));
+      });
+  return {largest, rest};
 }
 
 /// The class of a row, 0 where it is ignored, and whether it counts.
@@ -51,21 +70,21 @@ static void buildCrossEntropy(aten::CrossEntropyLossOp op,
   Value logits = inputs.getSelf();
   FloatType accumulator = kernel.accumulatorOf(logits);
   int64_t classes = tensorTypeOf(logits).getDimSize(1);
-  Value logSumExp = buildLogSumExp(logits, tensorTypeOf(op.getLogSumExp()),
-                                   accumulator, kernel);
+  LogSumExp parts = buildLogSumExp(logits, accumulator, kernel);
+  SmallVector<Read> rows = {readAt(inputs.getTarget(), {0}, 1),
+                            readAt(parts.largest, {0}, 1),
+                            readAt(parts.rest, {0}, 1)};
   SmallVector<Value> sums = reduce(
       kernel.builder, kernel.location,
       tensorTypeOf(inputs.getTarget()).getShape(), {0}, accumulator,
-      Combiner::Add,
-      {readAt(inputs.getTarget(), {0}, 1), readAt(logSumExp, {0}, 1)}, 2,
-      [&](LoopBody &body) -> SmallVector<Scalar> {
+      Combiner::Add, rows, 2, [&](LoopBody &body) -> SmallVector<Scalar> {
         auto [target, counts] = targetOf(body[0], op.getIgnoreIndex());
         auto [column, isClass] = indexBelow(target, classes);
         Scalar logit = body.extract(logits, {body.index(0), column});
         logit =
             select(isClass, logit,
                    logit.constant(std::numeric_limits<double>::quiet_NaN()));
-        Scalar loss = body[1] - logit.to(body[1].getType());
+        Scalar loss = (body[1] - logit.to(body[1].getType())) + body[2];
         return {select(counts, loss, loss.constant(0)), counts.to(accumulator)};
       });
   bool isMean = op.getReduction() == aten::Reduction::mean;
@@ -73,7 +92,10 @@ static void buildCrossEntropy(aten::CrossEntropyLossOp op,
       kernel.builder, kernel.location, tensorTypeOf(op.getLoss()),
       {readAt(sums[0], {}, 0), readAt(sums[1], {}, 0)},
       [&](LoopBody &body) { return isMean ? body[0] / body[1] : body[0]; }));
-  kernel.results.push_back(logSumExp);
+  kernel.results.push_back(pointwise(
+      kernel.builder, kernel.location, tensorTypeOf(op.getLogSumExp()),
+      {readAt(parts.largest, {0}, 1), readAt(parts.rest, {0}, 1)},
+      [](LoopBody &body) { return body[0] + body[1]; }));
   kernel.results.push_back(pointwise(
       kernel.builder, kernel.location, tensorTypeOf(op.getTotalWeight()),
       readAt(sums[1], {}, 0), [](LoopBody &body) { return body[0]; }));

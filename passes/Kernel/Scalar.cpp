@@ -104,6 +104,7 @@ Scalar maximumNumber(Scalar a, Scalar b) {
 
 Scalar exp(Scalar a) { return unary<math::ExpOp>(a); }
 Scalar log(Scalar a) { return unary<math::LogOp>(a); }
+Scalar log1p(Scalar a) { return unary<math::Log1pOp>(a); }
 Scalar erfc(Scalar a) { return unary<math::ErfcOp>(a); }
 Scalar sqrt(Scalar a) { return unary<math::SqrtOp>(a); }
 

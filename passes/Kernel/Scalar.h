@@ -70,6 +70,7 @@ Scalar maximumNumber(Scalar a, Scalar b);
 
 Scalar exp(Scalar a);
 Scalar log(Scalar a);
+Scalar log1p(Scalar a);
 Scalar erfc(Scalar a);
 Scalar sqrt(Scalar a);
 

@@ -110,7 +110,7 @@ static void callIntrinsics(Operation *module) {
 /// What expandKernelMath left has no instruction.
 static LogicalResult checkMath(Operation *module) {
   WalkResult result = module->walk([](Operation *op) {
-    if (!isa<math::ExpOp, math::LogOp, math::ErfcOp>(op))
+    if (!isa<math::ExpOp, math::LogOp, math::Log1pOp, math::ErfcOp>(op))
       return WalkResult::advance();
     emitNumberedError(op, "E0241")
         << "'" << op->getName() << "' of " << op->getResult(0).getType()

@@ -28,6 +28,7 @@ public:
 
   Value exp(Value x);
   Value log(Value x);
+  Value log1p(Value x);
   Value erfc(Value x);
 
 private:
@@ -136,6 +137,20 @@ Value FloatMath::log(Value x) {
   return keepNan(x, result);
 }
 
+/// log(1 + x) is the logarithm of u, which is 1 + x rounded, and what rounding
+/// took from u to first order. There is nothing to add where u is 0 or
+/// infinity.
+Value FloatMath::log1p(Value x) {
+  Value one = number(1.0f), zero = number(0.0f);
+  Value u = add(one, x),
+        infinity = number(std::numeric_limits<float>::infinity());
+  Value lost = sub(x, sub(u, one));
+  Value hasLost = compare(arith::CmpFPredicate::ONE, lost, zero);
+  Value correction = select(hasLost, div(lost, u), zero);
+  Value isFinite = compare(arith::CmpFPredicate::OLT, x, infinity);
+  return add(log(u), select(isFinite, correction, zero));
+}
+
 /// Near 0 it is 1 - erf(x) with an odd polynomial for erf. Elsewhere
 /// erfc(t) = exp(-t^2) erfcx(t), and erfcx is smooth: a polynomial in
 /// (t - 3) / (t + 3). From 10.1 on no f32 is small enough for the result, and
@@ -184,6 +199,7 @@ struct ExpandFunction : OpRewritePattern<MathOp> {
 void populateKernelMathPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpandFunction<math::ExpOp, &FloatMath::exp>,
                ExpandFunction<math::LogOp, &FloatMath::log>,
+               ExpandFunction<math::Log1pOp, &FloatMath::log1p>,
                ExpandFunction<math::ErfcOp, &FloatMath::erfc>>(
       patterns.getContext());
 }

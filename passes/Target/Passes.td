@@ -36,7 +36,7 @@ def CompileKernelsToCubinPass : Pass<"shardc-compile-kernels-to-cubin", "::mlir:
     becomes a `gpu.binary`. With `format=isa` the binary holds the PTX, and no
     CUDA toolkit is needed.
 
-    exp, log and erfc of f64 are error E0241: NVIDIA has them only in a
+    exp, log, log1p and erfc of f64 are error E0241: NVIDIA has them only in a
     library.
 
     {{example: test/passes/Target/compile-kernels-to-cubin-errors.mlir @f64_exponential}}

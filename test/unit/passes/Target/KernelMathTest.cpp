@@ -80,6 +80,7 @@ static void expectAccurate(const std::string &name, double (*truth)(double),
 
 TEST(KernelMath, Exp) { expectAccurate("exp", std::exp, 0.98); }
 TEST(KernelMath, Log) { expectAccurate("log", std::log, 0.81); }
+TEST(KernelMath, Log1p) { expectAccurate("log1p", std::log1p, 1.45); }
 TEST(KernelMath, Erfc) { expectAccurate("erfc", std::erfc, 4.4); }
 
 } // namespace shardc::test
