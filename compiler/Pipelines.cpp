@@ -107,9 +107,12 @@ static void addKernel(OpPassManager &manager, const Options &options) {
 }
 
 static void addMemory(OpPassManager &manager, const Options &options) {
-  PlanMemoryPassOptions memory;
-  memory.keepKernels = options.keepKernels || options.verifyEach == "execute";
-  manager.addPass(createPlanMemoryPass(memory));
+  manager.addPass(createLowerToCommandsPass());
+  OutlineKernelsPassOptions outline;
+  outline.keepKernels = options.keepKernels || options.verifyEach == "execute";
+  manager.addPass(createOutlineKernelsPass(outline));
+  manager.addPass(createPlaceBuffersPass());
+  manager.addPass(createInsertEventsPass());
   manager.addPass(createVerifyProgramPass());
 }
 

@@ -29,7 +29,7 @@ static format::Role toRole(exec::Role role) {
 }
 
 static format::State buildState(exec::StateOp op) {
-  auto type = cast<RankedTensorType>(op.getType());
+  MemRefType type = op.getMemory().getType();
   format::State state;
   state.name = op.getName().str();
   state.role = toRole(op.getRole());
@@ -43,7 +43,7 @@ static format::State buildState(exec::StateOp op) {
 }
 
 static format::Input buildInput(exec::InputOp op) {
-  auto type = cast<RankedTensorType>(op.getType());
+  MemRefType type = op.getMemory().getType();
   format::Input input;
   input.name = op.getName().str();
   input.dtype = toDtype(type.getElementType());

@@ -8,7 +8,7 @@
 #include "compiler/Artifact/ArtifactBuilder.h"
 #include "compiler/Artifact/ProgramChecker.h"
 
-#include "dialects/Exec/Exec.h"
+#include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Fsdp.h"
 
 using namespace mlir;
@@ -39,7 +39,8 @@ static void countCollectives(exec::ProgramOp program, int64_t ranks,
       if (reduction.getGroup() == name && ranks > 1) {
         ++group.reduces;
         group.reduceBytes +=
-            reduction.getBuffer().getBytes() / ranks * (ranks - 1);
+            exec::getSpanBytes(reduction.getBuffer().getType()) / ranks *
+            (ranks - 1);
       }
   }
 }
@@ -74,13 +75,10 @@ format::Plan buildPlan(ModuleOp module, const Options &options) {
   SymbolTable symbols(module);
   auto program = *module.getOps<exec::ProgramOp>().begin();
   format::Plan plan;
-  plan.arenaBytes = program.getArena();
-  for (auto state : module.getOps<exec::StateOp>()) {
-    auto type = cast<RankedTensorType>(state.getType());
+  plan.arenaBytes = *program.getArena();
+  for (auto state : module.getOps<exec::StateOp>())
     plan.persistentBytes[exec::stringifyRole(state.getRole()).str()] +=
-        type.getNumElements() *
-        std::max<int64_t>(type.getElementTypeBitWidth() / 8, 1);
-  }
+        exec::getSpanBytes(state.getMemory().getType());
   for (auto op : module.getOps<fsdp::GroupOp>()) {
     format::PlanGroup group;
     group.name = op.getSymName().str();

@@ -6,8 +6,8 @@
 
 #include "compiler/Artifact/ArtifactBuilder.h"
 
-#include "dialects/Exec/Exec.h"
 #include "dialects/Exec/Layout.h"
+#include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/ModulePath.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,8 +29,6 @@ static format::Space toSpace(exec::Space space) {
     return format::Space::Input;
   case exec::Space::scalar:
     return format::Space::Scalar;
-  case exec::Space::constant:
-    return format::Space::Constant;
   }
   llvm_unreachable("every space is named");
 }
@@ -47,33 +45,27 @@ static format::Access toAccess(exec::Access access) {
   llvm_unreachable("every access is named");
 }
 
-static format::BufferReference toBuffer(exec::RefAttr ref) {
+static format::BufferReference toBuffer(const exec::Reference &reference) {
   format::BufferReference buffer;
-  buffer.space = toSpace(ref.getSpace());
-  buffer.index = ref.getIndex();
-  buffer.offset = ref.getOffset();
-  buffer.rankStride = ref.getRankStride();
-  buffer.bytes = ref.getBytes();
+  buffer.space = toSpace(reference.space);
+  buffer.index = reference.index;
+  buffer.offset = reference.offset;
+  buffer.rankStride = reference.rankStride;
+  buffer.bytes = reference.getBytes();
   return buffer;
 }
 
-static format::TensorReference toTensor(exec::RefAttr ref) {
-  MemRefType type = ref.getType();
+static format::TensorReference toTensor(const exec::Reference &reference) {
+  MemRefType type = reference.type;
   format::TensorReference tensor;
-  tensor.buffer = toBuffer(ref);
+  tensor.buffer = toBuffer(reference);
   tensor.dtype = toDtype(type.getElementType());
   tensor.shape.assign(type.getShape().begin(), type.getShape().end());
-  if (!type.getLayout().isIdentity()) {
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    LogicalResult strided = type.getStridesAndOffset(strides, offset);
-    assert(succeeded(strided) && "the memory phase makes strided places");
-    (void)strided;
-    // Strides of dimensions of size 1 say nothing: without them the tensor is
-    // what calls of contiguous tensors want.
-    if (!exec::isRowMajor(type.getShape(), strides))
-      tensor.strides.assign(strides.begin(), strides.end());
-  }
+  // Strides of dimensions of size 1 say nothing: without them the tensor is
+  // what calls of contiguous tensors want.
+  SmallVector<int64_t> strides = exec::getStrides(type);
+  if (!exec::isRowMajor(type.getShape(), strides))
+    tensor.strides.assign(strides.begin(), strides.end());
   return tensor;
 }
 
@@ -93,60 +85,72 @@ static format::AttributeValue toValue(Attribute attribute) {
       });
 }
 
-static format::Action toAction(exec::LaunchOp op) {
-  format::LaunchCommand launch;
-  launch.kernel = op.getKernel().str();
-  launch.extent = op.getExtent();
-  for (Attribute ref : op.getOperandsAttr())
-    launch.operands.push_back(toBuffer(cast<exec::RefAttr>(ref)));
-  return launch;
-}
+namespace {
 
-static format::Action toAction(exec::CallOp op) {
-  format::LibraryCommand call;
-  call.call = op.getCall().str();
-  for (NamedAttribute setting : op.getSettings())
-    call.attributes[setting.getName().str()] = toValue(setting.getValue());
-  for (Attribute ref : op.getOperandsAttr())
-    call.operands.push_back(toTensor(cast<exec::RefAttr>(ref)));
-  for (Attribute ref : op.getOutputsAttr())
-    call.results.push_back(toTensor(cast<exec::RefAttr>(ref)));
-  return call;
-}
+/// The members of each kind of command.
+struct ActionBuilder {
+  const exec::References &references;
 
-static format::Action toAction(exec::AllGatherOp op) {
-  format::AllGatherCommand gather;
-  gather.buffer = toBuffer(op.getBuffer());
-  gather.slotBytes = op.getSlot();
-  return gather;
-}
+  format::BufferReference buffer(Value memory) const {
+    return toBuffer(references.get(memory));
+  }
+  format::TensorReference tensor(Value memory) const {
+    return toTensor(references.get(memory));
+  }
+  static MemRefType typeOf(Value memory) {
+    return cast<MemRefType>(memory.getType());
+  }
 
-static format::Action toAction(exec::ReduceScatterOp op) {
-  format::ReduceScatterCommand reduction;
-  reduction.buffer = toBuffer(op.getBuffer());
-  reduction.dtype = toDtype(op.getBuffer().getType().getElementType());
-  reduction.elements = op.getOutput().getType().getNumElements();
-  reduction.output = toBuffer(op.getOutput());
-  return reduction;
-}
+  format::Action operator()(exec::LaunchOp op) const {
+    format::LaunchCommand launch;
+    launch.kernel = op.getKernel().str();
+    launch.extent = op.getExtent();
+    for (Value argument : op.getArguments())
+      launch.operands.push_back(buffer(argument));
+    return launch;
+  }
 
-static format::Action toAction(exec::AllReduceOp op) {
-  format::AllReduceCommand reduction;
-  reduction.buffer = toBuffer(op.getBuffer());
-  reduction.dtype = toDtype(op.getBuffer().getType().getElementType());
-  reduction.elements = op.getBuffer().getType().getNumElements();
-  reduction.doubleDouble = op.getDoubleDouble();
-  return reduction;
-}
+  format::Action operator()(exec::CallOp op) const {
+    format::LibraryCommand call;
+    call.call = op.getCall().str();
+    for (NamedAttribute setting : op.getSettings())
+      call.attributes[setting.getName().str()] = toValue(setting.getValue());
+    for (Value input : op.getInputs())
+      call.operands.push_back(tensor(input));
+    for (Value output : op.getOutputs())
+      call.results.push_back(tensor(output));
+    return call;
+  }
 
-static format::Action toAction(exec::CopyOp op) {
-  return format::CopyCommand{toBuffer(op.getSource()),
-                             toBuffer(op.getTarget())};
-}
+  format::Action operator()(exec::AllGatherOp op) const {
+    return format::AllGatherCommand{buffer(op.getBuffer()),
+                                    static_cast<int64_t>(op.getSlot())};
+  }
 
-static format::Action toAction(exec::FillOp op) {
-  return format::FillCommand{toBuffer(op.getTarget()), 0};
-}
+  format::Action operator()(exec::ReduceScatterOp op) const {
+    return format::ReduceScatterCommand{
+        buffer(op.getBuffer()),
+        toDtype(typeOf(op.getBuffer()).getElementType()),
+        typeOf(op.getOutput()).getNumElements(), buffer(op.getOutput())};
+  }
+
+  format::Action operator()(exec::AllReduceOp op) const {
+    MemRefType type = typeOf(op.getBuffer());
+    return format::AllReduceCommand{
+        buffer(op.getBuffer()), toDtype(type.getElementType()),
+        type.getNumElements(), op.getDoubleDouble()};
+  }
+
+  format::Action operator()(exec::CopyOp op) const {
+    return format::CopyCommand{buffer(op.getSource()), buffer(op.getTarget())};
+  }
+
+  format::Action operator()(exec::FillOp op) const {
+    return format::FillCommand{buffer(op.getTarget()), 0};
+  }
+};
+
+} // namespace
 
 static format::Section toSection(exec::Section section) {
   switch (section) {
@@ -161,7 +165,7 @@ static format::Section toSection(exec::Section section) {
 }
 
 template <typename CommandOp>
-static format::Command toCommand(CommandOp op) {
+static format::Command toCommand(CommandOp op, const ActionBuilder &actions) {
   format::Command command;
   command.section = toSection(op.getSection());
   command.stream = op.getStream();
@@ -171,7 +175,7 @@ static format::Command toCommand(CommandOp op) {
   command.module = getModulePath(op->getLoc()).str();
   if constexpr (std::is_same_v<CommandOp, exec::LaunchOp>)
     command.label = op.getLabel().str();
-  command.action = toAction(op);
+  command.action = actions(op);
   return command;
 }
 
@@ -188,7 +192,7 @@ static format::KernelSignature toSignature(func::FuncOp function) {
     auto word = function.getArgAttrOfType<StringAttr>(number, "exec.access");
     exec::Access access =
         word ? *exec::symbolizeAccess(word.getValue()) : exec::Access::read;
-    int64_t element = std::max<int64_t>(memref.getElementTypeBitWidth() / 8, 1);
+    int64_t element = exec::getElementBytes(memref.getElementType());
     signature.operands.push_back(
         {memref.getNumElements() * element, element, toAccess(access)});
   }
@@ -209,7 +213,7 @@ format::Program buildProgram(ModuleOp module) {
   for (auto op : module.getOps<exec::ScalarOp>()) {
     format::Scalar scalar;
     scalar.kind = toScalarKind(op.getKind());
-    scalar.dtype = toDtype(op.getType());
+    scalar.dtype = toDtype(op.getMemory().getType().getElementType());
     if (op.getBeta())
       scalar.beta = op.getBeta()->convertToDouble();
     program.scalars.push_back(scalar);
@@ -218,16 +222,18 @@ format::Program buildProgram(ModuleOp module) {
     for (auto function : kernels.getOps<func::FuncOp>())
       program.kernels.push_back(toSignature(function));
   auto op = *module.getOps<exec::ProgramOp>().begin();
-  program.arenaBytes = op.getArena();
+  program.arenaBytes = *op.getArena();
   program.eventCount = op.getEvents();
   for (Attribute stream : op.getStreams())
     program.streams.push_back(cast<StringAttr>(stream).str());
+  exec::References references(module);
+  ActionBuilder actions{references};
   for (Operation &command : op.getBody().front())
     llvm::TypeSwitch<Operation *>(&command)
         .Case<exec::LaunchOp, exec::CallOp, exec::AllGatherOp,
               exec::ReduceScatterOp, exec::AllReduceOp, exec::CopyOp,
               exec::FillOp>([&](auto concrete) {
-          program.commands.push_back(toCommand(concrete));
+          program.commands.push_back(toCommand(concrete, actions));
         });
   return program;
 }

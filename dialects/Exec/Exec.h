@@ -1,8 +1,7 @@
 //===- Exec.h - The exec dialect ------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one public header of the exec dialect: dialect, enumerations, attributes
-// and operations.
+// The dialect, its enumerations, interfaces and operations.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_EXEC_EXEC_H
@@ -20,10 +19,24 @@
 #include "dialects/Exec/ExecDialect.h.inc"
 #include "dialects/Exec/ExecEnums.h.inc"
 
-#define GET_ATTRDEF_CLASSES
-#include "dialects/Exec/ExecAttributes.h.inc"
+#include "dialects/Exec/ExecInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "dialects/Exec/ExecOps.h.inc"
+
+namespace shardc::exec {
+
+/// Creates a command that waits for no event and records none. `specific` are
+/// the arguments that its kind has before section and stream.
+template <typename CommandOp, typename... Specific>
+CommandOp createCommand(mlir::OpBuilder &builder, mlir::Location location,
+                        Section section, uint64_t stream,
+                        Specific &&...specific) {
+  return CommandOp::create(builder, location,
+                           std::forward<Specific>(specific)..., section, stream,
+                           llvm::ArrayRef<int64_t>(), mlir::IntegerAttr());
+}
+
+} // namespace shardc::exec
 
 #endif // SHARDC_DIALECTS_EXEC_EXEC_H

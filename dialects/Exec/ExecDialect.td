@@ -4,7 +4,7 @@
 // The scheduled device program, first as kernels and library calls on tensors,
 // then as commands on buffers at fixed offsets.
 //
-// Include order: ExecDialect.td <- ExecAttrs.td <- ExecOps.td
+// Include order: ExecDialect.td <- ExecOps.td
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_EXEC_EXECDIALECT
@@ -20,11 +20,11 @@ def Exec_Dialect : Dialect {
     The `exec` dialect has two levels. On *tensors*, between the kernel and the
     memory phase, `kernel` holds a loop nest that shardc compiles, `library`
     names a call of an existing engine, and `view` names bytes of another value.
-    On *buffers*, after the memory phase, a `program` is a flat list of commands
-    on references into one arena and the persistent states: each line is one
-    command of the artifact (`docs/Format.md`).
+    On *memory*, in the memory phase, a `program` is a list of commands on memrefs:
+    states, inputs and scalars that the module declares, and `buffer`s, which at
+    first have no place and lie in one arena in the end. Each command is then one
+    of the artifact (`docs/Format.md`).
   }];
-  let useDefaultAttributePrinterParser = 1;
 }
 
 #endif // SHARDC_DIALECTS_EXEC_EXECDIALECT

@@ -10,10 +10,9 @@
 
 include "mlir/IR/EnumAttr.td"
 
-def Exec_Space : I32EnumAttr<"Space", "which memory a reference points into", [
+def Exec_Space : I32EnumAttr<"Space", "a kind of memory", [
     I32EnumAttrCase<"arena", 0>, I32EnumAttrCase<"state", 1>,
-    I32EnumAttrCase<"input", 2>, I32EnumAttrCase<"scalar", 3>,
-    I32EnumAttrCase<"constant", 4>]> {
+    I32EnumAttrCase<"input", 2>, I32EnumAttrCase<"scalar", 3>]> {
   let cppNamespace = "::shardc::exec";
 }
 

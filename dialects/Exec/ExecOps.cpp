@@ -67,13 +67,6 @@ LogicalResult LibraryOp::verify() {
   return success();
 }
 
-LogicalResult LaunchOp::verify() {
-  if (getAccesses().size() != getOperandsAttr().size())
-    return emitOpError("expected one access an operand, got ")
-           << getAccesses().size() << " for " << getOperandsAttr().size();
-  return success();
-}
-
 LogicalResult ViewOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());
   auto source = cast<RankedTensorType>(getSource().getType());
@@ -84,4 +77,77 @@ LogicalResult ViewOp::verify() {
     return emitOpError("expected one element type, got ")
            << source << " and " << result;
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// `#` is no letter of a value's name.
+void StateOp::getAsmResultNames(function_ref<void(Value, StringRef)> setName) {
+  std::string name = getName().str();
+  llvm::replace(name, '#', '.');
+  setName(getMemory(), name);
+}
+
+void InputOp::getAsmResultNames(function_ref<void(Value, StringRef)> setName) {
+  setName(getMemory(), getName());
+}
+
+void ScalarOp::getAsmResultNames(function_ref<void(Value, StringRef)> setName) {
+  setName(getMemory(), getKind());
+}
+
+LogicalResult PartOp::verify() {
+  Type whole = cast<MemRefType>(getWhole().getType()).getElementType();
+  Type part = cast<MemRefType>(getMemory().getType()).getElementType();
+  if (whole != part)
+    return emitOpError("expected one element type, got ")
+           << whole << " and " << part;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+/// Whether `tensors` are what `memory` holds.
+static bool holds(TypeRange memory, TypeRange tensors) {
+  if (memory.size() != tensors.size())
+    return false;
+  for (auto [held, type] : llvm::zip_equal(memory, tensors)) {
+    auto memref = cast<MemRefType>(held);
+    auto tensor = cast<RankedTensorType>(type);
+    if (memref.getShape() != tensor.getShape() ||
+        memref.getElementType() != tensor.getElementType())
+      return false;
+  }
+  return true;
+}
+
+LogicalResult RunOp::verify() {
+  Block &block = getBody().front();
+  if (!holds(getInputs().getTypes(), block.getArgumentTypes()))
+    return emitOpError("expected region arguments of what the inputs hold");
+  if (!holds(getOutputs().getTypes(), block.getTerminator()->getOperandTypes()))
+    return emitOpError("expected yielded values of what the outputs hold");
+  return success();
+}
+
+LogicalResult LaunchOp::verify() {
+  if (getAccesses().size() != getArguments().size())
+    return emitOpError("expected one access an argument, got ")
+           << getAccesses().size() << " for " << getArguments().size();
+  return success();
+}
+
+void LaunchOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  for (OpOperand &argument : getArgumentsMutable()) {
+    Access access = getAccess(argument.getOperandNumber());
+    if (access != Access::write)
+      effects.emplace_back(MemoryEffects::Read::get(), &argument);
+    if (access != Access::read)
+      effects.emplace_back(MemoryEffects::Write::get(), &argument);
+  }
 }

@@ -1,14 +1,17 @@
 //===- ExecOps.td - Operations of the exec dialect ----------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tensor level (kernel, library, view), then the buffer level (program,
-// state, input and the commands).
+// The tensor level (kernel, library, view), then the memory level (states,
+// inputs, scalars, buffers, the program and its commands).
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_EXEC_EXECOPS
 #define SHARDC_DIALECTS_EXEC_EXECOPS
 
-include "dialects/Exec/ExecAttrs.td"
+include "dialects/Exec/ExecDialect.td"
+include "dialects/Exec/ExecEnums.td"
+include "dialects/Exec/ExecInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -21,7 +24,8 @@ class Exec_Op<string mnemonic, list<Trait> traits = []>
 //===----------------------------------------------------------------------===//
 
 def Exec_KernelOp : Exec_Op<"kernel", [Pure, IsolatedFromAbove,
-    SingleBlockImplicitTerminator<"YieldOp">]> {
+    SingleBlockImplicitTerminator<"YieldOp">,
+    DeclareOpInterfaceMethods<Exec_KernelInterface>]> {
   let summary = "a loop nest that shardc compiles";
   let description = [{
     The region holds `linalg`, `tensor` and `arith` operations on its block
@@ -43,7 +47,7 @@ def Exec_KernelOp : Exec_Op<"kernel", [Pure, IsolatedFromAbove,
 }
 
 def Exec_YieldOp : Exec_Op<"yield", [Pure, Terminator, ReturnLike,
-    ParentOneOf<["KernelOp", "ComputeOp"]>]> {
+    ParentOneOf<["KernelOp", "RunOp", "ComputeOp"]>]> {
   let summary = "the results of a kernel";
   let arguments = (ins Variadic<AnyStaticShapeTensor>:$results);
   let builders = [OpBuilder<(ins), [{ /* no results */ }]>];
@@ -78,128 +82,209 @@ def Exec_ViewOp : Exec_Op<"view", [Pure]> {
 }
 
 //===----------------------------------------------------------------------===//
-// Buffers
+// Memory
 //===----------------------------------------------------------------------===//
 
-def Exec_StateOp : Exec_Op<"state"> {
+/// Memory of one rank: static shapes and strides, and no offset.
+defvar Exec_Memory = AnyStaticShapeMemRef;
+
+/// Memory that exists for the whole run, declared beside the programs.
+class Exec_DeclarationOp<string mnemonic, dag specific> : Exec_Op<mnemonic,
+    [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let arguments = specific;
+  let results = (outs Exec_Memory:$memory);
+}
+
+def Exec_StateOp : Exec_DeclarationOp<"state",
+    (ins StrAttr:$name, Exec_Role:$role, OptionalAttr<I64Attr>:$segment)> {
   let summary = "memory of one rank that lives across steps";
   let description = [{
     `parameter`, `gradient` and the optimizer's states belong to a segment and
     hold this rank's shard; a `buffer` is the model's; a `metric` is read by the
-    runtime after each step. References count states in order.
+    runtime after each step. The artifact numbers states in order.
   }];
-  let arguments = (ins StrAttr:$name, Exec_Role:$role, TypeAttr:$type, OptionalAttr<I64Attr>:$segment);
-  let assemblyFormat = "$name $role (`segment` $segment^)? attr-dict `:` $type";
+  let assemblyFormat = "$name $role (`segment` $segment^)? attr-dict `:` type($memory)";
 }
 
-def Exec_InputOp : Exec_Op<"input"> {
+def Exec_InputOp : Exec_DeclarationOp<"input",
+    (ins StrAttr:$name, OptionalAttr<I64Attr>:$upper_bound, OptionalAttr<I64Attr>:$ignore_index)> {
   let summary = "one input of the step, a micro-batch of one rank";
   let description = [{
     Integers are in [0, `below`), or equal to `ignore`.
   }];
-  let arguments = (ins StrAttr:$name, TypeAttr:$type,
-      OptionalAttr<I64Attr>:$upper_bound, OptionalAttr<I64Attr>:$ignore_index);
-  let assemblyFormat = "$name (`below` $upper_bound^)? (`ignore` $ignore_index^)? attr-dict `:` $type";
+  let assemblyFormat = "$name (`below` $upper_bound^)? (`ignore` $ignore_index^)? attr-dict `:` type($memory)";
 }
 
-def Exec_ScalarOp : Exec_Op<"scalar"> {
+def Exec_ScalarOp : Exec_DeclarationOp<"scalar",
+    (ins StrAttr:$kind, OptionalAttr<F64Attr>:$beta)> {
   let summary = "a number that the runtime computes before each step";
   let description = "`kind` is learning_rate, gradient_scale or bias_correction (1 - beta^step).";
-  let arguments = (ins StrAttr:$kind, OptionalAttr<F64Attr>:$beta, TypeAttr:$type);
-  let assemblyFormat = "$kind (`beta` $beta^)? attr-dict `:` $type";
+  let assemblyFormat = "$kind (`beta` $beta^)? attr-dict `:` type($memory)";
 }
 
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SingleBlock, NoTerminator]> {
   let summary = "the commands of one training step, in issue order";
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$arena, StrArrayAttr:$streams, I64Attr:$events);
+  let description = [{
+    `arena` has the bytes of the arena when its buffers have places, `events` how
+    many events there are.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$streams,
+                       OptionalAttr<I64Attr>:$arena, DefaultValuedAttr<I64Attr, "0">:$events);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `arena` $arena `streams` $streams `events` $events attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `streams` $streams (`arena` $arena^)? (`events` $events^)? attr-dict-with-keyword $body";
 }
+
+def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"ProgramOp">]> {
+  let summary = "memory of one rank that commands use for a while";
+  let description = [{
+    `at` is its first byte in the arena, once it has a place. Buffers that are not
+    in use at the same time may share bytes.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Res<Exec_Memory, "", [MemAlloc]>:$memory);
+  let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($memory)";
+}
+
+def Exec_PartOp : Exec_Op<"part", [Pure, HasParent<"ProgramOp">]> {
+  let summary = "a strided tensor in memory that somebody else declares";
+  let description = [{
+    The first element is `offset` elements after the first one of `whole`, and on
+    rank r another r times `rank_stride`: so a rank names its own slot of a
+    gathered buffer.
+
+    Example:
+    ```mlir
+    %w = exec.part %gathered[64] : memref<1024xf32> -> memref<16x32xf32>
+    %slot = exec.part %gathered[0 + rank * 512] : memref<1024xf32> -> memref<512xf32>
+    ```
+  }];
+  let arguments = (ins Exec_Memory:$whole, I64Attr:$offset, DefaultValuedAttr<I64Attr, "0">:$rank_stride);
+  let results = (outs Exec_Memory:$memory);
+  let assemblyFormat = "$whole `[` $offset (`+` `rank` `*` $rank_stride^)? `]` attr-dict `:` type($whole) `->` type($memory)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
 
 /// A command: `section` says how often it runs, `stream` where; it waits for
 /// `waits` before and records `records` after.
-class Exec_CommandOp<string mnemonic, dag specific> : Exec_Op<mnemonic, [HasParent<"ProgramOp">]> {
+class Exec_CommandOp<string mnemonic, dag specific, list<Trait> traits = []> : Exec_Op<mnemonic,
+    traits # [HasParent<"ProgramOp">, DeclareOpInterfaceMethods<Exec_CommandInterface>]> {
   let arguments = !con(specific, (ins Exec_Section:$section, I64Attr:$stream,
       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$waits, OptionalAttr<I64Attr>:$records));
   string suffix = "`in` $section `on` $stream (`waits` $waits^)? (`records` $records^)? attr-dict";
 }
 
+/// What is read and what is written, of any number.
+defvar Exec_InputsAndOutputs = (ins
+    Arg<Variadic<Exec_Memory>, "", [MemRead]>:$inputs,
+    Arg<Variadic<Exec_Memory>, "", [MemWrite]>:$outputs);
+
+def Exec_RunOp : Exec_CommandOp<"run", !con((ins StrAttr:$label), Exec_InputsAndOutputs), [
+    AttrSizedOperandSegments, IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">,
+    DeclareOpInterfaceMethods<Exec_KernelInterface>]> {
+  let summary = "runs a kernel that has no function yet";
+  let description = [{
+    The region is an `exec.kernel`'s. An output that is an input too is written
+    over it.
+
+    Example:
+    ```mlir
+    exec.run "relu" (%x : memref<4xf32>) -> (%y : memref<4xf32>) in micro_batch on 0 {
+    ^bb0(%in: tensor<4xf32>):
+      ...
+      exec.yield %r : tensor<4xf32>
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$label custom<Typed>($inputs, type($inputs)) `->` custom<Typed>($outputs, type($outputs))"
+      "`in` $section `on` $stream (`waits` $waits^)? (`records` $records^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Exec_ComputeOp : Exec_Op<"compute", [HasParent<"ProgramOp">, AttrSizedOperandSegments,
+    IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "says what the launches after it compute";
+  let description = [{
+    The next `launches` launches compute the region, which is a kernel's, of what
+    `inputs` hold before the first of them, and leave its results in `outputs`.
+    It is no command, and no artifact has it: the reference interpreter executes
+    it in place of the launches, and compiled code is held against it.
+    `shardc-outline-kernels` writes it when it is asked to.
+
+    Example:
+    ```mlir
+    exec.compute "relu" launches 1 (%x : memref<4xf32>) -> (%y : memref<4xf32>) {
+    ^bb0(%in: tensor<4xf32>):
+      ...
+      exec.yield %r : tensor<4xf32>
+    }
+    exec.launch @kernel_relu "relu" extent 1 (%x : memref<4xf32>, write %y : memref<4xf32>) in micro_batch on 0
+    ```
+  }];
+  let arguments = !con((ins StrAttr:$label, I64Attr:$launches), Exec_InputsAndOutputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$label `launches` $launches custom<Typed>($inputs, type($inputs)) `->` custom<Typed>($outputs, type($outputs)) attr-dict-with-keyword $body";
+}
+
 def Exec_LaunchOp : Exec_CommandOp<"launch",
-    (ins FlatSymbolRefAttr:$kernel, StrAttr:$label, I64Attr:$extent, ArrayAttr:$operands,
-         DenseI32ArrayAttr:$accesses)> {
+    (ins FlatSymbolRefAttr:$kernel, StrAttr:$label, I64Attr:$extent,
+         Variadic<Exec_Memory>:$arguments, DenseI32ArrayAttr:$accesses),
+    [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "runs iterations [0, extent) of a kernel";
   let description = [{
-    The operands are in the order of the function's pointers. One is read unless
+    The arguments are in the order of the function's pointers. One is read unless
     it says `write` or `read_write`. A launch does not look at what was in an
-    operand that it writes, though it may leave some of that as it is.
+    argument that it writes, though it may leave some of that as it is.
   }];
-  let assemblyFormat = "$kernel $label `extent` $extent custom<AccessedRefs>($operands, $accesses) " # suffix;
+  let assemblyFormat = "$kernel $label `extent` $extent custom<Accessed>($arguments, type($arguments), $accesses) " # suffix;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// What the launch does with operand `number`.
+    /// What the launch does with argument `number`.
     Access getAccess(unsigned number) {
       return static_cast<Access>(getAccesses()[number]);
     }
   }];
 }
 
-def Exec_ComputeOp : Exec_Op<"compute", [HasParent<"ProgramOp">, IsolatedFromAbove,
-    SingleBlockImplicitTerminator<"YieldOp">]> {
-  let summary = "says what the launches after it compute";
-  let description = [{
-    The next `launches` launches compute the region, which is a kernel's, of what
-    `operands` hold before the first of them, and leave its results in `outputs`.
-    It is no command, and no artifact has it: the reference interpreter executes
-    it in place of the launches, and compiled code is held against it. The memory
-    phase writes it when it is asked to.
-
-    Example:
-    ```mlir
-    exec.compute "relu" launches 1 (arena[0 + 0] : memref<4xf32>) -> (arena[0 + 64] : memref<4xf32>) {
-    ^bb0(%x: tensor<4xf32>):
-      ...
-      exec.yield %r : tensor<4xf32>
-    }
-    exec.launch @kernel_relu "relu" extent 1 (arena[0 + 0] : memref<4xf32>, write arena[0 + 64] : memref<4xf32>) in micro_batch on 0
-    ```
-  }];
-  let arguments = (ins StrAttr:$label, I64Attr:$launches, ArrayAttr:$operands, ArrayAttr:$outputs);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$label `launches` $launches custom<Refs>($operands) `->` custom<Refs>($outputs) attr-dict-with-keyword $body";
-}
-
 def Exec_CallOp : Exec_CommandOp<"call",
-    (ins StrAttr:$call, DictionaryAttr:$settings, ArrayAttr:$operands, ArrayAttr:$outputs)> {
+    !con((ins StrAttr:$call, DictionaryAttr:$settings), Exec_InputsAndOutputs),
+    [AttrSizedOperandSegments]> {
   let summary = "calls an existing engine";
-  let assemblyFormat = "$call custom<Refs>($operands) `->` custom<Refs>($outputs) $settings " # suffix;
+  let assemblyFormat = "$call custom<Typed>($inputs, type($inputs)) `->` custom<Typed>($outputs, type($outputs)) $settings " # suffix;
 }
 
 def Exec_AllGatherOp : Exec_CommandOp<"all_gather",
-    (ins FlatSymbolRefAttr:$group, Exec_Ref:$buffer, I64Attr:$slot)> {
+    (ins FlatSymbolRefAttr:$group, Arg<Exec_Memory, "", [MemRead, MemWrite]>:$buffer, I64Attr:$slot)> {
   let summary = "gathers every rank's slot of `slot` bytes, in place";
-  let assemblyFormat = "$group custom<Ref>($buffer) `slot` $slot " # suffix;
+  let assemblyFormat = "$group $buffer `:` type($buffer) `slot` $slot " # suffix;
 }
 
 def Exec_ReduceScatterOp : Exec_CommandOp<"reduce_scatter",
-    (ins FlatSymbolRefAttr:$group, Exec_Ref:$buffer, Exec_Ref:$output)> {
+    (ins FlatSymbolRefAttr:$group, Arg<Exec_Memory, "", [MemRead]>:$buffer,
+         Arg<Exec_Memory, "", [MemRead, MemWrite]>:$output)> {
   let summary = "adds every rank's part for this rank to `output`, in rank order";
-  let assemblyFormat = "$group custom<Ref>($buffer) `->` custom<Ref>($output) " # suffix;
+  let assemblyFormat = "$group $buffer `:` type($buffer) `->` $output `:` type($output) " # suffix;
 }
 
 def Exec_AllReduceOp : Exec_CommandOp<"all_reduce",
-    (ins Exec_Ref:$buffer, UnitAttr:$double_double)> {
+    (ins Arg<Exec_Memory, "", [MemRead, MemWrite]>:$buffer, UnitAttr:$double_double)> {
   let summary = "sums a buffer over ranks, in rank order, in place";
-  let assemblyFormat = "custom<Ref>($buffer) (`double_double` $double_double^)? " # suffix;
+  let assemblyFormat = "$buffer `:` type($buffer) (`double_double` $double_double^)? " # suffix;
 }
 
-def Exec_CopyOp : Exec_CommandOp<"copy", (ins Exec_Ref:$source, Exec_Ref:$target)> {
+def Exec_CopyOp : Exec_CommandOp<"copy",
+    (ins Arg<Exec_Memory, "", [MemRead]>:$source, Arg<Exec_Memory, "", [MemWrite]>:$target)> {
   let summary = "copies contiguous bytes";
-  let assemblyFormat = "custom<Ref>($source) `->` custom<Ref>($target) " # suffix;
+  let assemblyFormat = "$source `:` type($source) `->` $target `:` type($target) " # suffix;
 }
 
-def Exec_FillOp : Exec_CommandOp<"fill", (ins Exec_Ref:$target)> {
+def Exec_FillOp : Exec_CommandOp<"fill", (ins Arg<Exec_Memory, "", [MemWrite]>:$target)> {
   let summary = "sets contiguous bytes to zero";
-  let assemblyFormat = "custom<Ref>($target) " # suffix;
+  let assemblyFormat = "$target `:` type($target) " # suffix;
 }
 
 #endif // SHARDC_DIALECTS_EXEC_EXECOPS

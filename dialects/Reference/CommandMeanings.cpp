@@ -18,87 +18,106 @@ using namespace mlir;
 
 namespace shardc::reference {
 
+/// The results of a kernel on what its inputs hold, by rank.
+template <typename KernelOp>
+FailureOr<std::vector<SmallVector<BoundedTensor>>>
+ProgramExecution::evaluate(KernelOp kernel) {
+  std::vector<SmallVector<BoundedTensor>> results(memory.size());
+  for (int64_t rank = 0; rank < getRanks(); ++rank) {
+    SmallVector<BoundedTensor> inputs;
+    for (auto [argument, input] : llvm::zip_equal(
+             kernel.getBody().front().getArguments(), kernel.getInputs()))
+      inputs.push_back({argument.use_empty()
+                            ? Tensor(cast<RankedTensorType>(argument.getType()))
+                            : read(rank, input),
+                        {}});
+    if (failed(evaluateKernel(kernel.getBody(), inputs, results[rank])))
+      return failure();
+  }
+  return results;
+}
+
+LogicalResult ProgramExecution::executeRun(exec::RunOp run) {
+  auto results = evaluate(run);
+  if (failed(results))
+    return failure();
+  for (auto [rank, tensors] : llvm::enumerate(*results))
+    for (auto [output, tensor] : llvm::zip_equal(run.getOutputs(), tensors))
+      write(rank, output, tensor);
+  return success();
+}
+
 /// Operands are read at the first launch; what launches write is poison until
 /// it is complete.
 LogicalResult ProgramExecution::executeLaunch(const Entry &entry) {
   exec::ComputeOp compute = entry.compute;
+  exec::CommandInterface command = entry.command;
   if (!compute) {
-    emitNumberedError(entry.op, "E0142")
+    emitNumberedError(command, "E0142")
         << "the reference interpreter needs to know what "
-        << cast<exec::LaunchOp>(entry.op).getKernelAttr() << " computes";
+        << cast<exec::LaunchOp>(command.getOperation()).getKernelAttr()
+        << " computes";
     return failure();
   }
   auto &results = pending[compute];
   if (entry.launch == 0) {
-    results.assign(memory.size(), {});
-    Block &body = compute.getBody().front();
-    for (auto [rank, bytes] : llvm::enumerate(memory)) {
-      SmallVector<BoundedTensor> inputs, computed;
-      for (auto [argument, reference] :
-           llvm::zip_equal(body.getArguments(), compute.getOperands()))
-        inputs.push_back(
-            {argument.use_empty()
-                 ? Tensor(cast<RankedTensorType>(argument.getType()))
-                 : readReference(bytes, cast<exec::RefAttr>(reference), rank),
-             {}});
-      if (failed(evaluateKernel(compute.getBody(), inputs, computed)))
-        return failure();
-      results[rank].append(computed.begin(), computed.end());
-    }
+    auto computed = evaluate(compute);
+    if (failed(computed))
+      return failure();
+    results = std::move(*computed);
   }
   for (auto [rank, bytes] : llvm::enumerate(memory)) {
-    for (const CommandOperand &operand : operandsOf(entry.op))
-      if (operand.access == exec::Access::write)
-        poisonReference(bytes, operand.reference, rank);
+    for (const auto &[reference, access] : references.getOperands(command))
+      if (access == exec::Access::write)
+        poisonReference(bytes, reference, rank);
     for (unsigned output : entry.completes)
-      write(rank, cast<exec::RefAttr>(compute.getOutputs()[output]),
-            results[rank][output]);
+      write(rank, compute.getOutputs()[output], results[rank][output]);
   }
   return success();
 }
 
+static RankedTensorType tensorOf(Value memory) {
+  auto type = cast<MemRefType>(memory.getType());
+  return RankedTensorType::get(type.getShape(), type.getElementType());
+}
+
 LogicalResult ProgramExecution::executeCall(exec::CallOp call) {
   LibraryCallSite site{call, call.getCall(), call.getSettings(), {}};
-  for (Attribute output : call.getOutputsAttr()) {
-    MemRefType type = cast<exec::RefAttr>(output).getType();
-    site.results.push_back(
-        RankedTensorType::get(type.getShape(), type.getElementType()));
-  }
-  for (auto [rank, bytes] : llvm::enumerate(memory)) {
+  for (Value output : call.getOutputs())
+    site.results.push_back(tensorOf(output));
+  for (int64_t rank = 0; rank < getRanks(); ++rank) {
     SmallVector<BoundedTensor> operands, results;
-    for (Attribute reference : call.getOperandsAttr())
-      operands.push_back(
-          {readReference(bytes, cast<exec::RefAttr>(reference), rank), {}});
+    for (Value input : call.getInputs())
+      operands.push_back({read(rank, input), {}});
     if (failed(evaluateLibraryCall(site, operands, table, results)))
       return failure();
-    for (auto [output, result] :
-         llvm::zip_equal(call.getOutputsAttr(), results))
-      write(rank, cast<exec::RefAttr>(output), result);
+    for (auto [output, result] : llvm::zip_equal(call.getOutputs(), results))
+      write(rank, output, result);
   }
   return success();
 }
 
 void ProgramExecution::gather(exec::AllGatherOp gather) {
-  exec::RefAttr buffer = gather.getBuffer();
-  int64_t slot = gather.getSlot();
+  exec::Reference buffer = references.get(gather.getBuffer());
+  auto slot = static_cast<int64_t>(gather.getSlot());
   for (int64_t rank = 0; rank < getRanks(); ++rank)
     for (int64_t other = 0; other < getRanks(); ++other)
-      std::copy_n(
-          memory[other].arena.begin() + buffer.getOffset() + other * slot, slot,
-          memory[rank].arena.begin() + buffer.getOffset() + other * slot);
+      std::copy_n(memory[other].arena.begin() + buffer.offset + other * slot,
+                  slot,
+                  memory[rank].arena.begin() + buffer.offset + other * slot);
   for (int64_t rank = 0; rank < getRanks(); ++rank)
-    write(rank, buffer, {readReference(memory[rank], buffer, rank), {}});
+    write(rank, gather.getBuffer(), {read(rank, gather.getBuffer()), {}});
 }
 
 /// output[i] = ((output[i] + g_0[i]) + g_1[i]) + …, rounded every time.
 void ProgramExecution::reduceScatter(exec::ReduceScatterOp reduction) {
   SmallVector<Tensor> gradients;
-  for (auto [rank, bytes] : llvm::enumerate(memory))
-    gradients.push_back(readReference(bytes, reduction.getBuffer(), rank));
-  for (auto [rank, bytes] : llvm::enumerate(memory)) {
-    Tensor output = readReference(bytes, reduction.getOutput(), rank);
+  for (int64_t rank = 0; rank < getRanks(); ++rank)
+    gradients.push_back(read(rank, reduction.getBuffer()));
+  for (int64_t rank = 0; rank < getRanks(); ++rank) {
+    Tensor output = read(rank, reduction.getOutput());
     Rounding type(cast<FloatType>(output.getElementType()));
-    int64_t first = static_cast<int64_t>(rank) * output.getNumElements();
+    int64_t first = rank * output.getNumElements();
     MutableArrayRef<double> sums = output.mutableFloats();
     for (const Tensor &gradient : gradients)
       for (auto [i, sum] : llvm::enumerate(sums))
@@ -110,8 +129,8 @@ void ProgramExecution::reduceScatter(exec::ReduceScatterOp reduction) {
 /// The sum in rank order, from rank 0's value; of pairs, their exact one.
 void ProgramExecution::allReduce(exec::AllReduceOp reduction) {
   SmallVector<Tensor> values;
-  for (auto [rank, bytes] : llvm::enumerate(memory))
-    values.push_back(readReference(bytes, reduction.getBuffer(), rank));
+  for (int64_t rank = 0; rank < getRanks(); ++rank)
+    values.push_back(read(rank, reduction.getBuffer()));
   Tensor total = values[0];
   std::vector<double> bounds;
   Rounding type(cast<FloatType>(total.getElementType()));
@@ -138,7 +157,9 @@ void ProgramExecution::allReduce(exec::AllReduceOp reduction) {
 }
 
 LogicalResult ProgramExecution::execute(const Entry &entry) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(entry.op)
+  exec::CommandInterface command = entry.command;
+  return llvm::TypeSwitch<Operation *, LogicalResult>(command)
+      .Case([&](exec::RunOp run) { return executeRun(run); })
       .Case([&](exec::LaunchOp) { return executeLaunch(entry); })
       .Case([&](exec::CallOp call) { return executeCall(call); })
       .Case([&](exec::AllGatherOp op) { return gather(op), success(); })
@@ -147,18 +168,14 @@ LogicalResult ProgramExecution::execute(const Entry &entry) {
       })
       .Case([&](exec::AllReduceOp op) { return allReduce(op), success(); })
       .Case([&](exec::CopyOp copy) {
-        for (auto [rank, bytes] : llvm::enumerate(memory))
-          write(rank, copy.getTarget(),
-                {readReference(bytes, copy.getSource(), rank), {}});
+        for (int64_t rank = 0; rank < getRanks(); ++rank)
+          write(rank, copy.getTarget(), {read(rank, copy.getSource()), {}});
         return success();
       })
       .Case([&](exec::FillOp fill) {
-        MemRefType type = fill.getTarget().getType();
         for (int64_t rank = 0; rank < getRanks(); ++rank)
           write(rank, fill.getTarget(),
-                {Tensor(RankedTensorType::get(type.getShape(),
-                                              type.getElementType())),
-                 {}});
+                {Tensor(tensorOf(fill.getTarget())), {}});
         return success();
       })
       .Default([](Operation *other) {

@@ -19,11 +19,9 @@ using namespace mlir;
 
 namespace shardc::reference {
 
-static int64_t bytesOf(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  Type element = tensor ? tensor.getElementType() : type;
-  int64_t size = std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1);
-  return tensor ? tensor.getNumElements() * size : size;
+/// The tensor that declared memory holds.
+static RankedTensorType tensorOf(MemRefType type) {
+  return RankedTensorType::get(type.getShape(), type.getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -32,7 +30,7 @@ static int64_t bytesOf(Type type) {
 
 ProgramExecution::ProgramExecution(ModuleOp module,
                                    std::optional<uint64_t> order)
-    : module(module) {
+    : module(module), references(module) {
   if (order)
     engine.emplace(*order);
   readDeclarations();
@@ -46,21 +44,21 @@ void ProgramExecution::readDeclarations() {
   for (Operation &op : *module.getBody()) {
     if (auto state = dyn_cast<exec::StateOp>(op)) {
       states.push_back(state);
-      rank.states.emplace_back(bytesOf(state.getType()));
+      rank.states.emplace_back(exec::getSpanBytes(state.getMemory().getType()));
     }
     if (auto input = dyn_cast<exec::InputOp>(op)) {
       inputs.push_back(input);
-      rank.inputs.emplace_back(bytesOf(input.getType()));
+      rank.inputs.emplace_back(exec::getSpanBytes(input.getMemory().getType()));
     }
     if (auto scalar = dyn_cast<exec::ScalarOp>(op)) {
       scalars.push_back(scalar);
-      rank.scalars.emplace_back(bytesOf(scalar.getType()));
+      rank.scalars.emplace_back(
+          exec::getSpanBytes(scalar.getMemory().getType()));
     }
     if (auto mesh = dyn_cast<fsdp::MeshOp>(op))
       ranks = mesh.getShard();
-    if (auto program = dyn_cast<exec::ProgramOp>(op))
-      rank.arena.resize(program.getArena());
   }
+  rank.arena.resize(references.getArenaBytes());
   memory.assign(ranks, rank);
 }
 
@@ -80,10 +78,10 @@ void ProgramExecution::readParameters() {
     }
 }
 
-static bool overlap(exec::RefAttr a, exec::RefAttr b) {
-  return a.getSpace() == b.getSpace() && a.getIndex() == b.getIndex() &&
-         a.getOffset() < b.getOffset() + b.getBytes() &&
-         b.getOffset() < a.getOffset() + a.getBytes();
+static bool overlap(const exec::Reference &a, const exec::Reference &b) {
+  return a.space == b.space && a.index == b.index &&
+         a.offset < b.offset + b.getBytes() &&
+         b.offset < a.offset + a.getBytes();
 }
 
 void ProgramExecution::readCommands(exec::ProgramOp program) {
@@ -93,9 +91,11 @@ void ProgramExecution::readCommands(exec::ProgramOp program) {
     if (auto next = dyn_cast<exec::ComputeOp>(op)) {
       compute = next;
       launches = 0;
-      continue;
     }
-    Entry entry{&op, nullptr, 0, {}};
+    auto command = dyn_cast<exec::CommandInterface>(op);
+    if (!command)
+      continue;
+    Entry entry{command, nullptr, 0, {}};
     if (compute) {
       entry.compute = compute;
       entry.launch = launches++;
@@ -110,9 +110,10 @@ void ProgramExecution::readCommands(exec::ProgramOp program) {
     if (!entry.compute)
       continue;
     for (auto [number, output] : llvm::enumerate(entry.compute.getOutputs()))
-      for (const CommandOperand &operand : operandsOf(entry.op))
-        if (operand.access != exec::Access::read &&
-            overlap(operand.reference, cast<exec::RefAttr>(output)))
+      for (const auto &[reference, access] :
+           references.getOperands(entry.command))
+        if (access != exec::Access::read &&
+            overlap(reference, references.get(output)))
           last[{entry.compute, number}] = i;
   }
   for (auto &[key, entry] : last)
@@ -159,7 +160,7 @@ void ProgramExecution::setState(const ShardedState &state) {
           continue;
         std::vector<std::byte> bytes =
             toBytes(state.getKept(kept, entry.first()));
-        int64_t size = bytesOf(place.type.getElementType());
+        int64_t size = exec::getElementBytes(place.type.getElementType());
         int64_t shard = static_cast<int64_t>(memory[0].states[*number].size());
         for (int64_t i : llvm::seq<int64_t>(bytes.size())) {
           int64_t at = place.offset * size + i;
@@ -175,8 +176,8 @@ void ProgramExecution::setState(const ShardedState &state) {
 
 Tensor ProgramExecution::getKept(Kept kept, StringRef parameter) const {
   const ParameterPlace &place = places.find(parameter)->second;
-  int64_t size = bytesOf(place.type.getElementType());
-  std::vector<std::byte> bytes(bytesOf(place.type));
+  int64_t size = exec::getElementBytes(place.type.getElementType());
+  std::vector<std::byte> bytes(place.type.getNumElements() * size);
   for (exec::Role role : rolesOf(kept)) {
     std::optional<size_t> number = findState(role, place.segment);
     if (!number)
@@ -194,7 +195,7 @@ Tensor ProgramExecution::getBuffer(StringRef name, int64_t rank) const {
   for (auto [number, op] : llvm::enumerate(states)) {
     exec::StateOp state = op;
     if (state.getRole() == exec::Role::buffer && state.getName() == name)
-      return fromBytes(cast<RankedTensorType>(state.getType()),
+      return fromBytes(tensorOf(state.getMemory().getType()),
                        memory[rank].states[number]);
   }
   llvm_unreachable("the program has the buffer");
@@ -204,7 +205,7 @@ Tensor ProgramExecution::getLoss(int64_t rank) const {
   for (auto [number, op] : llvm::enumerate(states)) {
     exec::StateOp state = op;
     if (state.getName() == "loss")
-      return fromBytes(cast<RankedTensorType>(state.getType()),
+      return fromBytes(tensorOf(state.getMemory().getType()),
                        memory[rank].states[number])
           .reshaped({});
   }
@@ -219,7 +220,7 @@ void ProgramExecution::setScalars(int64_t step, double learningRate,
       value = 1.0 / static_cast<double>(getRanks() * microBatches);
     if (op.getKind() == "bias_correction")
       value = 1 - std::pow(op.getBeta()->convertToDouble(), step);
-    Tensor scalar(RankedTensorType::get({}, op.getType()));
+    Tensor scalar(tensorOf(op.getMemory().getType()));
     scalar.mutableFloats()[0] = value;
     scalar.round();
     for (RankBytes &rank : memory)
@@ -230,12 +231,6 @@ void ProgramExecution::setScalars(int64_t step, double learningRate,
 //===----------------------------------------------------------------------===//
 // Order
 //===----------------------------------------------------------------------===//
-
-static SmallVector<int64_t> waitsOf(Operation *op) {
-  auto waits = op->getAttrOfType<DenseI64ArrayAttr>("waits");
-  return waits ? SmallVector<int64_t>(waits.asArrayRef())
-               : SmallVector<int64_t>();
-}
 
 size_t ProgramExecution::countTogether(size_t number) const {
   exec::ComputeOp compute = entries[number].compute;
@@ -255,11 +250,15 @@ ProgramExecution::executeTogether(size_t number) {
   return written;
 }
 
-void ProgramExecution::write(int64_t rank, exec::RefAttr reference,
-                             BoundedTensor tensor) {
-  writeReference(memory[rank], reference, rank, tensor.tensor);
+void ProgramExecution::write(int64_t rank, Value memory, BoundedTensor tensor) {
+  exec::Reference reference = references.get(memory);
+  writeReference(this->memory[rank], reference, rank, tensor.tensor);
   if (record)
     record->push_back({rank, reference, std::move(tensor)});
+}
+
+Tensor ProgramExecution::read(int64_t rank, Value memory) const {
+  return readReference(this->memory[rank], references.get(memory), rank);
 }
 
 /// The stream that runs next: the one with the earliest command in list order,
@@ -270,8 +269,9 @@ size_t ProgramExecution::choose(ArrayRef<std::vector<size_t>> streams,
   for (size_t stream = 0; stream < streams.size(); ++stream) {
     if (next[stream] == streams[stream].size())
       continue;
-    Operation *op = entries[streams[stream][next[stream]]].op;
-    if (llvm::all_of(waitsOf(op),
+    exec::CommandInterface command =
+        entries[streams[stream][next[stream]]].command;
+    if (llvm::all_of(command.getWaits(),
                      [&](int64_t event) { return recorded.contains(event); }))
       ready.push_back(stream);
   }
@@ -294,29 +294,28 @@ LogicalResult ProgramExecution::run(exec::Section section,
   std::vector<std::vector<size_t>> streams;
   size_t left = 0;
   for (auto [i, entry] : llvm::enumerate(entries)) {
-    if (entry.op->getAttrOfType<exec::SectionAttr>("section").getValue() !=
-        section)
+    exec::CommandInterface command = entry.command;
+    if (command.getSection() != section)
       continue;
-    size_t stream = entry.op->getAttrOfType<IntegerAttr>("stream").getInt();
+    size_t stream = command.getStream();
     streams.resize(std::max(streams.size(), stream + 1));
     streams[stream].push_back(i);
     ++left;
   }
   recorded.clear();
   // What earlier sections recorded, they completed.
-  for (const Entry &entry : entries)
-    if (entry.op->getAttrOfType<exec::SectionAttr>("section").getValue() !=
-        section)
-      if (auto event = entry.op->getAttrOfType<IntegerAttr>("records"))
-        recorded.insert(event.getInt());
+  for (Entry &entry : entries)
+    if (entry.command.getSection() != section)
+      if (std::optional<uint64_t> event = entry.command.getRecords())
+        recorded.insert(*event);
   SmallVector<size_t> next(streams.size(), 0);
   for (; left > 0; --left) {
     size_t stream = choose(streams, next);
-    const Entry &entry = entries[streams[stream][next[stream]++]];
+    Entry &entry = entries[streams[stream][next[stream]++]];
     if (failed(execute(entry)))
       return failure();
-    if (auto event = entry.op->getAttrOfType<IntegerAttr>("records"))
-      recorded.insert(event.getInt());
+    if (std::optional<uint64_t> event = entry.command.getRecords())
+      recorded.insert(*event);
   }
   return success();
 }

@@ -3,8 +3,8 @@
 //
 // The meaning of an `exec.program`: every rank has an arena and states of
 // bytes, and commands read and write them at the offsets that the memory phase
-// chose. The launches of a kernel compute the region of the `exec.compute`
-// before them.
+// chose; before it did, buffers lie one after the other. A kernel is executed
+// as its region says, also when it has become launches after an `exec.compute`.
 //
 // Nothing is assumed that the program does not say. The arena is poison when a
 // section begins. Streams run as late or as early as events allow: a kernel
@@ -17,7 +17,7 @@
 #ifndef SHARDC_DIALECTS_REFERENCE_PROGRAMEXECUTION_H
 #define SHARDC_DIALECTS_REFERENCE_PROGRAMEXECUTION_H
 
-#include "dialects/Exec/Exec.h"
+#include "dialects/Exec/Memory.h"
 #include "dialects/Reference/BoundedNumber.h"
 #include "dialects/Reference/Interpreter.h"
 
@@ -33,21 +33,15 @@ struct RankBytes {
 };
 
 /// The bytes that a reference names on a rank, as a tensor and back.
-Tensor readReference(const RankBytes &memory, exec::RefAttr reference,
+Tensor readReference(const RankBytes &memory, const exec::Reference &reference,
                      int64_t rank);
-void writeReference(RankBytes &memory, exec::RefAttr reference, int64_t rank,
-                    const Tensor &tensor);
+void writeReference(RankBytes &memory, const exec::Reference &reference,
+                    int64_t rank, const Tensor &tensor);
 
 /// Overwrites what a reference names with bytes that are NaN as any float and a
 /// huge number as an integer.
-void poisonReference(RankBytes &memory, exec::RefAttr reference, int64_t rank);
-
-/// The operands of one launch, call or collective, with what it does to them.
-struct CommandOperand {
-  exec::RefAttr reference;
-  exec::Access access;
-};
-llvm::SmallVector<CommandOperand> operandsOf(mlir::Operation *command);
+void poisonReference(RankBytes &memory, const exec::Reference &reference,
+                     int64_t rank);
 
 class ProgramExecution {
 public:
@@ -77,15 +71,16 @@ public:
   /// What a command should leave at a reference, and how exactly.
   struct Written {
     int64_t rank;
-    exec::RefAttr reference;
+    exec::Reference reference;
     BoundedTensor tensor;
   };
 
   /// The commands in list order.
   size_t getCommandCount() const { return entries.size(); }
-  mlir::Operation *getCommand(size_t number) const {
-    return entries[number].op;
+  exec::CommandInterface getCommand(size_t number) const {
+    return entries[number].command;
   }
+  const exec::References &getReferences() const { return references; }
   /// How many commands from `number` on belong together: the launches of one
   /// computation, or 1.
   size_t countTogether(size_t number) const;
@@ -106,7 +101,7 @@ public:
 private:
   /// A command and, of a launch, the computation that it is a part of.
   struct Entry {
-    mlir::Operation *op;
+    exec::CommandInterface command;
     exec::ComputeOp compute;
     /// Counts the launches of its computation; the outputs that are complete
     /// after this one.
@@ -128,12 +123,17 @@ private:
                 llvm::ArrayRef<size_t> next);
   llvm::LogicalResult execute(const Entry &entry);
   llvm::LogicalResult executeLaunch(const Entry &entry);
+  llvm::LogicalResult executeRun(exec::RunOp run);
   llvm::LogicalResult executeCall(exec::CallOp call);
+  template <typename KernelOp>
+  llvm::FailureOr<std::vector<llvm::SmallVector<BoundedTensor>>>
+  evaluate(KernelOp kernel);
   void gather(exec::AllGatherOp gather);
   void reduceScatter(exec::ReduceScatterOp reduction);
   void allReduce(exec::AllReduceOp reduction);
 
   mlir::ModuleOp module;
+  exec::References references;
   EvaluationTable table;
   std::vector<RankBytes> memory;
   std::vector<Entry> entries;
@@ -141,7 +141,8 @@ private:
   llvm::SmallVector<exec::InputOp> inputs;
   llvm::SmallVector<exec::ScalarOp> scalars;
   llvm::StringMap<ParameterPlace> places;
-  void write(int64_t rank, exec::RefAttr reference, BoundedTensor tensor);
+  void write(int64_t rank, mlir::Value memory, BoundedTensor tensor);
+  Tensor read(int64_t rank, mlir::Value memory) const;
 
   /// The results of computations under way, by rank and output.
   llvm::DenseMap<mlir::Operation *,

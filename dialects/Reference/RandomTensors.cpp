@@ -58,12 +58,13 @@ void setRandomState(ShardedState &state, uint64_t seed) {
 }
 
 /// Input `number` of all ranks.
-static RankTensors drawInput(unsigned number, Type type, IntegerAttr bound,
-                             int64_t ranks, uint64_t seed) {
+static RankTensors drawInput(unsigned number, ShapedType type,
+                             IntegerAttr bound, int64_t ranks, uint64_t seed) {
+  auto tensor = RankedTensorType::get(type.getShape(), type.getElementType());
   RankTensors tensors;
   for (int64_t rank = 0; rank < ranks; ++rank)
     tensors.push_back(draw(
-        cast<RankedTensorType>(type), -1, 1, bound ? bound.getInt() : 2,
+        tensor, -1, 1, bound ? bound.getInt() : 2,
         Uniform(("input" + Twine(number) + "." + Twine(rank)).str(), seed)));
   return tensors;
 }
@@ -75,7 +76,8 @@ SmallVector<RankTensors> randomInputs(func::FuncOp function, int64_t ranks,
     unsigned number = argument.getArgNumber();
     auto bound =
         function.getArgAttrOfType<IntegerAttr>(number, "shardc.upper_bound");
-    inputs.push_back(drawInput(number, argument.getType(), bound, ranks, seed));
+    inputs.push_back(drawInput(number, cast<ShapedType>(argument.getType()),
+                               bound, ranks, seed));
   }
   return inputs;
 }
@@ -85,8 +87,8 @@ SmallVector<RankTensors> randomInputs(ArrayRef<exec::InputOp> declarations,
   SmallVector<RankTensors> inputs;
   for (auto [number, input] : llvm::enumerate(declarations)) {
     exec::InputOp op = input;
-    inputs.push_back(
-        drawInput(number, op.getType(), op.getUpperBoundAttr(), ranks, seed));
+    inputs.push_back(drawInput(number, op.getMemory().getType(),
+                               op.getUpperBoundAttr(), ranks, seed));
   }
   return inputs;
 }

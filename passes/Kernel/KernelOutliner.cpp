@@ -24,7 +24,8 @@ namespace shardc::kernel {
 
 /// What decides the code of a kernel, as text: IR that is read back is the
 /// same, unless options of the printer leave constants out.
-static std::string keyOf(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
+static std::string keyOf(exec::KernelInterface kernel,
+                         ArrayRef<MemRefType> layouts,
                          ArrayRef<SharedStorage> shared) {
   std::string key;
   llvm::raw_string_ostream stream(key);
@@ -149,7 +150,8 @@ static exec::Access accessOf(const KernelSchedule &schedule,
 }
 
 FailureOr<KernelFunction>
-KernelOutliner::outline(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
+KernelOutliner::outline(exec::KernelInterface kernel,
+                        ArrayRef<MemRefType> layouts,
                         ArrayRef<SharedStorage> shared) {
   std::string key = keyOf(kernel, layouts, shared);
   auto known = functions.find(key);
@@ -228,10 +230,10 @@ static bool isElementwise(const KernelStages &kernel, int input, int result) {
   return true;
 }
 
-SmallVector<SharedStorage> getShareableStorage(exec::KernelOp kernel) {
+SmallVector<SharedStorage> getShareableStorage(exec::KernelInterface kernel) {
   SmallVector<MemRefType> layouts;
-  SmallVector<Type> types(kernel.getInputs().getTypes());
-  llvm::append_range(types, kernel.getResultTypes());
+  SmallVector<Type> types(kernel.getInputTypes());
+  llvm::append_range(types, kernel.getYieldedTypes());
   for (Type type : types) {
     auto tensor = cast<RankedTensorType>(type);
     layouts.push_back(
@@ -241,10 +243,10 @@ SmallVector<SharedStorage> getShareableStorage(exec::KernelOp kernel) {
   FailureOr<KernelProblem> problem = readKernel(kernel, layouts, {});
   if (failed(problem))
     return pairs;
-  unsigned inputs = kernel.getInputs().size();
+  unsigned inputs = kernel.getInputTypes().size();
   // Tensors are numbered inputs first, then results.
   for (unsigned input = 0; input < inputs; ++input)
-    for (unsigned result = 0; result < kernel.getNumResults(); ++result)
+    for (unsigned result = 0; result < types.size() - inputs; ++result)
       if (types[input] == types[inputs + result] &&
           isElementwise(problem->stages, input, inputs + result))
         pairs.push_back({input, result});

@@ -1,7 +1,7 @@
 //===- KernelOutliner.h - Functions for the kernels of a program ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns the region of an `exec.kernel` into functions on flat buffers. A kernel
+// Turns the region of a kernel into functions on flat buffers. A kernel
 // is one or more launches: loop nests that share an outer parallel loop are one
 // launch, and values that only one iteration of that loop needs never reach
 // memory. Values that pass from one launch to the next are scratch, which the
@@ -60,7 +60,8 @@ using SharedStorage = std::pair<unsigned, unsigned>;
 /// result's element at an index depends on no other element of the input. All
 /// returned pairs may be used at once, as far as they name an input once and a
 /// result once. Both must have the same element type, shape and layout.
-llvm::SmallVector<SharedStorage> getShareableStorage(exec::KernelOp kernel);
+llvm::SmallVector<SharedStorage>
+getShareableStorage(exec::KernelInterface kernel);
 
 /// Makes functions in the module `kernels`, one for kernels with equal regions,
 /// layouts and sharing.
@@ -78,7 +79,8 @@ public:
   /// that the launch writes. Fails, with an error at the kernel, on a region
   /// that breaks rule K2.
   llvm::FailureOr<KernelFunction>
-  outline(exec::KernelOp kernel, llvm::ArrayRef<mlir::MemRefType> layouts,
+  outline(exec::KernelInterface kernel,
+          llvm::ArrayRef<mlir::MemRefType> layouts,
           llvm::ArrayRef<SharedStorage> shared = {});
 
 private:

@@ -23,7 +23,7 @@ namespace {
 
 class KernelReader {
 public:
-  KernelReader(exec::KernelOp kernel, ArrayRef<MemRefType> layouts,
+  KernelReader(exec::KernelInterface kernel, ArrayRef<MemRefType> layouts,
                ArrayRef<SharedStorage> shared)
       : kernel(kernel), body(kernel.getBody().front()), layouts(layouts),
         shared(shared) {}
@@ -56,7 +56,7 @@ private:
                ArrayRef<int64_t> shape);
   void addStage(Stage stage, StageBody code);
 
-  exec::KernelOp kernel;
+  exec::KernelInterface kernel;
   Block &body;
   ArrayRef<MemRefType> layouts;
   ArrayRef<SharedStorage> shared;
@@ -439,12 +439,11 @@ LogicalResult KernelReader::visit(Operation *op) {
 }
 
 /// Loops over nothing have no digits and no blocks.
-static LogicalResult verifyElements(exec::KernelOp kernel) {
-  for (TypeRange types :
-       {TypeRange(kernel.getInputs()), TypeRange(kernel.getResults())})
+static LogicalResult verifyElements(exec::KernelInterface kernel) {
+  for (TypeRange types : {kernel.getInputTypes(), kernel.getYieldedTypes()})
     for (Type type : types)
       if (cast<RankedTensorType>(type).getNumElements() == 0)
-        return kernel.emitError("K2: expected tensors with elements, got ")
+        return kernel->emitError("K2: expected tensors with elements, got ")
                << type;
   return success();
 }
@@ -465,7 +464,7 @@ FailureOr<KernelProblem> KernelReader::run() {
   return std::move(problem);
 }
 
-FailureOr<KernelProblem> readKernel(exec::KernelOp kernel,
+FailureOr<KernelProblem> readKernel(exec::KernelInterface kernel,
                                     ArrayRef<MemRefType> layouts,
                                     ArrayRef<SharedStorage> shared) {
   return KernelReader(kernel, layouts, shared).run();

@@ -61,7 +61,8 @@ struct KernelProblem {
 
 /// Reads `kernel`; see KernelOutliner::outline for the arguments and errors.
 llvm::FailureOr<KernelProblem>
-readKernel(exec::KernelOp kernel, llvm::ArrayRef<mlir::MemRefType> layouts,
+readKernel(exec::KernelInterface kernel,
+           llvm::ArrayRef<mlir::MemRefType> layouts,
            llvm::ArrayRef<SharedStorage> shared);
 
 } // namespace shardc::kernel

@@ -1,16 +1,17 @@
 //===- OutlineKernels.cpp - Kernels get their functions -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-//   exec.kernel "relu" (%x) {…}  ->  module @kernels {
-//                                      func.func @kernel_relu(%x, %y, %begin,
-//                                                             %end) {…} }
+//   exec.run "relu" (%x) -> (%y) {…}
+//   ->  exec.launch @kernel_relu "relu" extent 4 (%x, write %y)
+//       module @kernels { func.func @kernel_relu(%x, %y, %begin, %end) {…} }
 //
-// Inputs have the layouts that their values have, results are row-major.
+// What passes from one launch to the next is a buffer of the program.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/Passes.h"
 
 #include "dialects/Exec/Layout.h"
+#include "dialects/Exec/Memory.h"
 #include "passes/Kernel/KernelOutliner.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -35,15 +36,88 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
 };
 } // namespace
 
+/// Functions of kernels that have no memory yet: inputs have the layouts that
+/// their values have, results are row-major.
 static SmallVector<MemRefType> layoutsOf(exec::KernelOp kernel) {
   SmallVector<Value> tensors(kernel.getInputs());
   llvm::append_range(tensors, kernel.getResults());
   return llvm::map_to_vector(tensors, [](Value tensor) {
     auto type = cast<RankedTensorType>(tensor.getType());
-    return MemRefType::get(
-        type.getShape(), type.getElementType(),
-        StridedLayoutAttr::get(type.getContext(), 0, exec::getStrides(tensor)));
+    return exec::getStrided(type.getShape(), type.getElementType(),
+                            exec::getStrides(tensor));
   });
+}
+
+/// Pairs of an input and an output that are the same memory.
+static SmallVector<kernel::SharedStorage> findShared(exec::RunOp run) {
+  SmallVector<kernel::SharedStorage> shared;
+  for (auto [i, output] : llvm::enumerate(run.getOutputs()))
+    for (auto [j, input] : llvm::enumerate(run.getInputs()))
+      if (input == output) {
+        shared.push_back({static_cast<unsigned>(j), static_cast<unsigned>(i)});
+        break;
+      }
+  return shared;
+}
+
+static LogicalResult verifySharing(exec::RunOp run,
+                                   ArrayRef<kernel::SharedStorage> shared) {
+  if (shared.empty())
+    return success();
+  SmallVector<kernel::SharedStorage> shareable =
+      kernel::getShareableStorage(run);
+  for (const kernel::SharedStorage &pair : shared)
+    if (!llvm::is_contained(shareable, pair))
+      return run.emitError("expected input ")
+             << pair.first << " to be complete before output " << pair.second
+             << " is written over it";
+  return success();
+}
+
+/// Puts launches in the place of `run`; with `keepKernels` after an
+/// `exec.compute`.
+static LogicalResult outline(exec::RunOp run, kernel::KernelOutliner &outliner,
+                             bool keepKernels) {
+  SmallVector<Value> memory(run.getInputs());
+  llvm::append_range(memory, run.getOutputs());
+  SmallVector<MemRefType> layouts = llvm::map_to_vector(
+      memory, [](Value value) { return cast<MemRefType>(value.getType()); });
+  SmallVector<kernel::SharedStorage> shared = findShared(run);
+  if (failed(verifySharing(run, shared)))
+    return failure();
+  FailureOr<kernel::KernelFunction> function =
+      outliner.outline(run, layouts, shared);
+  if (failed(function))
+    return failure();
+  OpBuilder builder(run);
+  Location location = run.getLoc();
+  SmallVector<Value> scratch;
+  for (MemRefType type : function->scratch)
+    scratch.push_back(
+        exec::BufferOp::create(builder, location, type, IntegerAttr()));
+  if (keepKernels) {
+    auto compute = exec::ComputeOp::create(builder, location, run.getLabel(),
+                                           function->launches.size(),
+                                           run.getInputs(), run.getOutputs());
+    compute.getBody().takeBody(run.getBody());
+  }
+  for (const kernel::KernelLaunch &launch : function->launches) {
+    SmallVector<Value> arguments;
+    SmallVector<int32_t> accesses;
+    for (const kernel::KernelOperand &operand : launch.operands) {
+      using Kind = kernel::KernelOperand::Kind;
+      arguments.push_back(
+          operand.kind == Kind::Input    ? run.getInputs()[operand.index]
+          : operand.kind == Kind::Result ? run.getOutputs()[operand.index]
+                                         : scratch[operand.index]);
+      accesses.push_back(static_cast<int32_t>(operand.access));
+    }
+    exec::createCommand<exec::LaunchOp>(
+        builder, location, run.getSection(), run.getStream(), launch.symbol,
+        run.getLabel(), launch.extent, arguments, accesses);
+  }
+  run.erase();
+  return success();
 }
 
 void OutlineKernelsPass::runOnOperation() {
@@ -53,8 +127,12 @@ void OutlineKernelsPass::runOnOperation() {
   preferences.pointwiseBlock = pointwiseBlock;
   preferences.reductionBlock = reductionBlock;
   kernel::KernelOutliner outliner(kernels, preferences);
-  WalkResult result = getOperation().walk([&](exec::KernelOp kernel) {
-    return WalkResult(outliner.outline(kernel, layoutsOf(kernel)));
+  WalkResult result = getOperation().walk([&](Operation *op) {
+    if (auto run = dyn_cast<exec::RunOp>(op))
+      return WalkResult(outline(run, outliner, keepKernels));
+    if (auto kernel = dyn_cast<exec::KernelOp>(op))
+      return WalkResult(outliner.outline(kernel, layoutsOf(kernel)));
+    return WalkResult::advance();
   });
   if (result.wasInterrupted())
     signalPassFailure();

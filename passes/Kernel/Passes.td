@@ -144,8 +144,11 @@ def OutlineKernelsPass : Pass<"shardc-outline-kernels", "::mlir::ModuleOp"> {
     a function that runs iterations [begin, end) of that loop on flat buffers.
     What only one iteration needs is private to it; what passes from one launch
     to the next is a scratch operand. Kernels with equal regions and layouts
-    share functions. The functions are in the module `@kernels`; the kernels
-    themselves stay.
+    share functions. The functions are in the module `@kernels`.
+
+    An `exec.run` becomes its launches, with buffers as scratch; with
+    `keep-kernels` an `exec.compute` before them says what they compute, for the
+    reference interpreter. An `exec.kernel`, which has no memory yet, stays.
 
     Decision: `passes/Kernel/KernelSchedule.h`.
 
@@ -155,7 +158,9 @@ def OutlineKernelsPass : Pass<"shardc-outline-kernels", "::mlir::ModuleOp"> {
     Option<"pointwiseBlock", "pointwise-block", "int64_t", "4096",
            "Elements of one iteration of a point-wise launch.">,
     Option<"reductionBlock", "reduction-block", "int64_t", "64",
-           "Neighbours that one iteration of a reduction over other loops sums.">];
+           "Neighbours that one iteration of a reduction over other loops sums.">,
+    Option<"keepKernels", "keep-kernels", "bool", "false",
+           "Keep each kernel's region beside its launches.">];
   let dependentDialects = ["::shardc::exec::ExecDialect",
       "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
       "::mlir::func::FuncDialect", "::mlir::math::MathDialect",

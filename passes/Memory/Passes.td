@@ -9,47 +9,61 @@
 
 include "mlir/Pass/PassBase.td"
 
-def PlanMemoryPass : Pass<"shardc-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "Gives every value bytes and turns the step into an exec.program.";
+def LowerToCommandsPass : Pass<"shardc-lower-to-commands", "::mlir::ModuleOp"> {
+  let summary = "Turns the step into an exec.program on memory without places.";
   let description = [{
-    Builds the command list of `@step`, packs the buffers of all values into one
-    arena by their lifetimes, orders streams by events, and writes the
-    `exec.program` with the states, inputs and scalars that it refers to. The
-    kernels become functions of the nested module `@kernels`.
+    Every value of `@step` gets memory: a state, an input, a buffer, or a part of
+    one. A gathered segment's members are parts of the gather's output, and
+    gradients are written where the reduce-scatter reads them: neither is copied.
+    A state that the optimizer updates is written over itself. Declares the states,
+    inputs and scalars that the program uses.
 
-    A gathered segment's members are views of the gather's output, and gradients
-    are written where the reduce-scatter reads them: neither is copied. A state
-    that the optimizer updates is written over itself.
-
-    Decisions: `passes/Memory/ArenaPacking.h`, `passes/Memory/StreamEvents.h`.
-    Remark: `analysis` with the arena's bytes and the lower bound.
-
-    With `keep-kernels` an `exec.compute` before the launches of each kernel says
-    what they compute, for the reference interpreter.
-
-    {{example: test/passes/Memory/plan-memory.mlir @gradient_in_place}}
+    {{example: test/passes/Memory/lower-to-commands.mlir @gradient_in_place}}
   }];
-  let options = [
-    Option<"keepKernels", "keep-kernels", "bool", "false",
-           "Keep each kernel's region beside its launches.">];
   let dependentDialects = [
     "::shardc::exec::ExecDialect", "::mlir::tensor::TensorDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::scf::SCFDialect", "::mlir::bufferization::BufferizationDialect"];
+    "::mlir::math::MathDialect"];
+}
+
+def PlaceBuffersPass : Pass<"shardc-place-buffers", "::mlir::ModuleOp"> {
+  let summary = "Packs the buffers of a program into its arena.";
+  let description = [{
+    A buffer lives from the first command that uses it to the last; buffers that do
+    not live at the same time may share bytes.
+
+    Decision: `passes/Memory/ArenaPacking.h`.
+    Remark: `analysis` with the arena's bytes and the lower bound.
+
+    {{example: test/passes/Memory/place-buffers.mlir @values_share_bytes}}
+  }];
+}
+
+def InsertEventsPass : Pass<"shardc-insert-events", "::mlir::ModuleOp"> {
+  let summary = "Orders commands of different streams that touch the same bytes.";
+  let description = [{
+    Runs after `shardc-place-buffers`: buffers that share bytes are ordered too.
+
+    Decision: `passes/Memory/StreamEvents.h`.
+
+    {{example: test/passes/Memory/insert-events.mlir @gathers_reuse_bytes}}
+  }];
 }
 
 def VerifyProgramPass : Pass<"shardc-verify-program", "::mlir::ModuleOp"> {
   let summary = "Checks what the memory phase promises.";
   let description = [{
-    - M1: every reference lies, on every rank, inside the arena, or names a
-      declared state, input or scalar and lies inside it.
-    - M2: a launch names a function of `@kernels`.
+    - M1: every buffer has a place, and every operand lies, on every rank, inside
+      the arena, or the state, input or scalar that it is a part of.
+    - M2: a launch names a function of `@kernels`, and no kernel is without one.
     - M3: an event is recorded by one command, before every wait for it.
     - M4: what a command writes overlaps no other of its operands.
     - M5: a reduction's output is a gradient state, and its buffer one shard of
       that size for each rank.
-    - M6: sections come in the order begin, micro_batch, update.
+    - M6: sections come in the order begin, micro_batch, update, and streams exist.
+    - M7: two commands that touch the same bytes, one of them writing, are in
+      order: on one stream, or by events. (A race detector with vector clocks,
+      `passes/Memory/ByteHistory.h`.)
 
     {{example: test/passes/Memory/verify-program.mlir @accepted}}
   }];

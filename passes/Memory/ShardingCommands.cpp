@@ -2,42 +2,52 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gathers, reductions, buffers, metrics and the optimizer as commands of the
-// ProgramBuilder.
+// CommandBuilder.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Exec/Layout.h"
+#include "dialects/Exec/Memory.h"
+#include "passes/Memory/CommandBuilder.h"
 #include "passes/Memory/ParallelCopy.h"
-#include "passes/Memory/ProgramBuilder.h"
 #include "passes/Memory/StateKernels.h"
-
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 namespace shardc {
 
-SmallVector<fsdp::SegmentOp> ProgramBuilder::segmentsOf(StringRef group) {
+static MemRefType typeOf(Value memory) {
+  return cast<MemRefType>(memory.getType());
+}
+
+SmallVector<fsdp::SegmentOp> CommandBuilder::segmentsOf(StringRef group) {
   auto op = symbols.lookup<fsdp::GroupOp>(group);
   return llvm::to_vector(op.getBody().front().getOps<fsdp::SegmentOp>());
 }
 
+void CommandBuilder::addCopy(Value source, Value target, Location location,
+                             int64_t stream) {
+  add<exec::CopyOp>(location, stream, source, target);
+}
+
+void CommandBuilder::addFill(Value target, Location location) {
+  add<exec::FillOp>(location, /*stream=*/0, target);
+}
+
 /// Gradients and metrics are sums over micro-batches: they start at zero.
-void ProgramBuilder::addInitialFills() {
+void CommandBuilder::addInitialFills() {
   section = exec::Section::begin;
-  for (auto [index, state] : llvm::enumerate(states.getStates()))
-    if (state.role == exec::Role::gradient ||
-        state.role == exec::Role::metric) {
-      Command &command = addCommand(CommandKind::fill, step.getLoc());
-      command.operands.push_back({statePlace(index), exec::Access::write});
-    }
+  for (exec::StateOp state : states.getStates())
+    if (state.getRole() == exec::Role::gradient ||
+        state.getRole() == exec::Role::metric)
+      addFill(state.getMemory(), step.getLoc());
   section = exec::Section::micro_batch;
 }
 
-LogicalResult ProgramBuilder::visitBegin(fsdp::BeginOp begin) {
-  if (begin.getPhase() == fsdp::Phase::update) {
-    addBufferWrites();
-    section = exec::Section::update;
-  }
-  return success();
+void CommandBuilder::visitBegin(fsdp::BeginOp begin) {
+  if (begin.getPhase() != fsdp::Phase::update)
+    return;
+  addBufferWrites();
+  section = exec::Section::update;
 }
 
 //===----------------------------------------------------------------------===//
@@ -45,17 +55,17 @@ LogicalResult ProgramBuilder::visitBegin(fsdp::BeginOp begin) {
 //===----------------------------------------------------------------------===//
 
 /// A read sees the last value written in this micro-batch, else the state.
-void ProgramBuilder::visitRead(fsdp::ReadOp read) {
+void CommandBuilder::visitRead(fsdp::ReadOp read) {
   for (fsdp::WriteOp write : writes)
     if (write.getSymbol() == read.getSymbol()) {
-      places[read.getResult()] = places.lookup(write.getValue());
+      memory[read.getResult()] = memory.lookup(write.getValue());
       return;
     }
-  places[read.getResult()] = statePlace(states.lookupBuffer(read.getSymbol()));
+  memory[read.getResult()] = states.lookupBuffer(read.getSymbol());
 }
 
-LogicalResult ProgramBuilder::visitWrite(fsdp::WriteOp write) {
-  if (failed(getPlace(write.getValue(), write)))
+LogicalResult CommandBuilder::visitWrite(fsdp::WriteOp write) {
+  if (failed(getMemory(write.getValue(), write)))
     return failure();
   for (fsdp::WriteOp &earlier : writes)
     if (earlier.getSymbol() == write.getSymbol()) {
@@ -68,7 +78,7 @@ LogicalResult ProgramBuilder::visitWrite(fsdp::WriteOp write) {
 
 namespace {
 struct BufferWrite {
-  Place source, target;
+  Value source, target;
   Location location;
 };
 } // namespace
@@ -76,117 +86,92 @@ struct BufferWrite {
 /// States change after backward, which may still read the old values, and all
 /// at once: a value may be another state's. One that is its own state's has the
 /// state's type, so it is the whole of it, and nothing changes.
-void ProgramBuilder::addBufferWrites() {
+void CommandBuilder::addBufferWrites() {
   SmallVector<BufferWrite> changes;
   std::vector<PlaceCopy> copies;
+  DenseMap<Value, int64_t> numbers;
+  auto numberOf = [&](Value memory) {
+    return numbers.try_emplace(exec::getPlace(memory).whole, numbers.size())
+        .first->second;
+  };
   for (fsdp::WriteOp write : writes) {
-    Place source = places.lookup(write.getValue());
-    Place target = statePlace(states.lookupBuffer(write.getSymbol()));
-    if (source.buffer == target.buffer)
+    Value source = memory.lookup(write.getValue());
+    Value target = states.lookupBuffer(write.getSymbol());
+    if (exec::getPlace(source).whole == target)
       continue;
     changes.push_back({source, target, write.getLoc()});
-    copies.push_back({source.buffer, target.buffer});
+    copies.push_back({numberOf(source), numberOf(target)});
   }
-  DenseMap<unsigned, unsigned> savedIn;
+  DenseMap<Value, Value> savedIn;
   for (const CopyStep &next : orderCopies(copies)) {
     auto [source, target, location] = changes[next.copy];
     if (next.savesTarget) {
-      Place aside = target;
-      aside.buffer = list.addArena(getSpanBytes(target.type));
+      Value aside = createBuffer(typeOf(target), location);
       addCopy(target, aside, location);
-      savedIn[target.buffer] = aside.buffer;
+      savedIn[target] = aside;
     }
-    if (auto saved = savedIn.find(source.buffer); saved != savedIn.end())
-      source.buffer = saved->second;
+    exec::Place place = exec::getPlace(source);
+    if (Value saved = savedIn.lookup(place.whole))
+      source = createPart(saved, place.offset, typeOf(source), location);
     addCopy(source, target, location);
   }
   writes.clear();
-}
-
-void ProgramBuilder::addCopy(const Place &source, const Place &target,
-                             Location location) {
-  Command &command = addCommand(CommandKind::copy, location);
-  command.operands.push_back({source, exec::Access::read});
-  command.operands.push_back({target, exec::Access::write});
 }
 
 //===----------------------------------------------------------------------===//
 // Gathers
 //===----------------------------------------------------------------------===//
 
-LogicalResult ProgramBuilder::visitUnshardStart(fsdp::UnshardStartOp start) {
-  SmallVector<unsigned> buffers;
+void CommandBuilder::visitUnshardStart(fsdp::UnshardStartOp start) {
+  SmallVector<Value> wholes;
   for (fsdp::SegmentOp segment : segmentsOf(start.getGroup()))
-    if (failed(gatherSegment(start, segment, buffers)))
-      return failure();
-  gathered[start.getResult()] = buffers;
-  return success();
+    wholes.push_back(gatherSegment(start, segment));
+  gathered[start.getResult()] = wholes;
 }
 
-/// Casts this rank's shard into its slot and gathers in place.
-LogicalResult
-ProgramBuilder::gatherSegment(fsdp::UnshardStartOp start,
-                              fsdp::SegmentOp segment,
-                              SmallVectorImpl<unsigned> &buffers) {
-  Place shard = statePlace(states.lookup(segment).parameter);
+/// Casts this rank's shard into its slot and gathers in place. Returns the
+/// whole segment's memory.
+Value CommandBuilder::gatherSegment(fsdp::UnshardStartOp start,
+                                    fsdp::SegmentOp segment) {
+  Value shard = states.lookup(segment).parameter;
   Type dtype = segment.getDtype();
-  bool needsCast = shard.type.getElementType() != dtype;
-  if (ranks == 1 && !needsCast) {
-    buffers.push_back(shard.buffer);
-    return success();
-  }
-  int64_t stream = static_cast<int64_t>(start.getStream());
-  int64_t slotBytes = segment.getShard() * getElementBytes(dtype);
-  unsigned buffer = list.addArena(slotBytes * ranks);
-  buffers.push_back(buffer);
-  auto slotType = RankedTensorType::get(shard.type.getShape(), dtype);
-  Place slot{buffer, 0, slotBytes, getRowMajor(slotType)};
-  if (needsCast) {
-    OpBuilder builder(start);
-    exec::KernelOp kernel =
-        buildCastKernel(builder, start.getLoc(),
-                        RankedTensorType::get(shard.type.getShape(),
-                                              shard.type.getElementType()),
-                        slotType);
-    LogicalResult added = addLaunches(kernel, {shard, slot}, {}, stream);
-    eraseStateKernel(kernel);
-    if (failed(added))
-      return failure();
-  } else {
-    Command &copy = addCommand(CommandKind::copy, start.getLoc(), stream);
-    copy.operands.push_back({shard, exec::Access::read});
-    copy.operands.push_back({slot, exec::Access::write});
-  }
-  if (ranks == 1)
-    return success();
-  Command &gather = addCommand(CommandKind::allGather, start.getLoc(), stream);
-  gather.name = start.getGroup().str();
-  gather.extent = slotBytes;
-  Place whole{
-      buffer, 0, 0,
-      MemRefType::get({static_cast<int64_t>(segment.getElements())}, dtype)};
-  gather.operands.push_back({whole, exec::Access::read_write});
-  return success();
+  bool needsCast = typeOf(shard).getElementType() != dtype;
+  if (ranks == 1 && !needsCast)
+    return shard;
+  Location location = start.getLoc();
+  auto stream = static_cast<int64_t>(start.getStream());
+  auto elements = static_cast<int64_t>(segment.getShard());
+  Value whole =
+      createBuffer(MemRefType::get({elements * ranks}, dtype), location);
+  Value slot = createPart(whole, 0, MemRefType::get({elements}, dtype),
+                          location, ranks == 1 ? 0 : elements);
+  if (needsCast)
+    runCast(builder, location, shard, slot, section, stream);
+  else
+    addCopy(shard, slot, location, stream);
+  if (ranks > 1)
+    add<exec::AllGatherOp>(location, stream, start.getGroup(), whole,
+                           elements * exec::getElementBytes(dtype));
+  return whole;
 }
 
-void ProgramBuilder::visitWait(fsdp::WaitOp wait) {
+void CommandBuilder::visitWait(fsdp::WaitOp wait) {
   auto found = gathered.find(wait.getPending());
   if (found == gathered.end())
     return; // A reduction: its value is the gradient states.
-  SmallVector<unsigned> buffers = found->second;
-  gathered[wait.getResult()] = buffers;
+  SmallVector<Value> wholes = found->second;
+  gathered[wait.getResult()] = wholes;
 }
 
-void ProgramBuilder::visitParameterView(fsdp::ViewOp view) {
+void CommandBuilder::visitParameterView(fsdp::ViewOp view) {
   ParameterPlace place = groups.lookup(view.getParameter());
   auto type = cast<RankedTensorType>(view.getType());
-  const SmallVector<unsigned> &buffers = gathered[view.getUnsharded()];
+  const SmallVector<Value> &wholes = gathered[view.getUnsharded()];
   SmallVector<fsdp::SegmentOp> segments = segmentsOf(place.group.getSymName());
   size_t index = llvm::find(segments, place.segment) - segments.begin();
-  places[view.getResult()] = {buffers[index],
-                              static_cast<int64_t>(*place.member.getOffset()) *
-                                  getElementBytes(type.getElementType()),
-                              0, getRowMajor(type)};
+  memory[view.getResult()] = createPart(
+      wholes[index], static_cast<int64_t>(*place.member.getOffset()),
+      MemRefType::get(type.getShape(), type.getElementType()), view.getLoc());
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,7 +179,7 @@ void ProgramBuilder::visitParameterView(fsdp::ViewOp view) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult
-ProgramBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
+CommandBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
   SmallVector<fsdp::SegmentOp> segments = segmentsOf(reduction.getGroup());
   for (auto [segment, buffer] :
        llvm::zip_equal(segments, reduceInputs[reduction])) {
@@ -202,27 +187,19 @@ ProgramBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
       continue;
     if (failed(fillSegment(reduction, segment, buffer)))
       return failure();
-    Command &command =
-        addCommand(CommandKind::reduceScatter, reduction.getLoc(),
-                   static_cast<int64_t>(reduction.getStream()));
-    command.name = reduction.getGroup().str();
-    command.extent = segment.getShard();
-    Place whole{buffer, 0, 0,
-                MemRefType::get({static_cast<int64_t>(segment.getElements())},
-                                segment.getReduce())};
-    command.operands.push_back({whole, exec::Access::read});
-    command.operands.push_back({statePlace(states.lookup(segment).gradient),
-                                exec::Access::read_write});
+    add<exec::ReduceScatterOp>(
+        reduction.getLoc(), static_cast<uint64_t>(reduction.getStream()),
+        reduction.getGroup(), buffer, states.lookup(segment).gradient);
   }
   return success();
 }
 
 /// Copies gradients that were not written in place and zeroes what no gradient
 /// covers.
-LogicalResult ProgramBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
+LogicalResult CommandBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
                                           fsdp::SegmentOp segment,
-                                          unsigned buffer) {
-  int64_t element = getElementBytes(segment.getReduce());
+                                          Value buffer) {
+  Location location = reduction.getLoc();
   SmallVector<std::pair<int64_t, int64_t>> covered;
   for (auto [symbol, gradient] :
        llvm::zip_equal(reduction.getParameters(), reduction.getGradients())) {
@@ -231,31 +208,27 @@ LogicalResult ProgramBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
     if (place.segment != segment)
       continue;
     auto type = cast<RankedTensorType>(gradient.getType());
-    int64_t offset = *place.member.getOffset() * element;
-    covered.push_back({offset, offset + type.getNumElements() * element});
-    FailureOr<Place> source = getPlace(gradient, reduction);
+    auto offset = static_cast<int64_t>(*place.member.getOffset());
+    covered.push_back({offset, offset + type.getNumElements()});
+    FailureOr<Value> source = getMemory(gradient, reduction);
     if (failed(source))
       return failure();
-    if (source->buffer == buffer && source->offset == offset)
+    if (exec::getPlace(*source) == exec::Place{buffer, offset, 0})
       continue;
-    if (!isRowMajor(source->type))
+    MemRefType layout = typeOf(*source);
+    if (!exec::isRowMajor(layout.getShape(), exec::getStrides(layout)))
       return reduction.emitError("expected a row-major gradient of ") << symbol;
-    Command &copy = addCommand(CommandKind::copy, reduction.getLoc());
-    copy.operands.push_back({*source, exec::Access::read});
-    copy.operands.push_back(
-        {{buffer, offset, 0, source->type}, exec::Access::write});
+    addCopy(*source, createPart(buffer, offset, layout, location), location);
   }
   llvm::sort(covered);
-  covered.push_back({static_cast<int64_t>(segment.getElements()) * element, 0});
+  covered.push_back({static_cast<int64_t>(segment.getElements()), 0});
   int64_t end = 0;
   for (auto [begin, next] : covered) {
-    if (begin > end) {
-      Command &fill = addCommand(CommandKind::fill, reduction.getLoc());
-      fill.operands.push_back(
-          {{buffer, end, 0,
-            MemRefType::get({(begin - end) / element}, segment.getReduce())},
-           exec::Access::write});
-    }
+    if (begin > end)
+      addFill(createPart(buffer, end,
+                         MemRefType::get({begin - end}, segment.getReduce()),
+                         location),
+              location);
     end = next;
   }
   return success();
@@ -265,84 +238,59 @@ LogicalResult ProgramBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
 // Metrics
 //===----------------------------------------------------------------------===//
 
-LogicalResult ProgramBuilder::visitLoss(fsdp::RecordLossOp loss) {
-  FailureOr<Place> place = getPlace(loss.getLoss(), loss);
-  if (failed(place))
+LogicalResult CommandBuilder::visitLoss(fsdp::RecordLossOp loss) {
+  FailureOr<Value> value = getMemory(loss.getLoss(), loss);
+  if (failed(value))
     return failure();
-  Place total = statePlace(states.getLoss());
-  OpBuilder builder(loss);
-  exec::KernelOp kernel = buildLossKernel(
-      builder, loss.getLoc(), states.getStates()[states.getLoss()].type,
-      cast<RankedTensorType>(loss.getLoss().getType()));
-  LogicalResult added = addLaunches(kernel, {total, *place, total},
-                                    {kernel::SharedStorage{0, 0}}, 0);
-  eraseStateKernel(kernel);
-  return added;
+  runLoss(builder, loss.getLoc(), states.getLoss(), *value, section);
+  return success();
 }
 
 /// Sums squares over this rank's gradients, then both metrics over ranks.
-LogicalResult ProgramBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
-  Command &squares = addCommand(CommandKind::call, norm.getLoc());
-  squares.name = "sum_of_squares";
-  squares.settings = DictionaryAttr::get(norm.getContext());
-  for (auto [index, state] : llvm::enumerate(states.getStates()))
-    if (state.role == exec::Role::gradient)
-      squares.operands.push_back({statePlace(index), exec::Access::read});
-  Place total = statePlace(states.getGradientNorm());
-  squares.operands.push_back({total, exec::Access::write});
+void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
+  Location location = norm.getLoc();
+  SmallVector<Value> gradients;
+  for (exec::StateOp state : states.getStates())
+    if (state.getRole() == exec::Role::gradient)
+      gradients.push_back(state.getMemory());
+  Value total = states.getGradientNorm();
+  add<exec::CallOp>(location, /*stream=*/0, "sum_of_squares",
+                    builder.getDictionaryAttr({}), gradients, total);
   if (ranks == 1)
-    return success();
-  Command &reduceSquares = addCommand(CommandKind::allReduce, norm.getLoc());
-  reduceSquares.doubleDouble = true;
-  reduceSquares.operands.push_back({total, exec::Access::read_write});
-  Command &reduceLoss = addCommand(CommandKind::allReduce, norm.getLoc());
-  reduceLoss.operands.push_back(
-      {statePlace(states.getLoss()), exec::Access::read_write});
-  return success();
+    return;
+  add<exec::AllReduceOp>(location, /*stream=*/0, total, /*double_double=*/true);
+  add<exec::AllReduceOp>(location, /*stream=*/0, states.getLoss(),
+                         /*double_double=*/false);
 }
 
 //===----------------------------------------------------------------------===//
 // The optimizer
 //===----------------------------------------------------------------------===//
 
-LogicalResult ProgramBuilder::visitUpdate(fsdp::UpdateOp update) {
+void CommandBuilder::visitUpdate(fsdp::UpdateOp update) {
   for (fsdp::SegmentOp segment : segmentsOf(update.getGroup()))
-    if (!segment.getFrozen() && failed(updateSegment(update, segment)))
-      return failure();
-  return success();
+    if (!segment.getFrozen())
+      updateSegment(update, segment);
 }
 
-LogicalResult ProgramBuilder::updateSegment(fsdp::UpdateOp update,
-                                            fsdp::SegmentOp segment) {
-  const SegmentStates &numbers = states.lookup(segment);
-  RankedTensorType shard = states.getStates()[numbers.parameter].type;
-  Type element = shard.getElementType();
-  SmallVector<Place> operands = {statePlace(numbers.parameter)};
-  for (int64_t state : numbers.optimizer)
-    operands.push_back(statePlace(state));
-  operands.push_back(statePlace(numbers.gradient));
-  operands.push_back(scalarPlace("learning_rate", std::nullopt, element));
-  operands.push_back(scalarPlace("gradient_scale", std::nullopt, element));
-  OpBuilder builder(update);
-  exec::KernelOp kernel;
+/// The parameter and the optimizer's states are written over themselves.
+void CommandBuilder::updateSegment(fsdp::UpdateOp update,
+                                   fsdp::SegmentOp segment) {
+  const SegmentStates &own = states.lookup(segment);
+  Type element = typeOf(own.parameter).getElementType();
+  SmallVector<Value> outputs = {own.parameter};
+  llvm::append_range(outputs, own.optimizer);
+  SmallVector<Value> inputs = outputs;
+  inputs.append({own.gradient, getScalar("learning_rate", nullptr, element),
+                 getScalar("gradient_scale", nullptr, element)});
   if (auto adamw = dyn_cast<fsdp::AdamWAttr>(update.getOptimizer())) {
     for (FloatAttr beta : {adamw.getBeta1(), adamw.getBeta2()})
-      operands.push_back(
-          scalarPlace("bias_correction", beta.getValueAsDouble(), element));
-    kernel = buildAdamWKernel(builder, update.getLoc(), shard, adamw);
+      inputs.push_back(getScalar("bias_correction", beta, element));
+    runAdamW(builder, update.getLoc(), inputs, outputs, adamw, section);
   } else {
-    kernel = buildSgdKernel(builder, update.getLoc(), shard,
-                            cast<fsdp::SgdAttr>(update.getOptimizer()));
+    runSgd(builder, update.getLoc(), inputs, outputs,
+           cast<fsdp::SgdAttr>(update.getOptimizer()), section);
   }
-  // The parameter and the optimizer's states are written over themselves.
-  SmallVector<kernel::SharedStorage> shared;
-  for (unsigned i = 0; i <= numbers.optimizer.size(); ++i) {
-    operands.push_back(operands[i]);
-    shared.push_back({i, i});
-  }
-  LogicalResult added = addLaunches(kernel, operands, shared, 0);
-  eraseStateKernel(kernel);
-  return added;
 }
 
 } // namespace shardc

@@ -3,8 +3,8 @@
 //
 // The kernels that sharding itself needs: the cast of a shard into its slot of
 // the gathered buffer, the optimizer's step in one pass over the shard, and the
-// sum of losses. They are ordinary `exec.kernel`s, so that they reach every
-// target the way the model's kernels do.
+// sum of losses. Each is an `exec.run` at the builder's insertion point, so
+// that it reaches every target the way the model's kernels do.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_MEMORY_STATEKERNELS_H
@@ -17,35 +17,27 @@
 
 namespace shardc {
 
-/// out = input as `result`'s element type; both are 1-d of one length.
-exec::KernelOp buildCastKernel(mlir::OpBuilder &builder,
-                               mlir::Location location,
-                               mlir::RankedTensorType input,
-                               mlir::RankedTensorType result);
+/// output = input in its element type; both are 1-d of one length.
+exec::RunOp runCast(mlir::OpBuilder &builder, mlir::Location location,
+                    mlir::Value input, mlir::Value output,
+                    exec::Section section, int64_t stream);
 
-/// total' = total + loss. Inputs: total [1], loss []; result: total'.
-exec::KernelOp buildLossKernel(mlir::OpBuilder &builder,
-                               mlir::Location location,
-                               mlir::RankedTensorType total,
-                               mlir::RankedTensorType loss);
+/// total [1] += loss [].
+exec::RunOp runLoss(mlir::OpBuilder &builder, mlir::Location location,
+                    mlir::Value total, mlir::Value loss, exec::Section section);
 
 /// torch.optim.SGD: inputs parameter, (momentum,) gradient, learning_rate [],
-/// gradient_scale []; results parameter' (, momentum').
-exec::KernelOp buildSgdKernel(mlir::OpBuilder &builder, mlir::Location location,
-                              mlir::RankedTensorType shard,
-                              fsdp::SgdAttr optimizer);
+/// gradient_scale []; outputs parameter (, momentum).
+exec::RunOp runSgd(mlir::OpBuilder &builder, mlir::Location location,
+                   mlir::ValueRange inputs, mlir::ValueRange outputs,
+                   fsdp::SgdAttr optimizer, exec::Section section);
 
 /// torch.optim.AdamW: inputs parameter, exp_avg, exp_avg_sq, gradient,
 /// learning_rate [], gradient_scale [], bias_correction1 [], bias_correction2
-/// []; results parameter', exp_avg', exp_avg_sq'.
-exec::KernelOp buildAdamWKernel(mlir::OpBuilder &builder,
-                                mlir::Location location,
-                                mlir::RankedTensorType shard,
-                                fsdp::AdamWAttr optimizer);
-
-/// Erases a kernel that one of the functions above built, with the values that
-/// stand for its inputs.
-void eraseStateKernel(exec::KernelOp kernel);
+/// []; outputs parameter, exp_avg, exp_avg_sq.
+exec::RunOp runAdamW(mlir::OpBuilder &builder, mlir::Location location,
+                     mlir::ValueRange inputs, mlir::ValueRange outputs,
+                     fsdp::AdamWAttr optimizer, exec::Section section);
 
 } // namespace shardc
 

@@ -29,17 +29,19 @@ static SmallVector<exec::Role> optimizerRoles(Attribute optimizer) {
   return {};
 }
 
-int64_t StateTable::add(const Twine &name, exec::Role role,
-                        RankedTensorType type, std::optional<int64_t> segment) {
-  states.push_back({name.str(), role, type, segment});
-  return states.size() - 1;
+Value StateTable::add(const Twine &name, exec::Role role, MemRefType type,
+                      std::optional<int64_t> segment) {
+  auto number = segment ? builder.getI64IntegerAttr(*segment) : nullptr;
+  states.push_back(exec::StateOp::create(
+      builder, location, type, builder.getStringAttr(name), role, number));
+  return states.back().getMemory();
 }
 
 void StateTable::addSegment(fsdp::GroupOp group, fsdp::SegmentOp segment,
                             Type master, int64_t number,
                             ArrayRef<exec::Role> roles) {
   auto type =
-      RankedTensorType::get({static_cast<int64_t>(segment.getShard())}, master);
+      MemRefType::get({static_cast<int64_t>(segment.getShard())}, master);
   std::string prefix = (group.getSymName() + "#" + Twine(number) + ".").str();
   auto addRole = [&](exec::Role role) {
     return add(prefix + exec::stringifyRole(role), role, type, number);
@@ -53,10 +55,11 @@ void StateTable::addSegment(fsdp::GroupOp group, fsdp::SegmentOp segment,
     entry.optimizer.push_back(addRole(role));
 }
 
-StateTable::StateTable(ModuleOp module, Attribute optimizer) {
+StateTable::StateTable(OpBuilder &builder, ModuleOp module, Attribute optimizer)
+    : builder(builder), location(module.getLoc()) {
   SmallVector<exec::Role> roles = optimizerRoles(optimizer);
   int64_t number = 0;
-  Type lossType = Float32Type::get(module.getContext());
+  Type lossType = builder.getF32Type();
   for (auto group : module.getOps<fsdp::GroupOp>())
     for (auto segment : group.getBody().front().getOps<fsdp::SegmentOp>()) {
       Type master = getMasterType(segment);
@@ -64,14 +67,15 @@ StateTable::StateTable(ModuleOp module, Attribute optimizer) {
         lossType = master;
       addSegment(group, segment, master, number++, roles);
     }
-  for (auto buffer : module.getOps<fsdp::BufferOp>())
+  for (auto buffer : module.getOps<fsdp::BufferOp>()) {
+    auto type = cast<RankedTensorType>(buffer.getType());
     buffers[buffer.getSymName()] =
         add(buffer.getSymName(), exec::Role::buffer,
-            cast<RankedTensorType>(buffer.getType()));
-  loss = add("loss", exec::Role::metric, RankedTensorType::get({1}, lossType));
-  gradientNorm =
-      add("gradient_norm_squares", exec::Role::metric,
-          RankedTensorType::get({2}, Float64Type::get(module.getContext())));
+            MemRefType::get(type.getShape(), type.getElementType()));
+  }
+  loss = add("loss", exec::Role::metric, MemRefType::get({1}, lossType));
+  gradientNorm = add("gradient_norm_squares", exec::Role::metric,
+                     MemRefType::get({2}, builder.getF64Type()));
 }
 
 } // namespace shardc

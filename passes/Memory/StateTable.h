@@ -1,10 +1,9 @@
 //===- StateTable.h - Memory that lives across steps ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers the persistent states of one rank: the shards of each segment with
+// Declares the persistent states of one rank: the shards of each segment with
 // their gradients and optimizer states, the model's buffers, and the metrics
-// that the runtime reads. The numbers are the order of `exec.state` operations
-// and of the artifact's states.
+// that the runtime reads.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_MEMORY_STATETABLE_H
@@ -13,60 +12,53 @@
 #include "dialects/Exec/Exec.h"
 #include "dialects/Fsdp/Fsdp.h"
 
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
 #include <optional>
-#include <string>
-#include <vector>
 
 namespace shardc {
 
-/// One `exec.state`.
-struct State {
-  std::string name;
-  exec::Role role;
-  mlir::RankedTensorType type;
-  /// Counts the segments of all groups, in order.
-  std::optional<int64_t> segment;
-};
-
-/// The states of one segment; -1 where it has none.
+/// The states of one segment; null where it has none. All are 1-d memrefs of a
+/// shard's elements.
 struct SegmentStates {
-  int64_t parameter = -1;
-  int64_t gradient = -1;
+  mlir::Value parameter, gradient;
   /// In the order of the optimizer's roles: momentum, or exp_avg, exp_avg_sq.
-  llvm::SmallVector<int64_t> optimizer;
+  llvm::SmallVector<mlir::Value> optimizer;
 };
 
 class StateTable {
 public:
-  /// Numbers the states of `module`, whose step updates with `optimizer`
-  /// (`#fsdp.sgd` or `#fsdp.adamw`; null without an update).
-  StateTable(mlir::ModuleOp module, mlir::Attribute optimizer);
+  /// Creates the `exec.state`s of `module` at the builder's insertion point.
+  /// Its step updates with `optimizer` (`#fsdp.sgd` or `#fsdp.adamw`; null
+  /// without an update).
+  StateTable(mlir::OpBuilder &builder, mlir::ModuleOp module,
+             mlir::Attribute optimizer);
 
-  llvm::ArrayRef<State> getStates() const { return states; }
+  llvm::ArrayRef<exec::StateOp> getStates() const { return states; }
   const SegmentStates &lookup(fsdp::SegmentOp segment) const {
     return segments.find(segment)->second;
   }
-  int64_t lookupBuffer(llvm::StringRef name) const {
+  mlir::Value lookupBuffer(llvm::StringRef name) const {
     return buffers.lookup(name);
   }
-  int64_t getLoss() const { return loss; }
-  int64_t getGradientNorm() const { return gradientNorm; }
+  mlir::Value getLoss() const { return loss; }
+  mlir::Value getGradientNorm() const { return gradientNorm; }
 
 private:
-  int64_t add(const llvm::Twine &name, exec::Role role,
-              mlir::RankedTensorType type,
-              std::optional<int64_t> segment = std::nullopt);
+  mlir::Value add(const llvm::Twine &name, exec::Role role,
+                  mlir::MemRefType type,
+                  std::optional<int64_t> segment = std::nullopt);
   void addSegment(fsdp::GroupOp group, fsdp::SegmentOp segment,
                   mlir::Type master, int64_t number,
                   llvm::ArrayRef<exec::Role> roles);
 
-  std::vector<State> states;
+  mlir::OpBuilder &builder;
+  mlir::Location location;
+  llvm::SmallVector<exec::StateOp> states;
   llvm::DenseMap<mlir::Operation *, SegmentStates> segments;
-  llvm::StringMap<int64_t> buffers;
-  int64_t loss = -1;
-  int64_t gradientNorm = -1;
+  llvm::StringMap<mlir::Value> buffers;
+  mlir::Value loss, gradientNorm;
 };
 
 /// The element type of the master copies of a segment's parameters.

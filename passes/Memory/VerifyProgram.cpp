@@ -1,15 +1,15 @@
 //===- VerifyProgram.cpp - The contract of the memory phase ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks rules M1 to M6 of docs/Spec.md. Changes nothing.
+// Checks rules M1 to M7 of docs/Spec.md. Changes nothing.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/Passes.h"
 
-#include "dialects/Exec/Exec.h"
-#include "dialects/Fsdp/Fsdp.h"
+#include "passes/Memory/ByteHistory.h"
+#include "passes/Memory/CommandRanges.h"
 
-#include "llvm/ADT/DenseSet.h"
+#include <set>
 
 #define DEBUG_TYPE "shardc-verify-program"
 
@@ -25,198 +25,204 @@ struct VerifyProgramPass : impl::VerifyProgramPassBase<VerifyProgramPass> {
   void runOnOperation() override;
 };
 
-/// What references may name.
-struct Declarations {
-  explicit Declarations(ModuleOp module) {
-    for (Operation &op : *module.getBody()) {
-      if (auto state = dyn_cast<exec::StateOp>(op))
-        states.push_back(state);
-      if (auto input = dyn_cast<exec::InputOp>(op))
-        inputs.push_back(input.getType());
-      if (auto scalar = dyn_cast<exec::ScalarOp>(op))
-        scalars.push_back(scalar.getType());
-      if (auto mesh = dyn_cast<fsdp::MeshOp>(op))
-        ranks = mesh.getShard();
-      if (auto nested = dyn_cast<ModuleOp>(op))
-        kernels = nested;
-    }
-  }
-  SmallVector<exec::StateOp> states;
-  SmallVector<Type> inputs;
-  SmallVector<Type> scalars;
+class ProgramVerifier {
+public:
+  ProgramVerifier(exec::ProgramOp program, ModuleOp module)
+      : program(program), kernels(module.lookupSymbol<ModuleOp>("kernels")),
+        ranges(module) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult verifyBuffer(exec::BufferOp buffer);
+  LogicalResult verifyBounds(exec::CommandInterface command);
+  LogicalResult verifyKernel(Operation *op);
+  LogicalResult verifyOverlap(exec::CommandInterface command);
+  LogicalResult verifyReduction(Operation *op);
+  LogicalResult verifyEvents(exec::CommandInterface command);
+  LogicalResult verifyOrder(int64_t rank);
+  LogicalResult reportRace(const ByteHistory::Problem &problem, int64_t rank);
+
+  exec::ProgramOp program;
   ModuleOp kernels;
-  int64_t ranks = 1;
+  CommandRanges ranges;
+  SmallVector<exec::CommandInterface> commands;
+  /// The commands that record events, by event.
+  llvm::DenseMap<int64_t, int64_t> recorders;
 };
 
 } // namespace
 
-static int64_t bytesOf(Type type) {
-  auto shaped = dyn_cast<RankedTensorType>(type);
-  Type element = shaped ? shaped.getElementType() : type;
-  int64_t bytes = std::max<int64_t>(element.getIntOrFloatBitWidth() / 8, 1);
-  return shaped ? shaped.getNumElements() * bytes : bytes;
-}
-
-/// Bytes of what `ref` points into, or -1 when that is not declared.
-static int64_t limitOf(exec::RefAttr ref, exec::ProgramOp program,
-                       Declarations &declared) {
-  auto within = [&](size_t count) {
-    return ref.getIndex() >= 0 && ref.getIndex() < static_cast<int64_t>(count);
-  };
-  switch (ref.getSpace()) {
-  case exec::Space::arena:
-    return program.getArena();
-  case exec::Space::state:
-    return within(declared.states.size())
-               ? bytesOf(declared.states[ref.getIndex()].getType())
-               : -1;
-  case exec::Space::input:
-    return within(declared.inputs.size())
-               ? bytesOf(declared.inputs[ref.getIndex()])
-               : -1;
-  case exec::Space::scalar:
-    return within(declared.scalars.size())
-               ? bytesOf(declared.scalars[ref.getIndex()])
-               : -1;
-  case exec::Space::constant:
-    return -1;
-  }
-  return -1;
-}
-
-/// All references of a command, with whether the command writes them.
-static SmallVector<std::pair<exec::RefAttr, bool>> refsOf(Operation *op) {
-  SmallVector<std::pair<exec::RefAttr, bool>> refs;
-  auto add = [&](ArrayAttr list, bool writes) {
-    for (Attribute ref : list)
-      refs.push_back({cast<exec::RefAttr>(ref), writes});
-  };
-  if (auto launch = dyn_cast<exec::LaunchOp>(op))
-    for (auto [number, ref] : llvm::enumerate(launch.getOperandsAttr()))
-      refs.push_back({cast<exec::RefAttr>(ref),
-                      launch.getAccess(number) != exec::Access::read});
-  if (auto call = dyn_cast<exec::CallOp>(op)) {
-    add(call.getOperandsAttr(), false);
-    add(call.getOutputsAttr(), true);
-  }
-  if (auto gather = dyn_cast<exec::AllGatherOp>(op))
-    refs.push_back({gather.getBuffer(), true});
-  if (auto reduction = dyn_cast<exec::ReduceScatterOp>(op)) {
-    refs.push_back({reduction.getBuffer(), false});
-    refs.push_back({reduction.getOutput(), true});
-  }
-  if (auto reduction = dyn_cast<exec::AllReduceOp>(op))
-    refs.push_back({reduction.getBuffer(), true});
-  if (auto copy = dyn_cast<exec::CopyOp>(op)) {
-    refs.push_back({copy.getSource(), false});
-    refs.push_back({copy.getTarget(), true});
-  }
-  if (auto fill = dyn_cast<exec::FillOp>(op))
-    refs.push_back({fill.getTarget(), true});
-  return refs;
-}
-
-static LogicalResult verifyBounds(Operation *op, exec::ProgramOp program,
-                                  Declarations &declared) {
-  for (auto [ref, writes] : refsOf(op)) {
-    int64_t limit = limitOf(ref, program, declared);
-    if (limit < 0)
-      return op->emitError("M1: expected a declared ")
-             << exec::stringifySpace(ref.getSpace()) << ", got number "
-             << ref.getIndex();
-    int64_t lastSlot = ref.getRankStride() * (declared.ranks - 1);
-    int64_t end = ref.getOffset() + lastSlot + ref.getBytes();
-    if (ref.getOffset() < 0 || ref.getRankStride() < 0 || end > limit)
-      return op->emitError("M1: expected bytes inside [0, ")
-             << limit << "), got [" << ref.getOffset() << ", " << end << ")";
-  }
+/// M1: a buffer has a place.
+LogicalResult ProgramVerifier::verifyBuffer(exec::BufferOp buffer) {
+  if (!buffer.getOffset() || !program.getArena())
+    return buffer.emitError("M1: expected a place in the arena");
   return success();
 }
 
-/// M4.
-static LogicalResult verifyOverlap(Operation *op) {
-  auto refs = refsOf(op);
-  for (auto [i, first] : llvm::enumerate(refs))
-    for (auto [j, second] : llvm::enumerate(refs)) {
-      if (i == j || !first.second)
-        continue;
-      exec::RefAttr a = first.first, b = second.first;
-      if (a.getSpace() == b.getSpace() && a.getIndex() == b.getIndex() &&
-          a.getOffset() < b.getOffset() + b.getBytes() &&
-          b.getOffset() < a.getOffset() + a.getBytes())
-        return op->emitError("M4: expected a write that overlaps no other "
-                             "operand, got operands ")
-               << i << " and " << j;
-    }
+/// Fails unless bytes [begin, end) are among the first `limit` ones.
+static LogicalResult verifyInside(Operation *op, int64_t begin, int64_t end,
+                                  int64_t limit) {
+  if (begin < 0 || end > limit)
+    return op->emitError("M1: expected bytes inside [0, ")
+           << limit << "), got [" << begin << ", " << end << ")";
   return success();
 }
 
-static LogicalResult verifyEvents(Operation *op,
-                                  llvm::DenseSet<int64_t> &recorded) {
-  if (auto waits = op->getAttrOfType<DenseI64ArrayAttr>("waits"))
-    for (int64_t event : waits.asArrayRef())
-      if (!recorded.contains(event))
-        return op->emitError("M3: expected event ")
-               << event << " to be recorded before";
-  if (auto records = op->getAttrOfType<IntegerAttr>("records"))
-    if (!recorded.insert(records.getInt()).second)
-      return op->emitError("M3: expected event ")
-             << records.getInt() << " to be recorded once";
-  return success();
-}
-
-/// M2.
-static LogicalResult verifyKernel(Operation *op, Declarations &declared) {
-  auto launch = dyn_cast<exec::LaunchOp>(op);
-  if (launch &&
-      (!declared.kernels || !declared.kernels.lookupSymbol(launch.getKernel())))
-    return op->emitError("M2: expected a function of @kernels, got @")
-           << launch.getKernel();
-  return success();
-}
-
-/// M5.
-static LogicalResult verifyReduction(Operation *op, Declarations &declared) {
-  auto reduction = dyn_cast<exec::ReduceScatterOp>(op);
-  if (!reduction)
-    return success();
-  exec::RefAttr output = reduction.getOutput();
-  if (output.getSpace() != exec::Space::state ||
-      declared.states[output.getIndex()].getRole() != exec::Role::gradient)
-    return op->emitError("M5: expected a gradient state as the output");
-  int64_t shard = output.getType().getNumElements();
-  int64_t elements = reduction.getBuffer().getType().getNumElements();
-  if (elements != shard * declared.ranks)
-    return op->emitError("M5: expected ")
-           << declared.ranks << " shards of " << shard << " elements, got "
-           << elements;
-  return success();
-}
-
-static LogicalResult verifyProgram(exec::ProgramOp program,
-                                   Declarations &declared) {
-  llvm::DenseSet<int64_t> recorded;
-  exec::Section section = exec::Section::begin;
-  for (Operation &op : program.getBody().front()) {
-    if (isa<exec::ComputeOp>(op))
-      continue;
-    auto current = op.getAttrOfType<exec::SectionAttr>("section");
-    if (!current || current.getValue() < section)
-      return op.emitError("M6: expected sections in order");
-    section = current.getValue();
-    if (failed(verifyBounds(&op, program, declared)) ||
-        failed(verifyKernel(&op, declared)) || failed(verifyOverlap(&op)) ||
-        failed(verifyReduction(&op, declared)) ||
-        failed(verifyEvents(&op, recorded)))
+/// M1: operands lie in what they are a part of, and buffers in the arena.
+LogicalResult ProgramVerifier::verifyBounds(exec::CommandInterface command) {
+  const exec::References &references = ranges.getReferences();
+  for (const exec::OperandAccess &operand : exec::getAccesses(command)) {
+    Value whole = exec::getPlace(operand.memory).whole;
+    exec::Reference part = references.get(operand.memory);
+    exec::Reference all = references.get(whole);
+    if (all.space == exec::Space::arena &&
+        failed(verifyInside(command, all.offset, all.offset + all.getBytes(),
+                            static_cast<int64_t>(*program.getArena()))))
+      return failure();
+    int64_t first =
+        std::min(part.getBegin(0), part.getBegin(ranges.getRanks() - 1));
+    int64_t last =
+        std::max(part.getBegin(0), part.getBegin(ranges.getRanks() - 1));
+    if (failed(verifyInside(command, first - all.offset,
+                            last - all.offset + part.getBytes(),
+                            all.getBytes())))
       return failure();
   }
   return success();
 }
 
+/// M2.
+LogicalResult ProgramVerifier::verifyKernel(Operation *op) {
+  if (isa<exec::RunOp>(op))
+    return op->emitError("M2: expected launches of functions of @kernels, got "
+                         "a kernel without one");
+  auto launch = dyn_cast<exec::LaunchOp>(op);
+  if (launch && (!kernels || !kernels.lookupSymbol(launch.getKernel())))
+    return op->emitError("M2: expected a function of @kernels, got @")
+           << launch.getKernel();
+  return success();
+}
+
+/// M3.
+LogicalResult ProgramVerifier::verifyEvents(exec::CommandInterface command) {
+  for (int64_t event : command.getWaits())
+    if (!recorders.contains(event))
+      return command->emitError("M3: expected event ")
+             << event << " to be recorded before";
+  if (std::optional<uint64_t> event = command.getRecords())
+    if (!recorders.try_emplace(*event, commands.size()).second)
+      return command->emitError("M3: expected event ")
+             << *event << " to be recorded once";
+  return success();
+}
+
+/// M4.
+LogicalResult ProgramVerifier::verifyOverlap(exec::CommandInterface command) {
+  auto operands = ranges.getReferences().getOperands(command);
+  for (auto [i, first] : llvm::enumerate(operands))
+    for (auto [j, second] : llvm::enumerate(operands)) {
+      const exec::Reference &a = first.reference, &b = second.reference;
+      if (i != j && first.access != exec::Access::read && a.space == b.space &&
+          a.index == b.index && a.offset < b.offset + b.getBytes() &&
+          b.offset < a.offset + a.getBytes())
+        return command->emitError("M4: expected a write that overlaps no other "
+                                  "operand, got operands ")
+               << i << " and " << j;
+    }
+  return success();
+}
+
+/// M5.
+LogicalResult ProgramVerifier::verifyReduction(Operation *op) {
+  auto reduction = dyn_cast<exec::ReduceScatterOp>(op);
+  if (!reduction)
+    return success();
+  auto state = reduction.getOutput().getDefiningOp<exec::StateOp>();
+  if (!state || state.getRole() != exec::Role::gradient)
+    return op->emitError("M5: expected a gradient state as the output");
+  int64_t shard = reduction.getOutput().getType().getNumElements();
+  int64_t elements = reduction.getBuffer().getType().getNumElements();
+  if (elements != shard * ranges.getRanks())
+    return op->emitError("M5: expected ")
+           << ranges.getRanks() << " shards of " << shard << " elements, got "
+           << elements;
+  return success();
+}
+
+LogicalResult ProgramVerifier::reportRace(const ByteHistory::Problem &problem,
+                                          int64_t rank) {
+  InFlightDiagnostic diagnostic =
+      commands[problem.second]->emitError("M7: expected an order with another "
+                                          "command that touches bytes [")
+      << problem.range.begin << ", " << problem.range.end << ") on rank "
+      << rank;
+  diagnostic.attachNote(commands[problem.first]->getLoc()) << "this one";
+  return diagnostic;
+}
+
+/// M7, as `rank` sees it. Streams are joined between sections.
+LogicalResult ProgramVerifier::verifyOrder(int64_t rank) {
+  auto streams = static_cast<int64_t>(program.getStreams().size());
+  HappensBefore before(streams);
+  ByteHistory history(before, streams);
+  for (auto [i, command] : llvm::enumerate(commands)) {
+    if (i > 0 && command.getSection() != commands[i - 1].getSection()) {
+      history.clear();
+      before.drain();
+    }
+    std::vector<int64_t> after;
+    for (int64_t event : command.getWaits())
+      after.push_back(recorders.lookup(event));
+    before.add(static_cast<int64_t>(command.getStream()), after);
+    StreamCommand touched = ranges.ofRank(command, rank);
+    std::optional<ByteHistory::Problem> problem;
+    for (const AccessRange &range : touched.reads)
+      if (!problem)
+        problem = history.read(range, ByteHistory::Demand::Nothing);
+    for (const AccessRange &range : touched.writes)
+      if (!problem)
+        problem = history.write(range);
+    if (problem)
+      return reportRace(*problem, rank);
+  }
+  return success();
+}
+
+LogicalResult ProgramVerifier::run() {
+  exec::Section section = exec::Section::begin;
+  for (Operation &op : program.getBody().front()) {
+    if (isa<exec::ComputeOp, exec::PartOp>(op))
+      continue;
+    if (auto buffer = dyn_cast<exec::BufferOp>(op)) {
+      if (failed(verifyBuffer(buffer)))
+        return failure();
+      continue;
+    }
+    auto command = dyn_cast<exec::CommandInterface>(op);
+    if (!command || command.getSection() < section)
+      return op.emitError("M6: expected commands, sections in order");
+    section = command.getSection();
+    if (command.getStream() >= program.getStreams().size())
+      return op.emitError("M6: expected one of ")
+             << program.getStreams().size() << " streams, got "
+             << command.getStream();
+    if (failed(verifyKernel(&op)) || failed(verifyBounds(command)) ||
+        failed(verifyOverlap(command)) || failed(verifyReduction(&op)) ||
+        failed(verifyEvents(command)))
+      return failure();
+    commands.push_back(command);
+  }
+  int64_t last = ranges.getRanks() - 1;
+  for (int64_t rank : std::set<int64_t>{0, std::min<int64_t>(1, last), last})
+    if (failed(verifyOrder(rank)))
+      return failure();
+  return success();
+}
+
 void VerifyProgramPass::runOnOperation() {
-  Declarations declared(getOperation());
   for (auto program : getOperation().getOps<exec::ProgramOp>())
-    if (failed(verifyProgram(program, declared)))
+    if (failed(ProgramVerifier(program, getOperation()).run()))
       return signalPassFailure();
 }
 

@@ -42,7 +42,7 @@ private:
   bool agreeOnWritten(const ProgramExecution::Written &written);
   bool agreeElsewhere(size_t number);
   void blame(size_t number, int64_t rank, const std::string &difference);
-  std::string nameOf(exec::RefAttr reference) const;
+  std::string nameOf(const exec::Reference &reference) const;
 
   ProgramExecution meaning;
   const format::Artifact &artifact;
@@ -75,10 +75,9 @@ void CommandCheck::copyMemory() {
   }
 }
 
-std::string CommandCheck::nameOf(exec::RefAttr reference) const {
-  return (exec::stringifySpace(reference.getSpace()) + "[" +
-          Twine(reference.getIndex()) + " + " + Twine(reference.getOffset()) +
-          "]")
+std::string CommandCheck::nameOf(const exec::Reference &reference) const {
+  return (exec::stringifySpace(reference.space) + "[" + Twine(reference.index) +
+          " + " + Twine(reference.offset) + "]")
       .str();
 }
 
@@ -103,10 +102,11 @@ void CommandCheck::blame(size_t number, int64_t rank,
 
 /// Both sides' bytes as a rank's memory with nothing but one space.
 static reference::Tensor readCompiled(const LockstepRun &run,
-                                      exec::RefAttr reference, int64_t rank) {
+                                      const exec::Reference &reference,
+                                      int64_t rank) {
   RankBytes memory;
-  auto index = reference.getIndex();
-  if (reference.getSpace() == exec::Space::arena) {
+  int64_t index = reference.index;
+  if (reference.space == exec::Space::arena) {
     copyInto(memory.arena, run.bytes(rank, format::Space::Arena, 0));
   } else {
     memory.states.resize(index + 1);
@@ -151,13 +151,11 @@ bool CommandCheck::agreeElsewhere(size_t number) {
   for (int64_t rank = 0; rank < meaning.getRanks(); ++rank) {
     std::vector<WrittenRange> ranges;
     for (size_t i = 0; i < meaning.countTogether(number); ++i)
-      for (const reference::CommandOperand &operand :
-           reference::operandsOf(meaning.getCommand(number + i)))
-        if (operand.access != exec::Access::read) {
-          exec::RefAttr reference = operand.reference;
-          int64_t begin =
-              reference.getOffset() + rank * reference.getRankStride();
-          ranges.push_back({reference.getSpace(), reference.getIndex(), begin,
+      for (const auto &[reference, access] :
+           meaning.getReferences().getOperands(meaning.getCommand(number + i)))
+        if (access != exec::Access::read) {
+          int64_t begin = reference.getBegin(rank);
+          ranges.push_back({reference.space, reference.index, begin,
                             begin + reference.getBytes()});
         }
     auto agree = [&](exec::Space space, format::Space name, int64_t index,
@@ -245,10 +243,7 @@ checkCommands(ModuleOp commands, const format::Artifact &artifact,
   if (!compiled.ok())
     return compiled.status();
   auto program = *commands.getOps<exec::ProgramOp>().begin();
-  auto list =
-      llvm::make_filter_range(program.getBody().front(), [](Operation &op) {
-        return !isa<exec::ComputeOp>(op);
-      });
+  auto list = program.getBody().front().getOps<exec::CommandInterface>();
   if (static_cast<size_t>(llvm::range_size(list)) !=
       artifact.program.commands.size())
     return std::optional<WrongCommand>(); // Commands without a counterpart.

@@ -87,29 +87,76 @@ func.func @view_converts(%x: tensor<2xf32>) {
 // -----
 
 //===----------------------------------------------------------------------===//
-// Buffers
+// Memory
 //===----------------------------------------------------------------------===//
 
-// expected-error@+1 {{'exec.fill' op expects parent op 'exec.program'}}
-exec.fill arena[0 + 0] : memref<4xf32> in begin on 0
-
-// -----
-
-exec.program @step arena 64 streams ["compute"] events 0 {
-  // expected-error@+1 {{expected a memory space, got heap}}
-  exec.fill heap[0 + 0] : memref<4xf32> in begin on 0
+exec.program @step streams ["compute"] {
+  %0 = exec.buffer : memref<4xf32>
+  // expected-error@+1 {{'exec.part' op expected one element type, got 'f32' and 'i32'}}
+  %1 = exec.part %0[0] : memref<4xf32> -> memref<4xi32>
 }
 
 // -----
 
-exec.program @step arena 64 streams ["compute"] events 0 {
+exec.program @step streams ["compute"] {
+  %0 = exec.buffer : memref<4xf32>
   // expected-error@+1 {{expected 'rank'}}
-  exec.fill arena[0 + 0 + world * 4] : memref<4xf32> in begin on 0
+  %1 = exec.part %0[0 + world * 4] : memref<4xf32> -> memref<4xf32>
 }
 
 // -----
 
-exec.program @step arena 64 streams ["compute"] events 0 {
+exec.program @step streams ["compute"] {
+  // expected-error@+1 {{'exec.buffer' op result #0 must be statically shaped memref of any type values, but got 'memref<?xf32>'}}
+  %0 = exec.buffer : memref<?xf32>
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+func.func @fill_outside(%memory: memref<4xf32>) {
+  // expected-error@+1 {{'exec.fill' op expects parent op 'exec.program'}}
+  exec.fill %memory : memref<4xf32> in begin on 0
+  return
+}
+
+// -----
+
+exec.program @step streams ["compute"] {
+  %0 = exec.buffer : memref<4xf32>
   // expected-error@+1 {{one of the following enum values for attribute 'section' [begin, micro_batch, update]}}
-  exec.fill arena[0 + 0] : memref<4xf32> in forward on 0
+  exec.fill %0 : memref<4xf32> in forward on 0
+}
+
+// -----
+
+exec.program @step streams ["compute"] {
+  %0 = exec.buffer : memref<4xf32>
+  // expected-error@+1 {{'exec.launch' op expected one access an argument, got 0 for 1}}
+  "exec.launch"(%0) <{kernel = @relu, label = "relu", extent = 1, accesses = array<i32>, section = 1 : i32, stream = 0 : i64}> : (memref<4xf32>) -> ()
+}
+
+// -----
+
+exec.program @step streams ["compute"] {
+  %0 = exec.buffer : memref<4xf32>
+  // expected-error@+1 {{'exec.run' op expected region arguments of what the inputs hold}}
+  exec.run "identity" (%0 : memref<4xf32>) -> (%0 : memref<4xf32>) in begin on 0 {
+  ^bb0(%in: tensor<2x2xf32>):
+    exec.yield %in : tensor<2x2xf32>
+  }
+}
+
+// -----
+
+exec.program @step streams ["compute"] {
+  %0 = exec.buffer : memref<4xf32>
+  // expected-error@+1 {{'exec.run' op expected yielded values of what the outputs hold}}
+  exec.run "nothing" (%0 : memref<4xf32>) -> (%0 : memref<4xf32>) in begin on 0 {
+  ^bb0(%in: tensor<4xf32>):
+    exec.yield
+  }
 }

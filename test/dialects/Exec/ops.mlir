@@ -53,61 +53,101 @@ func.func @view(%x: tensor<2x3xf32>) {
 // -----
 
 //===----------------------------------------------------------------------===//
-// Buffers
+// Memory
 //===----------------------------------------------------------------------===//
 
+// Values have the names that states and inputs have.
 // CHECK-LABEL: module @declarations
-//       CHECK:   exec.state "root#0.parameter" parameter segment 0 : tensor<16xf32>
-//       CHECK:   exec.state "bn.running_mean" buffer : tensor<3xf32>
-//       CHECK:   exec.input "idx" below 50304 ignore -100 : tensor<4x64xi64>
-//       CHECK:   exec.input "x" : tensor<4x8xf32>
-//       CHECK:   exec.scalar "bias_correction" beta 9.000000e-01 : f32
-//       CHECK:   exec.scalar "learning_rate" : f32
+//       CHECK:   %root.0.parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+//       CHECK:   %bn.running_mean = exec.state "bn.running_mean" buffer : memref<3xf32>
+//       CHECK:   %idx = exec.input "idx" below 50304 ignore -100 : memref<4x64xi64>
+//       CHECK:   %x = exec.input "x" : memref<4x8xf32>
+//       CHECK:   %bias_correction = exec.scalar "bias_correction" beta 9.000000e-01 : memref<f32>
+//       CHECK:   %learning_rate = exec.scalar "learning_rate" : memref<f32>
 module @declarations {
-  exec.state "root#0.parameter" parameter segment 0 : tensor<16xf32>
-  exec.state "bn.running_mean" buffer : tensor<3xf32>
-  exec.input "idx" below 50304 ignore -100 : tensor<4x64xi64>
-  exec.input "x" : tensor<4x8xf32>
-  exec.scalar "bias_correction" beta 0.9 : f32
-  exec.scalar "learning_rate" : f32
+  %0 = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+  %1 = exec.state "bn.running_mean" buffer : memref<3xf32>
+  %2 = exec.input "idx" below 50304 ignore -100 : memref<4x64xi64>
+  %3 = exec.input "x" : memref<4x8xf32>
+  %4 = exec.scalar "bias_correction" beta 0.9 : memref<f32>
+  %5 = exec.scalar "learning_rate" : memref<f32>
 }
 
 // -----
 
+// CHECK-LABEL: exec.program @memory streams ["compute"] arena 192 {
+//  CHECK-NEXT:   %[[FREE:.*]] = exec.buffer : memref<16xf32>
+//  CHECK-NEXT:   exec.buffer at 64 : memref<4x4xf32, strided<[1, 4]>>
+//  CHECK-NEXT:   exec.part %[[FREE]][4] : memref<16xf32> -> memref<2x2xf32, strided<[4, 1]>>
+//  CHECK-NEXT:   exec.part %[[FREE]][0 + rank * 8] : memref<16xf32> -> memref<8xf32>
+exec.program @memory streams ["compute"] arena 192 {
+  %0 = exec.buffer : memref<16xf32>
+  %1 = exec.buffer at 64 : memref<4x4xf32, strided<[1, 4]>>
+  %2 = exec.part %0[4] : memref<16xf32> -> memref<2x2xf32, strided<[4, 1]>>
+  %3 = exec.part %0[0 + rank * 8] : memref<16xf32> -> memref<8xf32>
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
 // Each line is one command; waits and records are printed when there are any.
 // CHECK-LABEL: module @commands
-//       CHECK:   exec.program @step arena 1024 streams ["compute", "gather", "reduce"] events 2 {
-//  CHECK-NEXT:     exec.fill state[1 + 0] : memref<16xf32> in begin on 0
-//  CHECK-NEXT:     exec.copy state[0 + 0] : memref<16xf32> -> arena[0 + 0 + rank * 64] : memref<16xf32> in micro_batch on 1
-//  CHECK-NEXT:     exec.all_gather @root arena[0 + 0] : memref<64xf32> slot 64 in micro_batch on 1 records 0
-//  CHECK-NEXT:     exec.call "matmul" (input[0 + 0] : memref<2x4xf32>, arena[0 + 0] : memref<4x4xf32, strided<[1, 4]>>) -> (arena[0 + 256] : memref<2x4xf32>) {transpose_b = true} in micro_batch on 0 waits [0]
-//  CHECK-NEXT:     exec.launch @relu "relu" extent 8 (arena[0 + 256] : memref<2x4xf32>, arena[0 + 320] : memref<2x4xf32>) in micro_batch on 0 records 1
-//  CHECK-NEXT:     exec.reduce_scatter @root arena[0 + 0] : memref<64xf32> -> state[1 + 0] : memref<16xf32> in micro_batch on 2 waits [0, 1]
-//  CHECK-NEXT:     exec.all_reduce state[2 + 0] : memref<1xf32> in update on 0
-//  CHECK-NEXT:     exec.all_reduce state[3 + 0] : memref<2xf64> double_double in update on 0
-//  CHECK-NEXT:     exec.launch @sgd "sgd" extent 16 (state[0 + 0] : memref<16xf32>, scalar[0 + 0] : memref<f32>, constant[0 + 8] : memref<f64>) in update on 0
+//       CHECK:   exec.program @step streams ["compute", "gather", "reduce"] arena 1024 events 2 {
+//       CHECK:     exec.fill %[[GRADIENT:.*]] : memref<16xf32> in begin on 0
+//  CHECK-NEXT:     exec.copy %[[PARAMETER:.*]] : memref<16xf32> -> %[[SLOT:.*]] : memref<16xf32> in micro_batch on 1
+//  CHECK-NEXT:     exec.all_gather @root %[[WHOLE:.*]] : memref<64xf32> slot 64 in micro_batch on 1 records 0
+//  CHECK-NEXT:     exec.call "matmul" (%[[X:.*]] : memref<2x4xf32>, %[[W:.*]] : memref<4x4xf32, strided<[1, 4]>>) -> (%[[Y:.*]] : memref<2x4xf32>) {transpose_b = true} in micro_batch on 0 waits [0]
+//  CHECK-NEXT:     exec.launch @relu "relu" extent 8 (%[[Y]] : memref<2x4xf32>, write %[[Z:.*]] : memref<2x4xf32>) in micro_batch on 0 records 1
+//  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<64xf32> -> %[[GRADIENT]] : memref<16xf32> in micro_batch on 2 waits [0, 1]
+//  CHECK-NEXT:     exec.all_reduce %[[LOSS:.*]] : memref<1xf32> in update on 0
+//  CHECK-NEXT:     exec.all_reduce %[[NORM:.*]] : memref<2xf64> double_double in update on 0
+//  CHECK-NEXT:     exec.launch @sgd "sgd" extent 16 (read_write %[[PARAMETER]] : memref<16xf32>, %[[RATE:.*]] : memref<f32>) in update on 0
 //  CHECK-NEXT:   }
 module @commands {
-  exec.program @step arena 1024 streams ["compute", "gather", "reduce"] events 2 {
-    exec.fill state[1 + 0] : memref<16xf32> in begin on 0
-    exec.copy state[0 + 0] : memref<16xf32> -> arena[0 + 0 + rank * 64] : memref<16xf32> in micro_batch on 1
-    exec.all_gather @root arena[0 + 0] : memref<64xf32> slot 64 in micro_batch on 1 records 0
-    exec.call "matmul" (input[0 + 0] : memref<2x4xf32>, arena[0 + 0] : memref<4x4xf32, strided<[1, 4]>>) -> (arena[0 + 256] : memref<2x4xf32>) {transpose_b = true} in micro_batch on 0 waits [0]
-    exec.launch @relu "relu" extent 8 (arena[0 + 256] : memref<2x4xf32>, arena[0 + 320] : memref<2x4xf32>) in micro_batch on 0 records 1
-    exec.reduce_scatter @root arena[0 + 0] : memref<64xf32> -> state[1 + 0] : memref<16xf32> in micro_batch on 2 waits [0, 1]
-    exec.all_reduce state[2 + 0] : memref<1xf32> in update on 0
-    exec.all_reduce state[3 + 0] : memref<2xf64> double_double in update on 0
-    exec.launch @sgd "sgd" extent 16 (state[0 + 0] : memref<16xf32>, scalar[0 + 0] : memref<f32>, constant[0 + 8] : memref<f64>) in update on 0
+  %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+  %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
+  %loss = exec.state "loss" metric : memref<1xf32>
+  %norm = exec.state "gradient_norm_squares" metric : memref<2xf64>
+  %x = exec.input "x" : memref<2x4xf32>
+  %rate = exec.scalar "learning_rate" : memref<f32>
+  exec.program @step streams ["compute", "gather", "reduce"] arena 1024 events 2 {
+    %whole = exec.buffer at 0 : memref<64xf32>
+    %slot = exec.part %whole[0 + rank * 16] : memref<64xf32> -> memref<16xf32>
+    %w = exec.part %whole[0] : memref<64xf32> -> memref<4x4xf32, strided<[1, 4]>>
+    %y = exec.buffer at 256 : memref<2x4xf32>
+    %z = exec.buffer at 320 : memref<2x4xf32>
+    exec.fill %gradient : memref<16xf32> in begin on 0
+    exec.copy %parameter : memref<16xf32> -> %slot : memref<16xf32> in micro_batch on 1
+    exec.all_gather @root %whole : memref<64xf32> slot 64 in micro_batch on 1 records 0
+    exec.call "matmul" (%x : memref<2x4xf32>, %w : memref<4x4xf32, strided<[1, 4]>>) -> (%y : memref<2x4xf32>) {transpose_b = true} in micro_batch on 0 waits [0]
+    exec.launch @relu "relu" extent 8 (%y : memref<2x4xf32>, write %z : memref<2x4xf32>) in micro_batch on 0 records 1
+    exec.reduce_scatter @root %whole : memref<64xf32> -> %gradient : memref<16xf32> in micro_batch on 2 waits [0, 1]
+    exec.all_reduce %loss : memref<1xf32> in update on 0
+    exec.all_reduce %norm : memref<2xf64> double_double in update on 0
+    exec.launch @sgd "sgd" extent 16 (read_write %parameter : memref<16xf32>, %rate : memref<f32>) in update on 0
   }
 }
 
 // -----
 
-// A reference is an attribute of its own, too.
-// CHECK-LABEL: @reference
-//  CHECK-SAME:   #exec.ref<arena[0 + 64] : memref<4xf32>>
-//  CHECK-SAME:   #exec.ref<state[1 + 0 + rank * 64] : memref<4xf32>>
-module @reference attributes {
-  exec.first = #exec.ref<arena[0 + 64] : memref<4xf32>>,
-  exec.second = #exec.ref<state[1 + 0 + rank * 64] : memref<4xf32>>} {
+// A kernel without a function, and what is kept of one that has it.
+// CHECK-LABEL: exec.program @kernels
+//       CHECK:   exec.run "identity" (%[[X:.*]] : memref<4xf32>) -> (%[[Y:.*]] : memref<4xf32>) in micro_batch on 1 waits [2] {
+//  CHECK-NEXT:   ^bb0(%[[IN:.*]]: tensor<4xf32>):
+//  CHECK-NEXT:     exec.yield %[[IN]] : tensor<4xf32>
+//       CHECK:   exec.compute "identity" launches 1 (%[[X]] : memref<4xf32>) -> (%[[Y]] : memref<4xf32>) {
+exec.program @kernels streams ["compute", "gather"] events 3 {
+  %x = exec.buffer : memref<4xf32>
+  %y = exec.buffer : memref<4xf32>
+  exec.run "identity" (%x : memref<4xf32>) -> (%y : memref<4xf32>) in micro_batch on 1 waits [2] {
+  ^bb0(%in: tensor<4xf32>):
+    exec.yield %in : tensor<4xf32>
+  }
+  exec.compute "identity" launches 1 (%x : memref<4xf32>) -> (%y : memref<4xf32>) {
+  ^bb0(%in: tensor<4xf32>):
+    exec.yield %in : tensor<4xf32>
+  }
 }

@@ -1,18 +1,39 @@
 // RUN: shardc-opt %s --split-input-file --verify-diagnostics --shardc-verify-program
 
+module @M1_no_place {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    // expected-error@+1 {{M1: expected a place in the arena}}
+    %0 = exec.buffer : memref<16xf32>
+  }
+}
+
+// -----
+
+module @M1_no_arena {
+  exec.program @step streams ["compute", "gather"] events 2 {
+    // expected-error@+1 {{M1: expected a place in the arena}}
+    %0 = exec.buffer at 0 : memref<16xf32>
+  }
+}
+
+// -----
+
 module @M1_past_the_arena {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 64 : memref<17xf32>
     // expected-error@+1 {{M1: expected bytes inside [0, 128), got [64, 132)}}
-    exec.fill arena[0 + 64] : memref<17xf32> in micro_batch on 0
+    exec.fill %0 : memref<17xf32> in micro_batch on 0
   }
 }
 
 // -----
 
 module @M1_before_the_arena {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
-    // expected-error@+1 {{M1: expected bytes inside [0, 128), got [-4, 60)}}
-    exec.fill arena[0 + -4] : memref<16xf32> in micro_batch on 0
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
+    %1 = exec.part %0[-1] : memref<16xf32> -> memref<16xf32>
+    // expected-error@+1 {{M1: expected bytes inside [0, 64), got [-4, 60)}}
+    exec.fill %1 : memref<16xf32> in micro_batch on 0
   }
 }
 
@@ -20,9 +41,10 @@ module @M1_before_the_arena {
 
 // The last element counts, not the number of elements.
 module @M1_strides_past_the_arena {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<2x2xf32, strided<[62, 1]>>
     // expected-error@+1 {{M1: expected bytes inside [0, 128), got [0, 256)}}
-    exec.call "matmul" (arena[0 + 0] : memref<2x2xf32, strided<[62, 1]>>) -> (arena[0 + 0] : memref<1xf32>) {} in micro_batch on 0
+    exec.call "sum" (%0 : memref<2x2xf32, strided<[62, 1]>>) -> (%0 : memref<2x2xf32, strided<[62, 1]>>) {} in micro_batch on 0
   }
 }
 
@@ -31,11 +53,13 @@ module @M1_strides_past_the_arena {
 // The first rank's slot is inside, the second rank's is not.
 module @M1_last_rank_past_the_arena {
   fsdp.mesh @mesh <shard = 2>
-  exec.state "root#0.parameter" parameter segment 0 : tensor<16xf32>
-  exec.state "root#0.gradient" gradient segment 0 : tensor<16xf32>
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
-    // expected-error@+1 {{M1: expected bytes inside [0, 128), got [64, 192)}}
-    exec.copy state[0 + 0] : memref<16xf32> -> arena[0 + 64 + rank * 64] : memref<16xf32> in micro_batch on 0
+  %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+  %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 64 : memref<16xf32>
+    %1 = exec.part %0[0 + rank * 16] : memref<16xf32> -> memref<16xf32>
+    // expected-error@+1 {{M1: expected bytes inside [0, 64), got [0, 128)}}
+    exec.copy %parameter : memref<16xf32> -> %1 : memref<16xf32> in micro_batch on 0
   }
 }
 
@@ -43,49 +67,31 @@ module @M1_last_rank_past_the_arena {
 
 module @M1_past_a_state {
   fsdp.mesh @mesh <shard = 2>
-  exec.state "root#0.parameter" parameter segment 0 : tensor<16xf32>
-  exec.state "root#0.gradient" gradient segment 0 : tensor<16xf32>
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+  %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.part %gradient[8] : memref<16xf32> -> memref<16xf32>
     // expected-error@+1 {{M1: expected bytes inside [0, 64), got [32, 96)}}
-    exec.fill state[1 + 32] : memref<16xf32> in micro_batch on 0
+    exec.fill %0 : memref<16xf32> in micro_batch on 0
   }
 }
 
 // -----
 
-module @M1_undeclared_state {
-  fsdp.mesh @mesh <shard = 2>
-  exec.state "root#0.parameter" parameter segment 0 : tensor<16xf32>
-  exec.state "root#0.gradient" gradient segment 0 : tensor<16xf32>
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
-    // expected-error@+1 {{M1: expected a declared state, got number 2}}
-    exec.fill state[2 + 0] : memref<16xf32> in micro_batch on 0
-  }
-}
-
-// -----
-
-module @M1_undeclared_input {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
-    // expected-error@+1 {{M1: expected a declared input, got number 0}}
-    exec.copy input[0 + 0] : memref<16xf32> -> arena[0 + 0] : memref<16xf32> in micro_batch on 0
-  }
-}
-
-// -----
-
-module @M1_undeclared_scalar {
-  exec.scalar "learning_rate" : f32
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
-    // expected-error@+1 {{M1: expected a declared scalar, got number 1}}
-    exec.copy scalar[1 + 0] : memref<f32> -> arena[0 + 0] : memref<f32> in micro_batch on 0
+// Inside the arena, and outside of the buffer.
+module @M1_past_a_buffer {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<8xf32>
+    %1 = exec.part %0[0] : memref<8xf32> -> memref<16xf32>
+    // expected-error@+1 {{M1: expected bytes inside [0, 32), got [0, 64)}}
+    exec.fill %1 : memref<16xf32> in micro_batch on 0
   }
 }
 
 // -----
 
 module @M2_no_kernels {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
     // expected-error@+1 {{M2: expected a function of @kernels, got @relu}}
     exec.launch @relu "relu" extent 1 () in micro_batch on 0
   }
@@ -97,7 +103,7 @@ module @M2_unknown_kernel {
   module @kernels {
     func.func private @relu(index, index)
   }
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
     // expected-error@+1 {{M2: expected a function of @kernels, got @gelu}}
     exec.launch @gelu "gelu" extent 1 () in micro_batch on 0
   }
@@ -105,48 +111,66 @@ module @M2_unknown_kernel {
 
 // -----
 
+module @M2_no_function {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    // expected-error@+1 {{M2: expected launches of functions of @kernels, got a kernel without one}}
+    exec.run "nothing" () -> () in micro_batch on 0 {
+      exec.yield
+    }
+  }
+}
+
+// -----
+
 module @M3_wait_without_record {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
-    exec.fill arena[0 + 0] : memref<16xf32> in micro_batch on 1 records 0
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
+    exec.fill %0 : memref<16xf32> in micro_batch on 1 records 0
     // expected-error@+1 {{M3: expected event 1 to be recorded before}}
-    exec.fill arena[0 + 0] : memref<16xf32> in micro_batch on 0 waits [1]
+    exec.fill %0 : memref<16xf32> in micro_batch on 0 waits [1]
   }
 }
 
 // -----
 
 module @M3_wait_for_itself {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
     // expected-error@+1 {{M3: expected event 0 to be recorded before}}
-    exec.fill arena[0 + 0] : memref<16xf32> in micro_batch on 0 waits [0] records 0
+    exec.fill %0 : memref<16xf32> in micro_batch on 0 waits [0] records 0
   }
 }
 
 // -----
 
 module @M3_recorded_twice {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
-    exec.fill arena[0 + 0] : memref<16xf32> in micro_batch on 1 records 0
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
+    exec.fill %0 : memref<16xf32> in micro_batch on 1 records 0
     // expected-error@+1 {{M3: expected event 0 to be recorded once}}
-    exec.fill arena[0 + 0] : memref<16xf32> in micro_batch on 0 records 0
+    exec.fill %0 : memref<16xf32> in micro_batch on 0 records 0
   }
 }
 
 // -----
 
 module @M4_copy_onto_itself {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
+    %1 = exec.buffer at 32 : memref<16xf32>
     // expected-error@+1 {{M4: expected a write that overlaps no other operand, got operands 1 and 0}}
-    exec.copy arena[0 + 0] : memref<16xf32> -> arena[0 + 32] : memref<16xf32> in micro_batch on 0
+    exec.copy %0 : memref<16xf32> -> %1 : memref<16xf32> in micro_batch on 0
   }
 }
 
 // -----
 
 module @M4_result_over_an_operand {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<2x2xf32>
+    %1 = exec.buffer at 16 : memref<2x2xf32>
     // expected-error@+1 {{M4: expected a write that overlaps no other operand, got operands 2 and 0}}
-    exec.call "matmul" (arena[0 + 0] : memref<2x2xf32>, arena[0 + 16] : memref<2x2xf32>) -> (arena[0 + 0] : memref<2x2xf32>) {} in micro_batch on 0
+    exec.call "matmul" (%0 : memref<2x2xf32>, %1 : memref<2x2xf32>) -> (%0 : memref<2x2xf32>) {} in micro_batch on 0
   }
 }
 
@@ -154,11 +178,13 @@ module @M4_result_over_an_operand {
 
 module @M5_output_in_the_arena {
   fsdp.mesh @mesh <shard = 2>
-  exec.state "root#0.parameter" parameter segment 0 : tensor<16xf32>
-  exec.state "root#0.gradient" gradient segment 0 : tensor<16xf32>
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+  %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
+    %1 = exec.buffer at 64 : memref<8xf32>
     // expected-error@+1 {{M5: expected a gradient state as the output}}
-    exec.reduce_scatter @root arena[0 + 0] : memref<16xf32> -> arena[0 + 64] : memref<8xf32> in micro_batch on 0
+    exec.reduce_scatter @root %0 : memref<16xf32> -> %1 : memref<8xf32> in micro_batch on 0
   }
 }
 
@@ -166,11 +192,12 @@ module @M5_output_in_the_arena {
 
 module @M5_output_is_no_gradient {
   fsdp.mesh @mesh <shard = 2>
-  exec.state "root#0.parameter" parameter segment 0 : tensor<16xf32>
-  exec.state "root#0.gradient" gradient segment 0 : tensor<16xf32>
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+  %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<32xf32>
     // expected-error@+1 {{M5: expected a gradient state as the output}}
-    exec.reduce_scatter @root arena[0 + 0] : memref<32xf32> -> state[0 + 0] : memref<16xf32> in micro_batch on 0
+    exec.reduce_scatter @root %0 : memref<32xf32> -> %parameter : memref<16xf32> in micro_batch on 0
   }
 }
 
@@ -178,21 +205,23 @@ module @M5_output_is_no_gradient {
 
 module @M5_other_size {
   fsdp.mesh @mesh <shard = 2>
-  exec.state "root#0.parameter" parameter segment 0 : tensor<16xf32>
-  exec.state "root#0.gradient" gradient segment 0 : tensor<16xf32>
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
+  %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+  %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
     // expected-error@+1 {{M5: expected 2 shards of 16 elements, got 16}}
-    exec.reduce_scatter @root arena[0 + 0] : memref<16xf32> -> state[1 + 0] : memref<16xf32> in micro_batch on 0
+    exec.reduce_scatter @root %0 : memref<16xf32> -> %gradient : memref<16xf32> in micro_batch on 0
   }
 }
 
 // -----
 
 module @M6_begin_after_micro_batch {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
-    exec.fill arena[0 + 0] : memref<16xf32> in micro_batch on 0
-    // expected-error@+1 {{M6: expected sections in order}}
-    exec.fill arena[0 + 0] : memref<16xf32> in begin on 0
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
+    exec.fill %0 : memref<16xf32> in micro_batch on 0
+    // expected-error@+1 {{M6: expected commands, sections in order}}
+    exec.fill %0 : memref<16xf32> in begin on 0
   }
 }
 
@@ -200,8 +229,76 @@ module @M6_begin_after_micro_batch {
 
 // A program holds commands alone.
 module @M6_no_command {
-  exec.program @step arena 128 streams ["compute", "gather"] events 2 {
-    // expected-error@+1 {{M6: expected sections in order}}
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    // expected-error@+1 {{M6: expected commands, sections in order}}
     %0 = arith.constant 0 : index
+  }
+}
+
+// -----
+
+module @M6_no_stream {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
+    // expected-error@+1 {{M6: expected one of 2 streams, got 2}}
+    exec.fill %0 : memref<16xf32> in micro_batch on 2
+  }
+}
+
+// -----
+
+module @M7_write_after_write {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
+    // expected-note@+1 {{this one}}
+    exec.fill %0 : memref<16xf32> in micro_batch on 0
+    // expected-error@+1 {{M7: expected an order with another command that touches bytes [0, 64) on rank 0}}
+    exec.fill %0 : memref<16xf32> in micro_batch on 1
+  }
+}
+
+// -----
+
+module @M7_read_of_a_part {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
+    %1 = exec.part %0[8] : memref<16xf32> -> memref<4xf32>
+    %2 = exec.buffer at 64 : memref<4xf32>
+    // expected-note@+1 {{this one}}
+    exec.fill %0 : memref<16xf32> in micro_batch on 1
+    // expected-error@+1 {{M7: expected an order with another command that touches bytes [32, 48) on rank 0}}
+    exec.copy %1 : memref<4xf32> -> %2 : memref<4xf32> in micro_batch on 0
+  }
+}
+
+// -----
+
+// The first rank's slot is another one.
+module @M7_on_the_second_rank {
+  fsdp.mesh @mesh <shard = 2>
+  %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+  %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<32xf32>
+    %1 = exec.part %0[0 + rank * 16] : memref<32xf32> -> memref<16xf32>
+    %2 = exec.part %0[16] : memref<32xf32> -> memref<16xf32>
+    // expected-note@+1 {{this one}}
+    exec.fill %1 : memref<16xf32> in micro_batch on 1
+    // expected-error@+1 {{M7: expected an order with another command that touches bytes [64, 128) on rank 1}}
+    exec.fill %2 : memref<16xf32> in micro_batch on 0
+  }
+}
+
+// -----
+
+// An event says nothing of the commands after the one that records it.
+module @M7_event_of_another_command {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    %0 = exec.buffer at 0 : memref<16xf32>
+    exec.fill %0 : memref<16xf32> in micro_batch on 0 records 0
+    // expected-note@+1 {{this one}}
+    exec.fill %0 : memref<16xf32> in micro_batch on 0
+    // expected-error@+1 {{M7: expected an order with another command}}
+    exec.fill %0 : memref<16xf32> in micro_batch on 1 waits [0]
   }
 }

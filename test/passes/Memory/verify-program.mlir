@@ -1,24 +1,43 @@
 // RUN: shardc-opt %s --split-input-file --shardc-verify-program | FileCheck %s
 
-// M1 to M6 hold: this rank's slot of the gather and both halves of the arena
+// M1 to M7 hold: this rank's slot of the gather and both halves of the arena
 // are inside it, compute waits for the gather, the reduction adds to the
 // gradient state, and the launch is of a kernel that exists.
 // CHECK-LABEL: module @accepted
 module @accepted {
   fsdp.mesh @mesh <shard = 2>
-  exec.state "root#0.parameter" parameter segment 0 : tensor<16xf32>
-  exec.state "root#0.gradient" gradient segment 0 : tensor<16xf32>
-  exec.input "x" : tensor<32xf32>
-  exec.scalar "learning_rate" : f32
-  exec.program @step arena 256 streams ["compute", "gather", "reduce"] events 2 {
-    exec.fill state[1 + 0] : memref<16xf32> in begin on 0
-    exec.copy state[0 + 0] : memref<16xf32> -> arena[0 + 0 + rank * 64] : memref<16xf32> in micro_batch on 1
-    exec.all_gather @root arena[0 + 0] : memref<32xf32> slot 64 in micro_batch on 1 records 0
-    exec.call "matmul" (input[0 + 0] : memref<4x8xf32>, arena[0 + 0] : memref<4x8xf32>) -> (arena[0 + 128] : memref<4x4xf32>) {} in micro_batch on 0 waits [0] records 1
-    exec.reduce_scatter @root arena[0 + 128] : memref<32xf32> -> state[1 + 0] : memref<16xf32> in micro_batch on 2 waits [1]
-    exec.launch @sgd "sgd" extent 16 (state[0 + 0] : memref<16xf32>, state[1 + 0] : memref<16xf32>, scalar[0 + 0] : memref<f32>) in update on 0
+  %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+  %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
+  %x = exec.input "x" : memref<4x8xf32>
+  %rate = exec.scalar "learning_rate" : memref<f32>
+  exec.program @step streams ["compute", "gather", "reduce"] arena 256 events 2 {
+    %whole = exec.buffer at 0 : memref<32xf32>
+    %slot = exec.part %whole[0 + rank * 16] : memref<32xf32> -> memref<16xf32>
+    %w = exec.part %whole[0] : memref<32xf32> -> memref<4x8xf32>
+    %d_whole = exec.buffer at 128 : memref<32xf32>
+    %d_w = exec.part %d_whole[0] : memref<32xf32> -> memref<4x8xf32>
+    exec.fill %gradient : memref<16xf32> in begin on 0
+    exec.copy %parameter : memref<16xf32> -> %slot : memref<16xf32> in micro_batch on 1
+    exec.all_gather @root %whole : memref<32xf32> slot 64 in micro_batch on 1 records 0
+    exec.call "matmul" (%x : memref<4x8xf32>, %w : memref<4x8xf32>) -> (%d_w : memref<4x8xf32>) {} in micro_batch on 0 waits [0] records 1
+    exec.reduce_scatter @root %d_whole : memref<32xf32> -> %gradient : memref<16xf32> in micro_batch on 2 waits [1]
+    exec.launch @sgd "sgd" extent 16 (read_write %parameter : memref<16xf32>, %gradient : memref<16xf32>, %rate : memref<f32>) in update on 0
   }
   module @kernels {
     func.func private @sgd(memref<16xf32>, memref<16xf32>, memref<f32>, index, index)
+  }
+}
+
+// -----
+
+// An order may go over a third command: stream 2 knows what stream 1 waited for.
+// CHECK-LABEL: module @order_through_another
+module @order_through_another {
+  exec.program @step streams ["compute", "gather", "reduce"] arena 128 events 2 {
+    %a = exec.buffer at 0 : memref<16xf32>
+    %b = exec.buffer at 64 : memref<16xf32>
+    exec.fill %a : memref<16xf32> in micro_batch on 0 records 0
+    exec.fill %b : memref<16xf32> in micro_batch on 1 waits [0] records 1
+    exec.copy %a : memref<16xf32> -> %b : memref<16xf32> in micro_batch on 2 waits [1]
   }
 }

@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s --split-input-file --verify-diagnostics --shardc-plan-memory
+// RUN: shardc-opt %s --split-input-file --verify-diagnostics --shardc-lower-to-commands
 
 // expected-error@+1 {{expected a function @step}}
 module @no_step {

@@ -1,0 +1,113 @@
+//===- Memory.cpp - What commands touch -----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Follows parts to their wholes and counts declarations.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Exec/Memory.h"
+
+#include "dialects/Exec/Layout.h"
+
+using namespace mlir;
+
+namespace shardc::exec {
+
+int64_t getElementBytes(Type type) {
+  return std::max<int64_t>(type.getIntOrFloatBitWidth() / 8, 1);
+}
+
+SmallVector<int64_t> getStrides(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  LogicalResult known = type.getStridesAndOffset(strides, offset);
+  assert(succeeded(known) && offset == 0 && "expected static strides");
+  (void)known;
+  return strides;
+}
+
+int64_t getSpanBytes(MemRefType type) {
+  return getSpan(type.getShape(), getStrides(type)) *
+         getElementBytes(type.getElementType());
+}
+
+MemRefType getStrided(ArrayRef<int64_t> shape, Type type,
+                      ArrayRef<int64_t> strides) {
+  if (ArrayRef<int64_t>(getRowMajorStrides(shape)) == strides)
+    return MemRefType::get(shape, type);
+  return MemRefType::get(shape, type,
+                         StridedLayoutAttr::get(type.getContext(), 0, strides));
+}
+
+Place getPlace(Value memory) {
+  Place place{memory};
+  while (auto part = place.whole.getDefiningOp<PartOp>()) {
+    place.offset += static_cast<int64_t>(part.getOffset());
+    place.rankStride += static_cast<int64_t>(part.getRankStride());
+    place.whole = part.getWhole();
+  }
+  return place;
+}
+
+SmallVector<OperandAccess> getAccesses(CommandInterface command) {
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  cast<MemoryEffectOpInterface>(command.getOperation()).getEffects(effects);
+  SmallVector<OperandAccess> accesses;
+  for (OpOperand &operand : command->getOpOperands()) {
+    bool reads = false, writes = false;
+    for (MemoryEffects::EffectInstance &effect : effects)
+      if (effect.getEffectValue<OpOperand *>() == &operand) {
+        reads |= isa<MemoryEffects::Read>(effect.getEffect());
+        writes |= isa<MemoryEffects::Write>(effect.getEffect());
+      }
+    assert((reads || writes) && "a command uses its operands");
+    accesses.push_back({operand.get(), !writes  ? Access::read
+                                       : !reads ? Access::write
+                                                : Access::read_write});
+  }
+  return accesses;
+}
+
+References::References(ModuleOp module) {
+  int64_t states = 0, inputs = 0, scalars = 0;
+  for (Operation &op : *module.getBody()) {
+    if (auto state = dyn_cast<StateOp>(op))
+      wholes[state.getMemory()] = {Space::state, states++};
+    if (auto input = dyn_cast<InputOp>(op))
+      wholes[input.getMemory()] = {Space::input, inputs++};
+    if (auto scalar = dyn_cast<ScalarOp>(op))
+      wholes[scalar.getMemory()] = {Space::scalar, scalars++};
+    if (auto program = dyn_cast<ProgramOp>(op))
+      addBuffers(program);
+  }
+}
+
+void References::addBuffers(ProgramOp program) {
+  int64_t end = 0;
+  for (auto buffer : program.getBody().front().getOps<BufferOp>()) {
+    auto offset = static_cast<int64_t>(buffer.getOffset().value_or(end));
+    wholes[buffer.getMemory()] = {Space::arena, 0, offset};
+    end = std::max(end, offset + getSpanBytes(buffer.getMemory().getType()));
+  }
+  arenaBytes = std::max(
+      {arenaBytes, end, static_cast<int64_t>(program.getArena().value_or(0))});
+}
+
+Reference References::get(Value memory) const {
+  Place place = getPlace(memory);
+  Reference reference = wholes.find(place.whole)->second;
+  reference.type = cast<MemRefType>(memory.getType());
+  int64_t bytes = getElementBytes(reference.type.getElementType());
+  reference.offset += place.offset * bytes;
+  reference.rankStride = place.rankStride * bytes;
+  return reference;
+}
+
+SmallVector<References::Operand>
+References::getOperands(CommandInterface command) const {
+  return llvm::map_to_vector(getAccesses(command),
+                             [&](const OperandAccess &operand) -> Operand {
+                               return {get(operand.memory), operand.access};
+                             });
+}
+
+} // namespace shardc::exec

@@ -1,0 +1,243 @@
+//===- CommandBuilder.cpp - From a scheduled step to commands -------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The walk over the step, where values live, and the commands of kernels,
+// library calls and views. ShardingCommands.cpp has those of fsdp operations.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Memory/CommandBuilder.h"
+
+#include "dialects/Exec/Layout.h"
+#include "dialects/Exec/Memory.h"
+#include "dialects/Fsdp/ModulePath.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+CommandBuilder::CommandBuilder(func::FuncOp step, exec::ProgramOp program,
+                               const StateTable &states, ValueRange inputs,
+                               int64_t ranks)
+    : step(step), program(program),
+      builder(OpBuilder::atBlockEnd(&program.getBody().front())),
+      symbols(step->getParentOfType<ModuleOp>()),
+      groups(step->getParentOfType<ModuleOp>()), states(states), ranks(ranks) {
+  for (auto [argument, input] : llvm::zip_equal(step.getArguments(), inputs))
+    memory[argument] = input;
+}
+
+LogicalResult CommandBuilder::build() {
+  addInitialFills();
+  placeGradients();
+  for (Operation &op :
+       llvm::make_early_inc_range(step.getBody().front().without_terminator()))
+    if (failed(visit(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult CommandBuilder::visit(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](exec::KernelOp kernel) { return visitKernel(kernel); })
+      .Case([&](exec::LibraryOp library) { return visitLibrary(library); })
+      .Case([&](exec::ViewOp view) { return visitView(view); })
+      .Case([&](fsdp::BeginOp begin) { return visitBegin(begin), success(); })
+      .Case([&](fsdp::ReadOp read) { return visitRead(read), success(); })
+      .Case([&](fsdp::WriteOp write) { return visitWrite(write); })
+      .Case([&](fsdp::ViewOp view) {
+        return visitParameterView(view), success();
+      })
+      .Case([&](fsdp::UnshardStartOp start) {
+        return visitUnshardStart(start), success();
+      })
+      .Case([&](fsdp::WaitOp wait) { return visitWait(wait), success(); })
+      .Case([&](fsdp::ReshardOp) { return success(); })
+      .Case([&](fsdp::ReduceScatterStartOp reduction) {
+        return visitReduceScatter(reduction);
+      })
+      .Case([&](fsdp::RecordLossOp loss) { return visitLoss(loss); })
+      .Case([&](fsdp::GradientNormOp norm) {
+        return visitGradientNorm(norm), success();
+      })
+      .Case(
+          [&](fsdp::UpdateOp update) { return visitUpdate(update), success(); })
+      .Default([](Operation *other) {
+        return other->emitError("expected an operation that has a command, "
+                                "got '")
+               << other->getName() << "'";
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static MemRefType getRowMajor(RankedTensorType type) {
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
+FailureOr<Value> CommandBuilder::getMemory(Value value, Operation *user) {
+  auto found = memory.find(value);
+  if (found != memory.end())
+    return found->second;
+  return user->emitError("expected an operand that lives in a buffer");
+}
+
+FailureOr<SmallVector<Value>> CommandBuilder::getMemory(ValueRange values,
+                                                        Operation *user) {
+  SmallVector<Value> found;
+  for (Value value : values) {
+    FailureOr<Value> one = getMemory(value, user);
+    if (failed(one))
+      return failure();
+    found.push_back(*one);
+  }
+  return found;
+}
+
+Value CommandBuilder::createBuffer(MemRefType type, Location location) {
+  return exec::BufferOp::create(builder, location, type, IntegerAttr());
+}
+
+/// Names a part of what `memory` is a part of; `offset` elements after its
+/// first one.
+Value CommandBuilder::createPart(Value memory, int64_t offset, MemRefType type,
+                                 Location location, int64_t rankStride) {
+  exec::Place place = exec::getPlace(memory);
+  offset += place.offset;
+  rankStride += place.rankStride;
+  if (offset == 0 && rankStride == 0 && place.whole.getType() == type)
+    return place.whole;
+  return exec::PartOp::create(builder, location, type, place.whole, offset,
+                              rankStride);
+}
+
+/// Results live where they were assigned to, else in a buffer of their own,
+/// stored in `order` (empty: row-major).
+Value CommandBuilder::createMemory(Value result, ArrayRef<int64_t> order) {
+  auto found = assigned.find(result);
+  if (found != assigned.end())
+    return memory[result] = found->second;
+  auto type = cast<RankedTensorType>(result.getType());
+  MemRefType memref =
+      exec::getStrided(type.getShape(), type.getElementType(),
+                       exec::getOrderedStrides(type.getShape(), order));
+  return memory[result] = createBuffer(memref, result.getLoc());
+}
+
+Value CommandBuilder::getScalar(StringRef kind, FloatAttr beta, Type type) {
+  auto memref = MemRefType::get({}, type);
+  for (exec::ScalarOp scalar : scalars)
+    if (scalar.getKind() == kind && scalar.getBetaAttr() == beta &&
+        scalar.getMemory().getType() == memref)
+      return scalar.getMemory();
+  OpBuilder declarations(program);
+  scalars.push_back(exec::ScalarOp::create(declarations, step.getLoc(), memref,
+                                           builder.getStringAttr(kind), beta));
+  return scalars.back().getMemory();
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients live in their reduction's input
+//===----------------------------------------------------------------------===//
+
+void CommandBuilder::placeGradients() {
+  for (auto reduction :
+       step.getBody().front().getOps<fsdp::ReduceScatterStartOp>())
+    placeReduction(reduction);
+}
+
+void CommandBuilder::placeReduction(fsdp::ReduceScatterStartOp reduction) {
+  SmallVector<Value> &buffers = reduceInputs[reduction];
+  DenseMap<Operation *, Value> bufferOf;
+  for (fsdp::SegmentOp segment : segmentsOf(reduction.getGroup())) {
+    auto type = MemRefType::get({static_cast<int64_t>(segment.getElements())},
+                                segment.getReduce());
+    buffers.push_back(createBuffer(type, reduction.getLoc()));
+    bufferOf[segment] = buffers.back();
+  }
+  for (auto [symbol, gradient] :
+       llvm::zip_equal(reduction.getParameters(), reduction.getGradients())) {
+    ParameterPlace place =
+        groups.lookup(cast<FlatSymbolRefAttr>(symbol).getValue());
+    placeGradient(gradient, bufferOf[place.segment],
+                  static_cast<int64_t>(*place.member.getOffset()));
+  }
+}
+
+/// Whether `result` is stored row-major by the operation that makes it.
+static bool isStoredRowMajor(OpResult result) {
+  if (auto library = dyn_cast<exec::LibraryOp>(result.getOwner()))
+    return cast<DenseI64ArrayAttr>(library.getOrder()[result.getResultNumber()])
+        .empty();
+  return isa<exec::KernelOp>(result.getOwner());
+}
+
+/// Assigns `gradient`, or the value that it is a whole row-major view of, to
+/// its place in `whole`; false when its producer cannot write there.
+bool CommandBuilder::placeGradient(Value gradient, Value whole,
+                                   int64_t offset) {
+  auto type = cast<RankedTensorType>(gradient.getType());
+  if (auto view = gradient.getDefiningOp<exec::ViewOp>()) {
+    auto source = cast<RankedTensorType>(view.getSource().getType());
+    bool isWhole = view.getOffset() == 0 &&
+                   source.getNumElements() == type.getNumElements() &&
+                   exec::isRowMajor(type.getShape(), view.getStrides());
+    return isWhole && placeGradient(view.getSource(), whole, offset);
+  }
+  auto result = dyn_cast<OpResult>(gradient);
+  if (!result || !isStoredRowMajor(result) || assigned.contains(gradient))
+    return false;
+  assigned[gradient] =
+      createPart(whole, offset, getRowMajor(type), gradient.getLoc());
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Computation
+//===----------------------------------------------------------------------===//
+
+LogicalResult CommandBuilder::visitKernel(exec::KernelOp kernel) {
+  FailureOr<SmallVector<Value>> inputs = getMemory(kernel.getInputs(), kernel);
+  if (failed(inputs))
+    return failure();
+  SmallVector<Value> outputs;
+  for (Value result : kernel.getResults())
+    outputs.push_back(createMemory(result, {}));
+  auto run = add<exec::RunOp>(kernel.getLoc(), /*stream=*/0, kernel.getLabel(),
+                              *inputs, outputs);
+  run.getBody().takeBody(kernel.getBody());
+  return success();
+}
+
+LogicalResult CommandBuilder::visitLibrary(exec::LibraryOp library) {
+  FailureOr<SmallVector<Value>> inputs =
+      getMemory(library.getInputs(), library);
+  if (failed(inputs))
+    return failure();
+  SmallVector<Value> outputs;
+  for (auto [result, order] :
+       llvm::zip_equal(library.getResults(), library.getOrder()))
+    outputs.push_back(
+        createMemory(result, cast<DenseI64ArrayAttr>(order).asArrayRef()));
+  add<exec::CallOp>(library.getLoc(), /*stream=*/0, library.getCall(),
+                    library.getSettings(), *inputs, outputs);
+  return success();
+}
+
+LogicalResult CommandBuilder::visitView(exec::ViewOp view) {
+  FailureOr<Value> source = getMemory(view.getSource(), view);
+  if (failed(source))
+    return failure();
+  auto type = cast<RankedTensorType>(view.getType());
+  memory[view.getResult()] =
+      createPart(*source, static_cast<int64_t>(view.getOffset()),
+                 exec::getStrided(type.getShape(), type.getElementType(),
+                                  view.getStrides()),
+                 view.getLoc());
+  return success();
+}
+
+} // namespace shardc

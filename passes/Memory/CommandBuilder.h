@@ -1,0 +1,120 @@
+//===- CommandBuilder.h - From a scheduled step to commands ---------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walks `@step` once and says where every value lives:
+//
+//   value of                      lives in
+//   fsdp.view                     its segment's gathered buffer, at its offset
+//   a gradient that is reduced    the reduce-scatter's input, at its offset
+//   fsdp.read of a buffer         the buffer's state
+//   exec.view                     its source's buffer
+//   any other result              a buffer of its own
+//
+// so that gathers, reductions and views move no bytes. With one rank and no
+// cast a gathered segment is the parameter state itself.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_MEMORY_COMMANDBUILDER_H
+#define SHARDC_PASSES_MEMORY_COMMANDBUILDER_H
+
+#include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Groups.h"
+#include "passes/Memory/StateTable.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace shardc {
+
+class CommandBuilder {
+public:
+  /// Fills the empty `program` with the commands of `step`. `inputs` are the
+  /// memory of the step's arguments. Numbers of the runtime are declared before
+  /// the program.
+  CommandBuilder(mlir::func::FuncOp step, exec::ProgramOp program,
+                 const StateTable &states, mlir::ValueRange inputs,
+                 int64_t ranks);
+
+  /// Emits an error and fails on an operation that has no command.
+  llvm::LogicalResult build();
+
+private:
+  llvm::LogicalResult visit(mlir::Operation *op);
+
+  // Values (CommandBuilder.cpp).
+  void placeGradients();
+  void placeReduction(fsdp::ReduceScatterStartOp reduction);
+  bool placeGradient(mlir::Value gradient, mlir::Value whole, int64_t offset);
+  llvm::FailureOr<mlir::Value> getMemory(mlir::Value value,
+                                         mlir::Operation *user);
+  llvm::FailureOr<llvm::SmallVector<mlir::Value>>
+  getMemory(mlir::ValueRange values, mlir::Operation *user);
+  mlir::Value createMemory(mlir::Value result, llvm::ArrayRef<int64_t> order);
+  mlir::Value createBuffer(mlir::MemRefType type, mlir::Location location);
+  mlir::Value createPart(mlir::Value memory, int64_t offset,
+                         mlir::MemRefType type, mlir::Location location,
+                         int64_t rankStride = 0);
+  mlir::Value getScalar(llvm::StringRef kind, mlir::FloatAttr beta,
+                        mlir::Type type);
+
+  // Computation (CommandBuilder.cpp).
+  llvm::LogicalResult visitKernel(exec::KernelOp kernel);
+  llvm::LogicalResult visitLibrary(exec::LibraryOp library);
+  llvm::LogicalResult visitView(exec::ViewOp view);
+
+  // Sharding (ShardingCommands.cpp).
+  void addInitialFills();
+  void visitRead(fsdp::ReadOp read);
+  void visitParameterView(fsdp::ViewOp view);
+  llvm::LogicalResult visitWrite(fsdp::WriteOp write);
+  void addBufferWrites();
+  void visitUnshardStart(fsdp::UnshardStartOp start);
+  mlir::Value gatherSegment(fsdp::UnshardStartOp start,
+                            fsdp::SegmentOp segment);
+  void visitWait(fsdp::WaitOp wait);
+  llvm::LogicalResult visitReduceScatter(fsdp::ReduceScatterStartOp reduction);
+  llvm::LogicalResult fillSegment(fsdp::ReduceScatterStartOp reduction,
+                                  fsdp::SegmentOp segment, mlir::Value buffer);
+  llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
+  void visitGradientNorm(fsdp::GradientNormOp norm);
+  void visitUpdate(fsdp::UpdateOp update);
+  void updateSegment(fsdp::UpdateOp update, fsdp::SegmentOp segment);
+  void visitBegin(fsdp::BeginOp begin);
+
+  template <typename CommandOp, typename... Specific>
+  CommandOp add(mlir::Location location, uint64_t stream,
+                Specific &&...specific) {
+    return exec::createCommand<CommandOp>(builder, location, section, stream,
+                                          std::forward<Specific>(specific)...);
+  }
+  void addCopy(mlir::Value source, mlir::Value target, mlir::Location location,
+               int64_t stream = 0);
+  void addFill(mlir::Value target, mlir::Location location);
+  llvm::SmallVector<fsdp::SegmentOp> segmentsOf(llvm::StringRef group);
+
+  mlir::func::FuncOp step;
+  exec::ProgramOp program;
+  /// At the program's end.
+  mlir::OpBuilder builder;
+  mlir::SymbolTable symbols;
+  Groups groups;
+  const StateTable &states;
+  int64_t ranks;
+  llvm::SmallVector<exec::ScalarOp> scalars;
+  exec::Section section = exec::Section::micro_batch;
+
+  /// The memory of each tensor that has some.
+  llvm::DenseMap<mlir::Value, mlir::Value> memory;
+  /// Where a result must be written: gradients in a reduction's input.
+  llvm::DenseMap<mlir::Value, mlir::Value> assigned;
+  /// One buffer a segment, of a whole group or of a reduction's input.
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> gathered;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>
+      reduceInputs;
+  /// The last value written to each model buffer, in the order of first writes.
+  llvm::SmallVector<fsdp::WriteOp> writes;
+};
+
+} // namespace shardc
+
+#endif // SHARDC_PASSES_MEMORY_COMMANDBUILDER_H

@@ -1,0 +1,39 @@
+//===- CommandRanges.h - The bytes that commands touch --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands of a program whose buffers have places, as the solvers and checkers
+// of this phase see them.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_MEMORY_COMMANDRANGES_H
+#define SHARDC_PASSES_MEMORY_COMMANDRANGES_H
+
+#include "dialects/Exec/Memory.h"
+#include "passes/Memory/StreamEvents.h"
+
+namespace shardc {
+
+class CommandRanges {
+public:
+  explicit CommandRanges(mlir::ModuleOp module);
+
+  /// Ranks of the module's mesh; 1 without one.
+  int64_t getRanks() const { return ranks; }
+  const exec::References &getReferences() const { return references; }
+
+  /// What `command` touches on some rank: events are the same for all ranks.
+  StreamCommand ofAnyRank(exec::CommandInterface command) const;
+  /// What it touches on `rank`.
+  StreamCommand ofRank(exec::CommandInterface command, int64_t rank) const;
+
+private:
+  StreamCommand of(exec::CommandInterface command, int64_t firstRank,
+                   int64_t lastRank) const;
+
+  exec::References references;
+  int64_t ranks;
+};
+
+} // namespace shardc
+
+#endif // SHARDC_PASSES_MEMORY_COMMANDRANGES_H

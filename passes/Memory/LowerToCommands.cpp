@@ -1,0 +1,93 @@
+//===- LowerToCommands.cpp - From tensors to commands on memory -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   func.func @step(%idx: tensor<4x64xi64>) { … }
+//   -> %0 = exec.state "h.0#0.parameter" parameter segment 0 : memref<…>
+//      %1 = exec.input "idx" : memref<4x64xi64>
+//      exec.program @step … { exec.run "gelu" … }
+//===----------------------------------------------------------------------===//
+
+#include "passes/Memory/Passes.h"
+
+#include "passes/Memory/CommandBuilder.h"
+
+#define DEBUG_TYPE "shardc-lower-to-commands"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_LOWERTOCOMMANDSPASS
+#include "passes/Memory/Passes.h.inc"
+
+namespace {
+struct LowerToCommandsPass
+    : impl::LowerToCommandsPassBase<LowerToCommandsPass> {
+  void runOnOperation() override;
+};
+} // namespace
+
+static Attribute optimizerOf(func::FuncOp step) {
+  auto updates = step.getBody().front().getOps<fsdp::UpdateOp>();
+  return updates.empty() ? Attribute() : (*updates.begin()).getOptimizer();
+}
+
+static int64_t ranksOf(ModuleOp module) {
+  auto meshes = module.getOps<fsdp::MeshOp>();
+  return meshes.empty() ? 1 : (*meshes.begin()).getShard();
+}
+
+/// The name under which data is given for an argument.
+static StringAttr inputName(func::FuncOp step, unsigned index) {
+  if (auto name = step.getArgAttrOfType<StringAttr>(index, "shardc.name"))
+    return name;
+  return StringAttr::get(step.getContext(), "input" + Twine(index));
+}
+
+/// Declares the memory of the step's arguments.
+static SmallVector<Value> declareInputs(OpBuilder &builder, func::FuncOp step) {
+  SmallVector<Value> inputs;
+  for (BlockArgument argument : step.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto type = cast<RankedTensorType>(argument.getType());
+    auto attribute = [&](StringRef name) {
+      return step.getArgAttrOfType<IntegerAttr>(number, name);
+    };
+    inputs.push_back(exec::InputOp::create(
+        builder, argument.getLoc(),
+        MemRefType::get(type.getShape(), type.getElementType()),
+        inputName(step, number), attribute("shardc.upper_bound"),
+        attribute("shardc.ignore_index")));
+  }
+  return inputs;
+}
+
+static exec::ProgramOp createProgram(OpBuilder &builder, Location location) {
+  SmallVector<StringRef> streams;
+  for (unsigned i = 0; i <= fsdp::getMaxEnumValForStream(); ++i)
+    streams.push_back(fsdp::stringifyStream(static_cast<fsdp::Stream>(i)));
+  auto program = exec::ProgramOp::create(
+      builder, location, builder.getStringAttr("step"),
+      builder.getStrArrayAttr(streams), /*arena=*/IntegerAttr(),
+      builder.getI64IntegerAttr(0));
+  program.getBody().emplaceBlock();
+  return program;
+}
+
+void LowerToCommandsPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto step = module.lookupSymbol<func::FuncOp>("step");
+  if (!step) {
+    module.emitError("expected a function @step");
+    return signalPassFailure();
+  }
+  OpBuilder builder(step);
+  StateTable states(builder, module, optimizerOf(step));
+  SmallVector<Value> inputs = declareInputs(builder, step);
+  exec::ProgramOp program = createProgram(builder, step.getLoc());
+  CommandBuilder commands(step, program, states, inputs, ranksOf(module));
+  if (failed(commands.build()))
+    return signalPassFailure();
+  step.erase();
+}
+
+} // namespace shardc

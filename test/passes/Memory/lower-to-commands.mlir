@@ -1,0 +1,334 @@
+// RUN: shardc-opt %s --split-input-file --shardc-lower-to-commands | FileCheck %s
+
+// The weight's gradient is written where the reduction reads it; only the
+// padding of the second rank's part is filled with zeros. Gradients and metrics
+// are sums over micro-batches and start at zero.
+// CHECK-LABEL: module @gradient_in_place
+//       CHECK:   %[[PARAMETER:.*]] = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
+//  CHECK-NEXT:   %[[GRADIENT:.*]] = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
+//  CHECK-NEXT:   %[[LOSS:.*]] = exec.state "loss" metric : memref<1xf32>
+//  CHECK-NEXT:   %[[NORM:.*]] = exec.state "gradient_norm_squares" metric : memref<2xf64>
+//  CHECK-NEXT:   %[[D_Y:.*]] = exec.input "input0" : memref<2x4xf32>
+//  CHECK-NEXT:   %[[X:.*]] = exec.input "input1" : memref<2x4xf32>
+//       CHECK:   exec.program @step streams ["compute", "gather", "reduce"] {
+//  CHECK-NEXT:     exec.fill %[[GRADIENT]] : memref<16xf32> in begin on 0
+//  CHECK-NEXT:     exec.fill %[[LOSS]] : memref<1xf32> in begin on 0
+//  CHECK-NEXT:     exec.fill %[[NORM]] : memref<2xf64> in begin on 0
+//  CHECK-NEXT:     %[[WHOLE:.*]] = exec.buffer : memref<32xf32>
+//  CHECK-NEXT:     %[[D_W:.*]] = exec.part %[[WHOLE]][0] : memref<32xf32> -> memref<4x4xf32>
+//  CHECK-NEXT:     exec.call "matmul" (%[[D_Y]] : {{.*}}, %[[X]] : {{.*}}) -> (%[[D_W]] : memref<4x4xf32>) {transpose_a = true} in micro_batch on 0
+//  CHECK-NEXT:     %[[REST:.*]] = exec.part %[[WHOLE]][16] : memref<32xf32> -> memref<16xf32>
+//  CHECK-NEXT:     exec.fill %[[REST]] : memref<16xf32> in micro_batch on 0
+//  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<32xf32> -> %[[GRADIENT]] : memref<16xf32> in micro_batch on 2
+module @gradient_in_place {
+  fsdp.parameter @w : tensor<4x4xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 32 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%d_y: tensor<2x4xf32>, %x: tensor<2x4xf32>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    %d_w = exec.library "matmul" (%d_y, %x) {transpose_a = true} order [array<i64>] : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+    %pending = fsdp.reduce_scatter_start @root [@w](%d_w) on reduce : (tensor<4x4xf32>) -> !fsdp.pending<@root>
+    fsdp.begin update
+    %shard = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.shard<@root>
+    return
+  }
+}
+
+// -----
+
+// One value cannot be in two places: it is copied to the second.
+// CHECK-LABEL: module @same_gradient_twice
+//       CHECK:   %[[A:.*]] = exec.part %[[WHOLE:.*]][0] : memref<32xf32> -> memref<16xf32>
+//  CHECK-NEXT:   exec.call "copy" {{.*}} -> (%[[A]] : memref<16xf32>)
+//  CHECK-NEXT:   %[[B:.*]] = exec.part %[[WHOLE]][16] : memref<32xf32> -> memref<16xf32>
+//  CHECK-NEXT:   exec.copy %[[A]] : memref<16xf32> -> %[[B]] : memref<16xf32>
+//  CHECK-NEXT:   exec.reduce_scatter @root %[[WHOLE]] : memref<32xf32>
+module @same_gradient_twice {
+  fsdp.parameter @a : tensor<16xf32>
+  fsdp.parameter @b : tensor<16xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 32 shard 32 {
+      fsdp.member @a at 0
+      fsdp.member @b at 16
+    }
+  }
+  func.func @step(%x: tensor<16xf32>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    %d = exec.library "copy" (%x) {} order [array<i64>] : (tensor<16xf32>) -> tensor<16xf32>
+    %pending = fsdp.reduce_scatter_start @root [@a, @b](%d, %d) on reduce : (tensor<16xf32>, tensor<16xf32>) -> !fsdp.pending<@root>
+    fsdp.begin update
+    %shard = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.shard<@root>
+    return
+  }
+}
+
+// -----
+
+// Each rank casts its shard into its slot; after the gather the parameters are
+// where they are used, at their offsets in the segment.
+// CHECK-LABEL: module @gathered_bytes_are_the_parameters
+//       CHECK:   %[[SHARD:.*]] = exec.state "root#0.parameter"
+//       CHECK:   %[[WHOLE:.*]] = exec.buffer : memref<64xbf16>
+//  CHECK-NEXT:   %[[SLOT:.*]] = exec.part %[[WHOLE]][0 + rank * 32] : memref<64xbf16> -> memref<32xbf16>
+//  CHECK-NEXT:   exec.run "cast" (%[[SHARD]] : memref<32xf32>) -> (%[[SLOT]] : memref<32xbf16>) in micro_batch on 1 {
+//  CHECK-NEXT:   ^bb0(%{{.*}}: tensor<32xf32>):
+//       CHECK:   exec.all_gather @root %[[WHOLE]] : memref<64xbf16> slot 64 in micro_batch on 1
+//  CHECK-NEXT:   %[[WEIGHT:.*]] = exec.part %[[WHOLE]][0] : memref<64xbf16> -> memref<4x4xbf16>
+//  CHECK-NEXT:   %[[BIAS:.*]] = exec.part %[[WHOLE]][32] : memref<64xbf16> -> memref<4xbf16>
+//       CHECK:   exec.call "matmul" (%{{.*}}, %[[WEIGHT]] : {{.*}}, %[[BIAS]] : {{.*}}) {{.*}} in micro_batch on 0
+module @gathered_bytes_are_the_parameters {
+  fsdp.parameter @weight : tensor<4x4xf32>
+  fsdp.parameter @bias : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <param = bf16> reshard default {
+    fsdp.segment bf16 reduce bf16 elements 64 shard 32 {
+      fsdp.member @weight at 0
+      fsdp.member @bias at 32
+    }
+  }
+  func.func @step(%x: tensor<2x4xbf16>) {
+    fsdp.begin forward
+    %pending = fsdp.unshard_start @root on gather : !fsdp.pending<@root>
+    %root = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.unsharded<@root>
+    %weight = fsdp.view %root[@weight] : !fsdp.unsharded<@root> -> tensor<4x4xbf16>
+    %bias = fsdp.view %root[@bias] : !fsdp.unsharded<@root> -> tensor<4xbf16>
+    %y = exec.library "matmul" (%x, %weight, %bias) {epilogue = "bias"} order [array<i64>]
+        : (tensor<2x4xbf16>, tensor<4x4xbf16>, tensor<4xbf16>) -> tensor<2x4xbf16>
+    fsdp.reshard %root : !fsdp.unsharded<@root>
+    return
+  }
+}
+
+// -----
+
+// A rank that is alone uses its state.
+// CHECK-LABEL: module @one_rank_needs_no_gather
+//       CHECK:   %[[STATE:.*]] = exec.state "root#0.parameter"
+//   CHECK-NOT:   exec.copy
+//   CHECK-NOT:   exec.all_gather
+//       CHECK:   %[[W:.*]] = exec.part %[[STATE]][0] : memref<16xf32> -> memref<4x4xf32>
+//       CHECK:   exec.call "matmul" (%{{.*}}, %[[W]] : memref<4x4xf32>)
+module @one_rank_needs_no_gather {
+  fsdp.parameter @w : tensor<4x4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%x: tensor<2x4xf32>) {
+    fsdp.begin forward
+    %pending = fsdp.unshard_start @root on gather : !fsdp.pending<@root>
+    %root = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<4x4xf32>
+    %y = exec.library "matmul" (%x, %w) {} order [array<i64>] : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+    fsdp.reshard %root : !fsdp.unsharded<@root>
+    return
+  }
+}
+
+// -----
+
+// A library stores its result as it says; a view is a part of its source.
+// CHECK-LABEL: module @strides_and_offsets
+//       CHECK:   %[[A:.*]] = exec.buffer : memref<2x3xf32, strided<[1, 2]>>
+//  CHECK-NEXT:   exec.call "a" {{.*}} -> (%[[A]] : memref<2x3xf32, strided<[1, 2]>>)
+//  CHECK-NEXT:   %[[COLUMN:.*]] = exec.part %[[A]][2] : memref<2x3xf32, strided<[1, 2]>> -> memref<2xf32>
+//       CHECK:   exec.call "b" (%[[COLUMN]] : memref<2xf32>)
+module @strides_and_offsets {
+  func.func @step(%x: tensor<2x3xf32> {shardc.name = "x"}) {
+    fsdp.begin forward
+    %0 = exec.library "a" (%x) {} order [array<i64: 1, 0>] : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    %1 = exec.view %0 offset 2 strides [1] : tensor<2x3xf32> -> tensor<2xf32>
+    %2 = exec.library "b" (%1) {} order [array<i64>] : (tensor<2xf32>) -> tensor<2xf32>
+    return
+  }
+}
+
+// -----
+
+// A read after a write sees the written value, but the state changes only at the
+// end of the micro-batch: backward may still need the old one.
+// CHECK-LABEL: module @buffer_changes_after_backward
+//       CHECK:   %[[STATE:.*]] = exec.state "count" buffer
+//       CHECK:   exec.call "add" (%[[STATE]] : {{.*}}) -> (%[[NEW:.*]] : memref<4xf32>)
+//       CHECK:   exec.call "add" (%[[NEW]] : {{.*}}) -> (%[[NEWER:.*]] : memref<4xf32>)
+//       CHECK:   exec.call "use" (%[[STATE]] :
+//  CHECK-NEXT:   exec.copy %[[NEWER]] : memref<4xf32> -> %[[STATE]] : memref<4xf32> in micro_batch on 0
+module @buffer_changes_after_backward {
+  fsdp.buffer @count : tensor<4xf32>
+  func.func @step() {
+    fsdp.begin forward
+    %old = fsdp.read @count : tensor<4xf32>
+    %new = exec.library "add" (%old) {} order [array<i64>] : (tensor<4xf32>) -> tensor<4xf32>
+    fsdp.write %new, @count : tensor<4xf32>
+    %again = fsdp.read @count : tensor<4xf32>
+    %newer = exec.library "add" (%again) {} order [array<i64>] : (tensor<4xf32>) -> tensor<4xf32>
+    fsdp.write %newer, @count : tensor<4xf32>
+    fsdp.begin backward
+    %used = exec.library "use" (%old) {} order [array<i64>] : (tensor<4xf32>) -> tensor<4xf32>
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+// Buffers change at once: the value that moves on is copied before the state
+// that it is read from changes.
+// CHECK-LABEL: module @buffers_that_move_on
+//       CHECK:   %[[CURRENT:.*]] = exec.state "current" buffer
+//  CHECK-NEXT:   %[[PREVIOUS:.*]] = exec.state "previous" buffer
+//       CHECK:   exec.call "new" () -> (%[[NEW:.*]] : memref<4xf32>)
+//  CHECK-NEXT:   exec.copy %[[CURRENT]] : memref<4xf32> -> %[[PREVIOUS]] : memref<4xf32> in micro_batch
+//  CHECK-NEXT:   exec.copy %[[NEW]] : memref<4xf32> -> %[[CURRENT]] : memref<4xf32> in micro_batch
+//   CHECK-NOT:   exec.copy
+module @buffers_that_move_on {
+  fsdp.buffer @current : tensor<4xf32>
+  fsdp.buffer @previous : tensor<4xf32>
+  func.func @step() {
+    fsdp.begin forward
+    %old = fsdp.read @current : tensor<4xf32>
+    %new = exec.library "new" () {} order [array<i64>] : () -> tensor<4xf32>
+    fsdp.write %new, @current : tensor<4xf32>
+    fsdp.write %old, @previous : tensor<4xf32>
+    fsdp.begin backward
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+// Where states go in a circle, one of them is saved in a buffer. The view of one
+// row is read from there too; a state that is written to itself stays.
+// CHECK-LABEL: module @buffers_that_swap
+//       CHECK:   %[[A:.*]] = exec.state "a" buffer
+//  CHECK-NEXT:   %[[B:.*]] = exec.state "b" buffer
+//  CHECK-NEXT:   %[[ROW:.*]] = exec.state "row" buffer
+//  CHECK-NEXT:   exec.state "same" buffer
+//       CHECK:   %[[A_ROW:.*]] = exec.part %[[A]][4] : memref<2x4xf32> -> memref<4xf32>
+//  CHECK-NEXT:   exec.copy %[[A_ROW]] : memref<4xf32> -> %[[ROW]] : memref<4xf32>
+//  CHECK-NEXT:   %[[ASIDE:.*]] = exec.buffer : memref<2x4xf32>
+//  CHECK-NEXT:   exec.copy %[[A]] : memref<2x4xf32> -> %[[ASIDE]] : memref<2x4xf32>
+//  CHECK-NEXT:   exec.copy %[[B]] : memref<2x4xf32> -> %[[A]] : memref<2x4xf32>
+//  CHECK-NEXT:   exec.copy %[[ASIDE]] : memref<2x4xf32> -> %[[B]] : memref<2x4xf32>
+//   CHECK-NOT:   exec.copy
+module @buffers_that_swap {
+  fsdp.buffer @a : tensor<2x4xf32>
+  fsdp.buffer @b : tensor<2x4xf32>
+  fsdp.buffer @row : tensor<4xf32>
+  fsdp.buffer @same : tensor<4xf32>
+  func.func @step() {
+    fsdp.begin forward
+    %a = fsdp.read @a : tensor<2x4xf32>
+    %b = fsdp.read @b : tensor<2x4xf32>
+    %same = fsdp.read @same : tensor<4xf32>
+    %row = exec.view %a offset 4 strides [1] : tensor<2x4xf32> -> tensor<4xf32>
+    fsdp.write %b, @a : tensor<2x4xf32>
+    fsdp.write %a, @b : tensor<2x4xf32>
+    fsdp.write %row, @row : tensor<4xf32>
+    fsdp.write %same, @same : tensor<4xf32>
+    fsdp.begin backward
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+// The norm and the loss are summed over the ranks. The update writes parameter
+// and moments over themselves and reads the gradient and the step's scalars.
+// CHECK-LABEL: module @adamw_on_one_group
+//       CHECK:   %[[P:.*]] = exec.state "root#0.parameter"
+//  CHECK-NEXT:   %[[G:.*]] = exec.state "root#0.gradient"
+//  CHECK-NEXT:   %[[M:.*]] = exec.state "root#0.exp_avg" exp_avg segment 0 : memref<16xf32>
+//  CHECK-NEXT:   %[[V:.*]] = exec.state "root#0.exp_avg_sq" exp_avg_sq segment 0 : memref<16xf32>
+//  CHECK-NEXT:   %[[LOSS:.*]] = exec.state "loss"
+//  CHECK-NEXT:   %[[NORM:.*]] = exec.state "gradient_norm_squares"
+//       CHECK:   %[[RATE:.*]] = exec.scalar "learning_rate" : memref<f32>
+//  CHECK-NEXT:   %[[SCALE:.*]] = exec.scalar "gradient_scale" : memref<f32>
+//  CHECK-NEXT:   %[[BIAS1:.*]] = exec.scalar "bias_correction" beta 9.000000e-01 : memref<f32>
+//  CHECK-NEXT:   %[[BIAS2:.*]] = exec.scalar "bias_correction" beta 7.500000e-01 : memref<f32>
+//       CHECK:   exec.call "sum_of_squares" (%[[G]] : memref<16xf32>) -> (%[[NORM]] : memref<2xf64>) {} in update on 0
+//  CHECK-NEXT:   exec.all_reduce %[[NORM]] : memref<2xf64> double_double in update on 0
+//  CHECK-NEXT:   exec.all_reduce %[[LOSS]] : memref<1xf32> in update on 0
+//  CHECK-NEXT:   exec.run "adamw" (%[[P]] : {{.*}}, %[[M]] : {{.*}}, %[[V]] : {{.*}}, %[[G]] : {{.*}}, %[[RATE]] : {{.*}}, %[[SCALE]] : {{.*}}, %[[BIAS1]] : {{.*}}, %[[BIAS2]] : {{.*}}) -> (%[[P]] : {{.*}}, %[[M]] : {{.*}}, %[[V]] : {{.*}}) in update on 0
+module @adamw_on_one_group {
+  fsdp.parameter @w : tensor<16xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 32 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%d: tensor<16xf32>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    %d_w = exec.library "copy" (%d) {} order [array<i64>] : (tensor<16xf32>) -> tensor<16xf32>
+    %pending = fsdp.reduce_scatter_start @root [@w](%d_w) on reduce : (tensor<16xf32>) -> !fsdp.pending<@root>
+    fsdp.begin update
+    %shard = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.shard<@root>
+    fsdp.gradient_norm %shard : !fsdp.shard<@root>
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.adamw<beta1 = 0.9, beta2 = 0.75, epsilon = 1.0e-8, weight_decay = 0.01>
+    return
+  }
+}
+
+// -----
+
+// A frozen segment has a parameter state and nothing else.
+// CHECK-LABEL: module @frozen_segment
+//       CHECK:   exec.state "root#0.parameter" parameter segment 0
+//  CHECK-NEXT:   %[[P:.*]] = exec.state "root#1.parameter" parameter segment 1
+//  CHECK-NEXT:   %[[G:.*]] = exec.state "root#1.gradient" gradient segment 1
+//  CHECK-NEXT:   exec.state "loss"
+//       CHECK:   exec.reduce_scatter @root {{.*}} -> %[[G]]
+//   CHECK-NOT:   exec.reduce_scatter
+//       CHECK:   exec.run "sgd" (%[[P]] : {{.*}}, %[[G]] :
+//   CHECK-NOT:   "sgd"
+module @frozen_segment {
+  fsdp.parameter frozen @table : tensor<16xf32>
+  fsdp.parameter @w : tensor<16xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment frozen f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @table at 0
+    }
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%d: tensor<16xf32>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    %d_w = exec.library "copy" (%d) {} order [array<i64>] : (tensor<16xf32>) -> tensor<16xf32>
+    %pending = fsdp.reduce_scatter_start @root [@w](%d_w) on reduce : (tensor<16xf32>) -> !fsdp.pending<@root>
+    fsdp.begin update
+    %shard = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.shard<@root>
+    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    return
+  }
+}
+
+// -----
+
+// Names and bounds of the inputs go to the runtime, which checks the data.
+// CHECK-LABEL: module @inputs
+//       CHECK:   exec.input "idx" below 10 : memref<4xi64>
+//       CHECK:   exec.input "target" below 10 ignore -100 : memref<4xi64>
+//       CHECK:   exec.program @step
+module @inputs {
+  func.func @step(%idx: tensor<4xi64> {shardc.name = "idx", shardc.upper_bound = 10 : i64},
+                  %target: tensor<4xi64> {shardc.name = "target", shardc.upper_bound = 10 : i64, shardc.ignore_index = -100 : i64}) {
+    fsdp.begin forward
+    return
+  }
+}
