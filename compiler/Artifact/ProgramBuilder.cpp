@@ -85,72 +85,40 @@ static format::AttributeValue toValue(Attribute attribute) {
       });
 }
 
-namespace {
-
-/// The members of each kind of command.
-struct ActionBuilder {
-  const exec::References &references;
-
-  format::BufferReference buffer(Value memory) const {
-    return toBuffer(references.get(memory));
-  }
-  format::TensorReference tensor(Value memory) const {
-    return toTensor(references.get(memory));
-  }
-  static MemRefType typeOf(Value memory) {
-    return cast<MemRefType>(memory.getType());
-  }
-
-  format::Action operator()(exec::LaunchOp op) const {
-    format::LaunchCommand launch;
-    launch.kernel = op.getKernel().str();
-    launch.extent = op.getExtent();
-    for (Value argument : op.getArguments())
-      launch.operands.push_back(buffer(argument));
-    return launch;
-  }
-
-  format::Action operator()(exec::CallOp op) const {
-    format::LibraryCommand call;
-    call.call = op.getCall().str();
-    for (NamedAttribute setting : op.getSettings())
-      call.attributes[setting.getName().str()] = toValue(setting.getValue());
-    for (Value input : op.getInputs())
-      call.operands.push_back(tensor(input));
-    for (Value output : op.getOutputs())
-      call.results.push_back(tensor(output));
-    return call;
-  }
-
-  format::Action operator()(exec::AllGatherOp op) const {
-    return format::AllGatherCommand{buffer(op.getBuffer()),
-                                    static_cast<int64_t>(op.getSlot())};
-  }
-
-  format::Action operator()(exec::ReduceScatterOp op) const {
-    return format::ReduceScatterCommand{
-        buffer(op.getBuffer()),
-        toDtype(typeOf(op.getBuffer()).getElementType()),
-        typeOf(op.getOutput()).getNumElements(), buffer(op.getOutput())};
-  }
-
-  format::Action operator()(exec::AllReduceOp op) const {
-    MemRefType type = typeOf(op.getBuffer());
-    return format::AllReduceCommand{
-        buffer(op.getBuffer()), toDtype(type.getElementType()),
-        type.getNumElements(), op.getDoubleDouble()};
-  }
-
-  format::Action operator()(exec::CopyOp op) const {
-    return format::CopyCommand{buffer(op.getSource()), buffer(op.getTarget())};
-  }
-
-  format::Action operator()(exec::FillOp op) const {
-    return format::FillCommand{buffer(op.getTarget()), 0};
-  }
-};
-
-} // namespace
+/// The command's kind, callee and attributes.
+static void describe(Operation *op, format::Command &command) {
+  using Kind = format::CommandKind;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](exec::LaunchOp launch) {
+        command.kind = Kind::Launch;
+        command.callee = launch.getKernel().str();
+        command.label = launch.getLabel().str();
+        command.attributes["extent"] = static_cast<int64_t>(launch.getExtent());
+      })
+      .Case([&](exec::CallOp call) {
+        command.kind = Kind::Call;
+        command.callee = call.getCall().str();
+        for (NamedAttribute setting : call.getSettings())
+          command.attributes[setting.getName().str()] =
+              toValue(setting.getValue());
+      })
+      .Case([&](exec::AllGatherOp gather) {
+        command.kind = Kind::AllGather;
+        command.attributes["slot_bytes"] =
+            static_cast<int64_t>(gather.getSlot());
+      })
+      .Case([&](exec::ReduceScatterOp) { command.kind = Kind::ReduceScatter; })
+      .Case([&](exec::AllReduceOp reduction) {
+        command.kind = Kind::AllReduce;
+        if (reduction.getDoubleDouble())
+          command.attributes["double_double"] = true;
+      })
+      .Case([&](exec::CopyOp) { command.kind = Kind::Copy; })
+      .Case([&](exec::FillOp) { command.kind = Kind::Fill; })
+      .Default([](Operation *) {
+        llvm_unreachable("verify-program refuses other commands");
+      });
+}
 
 static format::Section toSection(exec::Section section) {
   switch (section) {
@@ -164,18 +132,18 @@ static format::Section toSection(exec::Section section) {
   llvm_unreachable("every section is named");
 }
 
-template <typename CommandOp>
-static format::Command toCommand(CommandOp op, const ActionBuilder &actions) {
+static format::Command toCommand(exec::CommandInterface op,
+                                 const exec::References &references) {
   format::Command command;
   command.section = toSection(op.getSection());
-  command.stream = op.getStream();
+  command.stream = static_cast<int64_t>(op.getStream());
   command.waits.assign(op.getWaits().begin(), op.getWaits().end());
-  if (op.getRecords())
-    command.records = *op.getRecords();
+  if (std::optional<uint64_t> event = op.getRecords())
+    command.records = static_cast<int64_t>(*event);
   command.module = getModulePath(op->getLoc()).str();
-  if constexpr (std::is_same_v<CommandOp, exec::LaunchOp>)
-    command.label = op.getLabel().str();
-  command.action = actions(op);
+  for (Value operand : op->getOperands())
+    command.operands.push_back(toTensor(references.get(operand)));
+  describe(op, command);
   return command;
 }
 
@@ -227,14 +195,8 @@ format::Program buildProgram(ModuleOp module) {
   for (Attribute stream : op.getStreams())
     program.streams.push_back(cast<StringAttr>(stream).str());
   exec::References references(module);
-  ActionBuilder actions{references};
-  for (Operation &command : op.getBody().front())
-    llvm::TypeSwitch<Operation *>(&command)
-        .Case<exec::LaunchOp, exec::CallOp, exec::AllGatherOp,
-              exec::ReduceScatterOp, exec::AllReduceOp, exec::CopyOp,
-              exec::FillOp>([&](auto concrete) {
-          program.commands.push_back(toCommand(concrete, actions));
-        });
+  for (auto command : op.getBody().front().getOps<exec::CommandInterface>())
+    program.commands.push_back(toCommand(command, references));
   return program;
 }
 

@@ -7,9 +7,9 @@
 #include "compiler/Artifact/ProgramChecker.h"
 
 #include "passes/Memory/ByteHistory.h"
+#include "runtime/format/CommandKinds.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace shardc {
@@ -30,36 +30,26 @@ struct Footprint {
 /// The ranges of one command on one rank.
 class FootprintReader {
 public:
-  FootprintReader(const Program &program, int64_t rank) : rank(rank) {
-    for (const KernelSignature &kernel : program.kernels)
-      kernels[kernel.name] = &kernel;
-  }
+  FootprintReader(const Program &program, int64_t rank, int64_t worldSize)
+      : program(program), rank(rank), worldSize(worldSize) {}
 
-  /// Null for a launch of a kernel without a fitting signature.
-  const Footprint *read(const format::Action &action);
+  /// Null for a command whose callee does not take its operands.
+  const Footprint *read(const Command &command);
 
 private:
-  bool visit(const LaunchCommand &command);
-  bool visit(const LibraryCommand &command);
-  bool visit(const AllGatherCommand &command);
-  bool visit(const ReduceScatterCommand &command);
-  bool visit(const AllReduceCommand &command);
-  bool visit(const CopyCommand &command);
-  bool visit(const FillCommand &command);
-
   AccessRange rangeOf(const BufferReference &reference) const;
   void add(const AccessRange &range, Access access,
            Demand demand = Demand::Everything);
   void addTensor(const TensorReference &tensor, Access access);
 
-  const int64_t rank;
-  std::map<std::string, const KernelSignature *> kernels;
+  const Program &program;
+  const int64_t rank, worldSize;
   Footprint footprint;
 };
 
 } // namespace
 
-static constexpr int64_t spaces = static_cast<int64_t>(Space::Constant) + 1;
+static constexpr int64_t spaces = spaceNames.size();
 
 static int64_t spaceNumber(Space space, int64_t index) {
   return static_cast<int64_t>(space) + index * spaces;
@@ -71,7 +61,7 @@ AccessRange FootprintReader::rangeOf(const BufferReference &reference) const {
           begin + reference.bytes};
 }
 
-/// States, inputs, scalars and constants have values from the start.
+/// States, inputs and scalars have values from the start.
 void FootprintReader::add(const AccessRange &range, Access access,
                           Demand demand) {
   if (range.space != spaceNumber(Space::Arena, 0))
@@ -121,62 +111,31 @@ void FootprintReader::addTensor(const TensorReference &tensor, Access access) {
   }
 }
 
-bool FootprintReader::visit(const LaunchCommand &command) {
-  auto found = kernels.find(command.kernel);
-  if (found == kernels.end() ||
-      found->second->operands.size() != command.operands.size())
-    return false;
-  for (size_t i = 0; i < command.operands.size(); ++i) {
-    Access access = found->second->operands[i].access;
-    add(rangeOf(command.operands[i]), access,
-        access == Access::ReadWrite ? Demand::Something : Demand::Everything);
-  }
-  return true;
-}
-
-bool FootprintReader::visit(const LibraryCommand &command) {
-  for (const TensorReference &operand : command.operands)
-    addTensor(operand, Access::Read);
-  for (const TensorReference &result : command.results)
-    addTensor(result, Access::Write);
-  return true;
-}
-
-bool FootprintReader::visit(const AllGatherCommand &command) {
-  AccessRange whole = rangeOf(command.buffer);
-  int64_t begin = whole.begin + rank * command.slotBytes;
-  add({whole.space, begin, begin + command.slotBytes}, Access::Read);
-  add(whole, Access::Write);
-  return true;
-}
-
-bool FootprintReader::visit(const ReduceScatterCommand &command) {
-  add(rangeOf(command.buffer), Access::Read);
-  add(rangeOf(command.output), Access::ReadWrite);
-  return true;
-}
-
-bool FootprintReader::visit(const AllReduceCommand &command) {
-  add(rangeOf(command.buffer), Access::ReadWrite);
-  return true;
-}
-
-bool FootprintReader::visit(const CopyCommand &command) {
-  add(rangeOf(command.source), Access::Read);
-  add(rangeOf(command.target), Access::Write);
-  return true;
-}
-
-bool FootprintReader::visit(const FillCommand &command) {
-  add(rangeOf(command.target), Access::Write);
-  return true;
-}
-
-const Footprint *FootprintReader::read(const format::Action &action) {
+const Footprint *FootprintReader::read(const Command &command) {
   footprint = {};
-  bool isKnown =
-      std::visit([&](const auto &command) { return visit(command); }, action);
-  return isKnown ? &footprint : nullptr;
+  std::optional<std::vector<Access>> accesses = accessesOf(command, program);
+  if (!accesses)
+    return nullptr;
+  for (size_t i = 0; i < command.operands.size(); ++i) {
+    const TensorReference &operand = command.operands[i];
+    AccessRange range = rangeOf(operand.buffer);
+    if (command.kind == CommandKind::AllGather) {
+      // In place: the rank's own slot is read.
+      int64_t slot = operand.buffer.bytes / worldSize;
+      add({range.space, range.begin + rank * slot,
+           range.begin + (rank + 1) * slot},
+          Access::Read);
+      add(range, Access::Write);
+    } else if (command.kind == CommandKind::Launch) {
+      // Of what a kernel writes some may stay as it is.
+      add(range, (*accesses)[i],
+          (*accesses)[i] == Access::ReadWrite ? Demand::Something
+                                              : Demand::Everything);
+    } else {
+      addTensor(operand, (*accesses)[i]);
+    }
+  }
+  return &footprint;
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,11 +146,11 @@ namespace {
 
 class ProgramChecker {
 public:
-  ProgramChecker(const Program &program, int64_t rank)
+  ProgramChecker(const Program &program, int64_t rank, int64_t worldSize)
       : program(program), rank(rank),
         streams(static_cast<int64_t>(program.streams.size())),
-        footprints(program, rank), before(streams), history(before, streams),
-        recorders(program.eventCount, -1) {}
+        footprints(program, rank, worldSize), before(streams),
+        history(before, streams), recorders(program.eventCount, -1) {}
 
   Complaint run();
 
@@ -216,23 +175,20 @@ private:
 
 std::string ProgramChecker::nameOf(int64_t number) const {
   const Command &command = program.commands[number];
-  std::string name =
-      "command " + std::to_string(number) + " (" + commandKind(command.action);
-  if (const auto *launch = std::get_if<LaunchCommand>(&command.action))
-    name += " " + launch->kernel;
-  if (const auto *call = std::get_if<LibraryCommand>(&command.action))
-    name += " " + call->call;
+  std::string name = "command " + std::to_string(number) + " (" +
+                     std::string(kindName(command));
+  if (!command.callee.empty())
+    name += " " + command.callee;
   return name + " in module '" + command.module + "')";
 }
 
 std::string ProgramChecker::text(const ByteHistory::Problem &problem) const {
-  static const char *const names[] = {"arena", "state", "input", "scalar",
-                                      "constant"};
   const AccessRange &range = problem.range;
-  std::string bytes =
-      "bytes [" + std::to_string(range.begin) + ", " +
-      std::to_string(range.end) + ") of " + names[range.space % spaces] + " " +
-      std::to_string(range.space / spaces) + " on rank " + std::to_string(rank);
+  std::string bytes = "bytes [" + std::to_string(range.begin) + ", " +
+                      std::to_string(range.end) + ") of " +
+                      spaceName(static_cast<Space>(range.space % spaces)) +
+                      " " + std::to_string(range.space / spaces) + " on rank " +
+                      std::to_string(rank);
   std::string second = nameOf(numbers[problem.second]);
   if (problem.first < 0)
     return second + " reads " + bytes +
@@ -242,7 +198,7 @@ std::string ProgramChecker::text(const ByteHistory::Problem &problem) const {
 }
 
 Complaint ProgramChecker::touch(int64_t number) {
-  const Footprint *footprint = footprints.read(program.commands[number].action);
+  const Footprint *footprint = footprints.read(program.commands[number]);
   if (!footprint)
     return nameOf(number) + " has no signature that fits it";
   std::optional<ByteHistory::Problem> problem;
@@ -298,26 +254,24 @@ Complaint ProgramChecker::run() {
 // All ranks
 //===----------------------------------------------------------------------===//
 
-/// The range that all ranks exchange, which must be the same on all.
-static const BufferReference *exchangedBy(const format::Action &action) {
-  if (const auto *gather = std::get_if<AllGatherCommand>(&action))
-    return &gather->buffer;
-  if (const auto *reduction = std::get_if<ReduceScatterCommand>(&action))
-    return &reduction->buffer;
-  if (const auto *reduction = std::get_if<AllReduceCommand>(&action))
-    return &reduction->buffer;
-  return nullptr;
+/// Whether ranks exchange the command's first operand, which must then be the
+/// same range on all of them.
+static bool isExchange(CommandKind kind) {
+  return kind == CommandKind::AllGather || kind == CommandKind::ReduceScatter ||
+         kind == CommandKind::AllReduce;
 }
 
 Complaint checkProgram(const Program &program, int64_t worldSize) {
-  for (size_t i = 0; i < program.commands.size(); ++i)
-    if (const auto *buffer = exchangedBy(program.commands[i].action);
-        buffer && buffer->rankStride != 0)
+  for (size_t i = 0; i < program.commands.size(); ++i) {
+    const Command &command = program.commands[i];
+    if (isExchange(command.kind) &&
+        command.operands.at(0).buffer.rankStride != 0)
       return "command " + std::to_string(i) +
              " exchanges another range on each rank";
+  }
   for (int64_t rank :
        std::set<int64_t>{0, std::min<int64_t>(1, worldSize - 1), worldSize - 1})
-    if (Complaint complaint = ProgramChecker(program, rank).run())
+    if (Complaint complaint = ProgramChecker(program, rank, worldSize).run())
       return complaint;
   return {};
 }

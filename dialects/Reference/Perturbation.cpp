@@ -23,12 +23,19 @@ double unitRoundoff(Type type) {
   return floatType ? std::ldexp(1, -int(floatType.getFPMantissaWidth())) : 0;
 }
 
-/// Uniform in [-1, 1): the splitmix64 generator, by Steele, Lea and Flood.
-double Perturbation::draw() {
+/// The next state of the splitmix64 generator, by Steele, Lea and Flood, and
+/// its number.
+static uint64_t splitmix(uint64_t &state) {
   uint64_t z = state += 0x9E3779B97F4A7C15;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return static_cast<double>(static_cast<int64_t>(z ^ (z >> 31))) * 0x1p-63;
+  return z ^ (z >> 31);
+}
+
+/// Uniform in [-1, 1) for `value`, the same for equal ones.
+static double drawFor(double value, uint64_t operand) {
+  uint64_t state = operand ^ llvm::bit_cast<uint64_t>(value);
+  return static_cast<double>(static_cast<int64_t>(splitmix(state))) * 0x1p-63;
 }
 
 /// The products that one element of the largest result sums; 0 for operators
@@ -74,12 +81,13 @@ void Perturbation::apply(Operation *op, MutableArrayRef<Tensor> operands) {
     double reach = amplitude * (2 * arithmetic + ofSums);
     if (own > arithmetic)
       reach += narrow * own;
+    uint64_t seed = splitmix(state);
     if (operand.isFloat())
       for (double &value : operand.mutableFloats())
-        value *= isExact(value) ? 1 : 1 + reach * draw();
+        value *= isExact(value) ? 1 : 1 + reach * drawFor(value, seed);
     else if (operand.isComplex())
       for (Complex &value : operand.mutableComplexes())
-        value *= 1 + reach * draw();
+        value *= 1 + reach * drawFor(value.real() + 2 * value.imag(), seed);
   }
 }
 

@@ -9,15 +9,17 @@
 //
 // where u is 2^-24, as arithmetic is in f32 for all narrower dtypes, or 2^-53
 // for f64. What a backward-stable implementation computes is the exact result
-// for operands that are that near. Results are still rounded to the dtypes that
-// the program gives them, so a bf16 result moves by one place where a number
-// lies between two. A deep network makes noise of a few such decisions, and has
-// branches that few samples show: `narrow` moves operands of 16-bit types by
-// their own roundings too, x (1 + e) with |e| <= narrow u. The spread of a few
-// such executions is the error that a right program may have, whatever the
-// model's condition, and a branch that rounding can flip (a maximum's tie, the
-// corner of relu) flips in some of them. Zeros, ones, infinities and huge
-// numbers stay: arithmetic on masks made of them is exact.
+// for operands that are that near. Equal elements of an operand move alike:
+// what rounding does to them is equal too, and in a sum of equal terms it adds
+// up. Results are still rounded to the dtypes that the program gives them, so a
+// bf16 result moves by one place where a number lies between two. A deep
+// network makes noise of a few such decisions, and has branches that few
+// samples show: `narrow` moves operands of 16-bit types by their own roundings
+// too, x (1 + e) with |e| <= narrow u. The spread of a few such executions is
+// the error that a right program may have, whatever the model's condition, and
+// a branch that rounding can flip (a maximum's tie, the corner of relu) flips
+// in some of them. Zeros, ones, infinities and huge numbers stay: arithmetic on
+// masks made of them is exact.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_REFERENCE_PERTURBATION_H
@@ -46,8 +48,6 @@ private:
   uint64_t state;
   double amplitude;
   double narrow;
-
-  double draw();
 };
 
 } // namespace shardc::reference

@@ -133,8 +133,8 @@ public:
   explicit Attention(LibraryCallArguments list)
       : operands(std::move(list.operands)), results(std::move(list.results)),
         shape{operands[0].shape[2], operands[1].shape[2], operands[0].shape[3],
-              format::attributeOr(list.attributes(), "is_causal", false),
-              format::attributeOr(list.attributes(), "scale", 1.0)} {}
+              format::attributeOr(list.attributes, "is_causal", false),
+              format::attributeOr(list.attributes, "scale", 1.0)} {}
 
   ScratchNeed scratchNeed() const override {
     const auto elements = static_cast<size_t>(ForwardLayout(shape).end);

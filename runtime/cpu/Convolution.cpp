@@ -212,8 +212,8 @@ constexpr int64_t mostWeightParts = 4;
 class Convolution : public OneDnnConvolution {
 public:
   explicit Convolution(const LibraryCallArguments &call)
-      : OneDnnConvolution({call.attributes(), call.operands[0],
-                           call.operands[1], call.results[0]},
+      : OneDnnConvolution({call.attributes, call.operands[0], call.operands[1],
+                           call.results[0]},
                           call.operands[0].dtype) {
     for (const Samples &samples : cut(mostForwardParts))
       addForward(call, samples);
@@ -251,7 +251,7 @@ private:
 class ConvolutionBackwardInput : public OneDnnConvolution {
 public:
   explicit ConvolutionBackwardInput(const LibraryCallArguments &call)
-      : OneDnnConvolution({call.attributes(), call.results[0], call.operands[1],
+      : OneDnnConvolution({call.attributes, call.results[0], call.operands[1],
                            call.operands[0]},
                           call.operands[0].dtype) {
     for (const Samples &samples : cut(mostForwardParts))
@@ -283,7 +283,7 @@ private:
 class ConvolutionBackwardWeight : public OneDnnConvolution {
 public:
   explicit ConvolutionBackwardWeight(const LibraryCallArguments &call)
-      : OneDnnConvolution({call.attributes(), call.operands[1], call.results[0],
+      : OneDnnConvolution({call.attributes, call.operands[1], call.results[0],
                            call.operands[0]},
                           call.operands[0].dtype) {
     for (const Samples &samples : cut(mostWeightParts))
@@ -357,7 +357,7 @@ LibraryCallOr prepareConvolution(LibraryCallArguments arguments) {
   if (input.dtype != Dtype::F64)
     return prepareOneDnn<Convolution>(std::move(arguments), prepareConvolution);
   const bool hasBias = arguments.operands.size() == 3;
-  return makeDoubleConvolution({arguments.attributes(), input, weight, output},
+  return makeDoubleConvolution({arguments.attributes, input, weight, output},
                                input.as<double>(), weight.as<double>(),
                                hasBias ? arguments.operands[2].as<double>()
                                        : nullptr,
@@ -372,7 +372,7 @@ LibraryCallOr prepareConvolutionBackwardInput(LibraryCallArguments arguments) {
     return prepareOneDnn<ConvolutionBackwardInput>(
         std::move(arguments), prepareConvolutionBackwardInput);
   return makeDoubleConvolutionBackwardInput(
-      {arguments.attributes(), gradInput, weight, gradOutput},
+      {arguments.attributes, gradInput, weight, gradOutput},
       gradOutput.as<double>(), weight.as<double>(), gradInput.as<double>());
 }
 
@@ -384,7 +384,7 @@ LibraryCallOr prepareConvolutionBackwardWeight(LibraryCallArguments arguments) {
     return prepareOneDnn<ConvolutionBackwardWeight>(
         std::move(arguments), prepareConvolutionBackwardWeight);
   return makeDoubleConvolutionBackwardWeight(
-      {arguments.attributes(), input, gradWeight, gradOutput},
+      {arguments.attributes, input, gradWeight, gradOutput},
       gradOutput.as<double>(), input.as<double>(), gradWeight.as<double>());
 }
 

@@ -30,8 +30,8 @@ public:
         result(list.results[0].as<Result>()),
         tokens(list.operands[1].elements()), rows(list.results[0].shape[0]),
         width(list.results[0].shape[1]),
-        paddingIndex(format::attributeOr<int64_t>(list.attributes(),
-                                                  "padding_idx", -1)) {}
+        paddingIndex(
+            format::attributeOr<int64_t>(list.attributes, "padding_idx", -1)) {}
 
   ScratchNeed scratchNeed() const override {
     const auto count = static_cast<size_t>(rows + 1 + tokens);

@@ -24,7 +24,8 @@ static bool hasEmptyTensor(const LibraryCallArguments &arguments) {
   return false;
 }
 
-LibraryCallOr prepareLibraryCall(LibraryCallArguments arguments) {
+LibraryCallOr prepareLibraryCall(const format::Command &command,
+                                 std::vector<Tensor> tensors) {
   using Prepare = LibraryCallOr (*)(LibraryCallArguments);
   static const std::map<std::string_view, Prepare> table = {
       {"matmul", prepareMatmul},
@@ -38,12 +39,17 @@ LibraryCallOr prepareLibraryCall(LibraryCallArguments arguments) {
       {"max_pool2d_backward", prepareMaxPoolBackward},
       {"sum_of_squares", prepareSumOfSquares},
   };
-  const std::string call = arguments.command.call;
+  const std::string &call = command.callee;
   auto found = table.find(call);
-  if (found == table.end())
-    return Status(ErrorCode::E0504, "unknown library call '" + call + "'");
   const format::LibraryCallKind *kind = format::findLibraryCall(call);
-  if (kind && !kind->mayBeEmpty && hasEmptyTensor(arguments))
+  if (found == table.end() || !kind)
+    return Status(ErrorCode::E0504, "unknown library call '" + call + "'");
+  const auto firstResult =
+      tensors.end() - static_cast<std::ptrdiff_t>(kind->results);
+  LibraryCallArguments arguments = {command.attributes,
+                                    {tensors.begin(), firstResult},
+                                    {firstResult, tensors.end()}};
+  if (!kind->mayBeEmpty && hasEmptyTensor(arguments))
     return Status(ErrorCode::E0504,
                   "library call '" + call + "' has an empty tensor");
   try {

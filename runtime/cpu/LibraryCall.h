@@ -78,20 +78,19 @@ public:
   virtual Status run(WorkerPool &workers, const Scratch &scratch) = 0;
 };
 
-/// What prepareLibraryCall is given: a command that passed checkLibraryCall,
-/// with its tensors at their addresses.
+/// A command that passed checkLibraryCall, with its tensors at their addresses.
 struct LibraryCallArguments {
-  const format::LibraryCommand &command;
+  const format::Attributes &attributes;
   std::vector<Tensor> operands;
   std::vector<Tensor> results;
-
-  const format::Attributes &attributes() const { return command.attributes; }
 };
 
 using LibraryCallOr = StatusOr<std::unique_ptr<LibraryCall>>;
 
-/// Prepares a call; fails with E0504 if a library refuses.
-LibraryCallOr prepareLibraryCall(LibraryCallArguments arguments);
+/// Prepares a call; `tensors` are the command's operands. Fails with E0504 if a
+/// library refuses.
+LibraryCallOr prepareLibraryCall(const format::Command &command,
+                                 std::vector<Tensor> tensors);
 
 } // namespace shardc::runtime
 

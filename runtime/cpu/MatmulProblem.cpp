@@ -55,9 +55,9 @@ MatmulProblem makeMatmulProblem(const LibraryCallArguments &arguments) {
   const Tensor &a = arguments.operands[0], &b = arguments.operands[1];
   const Tensor &c = arguments.results[0];
   const bool transposeA =
-      format::attributeOr(arguments.attributes(), "transpose_a", false);
+      format::attributeOr(arguments.attributes, "transpose_a", false);
   const bool transposeB =
-      format::attributeOr(arguments.attributes(), "transpose_b", false);
+      format::attributeOr(arguments.attributes, "transpose_b", false);
   const size_t rank = c.shape.size();
 
   MatmulProblem problem;

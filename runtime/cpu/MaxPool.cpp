@@ -28,7 +28,7 @@ struct PoolShape {
         width(input.shape[3]), outputHeight(output.shape[2]),
         outputWidth(output.shape[3]) {
     auto pair = [&](std::string_view name) {
-      return format::attributeOr(arguments.attributes(), name,
+      return format::attributeOr(arguments.attributes, name,
                                  std::vector<int64_t>(2));
     };
     kernel = pair("kernel");

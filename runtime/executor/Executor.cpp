@@ -32,8 +32,8 @@ Executor::create(const format::Artifact &artifact,
 Status Executor::prepare(const format::Artifact &artifact) {
   int64_t number = 0;
   for (const format::Command &command : artifact.program.commands) {
-    StatusOr<std::unique_ptr<PreparedCommand>> prepared = prepareCommand(
-        command.action, artifact, resources.memory, resources.kernels);
+    StatusOr<std::unique_ptr<PreparedCommand>> prepared =
+        prepareCommand(command, resources.memory, resources.kernels);
     if (!prepared.ok())
       return noteCommand(prepared.status(), command);
     sections[static_cast<size_t>(command.section)].push_back(

@@ -13,7 +13,10 @@
 
 namespace shardc::runtime {
 
-using format::BufferReference;
+using format::attributeOr;
+using format::Command;
+using format::CommandKind;
+using format::TensorReference;
 
 namespace {
 using PreparedOr = StatusOr<std::unique_ptr<PreparedCommand>>;
@@ -25,12 +28,12 @@ std::unique_ptr<PreparedCommand> make(Arguments &&...arguments) {
 
 class Launch : public PreparedCommand {
 public:
-  Launch(Kernel kernel, const format::LaunchCommand &command,
-         const RankMemory &memory)
-      : kernel(kernel), extent(command.extent) {
-    for (const BufferReference &operand : command.operands) {
-      operands.push_back(memory.resolve(operand));
-      bytes += operand.bytes;
+  Launch(Kernel kernel, const Command &command, const RankMemory &memory)
+      : kernel(kernel),
+        extent(attributeOr<int64_t>(command.attributes, "extent", 0)) {
+    for (const TensorReference &operand : command.operands) {
+      operands.push_back(memory.resolve(operand.buffer));
+      bytes += operand.buffer.bytes;
     }
   }
 
@@ -165,71 +168,74 @@ private:
 
 /// Prepares each kind of command.
 struct Preparer {
-  const format::Artifact &artifact;
+  const Command &command;
   const RankMemory &memory;
   const KernelLibrary &kernels;
 
-  PreparedOr operator()(const format::LaunchCommand &command) const {
-    StatusOr<Kernel> kernel = kernels.find(command.kernel);
+  std::byte *bytes(size_t operand) const {
+    return memory.resolve(command.operands[operand].buffer);
+  }
+  TypedBytes typed(size_t operand) const {
+    return {bytes(operand), command.operands[operand].dtype};
+  }
+  int64_t elements(size_t operand) const {
+    return format::elementCount(command.operands[operand].shape);
+  }
+  int64_t size(size_t operand) const {
+    return command.operands[operand].buffer.bytes;
+  }
+
+  PreparedOr launch() const {
+    StatusOr<Kernel> kernel = kernels.find(command.callee);
     if (!kernel.ok())
       return kernel.status();
     return make<Launch>(*kernel, command, memory);
   }
 
-  PreparedOr operator()(const format::LibraryCommand &command) const {
-    LibraryCallArguments arguments{command, {}, {}};
-    for (const format::TensorReference &operand : command.operands)
-      arguments.operands.push_back(tensor(operand));
-    for (const format::TensorReference &result : command.results)
-      arguments.results.push_back(tensor(result));
-    LibraryCallOr call = prepareLibraryCall(std::move(arguments));
+  PreparedOr call() const {
+    std::vector<Tensor> tensors;
+    for (const TensorReference &operand : command.operands)
+      tensors.push_back(
+          {memory.resolve(operand.buffer), operand.dtype, operand.shape,
+           operand.strides.empty() ? format::contiguousStrides(operand.shape)
+                                   : operand.strides});
+    LibraryCallOr call = prepareLibraryCall(command, std::move(tensors));
     if (!call.ok())
       return call.status();
     return make<Library>(std::move(*call));
   }
 
-  PreparedOr operator()(const format::AllGatherCommand &command) const {
-    return make<AllGather>(memory.resolve(command.buffer), command.slotBytes);
-  }
-
-  PreparedOr operator()(const format::ReduceScatterCommand &command) const {
-    const format::State &state =
-        artifact.parameters.states[static_cast<size_t>(command.output.index)];
-    return make<ReduceScatter>(
-        TypedBytes{memory.resolve(command.buffer), command.dtype},
-        TypedBytes{memory.resolve(command.output), state.dtype},
-        command.elements);
-  }
-
-  PreparedOr operator()(const format::AllReduceCommand &command) const {
-    return make<AllReduce>(
-        TypedBytes{memory.resolve(command.buffer), command.dtype},
-        command.elements, command.doubleDouble);
-  }
-
-  PreparedOr operator()(const format::CopyCommand &command) const {
-    return make<Copy>(memory.resolve(command.source),
-                      memory.resolve(command.target), command.source.bytes);
-  }
-
-  PreparedOr operator()(const format::FillCommand &command) const {
-    return make<Fill>(memory.resolve(command.target), command.target.bytes,
-                      command.byte);
-  }
-
-  Tensor tensor(const format::TensorReference &reference) const {
-    return {memory.resolve(reference.buffer), reference.dtype, reference.shape,
-            reference.strides.empty()
-                ? format::contiguousStrides(reference.shape)
-                : reference.strides};
+  PreparedOr prepare() const {
+    const format::Attributes &attributes = command.attributes;
+    switch (command.kind) {
+    case CommandKind::Launch:
+      return launch();
+    case CommandKind::Call:
+      return call();
+    case CommandKind::AllGather:
+      return make<AllGather>(bytes(0),
+                             attributeOr<int64_t>(attributes, "slot_bytes", 0));
+    case CommandKind::ReduceScatter:
+      return make<ReduceScatter>(typed(0), typed(1), elements(1));
+    case CommandKind::AllReduce:
+      return make<AllReduce>(typed(0), elements(0),
+                             attributeOr(attributes, "double_double", false));
+    case CommandKind::Copy:
+      return make<Copy>(bytes(0), bytes(1), size(0));
+    case CommandKind::Fill:
+      return make<Fill>(
+          bytes(0), size(0),
+          static_cast<uint8_t>(attributeOr<int64_t>(attributes, "byte", 0)));
+    }
+    return Status(ErrorCode::E0504, "unknown kind of command");
   }
 };
 } // namespace
 
 StatusOr<std::unique_ptr<PreparedCommand>>
-prepareCommand(const format::Action &action, const format::Artifact &artifact,
-               const RankMemory &memory, const KernelLibrary &kernels) {
-  return std::visit(Preparer{artifact, memory, kernels}, action);
+prepareCommand(const Command &command, const RankMemory &memory,
+               const KernelLibrary &kernels) {
+  return Preparer{command, memory, kernels}.prepare();
 }
 
 } // namespace shardc::runtime

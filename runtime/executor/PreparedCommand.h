@@ -34,10 +34,10 @@ public:
   virtual ScratchNeed scratchNeed() const { return {}; }
 };
 
-/// Prepares an action of a validated program.
+/// Prepares a command of a validated program, which must outlive it.
 StatusOr<std::unique_ptr<PreparedCommand>>
-prepareCommand(const format::Action &action, const format::Artifact &artifact,
-               const RankMemory &memory, const KernelLibrary &kernels);
+prepareCommand(const format::Command &command, const RankMemory &memory,
+               const KernelLibrary &kernels);
 
 } // namespace shardc::runtime
 

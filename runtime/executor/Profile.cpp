@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/executor/Profile.h"
+#include "runtime/format/CommandKinds.h"
 
 #include <algorithm>
 
@@ -42,54 +43,25 @@ void RankProfile::add(int64_t command, Clock::time_point begin,
   list.push_back(current);
 }
 
-namespace {
-struct MovedBytes {
-  const std::vector<format::KernelSignature> &kernels;
-  int64_t worldSize;
-
-  int64_t operator()(const format::LaunchCommand &command) const {
-    const auto kernel =
-        std::find_if(kernels.begin(), kernels.end(), [&](const auto &one) {
-          return one.name == command.kernel;
-        });
-    int64_t bytes = 0;
-    for (const format::KernelOperand &operand : kernel->operands)
-      bytes += operand.access == format::Access::ReadWrite ? 2 * operand.bytes
-                                                           : operand.bytes;
-    return bytes;
-  }
-  int64_t operator()(const format::LibraryCommand &command) const {
-    int64_t bytes = 0;
-    for (const auto *list : {&command.operands, &command.results})
-      for (const format::TensorReference &tensor : *list)
-        bytes += format::elementCount(tensor.shape) * byteSize(tensor.dtype);
-    return bytes;
-  }
-  int64_t operator()(const format::AllGatherCommand &command) const {
-    return 2 * command.slotBytes * (worldSize - 1);
-  }
-  int64_t operator()(const format::ReduceScatterCommand &command) const {
-    return command.buffer.bytes + 2 * command.output.bytes;
-  }
-  /// Each rank reads its share of every buffer, writes it, and copies the
-  /// other shares.
-  int64_t operator()(const format::AllReduceCommand &command) const {
-    const int64_t bytes = command.buffer.bytes;
-    return worldSize == 1 ? 0 : 3 * bytes - bytes / worldSize;
-  }
-  int64_t operator()(const format::CopyCommand &command) const {
-    return 2 * command.source.bytes;
-  }
-  int64_t operator()(const format::FillCommand &command) const {
-    return command.target.bytes;
-  }
-};
-} // namespace
-
-int64_t bytesMoved(const format::Action &action,
-                   const std::vector<format::KernelSignature> &kernels,
-                   int64_t worldSize) {
-  return std::visit(MovedBytes{kernels, worldSize}, action);
+int64_t bytesMoved(const format::Command &command,
+                   const format::Program &program, int64_t worldSize) {
+  using format::CommandKind;
+  const auto accesses = accessesOf(command, program);
+  auto bytesOf = [&](size_t operand) {
+    const format::TensorReference &tensor = command.operands[operand];
+    return format::elementCount(tensor.shape) * byteSize(tensor.dtype);
+  };
+  // Of the whole buffer a rank copies the other ranks' parts.
+  if (command.kind == CommandKind::AllGather)
+    return 2 * bytesOf(0) / worldSize * (worldSize - 1);
+  // Each rank reads its share of every buffer, writes it, and copies the other
+  // shares.
+  if (command.kind == CommandKind::AllReduce)
+    return worldSize == 1 ? 0 : 3 * bytesOf(0) - bytesOf(0) / worldSize;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < command.operands.size(); ++i)
+    bytes += ((*accesses)[i] == format::Access::ReadWrite ? 2 : 1) * bytesOf(i);
+  return bytes;
 }
 
 } // namespace shardc::runtime

@@ -80,9 +80,8 @@ int64_t runsOfStep(const format::Program &program, int64_t microBatches);
 /// Bytes that a command reads and writes of its rank's memory if it touches
 /// each operand once as a whole, and of other ranks' if it is a collective
 /// among `worldSize` of them.
-int64_t bytesMoved(const format::Action &action,
-                   const std::vector<format::KernelSignature> &kernels,
-                   int64_t worldSize);
+int64_t bytesMoved(const format::Command &command,
+                   const format::Program &program, int64_t worldSize);
 
 } // namespace shardc::runtime
 

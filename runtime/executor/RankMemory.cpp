@@ -48,9 +48,9 @@ size_t RankMemory::Table::bytes() const {
 }
 
 StatusOr<std::unique_ptr<RankMemory>>
-RankMemory::take(const format::Artifact &artifact, std::byte *constants,
-                 int64_t rank, MemoryMode mode) {
-  std::unique_ptr<RankMemory> memory(new RankMemory(artifact, constants, rank));
+RankMemory::take(const format::Artifact &artifact, int64_t rank,
+                 MemoryMode mode) {
+  std::unique_ptr<RankMemory> memory(new RankMemory(artifact, rank));
   const auto size = [](int64_t elements, format::Dtype dtype) {
     return static_cast<size_t>(elements * byteSize(dtype));
   };
@@ -92,8 +92,6 @@ std::byte *RankMemory::resolve(const format::BufferReference &reference) const {
     return inputs.at(index) + offset;
   case Space::Scalar:
     return scalars.at(index) + offset;
-  case Space::Constant:
-    return constants + offset;
   }
   return nullptr;
 }

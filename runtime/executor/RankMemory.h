@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The spaces of a program for one rank: the arena, the states, the inputs of
-// the running micro-batch, and the scalars; constants are shared by the ranks.
-// Every range of a checked program resolves to an address that stays the same
-// for as long as the object lives, which is why commands are prepared once.
+// the running micro-batch, and the scalars. Every range of a checked program
+// resolves to an address that stays the same for as long as the object lives,
+// which is why commands are prepared once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,10 +33,10 @@ struct StepSettings {
 /// they are checked, each in one of its own.
 class RankMemory {
 public:
-  /// Takes the memory of `rank` for `artifact`, which must outlive the object,
-  /// as must `constants`. All of it is zero. Fails with E0503.
+  /// Takes the memory of `rank` for `artifact`, which must outlive the object.
+  /// All of it is zero. Fails with E0503.
   static StatusOr<std::unique_ptr<RankMemory>>
-  take(const format::Artifact &artifact, std::byte *constants, int64_t rank,
+  take(const format::Artifact &artifact, int64_t rank,
        MemoryMode mode = MemoryMode::Plain);
 
   std::byte *resolve(const format::BufferReference &reference) const;
@@ -67,12 +67,10 @@ private:
                                 const std::string &purpose, MemoryMode mode);
   };
 
-  RankMemory(const format::Artifact &artifact, std::byte *constants,
-             int64_t rank)
-      : artifact(artifact), constants(constants), rank(rank) {}
+  RankMemory(const format::Artifact &artifact, int64_t rank)
+      : artifact(artifact), rank(rank) {}
 
   const format::Artifact &artifact;
-  std::byte *const constants;
   const int64_t rank;
   Allocation arena;
   Table states, inputs, scalars;

@@ -37,7 +37,7 @@ namespace shardc::format {
 
 class MappedFile;
 
-/// Everything in an artifact. Kernels, constants and weights are borrowed:
+/// Everything in an artifact. Kernels and weights are borrowed:
 /// whoever fills this in keeps their bytes alive.
 struct Artifact {
   Manifest manifest;
@@ -46,8 +46,6 @@ struct Artifact {
   Plan plan;
   /// The shared object with the launch symbols; empty if nothing is launched.
   Bytes kernels;
-  /// Entry constants.bin; empty if there is none.
-  Bytes constants;
   /// Full, unsharded parameters and buffers by name, or none.
   std::optional<std::vector<NamedTensor>> weights;
 };

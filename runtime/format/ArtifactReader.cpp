@@ -36,9 +36,9 @@ static StatusOr<Manifest> readManifest(const EntryMap &entries) {
 /// The manifest lists every other entry, and no entry that it does not list
 /// may be there.
 static Status checkEntries(const EntryMap &entries, const Manifest &manifest) {
-  static const std::set<std::string> known = {
-      "program.json", "parameters.json", "plan.json",
-      "kernels.so",   "constants.bin",   "weights.safetensors"};
+  static const std::set<std::string> known = {"program.json", "parameters.json",
+                                              "plan.json", "kernels.so",
+                                              "weights.safetensors"};
   for (const char *required : {"program.json", "parameters.json", "plan.json"})
     if (!manifest.digests.contains(required))
       return Status(ErrorCode::E0305, "manifest.json lists no digest of '" +
@@ -88,7 +88,6 @@ static Status parseEntries(const EntryMap &entries, Artifact &artifact) {
   artifact.program = std::move(*program);
   artifact.plan = std::move(*plan);
   artifact.kernels = contentOf(entries, "kernels.so");
-  artifact.constants = contentOf(entries, "constants.bin");
   if (!entries.contains("weights.safetensors"))
     return Status();
   StatusOr<SafetensorsContent> weights =

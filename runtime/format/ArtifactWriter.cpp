@@ -28,8 +28,6 @@ binaryEntries(const Artifact &artifact, const std::string &weightsHeader) {
   std::vector<PendingEntry> entries;
   if (!artifact.kernels.empty())
     entries.push_back({"kernels.so", {artifact.kernels}});
-  if (!artifact.constants.empty())
-    entries.push_back({"constants.bin", {artifact.constants}});
   if (artifact.weights) {
     PendingEntry weights{"weights.safetensors", {bytesOf(weightsHeader)}};
     for (const NamedTensor &tensor : *artifact.weights)

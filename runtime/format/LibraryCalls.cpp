@@ -18,30 +18,31 @@ using Shape = std::vector<int64_t>;
 /// Collects the first complaint about one call.
 class LibraryCallCheck {
 public:
-  LibraryCallCheck(const LibraryCommand &command, const LibraryCallKind &kind)
+  LibraryCallCheck(const Command &command, const LibraryCallKind &kind)
       : command(command), kind(kind) {}
 
+  /// Those of the command's operands that are no results.
+  size_t operands() const { return command.operands.size() - kind.results; }
   const TensorReference &operand(size_t i) const { return command.operands[i]; }
-  const TensorReference &result(size_t i) const { return command.results[i]; }
+  const TensorReference &result(size_t i) const {
+    return command.operands[operands() + i];
+  }
 
   /// False, and a complaint unless there is one already, when `holds` does
   /// not.
   bool require(bool holds, const std::string &complaint) {
     if (!holds && status.ok())
       status = Status(ErrorCode::E0309,
-                      "library call '" + command.call + "': " + complaint);
+                      "library call '" + command.callee + "': " + complaint);
     return holds;
   }
 
   bool counts() {
-    return require(command.operands.size() >= kind.leastOperands &&
-                       command.operands.size() <= kind.mostOperands,
-                   "unexpected number of operands " +
-                       std::to_string(command.operands.size())) &&
-           require(command.results.size() == kind.results,
-                   "expected " + std::to_string(kind.results) +
-                       " results, found " +
-                       std::to_string(command.results.size()));
+    const size_t all = command.operands.size();
+    return require(all >= kind.leastOperands + kind.results &&
+                       operands() <= kind.mostOperands,
+                   "unexpected number of operands and results " +
+                       std::to_string(all));
   }
 
   template <typename T>
@@ -95,7 +96,7 @@ public:
   }
 
   Status status;
-  const LibraryCommand &command;
+  const Command &command;
   const LibraryCallKind &kind;
 
 private:
@@ -178,7 +179,7 @@ static bool checkMatmulShapes(LibraryCallCheck &check, bool transposeA,
   const int64_t m = side(a, transposeA), n = side(b, !transposeB);
   Shape expected = batch;
   expected.insert(expected.end(), {m, n});
-  if (check.command.operands.size() == 3 && !check.shape(check.operand(2), {n}))
+  if (check.operands() == 3 && !check.shape(check.operand(2), {n}))
     return false;
   return check.require(side(a, !transposeA) == side(b, transposeB),
                        "operands have different inner dimensions") &&
@@ -193,7 +194,7 @@ static void checkMatmul(LibraryCallCheck &check) {
                      "unknown epilogue '" + epilogue + "'"))
     return;
   const size_t operands = epilogue == "bias" ? 3 : 2;
-  if (!check.require(check.command.operands.size() == operands,
+  if (!check.require(check.operands() == operands,
                      "expected " + std::to_string(operands) +
                          " operands with epilogue '" + epilogue + "'"))
     return;
@@ -251,7 +252,7 @@ static void checkConvolution(LibraryCallCheck &check) {
   if (!check.dtype(input, floats) || !check.dtype(weight, {input.dtype}) ||
       !check.dtype(check.result(0), {input.dtype}))
     return;
-  if (check.command.operands.size() == 3 &&
+  if (check.operands() == 3 &&
       (!check.dtype(check.operand(2), {input.dtype}) ||
        !check.shape(check.operand(2), {weight.shape[0]})))
     return;
@@ -432,18 +433,17 @@ bool isLibraryDtype(Dtype dtype) {
          std::find(floats.begin(), floats.end(), dtype) != floats.end();
 }
 
-Status checkLibraryCall(const LibraryCommand &command) {
-  const LibraryCallKind *kind = findLibraryCall(command.call);
+Status checkLibraryCall(const Command &command) {
+  const LibraryCallKind *kind = findLibraryCall(command.callee);
   if (!kind)
     return Status(ErrorCode::E0309,
-                  "unknown library call '" + command.call + "'");
+                  "unknown library call '" + command.callee + "'");
   LibraryCallCheck check(command, *kind);
   if (!check.counts())
     return check.status;
   kind->check(check);
-  for (const auto *list : {&command.operands, &command.results})
-    for (const TensorReference &tensor : *list)
-      check.layout(tensor);
+  for (const TensorReference &tensor : command.operands)
+    check.layout(tensor);
   return check.status;
 }
 

@@ -53,9 +53,9 @@ const LibraryCallKind *findLibraryCall(std::string_view name);
 /// Whether tensors of `dtype` may be operands and results of library calls.
 bool isLibraryDtype(Dtype dtype);
 
-/// Fails with E0309 if the call is unknown or its operands, results and
-/// attributes do not fit together. Byte ranges are not looked at.
-Status checkLibraryCall(const LibraryCommand &command);
+/// Fails with E0309 if the call of `command` is unknown or its operands,
+/// results and attributes do not fit together. Byte ranges are not looked at.
+Status checkLibraryCall(const Command &command);
 
 } // namespace shardc::format
 

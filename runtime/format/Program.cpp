@@ -2,8 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small questions about shapes, kernels and commands that readers of a program
-// ask.
+// Small questions about shapes and kernels that readers of a program ask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,13 +33,6 @@ std::string signatureText(const KernelSignature &signature) {
             std::to_string(operand.alignment) + ":" +
             accesses[static_cast<size_t>(operand.access)];
   return text;
-}
-
-std::string commandKind(const Action &action) {
-  static const char *const names[] = {
-      "launch",     "library", "all_gather", "reduce_scatter",
-      "all_reduce", "copy",    "fill"};
-  return names[action.index()];
 }
 
 } // namespace shardc::format

@@ -19,21 +19,29 @@
 #include "runtime/format/Attributes.h"
 #include "runtime/format/Dtype.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
+#include <string_view>
 #include <vector>
 
 namespace shardc::format {
 
 /// Where bytes live. Arena: one allocation of Program::arenaBytes per rank.
 /// State: Parameters::states. Input: Parameters::inputs of the running
-/// micro-batch. Scalar: Program::scalars. Constant: the entry constants.bin.
-enum class Space { Arena, State, Input, Scalar, Constant };
+/// micro-batch. Scalar: Program::scalars.
+enum class Space { Arena, State, Input, Scalar };
+
+/// The names of spaces in program.json.
+inline constexpr std::array<std::string_view, 4> spaceNames = {
+    "arena", "state", "input", "scalar"};
+inline std::string spaceName(Space space) {
+  return std::string(spaceNames[static_cast<size_t>(space)]);
+}
 
 /// A byte range of a space. `index` selects the state, input or scalar and is
-/// zero for arena and constant; `offset` counts from its start. Rank r's range
+/// zero for the arena; `offset` counts from its start. Rank r's range
 /// begins at offset + r * rankStride: a rank names its own slot of a gathered
 /// buffer this way.
 struct BufferReference {
@@ -87,95 +95,44 @@ struct KernelSignature {
 /// w or rw) of each operand: "12;1024:4:r;512:4:rw".
 std::string signatureText(const KernelSignature &signature);
 
-/// Calls `extern "C" void KERNEL(void *const *operands, int64_t begin,
-/// int64_t end)` of kernels.so over [0, extent). Iterations are independent:
-/// any split of the range gives the same bits. Program::kernels has the
-/// kernel's signature.
-struct LaunchCommand {
-  std::string kernel;
-  int64_t extent = 0;
-  std::vector<BufferReference> operands;
-
-  bool operator==(const LaunchCommand &) const = default;
+/// The kinds of commands; CommandKinds.h says what each is.
+enum class CommandKind {
+  Launch,
+  Call,
+  AllGather,
+  ReduceScatter,
+  AllReduce,
+  Copy,
+  Fill
 };
-
-/// Calls one of the runtime's library calls (see LibraryCalls.h).
-struct LibraryCommand {
-  std::string call;
-  Attributes attributes;
-  std::vector<TensorReference> operands;
-  std::vector<TensorReference> results;
-
-  bool operator==(const LibraryCommand &) const = default;
-};
-
-/// In place: rank r's slot is bytes [r * slotBytes, (r + 1) * slotBytes) of
-/// `buffer`, filled before; afterwards every slot is.
-struct AllGatherCommand {
-  BufferReference buffer;
-  int64_t slotBytes = 0;
-
-  bool operator==(const AllGatherCommand &) const = default;
-};
-
-/// output[i] = ((output[i] + g_0[i]) + g_1[i]) + …, where g_r is rank r's
-/// buffer from element (this rank) * elements on, widened to the dtype of
-/// `output`, which is a whole state. `elements` is per rank.
-struct ReduceScatterCommand {
-  BufferReference buffer;
-  Dtype dtype = Dtype::F32;
-  int64_t elements = 0;
-  BufferReference output;
-
-  bool operator==(const ReduceScatterCommand &) const = default;
-};
-
-/// Sums `buffer` over the ranks, in place and in rank order. With
-/// `doubleDouble` the elements are pairs (high, low) of f64 that stand for
-/// their exact sum; `elements` counts f64 values, two a pair.
-struct AllReduceCommand {
-  BufferReference buffer;
-  Dtype dtype = Dtype::F32;
-  int64_t elements = 0;
-  bool doubleDouble = false;
-
-  bool operator==(const AllReduceCommand &) const = default;
-};
-
-/// Copies source.bytes == target.bytes bytes between ranges that do not
-/// overlap.
-struct CopyCommand {
-  BufferReference source;
-  BufferReference target;
-
-  bool operator==(const CopyCommand &) const = default;
-};
-
-/// Sets every byte of `target`.
-struct FillCommand {
-  BufferReference target;
-  uint8_t byte = 0;
-
-  bool operator==(const FillCommand &) const = default;
-};
-
-using Action = std::variant<LaunchCommand, LibraryCommand, AllGatherCommand,
-                            ReduceScatterCommand, AllReduceCommand, CopyCommand,
-                            FillCommand>;
 
 enum class Section { Begin, MicroBatch, Update };
 
-/// One action on a stream. It starts after the earlier commands of its stream
+/// The names of sections in program.json.
+inline constexpr std::array<std::string_view, 3> sectionNames = {
+    "begin", "micro_batch", "update"};
+inline std::string sectionName(Section section) {
+  return std::string(sectionNames[static_cast<size_t>(section)]);
+}
+
+/// One command on a stream. It starts after the earlier commands of its stream
 /// and after the events in `waits`; it records at most one event. `module` is
 /// the module path it came from and `label` what it does, for people.
 struct Command {
+  CommandKind kind = CommandKind::Fill;
   Section section = Section::MicroBatch;
   int64_t stream = 0;
   std::vector<int64_t> waits;
   std::optional<int64_t> records;
   std::string module;
   std::string label;
-  Action action;
+  /// The kernel that is launched or the library call that is called; empty for
+  /// the other kinds.
+  std::string callee;
+  /// In the order of the kernel's pointers, of the call's operands and results,
+  /// or of the kind's operands.
+  std::vector<TensorReference> operands;
+  Attributes attributes;
 
   bool operator==(const Command &) const = default;
 };
@@ -210,9 +167,6 @@ std::vector<int64_t> contiguousStrides(const std::vector<int64_t> &shape);
 
 /// The number of elements of a shape; 1 for rank 0.
 int64_t elementCount(const std::vector<int64_t> &shape);
-
-/// The name of a command's kind in program.json, such as "all_gather".
-std::string commandKind(const Action &action);
 
 } // namespace shardc::format
 

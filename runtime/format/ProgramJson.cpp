@@ -2,12 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prints and parses the program: one pair of functions for each kind of
-// command. Members with their usual value (index, offset and byte zero, no
-// waits, contiguous strides) are left out.
+// Prints and parses the program. Members with their usual value (index and
+// offset zero, no waits, contiguous strides) are left out.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/format/CommandKinds.h"
 #include "runtime/format/JsonDocuments.h"
 #include "runtime/format/JsonField.h"
 #include "runtime/format/JsonLines.h"
@@ -18,10 +18,6 @@ using nlohmann::ordered_json;
 
 namespace shardc::format {
 
-static constexpr std::array<std::string_view, 5> spaceNames = {
-    "arena", "state", "input", "scalar", "constant"};
-static constexpr std::array<std::string_view, 3> sectionNames = {
-    "begin", "micro_batch", "update"};
 static constexpr std::array<std::string_view, 3> scalarNames = {
     "learning_rate", "gradient_scale", "bias_correction"};
 static constexpr std::array<std::string_view, 3> accessNames = {"read", "write",
@@ -33,7 +29,7 @@ static constexpr std::array<std::string_view, 3> accessNames = {"read", "write",
 
 static ordered_json toJson(const BufferReference &reference) {
   ordered_json object;
-  object["space"] = spaceNames[static_cast<size_t>(reference.space)];
+  object["space"] = spaceName(reference.space);
   if (reference.index != 0)
     object["index"] = reference.index;
   if (reference.offset != 0)
@@ -77,53 +73,10 @@ static ordered_json toJson(const KernelSignature &kernel) {
   return object;
 }
 
-static void print(const LaunchCommand &command, ordered_json &object) {
-  object["kernel"] = command.kernel;
-  object["extent"] = command.extent;
-  object["operands"] = toJson(command.operands);
-}
-
-static void print(const LibraryCommand &command, ordered_json &object) {
-  object["call"] = command.call;
-  object["attributes"] = toJson(command.attributes);
-  object["operands"] = toJson(command.operands);
-  object["results"] = toJson(command.results);
-}
-
-static void print(const AllGatherCommand &command, ordered_json &object) {
-  object["buffer"] = toJson(command.buffer);
-  object["slot_bytes"] = command.slotBytes;
-}
-
-static void print(const ReduceScatterCommand &command, ordered_json &object) {
-  object["buffer"] = toJson(command.buffer);
-  object["dtype"] = dtypeName(command.dtype);
-  object["elements"] = command.elements;
-  object["output"] = toJson(command.output);
-}
-
-static void print(const AllReduceCommand &command, ordered_json &object) {
-  object["buffer"] = toJson(command.buffer);
-  object["dtype"] = dtypeName(command.dtype);
-  object["elements"] = command.elements;
-  if (command.doubleDouble)
-    object["double_double"] = true;
-}
-
-static void print(const CopyCommand &command, ordered_json &object) {
-  object["source"] = toJson(command.source);
-  object["target"] = toJson(command.target);
-}
-
-static void print(const FillCommand &command, ordered_json &object) {
-  object["target"] = toJson(command.target);
-  object["byte"] = command.byte;
-}
-
 static ordered_json toJson(const Command &command) {
   ordered_json object;
-  object["kind"] = commandKind(command.action);
-  object["section"] = sectionNames[static_cast<size_t>(command.section)];
+  object["kind"] = kindName(command);
+  object["section"] = sectionName(command.section);
   object["stream"] = command.stream;
   if (!command.waits.empty())
     object["waits"] = command.waits;
@@ -131,8 +84,11 @@ static ordered_json toJson(const Command &command) {
     object["records"] = *command.records;
   object["module"] = command.module;
   object["label"] = command.label;
-  std::visit([&](const auto &action) { print(action, object); },
-             command.action);
+  if (!command.callee.empty())
+    object["callee"] = command.callee;
+  object["operands"] = toJson(command.operands);
+  if (!command.attributes.empty())
+    object["attributes"] = toJson(command.attributes);
   return object;
 }
 
@@ -214,70 +170,17 @@ static KernelSignature parseKernel(const JsonField &field) {
   return kernel;
 }
 
-static Action parseLaunch(const JsonField &field) {
-  LaunchCommand command{field["kernel"].text(), field["extent"].integer(), {}};
-  for (const JsonField &element : field["operands"].elements())
-    command.operands.push_back(parseBuffer(element));
-  return command;
-}
-
-static Action parseLibrary(const JsonField &field) {
-  LibraryCommand command;
-  command.call = field["call"].text();
-  if (std::optional<JsonField> attributes = field.find("attributes"))
-    command.attributes = attributes->attributes();
-  command.operands = parseTensors(field["operands"]);
-  command.results = parseTensors(field["results"]);
-  return command;
-}
-
-static Action parseAllGather(const JsonField &field) {
-  return AllGatherCommand{parseBuffer(field["buffer"]),
-                          field["slot_bytes"].integer()};
-}
-
-static Action parseReduceScatter(const JsonField &field) {
-  return ReduceScatterCommand{
-      parseBuffer(field["buffer"]), field["dtype"].dtype(),
-      field["elements"].integer(), parseBuffer(field["output"])};
-}
-
-static Action parseAllReduce(const JsonField &field) {
-  const std::optional<JsonField> pairs = field.find("double_double");
-  return AllReduceCommand{parseBuffer(field["buffer"]), field["dtype"].dtype(),
-                          field["elements"].integer(),
-                          pairs && pairs->boolean()};
-}
-
-static Action parseCopy(const JsonField &field) {
-  return CopyCommand{parseBuffer(field["source"]),
-                     parseBuffer(field["target"])};
-}
-
-static Action parseFill(const JsonField &field) {
-  const std::optional<JsonField> byte = field.find("byte");
-  return FillCommand{parseBuffer(field["target"]),
-                     static_cast<uint8_t>(byte ? byte->integer(0, 255) : 0)};
-}
-
-static Action parseAction(const JsonField &field) {
-  static const std::map<std::string, Action (*)(const JsonField &)> parsers = {
-      {"launch", parseLaunch},
-      {"library", parseLibrary},
-      {"all_gather", parseAllGather},
-      {"reduce_scatter", parseReduceScatter},
-      {"all_reduce", parseAllReduce},
-      {"copy", parseCopy},
-      {"fill", parseFill}};
-  const JsonField kind = field["kind"];
-  auto parser = parsers.find(kind.text());
-  if (parser == parsers.end())
-    kind.fail("unknown kind of command '" + kind.text() + "'");
-  return parser->second(field);
+static CommandKind parseKind(const JsonField &field) {
+  const std::string name = field.text();
+  for (const CommandKindInfo &info : commandKinds())
+    if (info.name == name)
+      return info.kind;
+  field.fail("unknown kind of command '" + name + "'");
 }
 
 static Command parseCommand(const JsonField &field) {
   Command command;
+  command.kind = parseKind(field["kind"]);
   command.section =
       parseWord<Section>(field["section"], sectionNames, "section");
   command.stream = integerOr(field, "stream", 0);
@@ -289,7 +192,11 @@ static Command parseCommand(const JsonField &field) {
     command.module = module->text();
   if (std::optional<JsonField> label = field.find("label"))
     command.label = label->text();
-  command.action = parseAction(field);
+  if (std::optional<JsonField> callee = field.find("callee"))
+    command.callee = callee->text();
+  command.operands = parseTensors(field["operands"]);
+  if (std::optional<JsonField> attributes = field.find("attributes"))
+    command.attributes = attributes->attributes();
   return command;
 }
 

@@ -1,12 +1,14 @@
-//===- ProgramValidator.cpp - rules F5 to F17 -----------------------------===//
+//===- ProgramValidator.cpp - rules F5 to F18 -----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks every command of a program: its byte ranges, its place in the order
-// of events, and the arguments of its kind. One function for each kind.
+// Checks every command of a program: its place in the order of events, its
+// operands, and what only its kind asks for. One function for each kind that
+// asks for something.
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/format/CommandKinds.h"
 #include "runtime/format/LibraryCalls.h"
 #include "runtime/format/Validator.h"
 
@@ -35,22 +37,22 @@ private:
   void check(const KernelSignature &kernel);
   void checkEvents(const Command &command);
 
-  void check(const LaunchCommand &command);
-  void checkOperand(const LaunchCommand &command, const KernelSignature &kernel,
-                    size_t index);
-  void check(const LibraryCommand &command);
-  void check(const AllGatherCommand &command);
-  void check(const ReduceScatterCommand &command);
-  void check(const AllReduceCommand &command);
-  void check(const CopyCommand &command);
-  void check(const FillCommand &command);
+  void checkCommand(const Command &command);
+  void checkForm(const Command &command);
+  void checkOperands(const Command &command,
+                     const std::vector<Access> &accesses);
+  void checkKind(const Command &command);
+  void checkLaunch(const Command &command);
+  void checkAllGather(const Command &command);
+  void checkReduceScatter(const Command &command);
+  void checkAllReduce(const Command &command);
+  void checkCopy(const Command &command);
+  bool isContiguous(const TensorReference &tensor, const char *rule);
 
   std::optional<int64_t> spaceBytes(const BufferReference &reference) const;
   void checkRange(const BufferReference &reference, Access access,
                   int64_t alignment);
   void checkTensor(const TensorReference &tensor, Access access);
-  void checkSeparate(const BufferReference &written,
-                     const BufferReference &other, const std::string &what);
   void require(bool holds, const char *rule, const std::string &complaint);
 
   const Artifact &artifact;
@@ -85,10 +87,6 @@ ProgramValidator::spaceBytes(const BufferReference &reference) const {
     if (reference.index == 0)
       return program.arenaBytes;
     break;
-  case Space::Constant:
-    if (reference.index == 0)
-      return static_cast<int64_t>(artifact.constants.size());
-    break;
   case Space::State:
     if (inside(parameters.states.size()))
       return parameters.states[index].elements *
@@ -116,9 +114,7 @@ static bool isAligned(const BufferReference &reference, int64_t alignment) {
 
 void ProgramValidator::checkRange(const BufferReference &reference,
                                   Access access, int64_t alignment) {
-  static const char *const names[] = {"arena", "state", "input", "scalar",
-                                      "constant"};
-  const std::string space = names[static_cast<size_t>(reference.space)];
+  const std::string space = spaceName(reference.space);
   const std::optional<int64_t> size = spaceBytes(reference);
   require(size.has_value(), "F5",
           "there is no " + space + " " + std::to_string(reference.index));
@@ -215,14 +211,6 @@ static bool overlap(const BufferReference &a, const BufferReference &b,
   return rank < worldSize && distance + rank * drift < a.bytes;
 }
 
-/// F17 for one pair of a command.
-void ProgramValidator::checkSeparate(const BufferReference &written,
-                                     const BufferReference &other,
-                                     const std::string &what) {
-  if (status.ok() && overlap(written, other, worldSize))
-    require(false, "F17", what + " overlaps another operand or result");
-}
-
 void ProgramValidator::checkEvents(const Command &command) {
   require(command.stream >= 0 &&
               command.stream < static_cast<int64_t>(program.streams.size()),
@@ -284,139 +272,190 @@ void ProgramValidator::check(const KernelSignature &kernel) {
   }
 }
 
-void ProgramValidator::check(const LaunchCommand &command) {
-  require(!artifact.kernels.empty(), "F10", "the artifact has no kernels.so");
-  const auto found = kernels.find(command.kernel);
-  require(found != kernels.end(), "F10",
-          "there is no kernel '" + command.kernel + "'");
-  if (!status.ok())
+/// F18.
+void ProgramValidator::checkForm(const Command &command) {
+  const CommandKindInfo &info = infoOf(command.kind);
+  require(info.hasCallee != command.callee.empty(), "F18",
+          info.hasCallee ? "it names no callee"
+                         : "it names a callee, '" + command.callee + "'");
+  require(info.hasCallee || command.operands.size() == info.operands.size(),
+          "F18",
+          "it takes " + std::to_string(info.operands.size()) +
+              " operands, found " + std::to_string(command.operands.size()));
+  // A library call's attributes are its own affair.
+  if (command.kind == CommandKind::Call)
     return;
-  const KernelSignature &kernel = *found->second;
-  require(command.extent >= 0 && command.extent <= kernel.extent, "F10",
-          "extent " + std::to_string(command.extent) + " is not from 0 to " +
-              std::to_string(kernel.extent) + ", the greatest of kernel '" +
-              kernel.name + "'");
-  require(command.operands.size() == kernel.operands.size(), "F10",
-          "kernel '" + kernel.name + "' takes " +
-              std::to_string(kernel.operands.size()) + " operands, found " +
-              std::to_string(command.operands.size()));
-  for (size_t i = 0; status.ok() && i < command.operands.size(); ++i)
-    checkOperand(command, kernel, i);
-  for (size_t i = 0; status.ok() && i < command.operands.size(); ++i)
-    for (size_t j = 0; j < command.operands.size(); ++j)
-      if (i != j && kernel.operands[i].access != Access::Read)
-        checkSeparate(command.operands[i], command.operands[j],
-                      "operand " + std::to_string(i));
-}
-
-/// One operand of a launch against its kernel's signature.
-void ProgramValidator::checkOperand(const LaunchCommand &command,
-                                    const KernelSignature &kernel,
-                                    size_t index) {
-  const BufferReference &operand = command.operands[index];
-  const KernelOperand &expected = kernel.operands[index];
-  const std::string name =
-      "operand " + std::to_string(index) + " of kernel '" + kernel.name + "'";
-  checkRange(operand, expected.access, 1);
-  require(operand.bytes == expected.bytes, "F10",
-          name + " has " + std::to_string(expected.bytes) + " bytes, found " +
-              std::to_string(operand.bytes));
-  require(isAligned(operand, expected.alignment), "F10",
-          name + " must begin at a multiple of " +
-              std::to_string(expected.alignment) + " bytes on every rank");
-}
-
-void ProgramValidator::check(const LibraryCommand &command) {
-  for (const TensorReference &operand : command.operands)
-    checkTensor(operand, Access::Read);
-  for (const TensorReference &result : command.results)
-    checkTensor(result, Access::Write);
-  if (status.ok())
-    if (Status call = checkLibraryCall(command); !call.ok())
-      require(false, "F11", call.message());
-  for (size_t i = 0; status.ok() && i < command.results.size(); ++i) {
-    const std::string name = "result " + std::to_string(i);
-    for (const TensorReference &operand : command.operands)
-      checkSeparate(command.results[i].buffer, operand.buffer, name);
-    for (size_t j = 0; j < i; ++j)
-      checkSeparate(command.results[i].buffer, command.results[j].buffer, name);
+  for (const auto &[name, value] : command.attributes) {
+    const auto rule = std::find_if(
+        info.attributes.begin(), info.attributes.end(),
+        [&](const AttributeRule &one) { return one.name == name; });
+    require(rule != info.attributes.end() &&
+                rule->usual.index() == value.index(),
+            "F18", "attribute '" + name + "' is unknown or has another type");
   }
 }
 
-void ProgramValidator::check(const AllGatherCommand &command) {
-  checkRange(command.buffer, Access::Write, 1);
-  require(command.slotBytes >= 0 &&
-              command.slotBytes <= command.buffer.bytes / worldSize &&
-              command.slotBytes * worldSize == command.buffer.bytes,
-          "F12",
-          "a buffer of " + std::to_string(command.buffer.bytes) +
-              " bytes is not " + std::to_string(worldSize) + " slots of " +
-              std::to_string(command.slotBytes));
+/// F5 to F7 for each operand, F17 for each pair.
+void ProgramValidator::checkOperands(const Command &command,
+                                     const std::vector<Access> &accesses) {
+  for (size_t i = 0; i < accesses.size(); ++i)
+    checkTensor(command.operands[i], accesses[i]);
+  for (size_t i = 0; status.ok() && i < accesses.size(); ++i)
+    for (size_t j = 0; j < accesses.size() && accesses[i] != Access::Read; ++j)
+      require(i == j || !overlap(command.operands[i].buffer,
+                                 command.operands[j].buffer, worldSize),
+              "F17",
+              "operand " + std::to_string(i) + " is written and overlaps " +
+                  "operand " + std::to_string(j));
 }
 
-void ProgramValidator::check(const ReduceScatterCommand &command) {
-  const int64_t elementBytes = byteSize(command.dtype);
-  checkRange(command.buffer, Access::Read, elementBytes);
-  checkRange(command.output, Access::Write, 1);
-  require(command.dtype == Dtype::F32 || command.dtype == Dtype::BF16 ||
-              command.dtype == Dtype::F64,
-          "F13", "dtype must be f32, bf16 or f64");
-  require(
-      command.elements >= 0 &&
-          command.elements <= command.buffer.bytes / elementBytes / worldSize &&
-          command.elements * worldSize * elementBytes == command.buffer.bytes,
-      "F13",
-      "a buffer of " + std::to_string(command.buffer.bytes) + " bytes is not " +
-          std::to_string(worldSize) + " times " +
-          std::to_string(command.elements) + " elements");
-  require(command.output.space == Space::State, "F13",
+void ProgramValidator::checkLaunch(const Command &command) {
+  const KernelSignature &kernel = *kernels.find(command.callee)->second;
+  const auto extent = attributeOr<int64_t>(command.attributes, "extent", 0);
+  require(extent >= 0 && extent <= kernel.extent, "F10",
+          "extent " + std::to_string(extent) + " is not from 0 to " +
+              std::to_string(kernel.extent) + ", the greatest of kernel '" +
+              kernel.name + "'");
+  for (size_t i = 0; i < command.operands.size(); ++i) {
+    const BufferReference &operand = command.operands[i].buffer;
+    const KernelOperand &expected = kernel.operands[i];
+    const std::string name =
+        "operand " + std::to_string(i) + " of kernel '" + kernel.name + "'";
+    require(operand.bytes == expected.bytes, "F10",
+            name + " has " + std::to_string(expected.bytes) + " bytes, found " +
+                std::to_string(operand.bytes));
+    require(isAligned(operand, expected.alignment), "F10",
+            name + " must begin at a multiple of " +
+                std::to_string(expected.alignment) + " bytes on every rank");
+  }
+}
+
+/// Whether the tensor is row-major and all of its range.
+bool ProgramValidator::isContiguous(const TensorReference &tensor,
+                                    const char *rule) {
+  require(tensor.strides.empty() &&
+              elementCount(tensor.shape) * byteSize(tensor.dtype) ==
+                  tensor.buffer.bytes,
+          rule, "an operand is not the whole of its range, in row-major order");
+  return status.ok();
+}
+
+void ProgramValidator::checkAllGather(const Command &command) {
+  const int64_t bytes = command.operands[0].buffer.bytes;
+  const auto slot = attributeOr<int64_t>(command.attributes, "slot_bytes", 0);
+  isContiguous(command.operands[0], "F12");
+  require(slot >= 0 && slot <= bytes / worldSize && slot * worldSize == bytes,
+          "F12",
+          "a buffer of " + std::to_string(bytes) + " bytes is not " +
+              std::to_string(worldSize) + " slots of " + std::to_string(slot));
+}
+
+void ProgramValidator::checkReduceScatter(const Command &command) {
+  const TensorReference &buffer = command.operands[0];
+  const TensorReference &output = command.operands[1];
+  if (!isContiguous(buffer, "F13") || !isContiguous(output, "F13"))
+    return;
+  require(buffer.dtype == Dtype::F32 || buffer.dtype == Dtype::BF16 ||
+              buffer.dtype == Dtype::F64,
+          "F13", "the buffer must be f32, bf16 or f64");
+  const int64_t elements = elementCount(output.shape);
+  const int64_t all = elementCount(buffer.shape);
+  require(elements <= all / worldSize && elements * worldSize == all, "F13",
+          "a buffer of " + std::to_string(all) + " elements is not " +
+              std::to_string(worldSize) + " times " + std::to_string(elements));
+  require(output.buffer.space == Space::State, "F13",
           "the output must be a state");
   if (!status.ok())
     return;
-  const State &output =
-      artifact.parameters.states[static_cast<size_t>(command.output.index)];
-  require((output.dtype == Dtype::F32 || output.dtype == Dtype::F64) &&
-              isLossless(command.dtype, output.dtype) &&
-              command.output.offset == 0 &&
-              output.elements == command.elements &&
-              command.output.bytes == output.elements * byteSize(output.dtype),
+  const State &state =
+      artifact.parameters.states[static_cast<size_t>(output.buffer.index)];
+  require((state.dtype == Dtype::F32 || state.dtype == Dtype::F64) &&
+              isLossless(buffer.dtype, state.dtype) &&
+              output.dtype == state.dtype && output.buffer.offset == 0 &&
+              output.buffer.rankStride == 0 && state.elements == elements,
           "F13",
           "the output must be the whole of a state with " +
-              std::to_string(command.elements) +
+              std::to_string(elements) +
               " elements of f32 or f64, not narrower than the buffer");
-  checkSeparate(command.output, command.buffer, "the output");
 }
 
-void ProgramValidator::check(const AllReduceCommand &command) {
-  const int64_t elementBytes = byteSize(command.dtype);
-  checkRange(command.buffer, Access::Write, elementBytes);
-  require(command.dtype == Dtype::F32 || command.dtype == Dtype::F64, "F14",
-          "dtype must be f32 or f64");
-  require(command.elements >= 0 &&
-              command.elements <= command.buffer.bytes / elementBytes &&
-              command.elements * elementBytes == command.buffer.bytes,
-          "F14",
-          "a buffer of " + std::to_string(command.buffer.bytes) +
-              " bytes does not have " + std::to_string(command.elements) +
-              " elements");
-  require(!command.doubleDouble ||
-              (command.dtype == Dtype::F64 && command.elements % 2 == 0),
-          "F14", "double_double needs pairs of f64");
+void ProgramValidator::checkAllReduce(const Command &command) {
+  const TensorReference &buffer = command.operands[0];
+  isContiguous(buffer, "F14");
+  require(buffer.dtype == Dtype::F32 || buffer.dtype == Dtype::F64, "F14",
+          "the buffer must be f32 or f64");
+  require(
+      !attributeOr(command.attributes, "double_double", false) ||
+          (buffer.dtype == Dtype::F64 && elementCount(buffer.shape) % 2 == 0),
+      "F14", "double_double needs pairs of f64");
 }
 
-void ProgramValidator::check(const CopyCommand &command) {
-  checkRange(command.source, Access::Read, 1);
-  checkRange(command.target, Access::Write, 1);
-  const BufferReference &source = command.source, &target = command.target;
-  require(source.bytes == target.bytes, "F15",
-          "copies " + std::to_string(source.bytes) + " bytes into " +
-              std::to_string(target.bytes));
-  require(!status.ok() || !overlap(source, target, worldSize), "F15",
-          "source and target overlap");
+void ProgramValidator::checkCopy(const Command &command) {
+  const TensorReference &source = command.operands[0];
+  const TensorReference &target = command.operands[1];
+  if (!isContiguous(source, "F15") || !isContiguous(target, "F15"))
+    return;
+  require(source.buffer.bytes == target.buffer.bytes, "F15",
+          "copies " + std::to_string(source.buffer.bytes) + " bytes into " +
+              std::to_string(target.buffer.bytes));
 }
 
-void ProgramValidator::check(const FillCommand &command) {
-  checkRange(command.target, Access::Write, 1);
+void ProgramValidator::checkKind(const Command &command) {
+  switch (command.kind) {
+  case CommandKind::Launch:
+    return;
+  case CommandKind::Call:
+    if (Status call = checkLibraryCall(command); !call.ok())
+      require(false, "F11", call.message());
+    return;
+  case CommandKind::AllGather:
+    return checkAllGather(command);
+  case CommandKind::ReduceScatter:
+    return checkReduceScatter(command);
+  case CommandKind::AllReduce:
+    return checkAllReduce(command);
+  case CommandKind::Copy:
+    return checkCopy(command);
+  case CommandKind::Fill: {
+    const auto byte = attributeOr<int64_t>(command.attributes, "byte", 0);
+    require(byte >= 0 && byte <= 255, "F18", "attribute 'byte' is no byte");
+    isContiguous(command.operands[0], "F18");
+    return;
+  }
+  }
+}
+
+void ProgramValidator::checkCommand(const Command &command) {
+  checkEvents(command);
+  checkForm(command);
+  if (command.kind == CommandKind::Launch) {
+    require(!artifact.kernels.empty(), "F10", "the artifact has no kernels.so");
+    const auto kernel = kernels.find(command.callee);
+    require(kernel != kernels.end(), "F10",
+            "there is no kernel '" + command.callee + "'");
+    require(kernel == kernels.end() ||
+                kernel->second->operands.size() == command.operands.size(),
+            "F10",
+            "kernel '" + command.callee +
+                "' takes another number of operands "
+                "than " +
+                std::to_string(command.operands.size()));
+  }
+  if (!status.ok())
+    return;
+  std::optional<std::vector<Access>> accesses = accessesOf(command, program);
+  require(accesses.has_value(), "F11",
+          "there is no library call '" + command.callee +
+              "' that takes these operands");
+  if (!accesses)
+    return;
+  // A kernel's signature says more of its operands than they do.
+  if (command.kind == CommandKind::Launch)
+    checkLaunch(command);
+  if (status.ok())
+    checkOperands(command, *accesses);
+  if (status.ok())
+    checkKind(command);
 }
 
 Status ProgramValidator::checkHeader() {
@@ -452,12 +491,12 @@ Status ProgramValidator::run() {
       const Command &command = program.commands[i];
       if (command.section != section)
         continue;
-      checkEvents(command);
-      std::visit([&](const auto &action) { check(action); }, command.action);
+      checkCommand(command);
       if (!status.ok())
-        return Status(ErrorCode::E0309,
-                      "program.json, command " + std::to_string(i) + " (" +
-                          commandKind(command.action) + ") " + status.message())
+        return Status(ErrorCode::E0309, "program.json, command " +
+                                            std::to_string(i) + " (" +
+                                            std::string(kindName(command)) +
+                                            ") " + status.message())
             .addNote("in module '" + command.module + "', '" + command.label +
                      "'");
     }

@@ -19,9 +19,9 @@
 // - F4: the world size is at least 1. A segment has that many shards, holds its
 //   parameters without overlap, and belongs to one group; a parameter is in one
 //   segment.
-// - F5: a reference names an existing state, input or scalar, or the arena or
-//   the constants; its bytes lie inside, on every rank, at a multiple of the
-//   element size. Scalars are f32 or f64.
+// - F5: a reference names an existing state, input or scalar, or the arena;
+//   its bytes lie inside, on every rank, at a multiple of the element size.
+//   Scalars are f32 or f64.
 // - F6: what a command writes lies in the arena or in states.
 // - F7: a tensor's elements lie inside its reference's bytes.
 // - F8: a command runs on a declared stream.
@@ -36,13 +36,14 @@
 //   rank, the elements of its output, which is the whole of a state that is not
 //   narrower.
 // - F14: an all-reduce is over f32 or f64, in pairs of f64 for double-double.
-// - F15: a copy's source and target have one size and do not overlap on any
-//   rank.
+// - F15: a copy's source and target have one size.
 // - F16: kernels are symbols with names of their own. A signature's extent is
 //   from 0 to 2^48, it has at most 1024 operands, and their alignment is a
 //   power of two up to 64.
-// - F17: what a launch, a library call or a reduce-scatter writes overlaps, on
-//   no rank, another of its operands or results.
+// - F17: what a command writes overlaps, on no rank, another of its operands.
+// - F18: a command has a callee where its kind has one, and no operands and
+//   attributes but its kind's. Operands of collectives, copies and fills are
+//   row-major and the whole of their ranges.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +61,7 @@ Status validate(const Artifact &artifact);
 /// The rules about inputs, states, groups and segments alone (F1 … F4).
 Status validateParameters(const Parameters &parameters, int64_t worldSize);
 
-/// The rules about the commands and kernels (F5 … F17).
+/// The rules about the commands and kernels (F5 … F18).
 Status validateProgram(const Artifact &artifact);
 
 } // namespace shardc::format

@@ -8,6 +8,7 @@
 
 #include "runtime/train/ProfileReport.h"
 
+#include "runtime/format/CommandKinds.h"
 #include "runtime/format/OutputFile.h"
 
 #include <nlohmann/json.hpp>
@@ -35,11 +36,8 @@ int64_t tracedSteps(const Artifact &artifact, int64_t microBatches,
 
 /// What a command runs: its kernel, its library call, or its kind.
 static std::string kernelOf(const Command &command) {
-  if (const auto *launch = std::get_if<format::LaunchCommand>(&command.action))
-    return launch->kernel;
-  if (const auto *call = std::get_if<format::LibraryCommand>(&command.action))
-    return call->call;
-  return commandKind(command.action);
+  return command.callee.empty() ? std::string(kindName(command))
+                                : command.callee;
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,8 +62,7 @@ sumBy(const Artifact &artifact, const Profiles &profiles,
   for (size_t i = 0; i < commands.size(); ++i) {
     Row &row = rows[nameOf(i)];
     const auto bytes = static_cast<double>(
-        bytesMoved(commands[i].action, artifact.program.kernels,
-                   artifact.manifest.worldSize));
+        bytesMoved(commands[i], artifact.program, artifact.manifest.worldSize));
     for (const RankProfile *profile : profiles) {
       const RankProfile::Total &total = profile->totals()[i];
       row.calls += total.calls;
@@ -175,22 +172,20 @@ static std::string nameEvent(const char *what, size_t rank, size_t stream,
 
 /// What all slices of a command have in common, without the last bracket.
 static std::string sliceBegin(const Command &command, size_t number) {
-  static const char *const sections[] = {"begin", "micro_batch", "update"};
   const std::string kernel = kernelOf(command);
-  const std::string kind = commandKind(command.action);
+  const std::string kind(kindName(command));
   std::string text =
-      ordered_json{
-          {"ph", "X"},
-          {"name", command.label.empty() ? kernel : command.label},
-          {"cat", kind},
-          {"tid", command.stream},
-          {"args",
-           {{"command", number},
-            {"kind", kind},
-            {"kernel", kernel},
-            {"label", command.label},
-            {"module", command.module},
-            {"section", sections[static_cast<size_t>(command.section)]}}}}
+      ordered_json{{"ph", "X"},
+                   {"name", command.label.empty() ? kernel : command.label},
+                   {"cat", kind},
+                   {"tid", command.stream},
+                   {"args",
+                    {{"command", number},
+                     {"kind", kind},
+                     {"kernel", kernel},
+                     {"label", command.label},
+                     {"module", command.module},
+                     {"section", sectionName(command.section)}}}}
           .dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   text.resize(text.size() - 2);
   return text;

@@ -18,7 +18,7 @@ using format::Section;
 
 Status RankTrainer::prepare() {
   StatusOr<std::unique_ptr<RankMemory>> taken = RankMemory::take(
-      run.artifact, run.constants, rank,
+      run.artifact, rank,
       run.options.poison ? MemoryMode::Checked : MemoryMode::Plain);
   if (!taken.ok())
     return taken.status();

@@ -27,7 +27,6 @@ struct TrainingRun {
   const std::vector<format::NamedTensor> &weights;
   const DataSource &data;
   const KernelLibrary &kernels;
-  std::byte *constants;
   InProcessGroup &group;
   Cancellation &cancellation;
   int threadsOfRank;

@@ -177,7 +177,6 @@ struct Session {
   Weights weights;
   std::unique_ptr<DataSource> data;
   std::unique_ptr<KernelLibrary> kernels;
-  Allocation constants;
   std::unique_ptr<StepLog> log;
 };
 
@@ -214,15 +213,6 @@ static Status open(const Artifact &artifact, const TrainOptions &options,
           KernelLibrary::load(artifact.kernels, artifact.program.kernels));
       !status.ok())
     return status;
-  if (Status status =
-          assign(session.constants,
-                 Allocation::take(artifact.constants.size(), "the constants",
-                                  options.poison ? MemoryMode::Checked
-                                                 : MemoryMode::Plain));
-      !status.ok())
-    return status;
-  std::copy(artifact.constants.begin(), artifact.constants.end(),
-            session.constants.data());
   return assign(session.log, StepLog::create(options.log, output));
 }
 
@@ -238,9 +228,8 @@ Status train(const Artifact &artifact, const TrainOptions &options,
   InProcessGroup group(worldSize, cancellation, spin);
   const TrainingRun run = {
       artifact,      options,          session.weights.tensors,
-      *session.data, *session.kernels, session.constants.data(),
-      group,         cancellation,     threads,
-      spin};
+      *session.data, *session.kernels, group,
+      cancellation,  threads,          spin};
   std::vector<std::unique_ptr<RankTrainer>> ranks;
   for (int64_t rank = 0; rank < worldSize; ++rank)
     ranks.push_back(std::make_unique<RankTrainer>(run, rank));

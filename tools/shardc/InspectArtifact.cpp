@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Artifact.h"
+#include "runtime/format/CommandKinds.h"
 #include "tools/shardc/Inspect.h"
 
 #include <iomanip>
@@ -89,11 +90,9 @@ static void printGroups(const Plan &plan) {
 //===----------------------------------------------------------------------===//
 
 static std::string describe(const BufferReference &reference) {
-  static const char *const names[] = {"arena", "state", "input", "scalar",
-                                      "constant"};
   std::ostringstream text;
-  text << names[static_cast<size_t>(reference.space)];
-  if (reference.space != Space::Arena && reference.space != Space::Constant)
+  text << spaceName(reference.space);
+  if (reference.space != Space::Arena)
     text << " " << reference.index;
   text << "[" << reference.offset << ":" << reference.offset + reference.bytes
        << "]";
@@ -102,57 +101,32 @@ static std::string describe(const BufferReference &reference) {
   return text.str();
 }
 
-template <typename List>
-static std::string describeList(const List &list) {
-  std::string text = "(";
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (i)
-      text += ", ";
-    if constexpr (std::is_same_v<typename List::value_type, TensorReference>)
-      text += describe(list[i].buffer);
-    else
-      text += describe(list[i]);
-  }
+/// `all_gather (update arena[0:1024])`, `matmul (…, write arena[64:128])`
+static std::string describe(const Command &command, const Program &program) {
+  static const char *const words[] = {"", "write ", "update "};
+  const auto accesses = accessesOf(command, program);
+  std::string text(kindName(command));
+  if (!command.callee.empty())
+    text += " " + command.callee;
+  text += " (";
+  for (size_t i = 0; i < command.operands.size(); ++i)
+    text += (i ? ", " : "") +
+            std::string(words[static_cast<size_t>((*accesses)[i])]) +
+            describe(command.operands[i].buffer);
   return text + ")";
 }
 
-static std::string describe(const Command &command) {
-  return std::visit(
-      [&](const auto &action) -> std::string {
-        using T = std::decay_t<decltype(action)>;
-        if constexpr (std::is_same_v<T, LaunchCommand>)
-          return action.kernel + " extent " + std::to_string(action.extent) +
-                 " " + describeList(action.operands);
-        else if constexpr (std::is_same_v<T, LibraryCommand>)
-          return action.call + " " + describeList(action.operands) + " -> " +
-                 describeList(action.results);
-        else if constexpr (std::is_same_v<T, AllGatherCommand>)
-          return describe(action.buffer) + " slot " +
-                 std::to_string(action.slotBytes);
-        else if constexpr (std::is_same_v<T, ReduceScatterCommand>)
-          return describe(action.buffer) + " -> " + describe(action.output);
-        else if constexpr (std::is_same_v<T, AllReduceCommand>)
-          return describe(action.buffer);
-        else if constexpr (std::is_same_v<T, CopyCommand>)
-          return describe(action.source) + " -> " + describe(action.target);
-        else
-          return describe(action.target);
-      },
-      command.action);
-}
-
 static void printProgram(const Program &program) {
-  static const char *const sections[] = {"begin", "micro_batch", "update"};
   std::cout << "\nprogram, " << program.commands.size() << " commands, "
             << program.eventCount << " events\n";
   std::string section;
   for (const Command &command : program.commands) {
-    if (sections[static_cast<size_t>(command.section)] != section) {
-      section = sections[static_cast<size_t>(command.section)];
+    if (sectionName(command.section) != section) {
+      section = sectionName(command.section);
       std::cout << section << ":\n";
     }
-    std::cout << "  " << commandKind(command.action) << " " << describe(command)
-              << " on " << program.streams[command.stream];
+    std::cout << "  " << describe(command, program) << " on "
+              << program.streams[command.stream];
     for (int64_t event : command.waits)
       std::cout << " waits e" << event;
     if (command.records)

@@ -32,7 +32,6 @@ struct Shared {
   const DataSource &data;
   const RunOptions &options;
   const KernelLibrary &kernels;
-  std::byte *constants;
   InProcessGroup &group;
   Cancellation &cancellation;
   SpinPolicy spin;
@@ -64,7 +63,7 @@ private:
 
 Status ObservedRank::prepare() {
   StatusOr<std::unique_ptr<RankMemory>> taken =
-      RankMemory::take(shared.artifact, shared.constants, rank);
+      RankMemory::take(shared.artifact, rank);
   if (!taken.ok())
     return taken.status();
   memory = std::move(*taken);
@@ -176,20 +175,13 @@ runCompiled(const format::Artifact &artifact,
       KernelLibrary::load(artifact.kernels, artifact.program.kernels);
   if (!kernels.ok())
     return kernels.status();
-  StatusOr<Allocation> constants =
-      Allocation::take(artifact.constants.size(), "the constants");
-  if (!constants.ok())
-    return constants.status();
-  std::copy(artifact.constants.begin(), artifact.constants.end(),
-            constants->data());
   const int64_t worldSize = artifact.manifest.worldSize;
   const SpinPolicy spin =
       SpinPolicy::forThreads(worldSize * int64_t(options.threads));
   Cancellation cancellation;
   InProcessGroup group(worldSize, cancellation, spin);
-  const Shared shared = {artifact, weights,      data,
-                         options,  **kernels,    constants->data(),
-                         group,    cancellation, spin};
+  const Shared shared = {artifact,  weights, data,         options,
+                         **kernels, group,   cancellation, spin};
   const auto ranks = static_cast<size_t>(worldSize);
   std::vector<ObservedStep> steps(
       static_cast<size_t>(options.steps),

@@ -44,7 +44,6 @@ struct LockstepRun::Parts {
   Cancellation cancellation;
   InProcessGroup group;
   std::unique_ptr<KernelLibrary> kernels;
-  Allocation constants;
   std::vector<Rank> ranks;
 };
 
@@ -76,19 +75,12 @@ Status LockstepRun::prepare(const std::vector<format::NamedTensor> &weights) {
   if (!kernels.ok())
     return kernels.status();
   parts->kernels = std::move(*kernels);
-  StatusOr<Allocation> constants =
-      Allocation::take(artifact.constants.size(), "the constants");
-  if (!constants.ok())
-    return constants.status();
-  parts->constants = std::move(*constants);
-  std::copy(artifact.constants.begin(), artifact.constants.end(),
-            parts->constants.data());
   parts->ranks.resize(static_cast<size_t>(parts->group.worldSize()));
   for (size_t number = 0; number < parts->ranks.size(); ++number) {
     Rank &rank = parts->ranks[number];
     const auto index = static_cast<int64_t>(number);
     StatusOr<std::unique_ptr<RankMemory>> memory =
-        RankMemory::take(artifact, parts->constants.data(), index);
+        RankMemory::take(artifact, index);
     if (!memory.ok())
       return memory.status();
     rank.memory = std::move(*memory);
@@ -101,8 +93,8 @@ Status LockstepRun::prepare(const std::vector<format::NamedTensor> &weights) {
     rank.transport = parts->group.transport(index);
     ScratchNeed need;
     for (const format::Command &command : artifact.program.commands) {
-      StatusOr<std::unique_ptr<PreparedCommand>> prepared = prepareCommand(
-          command.action, artifact, *rank.memory, *parts->kernels);
+      StatusOr<std::unique_ptr<PreparedCommand>> prepared =
+          prepareCommand(command, *rank.memory, *parts->kernels);
       if (!prepared.ok())
         return prepared.status();
       const ScratchNeed one = (*prepared)->scratchNeed();
@@ -184,9 +176,6 @@ std::span<std::byte> LockstepRun::bytes(int64_t rank, format::Space space,
   }
   case format::Space::Scalar:
     size = byteSize(artifact.program.scalars[number].dtype);
-    break;
-  case format::Space::Constant:
-    size = static_cast<int64_t>(artifact.constants.size());
     break;
   }
   std::byte *data = parts->ranks[static_cast<size_t>(rank)].memory->resolve(

@@ -63,6 +63,11 @@ static TensorReference f32Tensor(BufferReference buffer,
   return {buffer, Dtype::F32, std::move(shape), {}};
 }
 
+/// All of a range as f32.
+static TensorReference floats(BufferReference buffer) {
+  return f32Tensor(buffer, {buffer.bytes / f32});
+}
+
 /// The optimizer's kernel is one for each size of a shard.
 static std::string sgdKernel(int64_t shard) {
   return "sgd_" + std::to_string(shard);
@@ -144,60 +149,60 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
   program.eventCount = 4;
   program.scalars = {{ScalarKind::LearningRate, Dtype::F32, 0},
                      {ScalarKind::GradientScale, Dtype::F32, 0}};
-  auto add = [&](Section section, int64_t stream, std::vector<int64_t> waits,
-                 std::optional<int64_t> records, const char *label,
-                 Action action) {
-    program.commands.push_back({section, stream, std::move(waits), records,
-                                "linear", label, std::move(action)});
+  auto add = [&](CommandKind kind, Section section, int64_t stream,
+                 std::vector<int64_t> waits, std::optional<int64_t> records,
+                 const char *label, std::string callee, Attributes attributes,
+                 std::vector<TensorReference> operands) {
+    program.commands.push_back({kind, section, stream, std::move(waits),
+                                records, "linear", label, std::move(callee),
+                                std::move(operands), std::move(attributes)});
   };
+  using Kind = CommandKind;
   const Section begin = Section::Begin, micro = Section::MicroBatch;
   const Section update = Section::Update;
+  auto extent = [](int64_t iterations) {
+    return Attributes{{"extent", iterations}};
+  };
+  const TensorReference norms = {state(NormState), Dtype::F64, {2}, {}};
   program.kernels = makeKernels(shard);
-  add(begin, 0, {}, {}, "zero gradient", FillCommand{state(GradientState), 0});
-  add(begin, 0, {}, {}, "zero loss", FillCommand{state(LossState), 0});
-  add(micro, 1, {}, {}, "own slot", CopyCommand{state(ParameterState), slot});
-  add(micro, 1, {}, 0, "gather", AllGatherCommand{gathered, shard * f32});
-  add(micro, 0, {0}, {}, "linear",
-      LibraryCommand{"matmul",
-                     {{"transpose_b", true}, {"epilogue", std::string("bias")}},
-                     {f32Tensor(x, {batch, inputs}),
-                      f32Tensor(weight, {outputs, inputs}),
-                      f32Tensor(bias, {outputs})},
-                     {f32Tensor(y, {batch, outputs})}});
-  add(micro, 0, {}, {}, "loss",
-      LaunchCommand{"squared_error", 1, {y, target, gradY, state(LossState)}});
-  add(micro, 0, {}, {}, "mean",
-      LaunchCommand{"running_mean", 1, {x, state(MeanState)}});
-  add(micro, 0, {}, {}, "padding", FillCommand{gradients, 0});
-  add(micro, 0, {}, {}, "weight gradient",
-      LibraryCommand{
-          "matmul",
-          {{"transpose_a", true}},
-          {f32Tensor(gradY, {batch, outputs}), f32Tensor(x, {batch, inputs})},
-          {f32Tensor(part(gradients, 0, outputs * inputs * f32),
-                     {outputs, inputs})}});
-  add(micro, 0, {}, 1, "bias gradient",
-      LaunchCommand{
-          "bias_gradient",
-          outputs,
-          {gradY, part(gradients, outputs * inputs * f32, outputs * f32)}});
-  add(micro, 2, {1}, 2, "reduce",
-      ReduceScatterCommand{gradients, Dtype::F32, shard, state(GradientState)});
-  add(update, 0, {2}, 3, "norm",
-      LibraryCommand{"sum_of_squares",
-                     {},
-                     {f32Tensor(state(GradientState), {shard})},
-                     {{state(NormState), Dtype::F64, {2}, {}}}});
-  add(update, 2, {3}, {}, "all norms",
-      AllReduceCommand{state(NormState), Dtype::F64, 2, true});
-  add(update, 2, {}, {}, "all losses",
-      AllReduceCommand{state(LossState), Dtype::F32, 1, false});
-  add(update, 0, {}, {}, "sgd",
-      LaunchCommand{sgdKernel(shard),
-                    shard,
-                    {state(ParameterState), state(GradientState),
-                     state(MomentumState), scalar(RateScalar),
-                     scalar(ScaleScalar)}});
+  add(Kind::Fill, begin, 0, {}, {}, "zero gradient", "", {},
+      {floats(state(GradientState))});
+  add(Kind::Fill, begin, 0, {}, {}, "zero loss", "", {},
+      {floats(state(LossState))});
+  add(Kind::Copy, micro, 1, {}, {}, "own slot", "", {},
+      {floats(state(ParameterState)), floats(slot)});
+  add(Kind::AllGather, micro, 1, {}, 0, "gather", "",
+      {{"slot_bytes", shard * f32}}, {floats(gathered)});
+  add(Kind::Call, micro, 0, {0}, {}, "linear", "matmul",
+      {{"transpose_b", true}, {"epilogue", std::string("bias")}},
+      {f32Tensor(x, {batch, inputs}), f32Tensor(weight, {outputs, inputs}),
+       f32Tensor(bias, {outputs}), f32Tensor(y, {batch, outputs})});
+  add(Kind::Launch, micro, 0, {}, {}, "loss", "squared_error", extent(1),
+      {floats(y), floats(target), floats(gradY), floats(state(LossState))});
+  add(Kind::Launch, micro, 0, {}, {}, "mean", "running_mean", extent(1),
+      {floats(x), floats(state(MeanState))});
+  add(Kind::Fill, micro, 0, {}, {}, "padding", "", {}, {floats(gradients)});
+  add(Kind::Call, micro, 0, {}, {}, "weight gradient", "matmul",
+      {{"transpose_a", true}},
+      {f32Tensor(gradY, {batch, outputs}), f32Tensor(x, {batch, inputs}),
+       f32Tensor(part(gradients, 0, outputs * inputs * f32),
+                 {outputs, inputs})});
+  add(Kind::Launch, micro, 0, {}, 1, "bias gradient", "bias_gradient",
+      extent(outputs),
+      {floats(gradY),
+       floats(part(gradients, outputs * inputs * f32, outputs * f32))});
+  add(Kind::ReduceScatter, micro, 2, {1}, 2, "reduce", "", {},
+      {floats(gradients), floats(state(GradientState))});
+  add(Kind::Call, update, 0, {2}, 3, "norm", "sum_of_squares", {},
+      {floats(state(GradientState)), norms});
+  add(Kind::AllReduce, update, 2, {3}, {}, "all norms", "",
+      {{"double_double", true}}, {norms});
+  add(Kind::AllReduce, update, 2, {}, {}, "all losses", "", {},
+      {floats(state(LossState))});
+  add(Kind::Launch, update, 0, {}, {}, "sgd", sgdKernel(shard), extent(shard),
+      {floats(state(ParameterState)), floats(state(GradientState)),
+       floats(state(MomentumState)), floats(scalar(RateScalar)),
+       floats(scalar(ScaleScalar))});
   program.arenaBytes = arena.used;
   return program;
 }

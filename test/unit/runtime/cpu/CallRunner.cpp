@@ -110,19 +110,19 @@ Tensor TestTensor::tensor() {
 Status runCall(const std::string &call, const Attributes &attributes,
                std::vector<TestTensor *> operands,
                std::vector<TestTensor *> results, int threads) {
-  format::LibraryCommand command{call, attributes, {}, {}};
-  LibraryCallArguments arguments{command, {}, {}};
-  for (TestTensor *operand : operands) {
-    command.operands.push_back(operand->reference);
-    arguments.operands.push_back(operand->tensor());
-  }
-  for (TestTensor *result : results) {
-    command.results.push_back(result->reference);
-    arguments.results.push_back(result->tensor());
-  }
+  format::Command command;
+  command.kind = format::CommandKind::Call;
+  command.callee = call;
+  command.attributes = attributes;
+  std::vector<Tensor> tensors;
+  for (const auto *list : {&operands, &results})
+    for (TestTensor *tensor : *list) {
+      command.operands.push_back(tensor->reference);
+      tensors.push_back(tensor->tensor());
+    }
   if (Status status = format::checkLibraryCall(command); !status.ok())
     return status;
-  LibraryCallOr prepared = prepareLibraryCall(std::move(arguments));
+  LibraryCallOr prepared = prepareLibraryCall(command, std::move(tensors));
   if (!prepared.ok())
     return prepared.status();
   const ScratchNeed need = (*prepared)->scratchNeed();

@@ -41,9 +41,8 @@ struct Rank {
       change(model.artifact);
     kernels = std::move(*KernelLibrary::load(model.artifact.kernels,
                                              model.artifact.program.kernels));
-    memory = std::move(
-        *RankMemory::take(model.artifact, nullptr, 0,
-                          poison ? MemoryMode::Checked : MemoryMode::Plain));
+    memory = std::move(*RankMemory::take(
+        model.artifact, 0, poison ? MemoryMode::Checked : MemoryMode::Plain));
     transport = group.transport(0);
     executor = std::move(
         *Executor::create(model.artifact, {*kernels, *memory, *transport,
@@ -72,7 +71,7 @@ struct Rank {
 
 TEST(RankMemory, is_zero_aligned_and_of_the_planned_size) {
   const TinyModel model(2);
-  const auto memory = std::move(*RankMemory::take(model.artifact, nullptr, 1));
+  const auto memory = std::move(*RankMemory::take(model.artifact, 1));
   EXPECT_EQ(memory->arenaBytes(), 256u);
   for (size_t i = 0; i < model.artifact.parameters.states.size(); ++i) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(memory->state(i)) % 64, 0u);
@@ -83,22 +82,19 @@ TEST(RankMemory, is_zero_aligned_and_of_the_planned_size) {
 
 TEST(RankMemory, resolves_every_space_and_the_slot_of_its_rank) {
   const TinyModel model(2);
-  std::byte constants[8] = {};
-  const auto memory =
-      std::move(*RankMemory::take(model.artifact, constants, 1));
+  const auto memory = std::move(*RankMemory::take(model.artifact, 1));
   const std::byte *const arena = memory->resolve({Space::Arena, 0, 0, 4, 0});
   EXPECT_EQ(memory->resolve({Space::Arena, 0, 64, 4, 0}), arena + 64);
   EXPECT_EQ(memory->resolve({Space::Arena, 0, 64, 4, 32}), arena + 96);
   EXPECT_EQ(memory->resolve({Space::State, 2, 4, 4, 0}), memory->state(2) + 4);
   EXPECT_EQ(memory->resolve({Space::Input, 1, 8, 4, 0}), memory->input(1) + 8);
-  EXPECT_EQ(memory->resolve({Space::Constant, 0, 4, 4, 0}), constants + 4);
 }
 
 TEST(RankMemory, computes_the_scalars_of_a_step) {
   TinyModel model(4);
   model.artifact.program.scalars.push_back(
       {format::ScalarKind::BiasCorrection, format::Dtype::F64, 0.9});
-  const auto memory = std::move(*RankMemory::take(model.artifact, nullptr, 0));
+  const auto memory = std::move(*RankMemory::take(model.artifact, 0));
   memory->setScalars({3, 0.25, 5});
   auto scalar = [&](int64_t index) {
     return memory->resolve({Space::Scalar, index, 0, 4, 0});
@@ -225,8 +221,8 @@ TEST(CheckedMemory, is_guarded_right_behind_its_end) {
 // One state does not run into the next.
 TEST(CheckedMemory, guards_every_state_and_input) {
   const TinyModel model(2);
-  const auto memory = std::move(
-      *RankMemory::take(model.artifact, nullptr, 0, MemoryMode::Checked));
+  const auto memory =
+      std::move(*RankMemory::take(model.artifact, 0, MemoryMode::Checked));
   EXPECT_DEATH(memory->state(1)[64] = std::byte(1), "");
   EXPECT_DEATH(memory->input(0)[128] = std::byte(1), "");
   EXPECT_EQ(memory->arenaBytes(), 256u);

@@ -9,6 +9,7 @@
 
 #include "test/unit/runtime/TinyModel.h"
 
+#include "runtime/format/CommandKinds.h"
 #include "runtime/train/ProfileReport.h"
 #include "runtime/train/Trainer.h"
 
@@ -93,7 +94,7 @@ TEST_F(ProfileTest, has_a_slice_for_each_run_of_a_command) {
     EXPECT_EQ(slice["tid"], command.stream);
     EXPECT_EQ(arguments["label"], command.label);
     EXPECT_EQ(arguments["module"], command.module);
-    EXPECT_EQ(arguments["kind"], commandKind(command.action));
+    EXPECT_EQ(arguments["kind"], kindName(command));
     EXPECT_GE(arguments["step"], 1);
     EXPECT_LE(arguments["step"], steps);
     const bool repeats = command.section == format::Section::MicroBatch;
@@ -179,8 +180,7 @@ TEST(Profile, counts_what_commands_move) {
   const TinyModel model(2);
   std::map<std::string, int64_t> bytes;
   for (const format::Command &command : model.artifact.program.commands)
-    bytes[command.label] =
-        bytesMoved(command.action, model.artifact.program.kernels, 2);
+    bytes[command.label] = bytesMoved(command, model.artifact.program, 2);
   EXPECT_EQ(bytes["zero gradient"], 32);
   EXPECT_EQ(bytes["own slot"], 64);
   EXPECT_EQ(bytes["gather"], 64);

@@ -34,7 +34,7 @@ struct Ranks {
                                              model.artifact.program.kernels));
     run = std::make_unique<TrainingRun>(TrainingRun{
         model.artifact, options, *model.artifact.weights, *data, *kernels,
-        nullptr, group, cancellation, /*threadsOfRank=*/2, SpinPolicy{0}});
+        group, cancellation, /*threadsOfRank=*/2, SpinPolicy{0}});
     for (int64_t rank = 0; rank < worldSize; ++rank)
       ranks.push_back(std::make_unique<RankTrainer>(*run, rank));
   }

@@ -330,8 +330,8 @@ TEST(Trainer, reports_a_missing_kernel_with_its_module) {
   const TemporaryFolder folder;
   TinyModel model(3);
   for (format::Command &command : model.artifact.program.commands)
-    if (auto *launch = std::get_if<format::LaunchCommand>(&command.action))
-      launch->kernel = "no_such_kernel";
+    if (command.kind == format::CommandKind::Launch)
+      command.callee = "no_such_kernel";
   const Outcome outcome = run(model, optionsFor("random", 1), folder);
   EXPECT_EQ(outcome.status.code(), ErrorCode::E0310);
   ASSERT_FALSE(outcome.status.notes().empty());

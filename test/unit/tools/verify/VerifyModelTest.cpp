@@ -65,10 +65,9 @@ std::string readText(const std::string &path) {
 /// The kernel that computes gelu leaves its last elements as they were.
 void shortenGelu(VerifiedProgram &both) {
   for (format::Command &command : both.compiled.artifact.program.commands)
-    if (auto *launch = std::get_if<format::LaunchCommand>(&command.action))
-      if (launch->kernel.find("gelu") != std::string::npos &&
-          launch->kernel.find("backward") == std::string::npos)
-        --launch->extent;
+    if (command.callee.find("gelu") != std::string::npos &&
+        command.callee.find("backward") == std::string::npos)
+      --std::get<int64_t>(command.attributes.at("extent"));
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "tools/verify/Verify.h"
 
 #include "compiler/ModelInput.h"
+#include "runtime/format/CommandKinds.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -17,6 +18,7 @@
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::verify;
+using format::CommandKind;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -84,11 +86,11 @@ static std::vector<std::string> kindsOf(const VerifyResult &result) {
   return kinds;
 }
 
-template <typename Action>
-std::vector<size_t> commandsOf(const format::Program &program) {
+std::vector<size_t> commandsOf(format::CommandKind kind,
+                               const format::Program &program) {
   std::vector<size_t> numbers;
   for (size_t i = 0; i < program.commands.size(); ++i)
-    if (std::holds_alternative<Action>(program.commands[i].action))
+    if (program.commands[i].kind == kind)
       numbers.push_back(i);
   return numbers;
 }
@@ -155,14 +157,13 @@ TEST_F(VerifyTest, a_dropped_command_is_seen) {
     const format::Program whole = commands;
     const format::Command &dropped = whole.commands[i];
     // What records an event that another command waits for cannot go alone.
-    if (dropped.records ||
-        std::holds_alternative<format::FillCommand>(dropped.action))
+    if (dropped.records || dropped.kind == format::CommandKind::Fill)
       continue;
     commands.commands.erase(commands.commands.begin() +
                             static_cast<std::ptrdiff_t>(i));
     EXPECT_EQ(compare(both).verdict, Verdict::Differs)
-        << i << " " << format::commandKind(dropped.action) << " "
-        << dropped.label << " of section " << int(dropped.section);
+        << i << " " << format::kindName(dropped) << " " << dropped.label
+        << " of section " << int(dropped.section);
     commands = whole;
   }
 }
@@ -172,16 +173,16 @@ TEST_F(VerifyTest, a_wrong_offset_is_seen) {
   format::Program &commands = both.compiled.artifact.program;
   const format::Program whole = commands;
   int changed = 0;
-  for (size_t i : commandsOf<format::LaunchCommand>(whole)) {
-    auto &launch = std::get<format::LaunchCommand>(commands.commands[i].action);
-    format::BufferReference &operand = launch.operands.front();
+  for (size_t i : commandsOf(CommandKind::Launch, whole)) {
+    format::Command &launch = commands.commands[i];
+    format::BufferReference &operand = launch.operands.front().buffer;
     // The first operand, read one vector early.
     if (operand.space != format::Space::Arena || operand.offset < 64)
       continue;
     ++changed;
     operand.offset -= 64;
     // The rules of the format refuse some of them before they run.
-    EXPECT_NE(compare(both).verdict, Verdict::Agrees) << i << launch.kernel;
+    EXPECT_NE(compare(both).verdict, Verdict::Agrees) << i << launch.callee;
     commands = whole;
   }
   EXPECT_GT(changed, 0);
@@ -198,16 +199,16 @@ TEST_F(VerifyTest, the_first_wrong_command_is_named) {
   format::Program &commands = both.compiled.artifact.program;
   const format::Program whole = commands;
   int found = 0;
-  for (size_t i : commandsOf<format::LaunchCommand>(whole)) {
-    auto &launch = std::get<format::LaunchCommand>(commands.commands[i].action);
-    format::BufferReference &operand = launch.operands.front();
+  for (size_t i : commandsOf(CommandKind::Launch, whole)) {
+    format::Command &launch = commands.commands[i];
+    format::BufferReference &operand = launch.operands.front().buffer;
     if (operand.space != format::Space::Arena || operand.offset < 64)
       continue;
     operand.offset -= 64;
     VerifyResult result = compare(both);
     if (result.verdict == Verdict::Differs) {
       ++found;
-      ASSERT_TRUE(result.wrongCommand) << i << launch.kernel;
+      ASSERT_TRUE(result.wrongCommand) << i << launch.callee;
       // Launches of one kernel are judged together.
       EXPECT_EQ(result.wrongCommand->operators, whole.commands[i].label);
     }
@@ -219,10 +220,13 @@ TEST_F(VerifyTest, the_first_wrong_command_is_named) {
 TEST_F(VerifyTest, a_launch_that_comes_too_early_is_seen) {
   VerifiedProgram both = compile();
   format::Program &commands = both.compiled.artifact.program;
-  std::vector<size_t> launches = commandsOf<format::LibraryCommand>(commands);
+  std::vector<size_t> launches = commandsOf(CommandKind::Call, commands);
   ASSERT_GE(launches.size(), 2u);
-  std::swap(commands.commands[launches[0]].action,
-            commands.commands[launches[1]].action);
+  format::Command &first = commands.commands[launches[0]];
+  format::Command &second = commands.commands[launches[1]];
+  std::swap(first.callee, second.callee);
+  std::swap(first.operands, second.operands);
+  std::swap(first.attributes, second.attributes);
   EXPECT_EQ(compare(both).verdict, Verdict::Differs);
 }
 
@@ -231,12 +235,13 @@ TEST_F(VerifyTest, elements_that_nobody_wrote_are_seen) {
   VerifiedProgram both = compile();
   format::Program &commands = both.compiled.artifact.program;
   const format::Program whole = commands;
-  for (size_t i : commandsOf<format::LaunchCommand>(whole)) {
-    auto &launch = std::get<format::LaunchCommand>(commands.commands[i].action);
-    if (launch.extent < 2)
+  for (size_t i : commandsOf(CommandKind::Launch, whole)) {
+    format::Command &launch = commands.commands[i];
+    auto &extent = std::get<int64_t>(launch.attributes.at("extent"));
+    if (extent < 2)
       continue;
-    --launch.extent;
-    EXPECT_EQ(compare(both).verdict, Verdict::Differs) << launch.kernel;
+    --extent;
+    EXPECT_EQ(compare(both).verdict, Verdict::Differs) << launch.callee;
     commands = whole;
   }
 }
@@ -257,12 +262,14 @@ TEST_F(VerifyTest, a_difference_names_tensor_step_rank_and_element) {
   VerifiedProgram both = compile();
   format::Artifact &artifact = both.compiled.artifact;
   // The fill that clears gradients when a step begins leaves poison in one.
-  for (size_t i : commandsOf<format::FillCommand>(artifact.program)) {
-    auto &fill =
-        std::get<format::FillCommand>(artifact.program.commands[i].action);
-    if (artifact.parameters.states[fill.target.index].role ==
-        format::Role::Gradient)
-      fill.target.bytes -= 4;
+  for (size_t i : commandsOf(CommandKind::Fill, artifact.program)) {
+    format::TensorReference &target =
+        artifact.program.commands[i].operands.front();
+    if (artifact.parameters.states[target.buffer.index].role ==
+        format::Role::Gradient) {
+      target.buffer.bytes -= 4;
+      --target.shape[0];
+    }
   }
   VerifyResult result = compare(both);
   ASSERT_EQ(result.verdict, Verdict::Differs) << describe(result);
