@@ -76,6 +76,7 @@ format::Plan buildPlan(ModuleOp module, const Options &options) {
   auto program = *module.getOps<exec::ProgramOp>().begin();
   format::Plan plan;
   plan.arenaBytes = *program.getArena();
+  plan.reuseWaits = static_cast<int64_t>(program.getReuseWaits());
   for (auto state : module.getOps<exec::StateOp>())
     plan.persistentBytes[exec::stringifyRole(state.getRole()).str()] +=
         exec::getSpanBytes(state.getMemory().getType());

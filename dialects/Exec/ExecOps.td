@@ -126,12 +126,14 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SingleBlock, NoTerminator]> {
   let summary = "the commands of one training step, in issue order";
   let description = [{
     `arena` has the bytes of the arena when its buffers have places, `events` how
-    many events there are.
+    many events there are, and `reuse_waits` how many waits only serve buffers that
+    have bytes of earlier ones.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$streams,
-                       OptionalAttr<I64Attr>:$arena, DefaultValuedAttr<I64Attr, "0">:$events);
+                       OptionalAttr<I64Attr>:$arena, DefaultValuedAttr<I64Attr, "0">:$events,
+                       DefaultValuedAttr<I64Attr, "0">:$reuse_waits);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `streams` $streams (`arena` $arena^)? (`events` $events^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `streams` $streams (`arena` $arena^)? (`events` $events^)? (`reuse_waits` $reuse_waits^)? attr-dict-with-keyword $body";
 }
 
 def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"ProgramOp">]> {

@@ -67,7 +67,7 @@ SmallVector<OperandAccess> getAccesses(CommandInterface command) {
   return accesses;
 }
 
-References::References(ModuleOp module) {
+References::References(ModuleOp module, bool havePlaces) {
   int64_t states = 0, inputs = 0, scalars = 0;
   for (Operation &op : *module.getBody()) {
     if (auto state = dyn_cast<StateOp>(op))
@@ -77,14 +77,16 @@ References::References(ModuleOp module) {
     if (auto scalar = dyn_cast<ScalarOp>(op))
       wholes[scalar.getMemory()] = {Space::scalar, scalars++};
     if (auto program = dyn_cast<ProgramOp>(op))
-      addBuffers(program);
+      addBuffers(program, havePlaces);
   }
 }
 
-void References::addBuffers(ProgramOp program) {
+void References::addBuffers(ProgramOp program, bool havePlaces) {
   int64_t end = 0;
   for (auto buffer : program.getBody().front().getOps<BufferOp>()) {
-    auto offset = static_cast<int64_t>(buffer.getOffset().value_or(end));
+    int64_t offset = end;
+    if (havePlaces && buffer.getOffset())
+      offset = static_cast<int64_t>(*buffer.getOffset());
     wholes[buffer.getMemory()] = {Space::arena, 0, offset};
     end = std::max(end, offset + getSpanBytes(buffer.getMemory().getType()));
   }

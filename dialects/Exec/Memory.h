@@ -68,7 +68,14 @@ struct Reference {
 /// program that have no places yet lie one after the other.
 class References {
 public:
-  explicit References(mlir::ModuleOp module);
+  explicit References(mlir::ModuleOp module)
+      : References(module, /*havePlaces=*/true) {}
+
+  /// The references of a program in which no buffers share bytes: those that
+  /// have places lie one after the other too.
+  static References apart(mlir::ModuleOp module) {
+    return References(module, /*havePlaces=*/false);
+  }
 
   /// What `memory` is.
   Reference get(mlir::Value memory) const;
@@ -84,7 +91,8 @@ public:
   llvm::SmallVector<Operand> getOperands(CommandInterface command) const;
 
 private:
-  void addBuffers(ProgramOp program);
+  References(mlir::ModuleOp module, bool havePlaces);
+  void addBuffers(ProgramOp program, bool havePlaces);
 
   /// Where each declaration and buffer begins.
   llvm::DenseMap<mlir::Value, Reference> wholes;

@@ -32,6 +32,14 @@ static Complaint checkItem(const std::vector<PackingItem> &items, size_t number,
   return {};
 }
 
+/// Whether streams order the uses of `earlier` before those of `later`.
+static bool areOrdered(const PackingItem &earlier, const PackingItem &later) {
+  bool ordered = earlier.last < later.first;
+  for (size_t i = 0; i < earlier.lastUses.size(); ++i)
+    ordered = ordered && earlier.lastUses[i] <= later.complete[i];
+  return ordered;
+}
+
 /// Aligned bytes of the buffers that live when buffer `number` begins.
 static int64_t liveAtBegin(const std::vector<PackingItem> &items, size_t number,
                            int64_t alignment) {
@@ -47,7 +55,11 @@ Complaint checkPacking(const std::vector<PackingItem> &items, int64_t alignment,
   if (packing.offsets.size() != items.size())
     return std::to_string(packing.offsets.size()) + " offsets for " +
            std::to_string(items.size()) + " buffers";
-  int64_t mostLive = 0;
+  int64_t mostLive = 0, waits = 0;
+  auto alignedEnd = [&](size_t number) {
+    return packing.offsets[number] +
+           (items[number].size + alignment - 1) / alignment * alignment;
+  };
   for (size_t i = 0; i < items.size(); ++i) {
     if (Complaint complaint = checkItem(items, i, alignment, packing))
       return complaint;
@@ -61,8 +73,14 @@ Complaint checkPacking(const std::vector<PackingItem> &items, int64_t alignment,
                rangeText(other, otherEnd) + " and " + std::to_string(i) +
                " at " + rangeText(begin, end) +
                " live at one step and share bytes";
+      waits +=
+          std::max(begin, other) < std::min(alignedEnd(i), alignedEnd(j)) &&
+          !areOrdered(items[i], items[j]) && !areOrdered(items[j], items[i]);
     }
   }
+  if (packing.waits != waits)
+    return "the packing costs " + std::to_string(waits) + " waits, not " +
+           std::to_string(packing.waits);
   if (packing.lowerBound != mostLive || packing.lowerBound > packing.size)
     return "the lower bound is " + std::to_string(packing.lowerBound) +
            " where " + std::to_string(mostLive) +

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Holds a packing to what ArenaPacking.h promises: aligned offsets inside the
-// arena, no bytes in common for buffers that live at one step, and a lower
-// bound that is one. Looks at every pair of buffers.
+// arena, no bytes in common for buffers that live at one step, a lower bound
+// that is one, and as many waits as it says. Looks at every pair of buffers.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_MEMORY_ARENAPACKINGCHECKER_H

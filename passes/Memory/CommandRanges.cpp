@@ -12,7 +12,8 @@ using namespace mlir;
 
 namespace shardc {
 
-CommandRanges::CommandRanges(ModuleOp module) : references(module) {
+CommandRanges::CommandRanges(ModuleOp module, exec::References references)
+    : references(std::move(references)) {
   auto meshes = module.getOps<fsdp::MeshOp>();
   ranks = meshes.empty() ? 1 : (*meshes.begin()).getShard();
 }
@@ -38,6 +39,21 @@ StreamCommand CommandRanges::of(exec::CommandInterface command,
 
 StreamCommand CommandRanges::ofAnyRank(exec::CommandInterface command) const {
   return of(command, 0, ranks - 1);
+}
+
+std::vector<StreamCommand>
+CommandRanges::ofAnyRank(exec::ProgramOp program) const {
+  std::vector<StreamCommand> commands;
+  for (auto command :
+       program.getBody().front().getOps<exec::CommandInterface>())
+    commands.push_back(ofAnyRank(command));
+  return commands;
+}
+
+EventPlan planDataEvents(exec::ProgramOp program, ModuleOp module) {
+  CommandRanges ranges(module, exec::References::apart(module));
+  return planEvents(ranges.ofAnyRank(program),
+                    static_cast<int64_t>(program.getStreams().size()));
 }
 
 StreamCommand CommandRanges::ofRank(exec::CommandInterface command,

@@ -15,7 +15,9 @@ namespace shardc {
 
 class CommandRanges {
 public:
-  explicit CommandRanges(mlir::ModuleOp module);
+  explicit CommandRanges(mlir::ModuleOp module)
+      : CommandRanges(module, exec::References(module)) {}
+  CommandRanges(mlir::ModuleOp module, exec::References references);
 
   /// Ranks of the module's mesh; 1 without one.
   int64_t getRanks() const { return ranks; }
@@ -23,6 +25,8 @@ public:
 
   /// What `command` touches on some rank: events are the same for all ranks.
   StreamCommand ofAnyRank(exec::CommandInterface command) const;
+  /// The same for all commands of a program.
+  std::vector<StreamCommand> ofAnyRank(exec::ProgramOp program) const;
   /// What it touches on `rank`.
   StreamCommand ofRank(exec::CommandInterface command, int64_t rank) const;
 
@@ -33,6 +37,9 @@ private:
   exec::References references;
   int64_t ranks;
 };
+
+/// The events that `program` would need if no buffers shared bytes.
+EventPlan planDataEvents(exec::ProgramOp program, mlir::ModuleOp module);
 
 } // namespace shardc
 

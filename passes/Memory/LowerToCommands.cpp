@@ -68,7 +68,7 @@ static exec::ProgramOp createProgram(OpBuilder &builder, Location location) {
   auto program = exec::ProgramOp::create(
       builder, location, builder.getStringAttr("step"),
       builder.getStrArrayAttr(streams), /*arena=*/IntegerAttr(),
-      builder.getI64IntegerAttr(0));
+      builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
   program.getBody().emplaceBlock();
   return program;
 }

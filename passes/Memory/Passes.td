@@ -30,21 +30,28 @@ def PlaceBuffersPass : Pass<"shardc-place-buffers", "::mlir::ModuleOp"> {
   let summary = "Packs the buffers of a program into its arena.";
   let description = [{
     A buffer lives from the first command that uses it to the last; buffers that do
-    not live at the same time may share bytes.
+    not live at the same time may share bytes. Where only that would order commands
+    of two streams, it costs a wait: among arenas of the least size, or of `slack`
+    times as much more, the one with the fewest such pairs is taken.
 
     Decision: `passes/Memory/ArenaPacking.h`.
-    Remark: `analysis` with the arena's bytes and the lower bound.
+    Remark: `analysis` with the arena's bytes, the lower bound and the pairs.
 
-    {{example: test/passes/Memory/place-buffers.mlir @values_share_bytes}}
+    {{example: test/passes/Memory/place-buffers.mlir @gathers_apart}}
   }];
+  let options = [
+    Option<"slack", "slack", "double", "0",
+           "How much larger the arena may be, as a part of it, to save waits.">];
 }
 
 def InsertEventsPass : Pass<"shardc-insert-events", "::mlir::ModuleOp"> {
   let summary = "Orders commands of different streams that touch the same bytes.";
   let description = [{
-    Runs after `shardc-place-buffers`: buffers that share bytes are ordered too.
+    Runs after `shardc-place-buffers`: buffers that share bytes are ordered too, and
+    the program says how many waits only serve that (`reuse_waits`).
 
     Decision: `passes/Memory/StreamEvents.h`.
+    Remark: `analysis` with the numbers of events and of such waits.
 
     {{example: test/passes/Memory/insert-events.mlir @gathers_reuse_bytes}}
   }];

@@ -9,9 +9,8 @@
 
 #include "passes/Memory/Passes.h"
 
-#include "dialects/Exec/Memory.h"
-#include "passes/Memory/ArenaPacking.h"
 #include "passes/Memory/ArenaPackingChecker.h"
+#include "passes/Memory/CommandRanges.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -25,6 +24,7 @@ namespace shardc {
 
 namespace {
 struct PlaceBuffersPass : impl::PlaceBuffersPassBase<PlaceBuffersPass> {
+  using impl::PlaceBuffersPassBase<PlaceBuffersPass>::PlaceBuffersPassBase;
   void runOnOperation() override;
 };
 } // namespace
@@ -33,40 +33,48 @@ struct PlaceBuffersPass : impl::PlaceBuffersPassBase<PlaceBuffersPass> {
 /// and the alignment that vector loads and NCCL like best.
 static constexpr int64_t arenaAlignment = 64;
 
-/// When each of `buffers` is in use; never takes no bytes.
+/// When each of `buffers` is in use; never takes no bytes. `data` orders the
+/// commands by what they compute alone.
 static std::vector<PackingItem>
-findLifetimes(exec::ProgramOp program,
-              MutableArrayRef<exec::BufferOp> buffers) {
+findLifetimes(exec::ProgramOp program, MutableArrayRef<exec::BufferOp> buffers,
+              const EventPlan &data) {
   DenseMap<Value, size_t> numbers;
   for (exec::BufferOp buffer : buffers)
     numbers[buffer.getMemory()] = numbers.size();
   std::vector<PackingItem> items(buffers.size());
-  std::vector<bool> used(buffers.size());
   int64_t time = 0;
   for (auto command :
        program.getBody().front().getOps<exec::CommandInterface>()) {
+    const std::vector<int64_t> &clock = data.clocks[time];
     for (const exec::OperandAccess &operand : exec::getAccesses(command)) {
       auto found = numbers.find(exec::getPlace(operand.memory).whole);
       if (found == numbers.end())
         continue;
-      size_t number = found->second;
-      PackingItem &item = items[number];
-      if (!used[number])
-        item = {exec::getSpanBytes(buffers[number].getMemory().getType()), time,
-                time};
+      PackingItem &item = items[found->second];
+      if (item.lastUses.empty()) {
+        item.size =
+            exec::getSpanBytes(buffers[found->second].getMemory().getType());
+        item.first = time;
+        item.lastUses.assign(clock.size(), -1);
+        item.complete = clock;
+      }
       item.last = time;
-      used[number] = true;
+      item.lastUses[command.getStream()] = time;
+      for (auto [complete, now] : llvm::zip_equal(item.complete, clock))
+        complete = std::min(complete, now);
     }
     ++time;
   }
   return items;
 }
 
-static void placeBuffers(exec::ProgramOp program) {
+static void placeBuffers(exec::ProgramOp program, ModuleOp module,
+                         double slack) {
   auto buffers =
       llvm::to_vector(program.getBody().front().getOps<exec::BufferOp>());
-  std::vector<PackingItem> items = findLifetimes(program, buffers);
-  Packing packing = packArena(items, arenaAlignment);
+  std::vector<PackingItem> items =
+      findLifetimes(program, buffers, planDataEvents(program, module));
+  Packing packing = packArena(items, arenaAlignment, slack);
   assert(isRight(checkPacking(items, arenaAlignment, packing)));
   for (auto [buffer, offset] : llvm::zip_equal(buffers, packing.offsets))
     buffer.setOffset(offset);
@@ -75,12 +83,13 @@ static void placeBuffers(exec::ProgramOp program) {
                                          .category(DEBUG_TYPE)
                                          .function(program.getSymName()))
       << remark::metric("arena_bytes", packing.size)
-      << remark::metric("lower_bound_bytes", packing.lowerBound);
+      << remark::metric("lower_bound_bytes", packing.lowerBound)
+      << remark::metric("costly_pairs", packing.waits);
 }
 
 void PlaceBuffersPass::runOnOperation() {
   for (auto program : getOperation().getOps<exec::ProgramOp>())
-    placeBuffers(program);
+    placeBuffers(program, getOperation(), slack);
 }
 
 } // namespace shardc

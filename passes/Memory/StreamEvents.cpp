@@ -41,6 +41,7 @@ public:
         drain(static_cast<int64_t>(i) - 1);
       visit(i);
     }
+    plan.clocks = std::move(clocks);
     return std::move(plan);
   }
 
@@ -62,22 +63,34 @@ private:
     return -1;
   }
 
+  /// Whether what `latest` has of `stream` is complete when what it has of
+  /// another one is.
+  bool isImplied(const std::vector<int64_t> &latest, size_t stream) const {
+    for (size_t other = 0; other < latest.size(); ++other)
+      if (other != stream && latest[other] >= 0 &&
+          clocks[latest[other]][stream] >= latest[stream])
+        return true;
+    return false;
+  }
+
   void visit(size_t index) {
     const StreamCommand &command = commands[index];
+    std::vector<int64_t> latest(positions.size(), -1);
+    for (size_t other = 0; other < positions.size(); ++other)
+      if (static_cast<int64_t>(other) != command.stream)
+        latest[other] = latestConflict(command, static_cast<int64_t>(other));
     auto &clock = known[command.stream];
-    for (size_t other = 0; other < positions.size(); ++other) {
-      if (static_cast<int64_t>(other) == command.stream)
+    for (size_t other = 0; other < latest.size(); ++other) {
+      if (latest[other] < 0)
         continue;
-      int64_t latest = latestConflict(command, other);
-      if (latest < 0)
-        continue;
-      plan.commands[index].waits.push_back(eventOf(latest));
+      if (!isImplied(latest, other))
+        plan.commands[index].waits.push_back(eventOf(latest[other]));
       for (size_t s = 0; s < clock.size(); ++s)
-        clock[s] = std::max(clock[s], clocks[latest][s]);
+        clock[s] = std::max(clock[s], clocks[latest[other]][s]);
     }
-    clock[command.stream] = index;
+    clock[command.stream] = static_cast<int64_t>(index);
     clocks[index] = clock;
-    positions[command.stream].push_back(index);
+    positions[command.stream].push_back(static_cast<int64_t>(index));
   }
 
   int64_t eventOf(int64_t position) {

@@ -5,7 +5,8 @@
 // commands conflict when they touch common bytes and one of them writes. This
 // solver finds, for each command, the events it must wait for so that
 // conflicting commands of different streams run in list order, and no more: a
-// wait that an earlier wait of the same stream implies is left out.
+// wait that an earlier wait of the same stream implies, or another one of the
+// same command, is left out.
 //
 //   gather stream   G0 --e0        G1 --e1
 //   compute stream      wait e0, C0    wait e1, C1
@@ -48,6 +49,9 @@ struct CommandEvents {
 struct EventPlan {
   std::vector<CommandEvents> commands;
   int64_t eventCount = 0;
+  /// By command and stream: the last command of the stream that is complete
+  /// before it begins, or -1; on its own stream the command itself.
+  std::vector<std::vector<int64_t>> clocks;
 };
 
 /// Chooses events for `commands` on streams 0 to `streams` - 1.

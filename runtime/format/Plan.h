@@ -46,6 +46,10 @@ struct PlanOptimizer {
 
 struct Plan {
   int64_t arenaBytes = 0;
+  /// Waits of a step with one micro-batch that only serve buffers that have
+  /// bytes of earlier ones: what memory costs in time where streams run beside
+  /// each other.
+  int64_t reuseWaits = 0;
   /// Bytes of one rank's states by role name.
   std::map<std::string, int64_t> persistentBytes;
   std::vector<PlanGroup> groups;

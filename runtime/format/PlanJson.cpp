@@ -29,6 +29,7 @@ static ordered_json toJson(const PlanGroup &group) {
 std::string printPlan(const Plan &plan) {
   ordered_json root;
   root["arena_bytes"] = plan.arenaBytes;
+  root["reuse_waits"] = plan.reuseWaits;
   root["persistent_bytes"] = ordered_json::object();
   for (const auto &[role, bytes] : plan.persistentBytes)
     root["persistent_bytes"][role] = bytes;
@@ -59,6 +60,7 @@ StatusOr<Plan> parsePlan(Bytes text) {
   Status status = parseDocument(
       text, "plan.json", ErrorCode::E0307, [&](const JsonField &root) {
         plan.arenaBytes = root["arena_bytes"].integer();
+        plan.reuseWaits = root["reuse_waits"].integer();
         for (const auto &[role, bytes] : root["persistent_bytes"].members())
           plan.persistentBytes[role] = bytes.integer();
         for (const JsonField &field : root["groups"].elements())

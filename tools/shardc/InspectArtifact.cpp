@@ -116,9 +116,10 @@ static std::string describe(const Command &command, const Program &program) {
   return text + ")";
 }
 
-static void printProgram(const Program &program) {
+static void printProgram(const Program &program, int64_t reuseWaits) {
   std::cout << "\nprogram, " << program.commands.size() << " commands, "
-            << program.eventCount << " events\n";
+            << program.eventCount << " events, " << reuseWaits
+            << " waits for memory alone\n";
   std::string section;
   for (const Command &command : program.commands) {
     if (sectionName(command.section) != section) {
@@ -151,7 +152,7 @@ int inspectArtifact(const std::string &path, bool program) {
   printMemory(artifact.plan);
   printGroups(artifact.plan);
   if (program)
-    printProgram(artifact.program);
+    printProgram(artifact.program, artifact.plan.reuseWaits);
   return 0;
 }
 

@@ -3,7 +3,7 @@
 // Compute waits for the gather that it reads from. The third gather takes the
 // first's bytes again, but not before compute has read them.
 // CHECK-LABEL: module @gathers_reuse_bytes
-//       CHECK: exec.program @step streams ["compute", "gather"] arena 384 events 4 {
+//       CHECK: exec.program @step streams ["compute", "gather"] arena 384 events 4 reuse_waits 1 {
 //       CHECK:   exec.fill %[[A:.*]] : memref<32xf32> in micro_batch on 1 records [[A_IS_WHOLE:[0-9]+]]
 //  CHECK-NEXT:   exec.fill %[[B:.*]] : memref<32xf32> in micro_batch on 1 records [[B_IS_WHOLE:[0-9]+]]
 //  CHECK-NEXT:   exec.call "first" {{.*}} in micro_batch on 0 waits {{\[}}[[A_IS_WHOLE]]] records [[A_IS_READ:[0-9]+]]

@@ -40,3 +40,36 @@ module @parts {
     exec.fill %half : memref<8xf32> in micro_batch on 0
   }
 }
+
+// -----
+
+// The second gather runs beside the first group's compute. In the first group's
+// bytes it would wait for it; there is room elsewhere, because the last buffer is
+// larger. With the wait it would still be right.
+// CHECK-LABEL: exec.program @gathers_apart streams ["compute", "gather"] arena 256 {
+//  CHECK-NEXT:   exec.buffer at [[A:[0-9]+]] : memref<32xf32>
+//   CHECK-NOT:   exec.buffer at [[A]] : memref<32xf32>
+//       CHECK:   exec.buffer at 0 : memref<64xf32>
+// REMARK: remark: [Analysis] arena {{.*}} Function=gathers_apart {{.*}}costly_pairs=0
+exec.program @gathers_apart streams ["compute", "gather"] {
+  %a = exec.buffer : memref<32xf32>
+  %b = exec.buffer : memref<32xf32>
+  %c = exec.buffer : memref<64xf32>
+  exec.fill %a : memref<32xf32> in micro_batch on 0
+  exec.fill %b : memref<32xf32> in micro_batch on 1
+  exec.fill %c : memref<64xf32> in update on 0
+}
+
+// -----
+
+// Without room the second gather waits, or the arena is larger where that is
+// allowed.
+// RUN: shardc-opt %s --split-input-file --shardc-place-buffers=slack=1 | FileCheck %s --check-prefix=SLACK
+// CHECK-LABEL: exec.program @no_room streams ["compute", "gather"] arena 128 {
+// SLACK-LABEL: exec.program @no_room streams ["compute", "gather"] arena 256 {
+exec.program @no_room streams ["compute", "gather"] {
+  %a = exec.buffer : memref<32xf32>
+  %b = exec.buffer : memref<32xf32>
+  exec.fill %a : memref<32xf32> in micro_batch on 0
+  exec.fill %b : memref<32xf32> in micro_batch on 1
+}

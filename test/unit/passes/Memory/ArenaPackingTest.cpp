@@ -77,6 +77,31 @@ TEST(ArenaPacking, LifetimesIncludeTheirLastStep) {
   EXPECT_EQ(packing.size, 200);
 }
 
+/// A gather into the first buffer's bytes would wait for compute; there is room
+/// for it beside them, because a later buffer is larger.
+TEST(ArenaPacking, AmongEqualSizesTakesTheOneWithFewerWaits) {
+  // Streams: compute, gather. Compute uses the first buffer, then gather the
+  // second, then compute the third, which is large.
+  std::vector<PackingItem> items = {{100, 0, 0, {0, -1}, {0, -1}},
+                                    {100, 2, 2, {-1, 2}, {-1, 2}},
+                                    {300, 3, 3, {3, -1}, {3, 2}}};
+  Packing packing = packArena(items, 1);
+  EXPECT_EQ(packing.size, 300);
+  EXPECT_EQ(packing.waits, 0);
+  EXPECT_NE(packing.offsets[0], packing.offsets[1]);
+}
+
+/// Without room the wait is paid; with half as many bytes more it is not.
+TEST(ArenaPacking, SlackBuysWaits) {
+  std::vector<PackingItem> items = {{100, 0, 0, {0, -1}, {0, -1}},
+                                    {100, 1, 1, {-1, 1}, {-1, 1}}};
+  EXPECT_EQ(packArena(items, 1).size, 100);
+  EXPECT_EQ(packArena(items, 1).waits, 1);
+  EXPECT_EQ(packArena(items, 1, 0.9).waits, 1);
+  EXPECT_EQ(packArena(items, 1, 1).size, 200);
+  EXPECT_EQ(packArena(items, 1, 1).waits, 0);
+}
+
 TEST(ArenaPacking, OffsetsAndSizeAreAligned) {
   std::vector<PackingItem> items = {{1, 0, 0}, {65, 0, 0}, {64, 0, 0}};
   Packing packing = packArena(items, 64);

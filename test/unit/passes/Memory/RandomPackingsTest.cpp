@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every packing keeps its promises. How far the smallest are from the best
-// possible is recorded as properties of the test; it is no failure.
+// possible is recorded as properties of the test; it is no failure. Of buffers
+// that commands of several streams use, a packing without waits needs no events
+// but those that the commands need with buffers apart.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/ArenaPackingChecker.h"
+#include "passes/Memory/StreamEvents.h"
 #include "test/unit/passes/RandomProblems.h"
 
 #include "gtest/gtest.h"
@@ -41,6 +44,109 @@ TEST(RandomPackings, KeepTheirPromises) {
     ASSERT_FALSE(complaint) << "seed " << seed << ": " << *complaint;
   }
 }
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Commands on whole buffers; a buffer is the space of its number.
+struct UsedBuffers {
+  std::vector<StreamCommand> commands;
+  std::vector<PackingItem> items;
+  int64_t streams = 1;
+};
+} // namespace
+
+static UsedBuffers randomUses(Random &random) {
+  UsedBuffers used;
+  used.streams = random.between(1, 3);
+  std::vector<int64_t> sizes(random.between(1, 8));
+  for (int64_t &size : sizes)
+    size = random.between(1, 5);
+  int64_t section = 0;
+  used.commands.resize(random.between(1, 14));
+  for (StreamCommand &command : used.commands) {
+    section += random.chance(8);
+    command.section = section;
+    command.stream = random.below(used.streams);
+    for (int64_t i = random.between(0, 2); i >= 0; --i) {
+      int64_t buffer = random.below(static_cast<int64_t>(sizes.size()));
+      (random.chance(50) ? command.reads : command.writes)
+          .push_back({buffer, 0, sizes[buffer]});
+    }
+  }
+  EventPlan apart = planEvents(used.commands, used.streams);
+  used.items.resize(sizes.size());
+  for (size_t i = 0; i < used.commands.size(); ++i)
+    for (const auto *list : {&used.commands[i].reads, &used.commands[i].writes})
+      for (const AccessRange &range : *list) {
+        PackingItem &item = used.items[range.space];
+        auto step = static_cast<int64_t>(i);
+        if (item.lastUses.empty())
+          item = {range.end, step, step, std::vector<int64_t>(used.streams, -1),
+                  apart.clocks[i]};
+        item.last = step;
+        item.lastUses[used.commands[i].stream] = step;
+        for (int64_t s = 0; s < used.streams; ++s)
+          item.complete[s] = std::min(item.complete[s], apart.clocks[i][s]);
+      }
+  return used;
+}
+
+/// The commands on the arena.
+static std::vector<StreamCommand> place(const UsedBuffers &used,
+                                        const Packing &packing) {
+  std::vector<StreamCommand> commands = used.commands;
+  for (StreamCommand &command : commands)
+    for (auto *list : {&command.reads, &command.writes})
+      for (AccessRange &range : *list) {
+        int64_t offset = packing.offsets[range.space];
+        range = {0, offset, offset + range.end};
+      }
+  return commands;
+}
+
+TEST(RandomPackings, NeedNoOtherEventsWhereTheyCostNoWaits) {
+  Seeds seeds(20000);
+  int64_t costly = 0, shared = 0;
+  for (uint64_t seed = seeds.begin; seed < seeds.end; ++seed) {
+    Random random(seed);
+    UsedBuffers used = randomUses(random);
+    EventPlan apart = planEvents(used.commands, used.streams);
+    Packing least = packArena(used.items, 1);
+    for (double slack : {0.0, 0.5, 100.0}) {
+      Packing packing = packArena(used.items, 1, slack);
+      Complaint complaint = checkPacking(used.items, 1, packing);
+      ASSERT_FALSE(complaint) << "seed " << seed << ": " << *complaint;
+      ASSERT_LE(packing.size, double(least.size) * (1 + slack))
+          << "seed " << seed;
+      ASSERT_LE(packing.waits, least.waits) << "seed " << seed;
+      // There is room for all buffers side by side.
+      if (slack == 100.0)
+        ASSERT_EQ(packing.waits, 0) << "seed " << seed;
+      EventPlan placed = planEvents(place(used, packing), used.streams);
+      bool isSame = true;
+      for (size_t i = 0; i < used.commands.size(); ++i)
+        isSame = isSame &&
+                 placed.commands[i].waits == apart.commands[i].waits &&
+                 placed.commands[i].records == apart.commands[i].records;
+      if (packing.waits == 0)
+        ASSERT_TRUE(isSame) << "seed " << seed << " with slack " << slack;
+      costly += packing.waits > 0;
+      int64_t bytes = 0;
+      for (const PackingItem &item : used.items)
+        bytes += item.size;
+      shared += packing.waits == 0 && packing.size < bytes;
+    }
+  }
+  EXPECT_GT(costly, 0);
+  EXPECT_GT(shared, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// The best
+//===----------------------------------------------------------------------===//
 
 /// The best packing: the buffers of one, put at the lowest free offset in the
 /// order of their offsets there, end no higher; so some order gives the best.
@@ -108,6 +214,16 @@ TEST(ArenaPackingChecker, RejectsWhatLeavesTheArena) {
 TEST(ArenaPackingChecker, RejectsOffsetsBesideTheAlignment) {
   EXPECT_EQ(checkPacking({{8, 0, 1}}, 8, {{4}, 16, 8}),
             "buffer 0 at [4, 12) is not aligned to 8");
+}
+
+TEST(ArenaPackingChecker, RejectsWaitsThatAreNotCounted) {
+  // The second buffer's stream knows nothing of the first one's.
+  std::vector<PackingItem> items = {{8, 0, 0, {0, -1}, {0, -1}},
+                                    {8, 1, 1, {-1, 1}, {-1, 1}}};
+  EXPECT_EQ(checkPacking(items, 1, {{0, 0}, 8, 8, 0}),
+            "the packing costs 1 waits, not 0");
+  EXPECT_EQ(checkPacking(items, 1, {{0, 0}, 8, 8, 1}), std::nullopt);
+  EXPECT_EQ(checkPacking(items, 1, {{0, 8}, 16, 8, 0}), std::nullopt);
 }
 
 TEST(ArenaPackingChecker, RejectsALowerBoundThatIsNone) {
