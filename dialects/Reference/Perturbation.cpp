@@ -32,10 +32,11 @@ static uint64_t splitmix(uint64_t &state) {
   return z ^ (z >> 31);
 }
 
-/// Uniform in [-1, 1) for `value`, the same for equal ones.
-static double drawFor(double value, uint64_t operand) {
-  uint64_t state = operand ^ llvm::bit_cast<uint64_t>(value);
-  return static_cast<double>(static_cast<int64_t>(splitmix(state))) * 0x1p-63;
+/// Uniform in [-1, 1). `operand` is a number of the operand's own.
+double Perturbation::draw(double value, uint64_t operand) {
+  uint64_t own = operand ^ llvm::bit_cast<uint64_t>(value);
+  auto bits = static_cast<int64_t>(splitmix(alike ? own : state));
+  return static_cast<double>(bits) * 0x1p-63;
 }
 
 /// The products that one element of the largest result sums; 0 for operators
@@ -81,13 +82,13 @@ void Perturbation::apply(Operation *op, MutableArrayRef<Tensor> operands) {
     double reach = amplitude * (2 * arithmetic + ofSums);
     if (own > arithmetic)
       reach += narrow * own;
-    uint64_t seed = splitmix(state);
+    uint64_t number = splitmix(state);
     if (operand.isFloat())
       for (double &value : operand.mutableFloats())
-        value *= isExact(value) ? 1 : 1 + reach * drawFor(value, seed);
+        value *= isExact(value) ? 1 : 1 + reach * draw(value, number);
     else if (operand.isComplex())
       for (Complex &value : operand.mutableComplexes())
-        value *= 1 + reach * drawFor(value.real() + 2 * value.imag(), seed);
+        value *= 1 + reach * draw(value.real() + 2 * value.imag(), number);
   }
 }
 

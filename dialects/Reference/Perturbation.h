@@ -38,8 +38,8 @@ double unitRoundoff(mlir::Type type);
 class Perturbation {
 public:
   /// Draws from `seed`. `amplitude` is the formula's a.
-  Perturbation(uint64_t seed, double amplitude, double narrow)
-      : state(seed), amplitude(amplitude), narrow(narrow) {}
+  Perturbation(uint64_t seed, double amplitude, double narrow, bool alike)
+      : state(seed), amplitude(amplitude), narrow(narrow), alike(alike) {}
 
   /// Moves the floats among `operands` of `op`, unless it only moves data.
   void apply(mlir::Operation *op, llvm::MutableArrayRef<Tensor> operands);
@@ -48,6 +48,9 @@ private:
   uint64_t state;
   double amplitude;
   double narrow;
+  bool alike;
+
+  double draw(double value, uint64_t operand);
 };
 
 } // namespace shardc::reference

@@ -301,11 +301,14 @@ bool Comparison::compareGradients(const StepInputs &inputs) {
   }
   std::vector<Judgement> judgements(actual.size());
   uint64_t seed = (options.seed + 1) * 0x9E3779B97F4A7C15 + step;
+  int samples = 0;
   for (SampleRound round : sampleRounds) {
     for (int i = 0; i < round.count; ++i) {
+      // Every other sample moves equal elements alike.
+      const bool alike = samples++ % 2 == 1;
       FailureOr<std::vector<Observed>> moved = reference.accumulate(
-          inputs,
-          reference::Perturbation(++seed << 20, round.amplitude, round.narrow));
+          inputs, reference::Perturbation(++seed << 20, round.amplitude,
+                                          round.narrow, alike));
       if (failed(moved)) {
         result.verdict = Verdict::NotInterpreted;
         return false;
