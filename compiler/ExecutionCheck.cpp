@@ -80,8 +80,6 @@ struct Comparison {
   ModuleOp module;
   /// Of an element's magnitude; a tenth of it of the tensor's largest.
   double tolerance;
-  /// What an update may be off beyond that, for each unit of magnitude.
-  double updateTolerance = 0;
 };
 } // namespace
 
@@ -105,21 +103,14 @@ static llvm::StringMap<double> magnitudesOf(const Observation &observation) {
   return magnitudes;
 }
 
-static bool isUpdated(StringRef name) {
-  return name.starts_with("parameter ") || name.contains("moment of ");
-}
-
 /// Whether all tensors under one name agree; reports the worst element of the
 /// first that does not.
 static bool agree(const Comparison &comparison, StringRef name,
                   const reference::RankTensors &actual,
                   const reference::RankTensors &expected, double floor) {
-  double tolerance = comparison.tolerance;
-  if (isUpdated(name))
-    tolerance = std::max(tolerance, comparison.updateTolerance);
   for (auto [rank, tensor] : llvm::enumerate(actual)) {
     std::optional<Difference> difference =
-        compare(tensor, expected[rank], tolerance, floor);
+        compare(tensor, expected[rank], comparison.tolerance, floor);
     if (!difference)
       continue;
     std::string numbers;
@@ -192,15 +183,13 @@ static bool changesCommands(StringRef pass) {
 }
 
 /// The same bits as the tensors: in the order of the list, and once there are
-/// events in another order that they leave open. An update is computed in steps
-/// of f32 here and at once there: a few dozen roundings.
+/// events in another order that they leave open.
 bool ExecutionCheck::checkCommands(Pass *pass, ModuleOp module) {
-  constexpr double updateRoundings = 64 * 0x1p-24;
-  Comparison comparison{pass, module, 0, updateRoundings};
+  Comparison comparison{pass, module, 0};
   std::optional<uint64_t> order;
   if (pass->getArgument() == "shardc-insert-events")
     order = 1;
-  FailureOr<Observation> observed = observeCommands(module, order, rounded);
+  FailureOr<Observation> observed = observeCommands(module, order);
   return succeeded(observed) && agree(comparison, *observed, rounded);
 }
 

@@ -15,7 +15,6 @@ using namespace mlir;
 
 namespace shardc {
 
-using reference::Kept;
 using reference::RankTensors;
 using reference::ShardedState;
 using reference::Tensor;
@@ -50,7 +49,7 @@ static bool hasGradients(ModuleOp module) {
 }
 
 static bool hasUpdate(ModuleOp module) {
-  return module.walk([](fsdp::UpdateOp) { return WalkResult::interrupt(); })
+  return module.walk([](fsdp::WriteShardOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 
@@ -58,11 +57,26 @@ static bool hasUpdate(ModuleOp module) {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// What the optimizer's states are called.
-static constexpr std::pair<Kept, const char *> updatedStates[] = {
-    {Kept::Parameter, "parameter "},
-    {Kept::FirstMoment, "first moment of "},
-    {Kept::SecondMoment, "second moment of "}};
+/// What an update changes of a parameter.
+static SmallVector<std::string> updatedKeys(const ShardedState &state) {
+  SmallVector<std::string> keys = {ShardedState::parameterKey.str()};
+  llvm::append_range(keys, state.getKeys());
+  return keys;
+}
+
+/// After an update; `getKept` and `getNumber` have what it left.
+static void observeUpdates(const ShardedState &state, const ObservedRun &run,
+                           int64_t step,
+                           function_ref<Tensor(StringRef, StringRef)> getKept,
+                           function_ref<Tensor(StringRef)> getNumber,
+                           Observation &observation) {
+  for (const std::string &name : state.getNames())
+    for (const std::string &key : updatedKeys(state))
+      if (state.isTrained(name))
+        observation[nameOf(key + " " + name, run, step)] = {getKept(key, name)};
+  for (const std::string &name : state.getNumbers())
+    observation[nameOf("number " + name, run, step)] = {getNumber(name)};
+}
 
 static void observeBuffers(const ShardedState &state, int64_t ranks,
                            const ObservedRun &run, int64_t step,
@@ -93,16 +107,15 @@ static LogicalResult observeRun(ModuleOp module, int64_t ranks,
     for (const std::string &name : state.getNames())
       if (hasReductions && state.isTrained(name))
         observation[nameOf("gradient " + name, run, step)] = {
-            state.getKept(Kept::Gradient, name)};
+            state.getKept(ShardedState::gradientKey, name)};
     if (!isTrained)
       break; // A second step would begin with the gradients of the first.
     if (failed(interpreter.update()))
       return failure();
-    for (const std::string &name : state.getNames())
-      for (auto [kept, what] : updatedStates)
-        if (state.isTrained(name))
-          observation[nameOf(what + name, run, step)] = {
-              state.getKept(kept, name)};
+    observeUpdates(
+        state, run, step,
+        [&](StringRef key, StringRef name) { return state.getKept(key, name); },
+        [&](StringRef name) { return state.get(name); }, observation);
   }
   return success();
 }
@@ -119,27 +132,9 @@ FailureOr<Observation> observeTensors(ModuleOp module, int64_t ranks) {
 // Commands
 //===----------------------------------------------------------------------===//
 
-/// Sets what the optimizer changed to what `expected` has after `step`.
-static void adoptUpdates(reference::ProgramExecution &program,
-                         ShardedState &state, const ObservedRun &run,
-                         int64_t step, const Observation &expected) {
-  for (const std::string &name : state.getNames()) {
-    for (int64_t rank = 0; state.isBuffer(name) && rank < program.getRanks();
-         ++rank)
-      state.setBuffer(name, rank, program.getBuffer(name, rank));
-    for (auto [kept, what] : updatedStates)
-      if (state.isTrained(name))
-        state.setKept(
-            kept, name,
-            expected.find(nameOf(what + name, run, step))->second.front());
-  }
-  program.setState(state);
-}
-
 static LogicalResult observeCommandRun(ModuleOp module,
                                        std::optional<uint64_t> order,
                                        const ObservedRun &run,
-                                       const Observation &expected,
                                        Observation &observation) {
   reference::ProgramExecution program(module, order);
   int64_t ranks = program.getRanks();
@@ -147,7 +142,7 @@ static LogicalResult observeCommandRun(ModuleOp module,
   reference::setRandomState(state, run.seed);
   program.setState(state);
   for (int64_t step = 1; step <= run.steps; ++step) {
-    program.setScalars(step, state.learningRate, /*microBatches=*/1);
+    program.setScalars(state.learningRate, /*microBatches=*/1);
     if (failed(program.run(exec::Section::begin, {})) ||
         failed(program.run(exec::Section::micro_batch,
                            reference::randomInputs(
@@ -160,28 +155,27 @@ static LogicalResult observeCommandRun(ModuleOp module,
             program.getBuffer(name, rank));
       if (state.isTrained(name))
         observation[nameOf("gradient " + name, run, step)] = {
-            program.getKept(Kept::Gradient, name)};
+            program.getKept(ShardedState::gradientKey, name)};
     }
     for (int64_t rank = 0; rank < ranks; ++rank)
       observation[nameOf("loss", run, step)].push_back(program.getLoss(rank));
     if (failed(program.run(exec::Section::update, {})))
       return failure();
-    for (const std::string &name : state.getNames())
-      for (auto [kept, what] : updatedStates)
-        if (state.isTrained(name))
-          observation[nameOf(what + name, run, step)] = {
-              program.getKept(kept, name)};
-    adoptUpdates(program, state, run, step, expected);
+    observeUpdates(
+        state, run, step,
+        [&](StringRef key, StringRef name) {
+          return program.getKept(key, name);
+        },
+        [&](StringRef name) { return program.getNumber(name); }, observation);
   }
   return success();
 }
 
 FailureOr<Observation> observeCommands(ModuleOp module,
-                                       std::optional<uint64_t> order,
-                                       const Observation &expected) {
+                                       std::optional<uint64_t> order) {
   Observation observation;
   for (const ObservedRun &run : observedRuns())
-    if (failed(observeCommandRun(module, order, run, expected, observation)))
+    if (failed(observeCommandRun(module, order, run, observation)))
       return failure();
   return observation;
 }
@@ -225,7 +219,7 @@ differentiateNumerically(ModuleOp module, int64_t ranks, uint64_t seed) {
     for (auto &[name, direction] : directions) {
       if (!collect)
         break;
-      Tensor gradient = state.getKept(Kept::Gradient, name);
+      Tensor gradient = state.getKept(ShardedState::gradientKey, name);
       for (auto [slope, along] :
            llvm::zip_equal(gradient.floats(), direction)) {
         derivative.fromGradients += slope * along;

@@ -37,13 +37,9 @@ llvm::FailureOr<Observation> observeTensors(mlir::ModuleOp module,
                                             int64_t ranks);
 
 /// Executes the commands of `module`, which keeps its kernels, in all runs;
-/// streams run in an order drawn from `order`. After each step parameters and
-/// optimizer states become those of `expected`, of the tensors that the
-/// commands were made from: an update's rounding would hide nothing but show in
-/// all that follows.
+/// streams run in an order drawn from `order`.
 llvm::FailureOr<Observation> observeCommands(mlir::ModuleOp module,
-                                             std::optional<uint64_t> order,
-                                             const Observation &expected);
+                                             std::optional<uint64_t> order);
 
 /// The sum of gradients times `directions`, and the difference quotient of the
 /// summed losses along them, of a program with gradients.

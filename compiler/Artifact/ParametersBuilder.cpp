@@ -33,6 +33,7 @@ static format::State buildState(exec::StateOp op) {
   format::State state;
   state.name = op.getName().str();
   state.role = toRole(op.getRole());
+  state.key = op.getKey().value_or("").str();
   state.dtype = toDtype(type.getElementType());
   state.elements = type.getNumElements();
   if (op.getSegment())

@@ -78,7 +78,7 @@ format::Plan buildPlan(ModuleOp module, const Options &options) {
   plan.arenaBytes = *program.getArena();
   plan.reuseWaits = static_cast<int64_t>(program.getReuseWaits());
   for (auto state : module.getOps<exec::StateOp>())
-    plan.persistentBytes[exec::stringifyRole(state.getRole()).str()] +=
+    plan.persistentBytes[state.getKind().str()] +=
         exec::getSpanBytes(state.getMemory().getType());
   for (auto op : module.getOps<fsdp::GroupOp>()) {
     format::PlanGroup group;

@@ -167,25 +167,16 @@ static format::KernelSignature toSignature(func::FuncOp function) {
   return signature;
 }
 
-static format::ScalarKind toScalarKind(StringRef kind) {
-  if (kind == "learning_rate")
-    return format::ScalarKind::LearningRate;
-  if (kind == "gradient_scale")
-    return format::ScalarKind::GradientScale;
-  assert(kind == "bias_correction" && "the memory phase makes no other kind");
-  return format::ScalarKind::BiasCorrection;
+static format::Scalar toScalar(StringRef name) {
+  auto found = llvm::find(format::scalarNames, std::string_view(name));
+  assert(found != format::scalarNames.end() && "fsdp.scalar has no other name");
+  return static_cast<format::Scalar>(found - format::scalarNames.begin());
 }
 
 format::Program buildProgram(ModuleOp module) {
   format::Program program;
-  for (auto op : module.getOps<exec::ScalarOp>()) {
-    format::Scalar scalar;
-    scalar.kind = toScalarKind(op.getKind());
-    scalar.dtype = toDtype(op.getMemory().getType().getElementType());
-    if (op.getBeta())
-      scalar.beta = op.getBeta()->convertToDouble();
-    program.scalars.push_back(scalar);
-  }
+  for (auto op : module.getOps<exec::ScalarOp>())
+    program.scalars.push_back(toScalar(op.getName()));
   if (auto kernels = module.lookupSymbol<ModuleOp>("kernels"))
     for (auto function : kernels.getOps<func::FuncOp>())
       program.kernels.push_back(toSignature(function));

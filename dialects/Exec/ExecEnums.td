@@ -30,9 +30,8 @@ def Exec_Section : I32EnumAttr<"Section", "how often a command runs in a step", 
 
 def Exec_Role : I32EnumAttr<"Role", "what a persistent state is", [
     I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"gradient", 1>,
-    I32EnumAttrCase<"momentum", 2>, I32EnumAttrCase<"exp_avg", 3>,
-    I32EnumAttrCase<"exp_avg_sq", 4>, I32EnumAttrCase<"buffer", 5>,
-    I32EnumAttrCase<"metric", 6>]> {
+    I32EnumAttrCase<"optimizer", 2>, I32EnumAttrCase<"buffer", 3>,
+    I32EnumAttrCase<"metric", 4>]> {
   let cppNamespace = "::shardc::exec";
 }
 

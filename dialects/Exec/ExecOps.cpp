@@ -6,6 +6,7 @@
 
 #include "dialects/Exec/Exec.h"
 #include "dialects/Fsdp/BoundRegion.h"
+#include "runtime/format/Program.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -95,7 +96,14 @@ void InputOp::getAsmResultNames(function_ref<void(Value, StringRef)> setName) {
 }
 
 void ScalarOp::getAsmResultNames(function_ref<void(Value, StringRef)> setName) {
-  setName(getMemory(), getKind());
+  setName(getMemory(), getName());
+}
+
+LogicalResult ScalarOp::verify() {
+  if (llvm::is_contained(format::scalarNames, std::string_view(getName())))
+    return success();
+  return emitOpError("expected learning_rate or micro_batches, got '")
+         << getName() << "'";
 }
 
 LogicalResult PartOp::verify() {

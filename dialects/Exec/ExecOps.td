@@ -89,21 +89,28 @@ def Exec_ViewOp : Exec_Op<"view", [Pure]> {
 defvar Exec_Memory = AnyStaticShapeMemRef;
 
 /// Memory that exists for the whole run, declared beside the programs.
-class Exec_DeclarationOp<string mnemonic, dag specific> : Exec_Op<mnemonic,
+class Exec_DeclarationOp<string mnemonic, dag specific, Type type = Exec_Memory> : Exec_Op<mnemonic,
     [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
   let arguments = specific;
-  let results = (outs Exec_Memory:$memory);
+  let results = (outs type:$memory);
 }
 
 def Exec_StateOp : Exec_DeclarationOp<"state",
-    (ins StrAttr:$name, Exec_Role:$role, OptionalAttr<I64Attr>:$segment)> {
+    (ins StrAttr:$name, Exec_Role:$role, OptionalAttr<StrAttr>:$key, OptionalAttr<I64Attr>:$segment)> {
   let summary = "memory of one rank that lives across steps";
   let description = [{
-    `parameter`, `gradient` and the optimizer's states belong to a segment and
-    hold this rank's shard; a `buffer` is the model's; a `metric` is read by the
-    runtime after each step. The artifact numbers states in order.
+    `parameter` and `gradient` belong to a segment and hold this rank's shard;
+    so does what an `optimizer` keeps under `key`, or it is the same on every
+    rank; a `buffer` is the model's; a `metric` is read by the runtime after each
+    step. The artifact numbers states in order.
   }];
-  let assemblyFormat = "$name $role (`segment` $segment^)? attr-dict `:` type($memory)";
+  let assemblyFormat = "$name $role ($key^)? (`segment` $segment^)? attr-dict `:` type($memory)";
+  let extraClassDeclaration = [{
+    /// What it is: its role, or the key of what an optimizer keeps.
+    llvm::StringRef getKind() {
+      return getKey() ? *getKey() : stringifyRole(getRole());
+    }
+  }];
 }
 
 def Exec_InputOp : Exec_DeclarationOp<"input",
@@ -116,10 +123,11 @@ def Exec_InputOp : Exec_DeclarationOp<"input",
 }
 
 def Exec_ScalarOp : Exec_DeclarationOp<"scalar",
-    (ins StrAttr:$kind, OptionalAttr<F64Attr>:$beta)> {
-  let summary = "a number that the runtime computes before each step";
-  let description = "`kind` is learning_rate, gradient_scale or bias_correction (1 - beta^step).";
-  let assemblyFormat = "$kind (`beta` $beta^)? attr-dict `:` type($memory)";
+    (ins StrAttr:$name), MemRefRankOf<[F64], [0]>> {
+  let summary = "a number that the run gives each step";
+  let description = "`name` is learning_rate or micro_batches, as `fsdp.scalar` has it.";
+  let assemblyFormat = "$name attr-dict `:` type($memory)";
+  let hasVerifier = 1;
 }
 
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SingleBlock, NoTerminator]> {

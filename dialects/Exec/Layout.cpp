@@ -58,4 +58,8 @@ int64_t getSpan(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
   return last + 1;
 }
 
+MemRefType getRowMajor(RankedTensorType type) {
+  return MemRefType::get(type.getShape(), type.getElementType());
+}
+
 } // namespace shardc::exec

@@ -9,6 +9,7 @@
 #ifndef SHARDC_DIALECTS_EXEC_LAYOUT_H
 #define SHARDC_DIALECTS_EXEC_LAYOUT_H
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -33,6 +34,9 @@ bool isRowMajor(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides);
 
 /// Elements from the first one to one past the last; 0 without elements.
 int64_t getSpan(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides);
+
+/// Memory for a tensor, row-major.
+mlir::MemRefType getRowMajor(mlir::RankedTensorType type);
 
 } // namespace shardc::exec
 

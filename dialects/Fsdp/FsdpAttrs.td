@@ -1,4 +1,4 @@
-//===- FsdpAttrs.td - Policies, enums, optimizers -----------------*- tablegen -*-===//
+//===- FsdpAttrs.td - Policies -----------------------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a user chooses about sharding, written down as attributes.
@@ -31,21 +31,6 @@ def Fsdp_Policy : Fsdp_Attr<"Policy", "policy"> {
     OptionalParameter<"::mlir::Type">:$reduce,
     OptionalParameter<"::mlir::Type">:$output,
     DefaultValuedParameter<"bool", "false">:$cast_inputs);
-  let assemblyFormat = "`<` struct(params) `>`";
-}
-
-def Fsdp_Sgd : Fsdp_Attr<"Sgd", "sgd"> {
-  let summary = "stochastic gradient descent with momentum (torch.optim.SGD)";
-  let description = "Example: `#fsdp.sgd<momentum = 0.9, weight_decay = 1.0e-4>`";
-  let parameters = (ins "::mlir::FloatAttr":$momentum, "::mlir::FloatAttr":$weight_decay);
-  let assemblyFormat = "`<` struct(params) `>`";
-}
-
-def Fsdp_AdamW : Fsdp_Attr<"AdamW", "adamw"> {
-  let summary = "Adam with decoupled weight decay (torch.optim.AdamW)";
-  let description = "Example: `#fsdp.adamw<beta1 = 0.9, beta2 = 0.999, epsilon = 1.0e-8, weight_decay = 0.01>`";
-  let parameters = (ins "::mlir::FloatAttr":$beta1, "::mlir::FloatAttr":$beta2,
-                        "::mlir::FloatAttr":$epsilon, "::mlir::FloatAttr":$weight_decay);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -28,6 +28,11 @@ def Fsdp_Phase : I32EnumAttr<"Phase", "a part of the training step", [
   let cppNamespace = "::shardc::fsdp";
 }
 
+def Fsdp_Scalar : I32EnumAttr<"Scalar", "a number that the run gives each step", [
+    I32EnumAttrCase<"learning_rate", 0>, I32EnumAttrCase<"micro_batches", 1>]> {
+  let cppNamespace = "::shardc::fsdp";
+}
+
 def Fsdp_Stream : I32EnumAttr<"Stream", "an ordered queue of device work", [
     I32EnumAttrCase<"compute", 0>, I32EnumAttrCase<"gather", 1>,
     I32EnumAttrCase<"reduce", 2>]> {

@@ -1,7 +1,8 @@
 //===- FsdpOps.cpp - Verifiers and syntax of fsdp operations --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an fsdp operation alone can be wrong about, and the syntax of `module`.
+// What an fsdp operation alone can be wrong about, and the syntax of `module`
+// and `update`.
 // Rules that relate operations are the `verify-` passes'.
 //===----------------------------------------------------------------------===//
 
@@ -40,8 +41,10 @@ void shardc::fsdp::ModuleOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
     setNameFn(result, lastComponent(getPath()));
 }
 
+/// Of "optimizer#bias_correction1" what comes after the number sign.
 void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
-  setNameFn(getResult(), lastComponent(getSymbol()));
+  StringRef name = lastComponent(getSymbol());
+  setNameFn(getResult(), name.substr(name.find_last_of('#') + 1));
 }
 
 void ViewOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
@@ -61,13 +64,18 @@ void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
 // module
 //===----------------------------------------------------------------------===//
 
-LogicalResult shardc::fsdp::ModuleOp::verify() {
-  Block &block = getBody().front();
-  if (block.getArgumentTypes() != getInputs().getTypes())
-    return emitOpError("expected region arguments with the inputs' types");
-  if (block.getTerminator()->getOperandTypes() != getResultTypes())
-    return emitOpError("expected yielded values with the results' types");
+/// A region's arguments are the operands, and its results those of `op`.
+static LogicalResult verifyBoundRegion(Operation *op) {
+  Block &block = op->getRegion(0).front();
+  if (block.getArgumentTypes() != op->getOperandTypes())
+    return op->emitOpError("expected region arguments with the inputs' types");
+  if (block.getTerminator()->getOperandTypes() != op->getResultTypes())
+    return op->emitOpError("expected yielded values with the results' types");
   return success();
+}
+
+LogicalResult shardc::fsdp::ModuleOp::verify() {
+  return verifyBoundRegion(*this);
 }
 
 /// `fsdp.module "path" : "type" (call 1)? (group @g)? (%x = %y : type, …)
@@ -147,9 +155,29 @@ LogicalResult ReduceScatterStartOp::verify() {
   return verifyReduction(*this, getParameters(), getGradients());
 }
 
-LogicalResult UpdateOp::verify() {
-  if (!isa<SgdAttr, AdamWAttr>(getOptimizer()))
-    return emitOpError("expected #fsdp.sgd or #fsdp.adamw, got ")
-           << getOptimizer();
+//===----------------------------------------------------------------------===//
+// The optimizer
+//===----------------------------------------------------------------------===//
+
+void shardc::fsdp::ScalarOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
+  setNameFn(getResult(), stringifyScalar(getName()));
+}
+
+LogicalResult UpdateOp::verify() { return verifyBoundRegion(*this); }
+
+/// `fsdp.update "sgd" (%x = %y : type, …) -> (types) {region}`
+ParseResult UpdateOp::parse(OpAsmParser &parser, OperationState &result) {
+  std::string optimizer;
+  if (parser.parseString(&optimizer) || parseBoundRegion(parser, result))
+    return failure();
+  result.addAttribute("optimizer",
+                      parser.getBuilder().getStringAttr(optimizer));
+  ensureTerminator(*result.regions.front(), parser.getBuilder(),
+                   result.location);
   return success();
+}
+
+void UpdateOp::print(OpAsmPrinter &printer) {
+  printer << " " << getOptimizerAttr();
+  printBoundRegion(printer, *this, {"optimizer"});
 }

@@ -120,15 +120,16 @@ def Fsdp_ModuleOp : Fsdp_Op<"module",
   let hasVerifier = 1;
 }
 
-def Fsdp_YieldOp : Fsdp_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"ModuleOp">]> {
-  let summary = "the outputs of a module";
+def Fsdp_YieldOp : Fsdp_Op<"yield", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["ModuleOp", "UpdateOp"]>]> {
+  let summary = "the outputs of a module or an update";
   let arguments = (ins Variadic<AnyType>:$results);
   let builders = [OpBuilder<(ins), [{ /* no results */ }]>];
   let assemblyFormat = "($results^ `:` type($results))? attr-dict";
 }
 
 def Fsdp_ReadOp : Fsdp_Op<"read", [MemoryEffects<[MemRead]>, Fsdp_NamedResults]> {
-  let summary = "the value of a parameter or buffer";
+  let summary = "the value of a parameter, a buffer or an optimizer's state";
   let description = [{
     For a parameter the element type is the dtype it is gathered in (after the
     precision phase possibly narrower than the parameter's).
@@ -139,7 +140,7 @@ def Fsdp_ReadOp : Fsdp_Op<"read", [MemoryEffects<[MemRead]>, Fsdp_NamedResults]>
 }
 
 def Fsdp_WriteOp : Fsdp_Op<"write", [MemoryEffects<[MemWrite]>]> {
-  let summary = "the new value of a buffer";
+  let summary = "the new value of a buffer or an optimizer's state";
   let arguments = (ins AnyStaticShapeTensor:$value, FlatSymbolRefAttr:$symbol);
   let assemblyFormat = "$value `,` $symbol attr-dict `:` type($value)";
 }
@@ -217,15 +218,78 @@ def Fsdp_GradientNormOp : Fsdp_Op<"gradient_norm"> {
   let assemblyFormat = "$gradients attr-dict `:` type($gradients)";
 }
 
-def Fsdp_UpdateOp : Fsdp_Op<"update"> {
-  let summary = "one optimizer step on this rank's shard of a group";
+//===----------------------------------------------------------------------===//
+// The optimizer
+//===----------------------------------------------------------------------===//
+
+def Fsdp_StateOp : Fsdp_Op<"state", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "what the optimizer keeps from step to step";
   let description = [{
-    `optimizer` is `#fsdp.sgd<...>` or `#fsdp.adamw<...>`. The gradient is the
-    accumulated sum times the runtime's `gradient_scale`; the learning rate is a
-    runtime scalar.
+    With `of`, one tensor like the shard of that segment, as `read_shard` has
+    it; without, one that is the same on every rank. All are zero before the
+    first step. `key` says what it is, as torch.optim's state does.
+
+    Example:
+    ```mlir
+    fsdp.state @"h.0#0.exp_avg" "exp_avg" of @h.0[0] : tensor<1024xf32>
+    fsdp.state @"optimizer#bias_correction1" "bias_correction1" : tensor<f64>
+    ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$group, Fsdp_Shard:$gradients, AnyAttr:$optimizer);
-  let assemblyFormat = "$group `,` $gradients `:` type($gradients) `with` $optimizer attr-dict";
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$key,
+      OptionalAttr<FlatSymbolRefAttr>:$group, OptionalAttr<I64Attr>:$segment,
+      TypeAttrOf<AnyStaticShapeTensor>:$type);
+  let assemblyFormat = "$sym_name $key (`of` $group^ `[` $segment `]`)? attr-dict `:` $type";
+}
+
+def Fsdp_ScalarOp : Fsdp_Op<"scalar", [MemoryEffects<[MemRead]>, Fsdp_NamedResults]> {
+  let summary = "a number that the run gives each step";
+  let description = "`micro_batches` counts those of each rank in a step.";
+  let arguments = (ins Fsdp_Scalar:$name);
+  let results = (outs 0DTensorOf<[F64]>:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+}
+
+def Fsdp_ReadShardOp : Fsdp_Op<"read_shard", [MemoryEffects<[MemRead]>]> {
+  let summary = "this rank's shard of the parameters of a group's segment";
+  let arguments = (ins FlatSymbolRefAttr:$group, I64Attr:$segment);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$group `[` $segment `]` attr-dict `:` type($result)";
+}
+
+def Fsdp_WriteShardOp : Fsdp_Op<"write_shard", [MemoryEffects<[MemWrite]>]> {
+  let summary = "the new value of this rank's shard of a segment";
+  let arguments = (ins AnyStaticShapeTensor:$value, FlatSymbolRefAttr:$group, I64Attr:$segment);
+  let assemblyFormat = "$value `,` $group `[` $segment `]` attr-dict `:` type($value)";
+}
+
+def Fsdp_GradientOp : Fsdp_Op<"gradient", [MemoryEffects<[MemRead]>]> {
+  let summary = "this rank's gradients of a segment, summed over ranks and micro-batches";
+  let arguments = (ins Fsdp_Shard:$shard, I64Attr:$segment);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$shard `[` $segment `]` attr-dict `:` type($shard) `->` type($result)";
+}
+
+def Fsdp_UpdateOp : Fsdp_Op<"update",
+    [SingleBlockImplicitTerminator<"YieldOp">, IsolatedFromAbove, Pure]> {
+  let summary = "what an optimizer makes of one shard";
+  let description = [{
+    The region computes the new parameters and states from the old ones, the
+    gradients and the numbers of the step, element by element: one kernel
+    follows from it.
+
+    Example:
+    ```mlir
+    %new = fsdp.update "sgd" (%p = %0 : tensor<8xf32>, %g = %1 : tensor<8xf32>, %lr = %2 : tensor<f32>) -> tensor<8xf32> {
+      %3 = aten.mul %g, %lr : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+      %4 = aten.sub %p, %3 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      fsdp.yield %4 : tensor<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$optimizer, Variadic<AnyStaticShapeTensor>:$inputs);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
 

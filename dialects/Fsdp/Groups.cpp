@@ -6,14 +6,42 @@
 
 #include "dialects/Fsdp/Groups.h"
 
+using namespace mlir;
+
 namespace shardc {
 
-Groups::Groups(mlir::ModuleOp module) {
+Groups::Groups(ModuleOp module) {
   for (auto group : module.getOps<fsdp::GroupOp>())
     group.walk([&](fsdp::MemberOp member) {
       auto segment = dyn_cast<fsdp::SegmentOp>(member->getParentOp());
       places[member.getParameter()] = {group, segment, member};
     });
+}
+
+int64_t getRanks(ModuleOp module) {
+  auto meshes = module.getOps<fsdp::MeshOp>();
+  return meshes.empty() ? 1
+                        : static_cast<int64_t>((*meshes.begin()).getShard());
+}
+
+Type getMasterType(fsdp::SegmentOp segment) {
+  auto module = segment->getParentOfType<ModuleOp>();
+  auto members = segment.getBody().front().getOps<fsdp::MemberOp>();
+  auto parameter = SymbolTable::lookupNearestSymbolFrom<fsdp::ParameterOp>(
+      module, (*members.begin()).getParameterAttr());
+  return cast<RankedTensorType>(parameter.getType()).getElementType();
+}
+
+std::string getStateName(fsdp::SegmentOp segment, StringRef key) {
+  int64_t number = 0;
+  auto module = segment->getParentOfType<ModuleOp>();
+  for (auto group : module.getOps<fsdp::GroupOp>())
+    for (auto other : group.getBody().front().getOps<fsdp::SegmentOp>()) {
+      if (other == segment)
+        return (group.getSymName() + "#" + Twine(number) + "." + key).str();
+      ++number;
+    }
+  llvm_unreachable("a segment is in a group of its module");
 }
 
 } // namespace shardc

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A look-up table over the `fsdp.group`s of a module, for passes that ask for
-// a parameter's place. Valid as long as no group is changed.
+// a parameter's place. Valid as long as no group is changed. Then what follows
+// from the declarations alone.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_FSDP_GROUPS_H
@@ -35,6 +36,17 @@ public:
 private:
   llvm::StringMap<ParameterPlace> places;
 };
+
+/// The ranks that the program is compiled for; 1 without a mesh.
+int64_t getRanks(mlir::ModuleOp module);
+
+/// The element type of the parameters themselves, which gradients are summed in
+/// and the optimizer updates.
+mlir::Type getMasterType(fsdp::SegmentOp segment);
+
+/// What is kept of a segment's parameters: "h.0#3.exp_avg", where segments are
+/// numbered over all groups.
+std::string getStateName(fsdp::SegmentOp segment, llvm::StringRef key);
 
 } // namespace shardc
 

@@ -49,6 +49,17 @@ RankTensors Interpreter::take(Value value) {
   return last;
 }
 
+/// For how many ranks an operation is computed: once where all have the same
+/// operands.
+int64_t Interpreter::countRanks(ArrayRef<RankTensors> operands) const {
+  if (operands.empty())
+    return ranks;
+  return llvm::max_element(
+             operands,
+             [](const auto &a, const auto &b) { return a.size() < b.size(); })
+      ->size();
+}
+
 //===----------------------------------------------------------------------===//
 // Operations
 //===----------------------------------------------------------------------===//
@@ -59,10 +70,10 @@ LogicalResult Interpreter::visitAten(Operation *op) {
     operands.push_back(take(operand));
   SmallVector<RankTensors> results(op->getNumResults());
   SmallVector<Tensor> ofRank, computed;
-  for (int64_t rank = 0; rank < ranks; ++rank) {
+  for (int64_t rank = 0; rank < countRanks(operands); ++rank) {
     ofRank.clear();
     for (RankTensors &operand : operands)
-      ofRank.push_back(operand[rank]);
+      ofRank.push_back(operand[operand.size() == 1 ? 0 : rank]);
     if (perturbation)
       perturbation->apply(op, ofRank);
     if (failed(table.evaluate(op, ofRank, computed)))
@@ -80,7 +91,7 @@ LogicalResult Interpreter::visitModule(Operation *op) {
   for (auto [argument, input] :
        llvm::zip_equal(body.getArguments(), op->getOperands()))
     define(argument, take(input));
-  if (failed(visitBlock(body)))
+  if (failed(visitRange(body.without_terminator())))
     return failure();
   for (auto [result, yielded] :
        llvm::zip_equal(op->getResults(), body.getTerminator()->getOperands()))
@@ -93,7 +104,8 @@ void Interpreter::visitLoss(Value loss) {
   execution.losses = std::move(losses);
 }
 
-/// A parameter as each rank sees it, in the type that the program wants.
+/// A parameter or buffer as each rank sees it, in the type that the program
+/// wants.
 static RankTensors readState(const ShardedState &state, StringRef name,
                              Type type, int64_t ranks) {
   RankTensors tensors;
@@ -118,10 +130,34 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
     state.reduceScatter(group, parameters, gradients);
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](fsdp::ModuleOp) { return visitModule(op); })
+      .Case<fsdp::ModuleOp, fsdp::UpdateOp>(
+          [&](Operation *) { return visitModule(op); })
       .Case([&](fsdp::ReadOp read) {
+        StringRef name = read.getSymbol();
         define(read.getResult(),
-               readState(state, read.getSymbol(), read.getType(), ranks));
+               state.isOptimizerState(name)
+                   ? state.getOptimizerState(name)
+                   : readState(state, name, read.getType(), ranks));
+        return success();
+      })
+      .Case([&](fsdp::ReadShardOp read) {
+        define(read.getResult(),
+               state.getShards(read.getGroup(), read.getSegment(),
+                               ShardedState::parameterKey));
+        return success();
+      })
+      .Case([&](fsdp::GradientOp gradient) {
+        auto type = cast<fsdp::ShardType>(gradient.getShard().getType());
+        define(gradient.getResult(),
+               state.getShards(type.getGroup().getValue(),
+                               gradient.getSegment(),
+                               ShardedState::gradientKey));
+        return success();
+      })
+      .Case([&](fsdp::ScalarOp scalar) {
+        Tensor number(cast<RankedTensorType>(scalar.getType()));
+        number.mutableFloats()[0] = state.getScalar(scalar.getName());
+        define(scalar.getResult(), {number});
         return success();
       })
       .Case([&](fsdp::ViewOp view) {
@@ -130,8 +166,18 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
         return success();
       })
       .Case([&](fsdp::WriteOp write) {
-        for (auto [rank, tensor] : llvm::enumerate(take(write.getValue())))
+        RankTensors tensors = take(write.getValue());
+        if (state.isOptimizerState(write.getSymbol())) {
+          state.setOptimizerState(write.getSymbol(), tensors);
+          return success();
+        }
+        for (auto [rank, tensor] : llvm::enumerate(tensors))
           state.setBuffer(write.getSymbol(), rank, tensor);
+        return success();
+      })
+      .Case([&](fsdp::WriteShardOp write) {
+        state.setShards(write.getGroup(), write.getSegment(),
+                        ShardedState::parameterKey, take(write.getValue()));
         return success();
       })
       .Case([&](fsdp::CastOp cast) {
@@ -150,14 +196,8 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
         return success();
       })
       .Case([&](fsdp::GradientNormOp) {
-        if (!isAccumulating)
-          execution.gradientNorm = std::sqrt(state.sumOfGradientSquares()) /
-                                   (ranks * state.microBatches);
-        return success();
-      })
-      .Case([&](fsdp::UpdateOp update) {
-        if (!isAccumulating)
-          state.update(update);
+        execution.gradientNorm = std::sqrt(state.sumOfGradientSquares()) /
+                                 (ranks * state.microBatches);
         return success();
       })
       .Case<fsdp::BeginOp, fsdp::UnshardOp, fsdp::UnshardStartOp, fsdp::WaitOp,
@@ -201,44 +241,77 @@ LogicalResult Interpreter::visit(Operation *op) {
   return visitAten(op);
 }
 
-LogicalResult Interpreter::visitBlock(Block &block) {
-  for (Operation &op : block.without_terminator())
+LogicalResult
+Interpreter::visitRange(llvm::iterator_range<Block::iterator> operations) {
+  for (Operation &op : operations)
     if (failed(visit(&op)))
       return failure();
   return success();
 }
 
-FailureOr<Execution> Interpreter::run(ArrayRef<RankTensors> inputs) {
+static Block &bodyOf(ModuleOp module) {
   auto functions = module.getOps<func::FuncOp>();
   assert(!functions.empty() && "a program has a function");
-  Block &body = (*functions.begin()).getBody().front();
+  return (*functions.begin()).getBody().front();
+}
+
+/// Where the update part begins; the terminator without one.
+static Block::iterator findUpdate(Block &body) {
+  for (auto begin : body.getOps<fsdp::BeginOp>())
+    if (begin.getPhase() == fsdp::Phase::update)
+      return begin->getIterator();
+  return body.getTerminator()->getIterator();
+}
+
+void Interpreter::begin() {
   execution = Execution();
   values.clear();
   uses.clear();
   storage.clear();
   resharded.clear();
+}
+
+FailureOr<Execution> Interpreter::accumulate(ArrayRef<RankTensors> inputs) {
+  Block &body = bodyOf(module);
+  begin();
   for (auto [argument, tensors] : llvm::zip_equal(body.getArguments(), inputs))
     define(argument, tensors);
-  if (failed(visitBlock(body)))
+  if (failed(visitRange({body.begin(), findUpdate(body)})))
     return failure();
   for (Value result : body.getTerminator()->getOperands())
     execution.results.push_back(take(result));
   return std::move(execution);
 }
 
-FailureOr<Execution> Interpreter::accumulate(ArrayRef<RankTensors> inputs) {
-  isAccumulating = true;
-  FailureOr<Execution> result = run(inputs);
-  isAccumulating = false;
-  return result;
+/// The update part, on exact operands: what a perturbation asks is how
+/// gradients move.
+LogicalResult Interpreter::visitUpdate() {
+  Block &body = bodyOf(module);
+  Block::iterator first = findUpdate(body);
+  Block::iterator last = body.getTerminator()->getIterator();
+  if (first == last)
+    return success();
+  std::optional<Perturbation> kept = std::exchange(perturbation, std::nullopt);
+  LogicalResult done = visitRange({first, last});
+  perturbation = kept;
+  state.clearGradients();
+  return done;
+}
+
+FailureOr<Execution> Interpreter::run(ArrayRef<RankTensors> inputs) {
+  FailureOr<Execution> accumulated = accumulate(inputs);
+  if (failed(accumulated))
+    return failure();
+  execution = std::move(*accumulated);
+  if (failed(visitUpdate()))
+    return failure();
+  return std::move(execution);
 }
 
 FailureOr<Execution> Interpreter::update() {
-  auto functions = module.getOps<func::FuncOp>();
-  execution = Execution();
-  for (Operation &op : (*functions.begin()).getBody().front())
-    if (isa<fsdp::GradientNormOp, fsdp::UpdateOp>(op) && failed(visitFsdp(&op)))
-      return failure();
+  begin();
+  if (failed(visitUpdate()))
+    return failure();
   return std::move(execution);
 }
 

@@ -26,9 +26,6 @@
 
 namespace shardc::reference {
 
-/// One tensor a rank.
-using RankTensors = llvm::SmallVector<Tensor, 1>;
-
 /// What an execution returned.
 struct Execution {
   /// The function's results, empty for a training step.
@@ -85,10 +82,11 @@ private:
   llvm::DenseSet<mlir::Value> resharded;
   Execution execution;
   std::optional<Perturbation> perturbation;
-  /// Whether gradient norms and updates are passed over.
-  bool isAccumulating = false;
 
-  llvm::LogicalResult visitBlock(mlir::Block &block);
+  llvm::LogicalResult
+  visitRange(llvm::iterator_range<mlir::Block::iterator> operations);
+  llvm::LogicalResult visitUpdate();
+  void begin();
   llvm::LogicalResult visit(mlir::Operation *op);
   llvm::LogicalResult visitAten(mlir::Operation *op);
   llvm::LogicalResult visitFsdp(mlir::Operation *op);
@@ -98,6 +96,7 @@ private:
   void visitLoss(mlir::Value loss);
   void define(mlir::Value value, RankTensors tensors);
   RankTensors take(mlir::Value value);
+  int64_t countRanks(llvm::ArrayRef<RankTensors> operands) const;
 };
 
 } // namespace shardc::reference

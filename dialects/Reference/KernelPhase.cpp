@@ -64,7 +64,7 @@ forEachRank(ArrayRef<RankTensors> operands, int64_t ranks,
   for (int64_t rank = 0; rank < ranks; ++rank) {
     SmallVector<BoundedTensor> inputs, computed;
     for (const RankTensors &operand : operands)
-      inputs.push_back({operand[rank], {}});
+      inputs.push_back({operand[operand.size() == 1 ? 0 : rank], {}});
     if (failed(evaluate(inputs, computed)))
       return failure();
     for (auto [result, tensor] : llvm::zip_equal(results, computed))
@@ -80,20 +80,22 @@ LogicalResult Interpreter::visitExec(Operation *op) {
   LogicalResult done =
       llvm::TypeSwitch<Operation *, LogicalResult>(op)
           .Case([&](exec::KernelOp kernel) {
-            return forEachRank(
-                operands, ranks, results, [&](auto inputs, auto &computed) {
-                  return evaluateKernel(kernel.getBody(), inputs, computed);
-                });
+            return forEachRank(operands, countRanks(operands), results,
+                               [&](auto inputs, auto &computed) {
+                                 return evaluateKernel(kernel.getBody(), inputs,
+                                                       computed);
+                               });
           })
           .Case([&](exec::LibraryOp library) {
             LibraryCallSite site{
                 library, library.getCall(), library.getSettings(), {}};
             for (Type type : library.getResultTypes())
               site.results.push_back(cast<RankedTensorType>(type));
-            return forEachRank(
-                operands, ranks, results, [&](auto inputs, auto &computed) {
-                  return evaluateLibraryCall(site, inputs, table, computed);
-                });
+            return forEachRank(operands, countRanks(operands), results,
+                               [&](auto inputs, auto &computed) {
+                                 return evaluateLibraryCall(site, inputs, table,
+                                                            computed);
+                               });
           })
           .Case([&](exec::ViewOp view) {
             std::vector<int64_t> places = placesOf(view);

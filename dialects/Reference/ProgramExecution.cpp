@@ -120,12 +120,21 @@ void ProgramExecution::readCommands(exec::ProgramOp program) {
     entries[entry].completes.push_back(key.second);
 }
 
-std::optional<size_t>
-ProgramExecution::findState(exec::Role role,
-                            std::optional<int64_t> segment) const {
+/// The state of a segment that is `kind`.
+std::optional<size_t> ProgramExecution::findState(StringRef kind,
+                                                  int64_t segment) const {
   for (auto [i, op] : llvm::enumerate(states)) {
     exec::StateOp state = op;
-    if (state.getRole() == role && state.getSegment() == segment)
+    if (state.getKind() == kind && state.getSegment() == segment)
+      return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> ProgramExecution::findState(StringRef name) const {
+  for (auto [i, op] : llvm::enumerate(states)) {
+    exec::StateOp state = op;
+    if (state.getName() == name)
       return i;
   }
   return std::nullopt;
@@ -135,53 +144,38 @@ ProgramExecution::findState(exec::Role role,
 // State
 //===----------------------------------------------------------------------===//
 
-/// The roles of states that hold what a shard keeps.
-static SmallVector<exec::Role> rolesOf(Kept kept) {
-  switch (kept) {
-  case Kept::Parameter:
-    return {exec::Role::parameter};
-  case Kept::Gradient:
-    return {exec::Role::gradient};
-  case Kept::FirstMoment:
-    return {exec::Role::momentum, exec::Role::exp_avg};
-  case Kept::SecondMoment:
-    return {exec::Role::exp_avg_sq};
-  }
-  llvm_unreachable("every kind is named");
-}
-
 void ProgramExecution::setState(const ShardedState &state) {
+  SmallVector<StringRef> keys = {ShardedState::parameterKey};
+  llvm::append_range(keys, state.getKeys());
   for (const auto &entry : places) {
     const ParameterPlace &place = entry.second;
-    for (Kept kept : {Kept::Parameter, Kept::FirstMoment, Kept::SecondMoment})
-      for (exec::Role role : rolesOf(kept)) {
-        std::optional<size_t> number = findState(role, place.segment);
-        if (!number)
-          continue;
-        std::vector<std::byte> bytes =
-            toBytes(state.getKept(kept, entry.first()));
-        int64_t size = exec::getElementBytes(place.type.getElementType());
-        int64_t shard = static_cast<int64_t>(memory[0].states[*number].size());
-        for (int64_t i : llvm::seq<int64_t>(bytes.size())) {
-          int64_t at = place.offset * size + i;
-          memory[at / shard].states[*number][at % shard] = bytes[i];
-        }
+    for (StringRef key : keys) {
+      std::optional<size_t> number = findState(key, place.segment);
+      if (!number)
+        continue;
+      std::vector<std::byte> bytes = toBytes(state.getKept(key, entry.first()));
+      int64_t size = exec::getElementBytes(place.type.getElementType());
+      int64_t shard = static_cast<int64_t>(memory[0].states[*number].size());
+      for (int64_t i : llvm::seq<int64_t>(bytes.size())) {
+        int64_t at = place.offset * size + i;
+        memory[at / shard].states[*number][at % shard] = bytes[i];
       }
+    }
   }
-  for (auto [number, op] : llvm::enumerate(states))
-    for (int64_t rank = 0; rank < getRanks(); ++rank)
+  for (int64_t rank = 0; rank < getRanks(); ++rank) {
+    for (const std::string &name : state.getNumbers())
+      memory[rank].states[*findState(name)] = toBytes(state.get(name));
+    for (auto [number, op] : llvm::enumerate(states))
       if (op.getRole() == exec::Role::buffer)
         memory[rank].states[number] = toBytes(state.get(op.getName(), rank));
+  }
 }
 
-Tensor ProgramExecution::getKept(Kept kept, StringRef parameter) const {
+Tensor ProgramExecution::getKept(StringRef key, StringRef parameter) const {
   const ParameterPlace &place = places.find(parameter)->second;
   int64_t size = exec::getElementBytes(place.type.getElementType());
   std::vector<std::byte> bytes(place.type.getNumElements() * size);
-  for (exec::Role role : rolesOf(kept)) {
-    std::optional<size_t> number = findState(role, place.segment);
-    if (!number)
-      continue;
+  if (std::optional<size_t> number = findState(key, place.segment)) {
     auto shard = static_cast<int64_t>(memory[0].states[*number].size());
     for (int64_t i : llvm::seq<int64_t>(bytes.size())) {
       int64_t at = place.offset * size + i;
@@ -189,6 +183,13 @@ Tensor ProgramExecution::getKept(Kept kept, StringRef parameter) const {
     }
   }
   return fromBytes(place.type, bytes);
+}
+
+Tensor ProgramExecution::getNumber(StringRef name) const {
+  size_t number = *findState(name);
+  exec::StateOp state = states[number];
+  return fromBytes(tensorOf(state.getMemory().getType()),
+                   memory[0].states[number]);
 }
 
 Tensor ProgramExecution::getBuffer(StringRef name, int64_t rank) const {
@@ -202,27 +203,19 @@ Tensor ProgramExecution::getBuffer(StringRef name, int64_t rank) const {
 }
 
 Tensor ProgramExecution::getLoss(int64_t rank) const {
-  for (auto [number, op] : llvm::enumerate(states)) {
-    exec::StateOp state = op;
-    if (state.getName() == "loss")
-      return fromBytes(tensorOf(state.getMemory().getType()),
-                       memory[rank].states[number])
-          .reshaped({});
-  }
-  llvm_unreachable("every program has a loss");
+  size_t number = *findState("loss");
+  exec::StateOp state = states[number];
+  return fromBytes(tensorOf(state.getMemory().getType()),
+                   memory[rank].states[number])
+      .reshaped({});
 }
 
-void ProgramExecution::setScalars(int64_t step, double learningRate,
-                                  int64_t microBatches) {
+void ProgramExecution::setScalars(double learningRate, int64_t microBatches) {
   for (auto [number, op] : llvm::enumerate(scalars)) {
-    double value = learningRate;
-    if (op.getKind() == "gradient_scale")
-      value = 1.0 / static_cast<double>(getRanks() * microBatches);
-    if (op.getKind() == "bias_correction")
-      value = 1 - std::pow(op.getBeta()->convertToDouble(), step);
     Tensor scalar(tensorOf(op.getMemory().getType()));
-    scalar.mutableFloats()[0] = value;
-    scalar.round();
+    scalar.mutableFloats()[0] = op.getName() == "learning_rate"
+                                    ? learningRate
+                                    : static_cast<double>(microBatches);
     for (RankBytes &rank : memory)
       rank.scalars[number] = toBytes(scalar);
   }

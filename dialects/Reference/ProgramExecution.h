@@ -55,8 +55,10 @@ public:
   /// the same groups.
   void setState(const ShardedState &state);
 
-  /// A parameter, or what its shards keep of it; a rank's buffer.
-  Tensor getKept(Kept kept, llvm::StringRef parameter) const;
+  /// What the shards keep of a parameter, as in ShardedState; a number of the
+  /// optimizer by symbol; a rank's buffer.
+  Tensor getKept(llvm::StringRef key, llvm::StringRef parameter) const;
+  Tensor getNumber(llvm::StringRef name) const;
   Tensor getBuffer(llvm::StringRef name, int64_t rank) const;
   /// What a rank has of the loss: the sum of its micro-batches', and after the
   /// update section of all ranks'.
@@ -65,8 +67,8 @@ public:
   /// The types and bounds of the step's inputs.
   llvm::ArrayRef<exec::InputOp> getInputs() const { return inputs; }
 
-  /// Numbers that change from step to step; `step` counts from 1.
-  void setScalars(int64_t step, double learningRate, int64_t microBatches);
+  /// The numbers of the run.
+  void setScalars(double learningRate, int64_t microBatches);
 
   /// What a command should leave at a reference, and how exactly.
   struct Written {
@@ -117,8 +119,8 @@ private:
   void readDeclarations();
   void readParameters();
   void readCommands(exec::ProgramOp program);
-  std::optional<size_t> findState(exec::Role role,
-                                  std::optional<int64_t> segment) const;
+  std::optional<size_t> findState(llvm::StringRef kind, int64_t segment) const;
+  std::optional<size_t> findState(llvm::StringRef name) const;
   size_t choose(llvm::ArrayRef<std::vector<size_t>> streams,
                 llvm::ArrayRef<size_t> next);
   llvm::LogicalResult execute(const Entry &entry);

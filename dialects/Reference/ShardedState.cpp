@@ -1,16 +1,13 @@
 //===- ShardedState.cpp - parameters and buffers of simulated ranks -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Declarations, shards, and the optimizers of torch.optim written plainly.
+// Declarations, shards and the sums of gradients.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Reference/ShardedState.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/Sequence.h"
-#include "llvm/ADT/TypeSwitch.h"
-
-#include <cmath>
 
 using namespace mlir;
 
@@ -36,6 +33,26 @@ ShardedState::ShardedState(ModuleOp module, int64_t ranks) : ranks(ranks) {
   }
   for (auto group : module.getOps<fsdp::GroupOp>())
     addSegments(group);
+  for (auto mesh : module.getOps<fsdp::MeshOp>())
+    meshSize = mesh.getShard();
+  for (auto state : module.getOps<fsdp::StateOp>())
+    addState(state);
+}
+
+void ShardedState::addState(fsdp::StateOp state) {
+  optimizerStates[state.getSymName()] = state;
+  auto type = cast<RankedTensorType>(state.getType());
+  if (!state.getGroup()) {
+    numbers.push_back(state.getSymName().str());
+    types[state.getSymName()] = type;
+    whole[state.getSymName()].assign(1, Tensor(type));
+    return;
+  }
+  std::string key = state.getKey().str();
+  if (!llvm::is_contained(keys, key))
+    keys.push_back(key);
+  Segment &segment = find(*state.getGroup(), *state.getSegment());
+  segment.kept[key].assign(segment.kept[parameterKey].size(), Tensor(type));
 }
 
 void ShardedState::addSegments(fsdp::GroupOp group) {
@@ -48,9 +65,10 @@ void ShardedState::addSegments(fsdp::GroupOp group) {
       master = types.lookup(member.getParameter()).getElementType();
     }
     Tensor zeros(RankedTensorType::get({int64_t(segment.getShard())}, master));
-    segments.push_back({segment, 0, {}});
-    segments.back().shards.assign(segment.getElements() / segment.getShard(),
-                                  Shard{zeros, zeros, zeros, zeros});
+    Segment &entry = segments.emplace_back();
+    entry.op = segment;
+    for (StringRef key : {parameterKey, gradientKey})
+      entry.kept[key].assign(segment.getElements() / segment.getShard(), zeros);
   }
 }
 
@@ -93,7 +111,7 @@ void ShardedState::set(StringRef name, const Tensor &tensor) {
       value = tensor;
     return;
   }
-  setKept(Kept::Parameter, name, tensor);
+  setKept(parameterKey, name, tensor);
 }
 
 Tensor ShardedState::get(StringRef name, int64_t rank) const {
@@ -102,48 +120,68 @@ Tensor ShardedState::get(StringRef name, int64_t rank) const {
     const auto &values = whole.find(name)->second;
     return values[values.size() == 1 ? 0 : rank];
   }
-  return getKept(Kept::Parameter, name);
+  return getKept(parameterKey, name);
 }
 
-Tensor ShardedState::Shard::*ShardedState::memberOf(Kept kept) {
-  switch (kept) {
-  case Kept::Parameter:
-    return &Shard::parameter;
-  case Kept::Gradient:
-    return &Shard::gradient;
-  case Kept::FirstMoment:
-    return &Shard::firstMoment;
-  case Kept::SecondMoment:
-    return &Shard::secondMoment;
-  }
-  llvm_unreachable("every kind is named");
-}
-
-Tensor ShardedState::getKept(Kept kept, StringRef name) const {
+/// What is kept of parts that the optimizer has no state of is zero.
+Tensor ShardedState::getKept(StringRef key, StringRef name) const {
   Place place = places.lookup(name);
   Tensor result(types.lookup(name));
+  auto shards = segments[place.segment].kept.find(key);
+  if (shards == segments[place.segment].kept.end())
+    return result;
   MutableArrayRef<double> target = result.mutableFloats();
-  for (Run run : runsOf(place, result.getNumElements())) {
-    const Tensor &shard =
-        segments[place.segment].shards[run.shard].*memberOf(kept);
-    llvm::copy(shard.floats().slice(run.inShard, run.count),
+  for (Run run : runsOf(place, result.getNumElements()))
+    llvm::copy(shards->second[run.shard].floats().slice(run.inShard, run.count),
                target.begin() + run.inParameter);
-  }
   return result;
 }
 
-void ShardedState::setKept(Kept kept, StringRef name, const Tensor &tensor) {
+void ShardedState::setKept(StringRef key, StringRef name,
+                           const Tensor &tensor) {
   Place place = places.lookup(name);
-  for (Run run : runsOf(place, tensor.getNumElements())) {
-    Tensor &shard = segments[place.segment].shards[run.shard].*memberOf(kept);
+  auto shards = segments[place.segment].kept.find(key);
+  if (shards == segments[place.segment].kept.end())
+    return;
+  for (Run run : runsOf(place, tensor.getNumElements()))
     llvm::copy(tensor.floats().slice(run.inParameter, run.count),
-               shard.mutableFloats().begin() + run.inShard);
-  }
+               shards->second[run.shard].mutableFloats().begin() + run.inShard);
 }
 
-void ShardedState::setSteps(int64_t steps) {
-  for (Segment &segment : segments)
-    segment.steps = steps;
+ShardedState::Segment &ShardedState::find(StringRef group, int64_t segment) {
+  Segment *first = llvm::find_if(segments, [&](const Segment &entry) {
+    fsdp::SegmentOp op = entry.op;
+    return cast<fsdp::GroupOp>(op->getParentOp()).getSymName() == group;
+  });
+  return *(first + segment);
+}
+
+RankTensors ShardedState::getShards(StringRef group, int64_t segment,
+                                    StringRef key) const {
+  return const_cast<ShardedState *>(this)
+      ->find(group, segment)
+      .kept.lookup(key);
+}
+
+void ShardedState::setShards(StringRef group, int64_t segment, StringRef key,
+                             ArrayRef<Tensor> shards) {
+  RankTensors &kept = find(group, segment).kept[key];
+  llvm::copy(shards.take_front(kept.size()), kept.begin());
+}
+
+RankTensors ShardedState::getOptimizerState(StringRef name) const {
+  fsdp::StateOp state = optimizerStates.lookup(name);
+  return state.getGroup()
+             ? getShards(*state.getGroup(), *state.getSegment(), state.getKey())
+             : whole.lookup(name);
+}
+
+void ShardedState::setOptimizerState(StringRef name, ArrayRef<Tensor> tensors) {
+  fsdp::StateOp state = optimizerStates.lookup(name);
+  if (state.getGroup())
+    setShards(*state.getGroup(), *state.getSegment(), state.getKey(), tensors);
+  else
+    set(name, tensors.front());
 }
 
 void ShardedState::setBuffer(StringRef name, int64_t rank,
@@ -156,19 +194,17 @@ void ShardedState::setBuffer(StringRef name, int64_t rank,
 //===----------------------------------------------------------------------===//
 
 void ShardedState::reduceScatter(StringRef group, ArrayAttr parameters,
-                                 ArrayRef<SmallVector<Tensor, 1>> gradients) {
+                                 ArrayRef<RankTensors> gradients) {
   for (auto [parameter, byRank] : llvm::zip_equal(parameters, gradients)) {
     Place place = places.lookup(cast<FlatSymbolRefAttr>(parameter).getValue());
-    Rounding master(cast<FloatType>(
-        segments[place.segment].shards[0].gradient.getElementType()));
+    RankTensors &shards = segments[place.segment].kept[gradientKey];
+    Rounding master(cast<FloatType>(shards[0].getElementType()));
     // In rank order, rounded after every addition: the order and the type of
     // the sums are part of the result.
     for (const Tensor &gradient : byRank)
       for (Run run : runsOf(place, gradient.getNumElements())) {
-        MutableArrayRef<double> sums = segments[place.segment]
-                                           .shards[run.shard]
-                                           .gradient.mutableFloats()
-                                           .slice(run.inShard, run.count);
+        MutableArrayRef<double> sums =
+            shards[run.shard].mutableFloats().slice(run.inShard, run.count);
         for (auto [sum, term] : llvm::zip_equal(
                  sums, gradient.floats().slice(run.inParameter, run.count)))
           sum = master.round(sum + term);
@@ -179,85 +215,24 @@ void ShardedState::reduceScatter(StringRef group, ArrayAttr parameters,
 double ShardedState::sumOfGradientSquares() const {
   double sum = 0;
   for (const Segment &segment : segments)
-    for (const Shard &shard : segment.shards)
-      for (double value : shard.gradient.floats())
+    for (const Tensor &shard : segment.kept.find(gradientKey)->second)
+      for (double value : shard.floats())
         sum += value * value;
   return sum;
 }
 
-//===----------------------------------------------------------------------===//
-// Optimizers
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The elements of a shard and what the optimizer keeps of them. Gradients are
-/// means.
-struct Elements {
-  MutableArrayRef<double> parameter, gradient, first, second;
-};
-} // namespace
-
-/// torch.optim.SGD with dampening 0; the first momentum is the gradient.
-static void stepSgd(fsdp::SgdAttr sgd, Elements x, int64_t step, double rate) {
-  double momentum = sgd.getMomentum().getValueAsDouble();
-  double weightDecay = sgd.getWeightDecay().getValueAsDouble();
-  for (size_t i = 0; i < x.parameter.size(); ++i) {
-    double gradient = x.gradient[i] + weightDecay * x.parameter[i];
-    if (momentum != 0)
-      gradient = x.first[i] =
-          step == 1 ? gradient : momentum * x.first[i] + gradient;
-    x.parameter[i] -= rate * gradient;
-  }
+void ShardedState::clearGradients() {
+  for (Segment &segment : segments)
+    for (Tensor &shard : segment.kept[gradientKey])
+      llvm::fill(shard.mutableFloats(), 0);
 }
 
-/// torch.optim.AdamW. Moments are rounded before they are used: what overflows
-/// there makes no step.
-static void stepAdamW(fsdp::AdamWAttr adam, Elements x, int64_t step,
-                      double rate, const Rounding &rounding) {
-  double beta1 = adam.getBeta1().getValueAsDouble();
-  double beta2 = adam.getBeta2().getValueAsDouble();
-  double kept = 1 - rate * adam.getWeightDecay().getValueAsDouble();
-  double epsilon = adam.getEpsilon().getValueAsDouble();
-  double correction1 = 1 - std::pow(beta1, step);
-  double correction2 = 1 - std::pow(beta2, step);
-  for (size_t i = 0; i < x.parameter.size(); ++i) {
-    double gradient = x.gradient[i], &first = x.first[i], &second = x.second[i];
-    first = rounding.round(beta1 * first + (1 - beta1) * gradient);
-    second = rounding.round(beta2 * second + (1 - beta2) * gradient * gradient);
-    double deviation = std::sqrt(second / correction2);
-    x.parameter[i] = kept * x.parameter[i] -
-                     rate * (first / correction1) / (deviation + epsilon);
-  }
-}
-
-void ShardedState::update(fsdp::UpdateOp op) {
-  for (Segment &segment : segments) {
-    auto group = cast<fsdp::GroupOp>(segment.op->getParentOp());
-    if (segment.op.getFrozen() || group.getSymName() != op.getGroup())
-      continue;
-    ++segment.steps;
-    for (Shard &shard : segment.shards) {
-      Elements x{shard.parameter.mutableFloats(),
-                 shard.gradient.mutableFloats(),
-                 shard.firstMoment.mutableFloats(),
-                 shard.secondMoment.mutableFloats()};
-      for (double &gradient : x.gradient)
-        gradient /= static_cast<double>(ranks * microBatches);
-      llvm::TypeSwitch<Attribute>(op.getOptimizer())
-          .Case([&](fsdp::SgdAttr sgd) {
-            stepSgd(sgd, x, segment.steps, learningRate);
-          })
-          .Case([&](fsdp::AdamWAttr adam) {
-            Rounding rounding(
-                cast<FloatType>(shard.parameter.getElementType()));
-            stepAdamW(adam, x, segment.steps, learningRate, rounding);
-          });
-      llvm::fill(x.gradient, 0);
-      for (Tensor *tensor :
-           {&shard.parameter, &shard.firstMoment, &shard.secondMoment})
-        tensor->round();
-    }
-  }
+/// A program for one rank takes the micro-batches of all simulated ranks.
+double ShardedState::getScalar(fsdp::Scalar name) const {
+  if (name == fsdp::Scalar::learning_rate)
+    return learningRate;
+  return static_cast<double>(microBatches * ranks) /
+         static_cast<double>(meshSize);
 }
 
 } // namespace shardc::reference

@@ -4,8 +4,8 @@
 // What a program keeps between executions. A parameter is whole, one tensor for
 // all ranks, until the program has flat segments; then each rank holds its
 // shard of every segment, the gradient summed so far and the optimizer's states
-// of it. A program compiled for one rank has one shard, which all simulated
-// ranks share. Buffers are never sharded: each rank has its own.
+// of it (`fsdp.state`). A program compiled for one rank has one shard, which
+// all simulated ranks share. Buffers are never sharded: each rank has its own.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_REFERENCE_SHARDEDSTATE_H
@@ -20,16 +20,8 @@
 
 namespace shardc::reference {
 
-/// What a shard keeps of each of its elements.
-enum class Kept {
-  Parameter,
-  /// The sum over ranks and micro-batches so far.
-  Gradient,
-  /// The momentum of SGD, the first moment of AdamW.
-  FirstMoment,
-  /// Of AdamW.
-  SecondMoment,
-};
+/// One tensor a rank, or one that all ranks have.
+using RankTensors = llvm::SmallVector<Tensor, 1>;
 
 class ShardedState {
 public:
@@ -59,44 +51,58 @@ public:
   /// Sets a buffer of one rank.
   void setBuffer(llvm::StringRef name, int64_t rank, const Tensor &tensor);
 
-  /// What the shards keep of a parameter, in its shape. The program has flat
-  /// segments.
-  Tensor getKept(Kept kept, llvm::StringRef name) const;
-  void setKept(Kept kept, llvm::StringRef name, const Tensor &tensor);
+  /// What shards keep beside parameters and gradients: the keys of the
+  /// optimizer's sharded states, in the order of their declarations.
+  llvm::ArrayRef<std::string> getKeys() const { return keys; }
+  /// The optimizer's states that are not sharded, by symbol; they are set and
+  /// got as parameters are.
+  llvm::ArrayRef<std::string> getNumbers() const { return numbers; }
 
-  /// How many steps the optimizer has made.
-  void setSteps(int64_t steps);
+  /// What the shards keep of a parameter, in its shape: `parameterKey`,
+  /// `gradientKey` or one of getKeys(). The program has flat segments.
+  Tensor getKept(llvm::StringRef key, llvm::StringRef name) const;
+  void setKept(llvm::StringRef key, llvm::StringRef name, const Tensor &tensor);
+
+  static constexpr llvm::StringLiteral parameterKey = "parameter";
+  /// The sum over ranks and micro-batches so far.
+  static constexpr llvm::StringLiteral gradientKey = "gradient";
+
+  /// Every rank's shard of a segment, counted in its group, as flat tensors; or
+  /// what is kept of it.
+  RankTensors getShards(llvm::StringRef group, int64_t segment,
+                        llvm::StringRef key) const;
+  /// More tensors than shards are equal ones.
+  void setShards(llvm::StringRef group, int64_t segment, llvm::StringRef key,
+                 llvm::ArrayRef<Tensor> shards);
+
+  /// An optimizer's state by symbol.
+  bool isOptimizerState(llvm::StringRef name) const {
+    return optimizerStates.contains(name);
+  }
+  RankTensors getOptimizerState(llvm::StringRef name) const;
+  void setOptimizerState(llvm::StringRef name, llvm::ArrayRef<Tensor> tensors);
 
   /// Adds every rank's gradients of a group's members, in rank order, to the
   /// shards' accumulators. `parameters` names the member of each gradient;
   /// `gradients[i][rank]` is one.
   void reduceScatter(llvm::StringRef group, mlir::ArrayAttr parameters,
-                     llvm::ArrayRef<llvm::SmallVector<Tensor, 1>> gradients);
+                     llvm::ArrayRef<RankTensors> gradients);
   /// The sum of squares of all accumulated gradients over all ranks.
   double sumOfGradientSquares() const;
-  /// One step of the optimizer on every rank's shard of a group; the gradient
-  /// is the accumulated sum over the number of ranks and micro-batches, and is
-  /// zero afterwards.
-  /// SGD and AdamW as in torch.optim.
-  void update(fsdp::UpdateOp op);
+  /// Sets the accumulated gradients to zero.
+  void clearGradients();
+  /// A number of the run, as `fsdp.scalar` names it.
+  double getScalar(fsdp::Scalar name) const;
 
   double learningRate = 0.01;
   /// How many times gradients were added to the accumulators.
   int64_t microBatches = 1;
 
 private:
-  /// One rank's part of a segment, as flat tensors in the master type.
-  struct Shard {
-    Tensor parameter;
-    Tensor gradient;
-    /// Momentum of SGD; first and second moment of AdamW.
-    Tensor firstMoment;
-    Tensor secondMoment;
-  };
   struct Segment {
     fsdp::SegmentOp op;
-    int64_t steps = 0;
-    llvm::SmallVector<Shard> shards;
+    /// By key, one tensor a shard.
+    llvm::StringMap<RankTensors> kept;
   };
   /// Where a parameter lies in its segment.
   struct Place {
@@ -105,11 +111,15 @@ private:
   };
 
   int64_t ranks;
-  std::vector<std::string> names;
+  /// Of the mesh that the program is compiled for.
+  int64_t meshSize = 1;
+  std::vector<std::string> names, keys, numbers;
   llvm::StringMap<mlir::RankedTensorType> types;
   llvm::StringSet<> buffers;
-  /// Whole parameters, and buffers a rank.
-  llvm::StringMap<llvm::SmallVector<Tensor, 1>> whole;
+  llvm::StringMap<fsdp::StateOp> optimizerStates;
+  /// Whole parameters, optimizer states that are not sharded, and buffers a
+  /// rank.
+  llvm::StringMap<RankTensors> whole;
   llvm::SmallVector<Segment> segments;
   llvm::StringMap<Place> places;
 
@@ -120,7 +130,8 @@ private:
     int64_t inShard, inParameter, count;
   };
   llvm::SmallVector<Run> runsOf(Place place, int64_t elements) const;
-  static Tensor Shard::*memberOf(Kept kept);
+  void addState(fsdp::StateOp state);
+  Segment &find(llvm::StringRef group, int64_t segment);
 };
 
 } // namespace shardc::reference

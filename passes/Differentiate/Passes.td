@@ -40,10 +40,12 @@ def WidenWeightGradientsPass : Pass<"shardc-widen-weight-gradients", "::mlir::fu
 }
 
 def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
-  let summary = "Appends the optimizer's step on each group's local shard.";
+  let summary = "Appends the optimizer's step on each segment's local shard.";
   let description = [{
-    After the last reduction: the squared gradient norm over all ranks, then one
-    `fsdp.update` a trainable group.
+    After the last reduction: the squared gradient norm over all ranks, the
+    numbers of the step, then one `fsdp.update` a segment that is trained. Its
+    region has the optimizer's formulas as operators; `fsdp.state` declares what
+    they keep. `passes/Differentiate/Optimizers.cpp` has one class an optimizer.
 
     {{example: test/passes/Differentiate/insert-optimizer.mlir @sgd_on_one_group}}
   }];
@@ -55,7 +57,7 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
     Option<"beta2", "beta2", "double", "0.999", "Decay of adamw's second moment.">,
     Option<"epsilon", "epsilon", "double", "1e-8", "Added to adamw's denominator.">,
     Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay.">];
-  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+  let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
 }
 
 def VerifyTrainingStepPass : Pass<"shardc-verify-training-step", "::mlir::ModuleOp"> {
@@ -65,8 +67,8 @@ def VerifyTrainingStepPass : Pass<"shardc-verify-training-step", "::mlir::Module
     - D2: a group is reduced at most once, in backward; a group that the loss
       does not depend on is not.
     - D3: a reduced gradient has its parameter's shape and reduce dtype.
-    - D4: every reduction is consumed by one update of its group, in the update
-      part.
+    - D4: in the update part, each segment of a reduced group that is not frozen
+      is written once, after its gradient was read.
     - D5: the loss is recorded once, in forward.
 
     {{example: test/passes/Differentiate/verify-training-step.mlir @accepted}}

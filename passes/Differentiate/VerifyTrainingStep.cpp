@@ -52,24 +52,36 @@ static LogicalResult verifyGradients(fsdp::ReduceScatterOp reduction,
 
 /// D4 for one reduction.
 static LogicalResult
-verifyUpdate(fsdp::ReduceScatterOp reduction,
+verifyUpdate(fsdp::ReduceScatterOp reduction, SymbolTable &symbols,
              const DenseMap<Operation *, fsdp::Phase> &phases) {
-  unsigned updates = 0;
-  for (Operation *user : reduction.getResult().getUsers()) {
-    auto update = dyn_cast<fsdp::UpdateOp>(user);
-    if (!update)
+  auto group = symbols.lookup<fsdp::GroupOp>(reduction.getGroup());
+  if (!group)
+    return reduction.emitError("D4: expected a group ")
+           << reduction.getGroupAttr();
+  for (auto [index, segment] :
+       llvm::enumerate(group.getBody().front().getOps<fsdp::SegmentOp>())) {
+    if (segment.getFrozen())
       continue;
-    ++updates;
-    if (update.getGroup() != reduction.getGroup())
-      return update.emitError("D4: expected an update of @")
-             << reduction.getGroup() << ", got @" << update.getGroup();
-    if (phases.lookup(update) != fsdp::Phase::update)
-      return update.emitError("D4: expected an update of @")
-             << reduction.getGroup() << " in the update part";
+    Operation *read = nullptr;
+    for (Operation *user : reduction.getResult().getUsers())
+      if (auto gradient = dyn_cast<fsdp::GradientOp>(user))
+        if (gradient.getSegment() == index &&
+            phases.lookup(user) == fsdp::Phase::update)
+          read = user;
+    unsigned writes = 0;
+    for (auto write : reduction->getBlock()->getOps<fsdp::WriteShardOp>())
+      if (write.getGroup() == reduction.getGroup() &&
+          write.getSegment() == index &&
+          phases.lookup(write) == fsdp::Phase::update) {
+        ++writes;
+        if (!read || !read->isBeforeInBlock(write))
+          return write.emitError("D4: expected that the gradient of @")
+                 << reduction.getGroup() << "[" << index << "] is read before";
+      }
+    if (writes != 1)
+      return reduction.emitError("D4: expected one update of @")
+             << reduction.getGroup() << "[" << index << "], got " << writes;
   }
-  if (updates != 1)
-    return reduction.emitError("D4: expected one update of @")
-           << reduction.getGroup() << ", got " << updates;
   return success();
 }
 
@@ -114,7 +126,7 @@ static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
       return op.emitError("D2: expected one reduction of @")
              << reduction.getGroup() << ", in backward";
     if (failed(verifyGradients(reduction, groups, symbols)) ||
-        failed(verifyUpdate(reduction, phases)))
+        failed(verifyUpdate(reduction, symbols, phases)))
       return failure();
   }
   if (losses == 0)

@@ -64,6 +64,24 @@ static void buildMul(aten::MulOp op, aten::MulOp::Adaptor inputs,
   buildBinary(op, inputs, kernel, [](Scalar a, Scalar b) { return a * b; });
 }
 
+static void buildDiv(aten::DivOp op, aten::DivOp::Adaptor inputs,
+                     KernelBuilder &kernel) {
+  buildBinary(op, inputs, kernel, [](Scalar a, Scalar b) { return a / b; });
+}
+
+static void buildSqrt(aten::SqrtOp op, aten::SqrtOp::Adaptor inputs,
+                      KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel,
+                 [](LoopBody &body) { return sqrt(body[0]); });
+}
+
+static void buildReciprocal(aten::ReciprocalOp op,
+                            aten::ReciprocalOp::Adaptor inputs,
+                            KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel,
+                 [](LoopBody &body) { return 1.0 / body[0]; });
+}
+
 /// The number of an overload `.Scalar`, in the type of `like`.
 static Scalar numberOf(TypedAttr number, Scalar like) {
   if (auto floating = dyn_cast<FloatAttr>(number))
@@ -193,6 +211,10 @@ void attachElementwiseKernels(MLIRContext *context) {
   AddOp::attachInterface<KernelModel<AddOp, buildAdd>>(*context);
   SubOp::attachInterface<KernelModel<SubOp, buildSub>>(*context);
   MulOp::attachInterface<KernelModel<MulOp, buildMul>>(*context);
+  DivOp::attachInterface<KernelModel<DivOp, buildDiv>>(*context);
+  SqrtOp::attachInterface<KernelModel<SqrtOp, buildSqrt>>(*context);
+  ReciprocalOp::attachInterface<KernelModel<ReciprocalOp, buildReciprocal>>(
+      *context);
   AddScalarOp::attachInterface<KernelModel<AddScalarOp, buildAddScalar>>(
       *context);
   MulScalarOp::attachInterface<KernelModel<MulScalarOp, buildMulScalar>>(

@@ -11,6 +11,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/Fsdp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -61,6 +62,14 @@ static void eraseDeadOperations(Block &block) {
       op.erase();
 }
 
+/// The operator's name without its dialect; an update's optimizer.
+static StringRef labelOf(Operation *op) {
+  if (auto update = dyn_cast<fsdp::UpdateOp>(op))
+    return update.getOptimizer();
+  StringRef dialect = op->getName().getDialectNamespace();
+  return op->getName().getStringRef().drop_front(dialect.size() + 1);
+}
+
 /// Replaces `op` by a kernel that computes the results that are used.
 static void formKernel(Operation *op, FloatType accumulator) {
   Region region;
@@ -80,12 +89,10 @@ static void formKernel(Operation *op, FloatType accumulator) {
   exec::YieldOp::create(builder, op->getLoc(), yielded);
   eraseDeadOperations(body);
 
-  StringRef dialect = op->getName().getDialectNamespace();
-  StringRef label = op->getName().getStringRef().drop_front(dialect.size() + 1);
   builder.setInsertionPoint(op);
-  auto kernel = exec::KernelOp::create(builder, op->getLoc(),
-                                       TypeRange(ValueRange(yielded)),
-                                       builder.getStringAttr(label), inputs);
+  auto kernel = exec::KernelOp::create(
+      builder, op->getLoc(), TypeRange(ValueRange(yielded)),
+      builder.getStringAttr(labelOf(op)), inputs);
   kernel.getBody().takeBody(region);
   for (auto [result, value] : llvm::zip_equal(replaced, kernel.getResults()))
     result.replaceAllUsesWith(value);

@@ -46,7 +46,7 @@ struct KernelProfile {
 
   /// Every nest is parallel in all loops and nothing is inserted.
   bool isPointwise = true;
-  /// No nest computes a function of `math` or gathers.
+  /// No nest divides or computes a function of `math`.
   bool isCheap = true;
   /// The most iterations of any nest.
   int64_t iterations = 0;
@@ -60,7 +60,8 @@ KernelProfile::KernelProfile(exec::KernelOp kernel) {
       iterations =
           std::max(iterations, llvm::product_of(generic.getStaticLoopRanges()));
       for (Operation &inner : *generic.getBody())
-        isCheap &= !isa<math::MathDialect>(inner.getDialect());
+        isCheap &= !isa<math::MathDialect>(inner.getDialect()) &&
+                   !isa<arith::DivFOp>(inner);
     } else if (isa<tensor::InsertSliceOp>(op)) {
       isPointwise = false;
     }

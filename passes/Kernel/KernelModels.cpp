@@ -24,5 +24,6 @@ void shardc::registerKernelModels(DialectRegistry &registry) {
   });
   registry.addExtension(+[](MLIRContext *context, fsdp::FsdpDialect *) {
     attachCastKernels(context);
+    attachUpdateKernels(context);
   });
 }

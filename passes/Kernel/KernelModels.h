@@ -70,6 +70,7 @@ void attachLossKernels(mlir::MLIRContext *context);
 void attachIndexingKernels(mlir::MLIRContext *context);
 void attachPoolingKernels(mlir::MLIRContext *context);
 void attachShapeKernels(mlir::MLIRContext *context);
+void attachUpdateKernels(mlir::MLIRContext *context);
 
 } // namespace shardc
 

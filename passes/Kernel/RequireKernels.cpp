@@ -50,6 +50,9 @@ static bool hasComputableTypes(Operation *op) {
 static std::string describeMissingForm(Operation *op) {
   if (auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op))
     return differentiable.describeUnsupportedForm();
+  auto division = dyn_cast<aten::DivOp>(op);
+  if (division && division.getRoundingMode() != aten::RoundingMode::none)
+    return "a rounding_mode";
   auto slice = dyn_cast<aten::SliceBackwardOp>(op);
   return slice && slice.getStep() != 1 ? "a step other than 1" : "";
 }
@@ -110,8 +113,10 @@ static void report(ArrayRef<std::pair<std::string, Operation *>> gaps) {
 void RequireKernelsPass::runOnOperation() {
   llvm::StringSet<> seen;
   SmallVector<std::pair<std::string, Operation *>> gaps;
-  for (Block &block : getOperation().getBody())
-    for (Operation *op : collectComputed(block)) {
+  SmallVector<Block *> blocks;
+  getOperation().walk([&](Block *block) { blocks.push_back(block); });
+  for (Block *block : blocks)
+    for (Operation *op : collectComputed(*block)) {
       std::string gap = describeGap(op);
       // One of each operator and form; types differ at every call.
       std::string kind =

@@ -129,7 +129,7 @@ static LogicalResult verifyView(exec::ViewOp view) {
 void VerifyKernelsPass::runOnOperation() {
   auto verify = [](Operation *op) -> LogicalResult {
     if (isa_and_nonnull<aten::AtenDialect>(op->getDialect()) ||
-        isa<fsdp::CastOp>(op))
+        isa<fsdp::CastOp, fsdp::UpdateOp>(op))
       return op->emitError("K1: expected no '") << op->getName() << "'";
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case(verifyKernel)

@@ -31,10 +31,12 @@ CommandBuilder::CommandBuilder(func::FuncOp step, exec::ProgramOp program,
 LogicalResult CommandBuilder::build() {
   addInitialFills();
   placeGradients();
+  placeUpdates();
   for (Operation &op :
        llvm::make_early_inc_range(step.getBody().front().without_terminator()))
     if (failed(visit(&op)))
       return failure();
+  addStateWrites();
   return success();
 }
 
@@ -45,7 +47,14 @@ LogicalResult CommandBuilder::visit(Operation *op) {
       .Case([&](exec::ViewOp view) { return visitView(view); })
       .Case([&](fsdp::BeginOp begin) { return visitBegin(begin), success(); })
       .Case([&](fsdp::ReadOp read) { return visitRead(read), success(); })
-      .Case([&](fsdp::WriteOp write) { return visitWrite(write); })
+      .Case(
+          [&](fsdp::ScalarOp scalar) { return visitScalar(scalar), success(); })
+      .Case<fsdp::ReadShardOp, fsdp::GradientOp>([&](auto access) {
+        memory[access.getResult()] = findState(access);
+        return success();
+      })
+      .Case<fsdp::WriteOp, fsdp::WriteShardOp>(
+          [&](auto write) { return visitWrite(write); })
       .Case([&](fsdp::ViewOp view) {
         return visitParameterView(view), success();
       })
@@ -61,8 +70,6 @@ LogicalResult CommandBuilder::visit(Operation *op) {
       .Case([&](fsdp::GradientNormOp norm) {
         return visitGradientNorm(norm), success();
       })
-      .Case(
-          [&](fsdp::UpdateOp update) { return visitUpdate(update), success(); })
       .Default([](Operation *other) {
         return other->emitError("expected an operation that has a command, "
                                 "got '")
@@ -73,10 +80,6 @@ LogicalResult CommandBuilder::visit(Operation *op) {
 //===----------------------------------------------------------------------===//
 // Values
 //===----------------------------------------------------------------------===//
-
-static MemRefType getRowMajor(RankedTensorType type) {
-  return MemRefType::get(type.getShape(), type.getElementType());
-}
 
 FailureOr<Value> CommandBuilder::getMemory(Value value, Operation *user) {
   auto found = memory.find(value);
@@ -125,18 +128,6 @@ Value CommandBuilder::createMemory(Value result, ArrayRef<int64_t> order) {
       exec::getStrided(type.getShape(), type.getElementType(),
                        exec::getOrderedStrides(type.getShape(), order));
   return memory[result] = createBuffer(memref, result.getLoc());
-}
-
-Value CommandBuilder::getScalar(StringRef kind, FloatAttr beta, Type type) {
-  auto memref = MemRefType::get({}, type);
-  for (exec::ScalarOp scalar : scalars)
-    if (scalar.getKind() == kind && scalar.getBetaAttr() == beta &&
-        scalar.getMemory().getType() == memref)
-      return scalar.getMemory();
-  OpBuilder declarations(program);
-  scalars.push_back(exec::ScalarOp::create(declarations, step.getLoc(), memref,
-                                           builder.getStringAttr(kind), beta));
-  return scalars.back().getMemory();
 }
 
 //===----------------------------------------------------------------------===//
@@ -191,7 +182,7 @@ bool CommandBuilder::placeGradient(Value gradient, Value whole,
   if (!result || !isStoredRowMajor(result) || assigned.contains(gradient))
     return false;
   assigned[gradient] =
-      createPart(whole, offset, getRowMajor(type), gradient.getLoc());
+      createPart(whole, offset, exec::getRowMajor(type), gradient.getLoc());
   return true;
 }
 

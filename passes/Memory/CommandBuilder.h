@@ -6,7 +6,8 @@
 //   value of                      lives in
 //   fsdp.view                     its segment's gathered buffer, at its offset
 //   a gradient that is reduced    the reduce-scatter's input, at its offset
-//   fsdp.read of a buffer         the buffer's state
+//   fsdp.read, fsdp.read_shard    the state
+//   a state's new value           the state, where a kernel may write over it
 //   exec.view                     its source's buffer
 //   any other result              a buffer of its own
 //
@@ -54,8 +55,6 @@ private:
   mlir::Value createPart(mlir::Value memory, int64_t offset,
                          mlir::MemRefType type, mlir::Location location,
                          int64_t rankStride = 0);
-  mlir::Value getScalar(llvm::StringRef kind, mlir::FloatAttr beta,
-                        mlir::Type type);
 
   // Computation (CommandBuilder.cpp).
   llvm::LogicalResult visitKernel(exec::KernelOp kernel);
@@ -64,10 +63,14 @@ private:
 
   // Sharding (ShardingCommands.cpp).
   void addInitialFills();
+  void placeUpdates();
+  bool mayOverwrite(mlir::OpResult value, mlir::Value target);
   void visitRead(fsdp::ReadOp read);
+  void visitScalar(fsdp::ScalarOp scalar);
   void visitParameterView(fsdp::ViewOp view);
-  llvm::LogicalResult visitWrite(fsdp::WriteOp write);
-  void addBufferWrites();
+  llvm::LogicalResult visitWrite(mlir::Operation *write);
+  void addStateWrites();
+  mlir::Value findState(mlir::Operation *access);
   void visitUnshardStart(fsdp::UnshardStartOp start);
   mlir::Value gatherSegment(fsdp::UnshardStartOp start,
                             fsdp::SegmentOp segment);
@@ -77,8 +80,6 @@ private:
                                   fsdp::SegmentOp segment, mlir::Value buffer);
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
   void visitGradientNorm(fsdp::GradientNormOp norm);
-  void visitUpdate(fsdp::UpdateOp update);
-  void updateSegment(fsdp::UpdateOp update, fsdp::SegmentOp segment);
   void visitBegin(fsdp::BeginOp begin);
 
   template <typename CommandOp, typename... Specific>
@@ -100,7 +101,7 @@ private:
   Groups groups;
   const StateTable &states;
   int64_t ranks;
-  llvm::SmallVector<exec::ScalarOp> scalars;
+  llvm::StringMap<mlir::Value> scalars;
   exec::Section section = exec::Section::micro_batch;
 
   /// The memory of each tensor that has some.
@@ -111,8 +112,8 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> gathered;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>
       reduceInputs;
-  /// The last value written to each model buffer, in the order of first writes.
-  llvm::SmallVector<fsdp::WriteOp> writes;
+  /// The last write to each state, in the order of first writes.
+  llvm::SmallVector<mlir::Operation *> writes;
 };
 
 } // namespace shardc

@@ -9,6 +9,7 @@
 
 #include "passes/Memory/Passes.h"
 
+#include "dialects/Exec/Layout.h"
 #include "passes/Memory/CommandBuilder.h"
 
 #define DEBUG_TYPE "shardc-lower-to-commands"
@@ -25,16 +26,6 @@ struct LowerToCommandsPass
   void runOnOperation() override;
 };
 } // namespace
-
-static Attribute optimizerOf(func::FuncOp step) {
-  auto updates = step.getBody().front().getOps<fsdp::UpdateOp>();
-  return updates.empty() ? Attribute() : (*updates.begin()).getOptimizer();
-}
-
-static int64_t ranksOf(ModuleOp module) {
-  auto meshes = module.getOps<fsdp::MeshOp>();
-  return meshes.empty() ? 1 : (*meshes.begin()).getShard();
-}
 
 /// The name under which data is given for an argument.
 static StringAttr inputName(func::FuncOp step, unsigned index) {
@@ -53,8 +44,7 @@ static SmallVector<Value> declareInputs(OpBuilder &builder, func::FuncOp step) {
       return step.getArgAttrOfType<IntegerAttr>(number, name);
     };
     inputs.push_back(exec::InputOp::create(
-        builder, argument.getLoc(),
-        MemRefType::get(type.getShape(), type.getElementType()),
+        builder, argument.getLoc(), exec::getRowMajor(type),
         inputName(step, number), attribute("shardc.upper_bound"),
         attribute("shardc.ignore_index")));
   }
@@ -81,10 +71,10 @@ void LowerToCommandsPass::runOnOperation() {
     return signalPassFailure();
   }
   OpBuilder builder(step);
-  StateTable states(builder, module, optimizerOf(step));
+  StateTable states(builder, module);
   SmallVector<Value> inputs = declareInputs(builder, step);
   exec::ProgramOp program = createProgram(builder, step.getLoc());
-  CommandBuilder commands(step, program, states, inputs, ranksOf(module));
+  CommandBuilder commands(step, program, states, inputs, getRanks(module));
   if (failed(commands.build()))
     return signalPassFailure();
   step.erase();

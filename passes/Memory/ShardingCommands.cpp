@@ -7,9 +7,12 @@
 
 #include "dialects/Exec/Layout.h"
 #include "dialects/Exec/Memory.h"
+#include "passes/Kernel/KernelOutliner.h"
 #include "passes/Memory/CommandBuilder.h"
 #include "passes/Memory/ParallelCopy.h"
 #include "passes/Memory/StateKernels.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -46,29 +49,59 @@ void CommandBuilder::addInitialFills() {
 void CommandBuilder::visitBegin(fsdp::BeginOp begin) {
   if (begin.getPhase() != fsdp::Phase::update)
     return;
-  addBufferWrites();
+  addStateWrites();
   section = exec::Section::update;
 }
 
 //===----------------------------------------------------------------------===//
-// Model buffers
+// States
 //===----------------------------------------------------------------------===//
 
-/// A read sees the last value written in this micro-batch, else the state.
-void CommandBuilder::visitRead(fsdp::ReadOp read) {
-  for (fsdp::WriteOp write : writes)
-    if (write.getSymbol() == read.getSymbol()) {
-      memory[read.getResult()] = memory.lookup(write.getValue());
-      return;
-    }
-  memory[read.getResult()] = states.lookupBuffer(read.getSymbol());
+/// The memory of the state that `access` reads or writes; null for any other
+/// operation.
+Value CommandBuilder::findState(Operation *access) {
+  auto find = [&](StringRef group, uint64_t segment) {
+    return states.lookup(segmentsOf(group)[segment]);
+  };
+  return llvm::TypeSwitch<Operation *, Value>(access)
+      .Case<fsdp::ReadOp, fsdp::WriteOp>(
+          [&](auto op) { return states.lookup(op.getSymbol()); })
+      .Case<fsdp::ReadShardOp, fsdp::WriteShardOp>([&](auto op) {
+        return find(op.getGroup(), op.getSegment()).parameter;
+      })
+      .Case([&](fsdp::GradientOp op) {
+        auto type = cast<fsdp::ShardType>(op.getShard().getType());
+        return find(type.getGroup().getValue(), op.getSegment()).gradient;
+      })
+      .Default([](Operation *) { return Value(); });
 }
 
-LogicalResult CommandBuilder::visitWrite(fsdp::WriteOp write) {
-  if (failed(getMemory(write.getValue(), write)))
+/// A read sees the last value written in this section, else the state.
+void CommandBuilder::visitRead(fsdp::ReadOp read) {
+  Value state = findState(read);
+  memory[read.getResult()] = state;
+  for (Operation *write : writes)
+    if (findState(write) == state)
+      memory[read.getResult()] = memory.lookup(write->getOperand(0));
+}
+
+void CommandBuilder::visitScalar(fsdp::ScalarOp scalar) {
+  StringRef name = fsdp::stringifyScalar(scalar.getName());
+  Value &declared = scalars[name];
+  if (!declared) {
+    OpBuilder declarations(program);
+    auto type = cast<RankedTensorType>(scalar.getType());
+    declared = exec::ScalarOp::create(declarations, scalar.getLoc(),
+                                      exec::getRowMajor(type), name);
+  }
+  memory[scalar.getResult()] = declared;
+}
+
+LogicalResult CommandBuilder::visitWrite(Operation *write) {
+  if (failed(getMemory(write->getOperand(0), write)))
     return failure();
-  for (fsdp::WriteOp &earlier : writes)
-    if (earlier.getSymbol() == write.getSymbol()) {
+  for (Operation *&earlier : writes)
+    if (findState(earlier) == findState(write)) {
       earlier = write;
       return success();
     }
@@ -76,30 +109,74 @@ LogicalResult CommandBuilder::visitWrite(fsdp::WriteOp write) {
   return success();
 }
 
+/// Whether the kernel that makes `value` may write it over the state `target`:
+/// nothing reads the old value later, and the kernel itself only element by
+/// element.
+bool CommandBuilder::mayOverwrite(OpResult value, Value target) {
+  auto kernel = dyn_cast<exec::KernelOp>(value.getOwner());
+  if (!kernel || memory.contains(value) || assigned.contains(value))
+    return false;
+  SmallVector<kernel::SharedStorage> shareable;
+  for (Operation &access : step.getBody().front()) {
+    if (isa<fsdp::WriteOp, fsdp::WriteShardOp>(access) ||
+        findState(&access) != target)
+      continue;
+    for (OpOperand &use : access.getResult(0).getUses()) {
+      if (use.getOwner() != kernel) {
+        if (use.getOwner()->isBeforeInBlock(kernel) &&
+            isa<exec::KernelOp>(use.getOwner()))
+          continue;
+        return false;
+      }
+      if (shareable.empty())
+        shareable = kernel::getShareableStorage(kernel);
+      if (!llvm::is_contained(shareable,
+                              kernel::SharedStorage(use.getOperandNumber(),
+                                                    value.getResultNumber())))
+        return false;
+    }
+  }
+  return true;
+}
+
+/// New values of the update part live in their state where that is possible.
+void CommandBuilder::placeUpdates() {
+  bool isUpdate = false;
+  for (Operation &op : step.getBody().front()) {
+    if (auto begin = dyn_cast<fsdp::BeginOp>(op))
+      isUpdate = begin.getPhase() == fsdp::Phase::update;
+    if (!isUpdate || !isa<fsdp::WriteOp, fsdp::WriteShardOp>(op))
+      continue;
+    auto value = dyn_cast<OpResult>(op.getOperand(0));
+    if (value && mayOverwrite(value, findState(&op)))
+      assigned[value] = findState(&op);
+  }
+}
+
 namespace {
-struct BufferWrite {
+struct StateWrite {
   Value source, target;
   Location location;
 };
 } // namespace
 
-/// States change after backward, which may still read the old values, and all
-/// at once: a value may be another state's. One that is its own state's has the
-/// state's type, so it is the whole of it, and nothing changes.
-void CommandBuilder::addBufferWrites() {
-  SmallVector<BufferWrite> changes;
+/// States change after backward or the update, which may still read the old
+/// values, and all at once: a value may be another state's. One that is its own
+/// state's has the state's type, so it is the whole of it, and nothing changes.
+void CommandBuilder::addStateWrites() {
+  SmallVector<StateWrite> changes;
   std::vector<PlaceCopy> copies;
   DenseMap<Value, int64_t> numbers;
   auto numberOf = [&](Value memory) {
     return numbers.try_emplace(exec::getPlace(memory).whole, numbers.size())
         .first->second;
   };
-  for (fsdp::WriteOp write : writes) {
-    Value source = memory.lookup(write.getValue());
-    Value target = states.lookupBuffer(write.getSymbol());
+  for (Operation *write : writes) {
+    Value source = memory.lookup(write->getOperand(0));
+    Value target = findState(write);
     if (exec::getPlace(source).whole == target)
       continue;
-    changes.push_back({source, target, write.getLoc()});
+    changes.push_back({source, target, write->getLoc()});
     copies.push_back({numberOf(source), numberOf(target)});
   }
   DenseMap<Value, Value> savedIn;
@@ -169,9 +246,9 @@ void CommandBuilder::visitParameterView(fsdp::ViewOp view) {
   const SmallVector<Value> &wholes = gathered[view.getUnsharded()];
   SmallVector<fsdp::SegmentOp> segments = segmentsOf(place.group.getSymName());
   size_t index = llvm::find(segments, place.segment) - segments.begin();
-  memory[view.getResult()] = createPart(
-      wholes[index], static_cast<int64_t>(*place.member.getOffset()),
-      MemRefType::get(type.getShape(), type.getElementType()), view.getLoc());
+  memory[view.getResult()] =
+      createPart(wholes[index], static_cast<int64_t>(*place.member.getOffset()),
+                 exec::getRowMajor(type), view.getLoc());
 }
 
 //===----------------------------------------------------------------------===//
@@ -261,36 +338,6 @@ void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
   add<exec::AllReduceOp>(location, /*stream=*/0, total, /*double_double=*/true);
   add<exec::AllReduceOp>(location, /*stream=*/0, states.getLoss(),
                          /*double_double=*/false);
-}
-
-//===----------------------------------------------------------------------===//
-// The optimizer
-//===----------------------------------------------------------------------===//
-
-void CommandBuilder::visitUpdate(fsdp::UpdateOp update) {
-  for (fsdp::SegmentOp segment : segmentsOf(update.getGroup()))
-    if (!segment.getFrozen())
-      updateSegment(update, segment);
-}
-
-/// The parameter and the optimizer's states are written over themselves.
-void CommandBuilder::updateSegment(fsdp::UpdateOp update,
-                                   fsdp::SegmentOp segment) {
-  const SegmentStates &own = states.lookup(segment);
-  Type element = typeOf(own.parameter).getElementType();
-  SmallVector<Value> outputs = {own.parameter};
-  llvm::append_range(outputs, own.optimizer);
-  SmallVector<Value> inputs = outputs;
-  inputs.append({own.gradient, getScalar("learning_rate", nullptr, element),
-                 getScalar("gradient_scale", nullptr, element)});
-  if (auto adamw = dyn_cast<fsdp::AdamWAttr>(update.getOptimizer())) {
-    for (FloatAttr beta : {adamw.getBeta1(), adamw.getBeta2()})
-      inputs.push_back(getScalar("bias_correction", beta, element));
-    runAdamW(builder, update.getLoc(), inputs, outputs, adamw, section);
-  } else {
-    runSgd(builder, update.getLoc(), inputs, outputs,
-           cast<fsdp::SgdAttr>(update.getOptimizer()), section);
-  }
 }
 
 } // namespace shardc

@@ -1,8 +1,7 @@
 //===- StateKernels.cpp - Kernels on persistent states --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Point-wise loop nests; the formulas are those of torch/optim/sgd.py and
-// torch/optim/adamw.py (single tensor, not amsgrad, not nesterov).
+// Point-wise loop nests.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/StateKernels.h"
@@ -68,67 +67,6 @@ exec::RunOp runLoss(OpBuilder &builder, Location location, Value total,
                                    Type type = body[0].getType();
                                    return body[0] + body[1].to(type);
                                  })};
-             });
-}
-
-exec::RunOp runSgd(OpBuilder &builder, Location location, ValueRange inputs,
-                   ValueRange outputs, fsdp::SgdAttr optimizer,
-                   exec::Section section) {
-  double momentum = optimizer.getMomentum().getValueAsDouble();
-  double decay = optimizer.getWeightDecay().getValueAsDouble();
-  bool hasMomentum = momentum != 0.0;
-  unsigned gradient = hasMomentum ? 2 : 1;
-  auto direction = [&](LoopBody &body) {
-    Scalar scaled = body[gradient] * body[gradient + 2];
-    Scalar decayed = decay == 0.0 ? scaled : scaled + decay * body[0];
-    return hasMomentum ? momentum * body[1] + decayed : decayed;
-  };
-  return run(builder, location, "sgd", inputs, outputs, section, /*stream=*/0,
-             [&](OpBuilder &inner, ValueRange arguments) -> SmallVector<Value> {
-               RankedTensorType shard = typeOf(arguments, 0);
-               // The direction is complete before the parameter, which it
-               // reads, is written over.
-               Value step = pointwise(inner, location, shard,
-                                      readsOf(arguments), direction);
-               Value updated = pointwise(
-                   inner, location, shard,
-                   readsOf({arguments[0], step, arguments[gradient + 1]}),
-                   [](LoopBody &body) { return body[0] - body[2] * body[1]; });
-               if (hasMomentum)
-                 return {updated, step};
-               return {updated};
-             });
-}
-
-exec::RunOp runAdamW(OpBuilder &builder, Location location, ValueRange inputs,
-                     ValueRange outputs, fsdp::AdamWAttr optimizer,
-                     exec::Section section) {
-  double beta1 = optimizer.getBeta1().getValueAsDouble();
-  double beta2 = optimizer.getBeta2().getValueAsDouble();
-  double epsilon = optimizer.getEpsilon().getValueAsDouble();
-  double decay = optimizer.getWeightDecay().getValueAsDouble();
-  enum { parameter, expAvg, expAvgSq, gradient, rate, scale, bias1, bias2 };
-  auto first = [&](LoopBody &body) {
-    Scalar scaled = body[gradient] * body[scale];
-    return body[expAvg] + (1.0 - beta1) * (scaled - body[expAvg]);
-  };
-  auto second = [&](LoopBody &body) {
-    Scalar scaled = body[gradient] * body[scale];
-    // As PyTorch's addcmul: a square alone would overflow earlier.
-    return beta2 * body[expAvgSq] + ((1.0 - beta2) * scaled) * scaled;
-  };
-  auto step = [&](LoopBody &body) {
-    Scalar decayed = body[parameter] * (1.0 - decay * body[rate]);
-    Scalar root = sqrt(second(body)) / sqrt(body[bias2]) + epsilon;
-    return decayed - (body[rate] / body[bias1]) * (first(body) / root);
-  };
-  return run(builder, location, "adamw", inputs, outputs, section, /*stream=*/0,
-             [&](OpBuilder &inner, ValueRange arguments) -> SmallVector<Value> {
-               RankedTensorType shard = typeOf(arguments, parameter);
-               SmallVector<Read> reads = readsOf(arguments);
-               return {pointwise(inner, location, shard, reads, step),
-                       pointwise(inner, location, shard, reads, first),
-                       pointwise(inner, location, shard, reads, second)};
              });
 }
 

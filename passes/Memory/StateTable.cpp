@@ -6,73 +6,67 @@
 
 #include "passes/Memory/StateTable.h"
 
+#include "dialects/Exec/Layout.h"
+#include "dialects/Fsdp/Groups.h"
+
 using namespace mlir;
 
 namespace shardc {
 
-Type getMasterType(fsdp::SegmentOp segment) {
-  auto module = segment->getParentOfType<ModuleOp>();
-  auto members = segment.getBody().front().getOps<fsdp::MemberOp>();
-  auto parameter = SymbolTable::lookupNearestSymbolFrom<fsdp::ParameterOp>(
-      module, (*members.begin()).getParameterAttr());
-  return cast<RankedTensorType>(parameter.getType()).getElementType();
-}
-
-static SmallVector<exec::Role> optimizerRoles(Attribute optimizer) {
-  if (auto sgd = dyn_cast_or_null<fsdp::SgdAttr>(optimizer)) {
-    if (sgd.getMomentum().getValueAsDouble() == 0.0)
-      return {};
-    return {exec::Role::momentum};
-  }
-  if (isa_and_nonnull<fsdp::AdamWAttr>(optimizer))
-    return {exec::Role::exp_avg, exec::Role::exp_avg_sq};
-  return {};
-}
-
 Value StateTable::add(const Twine &name, exec::Role role, MemRefType type,
-                      std::optional<int64_t> segment) {
+                      std::optional<int64_t> segment, StringAttr key) {
   auto number = segment ? builder.getI64IntegerAttr(*segment) : nullptr;
   states.push_back(exec::StateOp::create(
-      builder, location, type, builder.getStringAttr(name), role, number));
+      builder, location, type, builder.getStringAttr(name), role, key, number));
   return states.back().getMemory();
 }
 
-void StateTable::addSegment(fsdp::GroupOp group, fsdp::SegmentOp segment,
-                            Type master, int64_t number,
-                            ArrayRef<exec::Role> roles) {
-  auto type =
-      MemRefType::get({static_cast<int64_t>(segment.getShard())}, master);
-  std::string prefix = (group.getSymName() + "#" + Twine(number) + ".").str();
+static MemRefType toMemRef(Type type) {
+  return exec::getRowMajor(cast<RankedTensorType>(type));
+}
+
+void StateTable::addOptimizerState(fsdp::StateOp state,
+                                   std::optional<int64_t> segment) {
+  symbols[state.getSymName()] =
+      add(state.getSymName(), exec::Role::optimizer, toMemRef(state.getType()),
+          segment, state.getKeyAttr());
+}
+
+void StateTable::addSegment(fsdp::SegmentOp segment, int64_t number) {
+  auto type = MemRefType::get({static_cast<int64_t>(segment.getShard())},
+                              getMasterType(segment));
   auto addRole = [&](exec::Role role) {
-    return add(prefix + exec::stringifyRole(role), role, type, number);
+    return add(getStateName(segment, exec::stringifyRole(role)), role, type,
+               number);
   };
   SegmentStates &entry = segments[segment];
   entry.parameter = addRole(exec::Role::parameter);
-  if (segment.getFrozen())
-    return;
-  entry.gradient = addRole(exec::Role::gradient);
-  for (exec::Role role : roles)
-    entry.optimizer.push_back(addRole(role));
+  if (!segment.getFrozen())
+    entry.gradient = addRole(exec::Role::gradient);
 }
 
-StateTable::StateTable(OpBuilder &builder, ModuleOp module, Attribute optimizer)
+StateTable::StateTable(OpBuilder &builder, ModuleOp module)
     : builder(builder), location(module.getLoc()) {
-  SmallVector<exec::Role> roles = optimizerRoles(optimizer);
   int64_t number = 0;
   Type lossType = builder.getF32Type();
   for (auto group : module.getOps<fsdp::GroupOp>())
-    for (auto segment : group.getBody().front().getOps<fsdp::SegmentOp>()) {
-      Type master = getMasterType(segment);
-      if (master.isF64())
-        lossType = master;
-      addSegment(group, segment, master, number++, roles);
+    for (auto [index, segment] :
+         llvm::enumerate(group.getBody().front().getOps<fsdp::SegmentOp>())) {
+      if (getMasterType(segment).isF64())
+        lossType = builder.getF64Type();
+      addSegment(segment, number);
+      for (auto state : module.getOps<fsdp::StateOp>())
+        if (state.getGroup() == group.getSymName() &&
+            state.getSegment() == index)
+          addOptimizerState(state, number);
+      ++number;
     }
-  for (auto buffer : module.getOps<fsdp::BufferOp>()) {
-    auto type = cast<RankedTensorType>(buffer.getType());
-    buffers[buffer.getSymName()] =
-        add(buffer.getSymName(), exec::Role::buffer,
-            MemRefType::get(type.getShape(), type.getElementType()));
-  }
+  for (auto state : module.getOps<fsdp::StateOp>())
+    if (!state.getGroup())
+      addOptimizerState(state, std::nullopt);
+  for (auto buffer : module.getOps<fsdp::BufferOp>())
+    symbols[buffer.getSymName()] = add(buffer.getSymName(), exec::Role::buffer,
+                                       toMemRef(buffer.getType()));
   loss = add("loss", exec::Role::metric, MemRefType::get({1}, lossType));
   gradientNorm = add("gradient_norm_squares", exec::Role::metric,
                      MemRefType::get({2}, builder.getF64Type()));

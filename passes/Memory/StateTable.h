@@ -23,24 +23,20 @@ namespace shardc {
 /// shard's elements.
 struct SegmentStates {
   mlir::Value parameter, gradient;
-  /// In the order of the optimizer's roles: momentum, or exp_avg, exp_avg_sq.
-  llvm::SmallVector<mlir::Value> optimizer;
 };
 
 class StateTable {
 public:
   /// Creates the `exec.state`s of `module` at the builder's insertion point.
-  /// Its step updates with `optimizer` (`#fsdp.sgd` or `#fsdp.adamw`; null
-  /// without an update).
-  StateTable(mlir::OpBuilder &builder, mlir::ModuleOp module,
-             mlir::Attribute optimizer);
+  StateTable(mlir::OpBuilder &builder, mlir::ModuleOp module);
 
   llvm::ArrayRef<exec::StateOp> getStates() const { return states; }
   const SegmentStates &lookup(fsdp::SegmentOp segment) const {
     return segments.find(segment)->second;
   }
-  mlir::Value lookupBuffer(llvm::StringRef name) const {
-    return buffers.lookup(name);
+  /// The state of a model's buffer or of an `fsdp.state`, by symbol.
+  mlir::Value lookup(llvm::StringRef symbol) const {
+    return symbols.lookup(symbol);
   }
   mlir::Value getLoss() const { return loss; }
   mlir::Value getGradientNorm() const { return gradientNorm; }
@@ -48,21 +44,18 @@ public:
 private:
   mlir::Value add(const llvm::Twine &name, exec::Role role,
                   mlir::MemRefType type,
-                  std::optional<int64_t> segment = std::nullopt);
-  void addSegment(fsdp::GroupOp group, fsdp::SegmentOp segment,
-                  mlir::Type master, int64_t number,
-                  llvm::ArrayRef<exec::Role> roles);
+                  std::optional<int64_t> segment = std::nullopt,
+                  mlir::StringAttr key = nullptr);
+  void addSegment(fsdp::SegmentOp segment, int64_t number);
+  void addOptimizerState(fsdp::StateOp state, std::optional<int64_t> segment);
 
   mlir::OpBuilder &builder;
   mlir::Location location;
   llvm::SmallVector<exec::StateOp> states;
   llvm::DenseMap<mlir::Operation *, SegmentStates> segments;
-  llvm::StringMap<mlir::Value> buffers;
+  llvm::StringMap<mlir::Value> symbols;
   mlir::Value loss, gradientNorm;
 };
-
-/// The element type of the master copies of a segment's parameters.
-mlir::Type getMasterType(fsdp::SegmentOp segment);
 
 } // namespace shardc
 

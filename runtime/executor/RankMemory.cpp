@@ -2,13 +2,11 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes, addresses and the formulas of the scalars.
+// Sizes, addresses and the values of the scalars.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/executor/RankMemory.h"
-
-#include <cmath>
 
 namespace shardc::runtime {
 
@@ -59,8 +57,7 @@ RankMemory::take(const format::Artifact &artifact, int64_t rank,
     states.push_back(size(state.elements, state.dtype));
   for (const format::Input &input : artifact.parameters.inputs)
     inputs.push_back(size(format::elementCount(input.shape), input.dtype));
-  for (const format::Scalar &scalar : artifact.program.scalars)
-    scalars.push_back(size(1, scalar.dtype));
+  scalars.assign(artifact.program.scalars.size(), size(1, format::Dtype::F64));
 
   StatusOr<Allocation> arena = Allocation::take(
       static_cast<size_t>(artifact.program.arenaBytes), "the arena", mode);
@@ -108,29 +105,13 @@ void RankMemory::poisonUndefined(format::Section section) const {
              static_cast<size_t>(list[i].elements * byteSize(list[i].dtype)));
 }
 
-static double valueOf(const format::Scalar &scalar,
-                      const StepSettings &settings, int64_t worldSize) {
-  switch (scalar.kind) {
-  case format::ScalarKind::LearningRate:
-    return settings.learningRate;
-  case format::ScalarKind::GradientScale:
-    return 1.0 / static_cast<double>(worldSize * settings.microBatches);
-  case format::ScalarKind::BiasCorrection:
-    return 1.0 - std::pow(scalar.beta, static_cast<double>(settings.step));
-  }
-  return 0;
-}
-
 void RankMemory::setScalars(const StepSettings &settings) {
   const std::vector<format::Scalar> &list = artifact.program.scalars;
-  for (size_t i = 0; i < list.size(); ++i) {
-    const double value =
-        valueOf(list[i], settings, artifact.manifest.worldSize);
-    if (list[i].dtype == format::Dtype::F64)
-      *reinterpret_cast<double *>(scalars.at(i)) = value;
-    else
-      *reinterpret_cast<float *>(scalars.at(i)) = static_cast<float>(value);
-  }
+  for (size_t i = 0; i < list.size(); ++i)
+    *reinterpret_cast<double *>(scalars.at(i)) =
+        list[i] == format::Scalar::LearningRate
+            ? settings.learningRate
+            : static_cast<double>(settings.microBatches);
 }
 
 } // namespace shardc::runtime

@@ -20,10 +20,8 @@
 
 namespace shardc::runtime {
 
-/// What changes from step to step and is not data.
+/// The numbers of a run, which scalars hold.
 struct StepSettings {
-  /// Counted from 1.
-  int64_t step = 1;
   double learningRate = 0;
   int64_t microBatches = 1;
 };
@@ -48,7 +46,7 @@ public:
   /// and, when a step begins, gradients and metrics.
   void poisonUndefined(format::Section section) const;
 
-  /// Computes the program's scalars.
+  /// Writes the program's scalars.
   void setScalars(const StepSettings &settings);
 
   size_t arenaBytes() const { return arena.bytes(); }

@@ -45,25 +45,20 @@ struct Input {
   bool operator==(const Input &) const = default;
 };
 
-enum class Role {
-  Parameter,
-  Gradient,
-  Momentum,
-  ExpAvg,
-  ExpAvgSq,
-  Buffer,
-  Metric
-};
+enum class Role { Parameter, Gradient, Optimizer, Buffer, Metric };
 
 /// Persistent memory of one rank. Parameters start as this rank's shard of the
 /// weights, buffers as the weights' tensor of the same name, all else as zero.
 struct State {
   std::string name;
   Role role = Role::Parameter;
+  /// Of what an optimizer keeps, such as "exp_avg".
+  std::string key;
   Dtype dtype = Dtype::F32;
   /// Elements that one rank holds.
   int64_t elements = 0;
-  /// The segment it is a shard of; absent for buffers and metrics.
+  /// The segment it is a shard of; absent for buffers, metrics, and what an
+  /// optimizer keeps once for the whole model, the same on every rank.
   std::optional<int64_t> segment;
   /// Buffers only.
   std::vector<int64_t> shape;
@@ -111,9 +106,15 @@ struct Parameters {
   bool operator==(const Parameters &) const = default;
 };
 
-/// The spelling in parameters.json, such as "exp_avg".
+/// The spelling in parameters.json, such as "gradient".
 std::string_view roleName(Role role);
 std::optional<Role> parseRole(std::string_view name);
+
+/// What a state is: its role, or the key of what an optimizer keeps.
+inline std::string_view kindOf(const State &state) {
+  return state.role == Role::Optimizer ? std::string_view(state.key)
+                                       : roleName(state.role);
+}
 
 /// The metrics that every program fills: the loss summed over micro-batches
 /// and ranks, and the sum of squares of the summed gradient as a pair.

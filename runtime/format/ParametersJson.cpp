@@ -17,9 +17,8 @@ using nlohmann::ordered_json;
 
 namespace shardc::format {
 
-static constexpr std::array<std::string_view, 7> roleNames = {
-    "parameter",  "gradient", "momentum", "exp_avg",
-    "exp_avg_sq", "buffer",   "metric"};
+static constexpr std::array<std::string_view, 5> roleNames = {
+    "parameter", "gradient", "optimizer", "buffer", "metric"};
 
 std::string_view roleName(Role role) {
   return roleNames[static_cast<size_t>(role)];
@@ -41,8 +40,6 @@ static ordered_json toJson(const Input &input) {
     object["upper_bound"] = *input.upperBound;
   if (input.ignoreIndex)
     object["ignore_index"] = *input.ignoreIndex;
-  if (input.ignoreIndex)
-    object["ignore_index"] = *input.ignoreIndex;
   return object;
 }
 
@@ -50,6 +47,8 @@ static ordered_json toJson(const State &state) {
   ordered_json object;
   object["name"] = state.name;
   object["role"] = roleName(state.role);
+  if (state.role == Role::Optimizer)
+    object["key"] = state.key;
   object["dtype"] = dtypeName(state.dtype);
   object["elements"] = state.elements;
   if (state.segment)
@@ -104,8 +103,6 @@ static Input parseInput(const JsonField &field) {
     input.upperBound = bound->integer(1);
   if (std::optional<JsonField> ignored = field.find("ignore_index"))
     input.ignoreIndex = ignored->integer(std::numeric_limits<int64_t>::min());
-  if (std::optional<JsonField> ignored = field.find("ignore_index"))
-    input.ignoreIndex = ignored->integer(std::numeric_limits<int64_t>::min());
   return input;
 }
 
@@ -117,6 +114,8 @@ static State parseState(const JsonField &field) {
   if (!role)
     roleField.fail("unknown role '" + roleField.text() + "'");
   state.role = *role;
+  if (state.role == Role::Optimizer)
+    state.key = field["key"].text();
   state.dtype = field["dtype"].dtype();
   state.elements = field["elements"].integer();
   if (std::optional<JsonField> segment = field.find("segment"))

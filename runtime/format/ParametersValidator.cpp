@@ -60,8 +60,11 @@ static Status checkInputs(const std::vector<Input> &inputs) {
   return Status();
 }
 
-static bool needsSegment(Role role) {
+static bool mayHaveSegment(Role role) {
   return role != Role::Buffer && role != Role::Metric;
+}
+static bool needsSegment(Role role) {
+  return mayHaveSegment(role) && role != Role::Optimizer;
 }
 
 static Status checkState(const State &state, const Parameters &parameters) {
@@ -69,10 +72,12 @@ static Status checkState(const State &state, const Parameters &parameters) {
   if (state.elements < 0 || state.elements > mostElements)
     return broken("F2", quoted + " has " + std::to_string(state.elements) +
                             " elements");
-  if (state.segment.has_value() != needsSegment(state.role))
+  if (state.segment ? !mayHaveSegment(state.role) : needsSegment(state.role))
     return broken("F2",
                   quoted + " of role '" + std::string(roleName(state.role)) +
                       (state.segment ? "' has" : "' lacks") + " a segment");
+  if (state.role == Role::Optimizer && state.key.empty())
+    return broken("F2", quoted + " has no key");
   if (state.role == Role::Buffer &&
       boundedCount(state.shape) != std::optional(state.elements))
     return broken("F2", quoted + " has another number of elements than its "

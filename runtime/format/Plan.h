@@ -50,7 +50,7 @@ struct Plan {
   /// bytes of earlier ones: what memory costs in time where streams run beside
   /// each other.
   int64_t reuseWaits = 0;
-  /// Bytes of one rank's states by role name.
+  /// Bytes of one rank's states by kind (kindOf).
   std::map<std::string, int64_t> persistentBytes;
   std::vector<PlanGroup> groups;
   PlanOptimizer optimizer;

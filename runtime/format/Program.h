@@ -137,19 +137,13 @@ struct Command {
   bool operator==(const Command &) const = default;
 };
 
-enum class ScalarKind { LearningRate, GradientScale, BiasCorrection };
+/// A number that the run gives each step, in f64. LearningRate: --lr.
+/// MicroBatches: of each rank in a step.
+enum class Scalar { LearningRate, MicroBatches };
 
-/// A number that the runtime recomputes each step in double and stores as
-/// `dtype` (f32, or f64 for an f64 model). LearningRate: --lr. GradientScale:
-/// 1 / (world size * micro-batches). BiasCorrection: 1 - beta^step, step
-/// counted from 1.
-struct Scalar {
-  ScalarKind kind = ScalarKind::LearningRate;
-  Dtype dtype = Dtype::F32;
-  double beta = 0;
-
-  bool operator==(const Scalar &) const = default;
-};
+/// The names of scalars in program.json.
+inline constexpr std::array<std::string_view, 2> scalarNames = {
+    "learning_rate", "micro_batches"};
 
 struct Program {
   int64_t arenaBytes = 0;

@@ -18,8 +18,6 @@ using nlohmann::ordered_json;
 
 namespace shardc::format {
 
-static constexpr std::array<std::string_view, 3> scalarNames = {
-    "learning_rate", "gradient_scale", "bias_correction"};
 static constexpr std::array<std::string_view, 3> accessNames = {"read", "write",
                                                                 "read_write"};
 
@@ -93,12 +91,7 @@ static ordered_json toJson(const Command &command) {
 }
 
 static ordered_json toJson(const Scalar &scalar) {
-  ordered_json object;
-  object["kind"] = scalarNames[static_cast<size_t>(scalar.kind)];
-  object["dtype"] = dtypeName(scalar.dtype);
-  if (scalar.kind == ScalarKind::BiasCorrection)
-    object["beta"] = scalar.beta;
-  return object;
+  return scalarNames[static_cast<size_t>(scalar)];
 }
 
 std::string printProgram(const Program &program) {
@@ -200,16 +193,6 @@ static Command parseCommand(const JsonField &field) {
   return command;
 }
 
-static Scalar parseScalar(const JsonField &field) {
-  Scalar scalar;
-  scalar.kind = parseWord<ScalarKind>(field["kind"], scalarNames, "scalar");
-  if (std::optional<JsonField> dtype = field.find("dtype"))
-    scalar.dtype = dtype->dtype();
-  if (scalar.kind == ScalarKind::BiasCorrection)
-    scalar.beta = field["beta"].number();
-  return scalar;
-}
-
 StatusOr<Program> parseProgram(Bytes text) {
   Program program;
   Status status = parseDocument(
@@ -218,7 +201,8 @@ StatusOr<Program> parseProgram(Bytes text) {
         program.streams = root["streams"].texts();
         program.eventCount = root["event_count"].integer();
         for (const JsonField &field : root["scalars"].elements())
-          program.scalars.push_back(parseScalar(field));
+          program.scalars.push_back(
+              parseWord<Scalar>(field, scalarNames, "scalar"));
         for (const JsonField &field : root["kernels"].elements())
           program.kernels.push_back(parseKernel(field));
         for (const JsonField &field : root["commands"].elements())

@@ -71,8 +71,7 @@ Status RankTrainer::runStep(int64_t step) {
 }
 
 Status RankTrainer::runSections(int64_t step) {
-  memory->setScalars(
-      {step, run.options.learningRate, run.options.microBatches});
+  memory->setScalars({run.options.learningRate, run.options.microBatches});
   if (recorded)
     recorded->begin(step, 0);
   if (Status status = executor->runSection(Section::Begin); !status.ok())

@@ -151,9 +151,8 @@ void GatheredStates::gatherSegment(
   for (size_t rank = 0; rank < ranks.size(); ++rank)
     std::memcpy(whole.get() + rank * shardBytes, ranks[rank]->state(index),
                 shardBytes);
-  const std::string prefix = state.role == Role::Parameter
-                                 ? ""
-                                 : std::string(roleName(state.role)) + "/";
+  const std::string prefix =
+      state.role == Role::Parameter ? "" : state.key + "/";
   for (const SegmentParameter &parameter : segment.parameters) {
     const auto count =
         static_cast<size_t>(format::elementCount(parameter.shape));
@@ -174,17 +173,16 @@ GatheredStates::GatheredStates(const Parameters &parameters,
                                bool optimizer) {
   for (size_t i = 0; i < parameters.states.size(); ++i) {
     const State &state = parameters.states[i];
-    const bool isOptimizer = state.role == Role::Momentum ||
-                             state.role == Role::ExpAvg ||
-                             state.role == Role::ExpAvgSq;
-    if (state.role == Role::Buffer)
+    const bool isKept = state.role == Role::Parameter ||
+                        (state.role == Role::Optimizer && optimizer);
+    if (state.role == Role::Buffer || (isKept && !state.segment))
       tensors.push_back(
           {state.name,
            state.dtype,
            state.shape,
            {ranks[0]->state(i),
             static_cast<size_t>(state.elements * byteSize(state.dtype))}});
-    else if (state.role == Role::Parameter || (optimizer && isOptimizer))
+    else if (isKept)
       gatherSegment(state, i,
                     parameters.segments[static_cast<size_t>(*state.segment)],
                     ranks);

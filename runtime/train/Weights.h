@@ -42,7 +42,8 @@ void initializeStates(const std::vector<format::NamedTensor> &weights,
 
 /// Full tensors in the dtype of the states, made from all ranks' shards;
 /// buffers are rank 0's. With `optimizer` also the optimizer's states, named
-/// "momentum/NAME", "exp_avg/NAME" and "exp_avg_sq/NAME".
+/// "KEY/NAME", such as "exp_avg/NAME", and those
+/// that are not sharded by their own names.
 class GatheredStates {
 public:
   GatheredStates(const format::Parameters &parameters,

@@ -218,7 +218,6 @@ Status CommandCheck::runSection(format::Section section) {
 
 Status CommandCheck::run() {
   for (step = 0; step < options.steps && !wrong; ++step) {
-    compiled.beginStep(step);
     if (Status status = runSection(format::Section::Begin); !status.ok())
       return status;
     for (int64_t i = 0; i < options.microBatches && !wrong; ++i) {

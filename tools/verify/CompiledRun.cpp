@@ -113,7 +113,7 @@ RankStates ObservedRank::states() const {
 Status ObservedRank::runStep(int64_t step, ObservedStep &observed) {
   const auto self = static_cast<size_t>(rank);
   memory->setScalars(
-      {step + 1, shared.options.learningRate, shared.options.microBatches});
+      {shared.options.learningRate, shared.options.microBatches});
   if (Status status = executor->runSection(Section::Begin); !status.ok())
     return status;
   for (int64_t i = 0; i < shared.options.microBatches; ++i) {

@@ -20,11 +20,11 @@ using format::SegmentParameter;
 using format::State;
 
 std::optional<ParameterPlace> findParameter(const Parameters &parameters,
-                                            format::Role role,
+                                            std::string_view kind,
                                             const std::string &name) {
   for (size_t i = 0; i < parameters.states.size(); ++i) {
     const State &state = parameters.states[i];
-    if (state.role != role || !state.segment)
+    if (format::kindOf(state) != kind || !state.segment)
       continue;
     const Segment &segment =
         parameters.segments[static_cast<size_t>(*state.segment)];

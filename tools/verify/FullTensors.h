@@ -17,7 +17,7 @@
 
 namespace shardc::verify {
 
-/// Where a state of some role keeps a model's parameter.
+/// Where a state keeps something of a model's parameter.
 struct ParameterPlace {
   /// The number of the state.
   size_t state = 0;
@@ -32,9 +32,10 @@ struct ParameterPlace {
   }
 };
 
-/// Where the states of `role` keep parameter `name`, if they do.
+/// Where the sharded states of `kind` (format::kindOf) keep what they do of
+/// parameter `name`, if they do.
 std::optional<ParameterPlace>
-findParameter(const format::Parameters &parameters, format::Role role,
+findParameter(const format::Parameters &parameters, std::string_view kind,
               const std::string &name);
 
 /// The elements there, from the states of all ranks, which are f32 or f64.

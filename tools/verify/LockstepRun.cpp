@@ -85,6 +85,8 @@ Status LockstepRun::prepare(const std::vector<format::NamedTensor> &weights) {
       return memory.status();
     rank.memory = std::move(*memory);
     initializeStates(weights, artifact.parameters, index, *rank.memory);
+    rank.memory->setScalars(
+        {parts->options.learningRate, parts->options.microBatches});
     StatusOr<std::unique_ptr<WorkerPool>> workers = WorkerPool::create(
         parts->options.threads, SpinPolicy::forThreads(parts->options.threads));
     if (!workers.ok())
@@ -112,12 +114,6 @@ Status LockstepRun::prepare(const std::vector<format::NamedTensor> &weights) {
     rank.scratch = Scratch(rank.scratchMemory.data(), need);
   }
   return Status();
-}
-
-void LockstepRun::beginStep(int64_t step) {
-  for (Rank &rank : parts->ranks)
-    rank.memory->setScalars(
-        {step + 1, parts->options.learningRate, parts->options.microBatches});
 }
 
 Status LockstepRun::readInputs(int64_t step, int64_t microBatch) {
@@ -175,7 +171,7 @@ std::span<std::byte> LockstepRun::bytes(int64_t rank, format::Space space,
     break;
   }
   case format::Space::Scalar:
-    size = byteSize(artifact.program.scalars[number].dtype);
+    size = byteSize(format::Dtype::F64);
     break;
   }
   std::byte *data = parts->ranks[static_cast<size_t>(rank)].memory->resolve(

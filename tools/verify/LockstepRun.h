@@ -29,8 +29,6 @@ public:
          const runtime::DataSource &data, const RunOptions &options);
   ~LockstepRun();
 
-  /// Computes the scalars of step `step`, counted from 0.
-  void beginStep(int64_t step);
   /// Reads every rank's samples of a micro-batch.
   Status readInputs(int64_t step, int64_t microBatch);
   /// Runs command `number` of the program on all ranks.

@@ -12,7 +12,6 @@ using namespace mlir;
 
 namespace shardc::verify {
 
-using reference::Kept;
 using reference::ShardedState;
 using reference::Tensor;
 
@@ -59,8 +58,8 @@ ReferenceStep::accumulate(const StepInputs &inputs,
   const ShardedState &state = getState();
   for (const std::string &name : state.getNames()) {
     if (state.isTrained(name)) {
-      all.push_back(
-          observe("gradient " + name, -1, state.getKept(Kept::Gradient, name)));
+      all.push_back(observe("gradient " + name, -1,
+                            state.getKept(ShardedState::gradientKey, name)));
       double narrow = reference::unitRoundoff(state.getGradientType(name));
       if (narrow > all.back().unitRoundoff)
         all.back().narrowRoundoff = narrow;
@@ -72,8 +71,7 @@ ReferenceStep::accumulate(const StepInputs &inputs,
   return all;
 }
 
-LogicalResult ReferenceStep::update(int64_t step) {
-  getState().setSteps(step - 1);
+LogicalResult ReferenceStep::update() {
   return success(succeeded(interpreter.update()));
 }
 

@@ -52,9 +52,8 @@ public:
   accumulate(const StepInputs &inputs,
              std::optional<reference::Perturbation> perturbation);
 
-  /// The optimizer's step number `step`, counted from 1, on the state's
-  /// gradients. Fails after a diagnostic.
-  llvm::LogicalResult update(int64_t step);
+  /// The optimizer's step on the state's gradients. Fails after a diagnostic.
+  llvm::LogicalResult update();
 
 private:
   reference::Interpreter interpreter;

@@ -62,15 +62,15 @@ func.func @view(%x: tensor<2x3xf32>) {
 //       CHECK:   %bn.running_mean = exec.state "bn.running_mean" buffer : memref<3xf32>
 //       CHECK:   %idx = exec.input "idx" below 50304 ignore -100 : memref<4x64xi64>
 //       CHECK:   %x = exec.input "x" : memref<4x8xf32>
-//       CHECK:   %bias_correction = exec.scalar "bias_correction" beta 9.000000e-01 : memref<f32>
-//       CHECK:   %learning_rate = exec.scalar "learning_rate" : memref<f32>
+//       CHECK:   %root.0.exp_avg = exec.state "root#0.exp_avg" optimizer "exp_avg" segment 0 : memref<16xf32>
+//       CHECK:   %learning_rate = exec.scalar "learning_rate" : memref<f64>
 module @declarations {
   %0 = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
   %1 = exec.state "bn.running_mean" buffer : memref<3xf32>
   %2 = exec.input "idx" below 50304 ignore -100 : memref<4x64xi64>
   %3 = exec.input "x" : memref<4x8xf32>
-  %4 = exec.scalar "bias_correction" beta 0.9 : memref<f32>
-  %5 = exec.scalar "learning_rate" : memref<f32>
+  %4 = exec.state "root#0.exp_avg" optimizer "exp_avg" segment 0 : memref<16xf32>
+  %5 = exec.scalar "learning_rate" : memref<f64>
 }
 
 // -----
@@ -104,7 +104,7 @@ exec.program @memory streams ["compute"] arena 192 {
 //  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<64xf32> -> %[[GRADIENT]] : memref<16xf32> in micro_batch on 2 waits [0, 1]
 //  CHECK-NEXT:     exec.all_reduce %[[LOSS:.*]] : memref<1xf32> in update on 0
 //  CHECK-NEXT:     exec.all_reduce %[[NORM:.*]] : memref<2xf64> double_double in update on 0
-//  CHECK-NEXT:     exec.launch @sgd "sgd" extent 16 (read_write %[[PARAMETER]] : memref<16xf32>, %[[RATE:.*]] : memref<f32>) in update on 0
+//  CHECK-NEXT:     exec.launch @sgd "sgd" extent 16 (read_write %[[PARAMETER]] : memref<16xf32>, %[[RATE:.*]] : memref<f64>) in update on 0
 //  CHECK-NEXT:   }
 module @commands {
   %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
@@ -112,7 +112,7 @@ module @commands {
   %loss = exec.state "loss" metric : memref<1xf32>
   %norm = exec.state "gradient_norm_squares" metric : memref<2xf64>
   %x = exec.input "x" : memref<2x4xf32>
-  %rate = exec.scalar "learning_rate" : memref<f32>
+  %rate = exec.scalar "learning_rate" : memref<f64>
   exec.program @step streams ["compute", "gather", "reduce"] arena 1024 events 2 {
     %whole = exec.buffer at 0 : memref<64xf32>
     %slot = exec.part %whole[0 + rank * 16] : memref<64xf32> -> memref<16xf32>
@@ -127,7 +127,7 @@ module @commands {
     exec.reduce_scatter @root %whole : memref<64xf32> -> %gradient : memref<16xf32> in micro_batch on 2 waits [0, 1]
     exec.all_reduce %loss : memref<1xf32> in update on 0
     exec.all_reduce %norm : memref<2xf64> double_double in update on 0
-    exec.launch @sgd "sgd" extent 16 (read_write %parameter : memref<16xf32>, %rate : memref<f32>) in update on 0
+    exec.launch @sgd "sgd" extent 16 (read_write %parameter : memref<16xf32>, %rate : memref<f64>) in update on 0
   }
 }
 

@@ -63,8 +63,10 @@ func.func @gradient_without_a_parameter(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @unknown_optimizer(%shard: !fsdp.shard<@root>) {
-  // expected-error@+1 {{'fsdp.update' op expected #fsdp.sgd or #fsdp.adamw, got "lion"}}
-  fsdp.update @root, %shard : !fsdp.shard<@root> with "lion"
+func.func @update_of_another_type(%shard: tensor<4xf32>) {
+  // expected-error@+1 {{'fsdp.update' op expected yielded values with the results' types}}
+  %0 = fsdp.update "sgd" (%p = %shard : tensor<4xf32>) -> tensor<4xbf16> {
+    fsdp.yield %p : tensor<4xf32>
+  }
   return
 }

@@ -68,6 +68,8 @@ func.func @state() {
 
 // One program for every rank: gather, views, the reduction that is its dual,
 // and the update of the local shard.
+//       CHECK: fsdp.state @"root#0.momentum" "momentum" of @root[0] : tensor<4xf32>
+//       CHECK: fsdp.state @"optimizer#count" "count" : tensor<f64>
 // CHECK-LABEL: func.func @step
 //       CHECK:   fsdp.begin forward
 //  CHECK-NEXT:   %[[WHOLE:.*]] = fsdp.unshard @root : <@root>
@@ -76,7 +78,17 @@ func.func @state() {
 //       CHECK:   %[[SHARD:.*]] = fsdp.reduce_scatter @root [@w](%[[W]]) : (tensor<4xf32>) -> !fsdp.shard<@root>
 //  CHECK-NEXT:   fsdp.begin update
 //  CHECK-NEXT:   fsdp.gradient_norm %[[SHARD]] : !fsdp.shard<@root>
-//  CHECK-NEXT:   fsdp.update @root, %[[SHARD]] : <@root> with #fsdp.sgd<momentum = 9.000000e-01 : f64, weight_decay = 0.000000e+00 : f64>
+//  CHECK-NEXT:   %learning_rate = fsdp.scalar learning_rate : tensor<f64>
+//  CHECK-NEXT:   %[[OLD:.*]] = fsdp.read_shard @root[0] : tensor<4xf32>
+//  CHECK-NEXT:   %[[SUM:.*]] = fsdp.gradient %[[SHARD]][0] : <@root> -> tensor<4xf32>
+//  CHECK-NEXT:   %momentum = fsdp.read @"root#0.momentum" : tensor<4xf32>
+//  CHECK-NEXT:   %[[NEW:.*]]:2 = fsdp.update "sgd" (%[[P:.*]] = %[[OLD]] : tensor<4xf32>, %[[G:.*]] = %[[SUM]] : tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+//  CHECK-NEXT:     fsdp.yield %[[P]], %[[G]] : tensor<4xf32>, tensor<4xf32>
+//  CHECK-NEXT:   }
+//  CHECK-NEXT:   fsdp.write_shard %[[NEW]]#0, @root[0] : tensor<4xf32>
+//  CHECK-NEXT:   fsdp.write %[[NEW]]#1, @"root#0.momentum" : tensor<4xf32>
+fsdp.state @"root#0.momentum" "momentum" of @root[0] : tensor<4xf32>
+fsdp.state @"optimizer#count" "count" : tensor<f64>
 func.func @step(%loss: tensor<f32>) {
   fsdp.begin forward
   %whole = fsdp.unshard @root : !fsdp.unsharded<@root>
@@ -86,7 +98,15 @@ func.func @step(%loss: tensor<f32>) {
   %shard = fsdp.reduce_scatter @root [@w] (%w) : (tensor<4xf32>) -> !fsdp.shard<@root>
   fsdp.begin update
   fsdp.gradient_norm %shard : !fsdp.shard<@root>
-  fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.9 : f64, weight_decay = 0.0 : f64>
+  %learning_rate = fsdp.scalar learning_rate : tensor<f64>
+  %old = fsdp.read_shard @root[0] : tensor<4xf32>
+  %sum = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<4xf32>
+  %momentum = fsdp.read @"root#0.momentum" : tensor<4xf32>
+  %new:2 = fsdp.update "sgd" (%p = %old : tensor<4xf32>, %g = %sum : tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    fsdp.yield %p, %g : tensor<4xf32>, tensor<4xf32>
+  }
+  fsdp.write_shard %new#0, @root[0] : tensor<4xf32>
+  fsdp.write %new#1, @"root#0.momentum" : tensor<4xf32>
   return
 }
 

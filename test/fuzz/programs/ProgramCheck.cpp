@@ -193,8 +193,7 @@ Check::Failure Check::compareStates(StringRef kind, const Steps &other) {
               kind.str(),
               llvm::formatv(
                   "the bits of {0} {1} of rank {2} differ in step {3}",
-                  format::roleName(states[i].role).data(), states[i].name, rank,
-                  number + 1)
+                  format::kindOf(states[i]), states[i].name, rank, number + 1)
                   .str()};
   return std::nullopt;
 }
@@ -211,24 +210,24 @@ Check::Failure Check::compareParameters(StringRef kind,
                                         const Steps &other) {
   const format::Parameters &own = compiled.compiled.artifact.parameters;
   const format::Parameters &theirs = with.compiled.artifact.parameters;
-  for (const format::Segment &segment : own.segments)
-    for (const format::SegmentParameter &parameter : segment.parameters)
-      for (Role role :
-           {Role::Parameter, Role::Momentum, Role::ExpAvg, Role::ExpAvgSq}) {
-        auto place = verify::findParameter(own, role, parameter.name);
-        if (!place)
-          continue;
-        auto otherPlace = verify::findParameter(theirs, role, parameter.name);
-        if (!otherPlace ||
-            !haveEqualBits(
-                verify::gather(*place, own, steps.back().afterUpdate),
-                verify::gather(*otherPlace, theirs, other.back().afterUpdate)))
-          return ProgramFailure{kind.str(),
-                                llvm::formatv("the bits of {0} {1} differ",
-                                              format::roleName(role).data(),
-                                              parameter.name)
-                                    .str()};
-      }
+  for (const format::State &state : own.states) {
+    if (!state.segment || state.role == Role::Gradient)
+      continue;
+    const std::string_view kept = format::kindOf(state);
+    for (const format::SegmentParameter &parameter :
+         own.segments[*state.segment].parameters) {
+      auto place = verify::findParameter(own, kept, parameter.name);
+      auto otherPlace = verify::findParameter(theirs, kept, parameter.name);
+      if (!otherPlace ||
+          !haveEqualBits(
+              verify::gather(*place, own, steps.back().afterUpdate),
+              verify::gather(*otherPlace, theirs, other.back().afterUpdate)))
+        return ProgramFailure{
+            kind.str(),
+            llvm::formatv("the bits of {0} {1} differ", kept, parameter.name)
+                .str()};
+    }
+  }
   return std::nullopt;
 }
 

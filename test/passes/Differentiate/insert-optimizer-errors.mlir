@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s --split-input-file --verify-diagnostics --shardc-insert-optimizer=optimizer=lion
+// RUN: shardc-opt %s --split-input-file --verify-diagnostics --shardc-insert-optimizer
 
 // expected-error@+1 {{expected a function @step}}
 module @no_step {
@@ -6,9 +6,12 @@ module @no_step {
 
 // -----
 
-module @unknown_optimizer {
-  // expected-error@+1 {{E0223: expected optimizer sgd or adamw, got 'lion'}}
-  func.func @step() {
+module @no_group {
+  func.func @step(%gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    // expected-error@+1 {{expected a group @root}}
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
     return
   }
 }

@@ -1,17 +1,52 @@
 // RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer=momentum=0.9 | FileCheck %s
 // RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer="optimizer=adamw weight-decay=0.01" | FileCheck %s --check-prefix=ADAMW
 
-// The norm of the gradients is a metric; then each shard takes its step.
+// The norm of the gradients is a metric; then each shard takes its step. A
+// momentum is kept like the shard.
 // CHECK-LABEL: module @sgd_on_one_group
+//       CHECK:   fsdp.state @"root#0.momentum" "momentum" of @root[0] : tensor<4xf32>
 //       CHECK:   %[[SHARD:.*]] = fsdp.reduce_scatter @root
 //  CHECK-NEXT:   fsdp.begin update
 //  CHECK-NEXT:   fsdp.gradient_norm %[[SHARD]] : !fsdp.shard<@root>
-//  CHECK-NEXT:   fsdp.update @root, %[[SHARD]] {{.*}} with #fsdp.sgd<momentum = 9.000000e-01 : f64, weight_decay = 0.000000e+00 : f64>
+//  CHECK-NEXT:   %[[RATE:.*]] = fsdp.scalar learning_rate : tensor<f64>
+//  CHECK-NEXT:   %[[MICRO_BATCHES:.*]] = fsdp.scalar micro_batches : tensor<f64>
+//  CHECK-NEXT:   %[[COUNT:.*]] = aten.mul.Scalar %[[MICRO_BATCHES]], 2.000000e+00 : f64
+//  CHECK-NEXT:   %[[SCALE:.*]] = aten.reciprocal %[[COUNT]]
+//  CHECK-NEXT:   %[[P:.*]] = fsdp.read_shard @root[0] : tensor<4xf32>
+//  CHECK-NEXT:   %[[G:.*]] = fsdp.gradient %[[SHARD]][0] : <@root> -> tensor<4xf32>
+//  CHECK-NEXT:   %[[M:.*]] = fsdp.read @"root#0.momentum" : tensor<4xf32>
+//  CHECK-NEXT:   %[[SCALE32:.*]] = aten.to %[[SCALE]] f32
+//  CHECK-NEXT:   %[[RATE32:.*]] = aten.to %[[RATE]] f32
+//  CHECK-NEXT:   %[[NEW:.*]]:2 = fsdp.update "sgd" (%[[OLD:.*]] = %[[P]] : {{.*}}, %[[SUM:.*]] = %[[G]] : {{.*}}, %[[LAST:.*]] = %[[M]] : {{.*}}, %[[FACTOR:.*]] = %[[SCALE32]] : {{.*}}, %[[LR:.*]] = %[[RATE32]] : tensor<f32>)
+//  CHECK-NEXT:     %[[MEAN:.*]] = aten.mul %[[SUM]], %[[FACTOR]]
+//  CHECK-NEXT:     %[[DECAYED:.*]] = aten.mul.Scalar %[[LAST]], 0.899999976 : f32
+//  CHECK-NEXT:     %[[STEP:.*]] = aten.add %[[DECAYED]], %[[MEAN]]
+//  CHECK-NEXT:     %[[SCALED:.*]] = aten.mul %[[LR]], %[[STEP]]
+//  CHECK-NEXT:     %[[RESULT:.*]] = aten.sub %[[OLD]], %[[SCALED]]
+//  CHECK-NEXT:     fsdp.yield %[[RESULT]], %[[STEP]]
+//       CHECK:   fsdp.write_shard %[[NEW]]#0, @root[0] : tensor<4xf32>
+//  CHECK-NEXT:   fsdp.write %[[NEW]]#1, @"root#0.momentum" : tensor<4xf32>
 //  CHECK-NEXT:   return
 
+// AdamW counts its own steps, in numbers that the whole model has once.
 // ADAMW-LABEL: module @sgd_on_one_group
-//       ADAMW:   fsdp.update @root, {{.*}} with #fsdp.adamw<beta1 = 9.000000e-01 : f64, beta2 = {{.*}} : f64, epsilon = 1.000000e-08 : f64, weight_decay = 1.000000e-02 : f64>
+//       ADAMW:   fsdp.state @"optimizer#bias_correction1" "bias_correction1" : tensor<f64>
+//  ADAMW-NEXT:   fsdp.state @"optimizer#bias_correction2" "bias_correction2" : tensor<f64>
+//  ADAMW-NEXT:   fsdp.state @"root#0.exp_avg" "exp_avg" of @root[0] : tensor<4xf32>
+//  ADAMW-NEXT:   fsdp.state @"root#0.exp_avg_sq" "exp_avg_sq" of @root[0] : tensor<4xf32>
+//       ADAMW:   %[[LAST:.*]] = fsdp.read @"optimizer#bias_correction1"
+//       ADAMW:   %[[SHRUNK:.*]] = aten.mul.Scalar %[[LAST]], 9.000000e-01 : f64
+//  ADAMW-NEXT:   %[[NEXT:.*]] = aten.add.Scalar %[[SHRUNK]], 0.099999999999999978 : f64
+//  ADAMW-NEXT:   fsdp.write %[[NEXT]], @"optimizer#bias_correction1"
+//       ADAMW:   %{{.*}}:3 = fsdp.update "adamw"
 module @sgd_on_one_group {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 8 shard 4 {
+      fsdp.member @w at 0
+    }
+  }
   func.func @step(%gradient: tensor<4xf32>) {
     fsdp.begin forward
     fsdp.begin backward
@@ -22,18 +57,42 @@ module @sgd_on_one_group {
 
 // -----
 
-// One norm over all groups; updates in the order of the reductions.
-// CHECK-LABEL: module @one_update_a_group
+// One norm over all groups; updates in the order of the reductions, of all
+// segments but frozen ones. bf16 parameters are updated in f32.
+// CHECK-LABEL: module @one_update_a_segment
+//       CHECK:   fsdp.state @"h.1#2.momentum" "momentum" of @h.1[0] : tensor<4xbf16>
+//  CHECK-NEXT:   fsdp.state @"h.0#1.momentum" "momentum" of @h.0[1] : tensor<4xf32>
 //       CHECK:   %[[H1:.*]] = fsdp.reduce_scatter @h.1
 //       CHECK:   %[[H0:.*]] = fsdp.reduce_scatter @h.0
 //       CHECK:   fsdp.gradient_norm %[[H1]], %[[H0]]
-//  CHECK-NEXT:   fsdp.update @h.1, %[[H1]]
-//  CHECK-NEXT:   fsdp.update @h.0, %[[H0]]
-module @one_update_a_group {
-  func.func @step(%gradient: tensor<4xf32>) {
+//       CHECK:   fsdp.update "sgd" (%[[P:[a-z0-9]+]] = %{{.*}} : tensor<4xbf16>
+//       CHECK:     aten.to %[[P]] f32
+//       CHECK:     aten.to %{{.*}} bf16
+//       CHECK:   fsdp.write_shard %{{.*}}, @h.1[0] : tensor<4xbf16>
+//   CHECK-NOT:   @h.0[0]
+//       CHECK:   fsdp.write_shard %{{.*}}, @h.0[1] : tensor<4xf32>
+module @one_update_a_segment {
+  fsdp.parameter frozen @h.0.table : tensor<4xf32>
+  fsdp.parameter @h.0.w : tensor<4xf32>
+  fsdp.parameter @h.1.w : tensor<4xbf16>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @h.0 on @mesh policy <> reshard default {
+    fsdp.segment frozen f32 reduce f32 elements 4 shard 4 {
+      fsdp.member @h.0.table at 0
+    }
+    fsdp.segment f32 reduce f32 elements 4 shard 4 {
+      fsdp.member @h.0.w at 0
+    }
+  }
+  fsdp.group @h.1 on @mesh policy <> reshard default {
+    fsdp.segment bf16 reduce bf16 elements 4 shard 4 {
+      fsdp.member @h.1.w at 0
+    }
+  }
+  func.func @step(%gradient: tensor<4xf32>, %narrow: tensor<4xbf16>) {
     fsdp.begin forward
     fsdp.begin backward
-    %h1 = fsdp.reduce_scatter @h.1 [@h.1.w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@h.1>
+    %h1 = fsdp.reduce_scatter @h.1 [@h.1.w](%narrow) : (tensor<4xbf16>) -> !fsdp.shard<@h.1>
     %h0 = fsdp.reduce_scatter @h.0 [@h.0.w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@h.0>
     return
   }

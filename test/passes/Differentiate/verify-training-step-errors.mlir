@@ -60,7 +60,8 @@ module @D2_two_reductions {
     // expected-error@+1 {{D2: expected one reduction of @root, in backward}}
     %again = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
     fsdp.begin update
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    %new = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
     return
   }
 }
@@ -82,7 +83,8 @@ module @D2_reduction_in_forward {
     %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
     fsdp.begin backward
     fsdp.begin update
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    %new = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
     return
   }
 }
@@ -104,7 +106,8 @@ module @D3_other_shape {
     // expected-error@+1 {{D3: expected a gradient of type 'tensor<4xf32>' for @w, got 'tensor<2xf32>'}}
     %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<2xf32>) -> !fsdp.shard<@root>
     fsdp.begin update
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    %new = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
     return
   }
 }
@@ -126,7 +129,8 @@ module @D3_other_dtype {
     // expected-error@+1 {{D3: expected a gradient of type 'tensor<4xf32>' for @w, got 'tensor<4xbf16>'}}
     %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xbf16>) -> !fsdp.shard<@root>
     fsdp.begin update
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    %new = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
     return
   }
 }
@@ -148,7 +152,8 @@ module @D3_no_member {
     // expected-error@+1 {{D3: expected a member of @root, got @other}}
     %shard = fsdp.reduce_scatter @root [@other](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
     fsdp.begin update
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    %new = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
     return
   }
 }
@@ -172,7 +177,8 @@ module @D3_member_of_another_group {
     // expected-error@+1 {{D3: expected a member of @root, got @w}}
     %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
     fsdp.begin update
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    %new = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
     return
   }
 }
@@ -191,7 +197,7 @@ module @D4_no_update {
     fsdp.begin forward
     fsdp.record_loss %loss : tensor<f32>
     fsdp.begin backward
-    // expected-error@+1 {{D4: expected one update of @root, got 0}}
+    // expected-error@+1 {{D4: expected one update of @root[0], got 0}}
     %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
     fsdp.begin update
     return
@@ -212,11 +218,12 @@ module @D4_two_updates {
     fsdp.begin forward
     fsdp.record_loss %loss : tensor<f32>
     fsdp.begin backward
-    // expected-error@+1 {{D4: expected one update of @root, got 2}}
+    // expected-error@+1 {{D4: expected one update of @root[0], got 2}}
     %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
     fsdp.begin update
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    %new = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
     return
   }
 }
@@ -235,9 +242,10 @@ module @D4_update_in_backward {
     fsdp.begin forward
     fsdp.record_loss %loss : tensor<f32>
     fsdp.begin backward
+    // expected-error@+1 {{D4: expected one update of @root[0], got 0}}
     %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
-    // expected-error@+1 {{D4: expected an update of @root in the update part}}
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    %new = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
     fsdp.begin update
     return
   }
@@ -245,7 +253,7 @@ module @D4_update_in_backward {
 
 // -----
 
-module @D4_update_of_another_group {
+module @D4_update_without_gradient {
   fsdp.parameter @w : tensor<4xf32>
   fsdp.mesh @mesh <shard = 1>
   fsdp.group @root on @mesh policy <> reshard default {
@@ -259,8 +267,9 @@ module @D4_update_of_another_group {
     fsdp.begin backward
     %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
     fsdp.begin update
-    // expected-error@+1 {{D4: expected an update of @root, got @h.0}}
-    fsdp.update @h.0, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    %other = fsdp.read_shard @root[0] : tensor<16xf32>
+    // expected-error@+1 {{D4: expected that the gradient of @root[0] is read before}}
+    fsdp.write_shard %other, @root[0] : tensor<16xf32>
     return
   }
 }

@@ -26,7 +26,13 @@ module @accepted {
     %shard = fsdp.reduce_scatter @root [@weight](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
     fsdp.begin update
     fsdp.gradient_norm %shard : !fsdp.shard<@root>
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.9, weight_decay = 0.0>
+    %old = fsdp.read_shard @root[0] : tensor<32xf32>
+    %sum = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<32xf32>
+    %new = fsdp.update "sgd" (%p = %old : tensor<32xf32>, %g = %sum : tensor<32xf32>) -> tensor<32xf32> {
+      %0 = aten.sub %p, %g : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+      fsdp.yield %0 : tensor<32xf32>
+    }
+    fsdp.write_shard %new, @root[0] : tensor<32xf32>
     return
   }
 }

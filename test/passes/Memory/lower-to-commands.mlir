@@ -245,23 +245,21 @@ module @buffers_that_swap {
 // -----
 
 // The norm and the loss are summed over the ranks. The update writes parameter
-// and moments over themselves and reads the gradient and the step's scalars.
-// CHECK-LABEL: module @adamw_on_one_group
+// and momentum over themselves and reads the gradient and the step's numbers.
+// CHECK-LABEL: module @sgd_on_one_group
 //       CHECK:   %[[P:.*]] = exec.state "root#0.parameter"
 //  CHECK-NEXT:   %[[G:.*]] = exec.state "root#0.gradient"
-//  CHECK-NEXT:   %[[M:.*]] = exec.state "root#0.exp_avg" exp_avg segment 0 : memref<16xf32>
-//  CHECK-NEXT:   %[[V:.*]] = exec.state "root#0.exp_avg_sq" exp_avg_sq segment 0 : memref<16xf32>
+//  CHECK-NEXT:   %[[M:.*]] = exec.state "root#0.momentum" optimizer "momentum" segment 0 : memref<16xf32>
+//  CHECK-NEXT:   %[[COUNT:.*]] = exec.state "optimizer#count" optimizer "count" : memref<f64>
 //  CHECK-NEXT:   %[[LOSS:.*]] = exec.state "loss"
 //  CHECK-NEXT:   %[[NORM:.*]] = exec.state "gradient_norm_squares"
-//       CHECK:   %[[RATE:.*]] = exec.scalar "learning_rate" : memref<f32>
-//  CHECK-NEXT:   %[[SCALE:.*]] = exec.scalar "gradient_scale" : memref<f32>
-//  CHECK-NEXT:   %[[BIAS1:.*]] = exec.scalar "bias_correction" beta 9.000000e-01 : memref<f32>
-//  CHECK-NEXT:   %[[BIAS2:.*]] = exec.scalar "bias_correction" beta 7.500000e-01 : memref<f32>
+//       CHECK:   %[[RATE:.*]] = exec.scalar "learning_rate" : memref<f64>
 //       CHECK:   exec.call "sum_of_squares" (%[[G]] : memref<16xf32>) -> (%[[NORM]] : memref<2xf64>) {} in update on 0
 //  CHECK-NEXT:   exec.all_reduce %[[NORM]] : memref<2xf64> double_double in update on 0
 //  CHECK-NEXT:   exec.all_reduce %[[LOSS]] : memref<1xf32> in update on 0
-//  CHECK-NEXT:   exec.run "adamw" (%[[P]] : {{.*}}, %[[M]] : {{.*}}, %[[V]] : {{.*}}, %[[G]] : {{.*}}, %[[RATE]] : {{.*}}, %[[SCALE]] : {{.*}}, %[[BIAS1]] : {{.*}}, %[[BIAS2]] : {{.*}}) -> (%[[P]] : {{.*}}, %[[M]] : {{.*}}, %[[V]] : {{.*}}) in update on 0
-module @adamw_on_one_group {
+//  CHECK-NEXT:   exec.run "sgd" (%[[P]] : {{.*}}, %[[G]] : {{.*}}, %[[M]] : {{.*}}, %[[RATE]] : {{.*}}) -> (%[[P]] : {{.*}}, %[[M]] : {{.*}}) in update on 0
+//   CHECK-NOT:   exec.copy
+module @sgd_on_one_group {
   fsdp.parameter @w : tensor<16xf32>
   fsdp.mesh @mesh <shard = 2>
   fsdp.group @root on @mesh policy <> reshard default {
@@ -269,6 +267,8 @@ module @adamw_on_one_group {
       fsdp.member @w at 0
     }
   }
+  fsdp.state @"root#0.momentum" "momentum" of @root[0] : tensor<16xf32>
+  fsdp.state @"optimizer#count" "count" : tensor<f64>
   func.func @step(%d: tensor<16xf32>) {
     fsdp.begin forward
     fsdp.begin backward
@@ -277,7 +277,61 @@ module @adamw_on_one_group {
     fsdp.begin update
     %shard = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.shard<@root>
     fsdp.gradient_norm %shard : !fsdp.shard<@root>
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.adamw<beta1 = 0.9, beta2 = 0.75, epsilon = 1.0e-8, weight_decay = 0.01>
+    %rate = fsdp.scalar learning_rate : tensor<f64>
+    %p = fsdp.read_shard @root[0] : tensor<16xf32>
+    %g = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    %m = fsdp.read @"root#0.momentum" : tensor<16xf32>
+    %new:2 = exec.kernel "sgd" (%a = %p : tensor<16xf32>, %b = %g : tensor<16xf32>, %c = %m : tensor<16xf32>, %r = %rate : tensor<f64>) -> (tensor<16xf32>, tensor<16xf32>) {
+      %e = tensor.empty() : tensor<16xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%b, %c : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) {
+      ^bb0(%x: f32, %y: f32, %out: f32):
+        %z = arith.addf %x, %y : f32
+        linalg.yield %z : f32
+      } -> tensor<16xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a, %0 : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) {
+      ^bb0(%x: f32, %y: f32, %out: f32):
+        %z = arith.subf %x, %y : f32
+        linalg.yield %z : f32
+      } -> tensor<16xf32>
+      exec.yield %1, %0 : tensor<16xf32>, tensor<16xf32>
+    }
+    fsdp.write_shard %new#0, @root[0] : tensor<16xf32>
+    fsdp.write %new#1, @"root#0.momentum" : tensor<16xf32>
+    return
+  }
+}
+
+// -----
+
+// A new value that reads elements of another place of the old one does not
+// overwrite it, and is copied when the update is done. So are values that
+// somebody reads after the kernel.
+// CHECK-LABEL: module @update_that_must_not_overwrite
+//       CHECK:   %[[P:.*]] = exec.state "root#0.parameter"
+//       CHECK:   exec.run "reverse" (%[[P]] : memref<16xf32>) -> (%[[NEW:.*]] : memref<16xf32>) in update on 0
+//       CHECK:   exec.copy %[[NEW]] : memref<16xf32> -> %[[P]] : memref<16xf32> in update on 0
+module @update_that_must_not_overwrite {
+  fsdp.parameter @w : tensor<16xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    fsdp.begin backward
+    fsdp.begin update
+    %p = fsdp.read_shard @root[0] : tensor<16xf32>
+    %new = exec.kernel "reverse" (%a = %p : tensor<16xf32>) -> (tensor<16xf32>) {
+      %e = tensor.empty() : tensor<16xf32>
+      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (15 - i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) {
+      ^bb0(%x: f32, %out: f32):
+        linalg.yield %x : f32
+      } -> tensor<16xf32>
+      exec.yield %0 : tensor<16xf32>
+    }
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
     return
   }
 }
@@ -292,8 +346,6 @@ module @adamw_on_one_group {
 //  CHECK-NEXT:   exec.state "loss"
 //       CHECK:   exec.reduce_scatter @root {{.*}} -> %[[G]]
 //   CHECK-NOT:   exec.reduce_scatter
-//       CHECK:   exec.run "sgd" (%[[P]] : {{.*}}, %[[G]] :
-//   CHECK-NOT:   "sgd"
 module @frozen_segment {
   fsdp.parameter frozen @table : tensor<16xf32>
   fsdp.parameter @w : tensor<16xf32>
@@ -313,7 +365,6 @@ module @frozen_segment {
     %pending = fsdp.reduce_scatter_start @root [@w](%d_w) on reduce : (tensor<16xf32>) -> !fsdp.pending<@root>
     fsdp.begin update
     %shard = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.shard<@root>
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
     return
   }
 }

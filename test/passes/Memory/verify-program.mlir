@@ -9,7 +9,7 @@ module @accepted {
   %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
   %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
   %x = exec.input "x" : memref<4x8xf32>
-  %rate = exec.scalar "learning_rate" : memref<f32>
+  %rate = exec.scalar "learning_rate" : memref<f64>
   exec.program @step streams ["compute", "gather", "reduce"] arena 256 events 2 {
     %whole = exec.buffer at 0 : memref<32xf32>
     %slot = exec.part %whole[0 + rank * 16] : memref<32xf32> -> memref<16xf32>
@@ -21,10 +21,10 @@ module @accepted {
     exec.all_gather @root %whole : memref<32xf32> slot 64 in micro_batch on 1 records 0
     exec.call "matmul" (%x : memref<4x8xf32>, %w : memref<4x8xf32>) -> (%d_w : memref<4x8xf32>) {} in micro_batch on 0 waits [0] records 1
     exec.reduce_scatter @root %d_whole : memref<32xf32> -> %gradient : memref<16xf32> in micro_batch on 2 waits [1]
-    exec.launch @sgd "sgd" extent 16 (read_write %parameter : memref<16xf32>, %gradient : memref<16xf32>, %rate : memref<f32>) in update on 0
+    exec.launch @sgd "sgd" extent 16 (read_write %parameter : memref<16xf32>, %gradient : memref<16xf32>, %rate : memref<f64>) in update on 0
   }
   module @kernels {
-    func.func private @sgd(memref<16xf32>, memref<16xf32>, memref<f32>, index, index)
+    func.func private @sgd(memref<16xf32>, memref<16xf32>, memref<f64>, index, index)
   }
 }
 

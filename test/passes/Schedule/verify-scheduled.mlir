@@ -27,7 +27,7 @@ module @accepted {
     %reduction = fsdp.reduce_scatter_start @root [@w](%d_w) on reduce : (tensor<f32>) -> !fsdp.pending<@root>
     fsdp.begin update
     %shard = fsdp.wait %reduction : !fsdp.pending<@root> -> !fsdp.shard<@root>
-    fsdp.update @root, %shard : !fsdp.shard<@root> with #fsdp.sgd<momentum = 0.0, weight_decay = 0.0>
+    %sum = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
     return
   }
 }

@@ -48,38 +48,40 @@ extern "C" void bias_gradient(void *const *operands, int64_t begin,
   }
 }
 
-/// (parameter, gradient, momentum, learning rate, gradient scale): iterations
+/// (parameter, gradient, momentum, learning rate, micro-batches): iterations
 /// are elements of the shard; momentum 0.9.
-static void sgd(void *const *operands, int64_t begin, int64_t end) {
+static void sgd(void *const *operands, int ranks, int64_t begin, int64_t end) {
   auto *parameter = static_cast<float *>(operands[0]);
   const auto *gradient = static_cast<const float *>(operands[1]);
   auto *momentum = static_cast<float *>(operands[2]);
-  const float rate = *static_cast<const float *>(operands[3]);
-  const float scale = *static_cast<const float *>(operands[4]);
+  const auto rate =
+      static_cast<float>(*static_cast<const double *>(operands[3]));
+  const auto scale = static_cast<float>(
+      1 / (ranks * *static_cast<const double *>(operands[4])));
   for (int64_t i = begin; i < end; ++i) {
     momentum[i] = 0.9f * momentum[i] + scale * gradient[i];
     parameter[i] -= rate * momentum[i];
   }
 }
 
-/// The optimizer for a shard of ELEMENTS, which are BYTES: what a signature
-/// says is part of the code.
-#define SHARDC_SGD(ELEMENTS, BYTES)                                            \
+/// The optimizer for a shard of ELEMENTS, which are BYTES, on RANKS: what a
+/// signature says is part of the code.
+#define SHARDC_SGD(ELEMENTS, BYTES, RANKS)                                     \
   SHARDC_SIGNATURE(sgd_##ELEMENTS,                                             \
                    #ELEMENTS ";" #BYTES ":4:rw;" #BYTES ":4:r;" #BYTES         \
-                             ":4:rw;4:4:r;4:4:r")                              \
+                             ":4:rw;8:8:r;8:8:r")                              \
   extern "C" void sgd_##ELEMENTS(void *const *operands, int64_t begin,         \
                                  int64_t end) {                                \
-    sgd(operands, begin, end);                                                 \
+    sgd(operands, RANKS, begin, end);                                          \
   }
 
-SHARDC_SGD(15, 60)
-SHARDC_SGD(8, 32)
-SHARDC_SGD(5, 20)
-SHARDC_SGD(4, 16)
-SHARDC_SGD(3, 12)
-SHARDC_SGD(2, 8)
-SHARDC_SGD(1, 4)
+SHARDC_SGD(15, 60, 1)
+SHARDC_SGD(8, 32, 2)
+SHARDC_SGD(5, 20, 3)
+SHARDC_SGD(4, 16, 4)
+SHARDC_SGD(3, 12, 7)
+SHARDC_SGD(2, 8, 8)
+SHARDC_SGD(1, 4, 15)
 
 /// (inputs, running mean): the mean of all inputs of this rank, so that ranks
 /// differ.

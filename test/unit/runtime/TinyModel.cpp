@@ -19,7 +19,7 @@ using namespace shardc::format;
 
 static constexpr int64_t inputs = 4, outputs = 3;
 static constexpr int64_t parameterElements = outputs * inputs + outputs;
-static constexpr int64_t f32 = 4;
+static constexpr int64_t f32 = 4, f64 = 8;
 
 namespace {
 enum StateIndex {
@@ -30,7 +30,7 @@ enum StateIndex {
   LossState,
   NormState
 };
-enum ScalarIndex { RateScalar, ScaleScalar };
+enum ScalarIndex { RateScalar, MicroBatchesScalar };
 
 /// Hands out the arena.
 struct Arena {
@@ -79,12 +79,18 @@ static Parameters makeParameters(int64_t worldSize, int64_t shard) {
   parameters.inputs = {{"x", Dtype::F32, {batch, inputs}, {}, {}},
                        {"target", Dtype::F32, {batch, outputs}, {}, {}}};
   parameters.states = {
-      {"linear#0.parameter", Role::Parameter, Dtype::F32, shard, 0, {}},
-      {"linear#0.gradient", Role::Gradient, Dtype::F32, shard, 0, {}},
-      {"linear#0.momentum", Role::Momentum, Dtype::F32, shard, 0, {}},
-      {"linear.mean", Role::Buffer, Dtype::F32, 1, {}, {1}},
-      {"loss", Role::Metric, Dtype::F32, 1, {}, {}},
-      {"gradient_norm_squares", Role::Metric, Dtype::F64, 2, {}, {}}};
+      {"linear#0.parameter", Role::Parameter, "", Dtype::F32, shard, 0, {}},
+      {"linear#0.gradient", Role::Gradient, "", Dtype::F32, shard, 0, {}},
+      {"linear#0.momentum",
+       Role::Optimizer,
+       "momentum",
+       Dtype::F32,
+       shard,
+       0,
+       {}},
+      {"linear.mean", Role::Buffer, "", Dtype::F32, 1, {}, {1}},
+      {"loss", Role::Metric, "", Dtype::F32, 1, {}, {}},
+      {"gradient_norm_squares", Role::Metric, "", Dtype::F64, 2, {}, {}}};
   parameters.groups = {{"linear", {0}}};
   parameters.segments = {
       {0,
@@ -105,19 +111,19 @@ static std::vector<KernelSignature> makeKernels(int64_t shard) {
   auto operand = [](int64_t bytes, Access access) {
     return KernelOperand{bytes, f32, access};
   };
-  return {
-      {"squared_error",
-       1,
-       {operand(outputBytes, read), operand(outputBytes, read),
-        operand(outputBytes, write), operand(f32, both)}},
-      {"running_mean", 1, {operand(inputBytes, read), operand(f32, both)}},
-      {"bias_gradient",
-       outputs,
-       {operand(outputBytes, read), operand(outputs * f32, write)}},
-      {sgdKernel(shard),
-       shard,
-       {operand(shard * f32, both), operand(shard * f32, read),
-        operand(shard * f32, both), operand(f32, read), operand(f32, read)}}};
+  return {{"squared_error",
+           1,
+           {operand(outputBytes, read), operand(outputBytes, read),
+            operand(outputBytes, write), operand(f32, both)}},
+          {"running_mean", 1, {operand(inputBytes, read), operand(f32, both)}},
+          {"bias_gradient",
+           outputs,
+           {operand(outputBytes, read), operand(outputs * f32, write)}},
+          {sgdKernel(shard),
+           shard,
+           {operand(shard * f32, both), operand(shard * f32, read),
+            operand(shard * f32, both), KernelOperand{f64, f64, read},
+            KernelOperand{f64, f64, read}}}};
 }
 
 static Program makeProgram(int64_t worldSize, int64_t shard) {
@@ -136,7 +142,8 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
     return make(Space::State, index, bytes);
   };
   auto scalar = [](ScalarIndex index) {
-    return make(Space::Scalar, index, f32);
+    return TensorReference{
+        make(Space::Scalar, index, f64), Dtype::F64, {1}, {}};
   };
   BufferReference slot = part(gathered, 0, shard * f32);
   slot.rankStride = shard * f32;
@@ -147,8 +154,7 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
   Program program;
   program.streams = {"compute", "gather", "reduce"};
   program.eventCount = 4;
-  program.scalars = {{ScalarKind::LearningRate, Dtype::F32, 0},
-                     {ScalarKind::GradientScale, Dtype::F32, 0}};
+  program.scalars = {Scalar::LearningRate, Scalar::MicroBatches};
   auto add = [&](CommandKind kind, Section section, int64_t stream,
                  std::vector<int64_t> waits, std::optional<int64_t> records,
                  const char *label, std::string callee, Attributes attributes,
@@ -201,8 +207,8 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
       {floats(state(LossState))});
   add(Kind::Launch, update, 0, {}, {}, "sgd", sgdKernel(shard), extent(shard),
       {floats(state(ParameterState)), floats(state(GradientState)),
-       floats(state(MomentumState)), floats(scalar(RateScalar)),
-       floats(scalar(ScaleScalar))});
+       floats(state(MomentumState)), scalar(RateScalar),
+       scalar(MicroBatchesScalar)});
   program.arenaBytes = arena.used;
   return program;
 }

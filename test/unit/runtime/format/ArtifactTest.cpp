@@ -108,8 +108,13 @@ TEST_F(ArtifactTest, writes_every_kind_of_member) {
   Artifact &artifact = full.artifact;
   artifact.parameters.inputs.push_back(
       {"labels", Dtype::I64, {TinyModel::batch}, 10, -100});
-  artifact.program.scalars.push_back(
-      {ScalarKind::BiasCorrection, Dtype::F64, 0.999});
+  artifact.parameters.states.push_back({"optimizer#bias_correction1",
+                                        Role::Optimizer,
+                                        "bias_correction1",
+                                        Dtype::F64,
+                                        1,
+                                        {},
+                                        {}});
   artifact.plan.persistentBytes = {{"parameter", 64}};
   artifact.plan.groups = {{"linear", 15, 64, 2, 64, 1, "always"}};
   artifact.plan.options = {{"wrap", std::string("blocks")},

@@ -185,7 +185,7 @@ TEST(Profile, counts_what_commands_move) {
   EXPECT_EQ(bytes["own slot"], 64);
   EXPECT_EQ(bytes["gather"], 64);
   EXPECT_EQ(bytes["linear"], 80 + 48 + 12 + 60);
-  EXPECT_EQ(bytes["sgd"], 2 * 32 + 32 + 2 * 32 + 4 + 4);
+  EXPECT_EQ(bytes["sgd"], 2 * 32 + 32 + 2 * 32 + 8 + 8);
   EXPECT_EQ(bytes["reduce"], 64 + 2 * 32);
   EXPECT_EQ(bytes["all norms"], 16 + 8 + 2 * 8);
 }

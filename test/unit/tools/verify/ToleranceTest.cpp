@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/verify/Tolerance.h"
-#include "tools/verify/UpdateTolerance.h"
 
 #include <gtest/gtest.h>
 
@@ -81,34 +80,6 @@ TEST(ToleranceTest, a_diverged_step_may_have_any_infinity_and_no_wrong_number) {
   EXPECT_FALSE(judge({notANumber, 1}, expectation).excess);
   EXPECT_FALSE(judge({1e20, infinity}, expectation).excess);
   EXPECT_TRUE(judge({2e20, 1}, expectation).excess);
-}
-
-//===----------------------------------------------------------------------===//
-// Updates
-//===----------------------------------------------------------------------===//
-
-static OptimizerNumbers numbersOf(bool isAdamW) {
-  OptimizerNumbers numbers;
-  numbers.isAdamW = isAdamW;
-  numbers.learningRate = 0.1;
-  numbers.unitRoundoff = f32;
-  return numbers;
-}
-
-TEST(UpdateToleranceTest, a_step_of_sgd_is_right_to_some_units_of_its_terms) {
-  const UpdateTerms terms = {{1}, {2}, {0}, {0}, {0.8}, {2}, {0}};
-  const UpdateLimits limits = limitsOfUpdate(terms, numbersOf(false));
-  EXPECT_NEAR(limits.parameter[0], 16 * f32 * (1 + 0.2 + 0.1 * 2), 1e-9);
-  EXPECT_NEAR(limits.firstMoment[0], 16 * f32 * 2, 1e-9);
-}
-
-// A gradient of rounding size makes a whole step, and one as exact as any.
-TEST(UpdateToleranceTest, a_tiny_gradient_of_adamw_makes_an_exact_step) {
-  const double g = 1e-6, v = 0.001 * g * g;
-  const UpdateTerms terms = {{1}, {g}, {0}, {0}, {0.9}, {0.1 * g}, {v}};
-  const UpdateLimits limits = limitsOfUpdate(terms, numbersOf(true));
-  EXPECT_LT(limits.parameter[0], 1e-5);
-  EXPECT_GT(limits.parameter[0], 16 * f32 * 1.1);
 }
 
 } // namespace
