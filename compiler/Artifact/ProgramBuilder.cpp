@@ -120,22 +120,24 @@ static void describe(Operation *op, format::Command &command) {
       });
 }
 
-static format::Section toSection(exec::Section section) {
-  switch (section) {
-  case exec::Section::begin:
-    return format::Section::Begin;
-  case exec::Section::micro_batch:
-    return format::Section::MicroBatch;
-  case exec::Section::update:
-    return format::Section::Update;
+/// One for each of exec::Section.
+static std::vector<format::Section> buildSections() {
+  std::vector<format::Section> sections;
+  for (unsigned i = 0; i <= exec::getMaxEnumValForSection(); ++i) {
+    auto section = static_cast<exec::Section>(i);
+    sections.push_back({exec::stringifySection(section).str(),
+                        section == exec::Section::micro_batch
+                            ? format::Repeat::MicroBatches
+                            : format::Repeat::Once,
+                        {}});
   }
-  llvm_unreachable("every section is named");
+  return sections;
 }
 
 static format::Command toCommand(exec::CommandInterface op,
                                  const exec::References &references) {
   format::Command command;
-  command.section = toSection(op.getSection());
+  command.section = static_cast<int64_t>(op.getSection());
   command.stream = static_cast<int64_t>(op.getStream());
   command.waits.assign(op.getWaits().begin(), op.getWaits().end());
   if (std::optional<uint64_t> event = op.getRecords())
@@ -185,6 +187,7 @@ format::Program buildProgram(ModuleOp module) {
   program.eventCount = op.getEvents();
   for (Attribute stream : op.getStreams())
     program.streams.push_back(cast<StringAttr>(stream).str());
+  program.sections = buildSections();
   exec::References references(module);
   for (auto command : op.getBody().front().getOps<exec::CommandInterface>())
     program.commands.push_back(toCommand(command, references));

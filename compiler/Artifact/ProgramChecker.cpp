@@ -238,12 +238,11 @@ Complaint ProgramChecker::visit(int64_t number) {
 }
 
 Complaint ProgramChecker::run() {
-  for (Section section :
-       {Section::Begin, Section::MicroBatch, Section::Update}) {
+  for (size_t section = 0; section < program.sections.size(); ++section) {
     history.clear();
     before.drain();
     for (size_t i = 0; i < program.commands.size(); ++i)
-      if (program.commands[i].section == section)
+      if (program.commands[i].section == static_cast<int64_t>(section))
         if (Complaint complaint = visit(static_cast<int64_t>(i)))
           return complaint;
   }

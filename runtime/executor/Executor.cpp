@@ -30,13 +30,18 @@ Executor::create(const format::Artifact &artifact,
 }
 
 Status Executor::prepare(const format::Artifact &artifact) {
+  for (const format::Section &section : artifact.program.sections)
+    sections.emplace_back().condition =
+        section.condition
+            ? resources.memory.state(static_cast<size_t>(*section.condition))
+            : nullptr;
   int64_t number = 0;
   for (const format::Command &command : artifact.program.commands) {
     StatusOr<std::unique_ptr<PreparedCommand>> prepared =
         prepareCommand(command, resources.memory, resources.kernels);
     if (!prepared.ok())
       return noteCommand(prepared.status(), command);
-    sections[static_cast<size_t>(command.section)].push_back(
+    sections[static_cast<size_t>(command.section)].entries.push_back(
         {std::move(*prepared), &command, number++});
   }
   return Status();
@@ -44,8 +49,8 @@ Status Executor::prepare(const format::Artifact &artifact) {
 
 Status Executor::takeScratch() {
   ScratchNeed need;
-  for (const std::vector<Entry> &section : sections)
-    for (const Entry &entry : section) {
+  for (const PreparedSection &section : sections)
+    for (const Entry &entry : section.entries) {
       const ScratchNeed one = entry.command->scratchNeed();
       need.shared = std::max(need.shared, alignScratch(one.shared));
       need.perWorker = std::max(need.perWorker, alignScratch(one.perWorker));
@@ -80,12 +85,15 @@ Status Executor::run(const Entry &entry, const CommandContext &context) const {
   return status;
 }
 
-Status Executor::runSection(format::Section section) {
+Status Executor::runSection(size_t section) {
+  if (const std::byte *const condition = sections[section].condition)
+    if (*condition == std::byte(0))
+      return Status();
   const CommandContext context = {resources.workers, resources.transport,
                                   scratch};
   if (resources.poison)
-    resources.memory.poisonUndefined(section);
-  for (const Entry &entry : sections[static_cast<size_t>(section)]) {
+    resources.memory.poisonUndefined(/*stepBegins=*/section == 0);
+  for (const Entry &entry : sections[section].entries) {
     if (resources.cancellation.requested())
       return resources.cancellation.reason();
     Status status = run(entry, context);

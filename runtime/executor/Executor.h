@@ -24,8 +24,6 @@
 #include "runtime/executor/RankMemory.h"
 #include "runtime/transport/Cancellation.h"
 
-#include <array>
-
 namespace shardc::runtime {
 
 /// What an executor works with; everything outlives it and belongs to the
@@ -51,9 +49,10 @@ public:
   static StatusOr<std::unique_ptr<Executor>>
   create(const format::Artifact &artifact, const ExecutorResources &resources);
 
-  /// Runs the commands of one section. Stops with the reason of a
-  /// cancellation as soon as one is requested, or with the command's failure.
-  Status runSection(format::Section section);
+  /// Runs the commands of a section of the program, if its condition holds.
+  /// Stops with the reason of a cancellation as soon as one is requested, or
+  /// with the command's failure.
+  Status runSection(size_t section);
 
   /// Working memory of library calls, beyond the arena: what all workers share
   /// plus what each has, and what calls hold for themselves.
@@ -76,7 +75,12 @@ private:
   Status run(const Entry &entry, const CommandContext &context) const;
 
   const ExecutorResources resources;
-  std::array<std::vector<Entry>, 3> sections;
+  struct PreparedSection {
+    std::vector<Entry> entries;
+    /// Not 0 when the section runs; null without a condition.
+    const std::byte *condition = nullptr;
+  };
+  std::vector<PreparedSection> sections;
   Allocation scratchMemory;
   Scratch scratch;
   size_t ownedBytes = 0;

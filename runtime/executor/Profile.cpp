@@ -16,7 +16,9 @@ namespace shardc::runtime {
 int64_t runsOfStep(const format::Program &program, int64_t microBatches) {
   int64_t runs = 0;
   for (const format::Command &command : program.commands)
-    runs += command.section == format::Section::MicroBatch ? microBatches : 1;
+    runs += format::countRuns(
+        program.sections[static_cast<size_t>(command.section)].repeat,
+        microBatches);
   return runs;
 }
 

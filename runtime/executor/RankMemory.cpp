@@ -93,9 +93,9 @@ std::byte *RankMemory::resolve(const format::BufferReference &reference) const {
   return nullptr;
 }
 
-void RankMemory::poisonUndefined(format::Section section) const {
+void RankMemory::poisonUndefined(bool stepBegins) const {
   poison(arena.data(), arena.bytes());
-  if (section != format::Section::Begin)
+  if (!stepBegins)
     return;
   const std::vector<format::State> &list = artifact.parameters.states;
   for (size_t i = 0; i < list.size(); ++i)

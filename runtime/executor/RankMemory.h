@@ -41,10 +41,10 @@ public:
   std::byte *state(size_t index) const { return states.at(index); }
   std::byte *input(size_t index) const { return inputs.at(index); }
 
-  /// Poisons what the format leaves undefined when `section` begins: the
-  /// arena, whose content does not live from one run of a section to the next,
-  /// and, when a step begins, gradients and metrics.
-  void poisonUndefined(format::Section section) const;
+  /// Poisons what the format leaves undefined when a section begins: the arena,
+  /// whose content does not live from one run of a section to the next, and,
+  /// when a step begins with it, gradients and metrics.
+  void poisonUndefined(bool stepBegins) const;
 
   /// Writes the program's scalars.
   void setScalars(const StepSettings &settings);

@@ -8,6 +8,8 @@
 
 #include "runtime/format/Program.h"
 
+#include <algorithm>
+
 namespace shardc::format {
 
 std::vector<int64_t> contiguousStrides(const std::vector<int64_t> &shape) {
@@ -33,6 +35,38 @@ std::string signatureText(const KernelSignature &signature) {
             std::to_string(operand.alignment) + ":" +
             accesses[static_cast<size_t>(operand.access)];
   return text;
+}
+
+int64_t countRuns(Repeat repeat, int64_t microBatches) {
+  switch (repeat) {
+  case Repeat::Once:
+    return 1;
+  case Repeat::MicroBatches:
+    return microBatches;
+  case Repeat::OnlyMicroBatch:
+    return microBatches == 1;
+  case Repeat::FirstMicroBatch:
+  case Repeat::LastMicroBatch:
+    return microBatches > 1;
+  case Repeat::MiddleMicroBatches:
+    return std::max<int64_t>(microBatches - 2, 0);
+  }
+  return 0;
+}
+
+std::vector<SectionRun> runsOfSections(const Program &program,
+                                       int64_t microBatches) {
+  std::vector<SectionRun> runs;
+  int64_t microBatch = 0;
+  for (size_t i = 0; i < program.sections.size(); ++i) {
+    const Repeat repeat = program.sections[i].repeat;
+    for (int64_t run = 0; run < countRuns(repeat, microBatches); ++run) {
+      runs.push_back({i, {}});
+      if (repeat != Repeat::Once)
+        runs.back().microBatch = microBatch++;
+    }
+  }
+  return runs;
 }
 
 } // namespace shardc::format

@@ -3,9 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The in-memory form of `program.json`: a flat list of commands with explicit
-// buffers, streams and events, the same for every rank. A step runs the
-// commands of section `Begin` once, those of `MicroBatch` once per micro-batch
-// and those of `Update` once, each in list order. docs/Format.md is the
+// buffers, streams and events, the same for every rank. A step runs sections of
+// it, one after the other, once or for micro-batches. docs/Format.md is the
 // specification; ProgramJson.cpp maps each member to its JSON name.
 //
 // Plain data: the compiler fills it in, the writer, the validator and the
@@ -106,21 +105,49 @@ enum class CommandKind {
   Fill
 };
 
-enum class Section { Begin, MicroBatch, Update };
+/// How often a section runs in a step of M micro-batches: once, or for some of
+/// them. The only one of a step with M = 1, the first and the last one of
+/// others and the M - 2 in the middle may have sections of their own.
+enum class Repeat {
+  Once,
+  MicroBatches,
+  OnlyMicroBatch,
+  FirstMicroBatch,
+  MiddleMicroBatches,
+  LastMicroBatch
+};
 
-/// The names of sections in program.json.
-inline constexpr std::array<std::string_view, 3> sectionNames = {
-    "begin", "micro_batch", "update"};
-inline std::string sectionName(Section section) {
-  return std::string(sectionNames[static_cast<size_t>(section)]);
-}
+/// The names in program.json.
+inline constexpr std::array<std::string_view, 6> repeatNames = {
+    "once",
+    "micro_batches",
+    "only_micro_batch",
+    "first_micro_batch",
+    "middle_micro_batches",
+    "last_micro_batch"};
+
+/// How many times it is in a step of `microBatches`.
+int64_t countRuns(Repeat repeat, int64_t microBatches);
+
+/// A part of a step. Its commands run in list order, on each stream; streams
+/// are joined between runs of sections.
+struct Section {
+  std::string name;
+  Repeat repeat = Repeat::Once;
+  /// The state, one bool, that says when a run of the section begins whether it
+  /// runs; the same on every rank. Without one it does.
+  std::optional<int64_t> condition;
+
+  bool operator==(const Section &) const = default;
+};
 
 /// One command on a stream. It starts after the earlier commands of its stream
 /// and after the events in `waits`; it records at most one event. `module` is
 /// the module path it came from and `label` what it does, for people.
 struct Command {
   CommandKind kind = CommandKind::Fill;
-  Section section = Section::MicroBatch;
+  /// Into Program::sections.
+  int64_t section = 0;
   int64_t stream = 0;
   std::vector<int64_t> waits;
   std::optional<int64_t> records;
@@ -150,11 +177,26 @@ struct Program {
   std::vector<std::string> streams;
   int64_t eventCount = 0;
   std::vector<Scalar> scalars;
+  /// In the order in which a step runs them.
+  std::vector<Section> sections;
   std::vector<KernelSignature> kernels;
   std::vector<Command> commands;
 
   bool operator==(const Program &) const = default;
 };
+
+/// One run of a section in a step, and the micro-batch, counted from 0, that it
+/// is for.
+struct SectionRun {
+  size_t section = 0;
+  std::optional<int64_t> microBatch;
+
+  bool operator==(const SectionRun &) const = default;
+};
+
+/// The runs of a step of `microBatches`, in order.
+std::vector<SectionRun> runsOfSections(const Program &program,
+                                       int64_t microBatches);
 
 /// Row-major strides, in elements, of a tensor without gaps.
 std::vector<int64_t> contiguousStrides(const std::vector<int64_t> &shape);

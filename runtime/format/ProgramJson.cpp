@@ -71,10 +71,21 @@ static ordered_json toJson(const KernelSignature &kernel) {
   return object;
 }
 
-static ordered_json toJson(const Command &command) {
+static ordered_json toJson(const Section &section) {
+  ordered_json object;
+  object["name"] = section.name;
+  if (section.repeat != Repeat::Once)
+    object["repeat"] = repeatNames[static_cast<size_t>(section.repeat)];
+  if (section.condition)
+    object["if"] = *section.condition;
+  return object;
+}
+
+static ordered_json toJson(const Command &command, const Program &program) {
   ordered_json object;
   object["kind"] = kindName(command);
-  object["section"] = sectionName(command.section);
+  object["section"] =
+      program.sections.at(static_cast<size_t>(command.section)).name;
   object["stream"] = command.stream;
   if (!command.waits.empty())
     object["waits"] = command.waits;
@@ -100,8 +111,11 @@ std::string printProgram(const Program &program) {
   root["streams"] = program.streams;
   root["event_count"] = program.eventCount;
   root["scalars"] = toJson(program.scalars);
+  root["sections"] = toJson(program.sections);
   root["kernels"] = toJson(program.kernels);
-  root["commands"] = toJson(program.commands);
+  root["commands"] = ordered_json::array();
+  for (const Command &command : program.commands)
+    root["commands"].push_back(toJson(command, program));
   return printLines(root);
 }
 
@@ -171,11 +185,29 @@ static CommandKind parseKind(const JsonField &field) {
   field.fail("unknown kind of command '" + name + "'");
 }
 
-static Command parseCommand(const JsonField &field) {
+static Section parseSection(const JsonField &field) {
+  Section section;
+  section.name = field["name"].text();
+  if (std::optional<JsonField> repeat = field.find("repeat"))
+    section.repeat = parseWord<Repeat>(*repeat, repeatNames, "repeat");
+  if (std::optional<JsonField> condition = field.find("if"))
+    section.condition = condition->integer();
+  return section;
+}
+
+static int64_t parseSectionName(const JsonField &field,
+                                const std::vector<Section> &sections) {
+  const std::string name = field.text();
+  for (size_t i = 0; i < sections.size(); ++i)
+    if (sections[i].name == name)
+      return static_cast<int64_t>(i);
+  field.fail("unknown section '" + name + "'");
+}
+
+static Command parseCommand(const JsonField &field, const Program &program) {
   Command command;
   command.kind = parseKind(field["kind"]);
-  command.section =
-      parseWord<Section>(field["section"], sectionNames, "section");
+  command.section = parseSectionName(field["section"], program.sections);
   command.stream = integerOr(field, "stream", 0);
   if (std::optional<JsonField> waits = field.find("waits"))
     command.waits = waits->integers();
@@ -203,10 +235,12 @@ StatusOr<Program> parseProgram(Bytes text) {
         for (const JsonField &field : root["scalars"].elements())
           program.scalars.push_back(
               parseWord<Scalar>(field, scalarNames, "scalar"));
+        for (const JsonField &field : root["sections"].elements())
+          program.sections.push_back(parseSection(field));
         for (const JsonField &field : root["kernels"].elements())
           program.kernels.push_back(parseKernel(field));
         for (const JsonField &field : root["commands"].elements())
-          program.commands.push_back(parseCommand(field));
+          program.commands.push_back(parseCommand(field, program));
       });
   if (!status.ok())
     return status;

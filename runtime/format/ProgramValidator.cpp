@@ -1,4 +1,4 @@
-//===- ProgramValidator.cpp - rules F5 to F18 -----------------------------===//
+//===- ProgramValidator.cpp - rules F5 to F19 -----------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -16,6 +16,7 @@
 #include <bit>
 #include <cctype>
 #include <map>
+#include <set>
 
 namespace shardc::format {
 
@@ -34,6 +35,8 @@ public:
 private:
   Status checkHeader();
   Status checkKernels();
+  Status checkSections();
+  void checkCondition(const Section &section);
   void check(const KernelSignature &kernel);
   void checkEvents(const Command &command);
 
@@ -477,16 +480,66 @@ Status ProgramValidator::checkKernels() {
   return status;
 }
 
+static bool mayBeSkipped(const Section &section) {
+  return section.condition || (section.repeat != Repeat::Once &&
+                               section.repeat != Repeat::MicroBatches);
+}
+
+/// F19 for a section.
+void ProgramValidator::checkCondition(const Section &section) {
+  if (!section.condition)
+    return;
+  const std::vector<State> &states = artifact.parameters.states;
+  const auto index = static_cast<size_t>(*section.condition);
+  require(*section.condition >= 0 && index < states.size() &&
+              states[index].dtype == Dtype::Bool && states[index].elements == 1,
+          "F19", "section '" + section.name + "' needs a state of one bool");
+}
+
+/// F19: sections take each micro-batch of a step once, in order.
+Status ProgramValidator::checkSections() {
+  std::set<std::string_view> names;
+  for (const Section &section : program.sections) {
+    require(names.insert(section.name).second, "F19",
+            "section '" + section.name + "' appears twice");
+    checkCondition(section);
+  }
+  for (const int64_t microBatches : {1, 2, 3, 4}) {
+    int64_t taken = 0;
+    for (const Section &section : program.sections)
+      if (section.repeat != Repeat::Once)
+        taken += countRuns(section.repeat, microBatches);
+    require(taken == microBatches, "F19",
+            "sections take " + std::to_string(taken) + " micro-batches of " +
+                std::to_string(microBatches));
+  }
+  auto indexOf = [&](Repeat repeat) {
+    return std::find_if(
+        program.sections.begin(), program.sections.end(),
+        [&](const Section &section) { return section.repeat == repeat; });
+  };
+  require(indexOf(Repeat::FirstMicroBatch) <=
+                  indexOf(Repeat::MiddleMicroBatches) &&
+              indexOf(Repeat::MiddleMicroBatches) <=
+                  indexOf(Repeat::LastMicroBatch),
+          "F19", "the first, middle and last micro-batches are in this order");
+  for (const Command &command : program.commands)
+    require(command.section >= 0 &&
+                command.section < static_cast<int64_t>(program.sections.size()),
+            "F19", "a command is in no section");
+  return status;
+}
+
 Status ProgramValidator::run() {
-  if (!checkHeader().ok() || !checkKernels().ok())
+  if (!checkHeader().ok() || !checkSections().ok() || !checkKernels().ok())
     return Status(ErrorCode::E0309, "program.json " + status.message());
   recorded.assign(static_cast<size_t>(program.eventCount), false);
   // Running order: section by section, each in list order.
-  for (const Section section :
-       {Section::Begin, Section::MicroBatch, Section::Update})
+  for (size_t section = 0; section < program.sections.size(); ++section) {
+    const std::vector<bool> before = recorded;
     for (size_t i = 0; i < program.commands.size(); ++i) {
       const Command &command = program.commands[i];
-      if (command.section != section)
+      if (command.section != static_cast<int64_t>(section))
         continue;
       checkCommand(command);
       if (!status.ok())
@@ -497,6 +550,10 @@ Status ProgramValidator::run() {
             .addNote("in module '" + command.module + "', '" + command.label +
                      "'");
     }
+    // Nobody waits for the events of a section that may not run.
+    if (mayBeSkipped(program.sections[section]))
+      recorded = before;
+  }
   return Status();
 }
 

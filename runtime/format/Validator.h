@@ -44,6 +44,10 @@
 // - F18: a command has a callee where its kind has one, and no operands and
 //   attributes but its kind's. Operands of collectives, copies and fills are
 //   row-major and the whole of their ranges.
+// - F19: sections have different names and take each micro-batch of a step
+// once,
+//   in order; a condition is a state of one bool; an event of a section that
+//   may not run is waited for in it alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +65,7 @@ Status validate(const Artifact &artifact);
 /// The rules about inputs, states, groups and segments alone (F1 … F4).
 Status validateParameters(const Parameters &parameters, int64_t worldSize);
 
-/// The rules about the commands and kernels (F5 … F18).
+/// The rules about the commands and kernels (F5 … F19).
 Status validateProgram(const Artifact &artifact);
 
 } // namespace shardc::format

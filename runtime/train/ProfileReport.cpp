@@ -171,7 +171,8 @@ static std::string nameEvent(const char *what, size_t rank, size_t stream,
 }
 
 /// What all slices of a command have in common, without the last bracket.
-static std::string sliceBegin(const Command &command, size_t number) {
+static std::string sliceBegin(const Command &command, size_t number,
+                              const format::Section &section) {
   const std::string kernel = kernelOf(command);
   const std::string kind(kindName(command));
   std::string text =
@@ -185,7 +186,7 @@ static std::string sliceBegin(const Command &command, size_t number) {
                      {"kernel", kernel},
                      {"label", command.label},
                      {"module", command.module},
-                     {"section", sectionName(command.section)}}}}
+                     {"section", section.name}}}}
           .dump(-1, ' ', false, ordered_json::error_handler_t::replace);
   text.resize(text.size() - 2);
   return text;
@@ -218,8 +219,12 @@ Status writeTrace(const Artifact &artifact, const Profiles &profiles,
   constexpr size_t flushBytes = 1 << 20;
   const format::Program &program = artifact.program;
   std::vector<std::string> commands;
+  auto sectionOf = [&](size_t command) -> const format::Section & {
+    return program
+        .sections[static_cast<size_t>(program.commands[command].section)];
+  };
   for (size_t i = 0; i < program.commands.size(); ++i)
-    commands.push_back(sliceBegin(program.commands[i], i));
+    commands.push_back(sliceBegin(program.commands[i], i, sectionOf(i)));
   format::OutputFile file(path);
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
   std::string separator = "\n";
@@ -234,9 +239,7 @@ Status writeTrace(const Artifact &artifact, const Profiles &profiles,
       const auto command = static_cast<size_t>(slice.command);
       text += separator + commands[command];
       appendSlice(slice, rank,
-                  program.commands[command].section ==
-                      format::Section::MicroBatch,
-                  text);
+                  sectionOf(command).repeat != format::Repeat::Once, text);
       if (text.size() < flushBytes)
         continue;
       file.write(text);

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preparing a rank, and the three sections of a step.
+// Preparing a rank, and the sections of a step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,6 @@
 namespace shardc::runtime {
 
 using format::Dtype;
-using format::Section;
 
 Status RankTrainer::prepare() {
   StatusOr<std::unique_ptr<RankMemory>> taken = RankMemory::take(
@@ -41,6 +40,8 @@ Status RankTrainer::prepare() {
   if (!created.ok())
     return created.status();
   executor = std::move(*created);
+  sectionRuns =
+      format::runsOfSections(run.artifact.program, run.options.microBatches);
   return transport->barrier();
 }
 
@@ -72,19 +73,16 @@ Status RankTrainer::runStep(int64_t step) {
 
 Status RankTrainer::runSections(int64_t step) {
   memory->setScalars({run.options.learningRate, run.options.microBatches});
-  if (recorded)
-    recorded->begin(step, 0);
-  if (Status status = executor->runSection(Section::Begin); !status.ok())
-    return status;
-  for (int64_t i = 0; i < run.options.microBatches; ++i) {
-    if (Status status = readInputs(step, i); !status.ok())
-      return status;
+  for (const format::SectionRun &one : sectionRuns) {
+    if (one.microBatch)
+      if (Status status = readInputs(step, *one.microBatch); !status.ok())
+        return status;
     if (recorded)
-      recorded->begin(step, i);
-    if (Status status = executor->runSection(Section::MicroBatch); !status.ok())
+      recorded->begin(step, one.microBatch.value_or(0));
+    if (Status status = executor->runSection(one.section); !status.ok())
       return status;
   }
-  return executor->runSection(Section::Update);
+  return Status();
 }
 
 double RankTrainer::metric(std::string_view name, size_t element) const {

@@ -80,6 +80,7 @@ private:
   std::unique_ptr<Transport> transport;
   std::unique_ptr<RankProfile> recorded;
   std::unique_ptr<Executor> executor;
+  std::vector<format::SectionRun> sectionRuns;
 };
 
 } // namespace shardc::runtime

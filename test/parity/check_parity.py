@@ -17,7 +17,7 @@ chance, for PyTorch as for shardc. write_golden.py finds these elements
 beforehand, from PyTorch's runs alone: the first moments of its realizations
 differ from float64's by more than a third of sqrt(v). Such an undecided element
 may be anywhere between the furthest places that AdamW's steps reach; it counts
-in no norm. Every other element is held to 6 times the error of PyTorch there:
+in no norm. Every other element is held to 13 times the error of PyTorch there:
 the largest of its realizations, or what the doubt about its moment makes of a
 step, or twice the mean square of its tensor.
 
@@ -36,8 +36,10 @@ import tensors
 FACTOR = 3.0
 FLOOR = 1e-6
 # One element is further out than a norm: of the 119,000 elements of each of 16
-# realizations, held against the other 15, one was beyond 6 times their error.
-ELEMENT_FACTOR = 6.0
+# realizations, held against the other 15, the furthest was at 13 times their
+# error. Each kind of processor rounds matrix products in an order of its own, and
+# so is another realization.
+ELEMENT_FACTOR = 13.0
 # Where only the error of a whole tensor is known: of what its elements may be off
 # in the mean square, the furthest element of six float32 realizations of each
 # model was 2.6 times that under SGD, and 39 times under AdamW, whose steps divide

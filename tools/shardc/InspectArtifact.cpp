@@ -120,11 +120,19 @@ static void printProgram(const Program &program, int64_t reuseWaits) {
   std::cout << "\nprogram, " << program.commands.size() << " commands, "
             << program.eventCount << " events, " << reuseWaits
             << " waits for memory alone\n";
-  std::string section;
+  int64_t printed = -1;
   for (const Command &command : program.commands) {
-    if (sectionName(command.section) != section) {
-      section = sectionName(command.section);
-      std::cout << section << ":\n";
+    if (command.section != printed) {
+      printed = command.section;
+      const format::Section &section =
+          program.sections[static_cast<size_t>(printed)];
+      std::cout << section.name;
+      if (section.repeat != format::Repeat::Once &&
+          section.repeat != format::Repeat::MicroBatches)
+        std::cout << ", " << repeatNames[static_cast<size_t>(section.repeat)];
+      if (section.condition)
+        std::cout << ", if state " << *section.condition;
+      std::cout << ":\n";
     }
     std::cout << "  " << describe(command, program) << " on "
               << program.streams[command.stream];

@@ -37,7 +37,8 @@ public:
   std::optional<WrongCommand> wrong;
 
 private:
-  Status runSection(format::Section section);
+  bool holds(const format::Section &section);
+  Status runSection(size_t section);
   void copyMemory();
   bool agreeOnWritten(const ProgramExecution::Written &written);
   bool agreeElsewhere(size_t number);
@@ -189,11 +190,20 @@ bool CommandCheck::agreeElsewhere(size_t number) {
   return true;
 }
 
-Status CommandCheck::runSection(format::Section section) {
+/// Whether the section's condition holds, which is the same on every rank.
+bool CommandCheck::holds(const format::Section &section) {
+  return !section.condition ||
+         compiled.bytes(0, format::Space::State, *section.condition)[0] !=
+             std::byte(0);
+}
+
+Status CommandCheck::runSection(size_t section) {
+  if (!holds(artifact.program.sections[section]))
+    return Status();
   const std::vector<format::Command> &list = artifact.program.commands;
   for (size_t number = 0; number < list.size();) {
     size_t count = meaning.countTogether(number);
-    if (list[number].section != section) {
+    if (list[number].section != static_cast<int64_t>(section)) {
       number += count;
       continue;
     }
@@ -218,17 +228,17 @@ Status CommandCheck::runSection(format::Section section) {
 
 Status CommandCheck::run() {
   for (step = 0; step < options.steps && !wrong; ++step) {
-    if (Status status = runSection(format::Section::Begin); !status.ok())
-      return status;
-    for (int64_t i = 0; i < options.microBatches && !wrong; ++i) {
-      if (Status status = compiled.readInputs(step, i); !status.ok())
-        return status;
-      if (Status status = runSection(format::Section::MicroBatch); !status.ok())
+    for (const format::SectionRun &one :
+         runsOfSections(artifact.program, options.microBatches)) {
+      if (wrong)
+        break;
+      if (one.microBatch)
+        if (Status status = compiled.readInputs(step, *one.microBatch);
+            !status.ok())
+          return status;
+      if (Status status = runSection(one.section); !status.ok())
         return status;
     }
-    if (!wrong)
-      if (Status status = runSection(format::Section::Update); !status.ok())
-        return status;
   }
   return Status();
 }

@@ -22,7 +22,6 @@
 namespace shardc::verify {
 
 using namespace runtime;
-using format::Section;
 
 namespace {
 /// What all ranks share.
@@ -114,17 +113,17 @@ Status ObservedRank::runStep(int64_t step, ObservedStep &observed) {
   const auto self = static_cast<size_t>(rank);
   memory->setScalars(
       {shared.options.learningRate, shared.options.microBatches});
-  if (Status status = executor->runSection(Section::Begin); !status.ok())
-    return status;
-  for (int64_t i = 0; i < shared.options.microBatches; ++i) {
-    if (Status status = readInputs(step, i); !status.ok())
+  const int64_t last = shared.options.microBatches - 1;
+  for (const format::SectionRun &one :
+       runsOfSections(shared.artifact.program, shared.options.microBatches)) {
+    if (one.microBatch)
+      if (Status status = readInputs(step, *one.microBatch); !status.ok())
+        return status;
+    if (Status status = executor->runSection(one.section); !status.ok())
       return status;
-    if (Status status = executor->runSection(Section::MicroBatch); !status.ok())
-      return status;
+    if (one.microBatch == last)
+      observed.afterGradients[self] = states();
   }
-  observed.afterGradients[self] = states();
-  if (Status status = executor->runSection(Section::Update); !status.ok())
-    return status;
   observed.afterUpdate[self] = states();
   return Status();
 }

@@ -83,6 +83,16 @@ SHARDC_SGD(3, 12, 7)
 SHARDC_SGD(2, 8, 8)
 SHARDC_SGD(1, 4, 15)
 
+/// (gradients, sums of gradients), on two ranks: iterations are elements of the
+/// whole buffer.
+SHARDC_SIGNATURE(accumulate, "16;64:4:r;64:4:rw")
+extern "C" void accumulate(void *const *operands, int64_t begin, int64_t end) {
+  const auto *gradients = static_cast<const float *>(operands[0]);
+  auto *sums = static_cast<float *>(operands[1]);
+  for (int64_t i = begin; i < end; ++i)
+    sums[i] += gradients[i];
+}
+
 /// (inputs, running mean): the mean of all inputs of this rank, so that ranks
 /// differ.
 SHARDC_SIGNATURE(running_mean, "1;80:4:r;4:4:rw")

@@ -155,7 +155,10 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
   program.streams = {"compute", "gather", "reduce"};
   program.eventCount = 4;
   program.scalars = {Scalar::LearningRate, Scalar::MicroBatches};
-  auto add = [&](CommandKind kind, Section section, int64_t stream,
+  program.sections = {{"begin", Repeat::Once, {}},
+                      {"micro_batch", Repeat::MicroBatches, {}},
+                      {"update", Repeat::Once, {}}};
+  auto add = [&](CommandKind kind, int64_t section, int64_t stream,
                  std::vector<int64_t> waits, std::optional<int64_t> records,
                  const char *label, std::string callee, Attributes attributes,
                  std::vector<TensorReference> operands) {
@@ -164,8 +167,7 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
                                 std::move(operands), std::move(attributes)});
   };
   using Kind = CommandKind;
-  const Section begin = Section::Begin, micro = Section::MicroBatch;
-  const Section update = Section::Update;
+  const int64_t begin = 0, micro = 1, update = 2;
   auto extent = [](int64_t iterations) {
     return Attributes{{"extent", iterations}};
   };
@@ -237,6 +239,74 @@ TinyModel::TinyModel(int64_t worldSize) {
        Dtype::F32,
        {outputs, inputs},
        std::as_bytes(std::span(weight))}};
+}
+
+void reduceOncePerStep(Artifact &artifact) {
+  Program &program = artifact.program;
+  const auto sums = static_cast<int64_t>(artifact.parameters.states.size());
+  const int64_t whole = artifact.parameters.segments[0].elements;
+  artifact.parameters.states.push_back(
+      {"sums", Role::Optimizer, "sums", Dtype::F32, whole, {}, {}});
+  const TensorReference sum = floats(make(Space::State, sums, whole * f32));
+  program.kernels.push_back({"accumulate",
+                             whole,
+                             {{whole * f32, f32, Access::Read},
+                              {whole * f32, f32, Access::ReadWrite}}});
+  program.sections = {{"begin", Repeat::Once, {}},
+                      {"only", Repeat::OnlyMicroBatch, {}},
+                      {"first", Repeat::FirstMicroBatch, {}},
+                      {"middle", Repeat::MiddleMicroBatches, {}},
+                      {"last", Repeat::LastMicroBatch, {}},
+                      {"update", Repeat::Once, {}}};
+  const int64_t events = program.eventCount;
+  std::vector<Command> commands;
+  auto add = [&](Command command, int64_t section) {
+    // Each copy has its own events; streams are joined after a section.
+    command.section = section;
+    for (int64_t &event : command.waits)
+      event += section * events;
+    if (command.records)
+      *command.records += section * events;
+    commands.push_back(std::move(command));
+  };
+  for (int64_t section = 0; section < 6; ++section)
+    for (Command command : program.commands) {
+      const int64_t from = section == 0 ? 0 : section == 5 ? 2 : 1;
+      if (command.section != from)
+        continue;
+      if (command.label == "zero gradient") {
+        Command zero = command;
+        zero.operands = {sum};
+        add(zero, section);
+      }
+      if (command.label == "norm")
+        command.waits.clear();
+      if (command.kind != CommandKind::ReduceScatter) {
+        add(command, section);
+        continue;
+      }
+      Command accumulate = command;
+      accumulate.kind = CommandKind::Launch;
+      accumulate.callee = "accumulate";
+      accumulate.attributes = {{"extent", whole}};
+      accumulate.operands[1] = sum;
+      add(accumulate, section);
+      command.operands[0] = sum;
+      command.waits.clear();
+      command.records.reset();
+      if (section == 1 || section == 4)
+        add(command, section);
+    }
+  program.eventCount = 6 * events;
+  program.commands = std::move(commands);
+}
+
+int64_t updateOnCondition(Artifact &artifact) {
+  const auto go = static_cast<int64_t>(artifact.parameters.states.size());
+  artifact.parameters.states.push_back(
+      {"go", Role::Optimizer, "go", Dtype::Bool, 1, {}, {}});
+  artifact.program.sections.back().condition = go;
+  return go;
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -34,6 +34,14 @@ struct TinyModel {
   std::shared_ptr<const format::MappedFile> kernels;
 };
 
+/// Changes a TinyModel's program: each rank sums the gradients of its
+/// micro-batches, which are reduced once, after the last one. For two ranks.
+void reduceOncePerStep(format::Artifact &artifact);
+
+/// Changes it so that it updates only where a state is true, which is returned.
+/// It is false at first.
+int64_t updateOnCondition(format::Artifact &artifact);
+
 /// A folder for the files of one test, removed with the object.
 class TemporaryFolder {
 public:

@@ -57,6 +57,8 @@ static Program programOf(std::vector<Command> commands) {
   program.arenaBytes = 256;
   program.streams = {"compute", "gather"};
   program.eventCount = 2;
+  program.sections = {{"first", Repeat::Once, {}},
+                      {"second", Repeat::Once, {}}};
   program.commands = std::move(commands);
   return program;
 }
@@ -66,6 +68,9 @@ TEST(ProgramChecker, AcceptsTheTinyModel) {
     testing::TinyModel model(worldSize);
     EXPECT_EQ(checkProgram(model.artifact.program, worldSize), std::nullopt);
   }
+  testing::TinyModel model(2);
+  testing::reduceOncePerStep(model.artifact);
+  EXPECT_EQ(checkProgram(model.artifact.program, 2), std::nullopt);
 }
 
 TEST(ProgramChecker, RejectsAReadOfWhatNobodyWrote) {
@@ -80,7 +85,7 @@ TEST(ProgramChecker, RejectsAReadOfAnotherSectionsBytes) {
   Program program =
       programOf({fill(arena(0, 8)), copy(arena(0, 8), state(0, 8))});
   EXPECT_EQ(checkProgram(program, 1), std::nullopt);
-  program.commands[1].section = Section::Update;
+  program.commands[1].section = 1;
   EXPECT_NE(checkProgram(program, 1), std::nullopt);
 }
 
@@ -155,6 +160,9 @@ static Program toProgram(const std::vector<StreamCommand> &commands,
   program.streams.resize(streams);
   program.eventCount = plan.eventCount;
   for (size_t i = 0; i < commands.size(); ++i) {
+    while (static_cast<int64_t>(program.sections.size()) <= commands[i].section)
+      program.sections.push_back(
+          {std::to_string(program.sections.size()), Repeat::Once, {}});
     std::vector<BufferReference> operands;
     KernelSignature signature{"k" + std::to_string(i), 1, {}};
     auto add = [&](const AccessRange &range, Access access) {
@@ -169,7 +177,7 @@ static Program toProgram(const std::vector<StreamCommand> &commands,
       add(range, Access::Write);
     program.kernels.push_back(signature);
     Command made = launch(signature.name, operands, commands[i].stream);
-    made.section = static_cast<Section>(commands[i].section);
+    made.section = commands[i].section;
     made.waits = plan.commands[i].waits;
     made.records = plan.commands[i].records;
     program.commands.push_back(made);

@@ -22,10 +22,12 @@
 using namespace shardc;
 using namespace shardc::runtime;
 using namespace shardc::testing;
-using format::Section;
 using format::Space;
 
 namespace {
+/// The sections of TinyModel.
+constexpr size_t begin = 0, microBatch = 1, update = 2;
+
 template <typename T>
 T at(const std::byte *address) {
   return *reinterpret_cast<const T *>(address);
@@ -52,8 +54,7 @@ struct Rank {
   /// The loss of a step.
   float runStep() {
     memory->setScalars({0.5, 1});
-    for (const Section section :
-         {Section::Begin, Section::MicroBatch, Section::Update})
+    for (const size_t section : {begin, microBatch, update})
       EXPECT_TRUE(executor->runSection(section).ok());
     return at<float>(memory->state(4));
   }
@@ -168,21 +169,34 @@ TEST(Executor, runs_the_sections_of_a_step) {
   for (int i = 0; i < 3; ++i)
     parameters[12 + i] = float(i + 1);
   rank.memory->setScalars({0.5, 1});
-  for (const Section section :
-       {Section::Begin, Section::MicroBatch, Section::MicroBatch})
+  for (const size_t section : {begin, microBatch, microBatch})
     ASSERT_TRUE(rank.executor->runSection(section).ok());
   EXPECT_FLOAT_EQ(at<float>(rank.memory->state(4)), 2 * 14.0f / 3);
   const auto *gradients = reinterpret_cast<float *>(rank.memory->state(1));
   EXPECT_FLOAT_EQ(gradients[12], 2 * 2.0f / 3);
-  ASSERT_TRUE(rank.executor->runSection(Section::Update).ok());
+  ASSERT_TRUE(rank.executor->runSection(update).ok());
   EXPECT_FLOAT_EQ(parameters[12], 1 - 0.5f * 2 * 2.0f / 3);
   EXPECT_FLOAT_EQ(float(at<double>(rank.memory->state(5))), 14 * 16.0f / 9);
+}
+
+TEST(Executor, runs_a_section_when_its_condition_holds) {
+  int64_t go = 0;
+  Rank rank(
+      [&](format::Artifact &artifact) { go = updateOnCondition(artifact); });
+  ASSERT_TRUE(format::validate(rank.model.artifact).ok());
+  auto *parameters = reinterpret_cast<float *>(rank.memory->state(0));
+  parameters[12] = 1;
+  rank.runStep();
+  EXPECT_EQ(parameters[12], 1);
+  *rank.memory->state(static_cast<size_t>(go)) = std::byte(1);
+  rank.runStep();
+  EXPECT_NE(parameters[12], 1);
 }
 
 TEST(Executor, stops_before_the_next_command_when_cancelled) {
   Rank rank;
   rank.cancellation.cancel(Status(ErrorCode::E0503, "out of memory"));
-  const Status status = rank.executor->runSection(Section::Begin);
+  const Status status = rank.executor->runSection(begin);
   EXPECT_EQ(status.code(), ErrorCode::E0503);
   EXPECT_TRUE(status.notes().empty());
 }
@@ -261,10 +275,10 @@ TEST(Executor, poison_finds_a_gradient_that_is_not_cleared) {
 TEST(Executor, poison_covers_the_arena_between_micro_batches) {
   Rank rank;
   rank.memory->setScalars({0.5, 1});
-  ASSERT_TRUE(rank.executor->runSection(Section::Begin).ok());
-  ASSERT_TRUE(rank.executor->runSection(Section::MicroBatch).ok());
+  ASSERT_TRUE(rank.executor->runSection(begin).ok());
+  ASSERT_TRUE(rank.executor->runSection(microBatch).ok());
   const std::byte *const y = rank.memory->resolve({Space::Arena, 0, 64, 60});
   EXPECT_FALSE(std::isnan(at<float>(y)));
-  ASSERT_TRUE(rank.executor->runSection(Section::Update).ok());
+  ASSERT_TRUE(rank.executor->runSection(update).ok());
   EXPECT_TRUE(std::isnan(at<float>(y)));
 }

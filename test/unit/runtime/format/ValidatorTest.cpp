@@ -188,9 +188,36 @@ TEST(Validator, f9_rejects_events_that_are_not_recorded_before) {
   expectBroken("F9", [](Artifact &a) { command(a, 5).records = 0; });
   expectBroken("F9", [](Artifact &a) { command(a, 5).records = 4; });
   expectBroken("F9", [](Artifact &a) { a.program.eventCount = huge; });
-  // Section begin runs before update, wherever it stands in the list.
-  expectBroken("F9",
-               [](Artifact &a) { command(a, 11).section = Section::Begin; });
+  // The first section runs before the last, wherever it stands in the list.
+  expectBroken("F9", [](Artifact &a) { command(a, 11).section = 0; });
+  // A section that may not run leaves its events to nobody.
+  expectBroken("F9", [](Artifact &a) {
+    a.parameters.states.push_back(
+        {"go", Role::Optimizer, "go", Dtype::Bool, 1, {}, {}});
+    a.program.sections[1].condition = 6;
+  });
+}
+
+TEST(Validator, f19_rejects_sections_that_miss_micro_batches) {
+  auto sections =
+      [](const std::function<void(std::vector<Section> &)> &change) {
+        expectBroken("F19", [&](Artifact &a) { change(a.program.sections); });
+      };
+  sections([](auto &list) { list[0].name = "update"; });
+  sections([](auto &list) { list[1].repeat = Repeat::Once; });
+  sections([](auto &list) { list[2].repeat = Repeat::LastMicroBatch; });
+  sections([](auto &list) { list[1].repeat = Repeat::FirstMicroBatch; });
+  sections([](auto &list) { list.pop_back(); });
+  sections([](auto &list) { list[2].condition = 0; });
+  sections([](auto &list) { list[2].condition = 99; });
+  sections([](auto &list) { list[2].condition = -1; });
+  // All four are there, and the last one comes before the first.
+  sections([](auto &list) {
+    list[1].repeat = Repeat::LastMicroBatch;
+    list.push_back({"only", Repeat::OnlyMicroBatch, {}});
+    list.push_back({"first", Repeat::FirstMicroBatch, {}});
+    list.push_back({"middle", Repeat::MiddleMicroBatches, {}});
+  });
 }
 
 TEST(Validator, f10_rejects_launches_that_do_not_fit_their_kernel) {

@@ -26,6 +26,8 @@ using nlohmann::json;
 
 namespace {
 constexpr int64_t ranks = 2, steps = 3, microBatches = 2;
+/// The section of TinyModel that runs for each of them.
+constexpr int64_t microBatch = 1;
 
 /// A profiled run.
 class ProfileTest : public ::testing::Test {
@@ -97,7 +99,7 @@ TEST_F(ProfileTest, has_a_slice_for_each_run_of_a_command) {
     EXPECT_EQ(arguments["kind"], kindName(command));
     EXPECT_GE(arguments["step"], 1);
     EXPECT_LE(arguments["step"], steps);
-    const bool repeats = command.section == format::Section::MicroBatch;
+    const bool repeats = command.section == microBatch;
     EXPECT_EQ(arguments.contains("micro_batch"), repeats);
     EXPECT_EQ(arguments["section"] == "micro_batch", repeats);
   }
@@ -105,9 +107,7 @@ TEST_F(ProfileTest, has_a_slice_for_each_run_of_a_command) {
   for (const auto &[number, count] : runs)
     EXPECT_EQ(count,
               ranks * steps *
-                  (commands[number].section == format::Section::MicroBatch
-                       ? microBatches
-                       : 1));
+                  (commands[number].section == microBatch ? microBatches : 1));
   EXPECT_EQ(slices[0]["args"]["kernel"], "fill");
   const auto hasKernel = [&](const std::string &name) {
     return std::any_of(slices.begin(), slices.end(), [&](const json &slice) {

@@ -168,7 +168,7 @@ TEST_F(VerifyTest, a_dropped_command_is_seen) {
                             static_cast<std::ptrdiff_t>(i));
     EXPECT_EQ(compare(both).verdict, Verdict::Differs)
         << i << " " << format::kindName(dropped) << " " << dropped.label
-        << " of section " << int(dropped.section);
+        << " of section " << dropped.section;
     commands = whole;
   }
 }
