@@ -45,9 +45,8 @@
 //   attributes but its kind's. Operands of collectives, copies and fills are
 //   row-major and the whole of their ranges.
 // - F19: sections have different names and take each micro-batch of a step
-// once,
-//   in order; a condition is a state of one bool; an event of a section that
-//   may not run is waited for in it alone.
+//   once, in order; a condition is a state of one bool; an event of a section
+//   that may not run is waited for in it alone.
 //
 //===----------------------------------------------------------------------===//
 
