@@ -28,6 +28,8 @@ dnnl::memory::data_type oneDnnType(format::Dtype dtype) {
 dnnl::primitive_attr oneDnnAttributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  // Whatever ONEDNN_DEFAULT_FPMATH_MODE says: f32 products have f32 operands.
+  attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
   return attributes;
 }
 

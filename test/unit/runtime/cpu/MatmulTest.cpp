@@ -9,6 +9,8 @@
 
 #include "test/unit/runtime/cpu/CallRunner.h"
 
+#include "runtime/cpu/OneDnn.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -149,6 +151,10 @@ TEST(Matmul, accepts_rows_with_gaps) {
   EXPECT_LT(largestError(c.values(), multiply(shape, left, right, {})), 3e-6);
   // The gaps are untouched.
   EXPECT_EQ(c.bytes()[24 * 4], std::byte(0x5A));
+}
+
+TEST(Matmul, multiplies_f32_in_f32_whatever_the_environment_says) {
+  EXPECT_EQ(oneDnnAttributes().get_fpmath_mode(), dnnl::fpmath_mode::strict);
 }
 
 TEST(Matmul, rejects_operands_that_do_not_fit) {
