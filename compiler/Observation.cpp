@@ -132,35 +132,47 @@ FailureOr<Observation> observeTensors(ModuleOp module, int64_t ranks) {
 // Commands
 //===----------------------------------------------------------------------===//
 
+/// After a step's only micro-batch.
+static void observeMicroBatch(const reference::ProgramExecution &program,
+                              const ShardedState &state, const ObservedRun &run,
+                              int64_t step, Observation &observation) {
+  int64_t ranks = program.getRanks();
+  for (const std::string &name : state.getNames()) {
+    for (int64_t rank = 0; state.isBuffer(name) && rank < ranks; ++rank)
+      observation[nameOf("buffer " + name, run, step)].push_back(
+          program.getBuffer(name, rank));
+    if (state.isTrained(name))
+      observation[nameOf("gradient " + name, run, step)] = {
+          program.getKept(ShardedState::gradientKey, name)};
+  }
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    observation[nameOf("loss", run, step)].push_back(program.getLoss(rank));
+}
+
 static LogicalResult observeCommandRun(ModuleOp module,
                                        std::optional<uint64_t> order,
                                        const ObservedRun &run,
                                        Observation &observation) {
+  constexpr int64_t microBatches = 1;
   reference::ProgramExecution program(module, order);
   int64_t ranks = program.getRanks();
   ShardedState state(module, ranks);
   reference::setRandomState(state, run.seed);
   program.setState(state);
   for (int64_t step = 1; step <= run.steps; ++step) {
-    program.setScalars(state.learningRate, /*microBatches=*/1);
-    if (failed(program.run(exec::Section::begin, {})) ||
-        failed(program.run(exec::Section::micro_batch,
-                           reference::randomInputs(
-                               program.getInputs(), ranks,
-                               run.seed * 100 + static_cast<uint64_t>(step)))))
-      return failure();
-    for (const std::string &name : state.getNames()) {
-      for (int64_t rank = 0; state.isBuffer(name) && rank < ranks; ++rank)
-        observation[nameOf("buffer " + name, run, step)].push_back(
-            program.getBuffer(name, rank));
-      if (state.isTrained(name))
-        observation[nameOf("gradient " + name, run, step)] = {
-            program.getKept(ShardedState::gradientKey, name)};
+    program.setScalars(state.learningRate, microBatches);
+    for (const format::SectionRun &one : program.getRuns(microBatches)) {
+      SmallVector<RankTensors> inputs;
+      if (one.microBatch)
+        inputs = reference::randomInputs(program.getInputs(), ranks,
+                                         run.seed * 100 +
+                                             static_cast<uint64_t>(step));
+      if (failed(program.run(one.section, inputs)))
+        return failure();
+      // An update may change what backward left, and sums losses over ranks.
+      if (one.microBatch)
+        observeMicroBatch(program, state, run, step, observation);
     }
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      observation[nameOf("loss", run, step)].push_back(program.getLoss(rank));
-    if (failed(program.run(exec::Section::update, {})))
-      return failure();
     observeUpdates(
         state, run, step,
         [&](StringRef key, StringRef name) {

@@ -93,6 +93,9 @@ static void addSchedule(OpPassManager &manager, const Options &options) {
 static void addKernel(OpPassManager &manager, const Options &options) {
   // Not earlier: programs of the phases before can be executed as they are.
   manager.addPass(createRequireInputsPass());
+  SetTargetPassOptions target;
+  target.target = options.cpu;
+  manager.addPass(createSetTargetPass(target));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createJoinSlicesPass());
   functions.addPass(createSelectLibrariesPass());

@@ -17,7 +17,7 @@ FailureOr<CompiledProgram> buildProgramWithCode(ModuleOp module,
   CompiledProgram program;
   program.artifact = buildArtifact(module, options);
   target::CpuTarget cpu;
-  cpu.cpu = options.cpu;
+  cpu.cpu = program.artifact.manifest.target.cpu;
   program.artifact.manifest.target.triple = cpu.triple;
   std::vector<target::SignatureText> signatures;
   for (const format::KernelSignature &signature :

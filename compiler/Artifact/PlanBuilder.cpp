@@ -7,6 +7,7 @@
 
 #include "compiler/Artifact/ArtifactBuilder.h"
 #include "compiler/Artifact/ProgramChecker.h"
+#include "passes/Kernel/TargetOf.h"
 
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Fsdp.h"
@@ -29,13 +30,13 @@ static int64_t countParameters(fsdp::GroupOp group, SymbolTable &symbols) {
 /// receives (gathers) and sends (reductions) in them.
 static void countCollectives(exec::ProgramOp program, int64_t ranks,
                              StringRef name, format::PlanGroup &group) {
-  for (Operation &op : program.getBody().front()) {
-    if (auto gather = dyn_cast<exec::AllGatherOp>(op))
+  for (exec::CommandInterface op : exec::getCommands(program)) {
+    if (auto gather = dyn_cast<exec::AllGatherOp>(*op))
       if (gather.getGroup() == name) {
         ++group.gathers;
         group.gatherBytes += gather.getSlot() * (ranks - 1);
       }
-    if (auto reduction = dyn_cast<exec::ReduceScatterOp>(op))
+    if (auto reduction = dyn_cast<exec::ReduceScatterOp>(*op))
       if (reduction.getGroup() == name && ranks > 1) {
         ++group.reduces;
         group.reduceBytes +=
@@ -99,7 +100,7 @@ format::Artifact buildArtifact(ModuleOp module, const Options &options) {
   artifact.manifest.model = module.getName().value_or("model").str();
   artifact.manifest.worldSize = options.worldSize;
   artifact.manifest.target.kind = options.target;
-  artifact.manifest.target.cpu = options.cpu;
+  artifact.manifest.target.cpu = targetOf(module)->processor;
   artifact.parameters = buildParameters(module);
   artifact.program = buildProgram(module);
   assert(isRight(checkProgram(artifact.program, options.worldSize)));

@@ -120,24 +120,9 @@ static void describe(Operation *op, format::Command &command) {
       });
 }
 
-/// One for each of exec::Section.
-static std::vector<format::Section> buildSections() {
-  std::vector<format::Section> sections;
-  for (unsigned i = 0; i <= exec::getMaxEnumValForSection(); ++i) {
-    auto section = static_cast<exec::Section>(i);
-    sections.push_back({exec::stringifySection(section).str(),
-                        section == exec::Section::micro_batch
-                            ? format::Repeat::MicroBatches
-                            : format::Repeat::Once,
-                        {}});
-  }
-  return sections;
-}
-
 static format::Command toCommand(exec::CommandInterface op,
                                  const exec::References &references) {
   format::Command command;
-  command.section = static_cast<int64_t>(op.getSection());
   command.stream = static_cast<int64_t>(op.getStream());
   command.waits.assign(op.getWaits().begin(), op.getWaits().end());
   if (std::optional<uint64_t> event = op.getRecords())
@@ -147,6 +132,20 @@ static format::Command toCommand(exec::CommandInterface op,
     command.operands.push_back(toTensor(references.get(operand)));
   describe(op, command);
   return command;
+}
+
+static void addSection(exec::SectionOp op, const exec::References &references,
+                       format::Program &program) {
+  const auto number = static_cast<int64_t>(program.sections.size());
+  format::Section &section = program.sections.emplace_back();
+  section.name = op.getName().str();
+  section.repeat = static_cast<format::Repeat>(op.getRepeat());
+  if (Value condition = op.getCondition())
+    section.condition = references.get(condition).index;
+  for (auto command : op.getBody().front().getOps<exec::CommandInterface>()) {
+    program.commands.push_back(toCommand(command, references));
+    program.commands.back().section = number;
+  }
 }
 
 /// What the attributes and the operands' types of a kernel's function say.
@@ -187,10 +186,9 @@ format::Program buildProgram(ModuleOp module) {
   program.eventCount = op.getEvents();
   for (Attribute stream : op.getStreams())
     program.streams.push_back(cast<StringAttr>(stream).str());
-  program.sections = buildSections();
   exec::References references(module);
-  for (auto command : op.getBody().front().getOps<exec::CommandInterface>())
-    program.commands.push_back(toCommand(command, references));
+  for (exec::SectionOp section : exec::getSections(op))
+    addSection(section, references, program);
   return program;
 }
 

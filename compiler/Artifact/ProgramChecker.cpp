@@ -150,7 +150,7 @@ public:
       : program(program), rank(rank),
         streams(static_cast<int64_t>(program.streams.size())),
         footprints(program, rank, worldSize), before(streams),
-        history(before, streams), recorders(program.eventCount, -1) {}
+        history(before, streams) {}
 
   Complaint run();
 
@@ -165,7 +165,7 @@ private:
   FootprintReader footprints;
   HappensBefore before;
   ByteHistory history;
-  /// By event: the command that records it, counted as it runs.
+  /// By event: the command of this section that records it, counted as it runs.
   std::vector<int64_t> recorders;
   /// The list's numbers of the commands that ran.
   std::vector<int64_t> numbers;
@@ -222,7 +222,7 @@ Complaint ProgramChecker::visit(int64_t number) {
   for (int64_t event : command.waits) {
     if (!isEvent(event) || recorders[event] < 0)
       return nameOf(number) + " waits for event " + std::to_string(event) +
-             ", which no earlier command records";
+             ", which no earlier command of its section records";
     after.push_back(recorders[event]);
   }
   before.add(command.stream, after);
@@ -239,6 +239,7 @@ Complaint ProgramChecker::visit(int64_t number) {
 
 Complaint ProgramChecker::run() {
   for (size_t section = 0; section < program.sections.size(); ++section) {
+    recorders.assign(program.eventCount, -1);
     history.clear();
     before.drain();
     for (size_t i = 0; i < program.commands.size(); ++i)

@@ -26,14 +26,19 @@
 
 namespace shardc::exec {
 
+/// The sections of a program, and the commands and buffers of all of them, in
+/// the order in which a step runs them.
+llvm::SmallVector<SectionOp> getSections(ProgramOp program);
+llvm::SmallVector<CommandInterface> getCommands(ProgramOp program);
+llvm::SmallVector<BufferOp> getBuffers(ProgramOp program);
+
 /// Creates a command that waits for no event and records none. `specific` are
-/// the arguments that its kind has before section and stream.
+/// the arguments that its kind has before its stream.
 template <typename CommandOp, typename... Specific>
 CommandOp createCommand(mlir::OpBuilder &builder, mlir::Location location,
-                        Section section, uint64_t stream,
-                        Specific &&...specific) {
+                        uint64_t stream, Specific &&...specific) {
   return CommandOp::create(builder, location,
-                           std::forward<Specific>(specific)..., section, stream,
+                           std::forward<Specific>(specific)..., stream,
                            llvm::ArrayRef<int64_t>(), mlir::IntegerAttr());
 }
 

@@ -22,9 +22,10 @@ def Exec_Access : I32EnumAttr<"Access", "what a command does with an operand", [
   let cppNamespace = "::shardc::exec";
 }
 
-def Exec_Section : I32EnumAttr<"Section", "how often a command runs in a step", [
-    I32EnumAttrCase<"begin", 0>, I32EnumAttrCase<"micro_batch", 1>,
-    I32EnumAttrCase<"update", 2>]> {
+def Exec_Repeat : I32EnumAttr<"Repeat", "how often a section runs in a step", [
+    I32EnumAttrCase<"once", 0>, I32EnumAttrCase<"micro_batches", 1>,
+    I32EnumAttrCase<"only_micro_batch", 2>, I32EnumAttrCase<"first_micro_batch", 3>,
+    I32EnumAttrCase<"middle_micro_batches", 4>, I32EnumAttrCase<"last_micro_batch", 5>]> {
   let cppNamespace = "::shardc::exec";
 }
 

@@ -29,13 +29,12 @@ def Exec_KernelInterface : OpInterface<"KernelInterface"> {
 
 def Exec_CommandInterface : OpInterface<"CommandInterface"> {
   let description = [{
-    A command of a program: it runs as often as its section, after the commands
-    before it on its stream and after the events that it waits for. Effects on
-    its operands say what it reads and writes (`dialects/Exec/Memory.h`).
+    A command of a section: it runs after the commands before it on its stream
+    and after the events that it waits for. Effects on its operands say what it
+    reads and writes (`dialects/Exec/Memory.h`).
   }];
   let cppNamespace = "::shardc::exec";
   let methods = [
-    InterfaceMethod<"How often it runs in a step.", "::shardc::exec::Section", "getSection">,
     InterfaceMethod<"The stream that it is on.", "uint64_t", "getStream">,
     InterfaceMethod<"The events that it waits for.", "::llvm::ArrayRef<int64_t>", "getWaits">,
     InterfaceMethod<"The event that it records.", "::std::optional<uint64_t>", "getRecords">,

@@ -106,6 +106,39 @@ LogicalResult ScalarOp::verify() {
          << getName() << "'";
 }
 
+LogicalResult ProgramOp::verifyRegions() {
+  for (Operation &op : getBody().front())
+    if (!isa<SectionOp>(op))
+      return op.emitOpError("expected to be in an exec.section");
+  return success();
+}
+
+SmallVector<SectionOp> shardc::exec::getSections(ProgramOp program) {
+  return llvm::to_vector(program.getBody().front().getOps<SectionOp>());
+}
+
+SmallVector<CommandInterface> shardc::exec::getCommands(ProgramOp program) {
+  SmallVector<CommandInterface> commands;
+  for (SectionOp section : getSections(program))
+    llvm::append_range(commands,
+                       section.getBody().front().getOps<CommandInterface>());
+  return commands;
+}
+
+SmallVector<BufferOp> shardc::exec::getBuffers(ProgramOp program) {
+  SmallVector<BufferOp> buffers;
+  for (SectionOp section : getSections(program))
+    llvm::append_range(buffers, section.getBody().front().getOps<BufferOp>());
+  return buffers;
+}
+
+LogicalResult SectionOp::verify() {
+  if (Value condition = getCondition())
+    if (!condition.getDefiningOp<StateOp>())
+      return emitOpError("expected a state as the condition");
+  return success();
+}
+
 LogicalResult PartOp::verify() {
   Type whole = cast<MemRefType>(getWhole().getType()).getElementType();
   Type part = cast<MemRefType>(getMemory().getType()).getElementType();

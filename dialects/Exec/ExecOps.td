@@ -131,7 +131,7 @@ def Exec_ScalarOp : Exec_DeclarationOp<"scalar",
 }
 
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SingleBlock, NoTerminator]> {
-  let summary = "the commands of one training step, in issue order";
+  let summary = "one training step, in sections";
   let description = [{
     `arena` has the bytes of the arena when its buffers have places, `events` how
     many events there are, and `reuse_waits` how many waits only serve buffers that
@@ -142,9 +142,38 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SingleBlock, NoTerminator]> {
                        DefaultValuedAttr<I64Attr, "0">:$reuse_waits);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `streams` $streams (`arena` $arena^)? (`events` $events^)? (`reuse_waits` $reuse_waits^)? attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
 }
 
-def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"ProgramOp">]> {
+def Exec_SectionOp : Exec_Op<"section", [HasParent<"ProgramOp">, SingleBlock, NoTerminator]> {
+  let summary = "commands that run together, in issue order";
+  let description = [{
+    A step runs its sections one after the other, each as often as `repeat` says:
+    once, or for micro-batches; all of them, or the only, the first, the middle
+    and the last ones. With `if` a run takes place where the state, one i1, is
+    true when it would begin. Streams are joined between runs, and nothing in the
+    arena outlives one.
+
+    Example:
+    ```mlir
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer : memref<16xf32>
+      exec.fill %0 : memref<16xf32> on 0
+    }
+    exec.section "update" if %all_finite : memref<1xi1> {
+      ...
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name,
+                       DefaultValuedAttr<Exec_Repeat, "Repeat::once">:$repeat,
+                       Optional<MemRefRankOf<[I1], [1]>>:$condition);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$name (`repeat` $repeat^)? (`if` $condition^ `:` type($condition))? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"SectionOp">]> {
   let summary = "memory of one rank that commands use for a while";
   let description = [{
     `at` is its first byte in the arena, once it has a place. Buffers that are not
@@ -155,7 +184,7 @@ def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"ProgramOp">]> {
   let assemblyFormat = "(`at` $offset^)? attr-dict `:` type($memory)";
 }
 
-def Exec_PartOp : Exec_Op<"part", [Pure, HasParent<"ProgramOp">]> {
+def Exec_PartOp : Exec_Op<"part", [Pure, HasParent<"SectionOp">]> {
   let summary = "a strided tensor in memory that somebody else declares";
   let description = [{
     The first element is `offset` elements after the first one of `whole`, and on
@@ -178,13 +207,13 @@ def Exec_PartOp : Exec_Op<"part", [Pure, HasParent<"ProgramOp">]> {
 // Commands
 //===----------------------------------------------------------------------===//
 
-/// A command: `section` says how often it runs, `stream` where; it waits for
-/// `waits` before and records `records` after.
+/// A command on `stream`; it waits for `waits` before and records `records`
+/// after.
 class Exec_CommandOp<string mnemonic, dag specific, list<Trait> traits = []> : Exec_Op<mnemonic,
-    traits # [HasParent<"ProgramOp">, DeclareOpInterfaceMethods<Exec_CommandInterface>]> {
-  let arguments = !con(specific, (ins Exec_Section:$section, I64Attr:$stream,
+    traits # [HasParent<"SectionOp">, DeclareOpInterfaceMethods<Exec_CommandInterface>]> {
+  let arguments = !con(specific, (ins I64Attr:$stream,
       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$waits, OptionalAttr<I64Attr>:$records));
-  string suffix = "`in` $section `on` $stream (`waits` $waits^)? (`records` $records^)? attr-dict";
+  string suffix = "`on` $stream (`waits` $waits^)? (`records` $records^)? attr-dict";
 }
 
 /// What is read and what is written, of any number.
@@ -202,7 +231,7 @@ def Exec_RunOp : Exec_CommandOp<"run", !con((ins StrAttr:$label), Exec_InputsAnd
 
     Example:
     ```mlir
-    exec.run "relu" (%x : memref<4xf32>) -> (%y : memref<4xf32>) in micro_batch on 0 {
+    exec.run "relu" (%x : memref<4xf32>) -> (%y : memref<4xf32>) on 0 {
     ^bb0(%in: tensor<4xf32>):
       ...
       exec.yield %r : tensor<4xf32>
@@ -211,11 +240,11 @@ def Exec_RunOp : Exec_CommandOp<"run", !con((ins StrAttr:$label), Exec_InputsAnd
   }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$label custom<Typed>($inputs, type($inputs)) `->` custom<Typed>($outputs, type($outputs))"
-      "`in` $section `on` $stream (`waits` $waits^)? (`records` $records^)? attr-dict-with-keyword $body";
+      "`on` $stream (`waits` $waits^)? (`records` $records^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 
-def Exec_ComputeOp : Exec_Op<"compute", [HasParent<"ProgramOp">, AttrSizedOperandSegments,
+def Exec_ComputeOp : Exec_Op<"compute", [HasParent<"SectionOp">, AttrSizedOperandSegments,
     IsolatedFromAbove, SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "says what the launches after it compute";
   let description = [{
@@ -232,7 +261,7 @@ def Exec_ComputeOp : Exec_Op<"compute", [HasParent<"ProgramOp">, AttrSizedOperan
       ...
       exec.yield %r : tensor<4xf32>
     }
-    exec.launch @kernel_relu "relu" extent 1 (%x : memref<4xf32>, write %y : memref<4xf32>) in micro_batch on 0
+    exec.launch @kernel_relu "relu" extent 1 (%x : memref<4xf32>, write %y : memref<4xf32>) on 0
     ```
   }];
   let arguments = !con((ins StrAttr:$label, I64Attr:$launches), Exec_InputsAndOutputs);

@@ -82,16 +82,19 @@ References::References(ModuleOp module, bool havePlaces) {
 }
 
 void References::addBuffers(ProgramOp program, bool havePlaces) {
-  int64_t end = 0;
-  for (auto buffer : program.getBody().front().getOps<BufferOp>()) {
-    int64_t offset = end;
-    if (havePlaces && buffer.getOffset())
-      offset = static_cast<int64_t>(*buffer.getOffset());
-    wholes[buffer.getMemory()] = {Space::arena, 0, offset};
-    end = std::max(end, offset + getSpanBytes(buffer.getMemory().getType()));
+  arenaBytes = std::max(arenaBytes,
+                        static_cast<int64_t>(program.getArena().value_or(0)));
+  for (SectionOp section : getSections(program)) {
+    int64_t end = 0;
+    for (auto buffer : section.getBody().front().getOps<BufferOp>()) {
+      int64_t offset = end;
+      if (havePlaces && buffer.getOffset())
+        offset = static_cast<int64_t>(*buffer.getOffset());
+      wholes[buffer.getMemory()] = {Space::arena, 0, offset};
+      end = std::max(end, offset + getSpanBytes(buffer.getMemory().getType()));
+    }
+    arenaBytes = std::max(arenaBytes, end);
   }
-  arenaBytes = std::max(
-      {arenaBytes, end, static_cast<int64_t>(program.getArena().value_or(0))});
 }
 
 Reference References::get(Value memory) const {

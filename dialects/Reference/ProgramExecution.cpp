@@ -35,7 +35,10 @@ ProgramExecution::ProgramExecution(ModuleOp module,
     engine.emplace(*order);
   readDeclarations();
   readParameters();
-  readCommands(*module.getOps<exec::ProgramOp>().begin());
+  sections = exec::getSections(*module.getOps<exec::ProgramOp>().begin());
+  for (size_t section = 0; section < sections.size(); ++section)
+    readCommands(section);
+  findCompletions();
 }
 
 void ProgramExecution::readDeclarations() {
@@ -84,10 +87,10 @@ static bool overlap(const exec::Reference &a, const exec::Reference &b) {
          b.offset < a.offset + a.getBytes();
 }
 
-void ProgramExecution::readCommands(exec::ProgramOp program) {
+void ProgramExecution::readCommands(size_t section) {
   exec::ComputeOp compute;
   int64_t launches = 0;
-  for (Operation &op : program.getBody().front()) {
+  for (Operation &op : sections[section].getBody().front()) {
     if (auto next = dyn_cast<exec::ComputeOp>(op)) {
       compute = next;
       launches = 0;
@@ -95,7 +98,7 @@ void ProgramExecution::readCommands(exec::ProgramOp program) {
     auto command = dyn_cast<exec::CommandInterface>(op);
     if (!command)
       continue;
-    Entry entry{command, nullptr, 0, {}};
+    Entry entry{command, section, nullptr, 0, {}};
     if (compute) {
       entry.compute = compute;
       entry.launch = launches++;
@@ -104,7 +107,10 @@ void ProgramExecution::readCommands(exec::ProgramOp program) {
     }
     entries.push_back(entry);
   }
-  // An output is complete after the last launch that writes into it.
+}
+
+/// An output is complete after the last launch that writes into it.
+void ProgramExecution::findCompletions() {
   llvm::DenseMap<std::pair<Operation *, unsigned>, size_t> last;
   for (auto [i, entry] : llvm::enumerate(entries)) {
     if (!entry.compute)
@@ -276,8 +282,24 @@ size_t ProgramExecution::choose(ArrayRef<std::vector<size_t>> streams,
   });
 }
 
-LogicalResult ProgramExecution::run(exec::Section section,
+std::vector<format::SectionRun>
+ProgramExecution::getRuns(int64_t microBatches) const {
+  std::vector<format::Repeat> repeats;
+  for (exec::SectionOp section : sections)
+    repeats.push_back(static_cast<format::Repeat>(section.getRepeat()));
+  return format::runsOfSections(repeats, microBatches);
+}
+
+/// Whether the section runs: its condition is the same on every rank.
+bool ProgramExecution::holds(exec::SectionOp section) const {
+  return !section.getCondition() ||
+         read(0, section.getCondition()).integers()[0];
+}
+
+LogicalResult ProgramExecution::run(size_t section,
                                     ArrayRef<RankTensors> data) {
+  if (!holds(sections[section]))
+    return success();
   for (auto [number, tensors] : llvm::enumerate(data))
     for (auto [rank, tensor] : llvm::enumerate(tensors))
       memory[rank].inputs[number] = toBytes(tensor);
@@ -288,7 +310,7 @@ LogicalResult ProgramExecution::run(exec::Section section,
   size_t left = 0;
   for (auto [i, entry] : llvm::enumerate(entries)) {
     exec::CommandInterface command = entry.command;
-    if (command.getSection() != section)
+    if (entry.section != section)
       continue;
     size_t stream = command.getStream();
     streams.resize(std::max(streams.size(), stream + 1));
@@ -296,11 +318,6 @@ LogicalResult ProgramExecution::run(exec::Section section,
     ++left;
   }
   recorded.clear();
-  // What earlier sections recorded, they completed.
-  for (Entry &entry : entries)
-    if (entry.command.getSection() != section)
-      if (std::optional<uint64_t> event = entry.command.getRecords())
-        recorded.insert(*event);
   SmallVector<size_t> next(streams.size(), 0);
   for (; left > 0; --left) {
     size_t stream = choose(streams, next);

@@ -20,6 +20,7 @@
 #include "dialects/Exec/Memory.h"
 #include "dialects/Reference/BoundedNumber.h"
 #include "dialects/Reference/Interpreter.h"
+#include "runtime/format/Program.h"
 
 #include <random>
 
@@ -94,16 +95,19 @@ public:
   /// order, and says what they write. Fails with a diagnostic.
   llvm::FailureOr<std::vector<Written>> executeTogether(size_t number);
 
-  /// Runs a section; `inputs` has one entry an input and a tensor a rank, and
-  /// is empty but for micro-batches. Fails with a diagnostic at a command
-  /// without a meaning.
-  llvm::LogicalResult run(exec::Section section,
-                          llvm::ArrayRef<RankTensors> inputs);
+  /// The runs of sections of a step, in order.
+  std::vector<format::SectionRun> getRuns(int64_t microBatches) const;
+
+  /// Runs a section, if its condition holds; `inputs` has one entry an input
+  /// and a tensor a rank, and is empty but for micro-batches. Fails with a
+  /// diagnostic at a command without a meaning.
+  llvm::LogicalResult run(size_t section, llvm::ArrayRef<RankTensors> inputs);
 
 private:
   /// A command and, of a launch, the computation that it is a part of.
   struct Entry {
     exec::CommandInterface command;
+    size_t section;
     exec::ComputeOp compute;
     /// Counts the launches of its computation; the outputs that are complete
     /// after this one.
@@ -118,11 +122,13 @@ private:
 
   void readDeclarations();
   void readParameters();
-  void readCommands(exec::ProgramOp program);
+  void readCommands(size_t section);
+  void findCompletions();
   std::optional<size_t> findState(llvm::StringRef kind, int64_t segment) const;
   std::optional<size_t> findState(llvm::StringRef name) const;
   size_t choose(llvm::ArrayRef<std::vector<size_t>> streams,
                 llvm::ArrayRef<size_t> next);
+  bool holds(exec::SectionOp section) const;
   llvm::LogicalResult execute(const Entry &entry);
   llvm::LogicalResult executeLaunch(const Entry &entry);
   llvm::LogicalResult executeRun(exec::RunOp run);
@@ -139,6 +145,7 @@ private:
   EvaluationTable table;
   std::vector<RankBytes> memory;
   std::vector<Entry> entries;
+  llvm::SmallVector<exec::SectionOp> sections;
   llvm::SmallVector<exec::StateOp> states;
   llvm::SmallVector<exec::InputOp> inputs;
   llvm::SmallVector<exec::ScalarOp> scalars;

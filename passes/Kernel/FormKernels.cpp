@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/Passes.h"
+#include "passes/Kernel/TargetOf.h"
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Exec.h"
@@ -99,15 +100,10 @@ static void formKernel(Operation *op, FloatType accumulator) {
   op->erase();
 }
 
-static FailureOr<FloatType> parseAccumulator(func::FuncOp function,
-                                             StringRef name) {
-  MLIRContext *context = function.getContext();
-  if (name == "f64")
-    return cast<FloatType>(Float64Type::get(context));
-  if (name == "f32")
-    return cast<FloatType>(Float32Type::get(context));
-  function.emitError("expected accumulator f64 or f32, got ") << name;
-  return failure();
+static FloatType accumulatorOf(const Target &target, MLIRContext *context) {
+  if (target.accumulator == "f64")
+    return Float64Type::get(context);
+  return Float32Type::get(context);
 }
 
 /// The operators to replace, each after its readers, so that what only a dead
@@ -126,15 +122,16 @@ static SmallVector<Operation *> collectOperators(func::FuncOp function) {
 }
 
 void FormKernelsPass::runOnOperation() {
-  FailureOr<FloatType> type = parseAccumulator(getOperation(), accumulator);
-  if (failed(type))
+  const Target *target = targetOf(getOperation());
+  if (!target)
     return signalPassFailure();
+  FloatType accumulator = accumulatorOf(*target, &getContext());
   for (Operation *op : collectOperators(getOperation())) {
     if (op->use_empty()) {
       op->erase();
       continue;
     }
-    formKernel(op, *type);
+    formKernel(op, accumulator);
   }
 }
 

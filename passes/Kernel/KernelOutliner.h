@@ -67,8 +67,7 @@ getShareableStorage(exec::KernelInterface kernel);
 /// layouts and sharing.
 class KernelOutliner {
 public:
-  explicit KernelOutliner(mlir::ModuleOp kernels,
-                          LoopPreferences preferences = {})
+  explicit KernelOutliner(mlir::ModuleOp kernels, LoopPreferences preferences)
       : kernels(kernels), preferences(preferences) {}
 
   /// Returns the launches of `kernel`. `layouts` has the memref type of each

@@ -154,8 +154,8 @@ int64_t LaunchPlanner::chooseBlock(const Group &group, int64_t size,
                : preferences.pointwiseBlock;
   }
   int64_t block = preferences.reductionBlock;
-  constexpr int64_t cacheLine = 16; // f32 elements.
-  while (block > cacheLine && work(group) > preferences.smallWork &&
+  while (block > preferences.leastBlock &&
+         work(group) > preferences.smallWork &&
          otherIterations * (size / block) < preferences.enoughIterations / 8)
     block /= 2;
   return std::min(block, size);
@@ -448,6 +448,25 @@ static TensorPlacement place(const KernelSchedule &schedule, int tensor,
       cutToIteration(schedule, schedule.launches[launch], tensor);
   bool fits = cut.elements * info.elementBytes <= preferences.privateBytes;
   return cut.isPrivate && fits ? cut : scratch;
+}
+
+/// In elements of f32. A block of a point-wise launch fits into the nearest
+/// memory with one more tensor of its size; a reduction keeps sums of a few
+/// lines, and not of less than a line or a vector.
+LoopPreferences preferencesOf(const Target &target) {
+  constexpr int64_t elementBytes = 4, blockTensors = 2, linesOfSums = 4;
+  const TargetMemory &nearest = target.memories.front();
+  const int64_t iterations = 4 * target.threads;
+  if (target.interleavesThreads)
+    return {1, 1, 1, iterations, nearest.bytes, target.threadWork};
+  const int64_t line =
+      std::max(nearest.lineBytes, target.vectorBytes.front()) / elementBytes;
+  return {nearest.bytes / (blockTensors * elementBytes),
+          linesOfSums * line,
+          line,
+          iterations,
+          nearest.bytes,
+          target.threadWork};
 }
 
 KernelSchedule scheduleKernel(const KernelStages &kernel,

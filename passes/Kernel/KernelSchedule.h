@@ -34,6 +34,8 @@
 #ifndef SHARDC_PASSES_KERNEL_KERNELSCHEDULE_H
 #define SHARDC_PASSES_KERNEL_KERNELSCHEDULE_H
 
+#include "passes/CostModel/Target.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -78,16 +80,21 @@ struct KernelStages {
 /// How the processor wants its loops.
 struct LoopPreferences {
   /// Elements of one iteration of a point-wise launch over contiguous memory.
-  int64_t pointwiseBlock = 4096;
-  /// Consecutive elements that a reduction over other loops keeps sums of.
-  int64_t reductionBlock = 64;
+  int64_t pointwiseBlock;
+  /// Consecutive elements that a reduction over other loops keeps sums of, and
+  /// the fewest that it may be cut to.
+  int64_t reductionBlock;
+  int64_t leastBlock;
   /// Launches with at least so many iterations need no finer ones.
-  int64_t enoughIterations = 32;
+  int64_t enoughIterations;
   /// Bytes of one tensor that may live on a thread's stack.
-  int64_t privateBytes = int64_t(32) * 1024;
+  int64_t privateBytes;
   /// Iterations below which a nest need not be split over threads.
-  int64_t smallWork = int64_t(32) * 1024;
+  int64_t smallWork;
 };
+
+/// What follows from the target's vectors, threads and memories.
+LoopPreferences preferencesOf(const Target &target);
 
 /// A stage's place in a launch. Loops are numbered as in KernelStages::stages
 /// after merging.

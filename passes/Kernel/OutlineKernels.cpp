@@ -13,6 +13,7 @@
 #include "dialects/Exec/Layout.h"
 #include "dialects/Exec/Memory.h"
 #include "passes/Kernel/KernelOutliner.h"
+#include "passes/Kernel/TargetOf.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -112,20 +113,23 @@ static LogicalResult outline(exec::RunOp run, kernel::KernelOutliner &outliner,
                                          : scratch[operand.index]);
       accesses.push_back(static_cast<int32_t>(operand.access));
     }
-    exec::createCommand<exec::LaunchOp>(
-        builder, location, run.getSection(), run.getStream(), launch.symbol,
-        run.getLabel(), launch.extent, arguments, accesses);
+    exec::createCommand<exec::LaunchOp>(builder, location, run.getStream(),
+                                        launch.symbol, run.getLabel(),
+                                        launch.extent, arguments, accesses);
   }
   run.erase();
   return success();
 }
 
 void OutlineKernelsPass::runOnOperation() {
+  const Target *target = targetOf(getOperation());
+  if (!target)
+    return signalPassFailure();
   OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
   auto kernels = ModuleOp::create(builder, getOperation().getLoc(), "kernels");
-  kernel::LoopPreferences preferences;
-  preferences.pointwiseBlock = pointwiseBlock;
-  preferences.reductionBlock = reductionBlock;
+  kernel::LoopPreferences preferences = kernel::preferencesOf(*target);
+  if (pointwiseBlock)
+    preferences.pointwiseBlock = pointwiseBlock;
   kernel::KernelOutliner outliner(kernels, preferences);
   WalkResult result = getOperation().walk([&](Operation *op) {
     if (auto run = dyn_cast<exec::RunOp>(op))

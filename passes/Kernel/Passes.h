@@ -1,8 +1,8 @@
 //===- Passes.h - The kernel phase ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// From operators to kernels, library calls and views. Order: join-slices,
-// select-libraries, form-kernels, fuse-kernels (may be left out),
+// From operators to kernels, library calls and views. Order: set-target,
+// join-slices, select-libraries, form-kernels, fuse-kernels (may be left out),
 // materialize-views, verify-kernels.
 //===----------------------------------------------------------------------===//
 

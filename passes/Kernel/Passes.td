@@ -23,6 +23,21 @@ def RequireInputsPass : Pass<"shardc-require-inputs", "::mlir::ModuleOp"> {
   }];
 }
 
+def SetTargetPass : Pass<"shardc-set-target", "::mlir::ModuleOp"> {
+  let summary = "Says what the module is compiled for.";
+  let description = [{
+    The attribute `shardc.target` names an entry of `passes/CostModel/Target.cpp`:
+    vectors, threads, memories, the type of sums and the library calls of a
+    processor. Passes of this phase and the memory phase take from there what they
+    have to know, and refuse a module without it.
+
+    {{example: test/passes/Kernel/set-target.mlir @target}}
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"",
+           "The target's name, such as x86-64-v3 or sm_90.">];
+}
+
 def JoinSlicesPass : Pass<"shardc-join-slices", "::mlir::func::FuncOp"> {
   let summary = "Joins the gradients of the pieces of one tensor by concatenation.";
   let description = [{
@@ -42,7 +57,7 @@ def SelectLibrariesPass : Pass<"shardc-select-libraries", "::mlir::func::FuncOp"
     A call has the name, the settings and the operands of docs/Format.md. A
     linear layer's leading dimensions are collapsed by a view, its bias becomes
     the product's epilogue. An operator whose form or element types the library
-    does not take is left as it is.
+    does not take, or that the target has no call for, is left as it is.
 
     {{example: test/passes/Kernel/select-libraries.mlir @linear_with_bias}}
   }];
@@ -67,14 +82,11 @@ def FormKernelsPass : Pass<"shardc-form-kernels", "::mlir::func::FuncOp"> {
     The operator's `KernelOpInterface` builds its loop nests as `linalg` in the
     kernel's region. Constants move into the kernels that read them, and results
     that nothing reads are not computed. Elements are computed in f32 (f64 for
-    f64) and rounded once; sums of narrower types are accumulated in
-    `accumulator`.
+    f64) and rounded once; sums of narrower types are accumulated in the
+    target's type.
 
     {{example: test/passes/Kernel/form-kernels.mlir @relu}}
   }];
-  let options = [
-    Option<"accumulator", "accumulator", "std::string", /*default=*/"\"f64\"",
-           "f64 or f32: the type that sums of narrower types are accumulated in.">];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::exec::ExecDialect",
       "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
       "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
@@ -155,10 +167,8 @@ def OutlineKernelsPass : Pass<"shardc-outline-kernels", "::mlir::ModuleOp"> {
     {{example: test/passes/Kernel/outline-kernels.mlir @row_sums}}
   }];
   let options = [
-    Option<"pointwiseBlock", "pointwise-block", "int64_t", "4096",
-           "Elements of one iteration of a point-wise launch.">,
-    Option<"reductionBlock", "reduction-block", "int64_t", "64",
-           "Neighbours that one iteration of a reduction over other loops sums.">,
+    Option<"pointwiseBlock", "pointwise-block", "int64_t", "0",
+           "Elements of one iteration of a point-wise launch, in place of the target's number.">,
     Option<"keepKernels", "keep-kernels", "bool", "false",
            "Keep each kernel's region beside its launches.">];
   let dependentDialects = ["::shardc::exec::ExecDialect",

@@ -14,6 +14,7 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Dtype.h"
 #include "dialects/Exec/Exec.h"
+#include "passes/Kernel/TargetOf.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -214,43 +215,60 @@ static bool isAccepted(Operation *op) {
          llvm::all_of(op->getResultTypes(), isTensor);
 }
 
-static void selectLibrary(Operation *op) {
+/// The call that computes operators of this kind; empty for none.
+static StringRef callOf(Operation *op) {
+  using namespace aten;
+  return TypeSwitch<Operation *, StringRef>(op)
+      .Case<MatmulOp, LinearOp, LinearBackwardInputOp, LinearBackwardWeightOp>(
+          [](auto) { return "matmul"; })
+      .Case([](ConvolutionOp) { return "convolution"; })
+      .Case([](ConvolutionBackwardInputOp) {
+        return "convolution_backward_input";
+      })
+      .Case([](ConvolutionBackwardWeightOp) {
+        return "convolution_backward_weight";
+      })
+      .Case([](ScaledDotProductAttentionOp) {
+        return "scaled_dot_product_attention";
+      })
+      .Case([](ScaledDotProductAttentionBackwardOp) {
+        return "scaled_dot_product_attention_backward";
+      })
+      .Case([](MaxPool2dOp) { return "max_pool2d"; })
+      .Case([](MaxPool2dBackwardOp) { return "max_pool2d_backward"; })
+      .Case([](EmbeddingBackwardOp) { return "embedding_dense_backward"; })
+      .Default([](Operation *) { return StringRef(); });
+}
+
+static void selectLibrary(Operation *op, const Target &target) {
   using namespace aten;
   if (auto embedding = dyn_cast<EmbeddingBackwardOp>(op))
     widenIndices(embedding);
-  if (!isAccepted(op))
+  StringRef call = callOf(op);
+  if (call.empty() || !target.hasLibraryCall(call) || !isAccepted(op))
     return;
   TypeSwitch<Operation *>(op)
       .Case(selectProduct)
       .Case(selectLinear)
       .Case(selectLinearInput)
       .Case(selectLinearWeight)
-      .Case([](ConvolutionOp convolution) {
-        selectConvolution(convolution, "convolution");
-      })
-      .Case([](ConvolutionBackwardInputOp convolution) {
-        selectConvolution(convolution, "convolution_backward_input");
-      })
-      .Case([](ConvolutionBackwardWeightOp convolution) {
-        selectConvolution(convolution, "convolution_backward_weight");
-      })
-      .Case([](ScaledDotProductAttentionOp attention) {
-        selectAttention(attention, "scaled_dot_product_attention");
-      })
-      .Case([](ScaledDotProductAttentionBackwardOp attention) {
-        selectAttention(attention, "scaled_dot_product_attention_backward");
-      })
-      .Case([](MaxPool2dOp pool) { selectMaxPool(pool, "max_pool2d"); })
-      .Case([](MaxPool2dBackwardOp pool) {
-        selectMaxPool(pool, "max_pool2d_backward");
-      })
+      .Case<ConvolutionOp, ConvolutionBackwardInputOp,
+            ConvolutionBackwardWeightOp>(
+          [&](auto convolution) { selectConvolution(convolution, call); })
+      .Case<ScaledDotProductAttentionOp, ScaledDotProductAttentionBackwardOp>(
+          [&](auto attention) { selectAttention(attention, call); })
+      .Case<MaxPool2dOp, MaxPool2dBackwardOp>(
+          [&](auto pool) { selectMaxPool(pool, call); })
       .Case(selectEmbedding);
 }
 
 void SelectLibrariesPass::runOnOperation() {
+  const Target *target = targetOf(getOperation());
+  if (!target)
+    return signalPassFailure();
   for (Block &block : getOperation().getBody())
     for (Operation &op : llvm::make_early_inc_range(block))
-      selectLibrary(&op);
+      selectLibrary(&op, *target);
 }
 
 } // namespace shardc

@@ -29,7 +29,9 @@ CommandBuilder::CommandBuilder(func::FuncOp step, exec::ProgramOp program,
 }
 
 LogicalResult CommandBuilder::build() {
+  beginSection("begin", exec::Repeat::once);
   addInitialFills();
+  beginSection("micro_batch", exec::Repeat::micro_batches);
   placeGradients();
   placeUpdates();
   for (Operation &op :
@@ -38,6 +40,13 @@ LogicalResult CommandBuilder::build() {
       return failure();
   addStateWrites();
   return success();
+}
+
+void CommandBuilder::beginSection(StringRef name, exec::Repeat repeat) {
+  builder.setInsertionPointToEnd(&program.getBody().front());
+  auto section = exec::SectionOp::create(builder, step.getLoc(), name, repeat,
+                                         /*condition=*/Value());
+  builder.setInsertionPointToEnd(&section.getBody().emplaceBlock());
 }
 
 LogicalResult CommandBuilder::visit(Operation *op) {

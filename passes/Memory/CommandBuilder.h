@@ -81,11 +81,12 @@ private:
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
   void visitGradientNorm(fsdp::GradientNormOp norm);
   void visitBegin(fsdp::BeginOp begin);
+  void beginSection(llvm::StringRef name, exec::Repeat repeat);
 
   template <typename CommandOp, typename... Specific>
   CommandOp add(mlir::Location location, uint64_t stream,
                 Specific &&...specific) {
-    return exec::createCommand<CommandOp>(builder, location, section, stream,
+    return exec::createCommand<CommandOp>(builder, location, stream,
                                           std::forward<Specific>(specific)...);
   }
   void addCopy(mlir::Value source, mlir::Value target, mlir::Location location,
@@ -95,14 +96,13 @@ private:
 
   mlir::func::FuncOp step;
   exec::ProgramOp program;
-  /// At the program's end.
+  /// At the end of the last section.
   mlir::OpBuilder builder;
   mlir::SymbolTable symbols;
   Groups groups;
   const StateTable &states;
   int64_t ranks;
   llvm::StringMap<mlir::Value> scalars;
-  exec::Section section = exec::Section::micro_batch;
 
   /// The memory of each tensor that has some.
   llvm::DenseMap<mlir::Value, mlir::Value> memory;

@@ -18,10 +18,10 @@ CommandRanges::CommandRanges(ModuleOp module, exec::References references)
   ranks = meshes.empty() ? 1 : (*meshes.begin()).getShard();
 }
 
-StreamCommand CommandRanges::of(exec::CommandInterface command,
+StreamCommand CommandRanges::of(exec::CommandInterface command, int64_t section,
                                 int64_t firstRank, int64_t lastRank) const {
   StreamCommand ranges;
-  ranges.section = static_cast<int64_t>(command.getSection());
+  ranges.section = section;
   ranges.stream = static_cast<int64_t>(command.getStream());
   for (const auto &[reference, access] : references.getOperands(command)) {
     // The arena is space 0; the others are told apart by kind and number.
@@ -37,17 +37,21 @@ StreamCommand CommandRanges::of(exec::CommandInterface command,
   return ranges;
 }
 
-StreamCommand CommandRanges::ofAnyRank(exec::CommandInterface command) const {
-  return of(command, 0, ranks - 1);
+std::vector<StreamCommand> CommandRanges::of(exec::ProgramOp program,
+                                             int64_t firstRank,
+                                             int64_t lastRank) const {
+  std::vector<StreamCommand> commands;
+  for (auto [number, section] : llvm::enumerate(exec::getSections(program)))
+    for (auto command :
+         section.getBody().front().getOps<exec::CommandInterface>())
+      commands.push_back(
+          of(command, static_cast<int64_t>(number), firstRank, lastRank));
+  return commands;
 }
 
 std::vector<StreamCommand>
 CommandRanges::ofAnyRank(exec::ProgramOp program) const {
-  std::vector<StreamCommand> commands;
-  for (auto command :
-       program.getBody().front().getOps<exec::CommandInterface>())
-    commands.push_back(ofAnyRank(command));
-  return commands;
+  return of(program, 0, ranks - 1);
 }
 
 EventPlan planDataEvents(exec::ProgramOp program, ModuleOp module) {
@@ -56,9 +60,9 @@ EventPlan planDataEvents(exec::ProgramOp program, ModuleOp module) {
                     static_cast<int64_t>(program.getStreams().size()));
 }
 
-StreamCommand CommandRanges::ofRank(exec::CommandInterface command,
-                                    int64_t rank) const {
-  return of(command, rank, rank);
+std::vector<StreamCommand> CommandRanges::ofRank(exec::ProgramOp program,
+                                                 int64_t rank) const {
+  return of(program, rank, rank);
 }
 
 } // namespace shardc

@@ -23,16 +23,18 @@ public:
   int64_t getRanks() const { return ranks; }
   const exec::References &getReferences() const { return references; }
 
-  /// What `command` touches on some rank: events are the same for all ranks.
-  StreamCommand ofAnyRank(exec::CommandInterface command) const;
-  /// The same for all commands of a program.
+  /// What the commands of `program` touch on some rank: events are the same for
+  /// all ranks.
   std::vector<StreamCommand> ofAnyRank(exec::ProgramOp program) const;
-  /// What it touches on `rank`.
-  StreamCommand ofRank(exec::CommandInterface command, int64_t rank) const;
+  /// What they touch on `rank`.
+  std::vector<StreamCommand> ofRank(exec::ProgramOp program,
+                                    int64_t rank) const;
 
 private:
-  StreamCommand of(exec::CommandInterface command, int64_t firstRank,
-                   int64_t lastRank) const;
+  StreamCommand of(exec::CommandInterface command, int64_t section,
+                   int64_t firstRank, int64_t lastRank) const;
+  std::vector<StreamCommand> of(exec::ProgramOp program, int64_t firstRank,
+                                int64_t lastRank) const;
 
   exec::References references;
   int64_t ranks;

@@ -49,8 +49,8 @@ static void insertEvents(exec::ProgramOp program, ModuleOp module) {
   auto streams = static_cast<int64_t>(program.getStreams().size());
   EventPlan events = planEvents(accesses, streams);
   assert(isRight(checkEvents(accesses, streams, events)));
-  auto commands = program.getBody().front().getOps<exec::CommandInterface>();
-  for (auto [command, event] : llvm::zip_equal(commands, events.commands))
+  for (auto [command, event] :
+       llvm::zip_equal(exec::getCommands(program), events.commands))
     command.setEvents(event.waits, event.records);
   program.setEvents(events.eventCount);
   int64_t reuse =

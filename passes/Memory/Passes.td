@@ -63,11 +63,13 @@ def VerifyProgramPass : Pass<"shardc-verify-program", "::mlir::ModuleOp"> {
     - M1: every buffer has a place, and every operand lies, on every rank, inside
       the arena, or the state, input or scalar that it is a part of.
     - M2: a launch names a function of `@kernels`, and no kernel is without one.
-    - M3: an event is recorded by one command, before every wait for it.
+    - M3: an event is recorded by one command, before every wait for it, which is
+      in the same section.
     - M4: what a command writes overlaps no other of its operands.
     - M5: a reduction's output is a gradient state, and its buffer one shard of
       that size for each rank.
-    - M6: sections come in the order begin, micro_batch, update, and streams exist.
+    - M6: a section has commands, on streams that exist; each micro-batch of a step
+      is in one section.
     - M7: two commands that touch the same bytes, one of them writing, are in
       order: on one stream, or by events. (A race detector with vector clocks,
       `passes/Memory/ByteHistory.h`.)

@@ -9,6 +9,7 @@
 
 #include "passes/Memory/Passes.h"
 
+#include "passes/Kernel/TargetOf.h"
 #include "passes/Memory/ArenaPackingChecker.h"
 #include "passes/Memory/CommandRanges.h"
 
@@ -29,10 +30,6 @@ struct PlaceBuffersPass : impl::PlaceBuffersPassBase<PlaceBuffersPass> {
 };
 } // namespace
 
-/// Every offset in the arena is a multiple of this many bytes: a cache line,
-/// and the alignment that vector loads and NCCL like best.
-static constexpr int64_t arenaAlignment = 64;
-
 /// When each of `buffers` is in use; never takes no bytes. `data` orders the
 /// commands by what they compute alone.
 static std::vector<PackingItem>
@@ -43,8 +40,7 @@ findLifetimes(exec::ProgramOp program, MutableArrayRef<exec::BufferOp> buffers,
     numbers[buffer.getMemory()] = numbers.size();
   std::vector<PackingItem> items(buffers.size());
   int64_t time = 0;
-  for (auto command :
-       program.getBody().front().getOps<exec::CommandInterface>()) {
+  for (exec::CommandInterface command : exec::getCommands(program)) {
     const std::vector<int64_t> &clock = data.clocks[time];
     for (const exec::OperandAccess &operand : exec::getAccesses(command)) {
       auto found = numbers.find(exec::getPlace(operand.memory).whole);
@@ -69,13 +65,13 @@ findLifetimes(exec::ProgramOp program, MutableArrayRef<exec::BufferOp> buffers,
 }
 
 static void placeBuffers(exec::ProgramOp program, ModuleOp module,
-                         double slack) {
-  auto buffers =
-      llvm::to_vector(program.getBody().front().getOps<exec::BufferOp>());
+                         const Target &target, double slack) {
+  const int64_t alignment = target.memories.back().lineBytes;
+  SmallVector<exec::BufferOp> buffers = exec::getBuffers(program);
   std::vector<PackingItem> items =
       findLifetimes(program, buffers, planDataEvents(program, module));
-  Packing packing = packArena(items, arenaAlignment, slack);
-  assert(isRight(checkPacking(items, arenaAlignment, packing)));
+  Packing packing = packArena(items, alignment, slack);
+  assert(isRight(checkPacking(items, alignment, packing)));
   for (auto [buffer, offset] : llvm::zip_equal(buffers, packing.offsets))
     buffer.setOffset(offset);
   program.setArena(packing.size);
@@ -88,8 +84,11 @@ static void placeBuffers(exec::ProgramOp program, ModuleOp module,
 }
 
 void PlaceBuffersPass::runOnOperation() {
+  const Target *target = targetOf(getOperation());
+  if (!target)
+    return signalPassFailure();
   for (auto program : getOperation().getOps<exec::ProgramOp>())
-    placeBuffers(program, getOperation(), slack);
+    placeBuffers(program, getOperation(), *target, slack);
 }
 
 } // namespace shardc

@@ -38,19 +38,17 @@ void CommandBuilder::addFill(Value target, Location location) {
 
 /// Gradients and metrics are sums over micro-batches: they start at zero.
 void CommandBuilder::addInitialFills() {
-  section = exec::Section::begin;
   for (exec::StateOp state : states.getStates())
     if (state.getRole() == exec::Role::gradient ||
         state.getRole() == exec::Role::metric)
       addFill(state.getMemory(), step.getLoc());
-  section = exec::Section::micro_batch;
 }
 
 void CommandBuilder::visitBegin(fsdp::BeginOp begin) {
   if (begin.getPhase() != fsdp::Phase::update)
     return;
   addStateWrites();
-  section = exec::Section::update;
+  beginSection("update", exec::Repeat::once);
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,7 +221,7 @@ Value CommandBuilder::gatherSegment(fsdp::UnshardStartOp start,
   Value slot = createPart(whole, 0, MemRefType::get({elements}, dtype),
                           location, ranks == 1 ? 0 : elements);
   if (needsCast)
-    runCast(builder, location, shard, slot, section, stream);
+    runCast(builder, location, shard, slot, stream);
   else
     addCopy(shard, slot, location, stream);
   if (ranks > 1)
@@ -319,7 +317,7 @@ LogicalResult CommandBuilder::visitLoss(fsdp::RecordLossOp loss) {
   FailureOr<Value> value = getMemory(loss.getLoss(), loss);
   if (failed(value))
     return failure();
-  runLoss(builder, loss.getLoc(), states.getLoss(), *value, section);
+  runLoss(builder, loss.getLoc(), states.getLoss(), *value);
   return success();
 }
 

@@ -17,10 +17,10 @@ using KernelBody =
 
 /// A kernel of what `inputs` hold, whose results go to `outputs`.
 static exec::RunOp run(OpBuilder &builder, Location location, StringRef label,
-                       ValueRange inputs, ValueRange outputs,
-                       exec::Section section, int64_t stream, KernelBody body) {
-  auto run = exec::createCommand<exec::RunOp>(builder, location, section,
-                                              stream, label, inputs, outputs);
+                       ValueRange inputs, ValueRange outputs, int64_t stream,
+                       KernelBody body) {
+  auto run = exec::createCommand<exec::RunOp>(builder, location, stream, label,
+                                              inputs, outputs);
   Block *block = &run.getBody().emplaceBlock();
   for (Value input : inputs) {
     auto type = cast<MemRefType>(input.getType());
@@ -47,10 +47,10 @@ static SmallVector<Read> readsOf(ValueRange values) {
 }
 
 exec::RunOp runCast(OpBuilder &builder, Location location, Value input,
-                    Value output, exec::Section section, int64_t stream) {
+                    Value output, int64_t stream) {
   auto type = cast<MemRefType>(output.getType());
   auto result = RankedTensorType::get(type.getShape(), type.getElementType());
-  return run(builder, location, "cast", input, output, section, stream,
+  return run(builder, location, "cast", input, output, stream,
              [&](OpBuilder &inner, ValueRange arguments) -> SmallVector<Value> {
                return {pointwise(inner, location, result, readsOf(arguments),
                                  [](LoopBody &body) { return body[0]; })};
@@ -58,9 +58,8 @@ exec::RunOp runCast(OpBuilder &builder, Location location, Value input,
 }
 
 exec::RunOp runLoss(OpBuilder &builder, Location location, Value total,
-                    Value loss, exec::Section section) {
-  return run(builder, location, "loss", {total, loss}, total, section,
-             /*stream=*/0,
+                    Value loss) {
+  return run(builder, location, "loss", {total, loss}, total, /*stream=*/0,
              [&](OpBuilder &inner, ValueRange arguments) -> SmallVector<Value> {
                return {pointwise(inner, location, typeOf(arguments, 0),
                                  readsOf(arguments), [&](LoopBody &body) {

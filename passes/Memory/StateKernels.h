@@ -18,12 +18,11 @@ namespace shardc {
 
 /// output = input in its element type; both are 1-d of one length.
 exec::RunOp runCast(mlir::OpBuilder &builder, mlir::Location location,
-                    mlir::Value input, mlir::Value output,
-                    exec::Section section, int64_t stream);
+                    mlir::Value input, mlir::Value output, int64_t stream);
 
 /// total [1] += loss [].
 exec::RunOp runLoss(mlir::OpBuilder &builder, mlir::Location location,
-                    mlir::Value total, mlir::Value loss, exec::Section section);
+                    mlir::Value total, mlir::Value loss);
 
 } // namespace shardc
 

@@ -8,6 +8,7 @@
 
 #include "passes/Memory/ByteHistory.h"
 #include "passes/Memory/CommandRanges.h"
+#include "runtime/format/Program.h"
 
 #include <set>
 
@@ -34,6 +35,8 @@ public:
   LogicalResult run();
 
 private:
+  LogicalResult verifySections();
+  LogicalResult verifySection(exec::SectionOp section);
   LogicalResult verifyBuffer(exec::BufferOp buffer);
   LogicalResult verifyBounds(exec::CommandInterface command);
   LogicalResult verifyKernel(Operation *op);
@@ -47,6 +50,8 @@ private:
   ModuleOp kernels;
   CommandRanges ranges;
   SmallVector<exec::CommandInterface> commands;
+  /// The number of the first command of the section that is visited.
+  int64_t sectionBegin = 0;
   /// The commands that record events, by event.
   llvm::DenseMap<int64_t, int64_t> recorders;
 };
@@ -107,9 +112,10 @@ LogicalResult ProgramVerifier::verifyKernel(Operation *op) {
 /// M3.
 LogicalResult ProgramVerifier::verifyEvents(exec::CommandInterface command) {
   for (int64_t event : command.getWaits())
-    if (!recorders.contains(event))
+    if (auto found = recorders.find(event);
+        found == recorders.end() || found->second < sectionBegin)
       return command->emitError("M3: expected event ")
-             << event << " to be recorded before";
+             << event << " to be recorded before in this section";
   if (std::optional<uint64_t> event = command.getRecords())
     if (!recorders.try_emplace(*event, commands.size()).second)
       return command->emitError("M3: expected event ")
@@ -164,10 +170,11 @@ LogicalResult ProgramVerifier::reportRace(const ByteHistory::Problem &problem,
 /// M7, as `rank` sees it. Streams are joined between sections.
 LogicalResult ProgramVerifier::verifyOrder(int64_t rank) {
   auto streams = static_cast<int64_t>(program.getStreams().size());
+  std::vector<StreamCommand> touched = ranges.ofRank(program, rank);
   HappensBefore before(streams);
   ByteHistory history(before, streams);
   for (auto [i, command] : llvm::enumerate(commands)) {
-    if (i > 0 && command.getSection() != commands[i - 1].getSection()) {
+    if (i > 0 && touched[i].section != touched[i - 1].section) {
       history.clear();
       before.drain();
     }
@@ -175,12 +182,11 @@ LogicalResult ProgramVerifier::verifyOrder(int64_t rank) {
     for (int64_t event : command.getWaits())
       after.push_back(recorders.lookup(event));
     before.add(static_cast<int64_t>(command.getStream()), after);
-    StreamCommand touched = ranges.ofRank(command, rank);
     std::optional<ByteHistory::Problem> problem;
-    for (const AccessRange &range : touched.reads)
+    for (const AccessRange &range : touched[i].reads)
       if (!problem)
         problem = history.read(range, ByteHistory::Demand::Nothing);
-    for (const AccessRange &range : touched.writes)
+    for (const AccessRange &range : touched[i].writes)
       if (!problem)
         problem = history.write(range);
     if (problem)
@@ -189,9 +195,24 @@ LogicalResult ProgramVerifier::verifyOrder(int64_t rank) {
   return success();
 }
 
-LogicalResult ProgramVerifier::run() {
-  exec::Section section = exec::Section::begin;
-  for (Operation &op : program.getBody().front()) {
+/// M6: a step's micro-batches are each in one section.
+LogicalResult ProgramVerifier::verifySections() {
+  std::vector<format::Repeat> repeats;
+  std::set<StringRef> names;
+  for (exec::SectionOp section : exec::getSections(program)) {
+    if (!names.insert(section.getName()).second)
+      return section.emitError("M6: expected one section of this name");
+    repeats.push_back(static_cast<format::Repeat>(section.getRepeat()));
+  }
+  std::string complaint = format::checkRepeats(repeats);
+  if (!complaint.empty())
+    return program.emitError("M6: ") << complaint;
+  return success();
+}
+
+LogicalResult ProgramVerifier::verifySection(exec::SectionOp section) {
+  sectionBegin = static_cast<int64_t>(commands.size());
+  for (Operation &op : section.getBody().front()) {
     if (isa<exec::ComputeOp, exec::PartOp>(op))
       continue;
     if (auto buffer = dyn_cast<exec::BufferOp>(op)) {
@@ -200,9 +221,8 @@ LogicalResult ProgramVerifier::run() {
       continue;
     }
     auto command = dyn_cast<exec::CommandInterface>(op);
-    if (!command || command.getSection() < section)
-      return op.emitError("M6: expected commands, sections in order");
-    section = command.getSection();
+    if (!command)
+      return op.emitError("M6: expected a command");
     if (command.getStream() >= program.getStreams().size())
       return op.emitError("M6: expected one of ")
              << program.getStreams().size() << " streams, got "
@@ -213,6 +233,15 @@ LogicalResult ProgramVerifier::run() {
       return failure();
     commands.push_back(command);
   }
+  return success();
+}
+
+LogicalResult ProgramVerifier::run() {
+  if (failed(verifySections()))
+    return failure();
+  for (exec::SectionOp section : exec::getSections(program))
+    if (failed(verifySection(section)))
+      return failure();
   int64_t last = ranges.getRanks() - 1;
   for (int64_t rank : std::set<int64_t>{0, std::min<int64_t>(1, last), last})
     if (failed(verifyOrder(rank)))

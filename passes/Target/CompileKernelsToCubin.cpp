@@ -8,6 +8,8 @@
 
 #include "passes/Target/Passes.h"
 
+#include "passes/Kernel/TargetOf.h"
+
 #include "dialects/Fsdp/ModulePath.h"
 #include "passes/Target/KernelLowering.h"
 
@@ -46,11 +48,11 @@ struct CompileKernelsToCubinPass
       CompileKernelsToCubinPass>::CompileKernelsToCubinPassBase;
   void runOnOperation() override;
 
-  OpPassManager makePipeline() const;
+  OpPassManager makePipeline(const std::string &chip) const;
 
   /// The pipeline's dialects and what it needs of them.
   void getDependentDialects(DialectRegistry &registry) const override {
-    makePipeline().getDependentDialects(registry);
+    makePipeline("").getDependentDialects(registry);
     registry.insert<LLVM::LLVMDialect>();
     arith::registerConvertArithToLLVMInterface(registry);
     cf::registerConvertControlFlowToLLVMInterface(registry);
@@ -130,7 +132,8 @@ static void addNvvmLowering(OpPassManager &passes) {
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
-OpPassManager CompileKernelsToCubinPass::makePipeline() const {
+OpPassManager
+CompileKernelsToCubinPass::makePipeline(const std::string &chip) const {
   OpPassManager passes(ModuleOp::getOperationName());
   addNvvmLowering(passes.nest<gpu::GPUModuleOp>());
   GpuNVVMAttachTargetOptions target;
@@ -159,12 +162,15 @@ static void dropTimes(ModuleOp module) {
 }
 
 void CompileKernelsToCubinPass::runOnOperation() {
+  const Target *target = targetOf(getOperation());
+  if (!target)
+    return signalPassFailure();
   target::expandKernelMath(getOperation());
   target::hoistAllocas(getOperation());
   if (failed(checkMath(getOperation())))
     return signalPassFailure();
   callIntrinsics(getOperation());
-  OpPassManager passes = makePipeline();
+  OpPassManager passes = makePipeline(target->processor);
   if (failed(runPipeline(passes, getOperation())))
     return signalPassFailure();
   dropTimes(getOperation());

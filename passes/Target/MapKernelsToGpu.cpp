@@ -12,6 +12,8 @@
 
 #include "passes/Target/Passes.h"
 
+#include "passes/Kernel/TargetOf.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -30,8 +32,6 @@ namespace shardc {
 namespace {
 struct MapKernelsToGpuPass
     : impl::MapKernelsToGpuPassBase<MapKernelsToGpuPass> {
-  using impl::MapKernelsToGpuPassBase<
-      MapKernelsToGpuPass>::MapKernelsToGpuPassBase;
   void runOnOperation() override;
 };
 } // namespace
@@ -88,12 +88,15 @@ static void mapModule(ModuleOp kernels, int32_t threads) {
 }
 
 void MapKernelsToGpuPass::runOnOperation() {
+  const Target *target = targetOf(getOperation());
+  if (!target)
+    return signalPassFailure();
   getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                           UnitAttr::get(&getContext()));
   for (auto kernels :
        llvm::make_early_inc_range(getOperation().getOps<ModuleOp>()))
     if (kernels.getSymName() == "kernels")
-      mapModule(kernels, threads);
+      mapModule(kernels, static_cast<int32_t>(target->blockThreads));
 }
 
 } // namespace shardc

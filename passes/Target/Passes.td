@@ -16,15 +16,12 @@ def MapKernelsToGpuPass : Pass<"shardc-map-kernels-to-gpu", "::mlir::ModuleOp"> 
   let description = [{
     The functions of the module `@kernels` become kernels of a `gpu.module` of
     that name with the same operands: thread t of the grid runs iteration begin +
-    t if that is below end. For a GPU, kernels are outlined with blocks of one
-    element (`shardc-outline-kernels=pointwise-block=1 reduction-block=1`), so
-    that neighbouring threads touch neighbouring elements.
+    t if that is below end. Blocks have the target's number of threads, which a
+    launch must have. For a GPU, kernels are outlined with blocks of one element,
+    so that neighbouring threads touch neighbouring elements.
 
     {{example: test/passes/Target/map-kernels-to-gpu.mlir @relu}}
   }];
-  let options = [
-    Option<"threads", "threads", "int32_t", "256",
-           "Threads of a block, which a launch must have.">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
       "::mlir::gpu::GPUDialect", "::mlir::scf::SCFDialect"];
 }
@@ -33,7 +30,7 @@ def CompileKernelsToCubinPass : Pass<"shardc-compile-kernels-to-cubin", "::mlir:
   let summary = "Compiles the kernels of every gpu.module to machine code.";
   let description = [{
     Lowers to NVVM, generates PTX and has `ptxas` assemble it: the `gpu.module`
-    becomes a `gpu.binary`. With `format=isa` the binary holds the PTX, and no
+    becomes a `gpu.binary` for the target's chip. With `format=isa` the binary holds the PTX, and no
     CUDA toolkit is needed.
 
     exp, log, log1p and erfc of f64 are error E0241: NVIDIA has them only in a
@@ -42,8 +39,6 @@ def CompileKernelsToCubinPass : Pass<"shardc-compile-kernels-to-cubin", "::mlir:
     {{example: test/passes/Target/compile-kernels-to-cubin-errors.mlir @f64_exponential}}
   }];
   let options = [
-    Option<"chip", "chip", "std::string", /*default=*/"\"sm_90\"",
-           "The GPU architecture, in NVIDIA's words.">,
     Option<"format", "format", "std::string", /*default=*/"\"bin\"",
            "bin for a cubin, isa for PTX.">];
 }

@@ -54,15 +54,41 @@ int64_t countRuns(Repeat repeat, int64_t microBatches) {
   return 0;
 }
 
+std::string checkRepeats(const std::vector<Repeat> &repeats) {
+  for (const int64_t microBatches : {1, 2, 3, 4}) {
+    int64_t taken = 0;
+    for (const Repeat repeat : repeats)
+      if (repeat != Repeat::Once)
+        taken += countRuns(repeat, microBatches);
+    if (taken != microBatches)
+      return "sections take " + std::to_string(taken) + " micro-batches of " +
+             std::to_string(microBatches);
+  }
+  const auto find = [&](Repeat repeat) {
+    return std::find(repeats.begin(), repeats.end(), repeat);
+  };
+  if (find(Repeat::FirstMicroBatch) > find(Repeat::MiddleMicroBatches) ||
+      find(Repeat::MiddleMicroBatches) > find(Repeat::LastMicroBatch))
+    return "the first, middle and last micro-batches are in this order";
+  return {};
+}
+
 std::vector<SectionRun> runsOfSections(const Program &program,
+                                       int64_t microBatches) {
+  std::vector<Repeat> repeats;
+  for (const Section &section : program.sections)
+    repeats.push_back(section.repeat);
+  return runsOfSections(repeats, microBatches);
+}
+
+std::vector<SectionRun> runsOfSections(const std::vector<Repeat> &repeats,
                                        int64_t microBatches) {
   std::vector<SectionRun> runs;
   int64_t microBatch = 0;
-  for (size_t i = 0; i < program.sections.size(); ++i) {
-    const Repeat repeat = program.sections[i].repeat;
-    for (int64_t run = 0; run < countRuns(repeat, microBatches); ++run) {
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    for (int64_t run = 0; run < countRuns(repeats[i], microBatches); ++run) {
       runs.push_back({i, {}});
-      if (repeat != Repeat::Once)
+      if (repeats[i] != Repeat::Once)
         runs.back().microBatch = microBatch++;
     }
   }

@@ -185,6 +185,11 @@ struct Program {
   bool operator==(const Program &) const = default;
 };
 
+/// What is wrong with sections of these repetitions, in a step's order: they
+/// take each micro-batch once, and the first, the middle and the last ones in
+/// this order. Empty when nothing is.
+std::string checkRepeats(const std::vector<Repeat> &repeats);
+
 /// One run of a section in a step, and the micro-batch, counted from 0, that it
 /// is for.
 struct SectionRun {
@@ -194,7 +199,12 @@ struct SectionRun {
   bool operator==(const SectionRun &) const = default;
 };
 
-/// The runs of a step of `microBatches`, in order.
+/// The runs of a step of `microBatches`, in order, of sections of these
+/// repetitions.
+std::vector<SectionRun> runsOfSections(const std::vector<Repeat> &repeats,
+                                       int64_t microBatches);
+
+/// The same of a program's.
 std::vector<SectionRun> runsOfSections(const Program &program,
                                        int64_t microBatches);
 

@@ -63,7 +63,8 @@ private:
   const int64_t worldSize;
   /// The signatures by their kernels' names.
   std::map<std::string_view, const KernelSignature *> kernels;
-  /// For each event whether a command before the current one records it.
+  /// For each event whether a command of the section before the current one
+  /// records it.
   std::vector<bool> recorded;
   Status status;
 };
@@ -225,7 +226,7 @@ void ProgramValidator::checkEvents(const Command &command) {
                 recorded[static_cast<size_t>(event)],
             "F9",
             "waits for event " + std::to_string(event) +
-                ", which no earlier command records");
+                ", which no earlier command of its section records");
   if (!command.records)
     return;
   const int64_t event = *command.records;
@@ -480,11 +481,6 @@ Status ProgramValidator::checkKernels() {
   return status;
 }
 
-static bool mayBeSkipped(const Section &section) {
-  return section.condition || (section.repeat != Repeat::Once &&
-                               section.repeat != Repeat::MicroBatches);
-}
-
 /// F19 for a section.
 void ProgramValidator::checkCondition(const Section &section) {
   if (!section.condition)
@@ -504,25 +500,11 @@ Status ProgramValidator::checkSections() {
             "section '" + section.name + "' appears twice");
     checkCondition(section);
   }
-  for (const int64_t microBatches : {1, 2, 3, 4}) {
-    int64_t taken = 0;
-    for (const Section &section : program.sections)
-      if (section.repeat != Repeat::Once)
-        taken += countRuns(section.repeat, microBatches);
-    require(taken == microBatches, "F19",
-            "sections take " + std::to_string(taken) + " micro-batches of " +
-                std::to_string(microBatches));
-  }
-  auto indexOf = [&](Repeat repeat) {
-    return std::find_if(
-        program.sections.begin(), program.sections.end(),
-        [&](const Section &section) { return section.repeat == repeat; });
-  };
-  require(indexOf(Repeat::FirstMicroBatch) <=
-                  indexOf(Repeat::MiddleMicroBatches) &&
-              indexOf(Repeat::MiddleMicroBatches) <=
-                  indexOf(Repeat::LastMicroBatch),
-          "F19", "the first, middle and last micro-batches are in this order");
+  std::vector<Repeat> repeats;
+  for (const Section &section : program.sections)
+    repeats.push_back(section.repeat);
+  const std::string complaint = checkRepeats(repeats);
+  require(complaint.empty(), "F19", complaint);
   for (const Command &command : program.commands)
     require(command.section >= 0 &&
                 command.section < static_cast<int64_t>(program.sections.size()),
@@ -533,10 +515,9 @@ Status ProgramValidator::checkSections() {
 Status ProgramValidator::run() {
   if (!checkHeader().ok() || !checkSections().ok() || !checkKernels().ok())
     return Status(ErrorCode::E0309, "program.json " + status.message());
-  recorded.assign(static_cast<size_t>(program.eventCount), false);
   // Running order: section by section, each in list order.
   for (size_t section = 0; section < program.sections.size(); ++section) {
-    const std::vector<bool> before = recorded;
+    recorded.assign(static_cast<size_t>(program.eventCount), false);
     for (size_t i = 0; i < program.commands.size(); ++i) {
       const Command &command = program.commands[i];
       if (command.section != static_cast<int64_t>(section))
@@ -550,9 +531,6 @@ Status ProgramValidator::run() {
             .addNote("in module '" + command.module + "', '" + command.label +
                      "'");
     }
-    // Nobody waits for the events of a section that may not run.
-    if (mayBeSkipped(program.sections[section]))
-      recorded = before;
   }
   return Status();
 }

@@ -6,6 +6,8 @@
 
 #include "tools/shardc/Commands.h"
 
+#include "passes/CostModel/Target.h"
+
 namespace shardc {
 
 CLI::Validator oneOf(std::vector<std::string> words) {
@@ -85,11 +87,15 @@ static void addTargetOptions(CLI::App &command, Options &options) {
       ->type_name("cpu")
       ->group("Target")
       ->capture_default_str();
+  const std::vector<std::string> levels = targetNames(Compiler::Cpu);
+  std::string choice;
+  for (const std::string &level : levels)
+    choice += (choice.empty() ? "" : "|") + level;
   command
       .add_option("--cpu", options.cpu,
                   "The processor level that kernels may use")
-      ->check(oneOf({"x86-64-v2", "x86-64-v3", "x86-64-v4"}))
-      ->type_name("x86-64-v2|x86-64-v3|x86-64-v4")
+      ->check(oneOf(levels))
+      ->type_name(choice)
       ->group("Target")
       ->capture_default_str();
   command

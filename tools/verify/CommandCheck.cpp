@@ -252,9 +252,7 @@ checkCommands(ModuleOp commands, const format::Artifact &artifact,
   if (!compiled.ok())
     return compiled.status();
   auto program = *commands.getOps<exec::ProgramOp>().begin();
-  auto list = program.getBody().front().getOps<exec::CommandInterface>();
-  if (static_cast<size_t>(llvm::range_size(list)) !=
-      artifact.program.commands.size())
+  if (exec::getCommands(program).size() != artifact.program.commands.size())
     return std::optional<WrongCommand>(); // Commands without a counterpart.
   CommandCheck check(commands, artifact, **compiled, options);
   if (Status status = check.run(); !status.ok())

@@ -91,24 +91,30 @@ func.func @view_converts(%x: tensor<2xf32>) {
 //===----------------------------------------------------------------------===//
 
 exec.program @step streams ["compute"] {
-  %0 = exec.buffer : memref<4xf32>
-  // expected-error@+1 {{'exec.part' op expected one element type, got 'f32' and 'i32'}}
-  %1 = exec.part %0[0] : memref<4xf32> -> memref<4xi32>
+  exec.section "micro_batch" repeat micro_batches {
+    %0 = exec.buffer : memref<4xf32>
+    // expected-error@+1 {{'exec.part' op expected one element type, got 'f32' and 'i32'}}
+    %1 = exec.part %0[0] : memref<4xf32> -> memref<4xi32>
+  }
 }
 
 // -----
 
 exec.program @step streams ["compute"] {
-  %0 = exec.buffer : memref<4xf32>
-  // expected-error@+1 {{expected 'rank'}}
-  %1 = exec.part %0[0 + world * 4] : memref<4xf32> -> memref<4xf32>
+  exec.section "micro_batch" repeat micro_batches {
+    %0 = exec.buffer : memref<4xf32>
+    // expected-error@+1 {{expected 'rank'}}
+    %1 = exec.part %0[0 + world * 4] : memref<4xf32> -> memref<4xf32>
+  }
 }
 
 // -----
 
 exec.program @step streams ["compute"] {
-  // expected-error@+1 {{'exec.buffer' op result #0 must be statically shaped memref of any type values, but got 'memref<?xf32>'}}
-  %0 = exec.buffer : memref<?xf32>
+  exec.section "micro_batch" repeat micro_batches {
+    // expected-error@+1 {{'exec.buffer' op result #0 must be statically shaped memref of any type values, but got 'memref<?xf32>'}}
+    %0 = exec.buffer : memref<?xf32>
+  }
 }
 
 // -----
@@ -118,45 +124,80 @@ exec.program @step streams ["compute"] {
 //===----------------------------------------------------------------------===//
 
 func.func @fill_outside(%memory: memref<4xf32>) {
-  // expected-error@+1 {{'exec.fill' op expects parent op 'exec.program'}}
-  exec.fill %memory : memref<4xf32> in begin on 0
+  // expected-error@+1 {{'exec.fill' op expects parent op 'exec.section'}}
+  exec.fill %memory : memref<4xf32> on 0
   return
 }
 
 // -----
 
 exec.program @step streams ["compute"] {
-  %0 = exec.buffer : memref<4xf32>
-  // expected-error@+1 {{one of the following enum values for attribute 'section' [begin, micro_batch, update]}}
-  exec.fill %0 : memref<4xf32> in forward on 0
+  // expected-error@+1 {{expected string or keyword containing one of the following enum values for attribute 'repeat' [once, micro_batches, only_micro_batch, first_micro_batch, middle_micro_batches, last_micro_batch]}}
+  exec.section "micro_batch" repeat steps {
+  }
 }
 
 // -----
 
+%input = exec.input "finite" : memref<1xi1>
 exec.program @step streams ["compute"] {
-  %0 = exec.buffer : memref<4xf32>
-  // expected-error@+1 {{'exec.launch' op expected one access an argument, got 0 for 1}}
-  "exec.launch"(%0) <{kernel = @relu, label = "relu", extent = 1, accesses = array<i32>, section = 1 : i32, stream = 0 : i64}> : (memref<4xf32>) -> ()
-}
-
-// -----
-
-exec.program @step streams ["compute"] {
-  %0 = exec.buffer : memref<4xf32>
-  // expected-error@+1 {{'exec.run' op expected region arguments of what the inputs hold}}
-  exec.run "identity" (%0 : memref<4xf32>) -> (%0 : memref<4xf32>) in begin on 0 {
-  ^bb0(%in: tensor<2x2xf32>):
-    exec.yield %in : tensor<2x2xf32>
+  // expected-error@+1 {{'exec.section' op expected a state as the condition}}
+  exec.section "update" if %input : memref<1xi1> {
   }
 }
 
 // -----
 
 exec.program @step streams ["compute"] {
-  %0 = exec.buffer : memref<4xf32>
-  // expected-error@+1 {{'exec.run' op expected yielded values of what the outputs hold}}
-  exec.run "nothing" (%0 : memref<4xf32>) -> (%0 : memref<4xf32>) in begin on 0 {
-  ^bb0(%in: tensor<4xf32>):
-    exec.yield
+  // expected-error@+1 {{expected to be in an exec.section}}
+  %0 = arith.constant 0 : index
+}
+
+// -----
+
+// What is in the arena does not outlive a section.
+exec.program @step streams ["compute"] {
+  exec.section "begin" {
+    %0 = exec.buffer : memref<4xf32>
+  }
+  exec.section "micro_batch" {
+    // expected-error@+1 {{use of undeclared SSA value name}}
+    exec.fill %0 : memref<4xf32> on 0
+  }
+}
+
+// -----
+
+exec.program @step streams ["compute"] {
+  exec.section "micro_batch" repeat micro_batches {
+    %0 = exec.buffer : memref<4xf32>
+    // expected-error@+1 {{'exec.launch' op expected one access an argument, got 0 for 1}}
+    "exec.launch"(%0) <{kernel = @relu, label = "relu", extent = 1, accesses = array<i32>, stream = 0 : i64}> : (memref<4xf32>) -> ()
+  }
+}
+
+// -----
+
+exec.program @step streams ["compute"] {
+  exec.section "begin" {
+    %0 = exec.buffer : memref<4xf32>
+    // expected-error@+1 {{'exec.run' op expected region arguments of what the inputs hold}}
+    exec.run "identity" (%0 : memref<4xf32>) -> (%0 : memref<4xf32>) on 0 {
+    ^bb0(%in: tensor<2x2xf32>):
+      exec.yield %in : tensor<2x2xf32>
+    }
+  }
+}
+
+// -----
+
+exec.program @step streams ["compute"] {
+  exec.section "begin" {
+    %0 = exec.buffer : memref<4xf32>
+    // expected-error@+1 {{'exec.run' op expected yielded values of what the outputs hold}}
+    exec.run "nothing" (%0 : memref<4xf32>) -> (%0 : memref<4xf32>) on 0 {
+    ^bb0(%in: tensor<4xf32>):
+      exec.yield
+    }
   }
 }

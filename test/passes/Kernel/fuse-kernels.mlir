@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s --split-input-file --shardc-form-kernels --shardc-fuse-kernels | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-form-kernels --shardc-fuse-kernels | FileCheck %s
 
 // The sum is a result as well, because the residual stream goes on.
 // CHECK-LABEL: @add_into_layer_norm

@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s --split-input-file --shardc-outline-kernels --verify-diagnostics
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-outline-kernels --verify-diagnostics
 
 func.func @k2_other_operation(%x: tensor<4xf32>) -> tensor<2x2xf32> {
   %0 = exec.kernel "reshape" (%in = %x : tensor<4xf32>) -> tensor<2x2xf32> {
@@ -38,15 +38,17 @@ func.func @k2_no_elements(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
 
 // The second element is read after it has been written over.
 exec.program @step streams ["compute"] {
-  %a = exec.buffer : memref<2xf32>
-  // expected-error@below {{expected input 0 to be complete before output 0 is written over it}}
-  exec.run "swap" (%a : memref<2xf32>) -> (%a : memref<2xf32>) in micro_batch on 0 {
-  ^bb0(%in: tensor<2xf32>):
-    %empty = tensor.empty() : tensor<2xf32>
-    %y = linalg.generic {indexing_maps = [affine_map<(i) -> (1 - i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%in : tensor<2xf32>) outs(%empty : tensor<2xf32>) {
-    ^bb0(%a0: f32, %b0: f32):
-      linalg.yield %a0 : f32
-    } -> tensor<2xf32>
-    exec.yield %y : tensor<2xf32>
+  exec.section "micro_batch" repeat micro_batches {
+    %a = exec.buffer : memref<2xf32>
+    // expected-error@below {{expected input 0 to be complete before output 0 is written over it}}
+    exec.run "swap" (%a : memref<2xf32>) -> (%a : memref<2xf32>) on 0 {
+    ^bb0(%in: tensor<2xf32>):
+      %empty = tensor.empty() : tensor<2xf32>
+      %y = linalg.generic {indexing_maps = [affine_map<(i) -> (1 - i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%in : tensor<2xf32>) outs(%empty : tensor<2xf32>) {
+      ^bb0(%a0: f32, %b0: f32):
+        linalg.yield %a0 : f32
+      } -> tensor<2xf32>
+      exec.yield %y : tensor<2xf32>
+    }
   }
 }

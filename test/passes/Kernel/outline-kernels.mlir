@@ -1,5 +1,5 @@
-// RUN: shardc-opt %s --split-input-file --shardc-outline-kernels | FileCheck %s
-// RUN: shardc-opt %s --split-input-file --shardc-outline-kernels=pointwise-block=8 \
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-outline-kernels | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-outline-kernels=pointwise-block=8 \
 // RUN:   | FileCheck %s --check-prefix=BLOCKS
 
 // The row is the launch's loop; its few columns are summed in a register.
@@ -257,7 +257,7 @@ func.func @parts_of_a_temporary(%a: tensor<1x32xf32>, %b: tensor<16x32xf32>) -> 
 
 // Kernels that differ in an element of a constant are two functions, also when
 // the printer leaves constants out.
-// RUN: shardc-opt %s --split-input-file --shardc-outline-kernels \
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-outline-kernels \
 // RUN:   --mlir-elide-elementsattrs-if-larger=2 | FileCheck %s --check-prefix=ELIDED
 // ELIDED: func.func @kernel_shift(
 // ELIDED: func.func @kernel_shift_1(

@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s --split-input-file --shardc-select-libraries --shardc-require-kernels --verify-diagnostics
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-select-libraries --shardc-require-kernels --verify-diagnostics
 
 // One error names one operator of each kind, and the modules that they are in.
 func.func @all_at_once(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s --split-input-file --shardc-select-libraries | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-select-libraries | FileCheck %s
 
 // Leading dimensions are collapsed, the bias is the product's epilogue.
 // CHECK-LABEL: @linear_with_bias

@@ -4,24 +4,26 @@
 // first's bytes again, but not before compute has read them.
 // CHECK-LABEL: module @gathers_reuse_bytes
 //       CHECK: exec.program @step streams ["compute", "gather"] arena 384 events 4 reuse_waits 1 {
-//       CHECK:   exec.fill %[[A:.*]] : memref<32xf32> in micro_batch on 1 records [[A_IS_WHOLE:[0-9]+]]
-//  CHECK-NEXT:   exec.fill %[[B:.*]] : memref<32xf32> in micro_batch on 1 records [[B_IS_WHOLE:[0-9]+]]
-//  CHECK-NEXT:   exec.call "first" {{.*}} in micro_batch on 0 waits {{\[}}[[A_IS_WHOLE]]] records [[A_IS_READ:[0-9]+]]
-//  CHECK-NEXT:   exec.fill %[[C:.*]] : memref<32xf32> in micro_batch on 1 waits {{\[}}[[A_IS_READ]]] records [[C_IS_WHOLE:[0-9]+]]
-//  CHECK-NEXT:   exec.call "second" {{.*}} in micro_batch on 0 waits {{\[}}[[B_IS_WHOLE]]]{{$}}
-//  CHECK-NEXT:   exec.call "third" {{.*}} in micro_batch on 0 waits {{\[}}[[C_IS_WHOLE]]]{{$}}
+//       CHECK:   exec.fill %[[A:.*]] : memref<32xf32> on 1 records [[A_IS_WHOLE:[0-9]+]]
+//  CHECK-NEXT:   exec.fill %[[B:.*]] : memref<32xf32> on 1 records [[B_IS_WHOLE:[0-9]+]]
+//  CHECK-NEXT:   exec.call "first" {{.*}} on 0 waits {{\[}}[[A_IS_WHOLE]]] records [[A_IS_READ:[0-9]+]]
+//  CHECK-NEXT:   exec.fill %[[C:.*]] : memref<32xf32> on 1 waits {{\[}}[[A_IS_READ]]] records [[C_IS_WHOLE:[0-9]+]]
+//  CHECK-NEXT:   exec.call "second" {{.*}} on 0 waits {{\[}}[[B_IS_WHOLE]]]{{$}}
+//  CHECK-NEXT:   exec.call "third" {{.*}} on 0 waits {{\[}}[[C_IS_WHOLE]]]{{$}}
 module @gathers_reuse_bytes {
   exec.program @step streams ["compute", "gather"] arena 384 {
-    %a = exec.buffer at 0 : memref<32xf32>
-    %b = exec.buffer at 128 : memref<32xf32>
-    %c = exec.buffer at 0 : memref<32xf32>
-    %sum = exec.buffer at 256 : memref<f32>
-    exec.fill %a : memref<32xf32> in micro_batch on 1
-    exec.fill %b : memref<32xf32> in micro_batch on 1
-    exec.call "first" (%a : memref<32xf32>) -> (%sum : memref<f32>) {} in micro_batch on 0
-    exec.fill %c : memref<32xf32> in micro_batch on 1
-    exec.call "second" (%b : memref<32xf32>) -> (%sum : memref<f32>) {} in micro_batch on 0
-    exec.call "third" (%c : memref<32xf32>) -> (%sum : memref<f32>) {} in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %a = exec.buffer at 0 : memref<32xf32>
+      %b = exec.buffer at 128 : memref<32xf32>
+      %c = exec.buffer at 0 : memref<32xf32>
+      %sum = exec.buffer at 256 : memref<f32>
+      exec.fill %a : memref<32xf32> on 1
+      exec.fill %b : memref<32xf32> on 1
+      exec.call "first" (%a : memref<32xf32>) -> (%sum : memref<f32>) {} on 0
+      exec.fill %c : memref<32xf32> on 1
+      exec.call "second" (%b : memref<32xf32>) -> (%sum : memref<f32>) {} on 0
+      exec.call "third" (%c : memref<32xf32>) -> (%sum : memref<f32>) {} on 0
+    }
   }
 }
 
@@ -31,19 +33,21 @@ module @gathers_reuse_bytes {
 // does not matter, because any of them may be meant.
 // CHECK-LABEL: module @parts
 //       CHECK: exec.program @step streams ["compute", "gather"] arena 256 events 1 {
-//       CHECK:   exec.fill %{{.*}} in micro_batch on 1{{$}}
-//       CHECK:   exec.fill %{{.*}} in micro_batch on 0 records 0{{$}}
-//       CHECK:   exec.fill %{{.*}} in micro_batch on 1 waits [0]{{$}}
+//       CHECK:   exec.fill %{{.*}} on 1{{$}}
+//       CHECK:   exec.fill %{{.*}} on 0 records 0{{$}}
+//       CHECK:   exec.fill %{{.*}} on 1 waits [0]{{$}}
 module @parts {
   fsdp.mesh @mesh <shard = 2>
   exec.program @step streams ["compute", "gather"] arena 256 {
-    %whole = exec.buffer at 0 : memref<64xf32>
-    %low = exec.part %whole[0] : memref<64xf32> -> memref<16xf32>
-    %high = exec.part %whole[48] : memref<64xf32> -> memref<16xf32>
-    %slot = exec.part %whole[32 + rank * 16] : memref<64xf32> -> memref<16xf32>
-    exec.fill %low : memref<16xf32> in micro_batch on 1
-    exec.fill %high : memref<16xf32> in micro_batch on 0
-    exec.fill %slot : memref<16xf32> in micro_batch on 1
+    exec.section "micro_batch" repeat micro_batches {
+      %whole = exec.buffer at 0 : memref<64xf32>
+      %low = exec.part %whole[0] : memref<64xf32> -> memref<16xf32>
+      %high = exec.part %whole[48] : memref<64xf32> -> memref<16xf32>
+      %slot = exec.part %whole[32 + rank * 16] : memref<64xf32> -> memref<16xf32>
+      exec.fill %low : memref<16xf32> on 1
+      exec.fill %high : memref<16xf32> on 0
+      exec.fill %slot : memref<16xf32> on 1
+    }
   }
 }
 
@@ -52,12 +56,17 @@ module @parts {
 // Streams are joined between sections.
 // CHECK-LABEL: module @sections
 //       CHECK: exec.program @step streams ["compute", "gather"] arena 64 {
-//       CHECK:   exec.fill %{{.*}} in begin on 1{{$}}
-//       CHECK:   exec.fill %{{.*}} in micro_batch on 0{{$}}
+//       CHECK:   exec.fill %{{.*}} on 1{{$}}
+//       CHECK:   exec.fill %{{.*}} on 0{{$}}
 module @sections {
   exec.program @step streams ["compute", "gather"] arena 64 {
-    %a = exec.buffer at 0 : memref<16xf32>
-    exec.fill %a : memref<16xf32> in begin on 1
-    exec.fill %a : memref<16xf32> in micro_batch on 0
+    exec.section "begin" {
+      %a = exec.buffer at 0 : memref<16xf32>
+      exec.fill %a : memref<16xf32> on 1
+    }
+    exec.section "micro_batch" repeat micro_batches {
+      %b = exec.buffer at 0 : memref<16xf32>
+      exec.fill %b : memref<16xf32> on 0
+    }
   }
 }

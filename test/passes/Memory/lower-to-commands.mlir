@@ -11,15 +11,20 @@
 //  CHECK-NEXT:   %[[D_Y:.*]] = exec.input "input0" : memref<2x4xf32>
 //  CHECK-NEXT:   %[[X:.*]] = exec.input "input1" : memref<2x4xf32>
 //       CHECK:   exec.program @step streams ["compute", "gather", "reduce"] {
-//  CHECK-NEXT:     exec.fill %[[GRADIENT]] : memref<16xf32> in begin on 0
-//  CHECK-NEXT:     exec.fill %[[LOSS]] : memref<1xf32> in begin on 0
-//  CHECK-NEXT:     exec.fill %[[NORM]] : memref<2xf64> in begin on 0
+//  CHECK-NEXT:     exec.section "begin" {
+//  CHECK-NEXT:     exec.fill %[[GRADIENT]] : memref<16xf32> on 0
+//  CHECK-NEXT:     exec.fill %[[LOSS]] : memref<1xf32> on 0
+//  CHECK-NEXT:     exec.fill %[[NORM]] : memref<2xf64> on 0
+//  CHECK-NEXT:     }
+//  CHECK-NEXT:     exec.section "micro_batch" repeat micro_batches {
 //  CHECK-NEXT:     %[[WHOLE:.*]] = exec.buffer : memref<32xf32>
 //  CHECK-NEXT:     %[[D_W:.*]] = exec.part %[[WHOLE]][0] : memref<32xf32> -> memref<4x4xf32>
-//  CHECK-NEXT:     exec.call "matmul" (%[[D_Y]] : {{.*}}, %[[X]] : {{.*}}) -> (%[[D_W]] : memref<4x4xf32>) {transpose_a = true} in micro_batch on 0
+//  CHECK-NEXT:     exec.call "matmul" (%[[D_Y]] : {{.*}}, %[[X]] : {{.*}}) -> (%[[D_W]] : memref<4x4xf32>) {transpose_a = true} on 0
 //  CHECK-NEXT:     %[[REST:.*]] = exec.part %[[WHOLE]][16] : memref<32xf32> -> memref<16xf32>
-//  CHECK-NEXT:     exec.fill %[[REST]] : memref<16xf32> in micro_batch on 0
-//  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<32xf32> -> %[[GRADIENT]] : memref<16xf32> in micro_batch on 2
+//  CHECK-NEXT:     exec.fill %[[REST]] : memref<16xf32> on 0
+//  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<32xf32> -> %[[GRADIENT]] : memref<16xf32> on 2
+//  CHECK-NEXT:     }
+//  CHECK-NEXT:     exec.section "update" {
 module @gradient_in_place {
   fsdp.parameter @w : tensor<4x4xf32>
   fsdp.mesh @mesh <shard = 2>
@@ -77,12 +82,12 @@ module @same_gradient_twice {
 //       CHECK:   %[[SHARD:.*]] = exec.state "root#0.parameter"
 //       CHECK:   %[[WHOLE:.*]] = exec.buffer : memref<64xbf16>
 //  CHECK-NEXT:   %[[SLOT:.*]] = exec.part %[[WHOLE]][0 + rank * 32] : memref<64xbf16> -> memref<32xbf16>
-//  CHECK-NEXT:   exec.run "cast" (%[[SHARD]] : memref<32xf32>) -> (%[[SLOT]] : memref<32xbf16>) in micro_batch on 1 {
+//  CHECK-NEXT:   exec.run "cast" (%[[SHARD]] : memref<32xf32>) -> (%[[SLOT]] : memref<32xbf16>) on 1 {
 //  CHECK-NEXT:   ^bb0(%{{.*}}: tensor<32xf32>):
-//       CHECK:   exec.all_gather @root %[[WHOLE]] : memref<64xbf16> slot 64 in micro_batch on 1
+//       CHECK:   exec.all_gather @root %[[WHOLE]] : memref<64xbf16> slot 64 on 1
 //  CHECK-NEXT:   %[[WEIGHT:.*]] = exec.part %[[WHOLE]][0] : memref<64xbf16> -> memref<4x4xbf16>
 //  CHECK-NEXT:   %[[BIAS:.*]] = exec.part %[[WHOLE]][32] : memref<64xbf16> -> memref<4xbf16>
-//       CHECK:   exec.call "matmul" (%{{.*}}, %[[WEIGHT]] : {{.*}}, %[[BIAS]] : {{.*}}) {{.*}} in micro_batch on 0
+//       CHECK:   exec.call "matmul" (%{{.*}}, %[[WEIGHT]] : {{.*}}, %[[BIAS]] : {{.*}}) {{.*}} on 0
 module @gathered_bytes_are_the_parameters {
   fsdp.parameter @weight : tensor<4x4xf32>
   fsdp.parameter @bias : tensor<4xf32>
@@ -161,7 +166,7 @@ module @strides_and_offsets {
 //       CHECK:   exec.call "add" (%[[STATE]] : {{.*}}) -> (%[[NEW:.*]] : memref<4xf32>)
 //       CHECK:   exec.call "add" (%[[NEW]] : {{.*}}) -> (%[[NEWER:.*]] : memref<4xf32>)
 //       CHECK:   exec.call "use" (%[[STATE]] :
-//  CHECK-NEXT:   exec.copy %[[NEWER]] : memref<4xf32> -> %[[STATE]] : memref<4xf32> in micro_batch on 0
+//  CHECK-NEXT:   exec.copy %[[NEWER]] : memref<4xf32> -> %[[STATE]] : memref<4xf32> on 0
 module @buffer_changes_after_backward {
   fsdp.buffer @count : tensor<4xf32>
   func.func @step() {
@@ -187,8 +192,8 @@ module @buffer_changes_after_backward {
 //       CHECK:   %[[CURRENT:.*]] = exec.state "current" buffer
 //  CHECK-NEXT:   %[[PREVIOUS:.*]] = exec.state "previous" buffer
 //       CHECK:   exec.call "new" () -> (%[[NEW:.*]] : memref<4xf32>)
-//  CHECK-NEXT:   exec.copy %[[CURRENT]] : memref<4xf32> -> %[[PREVIOUS]] : memref<4xf32> in micro_batch
-//  CHECK-NEXT:   exec.copy %[[NEW]] : memref<4xf32> -> %[[CURRENT]] : memref<4xf32> in micro_batch
+//  CHECK-NEXT:   exec.copy %[[CURRENT]] : memref<4xf32> -> %[[PREVIOUS]] : memref<4xf32> on 0
+//  CHECK-NEXT:   exec.copy %[[NEW]] : memref<4xf32> -> %[[CURRENT]] : memref<4xf32> on 0
 //   CHECK-NOT:   exec.copy
 module @buffers_that_move_on {
   fsdp.buffer @current : tensor<4xf32>
@@ -254,10 +259,10 @@ module @buffers_that_swap {
 //  CHECK-NEXT:   %[[LOSS:.*]] = exec.state "loss"
 //  CHECK-NEXT:   %[[NORM:.*]] = exec.state "gradient_norm_squares"
 //       CHECK:   %[[RATE:.*]] = exec.scalar "learning_rate" : memref<f64>
-//       CHECK:   exec.call "sum_of_squares" (%[[G]] : memref<16xf32>) -> (%[[NORM]] : memref<2xf64>) {} in update on 0
-//  CHECK-NEXT:   exec.all_reduce %[[NORM]] : memref<2xf64> double_double in update on 0
-//  CHECK-NEXT:   exec.all_reduce %[[LOSS]] : memref<1xf32> in update on 0
-//  CHECK-NEXT:   exec.run "sgd" (%[[P]] : {{.*}}, %[[G]] : {{.*}}, %[[M]] : {{.*}}, %[[RATE]] : {{.*}}) -> (%[[P]] : {{.*}}, %[[M]] : {{.*}}) in update on 0
+//       CHECK:   exec.call "sum_of_squares" (%[[G]] : memref<16xf32>) -> (%[[NORM]] : memref<2xf64>) {} on 0
+//  CHECK-NEXT:   exec.all_reduce %[[NORM]] : memref<2xf64> double_double on 0
+//  CHECK-NEXT:   exec.all_reduce %[[LOSS]] : memref<1xf32> on 0
+//  CHECK-NEXT:   exec.run "sgd" (%[[P]] : {{.*}}, %[[G]] : {{.*}}, %[[M]] : {{.*}}, %[[RATE]] : {{.*}}) -> (%[[P]] : {{.*}}, %[[M]] : {{.*}}) on 0
 //   CHECK-NOT:   exec.copy
 module @sgd_on_one_group {
   fsdp.parameter @w : tensor<16xf32>
@@ -308,8 +313,8 @@ module @sgd_on_one_group {
 // somebody reads after the kernel.
 // CHECK-LABEL: module @update_that_must_not_overwrite
 //       CHECK:   %[[P:.*]] = exec.state "root#0.parameter"
-//       CHECK:   exec.run "reverse" (%[[P]] : memref<16xf32>) -> (%[[NEW:.*]] : memref<16xf32>) in update on 0
-//       CHECK:   exec.copy %[[NEW]] : memref<16xf32> -> %[[P]] : memref<16xf32> in update on 0
+//       CHECK:   exec.run "reverse" (%[[P]] : memref<16xf32>) -> (%[[NEW:.*]] : memref<16xf32>) on 0
+//       CHECK:   exec.copy %[[NEW]] : memref<16xf32> -> %[[P]] : memref<16xf32> on 0
 module @update_that_must_not_overwrite {
   fsdp.parameter @w : tensor<16xf32>
   fsdp.mesh @mesh <shard = 1>

@@ -1,22 +1,25 @@
-// RUN: shardc-opt %s --split-input-file --shardc-place-buffers | FileCheck %s
-// RUN: shardc-opt %s --split-input-file --shardc-place-buffers --remarks-filter=shardc-place-buffers 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-place-buffers | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-place-buffers --remarks-filter=shardc-place-buffers 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Four values, of which two are alive at a time, need the bytes of two.
 // CHECK-LABEL: exec.program @values_share_bytes streams ["compute"] arena 128 {
+//  CHECK-NEXT:   exec.section
 //  CHECK-NEXT:   exec.buffer at [[FIRST:[0-9]+]] : memref<16xf32>
 //  CHECK-NEXT:   exec.buffer at [[SECOND:[0-9]+]] : memref<16xf32>
 //  CHECK-NEXT:   exec.buffer at [[FIRST]] : memref<16xf32>
 //  CHECK-NEXT:   exec.buffer at [[SECOND]] : memref<16xf32>
 // REMARK: remark: [Analysis] arena {{.*}} Function=values_share_bytes {{.*}}arena_bytes=128{{.*}}lower_bound_bytes=128
 exec.program @values_share_bytes streams ["compute"] {
-  %0 = exec.buffer : memref<16xf32>
-  %1 = exec.buffer : memref<16xf32>
-  %2 = exec.buffer : memref<16xf32>
-  %3 = exec.buffer : memref<16xf32>
-  exec.call "a" () -> (%0 : memref<16xf32>) {} in micro_batch on 0
-  exec.call "b" (%0 : memref<16xf32>) -> (%1 : memref<16xf32>) {} in micro_batch on 0
-  exec.call "c" (%1 : memref<16xf32>) -> (%2 : memref<16xf32>) {} in micro_batch on 0
-  exec.call "d" (%2 : memref<16xf32>) -> (%3 : memref<16xf32>) {} in micro_batch on 0
+  exec.section "micro_batch" repeat micro_batches {
+    %0 = exec.buffer : memref<16xf32>
+    %1 = exec.buffer : memref<16xf32>
+    %2 = exec.buffer : memref<16xf32>
+    %3 = exec.buffer : memref<16xf32>
+    exec.call "a" () -> (%0 : memref<16xf32>) {} on 0
+    exec.call "b" (%0 : memref<16xf32>) -> (%1 : memref<16xf32>) {} on 0
+    exec.call "c" (%1 : memref<16xf32>) -> (%2 : memref<16xf32>) {} on 0
+    exec.call "d" (%2 : memref<16xf32>) -> (%3 : memref<16xf32>) {} on 0
+  }
 }
 
 // -----
@@ -25,19 +28,22 @@ exec.program @values_share_bytes streams ["compute"] {
 // buffer that nobody uses takes no bytes.
 // CHECK-LABEL: module @parts
 //       CHECK: exec.program @step streams ["compute"] arena 128 {
+//  CHECK-NEXT:   exec.section
 //  CHECK-NEXT:   exec.buffer at 0 : memref<16xf32>
 //  CHECK-NEXT:   exec.buffer at 64 : memref<16xf32>
 //  CHECK-NEXT:   exec.buffer at 0 : memref<1024xf32>
 module @parts {
   %state = exec.state "b" buffer : memref<16xf32>
   exec.program @step streams ["compute"] {
-    %0 = exec.buffer : memref<16xf32>
-    %1 = exec.buffer : memref<16xf32>
-    %2 = exec.buffer : memref<1024xf32>
-    %half = exec.part %0[8] : memref<16xf32> -> memref<8xf32>
-    exec.copy %state : memref<16xf32> -> %0 : memref<16xf32> in micro_batch on 0
-    exec.copy %state : memref<16xf32> -> %1 : memref<16xf32> in micro_batch on 0
-    exec.fill %half : memref<8xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer : memref<16xf32>
+      %1 = exec.buffer : memref<16xf32>
+      %2 = exec.buffer : memref<1024xf32>
+      %half = exec.part %0[8] : memref<16xf32> -> memref<8xf32>
+      exec.copy %state : memref<16xf32> -> %0 : memref<16xf32> on 0
+      exec.copy %state : memref<16xf32> -> %1 : memref<16xf32> on 0
+      exec.fill %half : memref<8xf32> on 0
+    }
   }
 }
 
@@ -47,29 +53,36 @@ module @parts {
 // bytes it would wait for it; there is room elsewhere, because the last buffer is
 // larger. With the wait it would still be right.
 // CHECK-LABEL: exec.program @gathers_apart streams ["compute", "gather"] arena 256 {
+//  CHECK-NEXT:   exec.section
 //  CHECK-NEXT:   exec.buffer at [[A:[0-9]+]] : memref<32xf32>
 //   CHECK-NOT:   exec.buffer at [[A]] : memref<32xf32>
 //       CHECK:   exec.buffer at 0 : memref<64xf32>
 // REMARK: remark: [Analysis] arena {{.*}} Function=gathers_apart {{.*}}costly_pairs=0
 exec.program @gathers_apart streams ["compute", "gather"] {
-  %a = exec.buffer : memref<32xf32>
-  %b = exec.buffer : memref<32xf32>
-  %c = exec.buffer : memref<64xf32>
-  exec.fill %a : memref<32xf32> in micro_batch on 0
-  exec.fill %b : memref<32xf32> in micro_batch on 1
-  exec.fill %c : memref<64xf32> in update on 0
+  exec.section "micro_batch" repeat micro_batches {
+    %a = exec.buffer : memref<32xf32>
+    %b = exec.buffer : memref<32xf32>
+    exec.fill %a : memref<32xf32> on 0
+    exec.fill %b : memref<32xf32> on 1
+  }
+  exec.section "update" {
+    %c = exec.buffer : memref<64xf32>
+    exec.fill %c : memref<64xf32> on 0
+  }
 }
 
 // -----
 
 // Without room the second gather waits, or the arena is larger where that is
 // allowed.
-// RUN: shardc-opt %s --split-input-file --shardc-place-buffers=slack=1 | FileCheck %s --check-prefix=SLACK
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-place-buffers=slack=1 | FileCheck %s --check-prefix=SLACK
 // CHECK-LABEL: exec.program @no_room streams ["compute", "gather"] arena 128 {
 // SLACK-LABEL: exec.program @no_room streams ["compute", "gather"] arena 256 {
 exec.program @no_room streams ["compute", "gather"] {
-  %a = exec.buffer : memref<32xf32>
-  %b = exec.buffer : memref<32xf32>
-  exec.fill %a : memref<32xf32> in micro_batch on 0
-  exec.fill %b : memref<32xf32> in micro_batch on 1
+  exec.section "micro_batch" repeat micro_batches {
+    %a = exec.buffer : memref<32xf32>
+    %b = exec.buffer : memref<32xf32>
+    exec.fill %a : memref<32xf32> on 0
+    exec.fill %b : memref<32xf32> on 1
+  }
 }

@@ -2,8 +2,10 @@
 
 module @M1_no_place {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    // expected-error@+1 {{M1: expected a place in the arena}}
-    %0 = exec.buffer : memref<16xf32>
+    exec.section "micro_batch" repeat micro_batches {
+      // expected-error@+1 {{M1: expected a place in the arena}}
+      %0 = exec.buffer : memref<16xf32>
+    }
   }
 }
 
@@ -11,8 +13,10 @@ module @M1_no_place {
 
 module @M1_no_arena {
   exec.program @step streams ["compute", "gather"] events 2 {
-    // expected-error@+1 {{M1: expected a place in the arena}}
-    %0 = exec.buffer at 0 : memref<16xf32>
+    exec.section "micro_batch" repeat micro_batches {
+      // expected-error@+1 {{M1: expected a place in the arena}}
+      %0 = exec.buffer at 0 : memref<16xf32>
+    }
   }
 }
 
@@ -20,9 +24,11 @@ module @M1_no_arena {
 
 module @M1_past_the_arena {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 64 : memref<17xf32>
-    // expected-error@+1 {{M1: expected bytes inside [0, 128), got [64, 132)}}
-    exec.fill %0 : memref<17xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 64 : memref<17xf32>
+      // expected-error@+1 {{M1: expected bytes inside [0, 128), got [64, 132)}}
+      exec.fill %0 : memref<17xf32> on 0
+    }
   }
 }
 
@@ -30,10 +36,12 @@ module @M1_past_the_arena {
 
 module @M1_before_the_arena {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    %1 = exec.part %0[-1] : memref<16xf32> -> memref<16xf32>
-    // expected-error@+1 {{M1: expected bytes inside [0, 64), got [-4, 60)}}
-    exec.fill %1 : memref<16xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      %1 = exec.part %0[-1] : memref<16xf32> -> memref<16xf32>
+      // expected-error@+1 {{M1: expected bytes inside [0, 64), got [-4, 60)}}
+      exec.fill %1 : memref<16xf32> on 0
+    }
   }
 }
 
@@ -42,9 +50,11 @@ module @M1_before_the_arena {
 // The last element counts, not the number of elements.
 module @M1_strides_past_the_arena {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<2x2xf32, strided<[62, 1]>>
-    // expected-error@+1 {{M1: expected bytes inside [0, 128), got [0, 256)}}
-    exec.call "sum" (%0 : memref<2x2xf32, strided<[62, 1]>>) -> (%0 : memref<2x2xf32, strided<[62, 1]>>) {} in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<2x2xf32, strided<[62, 1]>>
+      // expected-error@+1 {{M1: expected bytes inside [0, 128), got [0, 256)}}
+      exec.call "sum" (%0 : memref<2x2xf32, strided<[62, 1]>>) -> (%0 : memref<2x2xf32, strided<[62, 1]>>) {} on 0
+    }
   }
 }
 
@@ -56,10 +66,12 @@ module @M1_last_rank_past_the_arena {
   %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
   %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 64 : memref<16xf32>
-    %1 = exec.part %0[0 + rank * 16] : memref<16xf32> -> memref<16xf32>
-    // expected-error@+1 {{M1: expected bytes inside [0, 64), got [0, 128)}}
-    exec.copy %parameter : memref<16xf32> -> %1 : memref<16xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 64 : memref<16xf32>
+      %1 = exec.part %0[0 + rank * 16] : memref<16xf32> -> memref<16xf32>
+      // expected-error@+1 {{M1: expected bytes inside [0, 64), got [0, 128)}}
+      exec.copy %parameter : memref<16xf32> -> %1 : memref<16xf32> on 0
+    }
   }
 }
 
@@ -70,9 +82,11 @@ module @M1_past_a_state {
   %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
   %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.part %gradient[8] : memref<16xf32> -> memref<16xf32>
-    // expected-error@+1 {{M1: expected bytes inside [0, 64), got [32, 96)}}
-    exec.fill %0 : memref<16xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.part %gradient[8] : memref<16xf32> -> memref<16xf32>
+      // expected-error@+1 {{M1: expected bytes inside [0, 64), got [32, 96)}}
+      exec.fill %0 : memref<16xf32> on 0
+    }
   }
 }
 
@@ -81,10 +95,12 @@ module @M1_past_a_state {
 // Inside the arena, and outside of the buffer.
 module @M1_past_a_buffer {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<8xf32>
-    %1 = exec.part %0[0] : memref<8xf32> -> memref<16xf32>
-    // expected-error@+1 {{M1: expected bytes inside [0, 32), got [0, 64)}}
-    exec.fill %1 : memref<16xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<8xf32>
+      %1 = exec.part %0[0] : memref<8xf32> -> memref<16xf32>
+      // expected-error@+1 {{M1: expected bytes inside [0, 32), got [0, 64)}}
+      exec.fill %1 : memref<16xf32> on 0
+    }
   }
 }
 
@@ -92,8 +108,10 @@ module @M1_past_a_buffer {
 
 module @M2_no_kernels {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    // expected-error@+1 {{M2: expected a function of @kernels, got @relu}}
-    exec.launch @relu "relu" extent 1 () in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      // expected-error@+1 {{M2: expected a function of @kernels, got @relu}}
+      exec.launch @relu "relu" extent 1 () on 0
+    }
   }
 }
 
@@ -104,8 +122,10 @@ module @M2_unknown_kernel {
     func.func private @relu(index, index)
   }
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    // expected-error@+1 {{M2: expected a function of @kernels, got @gelu}}
-    exec.launch @gelu "gelu" extent 1 () in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      // expected-error@+1 {{M2: expected a function of @kernels, got @gelu}}
+      exec.launch @gelu "gelu" extent 1 () on 0
+    }
   }
 }
 
@@ -113,9 +133,11 @@ module @M2_unknown_kernel {
 
 module @M2_no_function {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    // expected-error@+1 {{M2: expected launches of functions of @kernels, got a kernel without one}}
-    exec.run "nothing" () -> () in micro_batch on 0 {
-      exec.yield
+    exec.section "micro_batch" repeat micro_batches {
+      // expected-error@+1 {{M2: expected launches of functions of @kernels, got a kernel without one}}
+      exec.run "nothing" () -> () on 0 {
+        exec.yield
+      }
     }
   }
 }
@@ -124,10 +146,12 @@ module @M2_no_function {
 
 module @M3_wait_without_record {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    exec.fill %0 : memref<16xf32> in micro_batch on 1 records 0
-    // expected-error@+1 {{M3: expected event 1 to be recorded before}}
-    exec.fill %0 : memref<16xf32> in micro_batch on 0 waits [1]
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      exec.fill %0 : memref<16xf32> on 1 records 0
+      // expected-error@+1 {{M3: expected event 1 to be recorded before in this section}}
+      exec.fill %0 : memref<16xf32> on 0 waits [1]
+    }
   }
 }
 
@@ -135,9 +159,11 @@ module @M3_wait_without_record {
 
 module @M3_wait_for_itself {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    // expected-error@+1 {{M3: expected event 0 to be recorded before}}
-    exec.fill %0 : memref<16xf32> in micro_batch on 0 waits [0] records 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      // expected-error@+1 {{M3: expected event 0 to be recorded before in this section}}
+      exec.fill %0 : memref<16xf32> on 0 waits [0] records 0
+    }
   }
 }
 
@@ -145,10 +171,12 @@ module @M3_wait_for_itself {
 
 module @M3_recorded_twice {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    exec.fill %0 : memref<16xf32> in micro_batch on 1 records 0
-    // expected-error@+1 {{M3: expected event 0 to be recorded once}}
-    exec.fill %0 : memref<16xf32> in micro_batch on 0 records 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      exec.fill %0 : memref<16xf32> on 1 records 0
+      // expected-error@+1 {{M3: expected event 0 to be recorded once}}
+      exec.fill %0 : memref<16xf32> on 0 records 0
+    }
   }
 }
 
@@ -156,10 +184,12 @@ module @M3_recorded_twice {
 
 module @M4_copy_onto_itself {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    %1 = exec.buffer at 32 : memref<16xf32>
-    // expected-error@+1 {{M4: expected a write that overlaps no other operand, got operands 1 and 0}}
-    exec.copy %0 : memref<16xf32> -> %1 : memref<16xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      %1 = exec.buffer at 32 : memref<16xf32>
+      // expected-error@+1 {{M4: expected a write that overlaps no other operand, got operands 1 and 0}}
+      exec.copy %0 : memref<16xf32> -> %1 : memref<16xf32> on 0
+    }
   }
 }
 
@@ -167,10 +197,12 @@ module @M4_copy_onto_itself {
 
 module @M4_result_over_an_operand {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<2x2xf32>
-    %1 = exec.buffer at 16 : memref<2x2xf32>
-    // expected-error@+1 {{M4: expected a write that overlaps no other operand, got operands 2 and 0}}
-    exec.call "matmul" (%0 : memref<2x2xf32>, %1 : memref<2x2xf32>) -> (%0 : memref<2x2xf32>) {} in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<2x2xf32>
+      %1 = exec.buffer at 16 : memref<2x2xf32>
+      // expected-error@+1 {{M4: expected a write that overlaps no other operand, got operands 2 and 0}}
+      exec.call "matmul" (%0 : memref<2x2xf32>, %1 : memref<2x2xf32>) -> (%0 : memref<2x2xf32>) {} on 0
+    }
   }
 }
 
@@ -181,10 +213,12 @@ module @M5_output_in_the_arena {
   %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
   %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    %1 = exec.buffer at 64 : memref<8xf32>
-    // expected-error@+1 {{M5: expected a gradient state as the output}}
-    exec.reduce_scatter @root %0 : memref<16xf32> -> %1 : memref<8xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      %1 = exec.buffer at 64 : memref<8xf32>
+      // expected-error@+1 {{M5: expected a gradient state as the output}}
+      exec.reduce_scatter @root %0 : memref<16xf32> -> %1 : memref<8xf32> on 0
+    }
   }
 }
 
@@ -195,9 +229,11 @@ module @M5_output_is_no_gradient {
   %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
   %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<32xf32>
-    // expected-error@+1 {{M5: expected a gradient state as the output}}
-    exec.reduce_scatter @root %0 : memref<32xf32> -> %parameter : memref<16xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<32xf32>
+      // expected-error@+1 {{M5: expected a gradient state as the output}}
+      exec.reduce_scatter @root %0 : memref<32xf32> -> %parameter : memref<16xf32> on 0
+    }
   }
 }
 
@@ -208,30 +244,81 @@ module @M5_other_size {
   %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
   %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    // expected-error@+1 {{M5: expected 2 shards of 16 elements, got 16}}
-    exec.reduce_scatter @root %0 : memref<16xf32> -> %gradient : memref<16xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      // expected-error@+1 {{M5: expected 2 shards of 16 elements, got 16}}
+      exec.reduce_scatter @root %0 : memref<16xf32> -> %gradient : memref<16xf32> on 0
+    }
   }
 }
 
 // -----
 
-module @M6_begin_after_micro_batch {
+module @M6_same_name {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    exec.fill %0 : memref<16xf32> in micro_batch on 0
-    // expected-error@+1 {{M6: expected commands, sections in order}}
-    exec.fill %0 : memref<16xf32> in begin on 0
+    exec.section "micro_batch" repeat micro_batches {
+    }
+    // expected-error@+1 {{M6: expected one section of this name}}
+    exec.section "micro_batch" {
+    }
   }
 }
 
 // -----
 
-// A program holds commands alone.
+// Two sections may share the micro-batches, not both take all.
+// expected-error@+2 {{M6: sections take 2 micro-batches of 1}}
+module @M6_micro_batches_twice {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    exec.section "micro_batch" repeat micro_batches {
+    }
+    exec.section "again" repeat only_micro_batch {
+    }
+  }
+}
+
+// -----
+
+// expected-error@+2 {{M6: the first, middle and last micro-batches are in this order}}
+module @M6_last_before_first {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    exec.section "only" repeat only_micro_batch {
+    }
+    exec.section "last" repeat last_micro_batch {
+    }
+    exec.section "middle" repeat middle_micro_batches {
+    }
+    exec.section "first" repeat first_micro_batch {
+    }
+  }
+}
+
+// -----
+
+// Streams are joined between sections, and one may not run.
+module @M3_event_of_another_section {
+  exec.program @step streams ["compute", "gather"] arena 128 events 2 {
+    exec.section "begin" {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      exec.fill %0 : memref<16xf32> on 1 records 0
+    }
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      // expected-error@+1 {{M3: expected event 0 to be recorded before in this section}}
+      exec.fill %0 : memref<16xf32> on 0 waits [0]
+    }
+  }
+}
+
+// -----
+
+// A section holds commands alone.
 module @M6_no_command {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    // expected-error@+1 {{M6: expected commands, sections in order}}
-    %0 = arith.constant 0 : index
+    exec.section "micro_batch" repeat micro_batches {
+      // expected-error@+1 {{M6: expected a command}}
+      %0 = arith.constant 0 : index
+    }
   }
 }
 
@@ -239,9 +326,11 @@ module @M6_no_command {
 
 module @M6_no_stream {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    // expected-error@+1 {{M6: expected one of 2 streams, got 2}}
-    exec.fill %0 : memref<16xf32> in micro_batch on 2
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      // expected-error@+1 {{M6: expected one of 2 streams, got 2}}
+      exec.fill %0 : memref<16xf32> on 2
+    }
   }
 }
 
@@ -249,11 +338,13 @@ module @M6_no_stream {
 
 module @M7_write_after_write {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    // expected-note@+1 {{this one}}
-    exec.fill %0 : memref<16xf32> in micro_batch on 0
-    // expected-error@+1 {{M7: expected an order with another command that touches bytes [0, 64) on rank 0}}
-    exec.fill %0 : memref<16xf32> in micro_batch on 1
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      // expected-note@+1 {{this one}}
+      exec.fill %0 : memref<16xf32> on 0
+      // expected-error@+1 {{M7: expected an order with another command that touches bytes [0, 64) on rank 0}}
+      exec.fill %0 : memref<16xf32> on 1
+    }
   }
 }
 
@@ -261,13 +352,15 @@ module @M7_write_after_write {
 
 module @M7_read_of_a_part {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    %1 = exec.part %0[8] : memref<16xf32> -> memref<4xf32>
-    %2 = exec.buffer at 64 : memref<4xf32>
-    // expected-note@+1 {{this one}}
-    exec.fill %0 : memref<16xf32> in micro_batch on 1
-    // expected-error@+1 {{M7: expected an order with another command that touches bytes [32, 48) on rank 0}}
-    exec.copy %1 : memref<4xf32> -> %2 : memref<4xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      %1 = exec.part %0[8] : memref<16xf32> -> memref<4xf32>
+      %2 = exec.buffer at 64 : memref<4xf32>
+      // expected-note@+1 {{this one}}
+      exec.fill %0 : memref<16xf32> on 1
+      // expected-error@+1 {{M7: expected an order with another command that touches bytes [32, 48) on rank 0}}
+      exec.copy %1 : memref<4xf32> -> %2 : memref<4xf32> on 0
+    }
   }
 }
 
@@ -279,13 +372,15 @@ module @M7_on_the_second_rank {
   %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
   %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<32xf32>
-    %1 = exec.part %0[0 + rank * 16] : memref<32xf32> -> memref<16xf32>
-    %2 = exec.part %0[16] : memref<32xf32> -> memref<16xf32>
-    // expected-note@+1 {{this one}}
-    exec.fill %1 : memref<16xf32> in micro_batch on 1
-    // expected-error@+1 {{M7: expected an order with another command that touches bytes [64, 128) on rank 1}}
-    exec.fill %2 : memref<16xf32> in micro_batch on 0
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<32xf32>
+      %1 = exec.part %0[0 + rank * 16] : memref<32xf32> -> memref<16xf32>
+      %2 = exec.part %0[16] : memref<32xf32> -> memref<16xf32>
+      // expected-note@+1 {{this one}}
+      exec.fill %1 : memref<16xf32> on 1
+      // expected-error@+1 {{M7: expected an order with another command that touches bytes [64, 128) on rank 1}}
+      exec.fill %2 : memref<16xf32> on 0
+    }
   }
 }
 
@@ -294,11 +389,13 @@ module @M7_on_the_second_rank {
 // An event says nothing of the commands after the one that records it.
 module @M7_event_of_another_command {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
-    %0 = exec.buffer at 0 : memref<16xf32>
-    exec.fill %0 : memref<16xf32> in micro_batch on 0 records 0
-    // expected-note@+1 {{this one}}
-    exec.fill %0 : memref<16xf32> in micro_batch on 0
-    // expected-error@+1 {{M7: expected an order with another command}}
-    exec.fill %0 : memref<16xf32> in micro_batch on 1 waits [0]
+    exec.section "micro_batch" repeat micro_batches {
+      %0 = exec.buffer at 0 : memref<16xf32>
+      exec.fill %0 : memref<16xf32> on 0 records 0
+      // expected-note@+1 {{this one}}
+      exec.fill %0 : memref<16xf32> on 0
+      // expected-error@+1 {{M7: expected an order with another command}}
+      exec.fill %0 : memref<16xf32> on 1 waits [0]
+    }
   }
 }

@@ -11,17 +11,23 @@ module @accepted {
   %x = exec.input "x" : memref<4x8xf32>
   %rate = exec.scalar "learning_rate" : memref<f64>
   exec.program @step streams ["compute", "gather", "reduce"] arena 256 events 2 {
-    %whole = exec.buffer at 0 : memref<32xf32>
-    %slot = exec.part %whole[0 + rank * 16] : memref<32xf32> -> memref<16xf32>
-    %w = exec.part %whole[0] : memref<32xf32> -> memref<4x8xf32>
-    %d_whole = exec.buffer at 128 : memref<32xf32>
-    %d_w = exec.part %d_whole[0] : memref<32xf32> -> memref<4x8xf32>
-    exec.fill %gradient : memref<16xf32> in begin on 0
-    exec.copy %parameter : memref<16xf32> -> %slot : memref<16xf32> in micro_batch on 1
-    exec.all_gather @root %whole : memref<32xf32> slot 64 in micro_batch on 1 records 0
-    exec.call "matmul" (%x : memref<4x8xf32>, %w : memref<4x8xf32>) -> (%d_w : memref<4x8xf32>) {} in micro_batch on 0 waits [0] records 1
-    exec.reduce_scatter @root %d_whole : memref<32xf32> -> %gradient : memref<16xf32> in micro_batch on 2 waits [1]
-    exec.launch @sgd "sgd" extent 16 (read_write %parameter : memref<16xf32>, %gradient : memref<16xf32>, %rate : memref<f64>) in update on 0
+    exec.section "begin" {
+      exec.fill %gradient : memref<16xf32> on 0
+    }
+    exec.section "micro_batch" repeat micro_batches {
+      %whole = exec.buffer at 0 : memref<32xf32>
+      %slot = exec.part %whole[0 + rank * 16] : memref<32xf32> -> memref<16xf32>
+      %w = exec.part %whole[0] : memref<32xf32> -> memref<4x8xf32>
+      %d_whole = exec.buffer at 128 : memref<32xf32>
+      %d_w = exec.part %d_whole[0] : memref<32xf32> -> memref<4x8xf32>
+      exec.copy %parameter : memref<16xf32> -> %slot : memref<16xf32> on 1
+      exec.all_gather @root %whole : memref<32xf32> slot 64 on 1 records 0
+      exec.call "matmul" (%x : memref<4x8xf32>, %w : memref<4x8xf32>) -> (%d_w : memref<4x8xf32>) {} on 0 waits [0] records 1
+      exec.reduce_scatter @root %d_whole : memref<32xf32> -> %gradient : memref<16xf32> on 2 waits [1]
+    }
+    exec.section "update" {
+      exec.launch @sgd "sgd" extent 16 (read_write %parameter : memref<16xf32>, %gradient : memref<16xf32>, %rate : memref<f64>) on 0
+    }
   }
   module @kernels {
     func.func private @sgd(memref<16xf32>, memref<16xf32>, memref<f64>, index, index)
@@ -34,10 +40,12 @@ module @accepted {
 // CHECK-LABEL: module @order_through_another
 module @order_through_another {
   exec.program @step streams ["compute", "gather", "reduce"] arena 128 events 2 {
-    %a = exec.buffer at 0 : memref<16xf32>
-    %b = exec.buffer at 64 : memref<16xf32>
-    exec.fill %a : memref<16xf32> in micro_batch on 0 records 0
-    exec.fill %b : memref<16xf32> in micro_batch on 1 waits [0] records 1
-    exec.copy %a : memref<16xf32> -> %b : memref<16xf32> in micro_batch on 2 waits [1]
+    exec.section "micro_batch" repeat micro_batches {
+      %a = exec.buffer at 0 : memref<16xf32>
+      %b = exec.buffer at 64 : memref<16xf32>
+      exec.fill %a : memref<16xf32> on 0 records 0
+      exec.fill %b : memref<16xf32> on 1 waits [0] records 1
+      exec.copy %a : memref<16xf32> -> %b : memref<16xf32> on 2 waits [1]
+    }
   }
 }

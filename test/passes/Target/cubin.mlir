@@ -1,7 +1,7 @@
 // REQUIRES: ptxas
-// RUN: shardc-opt %s --shardc-form-kernels --shardc-fuse-kernels \
+// RUN: shardc-opt %s --shardc-set-target=target=sm_90 --shardc-form-kernels --shardc-fuse-kernels \
 // RUN:   --shardc-materialize-views --shardc-verify-kernels \
-// RUN:   --shardc-outline-kernels="pointwise-block=1 reduction-block=1" \
+// RUN:   --shardc-outline-kernels \
 // RUN:   --shardc-map-kernels-to-gpu --shardc-compile-kernels-to-cubin \
 // RUN:   | FileCheck %s
 

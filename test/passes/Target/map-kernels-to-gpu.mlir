@@ -1,5 +1,4 @@
-// RUN: shardc-opt %s --split-input-file --shardc-map-kernels-to-gpu | FileCheck %s
-// RUN: shardc-opt %s --split-input-file --shardc-map-kernels-to-gpu=threads=64 | FileCheck %s --check-prefix=SMALL
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=sm_90 --shardc-map-kernels-to-gpu | FileCheck %s
 
 // One thread an iteration; threads past the end do nothing.
 // CHECK-LABEL: gpu.module @kernels
@@ -14,7 +13,6 @@
 //       CHECK:   %[[RELU:.*]] = arith.maximumf %[[ELEMENT]], %[[ZERO]]
 //       CHECK:   memref.store %[[RELU]], %[[Y]][%[[I]]]
 //       CHECK: gpu.return
-//       SMALL: known_block_size = array<i32: 64, 1, 1>
 module @relu {
   module @kernels {
     func.func @kernel_relu(%x: memref<8xf32>, %y: memref<8xf32>, %begin: index, %end: index) {

@@ -153,7 +153,7 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
 
   Program program;
   program.streams = {"compute", "gather", "reduce"};
-  program.eventCount = 4;
+  program.eventCount = 3;
   program.scalars = {Scalar::LearningRate, Scalar::MicroBatches};
   program.sections = {{"begin", Repeat::Once, {}},
                       {"micro_batch", Repeat::MicroBatches, {}},
@@ -199,11 +199,11 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
       extent(outputs),
       {floats(gradY),
        floats(part(gradients, outputs * inputs * f32, outputs * f32))});
-  add(Kind::ReduceScatter, micro, 2, {1}, 2, "reduce", "", {},
+  add(Kind::ReduceScatter, micro, 2, {1}, {}, "reduce", "", {},
       {floats(gradients), floats(state(GradientState))});
-  add(Kind::Call, update, 0, {2}, 3, "norm", "sum_of_squares", {},
+  add(Kind::Call, update, 0, {}, 2, "norm", "sum_of_squares", {},
       {floats(state(GradientState)), norms});
-  add(Kind::AllReduce, update, 2, {3}, {}, "all norms", "",
+  add(Kind::AllReduce, update, 2, {2}, {}, "all norms", "",
       {{"double_double", true}}, {norms});
   add(Kind::AllReduce, update, 2, {}, {}, "all losses", "", {},
       {floats(state(LossState))});
@@ -258,15 +258,9 @@ void reduceOncePerStep(Artifact &artifact) {
                       {"middle", Repeat::MiddleMicroBatches, {}},
                       {"last", Repeat::LastMicroBatch, {}},
                       {"update", Repeat::Once, {}}};
-  const int64_t events = program.eventCount;
   std::vector<Command> commands;
   auto add = [&](Command command, int64_t section) {
-    // Each copy has its own events; streams are joined after a section.
     command.section = section;
-    for (int64_t &event : command.waits)
-      event += section * events;
-    if (command.records)
-      *command.records += section * events;
     commands.push_back(std::move(command));
   };
   for (int64_t section = 0; section < 6; ++section)
@@ -279,8 +273,6 @@ void reduceOncePerStep(Artifact &artifact) {
         zero.operands = {sum};
         add(zero, section);
       }
-      if (command.label == "norm")
-        command.waits.clear();
       if (command.kind != CommandKind::ReduceScatter) {
         add(command, section);
         continue;
@@ -293,11 +285,9 @@ void reduceOncePerStep(Artifact &artifact) {
       add(accumulate, section);
       command.operands[0] = sum;
       command.waits.clear();
-      command.records.reset();
       if (section == 1 || section == 4)
         add(command, section);
     }
-  program.eventCount = 6 * events;
   program.commands = std::move(commands);
 }
 

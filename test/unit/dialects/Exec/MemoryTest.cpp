@@ -31,8 +31,7 @@ protected:
   }
   /// The command with this number.
   exec::CommandInterface command(size_t number) {
-    auto commands = program.getBody().front().getOps<exec::CommandInterface>();
-    return *std::next(commands.begin(), static_cast<std::ptrdiff_t>(number));
+    return exec::getCommands(program)[number];
   }
 
   MLIRContext context;
@@ -56,15 +55,17 @@ TEST_F(ExecMemory, EveryKindOfCommandIsAnOperation) {
 TEST_F(ExecMemory, AccessesAreThoseOfTheFormat) {
   parse(R"(
     exec.program @step streams ["compute"] {
-      %a = exec.buffer : memref<8xf32>
-      %b = exec.buffer : memref<8xf32>
-      exec.all_gather @root %a : memref<8xf32> slot 16 in micro_batch on 0
-      exec.reduce_scatter @root %a : memref<8xf32> -> %b : memref<8xf32> in micro_batch on 0
-      exec.all_reduce %a : memref<8xf32> in micro_batch on 0
-      exec.copy %a : memref<8xf32> -> %b : memref<8xf32> in micro_batch on 0
-      exec.fill %a : memref<8xf32> in micro_batch on 0
+      exec.section "micro_batch" repeat micro_batches {
+        %a = exec.buffer : memref<8xf32>
+        %b = exec.buffer : memref<8xf32>
+        exec.all_gather @root %a : memref<8xf32> slot 16 on 0
+        exec.reduce_scatter @root %a : memref<8xf32> -> %b : memref<8xf32> on 0
+        exec.all_reduce %a : memref<8xf32> on 0
+        exec.copy %a : memref<8xf32> -> %b : memref<8xf32> on 0
+        exec.fill %a : memref<8xf32> on 0
+      }
     })");
-  for (auto op : program.getBody().front().getOps<exec::CommandInterface>()) {
+  for (exec::CommandInterface op : exec::getCommands(program)) {
     std::vector<int> accesses, expected;
     for (const exec::OperandAccess &operand : exec::getAccesses(op))
       accesses.push_back(static_cast<int>(operand.access));
@@ -80,8 +81,10 @@ TEST_F(ExecMemory, AccessesAreThoseOfTheFormat) {
 TEST_F(ExecMemory, ALaunchSaysWhatItDoesWithEachArgument) {
   parse(R"(
     exec.program @step streams ["compute"] {
-      %a = exec.buffer : memref<8xf32>
-      exec.launch @k "k" extent 1 (%a : memref<8xf32>, write %a : memref<8xf32>, read_write %a : memref<8xf32>) in micro_batch on 0
+      exec.section "micro_batch" repeat micro_batches {
+        %a = exec.buffer : memref<8xf32>
+        exec.launch @k "k" extent 1 (%a : memref<8xf32>, write %a : memref<8xf32>, read_write %a : memref<8xf32>) on 0
+      }
     })");
   std::vector<exec::Access> accesses;
   for (const exec::OperandAccess &operand : exec::getAccesses(command(0)))
@@ -95,9 +98,11 @@ TEST_F(ExecMemory, PartsOfPartsAddUp) {
     %0 = exec.state "other" buffer : memref<4xf32>
     %state = exec.state "b" buffer : memref<64xbf16>
     exec.program @step streams ["compute"] {
-      %half = exec.part %state[16 + rank * 8] : memref<64xbf16> -> memref<32xbf16>
-      %row = exec.part %half[4 + rank * 2] : memref<32xbf16> -> memref<3x2xbf16, strided<[4, 1]>>
-      exec.fill %row : memref<3x2xbf16, strided<[4, 1]>> in micro_batch on 0
+      exec.section "micro_batch" repeat micro_batches {
+        %half = exec.part %state[16 + rank * 8] : memref<64xbf16> -> memref<32xbf16>
+        %row = exec.part %half[4 + rank * 2] : memref<32xbf16> -> memref<3x2xbf16, strided<[4, 1]>>
+        exec.fill %row : memref<3x2xbf16, strided<[4, 1]>> on 0
+      }
     })");
   exec::References references(*module);
   exec::Reference row = references.get(command(0)->getOperand(0));
@@ -113,14 +118,16 @@ TEST_F(ExecMemory, PartsOfPartsAddUp) {
 TEST_F(ExecMemory, BuffersHaveBytesBeforeTheyHavePlaces) {
   parse(R"(
     exec.program @step streams ["compute"] {
-      %a = exec.buffer at 64 : memref<16xf32>
-      %b = exec.buffer at 64 : memref<8xf32>
-      %c = exec.buffer : memref<8xf32>
-      exec.copy %b : memref<8xf32> -> %c : memref<8xf32> in micro_batch on 0
+      exec.section "micro_batch" repeat micro_batches {
+        %a = exec.buffer at 64 : memref<16xf32>
+        %b = exec.buffer at 64 : memref<8xf32>
+        %c = exec.buffer : memref<8xf32>
+        exec.copy %b : memref<8xf32> -> %c : memref<8xf32> on 0
+      }
     })");
   auto offsets = [&](const exec::References &references) {
     std::vector<int64_t> list;
-    for (auto buffer : program.getBody().front().getOps<exec::BufferOp>())
+    for (exec::BufferOp buffer : exec::getBuffers(program))
       list.push_back(references.get(buffer.getMemory()).offset);
     return list;
   };

@@ -34,7 +34,9 @@ KernelStages centredRows() {
 class KernelScheduleChecker : public testing::Test {
 protected:
   KernelScheduleChecker()
-      : kernel(centredRows()), schedule(scheduleKernel(kernel, {})) {}
+      : kernel(centredRows()),
+        schedule(
+            scheduleKernel(kernel, preferencesOf(*findTarget("x86-64-v3")))) {}
 
   std::string complaint() const {
     return checkSchedule(kernel, schedule).value_or("none");

@@ -49,8 +49,12 @@ static KernelStages centredRows() {
   return kernel;
 }
 
+static LoopPreferences preferences() {
+  return preferencesOf(*findTarget("x86-64-v3"));
+}
+
 TEST(KernelSchedule, RowsOfANormalizationShareALaunch) {
-  KernelSchedule schedule = scheduleKernel(centredRows(), {});
+  KernelSchedule schedule = scheduleKernel(centredRows(), preferences());
   ASSERT_THAT(schedule.launches, SizeIs(1));
   const Launch &launch = schedule.launches.front();
   EXPECT_THAT(launch.sizes, ElementsAre(64));
@@ -62,7 +66,7 @@ TEST(KernelSchedule, RowsOfANormalizationShareALaunch) {
 }
 
 TEST(KernelSchedule, WhatOnlyOneRowNeedsIsPrivate) {
-  KernelSchedule schedule = scheduleKernel(centredRows(), {});
+  KernelSchedule schedule = scheduleKernel(centredRows(), preferences());
   for (int tensor : {1, 2}) {
     EXPECT_TRUE(schedule.placements[tensor].isPrivate);
     EXPECT_EQ(schedule.placements[tensor].elements, 1);
@@ -74,7 +78,7 @@ TEST(KernelSchedule, ContiguousLoopsMergeAndAreCutIntoBlocks) {
   kernel.tensors = {external(60000), external(60000)};
   kernel.stages = {stage({30, 20, 100}, {false, false, false},
                          {read(0, {2000, 100, 1}), write(1, {2000, 100, 1})})};
-  KernelSchedule schedule = scheduleKernel(kernel, {});
+  KernelSchedule schedule = scheduleKernel(kernel, preferences());
   EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(60000));
   ASSERT_THAT(schedule.launches, SizeIs(1));
   EXPECT_EQ(schedule.launches[0].block, 4096);
@@ -87,7 +91,7 @@ TEST(KernelSchedule, ACountedLoopKeepsItsIdentity) {
   kernel.stages = {
       stage({6, 100}, {false, false}, {read(0, {100, 1}), write(1, {100, 1})})};
   kernel.stages[0].counted = {false, true};
-  KernelSchedule schedule = scheduleKernel(kernel, {});
+  KernelSchedule schedule = scheduleKernel(kernel, preferences());
   EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(6, 100));
   EXPECT_THAT(schedule.loopNumbers[0], ElementsAre(0, 1));
 }
@@ -97,7 +101,7 @@ TEST(KernelSchedule, ATransposedReadIsNotMerged) {
   kernel.tensors = {external(600), external(600)};
   kernel.stages = {
       stage({6, 100}, {false, false}, {read(0, {1, 6}), write(1, {100, 1})})};
-  KernelSchedule schedule = scheduleKernel(kernel, {});
+  KernelSchedule schedule = scheduleKernel(kernel, preferences());
   EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(6, 100));
 }
 
@@ -111,7 +115,7 @@ TEST(KernelSchedule, ColumnSumsWalkMemoryLineByLine) {
   KernelStages kernel;
   kernel.tensors = {external(320000), external(320)};
   kernel.stages = {columnSum()};
-  KernelSchedule schedule = scheduleKernel(kernel, {});
+  KernelSchedule schedule = scheduleKernel(kernel, preferences());
   ASSERT_THAT(schedule.launches, SizeIs(1));
   const Launch &launch = schedule.launches.front();
   EXPECT_EQ(launch.block, 64);
@@ -125,7 +129,7 @@ TEST(KernelSchedule, AFewColumnsAreCutFinerForMoreThreads) {
   kernel.tensors = {external(64000), external(64)};
   kernel.stages = {
       stage({1000, 64}, {true, false}, {read(0, {64, 1}), write(1, {0, 1})})};
-  KernelSchedule schedule = scheduleKernel(kernel, {});
+  KernelSchedule schedule = scheduleKernel(kernel, preferences());
   EXPECT_EQ(schedule.launches[0].block, 16);
   EXPECT_EQ(schedule.launches[0].extent(), 4);
 }
@@ -135,7 +139,7 @@ TEST(KernelSchedule, RowAndColumnSumsShareNothing) {
   kernel.tensors = {external(320000), external(320), external(1000)};
   kernel.stages = {columnSum(), stage({1000, 320}, {false, true},
                                       {read(0, {320, 1}), write(2, {1, 0})})};
-  KernelSchedule schedule = scheduleKernel(kernel, {});
+  KernelSchedule schedule = scheduleKernel(kernel, preferences());
   EXPECT_THAT(schedule.launches, SizeIs(2));
 }
 
@@ -146,7 +150,7 @@ TEST(KernelSchedule, PointwiseWorkDoesNotFollowColumnBlocks) {
   kernel.stages = {stage({1000, 320}, {false, false},
                          {read(2, {320, 1}), write(0, {320, 1})}),
                    columnSum()};
-  EXPECT_THAT(scheduleKernel(kernel, {}).launches, SizeIs(2));
+  EXPECT_THAT(scheduleKernel(kernel, preferences()).launches, SizeIs(2));
 }
 
 /// The reader of one row needs the neighbour's sum: iterations are not
@@ -154,7 +158,7 @@ TEST(KernelSchedule, PointwiseWorkDoesNotFollowColumnBlocks) {
 TEST(KernelSchedule, AReadAcrossIterationsSplitsLaunches) {
   KernelStages kernel = centredRows();
   kernel.stages[2].accesses[1].offset = 1;
-  KernelSchedule schedule = scheduleKernel(kernel, {});
+  KernelSchedule schedule = scheduleKernel(kernel, preferences());
   ASSERT_THAT(schedule.launches, SizeIs(2));
   EXPECT_TRUE(schedule.placements[1].isPrivate);
   EXPECT_FALSE(schedule.placements[2].isPrivate);
@@ -165,7 +169,7 @@ TEST(KernelSchedule, AGatherSplitsLaunches) {
   KernelStages kernel = centredRows();
   kernel.stages[2].accesses.erase(kernel.stages[2].accesses.begin() + 1);
   kernel.stages[2].gathers = {2};
-  KernelSchedule schedule = scheduleKernel(kernel, {});
+  KernelSchedule schedule = scheduleKernel(kernel, preferences());
   EXPECT_THAT(schedule.launches, SizeIs(2));
   EXPECT_FALSE(schedule.placements[2].isPrivate);
 }
@@ -177,7 +181,7 @@ TEST(KernelSchedule, WhatDoesNotFitTheStackIsScratch) {
                          {read(0, {20000, 1}), write(1, {20000, 1})}),
                    stage({64, 20000}, {false, true},
                          {read(1, {20000, 1}), write(2, {1, 0})})};
-  KernelSchedule schedule = scheduleKernel(kernel, {});
+  KernelSchedule schedule = scheduleKernel(kernel, preferences());
   EXPECT_FALSE(schedule.placements[1].isPrivate);
   EXPECT_EQ(schedule.placements[1].elements, 64 * 20000);
 }
@@ -228,7 +232,7 @@ TEST(KernelSchedule, ChannelsOfABatchNormAreTheLaunch) {
                    stage({4, 8, 7, 7}, {false, false, false, false},
                          {read(0, {392, 49, 7, 1}), read(1, {0, 1, 0, 0}),
                           write(2, {392, 49, 7, 1})})};
-  KernelSchedule schedule = scheduleKernel(kernel, {});
+  KernelSchedule schedule = scheduleKernel(kernel, preferences());
   EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(4, 8, 49));
   ASSERT_THAT(schedule.launches, SizeIs(1));
   EXPECT_THAT(schedule.launches[0].sizes, ElementsAre(8));

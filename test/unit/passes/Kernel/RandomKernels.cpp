@@ -499,6 +499,7 @@ LoopPreferences randomPreferences(Random &random) {
   LoopPreferences preferences;
   preferences.pointwiseBlock = random.oneOf({2, 3, 4, 8, 4096});
   preferences.reductionBlock = random.oneOf({2, 3, 4, 8, 32, 64});
+  preferences.leastBlock = random.oneOf({1, 2, 16});
   preferences.enoughIterations = random.oneOf({1, 2, 4, 16, 32});
   preferences.privateBytes = random.oneOf({8, 16, 64, 256, 32768});
   preferences.smallWork = random.oneOf({0, 8, 64, 512, 32768});
@@ -581,10 +582,10 @@ std::string describe(const KernelSchedule &schedule) {
 std::string describe(const LoopPreferences &preferences) {
   std::ostringstream out;
   out << "pointwiseBlock " << preferences.pointwiseBlock << " reductionBlock "
-      << preferences.reductionBlock << " enoughIterations "
-      << preferences.enoughIterations << " privateBytes "
-      << preferences.privateBytes << " smallWork " << preferences.smallWork
-      << "\n";
+      << preferences.reductionBlock << " leastBlock " << preferences.leastBlock
+      << " enoughIterations " << preferences.enoughIterations
+      << " privateBytes " << preferences.privateBytes << " smallWork "
+      << preferences.smallWork << "\n";
   return out.str();
 }
 

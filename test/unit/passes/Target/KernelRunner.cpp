@@ -132,8 +132,13 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
+static constexpr const char *targetName = "x86-64-v3";
+
 static LogicalResult runKernelPhase(ModuleOp module, bool fuse) {
   PassManager passes(module.getContext());
+  SetTargetPassOptions target;
+  target.target = targetName;
+  passes.addPass(createSetTargetPass(target));
   OpPassManager &functions = passes.nest<func::FuncOp>();
   functions.addPass(createFormKernelsPass());
   if (fuse)
@@ -152,7 +157,8 @@ static MemRefType layoutOf(Value value) {
 
 LogicalResult CompiledKernels::State::outlineAll() {
   kernels = ModuleOp::create(UnknownLoc::get(&context), "kernels");
-  kernel::KernelOutliner outliner(*kernels);
+  kernel::KernelOutliner outliner(
+      *kernels, kernel::preferencesOf(*findTarget(targetName)));
   WalkResult result = module->walk([&](exec::KernelOp kernel) {
     SmallVector<MemRefType> layouts;
     for (Value value : kernel.getInputs())

@@ -251,7 +251,7 @@ TEST_F(ArtifactTest, refuses_missing_and_additional_entries) {
 TEST_F(ArtifactTest, names_the_entry_and_the_place_of_a_malformed_member) {
   const std::tuple<const char *, const char *, const char *, const char *>
       cases[] = {
-          {"program.json", R"("event_count": 4)", R"("event_count": "4")",
+          {"program.json", R"("event_count": 3)", R"("event_count": "3")",
            "entry 'program.json', '/event_count': expected an integer"},
           {"program.json", R"("kind":"all_gather")", R"("kind":"all_to_all")",
            "entry 'program.json', '/commands/3/kind': unknown kind of command "

@@ -188,14 +188,9 @@ TEST(Validator, f9_rejects_events_that_are_not_recorded_before) {
   expectBroken("F9", [](Artifact &a) { command(a, 5).records = 0; });
   expectBroken("F9", [](Artifact &a) { command(a, 5).records = 4; });
   expectBroken("F9", [](Artifact &a) { a.program.eventCount = huge; });
-  // The first section runs before the last, wherever it stands in the list.
-  expectBroken("F9", [](Artifact &a) { command(a, 11).section = 0; });
-  // A section that may not run leaves its events to nobody.
-  expectBroken("F9", [](Artifact &a) {
-    a.parameters.states.push_back(
-        {"go", Role::Optimizer, "go", Dtype::Bool, 1, {}, {}});
-    a.program.sections[1].condition = 6;
-  });
+  // An event of another section, and a wait in a section before the record's.
+  expectBroken("F9", [](Artifact &a) { command(a, 11).waits = {0}; });
+  expectBroken("F9", [](Artifact &a) { command(a, 12).section = 0; });
 }
 
 TEST(Validator, f19_rejects_sections_that_miss_micro_batches) {

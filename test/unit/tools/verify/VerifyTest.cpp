@@ -9,8 +9,13 @@
 
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
+#include "dialects/Exec/Exec.h"
+#include "passes/CostModel/Target.h"
 #include "passes/Differentiate/Optimizers.h"
 #include "passes/Differentiate/Passes.h"
+#include "passes/Kernel/LoopNest.h"
+#include "passes/Kernel/Passes.h"
+#include "passes/Memory/Passes.h"
 #include "runtime/format/CommandKinds.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -328,6 +333,184 @@ TEST_F(VerifyTest, another_optimizer_is_one_class) {
     EXPECT_EQ(result.verdict, Verdict::Agrees) << describe(result);
     EXPECT_THAT(kindsOf(result), testing::IsSupersetOf({"sum", "count"}));
   }
+}
+
+/// The section of that name.
+static exec::SectionOp sectionOf(exec::ProgramOp program, StringRef name) {
+  for (exec::SectionOp section : exec::getSections(program))
+    if (section.getName() == name)
+      return section;
+  return nullptr;
+}
+
+/// Gradients and metrics are cleared by the micro-batch that comes first
+/// instead of a section before it: four sections, of which a step runs the ones
+/// that it has micro-batches for.
+static void clearInFirstMicroBatch(exec::ProgramOp program) {
+  exec::SectionOp begin = sectionOf(program, "begin");
+  exec::SectionOp microBatch = sectionOf(program, "micro_batch");
+  OpBuilder builder(microBatch);
+  for (exec::Repeat repeat :
+       {exec::Repeat::only_micro_batch, exec::Repeat::first_micro_batch,
+        exec::Repeat::middle_micro_batches, exec::Repeat::last_micro_batch}) {
+    auto section = cast<exec::SectionOp>(builder.clone(*microBatch));
+    section.setName(exec::stringifyRepeat(repeat));
+    section.setRepeat(repeat);
+    if (repeat == exec::Repeat::only_micro_batch ||
+        repeat == exec::Repeat::first_micro_batch)
+      for (Operation &op : llvm::reverse(begin.getBody().front()))
+        OpBuilder::atBlockBegin(&section.getBody().front()).clone(op);
+  }
+  begin.erase();
+  microBatch.erase();
+}
+
+/// The update runs where a kernel finds the gradients' norm finite; with
+/// `never` it finds it infinite.
+static void updateWhereFinite(exec::ProgramOp program, bool never) {
+  exec::SectionOp update = sectionOf(program, "update");
+  Location location = update.getLoc();
+  OpBuilder builder(program);
+  auto bit = MemRefType::get({1}, builder.getI1Type());
+  auto finite = exec::StateOp::create(
+      builder, location, bit, builder.getStringAttr("finite"),
+      exec::RoleAttr::get(program.getContext(), exec::Role::metric),
+      StringAttr(), IntegerAttr());
+  builder.setInsertionPoint(update);
+  auto norm = exec::SectionOp::create(builder, location, "norm",
+                                      exec::Repeat::once, Value());
+  Block &block = norm.getBody().emplaceBlock();
+  Value squares;
+  for (Operation &op : llvm::make_early_inc_range(update.getBody().front())) {
+    auto call = dyn_cast<exec::CallOp>(op);
+    if (call && call.getCall() == "sum_of_squares")
+      squares = call.getOutputs()[0];
+    if ((call && squares) || isa<exec::AllReduceOp>(op))
+      op.moveBefore(&block, block.end());
+  }
+  ASSERT_TRUE(squares);
+  builder.setInsertionPointToEnd(&block);
+  auto run = exec::createCommand<exec::RunOp>(
+      builder, location, /*stream=*/0, StringRef("finite"), ValueRange(squares),
+      ValueRange(finite.getMemory()));
+  Block &body = run.getBody().emplaceBlock();
+  auto pair = RankedTensorType::get({2}, builder.getF64Type());
+  body.addArgument(pair, location);
+  OpBuilder inner = OpBuilder::atBlockEnd(&body);
+  AffineMap high = AffineMap::get(1, 0, inner.getAffineConstantExpr(0));
+  Value result = pointwise(
+      inner, location, RankedTensorType::get({1}, builder.getI1Type()),
+      {Read{body.getArgument(0), high}}, [&](LoopBody &loop) {
+        Scalar difference = loop[0] - loop[0];
+        return never ? notEqual(difference, difference.constant(0))
+                     : equal(difference, difference.constant(0));
+      });
+  exec::YieldOp::create(inner, location, ValueRange(result));
+  update.getConditionMutable().assign(finite.getMemory());
+}
+
+/// Compiles with other sections than the memory phase makes.
+static FailureOr<VerifiedProgram>
+compileWithSections(ModuleOp module, const Options &options, bool never) {
+  VerifiedProgram both;
+  both.commands = module.clone();
+  ModuleOp commands = both.commands.get();
+  PassManager lower(module.getContext()), rest(module.getContext());
+  lower.addPass(createLowerToCommandsPass());
+  OutlineKernelsPassOptions outlining;
+  outlining.keepKernels = true;
+  rest.addPass(createOutlineKernelsPass(outlining));
+  rest.addPass(createPlaceBuffersPass());
+  rest.addPass(createInsertEventsPass());
+  rest.addPass(createVerifyProgramPass());
+  if (failed(runPhases(commands, options, "kernel")) ||
+      failed(lower.run(commands)))
+    return failure();
+  auto program = *commands.getOps<exec::ProgramOp>().begin();
+  clearInFirstMicroBatch(program);
+  updateWhereFinite(program, never);
+  if (failed(rest.run(commands)))
+    return failure();
+  FailureOr<CompiledProgram> code = buildProgramWithCode(commands, options);
+  Options unsharded = options;
+  unsharded.worldSize = 1;
+  both.reference = module.clone();
+  if (failed(code) ||
+      failed(runPhases(both.reference.get(), unsharded, "differentiate")))
+    return failure();
+  both.compiled = std::move(*code);
+  return both;
+}
+
+TEST_F(VerifyTest, sections_are_what_the_program_says) {
+  for (int64_t ranks : {1, 2}) {
+    options.compile.worldSize = ranks;
+    FailureOr<VerifiedProgram> both =
+        compileWithSections(*module, options.compile, /*never=*/false);
+    ASSERT_TRUE(succeeded(both));
+    for (int64_t microBatches : {1, 2, 3, 5}) {
+      options.microBatches = microBatches;
+      VerifyResult result = compare(*both);
+      EXPECT_EQ(result.verdict, Verdict::Agrees)
+          << ranks << " " << microBatches << describe(result);
+      StatusOr<std::optional<WrongCommand>> wrong =
+          checkEachCommand(*both, nullptr, options);
+      ASSERT_TRUE(wrong.ok()) << wrong.status().message();
+      EXPECT_FALSE(wrong->has_value()) << (*wrong)->difference;
+    }
+  }
+}
+
+TEST_F(VerifyTest, an_update_that_does_not_run_is_seen) {
+  FailureOr<VerifiedProgram> both =
+      compileWithSections(*module, options.compile, /*never=*/true);
+  ASSERT_TRUE(succeeded(both));
+  VerifyResult result = compare(*both);
+  ASSERT_EQ(result.verdict, Verdict::Differs);
+  EXPECT_THAT(result.differences.front().what, StartsWith("parameter"));
+}
+
+/// Two vector widths, three memories, the nearest of which holds 32 elements,
+/// sums in f32 and a library of these calls.
+static Target toyTarget(std::string name, std::vector<std::string> calls) {
+  Target toy;
+  toy.name = std::move(name);
+  toy.processor = "x86-64-v2"; // Its code runs on this machine.
+  toy.vectorBytes = {16, 8};
+  toy.threads = 2;
+  toy.threadWork = 64;
+  toy.memories = {
+      {"registers", 256, 8}, {"scratchpad", 4096, 32}, {"memory", 0, 128}};
+  toy.accumulator = "f32";
+  toy.libraryCalls = std::move(calls);
+  return toy;
+}
+
+TEST_F(VerifyTest, another_target_is_one_entry) {
+  addTarget(toyTarget("toy", {"matmul"}));
+  options.compile.cpu = "toy";
+  for (int64_t ranks : {1, 3}) {
+    options.compile.worldSize = ranks;
+    VerifiedProgram both = compile();
+    const format::Artifact &artifact = both.compiled.artifact;
+    EXPECT_EQ(artifact.manifest.target.cpu, "x86-64-v2");
+    EXPECT_EQ(artifact.program.arenaBytes % 128, 0);
+    VerifyResult result = compare(both);
+    EXPECT_EQ(result.verdict, Verdict::Agrees) << describe(result);
+  }
+}
+
+TEST_F(VerifyTest, a_target_has_the_calls_that_it_names) {
+  addTarget(toyTarget("toy without products", {"convolution"}));
+  options.compile.cpu = "toy without products";
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message += diagnostic.str();
+    return success();
+  });
+  EXPECT_EQ(verify().verdict, Verdict::NotCompiled);
+  EXPECT_THAT(message,
+              HasSubstr("E0240: operator 'aten.linear' has no kernel"));
 }
 
 TEST_F(VerifyTest, a_difference_names_tensor_step_rank_and_element) {

@@ -1,0 +1,71 @@
+//===- Target.h - What a program is compiled for --------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything that the kernel and memory phases want to know of a processor, as
+// data: another one is another entry. No pass asks which kind of processor it
+// compiles for. The module names its target in the attribute `shardc.target`.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_PASSES_COSTMODEL_TARGET_H
+#define SHARDC_PASSES_COSTMODEL_TARGET_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardc {
+
+/// What compiles the kernels.
+enum class Compiler { Cpu, Cuda };
+
+/// A memory that a thread reaches. The last one holds the arena.
+struct TargetMemory {
+  std::string name;
+  /// What one thread may use of it; 0: as much as the program needs.
+  int64_t bytes = 0;
+  /// Bytes that move together, and the alignment of what is placed in it.
+  int64_t lineBytes = 1;
+};
+
+struct Target {
+  /// Such as "x86-64-v3".
+  std::string name;
+  Compiler compiler = Compiler::Cpu;
+  /// The processor in that compiler's words.
+  std::string processor;
+  /// Bytes that one instruction loads, widest first.
+  std::vector<int64_t> vectorBytes;
+  /// Threads that should have work.
+  int64_t threads = 1;
+  /// Iterations of a loop nest that are worth a thread.
+  int64_t threadWork = 1;
+  /// Whether neighbouring threads take neighbouring elements, as those of a
+  /// warp do, and not each a block of them.
+  bool interleavesThreads = false;
+  /// Threads of a block, for a compiler that has blocks.
+  int64_t blockThreads = 1;
+  /// Nearest to the arithmetic first.
+  std::vector<TargetMemory> memories;
+  /// The dtype that sums of narrower types are accumulated in: f64 or f32.
+  std::string accumulator;
+  /// The library calls that exist, by name; nothing: all of docs/Format.md.
+  std::optional<std::vector<std::string>> libraryCalls;
+
+  bool hasLibraryCall(std::string_view call) const;
+};
+
+/// The target of that name, or null.
+const Target *findTarget(std::string_view name);
+
+/// The names of all targets, or of those that a compiler compiles for.
+std::vector<std::string>
+targetNames(std::optional<Compiler> compiler = std::nullopt);
+
+/// Adds a target under its name, for good.
+void addTarget(Target target);
+
+} // namespace shardc
+
+#endif // SHARDC_PASSES_COSTMODEL_TARGET_H
