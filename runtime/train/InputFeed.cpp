@@ -14,30 +14,27 @@ InputFeed::InputFeed(const DataSource &data,
                      const std::vector<format::Input> &inputs,
                      const SampleOrder &order, int64_t rank,
                      const RankMemory &memory)
-    : data(data), inputs(inputs), order(order), rank(rank), memory(memory) {
+    : data(data), order(order), rank(rank), memory(memory) {
   size_t bytes = 0;
-  for (const format::Input &input : inputs)
-    bytes += bytesOf(input);
+  for (const format::Input &input : inputs) {
+    sizes.push_back(static_cast<size_t>(format::elementCount(input.shape) *
+                                        byteSize(input.dtype)));
+    bytes += sizes.back();
+  }
   for (Staged &buffer : staged)
     buffer.bytes.resize(bytes);
-}
-
-size_t InputFeed::bytesOf(const format::Input &input) const {
-  return static_cast<size_t>(format::elementCount(input.shape) *
-                             byteSize(input.dtype));
 }
 
 Status InputFeed::read(int64_t step, int64_t microBatch, Staged &target) const {
   const int64_t first = order.firstSample(step, microBatch, rank);
   std::byte *place = target.bytes.data();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const size_t bytes = bytesOf(inputs[i]);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t sampleBytes = static_cast<int64_t>(sizes[i]) / order.batch;
     if (Status status =
-            data.readRange(i, first, order.batch,
-                           static_cast<int64_t>(bytes) / order.batch, place);
+            data.readRange(i, first, order.batch, sampleBytes, place);
         !status.ok())
       return status;
-    place += bytes;
+    place += sizes[i];
   }
   return Status();
 }
@@ -57,10 +54,9 @@ Status InputFeed::copyToDevice(int64_t step, int64_t microBatch) {
   if (!source.status.ok())
     return source.status;
   const std::byte *place = source.bytes.data();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const size_t bytes = bytesOf(inputs[i]);
-    memory.onDevice().copyToDevice(memory.input(i), place, bytes);
-    place += bytes;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    memory.onDevice().copyToDevice(memory.input(i), place, sizes[i]);
+    place += sizes[i];
   }
   return Status();
 }

@@ -22,7 +22,7 @@
 
 namespace shardc::runtime {
 
-/// One rank's; used by its thread. Source, inputs and memory outlive it.
+/// One rank's; used by its thread. Source and memory outlive it.
 class InputFeed {
 public:
   InputFeed(const DataSource &data, const std::vector<format::Input> &inputs,
@@ -45,10 +45,10 @@ private:
     std::vector<std::byte> bytes;
   };
   Status read(int64_t step, int64_t microBatch, Staged &target) const;
-  size_t bytesOf(const format::Input &input) const;
 
   const DataSource &data;
-  const std::vector<format::Input> &inputs;
+  /// Of each input of a micro-batch.
+  std::vector<size_t> sizes;
   const SampleOrder order;
   const int64_t rank;
   const RankMemory &memory;

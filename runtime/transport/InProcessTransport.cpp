@@ -50,14 +50,12 @@ public:
     // One rank has all that it could gather or sum over ranks.
     phase = ranks == 1 && !isReduceScatter() ? phases() : 0;
     place.calls[static_cast<size_t>(index)].collective = collective;
-    ticket = place.arrive();
+    arrive();
   }
 
   Status advance(WorkerPool &workers) override;
 
-  bool isComplete() const override {
-    return phase == phases() && place.isMet(ticket);
-  }
+  bool isComplete() const override { return phase == phases() && haveMet(); }
 
   Status await() override {
     return place.await(ticket, group.spin, group.cancellation);
@@ -66,6 +64,13 @@ public:
 private:
   static constexpr int64_t copyGrain = 1 << 18;
   static constexpr int64_t reduceGrain = 1 << 15;
+
+  /// One rank meets nobody.
+  void arrive() {
+    if (ranks > 1)
+      ticket = place.arrive();
+  }
+  bool haveMet() const { return ranks == 1 || place.isMet(ticket); }
 
   Status findBuffers();
   void runPhase(WorkerPool &workers);
@@ -108,13 +113,13 @@ private:
 };
 
 Status InProcessCommunicator::advance(WorkerPool &workers) {
-  while (phase < phases() && place.isMet(ticket)) {
+  while (phase < phases() && haveMet()) {
     if (phase == 0)
       if (Status status = findBuffers(); !status.ok())
         return status;
     runPhase(workers);
     ++phase;
-    ticket = place.arrive();
+    arrive();
   }
   return Status();
 }

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Takes the waits of a program away, one at a time, and asks which of them an
-// emulated device notices.
+// emulated device notices. Such a program has data races between ranks, which a
+// thread sanitizer reports.
 //
 //===----------------------------------------------------------------------===//
 
