@@ -2,8 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Prepares commands in list order, takes the largest scratch memory that one
-// of them needs, and runs them.
+// From the program's list of commands to the words of a device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,98 +12,86 @@
 
 namespace shardc::runtime {
 
-static Status noteCommand(Status status, const format::Command &command) {
-  return status.addNote("in module '" + command.module + "', '" +
-                        command.label + "'");
-}
-
 StatusOr<std::unique_ptr<Executor>>
 Executor::create(const format::Artifact &artifact,
                  const ExecutorResources &resources) {
   std::unique_ptr<Executor> executor(new Executor(resources));
   if (Status status = executor->prepare(artifact); !status.ok())
     return status;
-  if (Status status = executor->takeScratch(); !status.ok())
+  if (Status status = resources.device.takeWorkspace(); !status.ok())
     return status;
   return executor;
 }
 
 Status Executor::prepare(const format::Artifact &artifact) {
-  for (const format::Section &section : artifact.program.sections)
-    sections.emplace_back().condition =
-        section.condition
-            ? resources.memory.state(static_cast<size_t>(*section.condition))
-            : nullptr;
+  const format::Program &program = artifact.program;
+  for (const format::Section &section : program.sections)
+    if (PreparedSection &prepared = sections.emplace_back(); section.condition)
+      prepared.condition =
+          resources.memory.state(static_cast<size_t>(*section.condition));
   int64_t number = 0;
-  for (const format::Command &command : artifact.program.commands) {
-    StatusOr<std::unique_ptr<PreparedCommand>> prepared =
-        prepareCommand(command, resources.memory, resources.kernels);
+  for (const format::Command &command : program.commands) {
+    StatusOr<size_t> prepared = resources.device.prepare(
+        command, resources.memory.resolveOperands(command));
     if (!prepared.ok())
-      return noteCommand(prepared.status(), command);
+      return prepared.status();
     sections[static_cast<size_t>(command.section)].entries.push_back(
-        {std::move(*prepared), &command, number++});
+        {*prepared, command.stream, command.waits, command.records, number++});
   }
   return Status();
 }
 
-Status Executor::takeScratch() {
-  ScratchNeed need;
-  for (const PreparedSection &section : sections)
-    for (const Entry &entry : section.entries) {
-      const ScratchNeed one = entry.command->scratchNeed();
-      need.shared = std::max(need.shared, alignScratch(one.shared));
-      need.perWorker = std::max(need.perWorker, alignScratch(one.perWorker));
-      ownedBytes += one.owned;
-    }
-  const auto threads = static_cast<size_t>(resources.workers.threads());
-  StatusOr<Allocation> memory = Allocation::take(
-      need.shared + need.perWorker * threads, "scratch",
-      resources.poison ? MemoryMode::Checked : MemoryMode::Plain);
-  if (!memory.ok())
-    return memory.status();
-  scratchMemory = std::move(*memory);
-  scratch = Scratch(scratchMemory.data(), need);
-  return Status();
+bool Executor::holds(const PreparedSection &section) const {
+  if (!section.condition)
+    return true;
+  auto flag = std::byte(0);
+  resources.device.copyToHost(&flag, *section.condition, sizeof(flag));
+  return flag != std::byte(0);
 }
 
-/// Only what the next command asks for: the rest it does not touch.
-void Executor::poisonScratch(ScratchNeed need) const {
-  poison(scratch.shared(), need.shared);
-  for (int worker = 0; worker < resources.workers.threads(); ++worker)
-    poison(scratch.worker(worker), need.perWorker);
+/// A collective that ended because of another rank is not to blame.
+Status Executor::blame(Status status) const {
+  return resources.cancellation.requested() ? resources.cancellation.reason()
+                                            : status;
 }
 
-Status Executor::run(const Entry &entry, const CommandContext &context) const {
-  if (resources.poison)
-    poisonScratch(entry.command->scratchNeed());
+Status Executor::enqueue(const Entry &entry) const {
   if (!resources.profile)
-    return entry.command->run(context);
+    return resources.device.enqueue(entry.command);
   const RankProfile::Clock::time_point begin = RankProfile::Clock::now();
-  Status status = entry.command->run(context);
+  Status status = resources.device.enqueue(entry.command);
   resources.profile->add(entry.number, begin, RankProfile::Clock::now());
   return status;
 }
 
-Status Executor::runSection(size_t section) {
-  if (const std::byte *const condition = sections[section].condition)
-    if (*condition == std::byte(0))
-      return Status();
-  const CommandContext context = {resources.workers, resources.transport,
-                                  scratch};
+Status Executor::issue(size_t number) {
+  const PreparedSection &section = sections[number];
+  if (!holds(section))
+    return Status();
   if (resources.poison)
-    resources.memory.poisonUndefined(/*stepBegins=*/section == 0);
-  for (const Entry &entry : sections[section].entries) {
+    resources.memory.poisonUndefined(/*stepBegins=*/number == 0);
+  for (const Entry &entry : section.entries) {
     if (resources.cancellation.requested())
       return resources.cancellation.reason();
-    Status status = run(entry, context);
-    if (status.ok())
-      continue;
-    // A collective that ended because of another rank is not to blame.
-    if (resources.cancellation.requested())
-      return resources.cancellation.reason();
-    return noteCommand(std::move(status), *entry.source);
+    for (const int64_t event : entry.waits)
+      resources.device.wait(entry.stream, event);
+    if (Status status = enqueue(entry); !status.ok())
+      return blame(std::move(status));
+    if (entry.records)
+      resources.device.record(entry.stream, *entry.records);
   }
   return Status();
+}
+
+Status Executor::finish() {
+  Status status = resources.device.synchronize();
+  return status.ok() ? status : blame(std::move(status));
+}
+
+Status Executor::runSection(size_t section) {
+  if (Status status = issue(section); !status.ok())
+    return status;
+  return finish();
 }
 
 } // namespace shardc::runtime

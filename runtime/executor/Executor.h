@@ -2,24 +2,17 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns every command of a program into an object whose addresses, kernels and
-// library primitives are already found, and runs the sections of a step. A
-// command costs well under two microseconds beyond its own work.
-//
-// On the CPU all streams are one: commands run in list order on the rank's
-// thread, and large ones are spread over the rank's workers. List order
-// satisfies every wait, because the validator has checked that an event is
-// recorded before it is waited for (rule F9). Separate streams could not hide
-// anything here: the in-process collectives are copies by the same cores that
-// compute.
+// Prepares every command of a program on a rank's device, and issues the
+// sections of a step: for each command what its stream waits for, the command,
+// and the event that it records. When and in what order they run is the
+// device's affair; streams are joined between runs of sections. Issuing a
+// command costs well under two microseconds.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_EXECUTOR_EXECUTOR_H
 #define SHARDC_RUNTIME_EXECUTOR_EXECUTOR_H
 
-#include "runtime/executor/KernelLibrary.h"
-#include "runtime/executor/PreparedCommand.h"
 #include "runtime/executor/Profile.h"
 #include "runtime/executor/RankMemory.h"
 #include "runtime/transport/Cancellation.h"
@@ -27,15 +20,13 @@
 namespace shardc::runtime {
 
 /// What an executor works with; everything outlives it and belongs to the
-/// rank's thread, but for the shared kernels and cancellation. With `poison`,
-/// memory that the format leaves undefined is filled with a pattern that shows
-/// when it is read: the rank's before each run of a section, a library call's
-/// scratch before the call. With a `profile` commands are timed.
+/// rank's thread, but for the shared cancellation. With `poison`, memory that
+/// the format leaves undefined is filled, before each run of a section, with a
+/// pattern that shows when it is read. With a `profile` commands are timed
+/// while they are issued, which on a CPU is when they run.
 struct ExecutorResources {
-  const KernelLibrary &kernels;
+  Device &device;
   const RankMemory &memory;
-  Transport &transport;
-  WorkerPool &workers;
   const Cancellation &cancellation;
   bool poison = false;
   RankProfile *profile = nullptr;
@@ -44,8 +35,8 @@ struct ExecutorResources {
 /// One rank's program. Created and used by the rank's thread.
 class Executor {
 public:
-  /// Prepares every command of a validated artifact. Fails with E0310, E0503
-  /// or E0504, noting the command.
+  /// Prepares every command of a validated artifact, which outlives the device.
+  /// Fails with E0310, E0503 or E0504, noting the command.
   static StatusOr<std::unique_ptr<Executor>>
   create(const format::Artifact &artifact, const ExecutorResources &resources);
 
@@ -54,36 +45,38 @@ public:
   /// with the command's failure.
   Status runSection(size_t section);
 
-  /// Working memory of library calls, beyond the arena: what all workers share
-  /// plus what each has, and what calls hold for themselves.
-  size_t scratchBytes() const { return scratchMemory.bytes() + ownedBytes; }
+  /// The two halves of it, for those who have something to do meanwhile:
+  /// `issue` returns when the device knows what to do, `finish` when it is
+  /// done.
+  Status issue(size_t section);
+  Status finish();
 
 private:
   explicit Executor(const ExecutorResources &resources)
       : resources(resources) {}
 
-  Status prepare(const format::Artifact &artifact);
-  Status takeScratch();
-  void poisonScratch(ScratchNeed need) const;
-
   struct Entry {
-    std::unique_ptr<PreparedCommand> command;
-    const format::Command *source;
-    /// Of the command in the program.
+    /// On the device.
+    size_t command;
+    int64_t stream;
+    std::vector<int64_t> waits;
+    std::optional<int64_t> records;
+    /// In the program.
     int64_t number;
   };
-  Status run(const Entry &entry, const CommandContext &context) const;
-
-  const ExecutorResources resources;
   struct PreparedSection {
     std::vector<Entry> entries;
-    /// Not 0 when the section runs; null without a condition.
-    const std::byte *condition = nullptr;
+    /// Not 0 when the section runs.
+    std::optional<DeviceAddress> condition;
   };
+
+  Status prepare(const format::Artifact &artifact);
+  bool holds(const PreparedSection &section) const;
+  Status enqueue(const Entry &entry) const;
+  Status blame(Status status) const;
+
+  const ExecutorResources resources;
   std::vector<PreparedSection> sections;
-  Allocation scratchMemory;
-  Scratch scratch;
-  size_t ownedBytes = 0;
 };
 
 } // namespace shardc::runtime

@@ -12,7 +12,7 @@
 #ifndef SHARDC_RUNTIME_EXECUTOR_RANKMEMORY_H
 #define SHARDC_RUNTIME_EXECUTOR_RANKMEMORY_H
 
-#include "runtime/executor/Allocation.h"
+#include "runtime/device/Device.h"
 #include "runtime/format/Artifact.h"
 
 #include <memory>
@@ -26,52 +26,51 @@ struct StepSettings {
   int64_t microBatches = 1;
 };
 
-/// One rank's memory. The arena has exactly the planned size; states, inputs
-/// and scalars start at multiples of 64 bytes in one allocation each, or, if
-/// they are checked, each in one of its own.
+/// One rank's memory on its device. The arena has exactly the planned size.
+/// States are zero at first; nothing is known of the rest.
 class RankMemory {
 public:
-  /// Takes the memory of `rank` for `artifact`, which must outlive the object.
-  /// All of it is zero. Fails with E0503.
+  /// Takes the memory of `rank` for `artifact`; both it and the device outlive
+  /// the object. Fails with E0503.
   static StatusOr<std::unique_ptr<RankMemory>>
-  take(const format::Artifact &artifact, int64_t rank,
-       MemoryMode mode = MemoryMode::Plain);
+  take(const format::Artifact &artifact, int64_t rank, Device &device);
 
-  std::byte *resolve(const format::BufferReference &reference) const;
-  std::byte *state(size_t index) const { return states.at(index); }
-  std::byte *input(size_t index) const { return inputs.at(index); }
+  DeviceAddress resolve(const format::BufferReference &reference) const;
+  DeviceAddress state(size_t index) const { return states.ranges[index]; }
+  DeviceAddress input(size_t index) const { return inputs.ranges[index]; }
+  /// Where the operands of a command are.
+  std::vector<DeviceAddress>
+  resolveOperands(const format::Command &command) const;
+
+  size_t bytesOfState(size_t index) const;
+  /// What a state holds, of a device that has synchronized.
+  std::vector<std::byte> readState(size_t index) const;
+
+  Device &onDevice() const { return device; }
 
   /// Poisons what the format leaves undefined when a section begins: the arena,
   /// whose content does not live from one run of a section to the next, and,
   /// when a step begins with it, gradients and metrics.
   void poisonUndefined(bool stepBegins) const;
 
-  /// Writes the program's scalars.
+  /// Writes the program's scalars. The device has synchronized since the last
+  /// time.
   void setScalars(const StepSettings &settings);
 
-  size_t arenaBytes() const { return arena.bytes(); }
-  size_t stateBytes() const { return states.bytes(); }
-  size_t inputBytes() const { return inputs.bytes(); }
+  size_t arenaBytes() const { return arena.bytes; }
+  size_t stateBytes() const { return states.bytes; }
+  size_t inputBytes() const { return inputs.bytes; }
 
 private:
-  /// Numbered ranges.
-  struct Table {
-    std::vector<Allocation> memory;
-    std::vector<std::byte *> addresses;
-
-    std::byte *at(size_t index) const { return addresses[index]; }
-    size_t bytes() const;
-    static StatusOr<Table> take(const std::vector<size_t> &sizes,
-                                const std::string &purpose, MemoryMode mode);
-  };
-
-  RankMemory(const format::Artifact &artifact, int64_t rank)
-      : artifact(artifact), rank(rank) {}
+  RankMemory(const format::Artifact &artifact, int64_t rank, Device &device)
+      : artifact(artifact), rank(rank), device(device) {}
 
   const format::Artifact &artifact;
   const int64_t rank;
-  Allocation arena;
-  Table states, inputs, scalars;
+  Device &device;
+  DeviceMemory arena, states, inputs, scalars;
+  /// The scalars on the host.
+  std::vector<double> numbers;
 };
 
 } // namespace shardc::runtime

@@ -7,7 +7,7 @@
 // profile and `shardc inspect` work from it; the compiler writes the commands
 // that it names. A kind has, beside its entry here, an operation of the `exec`
 // dialect with a meaning (dialects/Reference/CommandMeanings.cpp) and an
-// implementation for each target (runtime/executor/PreparedCommand.cpp).
+// implementation for each target (runtime/device/CpuCommand.cpp).
 //
 //===----------------------------------------------------------------------===//
 

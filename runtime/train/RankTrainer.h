@@ -2,20 +2,22 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that belongs to one rank: its memory, threads, transport and
-// prepared program; and how it runs a step.
+// Everything that belongs to one rank: its threads, transport, device, memory
+// and prepared program; and how it runs a step.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_RANKTRAINER_H
 #define SHARDC_RUNTIME_TRAIN_RANKTRAINER_H
 
-#include "runtime/data/DataSource.h"
+#include "runtime/device/CpuDevice.h"
 #include "runtime/executor/Executor.h"
-#include "runtime/train/SampleOrder.h"
+#include "runtime/train/InputFeed.h"
 #include "runtime/train/TrainOptions.h"
 #include "runtime/train/Weights.h"
 #include "runtime/transport/InProcessTransport.h"
+
+#include <functional>
 
 namespace shardc::runtime {
 
@@ -31,6 +33,8 @@ struct TrainingRun {
   Cancellation &cancellation;
   int threadsOfRank;
   SpinPolicy spin;
+  /// Makes each rank's device; the processor if empty.
+  std::function<std::unique_ptr<Device>(const CpuResources &)> makeDevice = {};
   /// Where the time of profiles begins.
   RankProfile::Clock::time_point start = RankProfile::Clock::now();
 };
@@ -68,16 +72,21 @@ public:
   const RankMemory &rankMemory() const { return *memory; }
 
 private:
+  Status takeDevice();
   Status runSections(int64_t step);
-  Status readInputs(int64_t step, int64_t microBatch);
+  void readAhead(int64_t step, int64_t microBatch);
   double metric(std::string_view name, size_t element) const;
+  template <typename T>
+  T read(size_t state, size_t element) const;
   double gradientScale() const;
 
   const TrainingRun &run;
   const int64_t rank;
-  std::unique_ptr<RankMemory> memory;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<Transport> transport;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<RankMemory> memory;
+  std::unique_ptr<InputFeed> feed;
   std::unique_ptr<RankProfile> recorded;
   std::unique_ptr<Executor> executor;
   std::vector<format::SectionRun> sectionRuns;

@@ -11,7 +11,6 @@
 #include "runtime/data/Conversion.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardc::runtime {
 
@@ -104,41 +103,84 @@ Status checkWeights(const std::vector<NamedTensor> &weights,
   return Status();
 }
 
-/// Copies the part of a parameter that lies in elements [first, first +
-/// state.elements) of its segment.
-static void initializeShard(const NamedTensor &tensor, int64_t offset,
-                            int64_t first, const State &state,
-                            std::byte *target) {
+namespace {
+/// Converts full tensors and copies them to a device, a piece at a time, so
+/// that no second copy of a state is needed.
+class StateWriter {
+public:
+  explicit StateWriter(Device &device) : device(device), staging(pieceBytes) {}
+
+  /// Writes elements [first, first + count) of `tensor` to `target`, in the
+  /// dtype of the state.
+  Status write(const NamedTensor &tensor, int64_t first, int64_t count,
+               DeviceAddress target, format::Dtype dtype);
+
+  /// Writes the part of a parameter, which begins at element `offset` of its
+  /// segment, that lies in elements [first, first + state.elements).
+  Status writeShard(const NamedTensor &tensor, int64_t offset, int64_t first,
+                    const State &state, DeviceAddress target);
+
+private:
+  static constexpr size_t pieceBytes = size_t(1) << 20;
+
+  Device &device;
+  std::vector<std::byte> staging;
+};
+} // namespace
+
+Status StateWriter::write(const NamedTensor &tensor, int64_t first,
+                          int64_t count, DeviceAddress target,
+                          format::Dtype dtype) {
+  const int64_t size = byteSize(dtype);
+  const int64_t most = static_cast<int64_t>(pieceBytes) / size;
+  for (int64_t begin = 0; begin < count; begin += most) {
+    const int64_t piece = std::min(most, count - begin);
+    convertElements(tensor.data.data() +
+                        (first + begin) * byteSize(tensor.dtype),
+                    tensor.dtype, staging.data(), dtype, piece);
+    device.copyToDevice(target + begin * size, staging.data(),
+                        static_cast<size_t>(piece * size));
+    // The next piece takes its place.
+    if (Status status = device.synchronize(); !status.ok())
+      return status;
+  }
+  return Status();
+}
+
+Status StateWriter::writeShard(const NamedTensor &tensor, int64_t offset,
+                               int64_t first, const State &state,
+                               DeviceAddress target) {
   const int64_t begin = std::max(offset, first);
   const int64_t end = std::min(offset + format::elementCount(tensor.shape),
                                first + state.elements);
-  if (begin >= end)
-    return;
-  convertElements(
-      tensor.data.data() + (begin - offset) * byteSize(tensor.dtype),
-      tensor.dtype, target + (begin - first) * byteSize(state.dtype),
-      state.dtype, end - begin);
+  return write(tensor, begin - offset, end - begin,
+               target + (begin - first) * byteSize(state.dtype), state.dtype);
 }
 
-void initializeStates(const std::vector<NamedTensor> &weights,
-                      const Parameters &parameters, int64_t rank,
-                      RankMemory &memory) {
+Status initializeStates(const std::vector<NamedTensor> &weights,
+                        const Parameters &parameters, int64_t rank,
+                        const RankMemory &memory) {
+  StateWriter writer(memory.onDevice());
   for (size_t i = 0; i < parameters.states.size(); ++i) {
     const State &state = parameters.states[i];
-    std::byte *const target = memory.state(i);
-    if (state.role == Role::Buffer) {
-      const NamedTensor &tensor = *find(weights, state.name);
-      convertElements(tensor.data.data(), tensor.dtype, target, state.dtype,
-                      state.elements);
-    }
+    if (state.role == Role::Buffer)
+      if (Status status =
+              writer.write(*find(weights, state.name), 0, state.elements,
+                           memory.state(i), state.dtype);
+          !status.ok())
+        return status;
     if (state.role != Role::Parameter)
       continue;
     const Segment &segment =
         parameters.segments[static_cast<size_t>(*state.segment)];
     for (const SegmentParameter &parameter : segment.parameters)
-      initializeShard(*find(weights, parameter), parameter.offset,
-                      rank * segment.shardElements, state, target);
+      if (Status status = writer.writeShard(
+              *find(weights, parameter), parameter.offset,
+              rank * segment.shardElements, state, memory.state(i));
+          !status.ok())
+        return status;
   }
+  return Status();
 }
 
 void GatheredStates::gatherSegment(
@@ -147,10 +189,10 @@ void GatheredStates::gatherSegment(
   const auto elementBytes = static_cast<size_t>(byteSize(state.dtype));
   const size_t shardBytes =
       static_cast<size_t>(segment.shardElements) * elementBytes;
-  auto whole = std::make_unique<std::byte[]>(shardBytes * ranks.size());
+  std::vector<std::byte> whole(shardBytes * ranks.size());
   for (size_t rank = 0; rank < ranks.size(); ++rank)
-    std::memcpy(whole.get() + rank * shardBytes, ranks[rank]->state(index),
-                shardBytes);
+    ranks[rank]->onDevice().copyToHost(whole.data() + rank * shardBytes,
+                                       ranks[rank]->state(index), shardBytes);
   const std::string prefix =
       state.role == Role::Parameter ? "" : state.key + "/";
   for (const SegmentParameter &parameter : segment.parameters) {
@@ -160,7 +202,7 @@ void GatheredStates::gatherSegment(
         {prefix + parameter.name,
          state.dtype,
          parameter.shape,
-         {whole.get() + static_cast<size_t>(parameter.offset) * elementBytes,
+         {whole.data() + static_cast<size_t>(parameter.offset) * elementBytes,
           count * elementBytes}});
     for (const std::string &alias : parameter.aliases)
       metadata["alias:" + alias] = parameter.name;
@@ -175,17 +217,14 @@ GatheredStates::GatheredStates(const Parameters &parameters,
     const State &state = parameters.states[i];
     const bool isKept = state.role == Role::Parameter ||
                         (state.role == Role::Optimizer && optimizer);
-    if (state.role == Role::Buffer || (isKept && !state.segment))
-      tensors.push_back(
-          {state.name,
-           state.dtype,
-           state.shape,
-           {ranks[0]->state(i),
-            static_cast<size_t>(state.elements * byteSize(state.dtype))}});
-    else if (isKept)
+    if (state.role == Role::Buffer || (isKept && !state.segment)) {
+      memory.push_back(ranks[0]->readState(i));
+      tensors.push_back({state.name, state.dtype, state.shape, memory.back()});
+    } else if (isKept) {
       gatherSegment(state, i,
                     parameters.segments[static_cast<size_t>(*state.segment)],
                     ranks);
+    }
   }
 }
 
@@ -198,15 +237,14 @@ differingBuffers(const Parameters &parameters,
                  const std::vector<const RankMemory *> &ranks) {
   std::vector<std::string> names;
   for (size_t i = 0; i < parameters.states.size(); ++i) {
-    const State &state = parameters.states[i];
-    const auto bytes =
-        static_cast<size_t>(state.elements * byteSize(state.dtype));
-    const bool differs =
-        std::any_of(ranks.begin(), ranks.end(), [&](const RankMemory *rank) {
-          return std::memcmp(rank->state(i), ranks[0]->state(i), bytes) != 0;
-        });
-    if (state.role == Role::Buffer && differs)
-      names.push_back(state.name);
+    if (parameters.states[i].role != Role::Buffer)
+      continue;
+    const std::vector<std::byte> first = ranks[0]->readState(i);
+    if (std::any_of(ranks.begin() + 1, ranks.end(),
+                    [&](const RankMemory *rank) {
+                      return rank->readState(i) != first;
+                    }))
+      names.push_back(parameters.states[i].name);
   }
   return names;
 }

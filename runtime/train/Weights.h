@@ -34,11 +34,11 @@ StatusOr<Weights> findWeights(const std::string &path,
 Status checkWeights(const std::vector<format::NamedTensor> &weights,
                     const format::Parameters &parameters);
 
-/// Writes rank `rank`'s shards of checked weights and its buffers into its
-/// states.
-void initializeStates(const std::vector<format::NamedTensor> &weights,
-                      const format::Parameters &parameters, int64_t rank,
-                      RankMemory &memory);
+/// Copies rank `rank`'s shards of checked weights and its buffers to its
+/// states. Fails if the device does.
+Status initializeStates(const std::vector<format::NamedTensor> &weights,
+                        const format::Parameters &parameters, int64_t rank,
+                        const RankMemory &memory);
 
 /// Full tensors in the dtype of the states, made from all ranks' shards;
 /// buffers are rank 0's. With `optimizer` also the optimizer's states, named
@@ -60,8 +60,8 @@ private:
 
   std::vector<format::NamedTensor> tensors;
   format::Metadata metadata;
-  /// Whole segments, of which `tensors` are parts.
-  std::vector<std::unique_ptr<std::byte[]>> memory;
+  /// Whole segments and states, of which `tensors` are parts.
+  std::vector<std::vector<std::byte>> memory;
 };
 
 /// The names of the buffers whose values differ between ranks.

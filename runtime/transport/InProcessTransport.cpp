@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The collectives on top of a barrier that a cancellation opens.
+// The phases of each collective.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,158 +16,212 @@ namespace shardc::runtime {
 
 using format::Dtype;
 
+Status Communicator::run(const Collective &collective, WorkerPool &workers) {
+  begin(collective);
+  for (;;) {
+    if (Status status = advance(workers); !status.ok() || isComplete())
+      return status;
+    if (Status status = await(); !status.ok())
+      return status;
+  }
+}
+
 InProcessGroup::InProcessGroup(int64_t worldSize,
                                const Cancellation &cancellation,
                                SpinPolicy spin)
-    : cancellation(cancellation), spin(spin),
-      calls(static_cast<size_t>(worldSize)) {}
+    : ranks(worldSize), cancellation(cancellation), spin(spin),
+      barriers(worldSize) {}
 
-Status InProcessGroup::arrive() {
-  constexpr int lookForCancellationMilliseconds = 20;
-  const uint32_t meeting = meetings.value();
-  if (arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == worldSize()) {
-    arrived.store(0, std::memory_order_relaxed);
-    meetings.increment();
-    meetings.wake();
-    return Status();
-  }
-  while (meetings.value() == meeting) {
-    if (cancellation.requested())
-      return cancellation.reason();
-    meetings.waitWhile(meeting, spin, lookForCancellationMilliseconds);
-  }
-  return Status();
+MeetingPlace &InProcessGroup::meetingPlace(CommunicatorKey key) {
+  const std::lock_guard lock(mutex);
+  return places.try_emplace(key, ranks).first->second;
 }
 
-class InProcessTransport : public Transport {
+class InProcessCommunicator : public Communicator {
 public:
-  InProcessTransport(InProcessGroup &group, int64_t rank)
-      : group(group), index(rank), ranks(group.worldSize()),
+  InProcessCommunicator(const InProcessGroup &group, MeetingPlace &place,
+                        int64_t rank)
+      : group(group), place(place), index(rank), ranks(group.worldSize()),
         buffers(static_cast<size_t>(ranks)), terms(static_cast<size_t>(ranks)) {
   }
 
-  int64_t rank() const override { return index; }
-  int64_t worldSize() const override { return ranks; }
-
-  Status allGather(std::byte *buffer, int64_t slotBytes,
-                   WorkerPool &workers) override {
-    if (ranks == 1)
-      return Status();
-    if (Status status = meet(AllGather, {buffer, Dtype::U8}, slotBytes);
-        !status.ok())
-      return status;
-    workers.runRanges(ranks * slotBytes, copyGrain,
-                      [&](int64_t begin, int64_t end) {
-                        copyFromOthers(buffer, slotBytes, begin, end);
-                      });
-    return group.arrive();
+  void begin(const Collective &collective) override {
+    current = collective;
+    // One rank has all that it could gather or sum over ranks.
+    phase = ranks == 1 && !isReduceScatter() ? phases() : 0;
+    place.calls[static_cast<size_t>(index)].collective = collective;
+    arrive();
   }
 
-  Status reduceScatter(TypedBytes buffer, TypedBytes output, int64_t elements,
-                       WorkerPool &workers) override {
-    if (Status status = meet(ReduceScatter, buffer, elements); !status.ok())
-      return status;
-    const int64_t offset = index * elements * byteSize(buffer.dtype);
-    for (size_t other = 0; other < buffers.size(); ++other)
-      terms[other] = buffers[other] + offset;
-    workers.runRanges(elements, reduceGrain, [&](int64_t begin, int64_t end) {
-      addInOrder(output, terms, buffer.dtype, begin, end);
-    });
-    return ranks == 1 ? Status() : group.arrive();
-  }
+  Status advance(WorkerPool &workers) override;
 
-  Status allReduce(TypedBytes buffer, int64_t elements,
-                   WorkerPool &workers) override {
-    return allReduceWith(
-        AllReduce, buffer, elements, byteSize(buffer.dtype), workers,
-        [&](const std::vector<const std::byte *> &terms, int64_t begin,
-            int64_t end) { sumInOrder(buffer, terms, begin, end); });
-  }
+  bool isComplete() const override { return phase == phases() && haveMet(); }
 
-  Status allReducePairs(std::byte *buffer, int64_t pairs,
-                        WorkerPool &workers) override {
-    return allReduceWith(
-        AllReducePairs, {buffer, Dtype::F64}, pairs, 2 * sizeof(double),
-        workers,
-        [&](const std::vector<const std::byte *> &terms, int64_t begin,
-            int64_t end) { sumPairsInOrder(buffer, terms, begin, end); });
+  Status await() override {
+    return place.await(ticket, group.spin, group.cancellation);
   }
-
-  Status barrier() override { return group.arrive(); }
 
 private:
-  enum Kind { AllGather, ReduceScatter, AllReduce, AllReducePairs };
   static constexpr int64_t copyGrain = 1 << 18;
   static constexpr int64_t reduceGrain = 1 << 15;
 
-  /// Waits until all ranks have come to the same collective and learns where
-  /// their buffers are.
-  Status meet(Kind kind, TypedBytes buffer, int64_t count) {
-    auto &calls = group.calls;
-    calls[static_cast<size_t>(index)] = {buffer.data, kind, buffer.dtype,
-                                         count};
+  /// One rank meets nobody.
+  void arrive() {
     if (ranks > 1)
-      if (Status status = group.arrive(); !status.ok())
-        return status;
-    for (size_t other = 0; other < buffers.size(); ++other) {
-      const InProcessGroup::Call &call = calls[other];
-      if (call.kind != kind || call.dtype != buffer.dtype ||
-          call.count != count)
-        return Status(
-            ErrorCode::E0502,
-            "ranks " + std::to_string(index) + " and " + std::to_string(other) +
-                " disagree about a collective of " + std::to_string(count) +
-                " and " + std::to_string(call.count) + " elements");
-      buffers[other] = call.buffer;
-    }
-    return Status();
+      ticket = place.arrive();
+  }
+  bool haveMet() const { return ranks == 1 || place.isMet(ticket); }
+
+  Status findBuffers();
+  void runPhase(WorkerPool &workers);
+  void gather(WorkerPool &workers);
+  void reduceOwnPart(WorkerPool &workers);
+  void sumShare(WorkerPool &workers);
+  void copyFromOthers(int64_t slotBytes, int64_t begin, int64_t end) const;
+
+  bool isAllReduce() const {
+    return current.kind == Collective::Kind::AllReduce ||
+           current.kind == Collective::Kind::AllReducePairs;
+  }
+  bool isReduceScatter() const {
+    return current.kind == Collective::Kind::ReduceScatter;
+  }
+  int phases() const { return isAllReduce() ? 2 : 1; }
+  /// Each rank sums as many of the elements of an all-reduce.
+  int64_t shareOfElements() const {
+    return (current.count + ranks - 1) / ranks;
+  }
+  int64_t elementBytes() const {
+    return current.kind == Collective::Kind::AllReducePairs
+               ? int64_t(2 * sizeof(double))
+               : byteSize(current.buffer.dtype);
   }
 
-  /// Copies bytes [begin, end) of `buffer` from the ranks whose slots they
-  /// belong to.
-  void copyFromOthers(std::byte *buffer, int64_t slotBytes, int64_t begin,
-                      int64_t end) const {
-    while (begin < end) {
-      const int64_t slot = begin / slotBytes;
-      const int64_t slotEnd = std::min(end, (slot + 1) * slotBytes);
-      if (slot != index)
-        std::memcpy(buffer + begin, buffers[static_cast<size_t>(slot)] + begin,
-                    static_cast<size_t>(slotEnd - begin));
-      begin = slotEnd;
-    }
-  }
-
-  /// Every rank sums a share of the elements into its own buffer, then copies
-  /// the others' shares. Nobody but this rank reads its share of its buffer.
-  template <typename Sum>
-  Status allReduceWith(Kind kind, TypedBytes buffer, int64_t elements,
-                       int64_t elementBytes, WorkerPool &workers, Sum sum) {
-    if (ranks == 1)
-      return Status();
-    if (Status status = meet(kind, buffer, elements); !status.ok())
-      return status;
-    std::copy(buffers.begin(), buffers.end(), terms.begin());
-    const int64_t share = (elements + ranks - 1) / ranks;
-    const int64_t first = std::min(elements, index * share);
-    const int64_t count = std::min(elements - first, share);
-    workers.runRanges(count, reduceGrain, [&](int64_t begin, int64_t end) {
-      sum(terms, first + begin, first + end);
-    });
-    if (Status status = group.arrive(); !status.ok())
-      return status;
-    copyFromOthers(buffer.data, share * elementBytes, 0,
-                   elements * elementBytes);
-    return group.arrive();
-  }
-
-  InProcessGroup &group;
+  const InProcessGroup &group;
+  MeetingPlace &place;
   const int64_t index;
   const int64_t ranks;
+  Collective current;
+  /// How many phases of it are over, and the meeting that comes next.
+  int phase = 0;
+  MeetingPlace::Ticket ticket = 0;
   /// The ranks' buffers in the current collective, and where what they add to
   /// this rank's sum begins. As long as there are ranks, from the beginning on:
   /// a step allocates nothing.
   std::vector<std::byte *> buffers;
   std::vector<const std::byte *> terms;
+};
+
+Status InProcessCommunicator::advance(WorkerPool &workers) {
+  while (phase < phases() && haveMet()) {
+    if (phase == 0)
+      if (Status status = findBuffers(); !status.ok())
+        return status;
+    runPhase(workers);
+    ++phase;
+    arrive();
+  }
+  return Status();
+}
+
+/// Learns where the ranks' buffers are; all have come to the same collective.
+Status InProcessCommunicator::findBuffers() {
+  for (size_t other = 0; other < buffers.size(); ++other) {
+    const Collective &call = place.calls[other].collective;
+    if (call.kind != current.kind ||
+        call.buffer.dtype != current.buffer.dtype ||
+        call.count != current.count)
+      return Status(ErrorCode::E0502, "ranks " + std::to_string(index) +
+                                          " and " + std::to_string(other) +
+                                          " disagree about a collective of " +
+                                          std::to_string(current.count) +
+                                          " and " + std::to_string(call.count) +
+                                          " elements");
+    buffers[other] = call.buffer.data;
+  }
+  return Status();
+}
+
+void InProcessCommunicator::runPhase(WorkerPool &workers) {
+  if (current.kind == Collective::Kind::AllGather)
+    return gather(workers);
+  if (isReduceScatter())
+    return reduceOwnPart(workers);
+  if (phase == 0)
+    return sumShare(workers);
+  copyFromOthers(shareOfElements() * elementBytes(), 0,
+                 current.count * elementBytes());
+}
+
+void InProcessCommunicator::gather(WorkerPool &workers) {
+  workers.runRanges(ranks * current.count, copyGrain,
+                    [&](int64_t begin, int64_t end) {
+                      copyFromOthers(current.count, begin, end);
+                    });
+}
+
+void InProcessCommunicator::reduceOwnPart(WorkerPool &workers) {
+  const int64_t offset = index * current.count * elementBytes();
+  for (size_t other = 0; other < buffers.size(); ++other)
+    terms[other] = buffers[other] + offset;
+  workers.runRanges(
+      current.count, reduceGrain, [&](int64_t begin, int64_t end) {
+        addInOrder(current.output, terms, current.buffer.dtype, begin, end);
+      });
+}
+
+/// Every rank sums a share of the elements into its own buffer. Nobody but this
+/// rank reads its share of its buffer.
+void InProcessCommunicator::sumShare(WorkerPool &workers) {
+  std::copy(buffers.begin(), buffers.end(), terms.begin());
+  const int64_t share = shareOfElements();
+  const int64_t first = std::min(current.count, index * share);
+  const int64_t count = std::min(current.count - first, share);
+  workers.runRanges(count, reduceGrain, [&](int64_t begin, int64_t end) {
+    if (current.kind == Collective::Kind::AllReducePairs)
+      sumPairsInOrder(current.buffer.data, terms, first + begin, first + end);
+    else
+      sumInOrder(current.buffer, terms, first + begin, first + end);
+  });
+}
+
+/// Copies bytes [begin, end) of the buffer from the ranks whose slots they
+/// belong to.
+void InProcessCommunicator::copyFromOthers(int64_t slotBytes, int64_t begin,
+                                           int64_t end) const {
+  while (begin < end) {
+    const int64_t slot = begin / slotBytes;
+    const int64_t slotEnd = std::min(end, (slot + 1) * slotBytes);
+    if (slot != index)
+      std::memcpy(current.buffer.data + begin,
+                  buffers[static_cast<size_t>(slot)] + begin,
+                  static_cast<size_t>(slotEnd - begin));
+    begin = slotEnd;
+  }
+}
+
+class InProcessTransport : public Transport {
+public:
+  InProcessTransport(InProcessGroup &group, int64_t rank)
+      : group(group), index(rank) {}
+
+  int64_t rank() const override { return index; }
+  int64_t worldSize() const override { return group.worldSize(); }
+
+  Communicator &communicator(CommunicatorKey key) override {
+    return communicators.try_emplace(key, group, group.meetingPlace(key), index)
+        .first->second;
+  }
+
+  Status barrier() override {
+    return group.barriers.await(group.barriers.arrive(), group.spin,
+                                group.cancellation);
+  }
+
+private:
+  InProcessGroup &group;
+  const int64_t index;
+  std::map<CommunicatorKey, InProcessCommunicator> communicators;
 };
 
 std::unique_ptr<Transport> InProcessGroup::transport(int64_t rank) {

@@ -9,7 +9,7 @@
 #ifndef SHARDC_RUNTIME_TRANSPORT_REDUCTION_H
 #define SHARDC_RUNTIME_TRANSPORT_REDUCTION_H
 
-#include "runtime/transport/Transport.h"
+#include "runtime/transport/Communicator.h"
 
 #include <vector>
 

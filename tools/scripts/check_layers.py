@@ -8,8 +8,9 @@ structures that programs and their runtime share: the dialect `exec`, what comes
 after it, the passes and the compiler. What the build makes with
 shardc_add_library or shardc_add_tool reaches no header of LLVM, not even
 through another header; under passes/ it is a solver and reaches the standard
-library alone. A source that no CMakeLists.txt lists is an error too, because
-nothing would compile it.
+library alone. The header that turns an address of a device into a pointer
+belongs to the devices. A source that no CMakeLists.txt lists is an error too,
+because nothing would compile it.
 """
 
 import functools
@@ -23,6 +24,8 @@ DIALECT_LEVELS = ["Aten", "Fsdp", "Exec", "Reference"]
 PHASES = ["Import", "Group", "Precision", "Shard", "Differentiate", "Schedule",
           "Kernel", "Memory", "Target"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+# Header -> the only folder whose files may include it.
+PRIVATE = {"runtime/device/DevicePointer.h": "runtime/device/"}
 BUILD_CALL = re.compile(
     r"shardc_add_(\w+)\(\s*\S+\s+SOURCES\s([^)]*)\)|"
     r"\badd_library\(\s*\S+\s+MODULE\s([^)]*)\)")
@@ -113,6 +116,9 @@ def direct_problems(path):
             if not any(header.startswith(folder + "/")
                        for folder in allowed_folders(path)):
                 yield f"{path}: may not include {header}"
+            if not str(path).startswith(PRIVATE.get(header, "")):
+                yield (f"{path}: may not include {header}, which belongs to "
+                       f"{PRIVATE[header]}")
             if not header.endswith(".inc") and not (ROOT / header).is_file():
                 yield f"{path}: includes {header}, which does not exist"
         elif bracket == '"' and (ROOT / path.parent / header).exists():

@@ -56,23 +56,18 @@ private:
 
 } // namespace
 
-static void copyInto(RankBytes::Bytes &target,
-                     std::span<const std::byte> source) {
-  target.assign(source.begin(), source.end());
-}
-
 /// The interpreter's memory becomes the compiled run's.
 void CommandCheck::copyMemory() {
   using format::Space;
   for (int64_t rank = 0; rank < meaning.getRanks(); ++rank) {
     RankBytes &memory = meaning.getMemory(rank);
-    copyInto(memory.arena, compiled.bytes(rank, Space::Arena, 0));
+    compiled.read(rank, Space::Arena, 0, memory.arena);
     for (size_t i = 0; i < memory.states.size(); ++i)
-      copyInto(memory.states[i], compiled.bytes(rank, Space::State, i));
+      compiled.read(rank, Space::State, i, memory.states[i]);
     for (size_t i = 0; i < memory.inputs.size(); ++i)
-      copyInto(memory.inputs[i], compiled.bytes(rank, Space::Input, i));
+      compiled.read(rank, Space::Input, i, memory.inputs[i]);
     for (size_t i = 0; i < memory.scalars.size(); ++i)
-      copyInto(memory.scalars[i], compiled.bytes(rank, Space::Scalar, i));
+      compiled.read(rank, Space::Scalar, i, memory.scalars[i]);
   }
 }
 
@@ -108,11 +103,10 @@ static reference::Tensor readCompiled(const LockstepRun &run,
   RankBytes memory;
   int64_t index = reference.index;
   if (reference.space == exec::Space::arena) {
-    copyInto(memory.arena, run.bytes(rank, format::Space::Arena, 0));
+    run.read(rank, format::Space::Arena, 0, memory.arena);
   } else {
     memory.states.resize(index + 1);
-    copyInto(memory.states[index],
-             run.bytes(rank, format::Space::State, index));
+    run.read(rank, format::Space::State, index, memory.states[index]);
   }
   return reference::readReference(memory, reference, rank);
 }
@@ -149,6 +143,7 @@ struct WrittenRange {
 /// Whether all that the commands do not write is as it was. The interpreter's
 /// memory still has it.
 bool CommandCheck::agreeElsewhere(size_t number) {
+  RankBytes::Bytes after;
   for (int64_t rank = 0; rank < meaning.getRanks(); ++rank) {
     std::vector<WrittenRange> ranges;
     for (size_t i = 0; i < meaning.countTogether(number); ++i)
@@ -161,7 +156,7 @@ bool CommandCheck::agreeElsewhere(size_t number) {
         }
     auto agree = [&](exec::Space space, format::Space name, int64_t index,
                      const RankBytes::Bytes &before) {
-      std::span<const std::byte> after = compiled.bytes(rank, name, index);
+      compiled.read(rank, name, index, after);
       if (std::memcmp(before.data(), after.data(), after.size()) == 0)
         return true;
       for (size_t at = 0; at < before.size(); ++at) {
@@ -192,9 +187,11 @@ bool CommandCheck::agreeElsewhere(size_t number) {
 
 /// Whether the section's condition holds, which is the same on every rank.
 bool CommandCheck::holds(const format::Section &section) {
-  return !section.condition ||
-         compiled.bytes(0, format::Space::State, *section.condition)[0] !=
-             std::byte(0);
+  if (!section.condition)
+    return true;
+  RankBytes::Bytes flag;
+  compiled.read(0, format::Space::State, *section.condition, flag);
+  return flag[0] != std::byte(0);
 }
 
 Status CommandCheck::runSection(size_t section) {

@@ -9,13 +9,12 @@
 
 #include "tools/verify/CompiledRun.h"
 
+#include "runtime/device/EmulatedDevice.h"
 #include "runtime/executor/Executor.h"
-#include "runtime/train/SampleOrder.h"
+#include "runtime/train/InputFeed.h"
 #include "runtime/train/Weights.h"
 #include "runtime/transport/InProcessTransport.h"
 
-#include <algorithm>
-#include <cstring>
 #include <new>
 #include <thread>
 
@@ -48,64 +47,65 @@ public:
 private:
   Status prepare();
   Status runStep(int64_t step, ObservedStep &observed);
-  Status readInputs(int64_t step, int64_t microBatch);
   RankStates states() const;
 
   const Shared &shared;
   const int64_t rank;
-  std::unique_ptr<RankMemory> memory;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<Transport> transport;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<RankMemory> memory;
+  std::unique_ptr<InputFeed> feed;
   std::unique_ptr<Executor> executor;
 };
 } // namespace
 
+/// The processor, or what makes its commands late.
+static std::unique_ptr<Device> makeDevice(const Shared &shared,
+                                          const CpuResources &resources) {
+  if (shared.options.emulated)
+    return std::make_unique<EmulatedDevice>(resources, shared.cancellation,
+                                            *shared.options.emulated);
+  return std::make_unique<CpuDevice>(resources);
+}
+
 Status ObservedRank::prepare() {
-  StatusOr<std::unique_ptr<RankMemory>> taken =
-      RankMemory::take(shared.artifact, rank);
-  if (!taken.ok())
-    return taken.status();
-  memory = std::move(*taken);
-  initializeStates(shared.weights, shared.artifact.parameters, rank, *memory);
+  const format::Parameters &parameters = shared.artifact.parameters;
   StatusOr<std::unique_ptr<WorkerPool>> started =
       WorkerPool::create(shared.options.threads, shared.spin);
   if (!started.ok())
     return started.status();
   workers = std::move(*started);
   transport = shared.group.transport(rank);
-  StatusOr<std::unique_ptr<Executor>> created = Executor::create(
-      shared.artifact, {shared.kernels, *memory, *transport, *workers,
-                        shared.cancellation, shared.options.poison});
+  device = makeDevice(
+      shared, {shared.kernels, *transport, *workers, shared.options.poison});
+  StatusOr<std::unique_ptr<RankMemory>> taken =
+      RankMemory::take(shared.artifact, rank, *device);
+  if (!taken.ok())
+    return taken.status();
+  memory = std::move(*taken);
+  if (Status status =
+          initializeStates(shared.weights, parameters, rank, *memory);
+      !status.ok())
+    return status;
+  const SampleOrder order = {shared.group.worldSize(),
+                             shared.options.microBatches,
+                             parameters.inputs[0].shape[0]};
+  feed = std::make_unique<InputFeed>(shared.data, parameters.inputs, order,
+                                     rank, *memory);
+  StatusOr<std::unique_ptr<Executor>> created =
+      Executor::create(shared.artifact, {*device, *memory, shared.cancellation,
+                                         shared.options.poison});
   if (!created.ok())
     return created.status();
   executor = std::move(*created);
   return transport->barrier();
 }
 
-Status ObservedRank::readInputs(int64_t step, int64_t microBatch) {
-  const std::vector<format::Input> &inputs = shared.artifact.parameters.inputs;
-  const int64_t batch = inputs[0].shape[0];
-  const SampleOrder order = {shared.group.worldSize(),
-                             shared.options.microBatches, batch};
-  const int64_t first = order.firstSample(step, microBatch, rank);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const int64_t sampleBytes = format::elementCount(inputs[i].shape) / batch *
-                                byteSize(inputs[i].dtype);
-    if (Status status = shared.data.readRange(i, first, batch, sampleBytes,
-                                              memory->input(i));
-        !status.ok())
-      return status;
-  }
-  return Status();
-}
-
 RankStates ObservedRank::states() const {
   RankStates copies;
-  const std::vector<format::State> &list = shared.artifact.parameters.states;
-  for (size_t i = 0; i < list.size(); ++i)
-    copies.emplace_back(memory->state(i),
-                        memory->state(i) +
-                            list[i].elements * byteSize(list[i].dtype));
+  for (size_t i = 0; i < shared.artifact.parameters.states.size(); ++i)
+    copies.push_back(memory->readState(i));
   return copies;
 }
 
@@ -117,7 +117,8 @@ Status ObservedRank::runStep(int64_t step, ObservedStep &observed) {
   for (const format::SectionRun &one :
        runsOfSections(shared.artifact.program, shared.options.microBatches)) {
     if (one.microBatch)
-      if (Status status = readInputs(step, *one.microBatch); !status.ok())
+      if (Status status = feed->copyToDevice(step, *one.microBatch);
+          !status.ok())
         return status;
     if (Status status = executor->runSection(one.section); !status.ok())
       return status;

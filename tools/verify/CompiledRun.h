@@ -18,7 +18,7 @@
 #include "runtime/data/DataSource.h"
 #include "runtime/format/Artifact.h"
 
-#include <functional>
+#include <optional>
 
 namespace shardc::verify {
 
@@ -28,8 +28,10 @@ struct RunOptions {
   /// Threads of each rank.
   int threads = 1;
   double learningRate = 0.01;
-  /// Whether memory that a section has not written is poisoned (Poison.h).
+  /// Whether memory that a section has not written is poisoned (Allocation.h).
   bool poison = true;
+  /// Runs on emulated devices whose streams are ordered by this seed.
+  std::optional<uint64_t> emulated;
 };
 
 /// The bytes of every state of one rank, in the order of the artifact's states.

@@ -2,15 +2,15 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every rank has its memory, transport and prepared commands. A command starts
-// a thread a rank, because a collective returns when all ranks have come to it.
+// Every rank has its device, memory and prepared commands. A command starts a
+// thread a rank, because a collective returns when all ranks have come to it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tools/verify/LockstepRun.h"
 
-#include "runtime/executor/PreparedCommand.h"
-#include "runtime/train/SampleOrder.h"
+#include "runtime/device/CpuDevice.h"
+#include "runtime/train/InputFeed.h"
 #include "runtime/train/Weights.h"
 #include "runtime/transport/InProcessTransport.h"
 
@@ -22,12 +22,13 @@ using namespace runtime;
 
 /// What belongs to one rank.
 struct LockstepRun::Rank {
-  std::unique_ptr<RankMemory> memory;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<Transport> transport;
-  std::vector<std::unique_ptr<PreparedCommand>> commands;
-  Allocation scratchMemory;
-  Scratch scratch;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<RankMemory> memory;
+  std::unique_ptr<InputFeed> feed;
+  /// Numbers on the device.
+  std::vector<size_t> commands;
 };
 
 struct LockstepRun::Parts {
@@ -76,64 +77,55 @@ Status LockstepRun::prepare(const std::vector<format::NamedTensor> &weights) {
     return kernels.status();
   parts->kernels = std::move(*kernels);
   parts->ranks.resize(static_cast<size_t>(parts->group.worldSize()));
-  for (size_t number = 0; number < parts->ranks.size(); ++number) {
-    Rank &rank = parts->ranks[number];
-    const auto index = static_cast<int64_t>(number);
-    StatusOr<std::unique_ptr<RankMemory>> memory =
-        RankMemory::take(artifact, index);
-    if (!memory.ok())
-      return memory.status();
-    rank.memory = std::move(*memory);
-    initializeStates(weights, artifact.parameters, index, *rank.memory);
-    rank.memory->setScalars(
-        {parts->options.learningRate, parts->options.microBatches});
-    StatusOr<std::unique_ptr<WorkerPool>> workers = WorkerPool::create(
-        parts->options.threads, SpinPolicy::forThreads(parts->options.threads));
-    if (!workers.ok())
-      return workers.status();
-    rank.workers = std::move(*workers);
-    rank.transport = parts->group.transport(index);
-    ScratchNeed need;
-    for (const format::Command &command : artifact.program.commands) {
-      StatusOr<std::unique_ptr<PreparedCommand>> prepared =
-          prepareCommand(command, *rank.memory, *parts->kernels);
-      if (!prepared.ok())
-        return prepared.status();
-      const ScratchNeed one = (*prepared)->scratchNeed();
-      need.shared = std::max(need.shared, alignScratch(one.shared));
-      need.perWorker = std::max(need.perWorker, alignScratch(one.perWorker));
-      rank.commands.push_back(std::move(*prepared));
-    }
-    StatusOr<Allocation> scratch = Allocation::take(
-        need.shared +
-            need.perWorker * static_cast<size_t>(parts->options.threads),
-        "scratch");
-    if (!scratch.ok())
-      return scratch.status();
-    rank.scratchMemory = std::move(*scratch);
-    rank.scratch = Scratch(rank.scratchMemory.data(), need);
-  }
+  for (size_t rank = 0; rank < parts->ranks.size(); ++rank)
+    if (Status status = prepareRank(static_cast<int64_t>(rank), weights);
+        !status.ok())
+      return status;
   return Status();
 }
 
-Status LockstepRun::readInputs(int64_t step, int64_t microBatch) {
-  const std::vector<format::Input> &inputs = parts->artifact.parameters.inputs;
-  const int64_t batch = inputs[0].shape[0];
-  const SampleOrder order = {parts->group.worldSize(),
-                             parts->options.microBatches, batch};
-  for (size_t number = 0; number < parts->ranks.size(); ++number) {
-    const int64_t first =
-        order.firstSample(step, microBatch, static_cast<int64_t>(number));
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const int64_t sampleBytes = format::elementCount(inputs[i].shape) /
-                                  batch * byteSize(inputs[i].dtype);
-      if (Status status =
-              parts->data.readRange(i, first, batch, sampleBytes,
-                                    parts->ranks[number].memory->input(i));
-          !status.ok())
-        return status;
-    }
+Status
+LockstepRun::prepareRank(int64_t number,
+                         const std::vector<format::NamedTensor> &weights) {
+  const format::Artifact &artifact = parts->artifact;
+  const RunOptions &options = parts->options;
+  Rank &rank = parts->ranks[static_cast<size_t>(number)];
+  StatusOr<std::unique_ptr<WorkerPool>> workers = WorkerPool::create(
+      options.threads, SpinPolicy::forThreads(options.threads));
+  if (!workers.ok())
+    return workers.status();
+  rank.workers = std::move(*workers);
+  rank.transport = parts->group.transport(number);
+  rank.device = std::make_unique<CpuDevice>(
+      CpuResources{*parts->kernels, *rank.transport, *rank.workers});
+  StatusOr<std::unique_ptr<RankMemory>> memory =
+      RankMemory::take(artifact, number, *rank.device);
+  if (!memory.ok())
+    return memory.status();
+  rank.memory = std::move(*memory);
+  if (Status status =
+          initializeStates(weights, artifact.parameters, number, *rank.memory);
+      !status.ok())
+    return status;
+  rank.memory->setScalars({options.learningRate, options.microBatches});
+  const SampleOrder order = {parts->group.worldSize(), options.microBatches,
+                             artifact.parameters.inputs[0].shape[0]};
+  rank.feed = std::make_unique<InputFeed>(
+      parts->data, artifact.parameters.inputs, order, number, *rank.memory);
+  for (const format::Command &command : artifact.program.commands) {
+    StatusOr<size_t> prepared =
+        rank.device->prepare(command, rank.memory->resolveOperands(command));
+    if (!prepared.ok())
+      return prepared.status();
+    rank.commands.push_back(*prepared);
   }
+  return rank.device->takeWorkspace();
+}
+
+Status LockstepRun::readInputs(int64_t step, int64_t microBatch) {
+  for (Rank &rank : parts->ranks)
+    if (Status status = rank.feed->copyToDevice(step, microBatch); !status.ok())
+      return status;
   return Status();
 }
 
@@ -141,8 +133,9 @@ Status LockstepRun::run(size_t number) {
   std::vector<std::thread> threads;
   for (Rank &rank : parts->ranks)
     threads.emplace_back([&] {
-      Status status = rank.commands[number]->run(
-          {*rank.workers, *rank.transport, rank.scratch});
+      Status status = rank.device->enqueue(rank.commands[number]);
+      if (status.ok())
+        status = rank.device->synchronize();
       if (!status.ok())
         parts->cancellation.cancel(std::move(status));
     });
@@ -151,8 +144,8 @@ Status LockstepRun::run(size_t number) {
   return parts->cancellation.reason();
 }
 
-std::span<std::byte> LockstepRun::bytes(int64_t rank, format::Space space,
-                                        int64_t index) const {
+void LockstepRun::read(int64_t rank, format::Space space, int64_t index,
+                       std::vector<std::byte> &target) const {
   const format::Artifact &artifact = parts->artifact;
   const auto number = static_cast<size_t>(index);
   int64_t size = 0;
@@ -174,9 +167,11 @@ std::span<std::byte> LockstepRun::bytes(int64_t rank, format::Space space,
     size = byteSize(format::Dtype::F64);
     break;
   }
-  std::byte *data = parts->ranks[static_cast<size_t>(rank)].memory->resolve(
-      {space, index, 0, size, 0});
-  return {data, static_cast<size_t>(size)};
+  const Rank &owner = parts->ranks[static_cast<size_t>(rank)];
+  target.resize(static_cast<size_t>(size));
+  owner.device->copyToHost(target.data(),
+                           owner.memory->resolve({space, index, 0, size, 0}),
+                           target.size());
 }
 
 } // namespace shardc::verify

@@ -14,7 +14,7 @@
 #include "tools/verify/CompiledRun.h"
 
 #include <memory>
-#include <span>
+#include <vector>
 
 namespace shardc::verify {
 
@@ -34,14 +34,16 @@ public:
   /// Runs command `number` of the program on all ranks.
   Status run(size_t number);
 
-  /// A rank's bytes of a space and index.
-  std::span<std::byte> bytes(int64_t rank, format::Space space,
-                             int64_t index) const;
+  /// Copies a rank's bytes of a space and index to `target`.
+  void read(int64_t rank, format::Space space, int64_t index,
+            std::vector<std::byte> &target) const;
 
 private:
   LockstepRun(const format::Artifact &artifact, const RunOptions &options,
               const runtime::DataSource &data);
   Status prepare(const std::vector<format::NamedTensor> &weights);
+  Status prepareRank(int64_t rank,
+                     const std::vector<format::NamedTensor> &weights);
 
   struct Rank;
   struct Parts;

@@ -36,6 +36,9 @@ namespace {
 /// What every rank had in every step.
 using Steps = std::vector<ObservedStep>;
 
+/// What a program is trained on.
+enum class Machine { zeroedMemory, poisonedMemory, emulatedDevice };
+
 /// The checks of one program.
 class Check {
 public:
@@ -58,11 +61,12 @@ private:
   Failure compare(StringRef kind, const VerifiedProgram &with,
                   const TrainingPolicy &how);
   Failure train(const VerifiedProgram &with, const TrainingPolicy &how,
-                bool isPoisoned, Steps &result);
+                Machine machine, Steps &result);
   Failure compareStates(StringRef kind, const Steps &other);
   Failure compareParameters(StringRef kind, const VerifiedProgram &with,
                             const Steps &other);
   Failure checkRepeated();
+  Failure checkStreams();
   Failure checkFusion();
   Failure checkRanks();
   bool usesWrittenState();
@@ -147,7 +151,7 @@ Check::Failure Check::compare(StringRef kind, const VerifiedProgram &with,
 }
 
 Check::Failure Check::train(const VerifiedProgram &with,
-                            const TrainingPolicy &how, bool isPoisoned,
+                            const TrainingPolicy &how, Machine machine,
                             Steps &result) {
   const format::Artifact &artifact = with.compiled.artifact;
   reference::ShardedState state(with.reference.get(), 1);
@@ -169,7 +173,9 @@ Check::Failure Check::train(const VerifiedProgram &with,
   run.microBatches = how.microBatches;
   run.threads = how.threads;
   run.learningRate = how.learningRate;
-  run.poison = isPoisoned;
+  run.poison = machine != Machine::zeroedMemory;
+  if (machine == Machine::emulatedDevice)
+    run.emulated = how.dataSeed;
   StatusOr<Steps> ran = verify::runCompiled(artifact, weights, **data, run);
   if (!ran.ok())
     return describeStatus(ran.status());
@@ -240,11 +246,19 @@ Check::Failure Check::checkRepeated() {
   TrainingPolicy other = policy;
   other.threads = policy.threads == 1 ? 3 : 1;
   Steps repeated;
-  if (Failure failure = train(compiled, policy, /*isPoisoned=*/true, steps))
+  if (Failure failure = train(compiled, policy, Machine::poisonedMemory, steps))
     return failure;
-  if (Failure failure = train(compiled, other, /*isPoisoned=*/false, repeated))
+  if (Failure failure = train(compiled, other, Machine::zeroedMemory, repeated))
     return failure;
   return compareStates("repeated", repeated);
+}
+
+/// Streams that are late, in an order that the seed chooses.
+Check::Failure Check::checkStreams() {
+  Steps late;
+  if (Failure failure = train(compiled, policy, Machine::emulatedDevice, late))
+    return failure;
+  return compareStates("streams", late);
 }
 
 /// Both agree with the interpreter within rounding.
@@ -296,7 +310,7 @@ Check::Failure Check::checkRanks() {
   if (Failure failure = compile(other.options, otherCompiled))
     return failure;
   if (Failure failure =
-          train(otherCompiled, other, /*isPoisoned=*/true, otherSteps))
+          train(otherCompiled, other, Machine::poisonedMemory, otherSteps))
     return failure;
   return compareParameters("ranks", otherCompiled, otherSteps);
 }
@@ -307,6 +321,8 @@ Check::Failure Check::run() {
   if (Failure failure = compare("reference", compiled, policy))
     return failure;
   if (Failure failure = checkRepeated())
+    return failure;
+  if (Failure failure = checkStreams())
     return failure;
   if (policy.further == FurtherCheck::fusion)
     return checkFusion();

@@ -3,7 +3,7 @@
 //
 // Compiles and trains a program as a policy says, and holds the numbers against
 // each other: machine code and interpreter, poisoned memory and zeros, threads,
-// fused and unfused, N ranks and one rank with N micro-batches.
+// late streams, fused and unfused, N ranks and one rank with N micro-batches.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TEST_FUZZ_PROGRAMS_PROGRAMCHECK_H
@@ -19,7 +19,7 @@ namespace shardc::fuzz {
 struct ProgramFailure {
   /// "refused" (an error with a number), "broken" (one without), "reference"
   /// (the compiled step is not what the interpreter computes), "repeated",
-  /// "fused", "unfused" or "ranks".
+  /// "streams", "fused", "unfused" or "ranks".
   std::string kind;
   std::string text;
 };

@@ -9,6 +9,7 @@
 
 #include "test/unit/runtime/TinyModel.h"
 
+#include "runtime/device/CpuDevice.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/format/Validator.h"
 #include "runtime/transport/InProcessTransport.h"
@@ -33,22 +34,64 @@ T at(const std::byte *address) {
   return *reinterpret_cast<const T *>(address);
 }
 
-/// One rank of the tiny model, ready to run.
+/// The processor as the device of one rank of an artifact.
+struct RankDevice {
+  RankDevice(const format::Artifact &artifact, int64_t rank, bool poison)
+      : group(artifact.manifest.worldSize, cancellation, {0}),
+        transport(group.transport(rank)),
+        workers(std::move(*WorkerPool::create(2, {0}))),
+        kernels(std::move(
+            *KernelLibrary::load(artifact.kernels, artifact.program.kernels))),
+        device({*kernels, *transport, *workers, poison}),
+        memory(std::move(*RankMemory::take(artifact, rank, device))) {}
+
+  template <typename T>
+  T read(DeviceAddress address, int64_t element = 0) {
+    T value;
+    device.copyToHost(reinterpret_cast<std::byte *>(&value),
+                      address + element * int64_t(sizeof(T)), sizeof(T));
+    return value;
+  }
+  template <typename T>
+  void write(DeviceAddress address, int64_t element, T value) {
+    device.copyToDevice(address + element * int64_t(sizeof(T)),
+                        reinterpret_cast<const std::byte *>(&value), sizeof(T));
+  }
+
+  Cancellation cancellation;
+  InProcessGroup group;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<WorkerPool> workers;
+  std::unique_ptr<KernelLibrary> kernels;
+  CpuDevice device;
+  std::unique_ptr<RankMemory> memory;
+};
+
+/// A rank of an artifact for two ranks.
+struct OfTwo {
+  explicit OfTwo(int64_t rank, bool poison = false)
+      : model(2), on(model.artifact, rank, poison), memory(*on.memory) {}
+
+  TinyModel model;
+  RankDevice on;
+  RankMemory &memory;
+};
+
+/// One rank of the tiny model, ready to run, with inputs and targets of zero.
 struct Rank {
   explicit Rank(const std::function<void(format::Artifact &)> &change = {},
                 bool poison = true)
-      : model(1), group(1, cancellation, {0}),
-        workers(std::move(*WorkerPool::create(2, {0}))) {
+      : model(1) {
     if (change)
       change(model.artifact);
-    kernels = std::move(*KernelLibrary::load(model.artifact.kernels,
-                                             model.artifact.program.kernels));
-    memory = std::move(*RankMemory::take(
-        model.artifact, 0, poison ? MemoryMode::Checked : MemoryMode::Plain));
-    transport = group.transport(0);
-    executor = std::move(
-        *Executor::create(model.artifact, {*kernels, *memory, *transport,
-                                           *workers, cancellation, poison}));
+    on = std::make_unique<RankDevice>(model.artifact, 0, poison);
+    memory = on->memory.get();
+    for (int64_t i = 0; i < 5 * 4; ++i)
+      on->write(memory->input(0), i, 0.0f);
+    for (int64_t i = 0; i < 5 * 3; ++i)
+      on->write(memory->input(1), i, 0.0f);
+    executor = std::move(*Executor::create(
+        model.artifact, {on->device, *memory, on->cancellation, poison}));
   }
 
   /// The loss of a step.
@@ -56,50 +99,50 @@ struct Rank {
     memory->setScalars({0.5, 1});
     for (const size_t section : {begin, microBatch, update})
       EXPECT_TRUE(executor->runSection(section).ok());
-    return at<float>(memory->state(4));
+    return state<float>(4);
+  }
+
+  template <typename T>
+  T state(size_t index, int64_t element = 0) {
+    return on->read<T>(memory->state(index), element);
   }
 
   TinyModel model;
-  Cancellation cancellation;
-  InProcessGroup group;
-  std::unique_ptr<WorkerPool> workers;
-  std::unique_ptr<KernelLibrary> kernels;
-  std::unique_ptr<RankMemory> memory;
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<RankDevice> on;
+  RankMemory *memory;
   std::unique_ptr<Executor> executor;
 };
 } // namespace
 
-TEST(RankMemory, is_zero_aligned_and_of_the_planned_size) {
-  const TinyModel model(2);
-  const auto memory = std::move(*RankMemory::take(model.artifact, 1));
-  EXPECT_EQ(memory->arenaBytes(), 256u);
-  for (size_t i = 0; i < model.artifact.parameters.states.size(); ++i) {
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(memory->state(i)) % 64, 0u);
-    EXPECT_EQ(at<int>(memory->state(i)), 0);
+TEST(RankMemory, is_aligned_and_of_the_planned_size_and_its_states_are_zero) {
+  OfTwo rank(1);
+  EXPECT_EQ(rank.memory.arenaBytes(), 256u);
+  for (size_t i = 0; i < rank.model.artifact.parameters.states.size(); ++i) {
+    EXPECT_EQ(uintptr_t(rank.memory.state(i)) % 64, 0u);
+    EXPECT_EQ(rank.on.read<int>(rank.memory.state(i)), 0);
   }
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(memory->input(1)) % 64, 0u);
+  EXPECT_EQ(uintptr_t(rank.memory.input(1)) % 64, 0u);
 }
 
 TEST(RankMemory, resolves_every_space_and_the_slot_of_its_rank) {
-  const TinyModel model(2);
-  const auto memory = std::move(*RankMemory::take(model.artifact, 1));
-  const std::byte *const arena = memory->resolve({Space::Arena, 0, 0, 4, 0});
-  EXPECT_EQ(memory->resolve({Space::Arena, 0, 64, 4, 0}), arena + 64);
-  EXPECT_EQ(memory->resolve({Space::Arena, 0, 64, 4, 32}), arena + 96);
-  EXPECT_EQ(memory->resolve({Space::State, 2, 4, 4, 0}), memory->state(2) + 4);
-  EXPECT_EQ(memory->resolve({Space::Input, 1, 8, 4, 0}), memory->input(1) + 8);
+  const OfTwo rank(1);
+  const RankMemory &memory = rank.memory;
+  const DeviceAddress arena = memory.resolve({Space::Arena, 0, 0, 4, 0});
+  EXPECT_EQ(memory.resolve({Space::Arena, 0, 64, 4, 0}), arena + 64);
+  EXPECT_EQ(memory.resolve({Space::Arena, 0, 64, 4, 32}), arena + 96);
+  EXPECT_EQ(memory.resolve({Space::State, 2, 4, 4, 0}), memory.state(2) + 4);
+  EXPECT_EQ(memory.resolve({Space::Input, 1, 8, 4, 0}), memory.input(1) + 8);
 }
 
 TEST(RankMemory, holds_the_numbers_of_the_run) {
-  const TinyModel model(4);
-  const auto memory = std::move(*RankMemory::take(model.artifact, 0));
-  memory->setScalars({0.1, 5});
+  OfTwo rank(0);
+  rank.memory.setScalars({0.1, 5});
   auto scalar = [&](int64_t index) {
-    return memory->resolve({Space::Scalar, index, 0, 8, 0});
+    return rank.on.read<double>(
+        rank.memory.resolve({Space::Scalar, index, 0, 8, 0}));
   };
-  EXPECT_EQ(at<double>(scalar(0)), 0.1);
-  EXPECT_EQ(at<double>(scalar(1)), 5);
+  EXPECT_EQ(scalar(0), 0.1);
+  EXPECT_EQ(scalar(1), 5);
 }
 
 TEST(KernelLibrary, refuses_what_is_no_shared_object) {
@@ -165,18 +208,16 @@ TEST(KernelLibrary, refuses_a_kernel_without_a_signature) {
 // and their gradient twice their third.
 TEST(Executor, runs_the_sections_of_a_step) {
   Rank rank;
-  auto *parameters = reinterpret_cast<float *>(rank.memory->state(0));
   for (int i = 0; i < 3; ++i)
-    parameters[12 + i] = float(i + 1);
+    rank.on->write(rank.memory->state(0), 12 + i, float(i + 1));
   rank.memory->setScalars({0.5, 1});
   for (const size_t section : {begin, microBatch, microBatch})
     ASSERT_TRUE(rank.executor->runSection(section).ok());
-  EXPECT_FLOAT_EQ(at<float>(rank.memory->state(4)), 2 * 14.0f / 3);
-  const auto *gradients = reinterpret_cast<float *>(rank.memory->state(1));
-  EXPECT_FLOAT_EQ(gradients[12], 2 * 2.0f / 3);
+  EXPECT_FLOAT_EQ(rank.state<float>(4), 2 * 14.0f / 3);
+  EXPECT_FLOAT_EQ(rank.state<float>(1, 12), 2 * 2.0f / 3);
   ASSERT_TRUE(rank.executor->runSection(update).ok());
-  EXPECT_FLOAT_EQ(parameters[12], 1 - 0.5f * 2 * 2.0f / 3);
-  EXPECT_FLOAT_EQ(float(at<double>(rank.memory->state(5))), 14 * 16.0f / 9);
+  EXPECT_FLOAT_EQ(rank.state<float>(0, 12), 1 - 0.5f * 2 * 2.0f / 3);
+  EXPECT_FLOAT_EQ(float(rank.state<double>(5)), 14 * 16.0f / 9);
 }
 
 TEST(Executor, runs_a_section_when_its_condition_holds) {
@@ -184,18 +225,17 @@ TEST(Executor, runs_a_section_when_its_condition_holds) {
   Rank rank(
       [&](format::Artifact &artifact) { go = updateOnCondition(artifact); });
   ASSERT_TRUE(format::validate(rank.model.artifact).ok());
-  auto *parameters = reinterpret_cast<float *>(rank.memory->state(0));
-  parameters[12] = 1;
+  rank.on->write(rank.memory->state(0), 12, 1.0f);
   rank.runStep();
-  EXPECT_EQ(parameters[12], 1);
-  *rank.memory->state(static_cast<size_t>(go)) = std::byte(1);
+  EXPECT_EQ(rank.state<float>(0, 12), 1);
+  rank.on->write(rank.memory->state(static_cast<size_t>(go)), 0, true);
   rank.runStep();
-  EXPECT_NE(parameters[12], 1);
+  EXPECT_NE(rank.state<float>(0, 12), 1);
 }
 
 TEST(Executor, stops_before_the_next_command_when_cancelled) {
   Rank rank;
-  rank.cancellation.cancel(Status(ErrorCode::E0503, "out of memory"));
+  rank.on->cancellation.cancel(Status(ErrorCode::E0503, "out of memory"));
   const Status status = rank.executor->runSection(begin);
   EXPECT_EQ(status.code(), ErrorCode::E0503);
   EXPECT_TRUE(status.notes().empty());
@@ -231,13 +271,11 @@ TEST(CheckedMemory, is_guarded_right_behind_its_end) {
 
 // One state does not run into the next.
 TEST(CheckedMemory, guards_every_state_and_input) {
-  const TinyModel model(2);
-  const auto memory =
-      std::move(*RankMemory::take(model.artifact, 0, MemoryMode::Checked));
-  EXPECT_DEATH(memory->state(1)[64] = std::byte(1), "");
-  EXPECT_DEATH(memory->input(0)[128] = std::byte(1), "");
-  EXPECT_EQ(memory->arenaBytes(), 256u);
-  EXPECT_EQ(memory->stateBytes(), 6 * 64u);
+  OfTwo rank(0, /*poison=*/true);
+  EXPECT_DEATH(rank.on.write(rank.memory.state(1), 64, std::byte(1)), "");
+  EXPECT_DEATH(rank.on.write(rank.memory.input(0), 128, std::byte(1)), "");
+  EXPECT_EQ(rank.memory.arenaBytes(), 256u);
+  EXPECT_EQ(rank.memory.stateBytes(), 6 * 64u);
 }
 
 // The product that makes y is left out. Memory that happens to be zero gives a
@@ -265,7 +303,7 @@ TEST(Executor, poison_finds_a_gradient_that_is_not_cleared) {
   const auto momentumAfter = [&](bool poison) {
     Rank rank(forget, poison);
     rank.runStep();
-    return at<float>(rank.memory->state(2));
+    return rank.state<float>(2);
   };
   EXPECT_FALSE(std::isnan(momentumAfter(false)));
   EXPECT_TRUE(std::isnan(momentumAfter(true)));
@@ -277,8 +315,8 @@ TEST(Executor, poison_covers_the_arena_between_micro_batches) {
   rank.memory->setScalars({0.5, 1});
   ASSERT_TRUE(rank.executor->runSection(begin).ok());
   ASSERT_TRUE(rank.executor->runSection(microBatch).ok());
-  const std::byte *const y = rank.memory->resolve({Space::Arena, 0, 64, 60});
-  EXPECT_FALSE(std::isnan(at<float>(y)));
+  const DeviceAddress y = rank.memory->resolve({Space::Arena, 0, 64, 60});
+  EXPECT_FALSE(std::isnan(rank.on->read<float>(y)));
   ASSERT_TRUE(rank.executor->runSection(update).ok());
-  EXPECT_TRUE(std::isnan(at<float>(y)));
+  EXPECT_TRUE(std::isnan(rank.on->read<float>(y)));
 }

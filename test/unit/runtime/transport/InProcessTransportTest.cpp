@@ -21,6 +21,7 @@
 using namespace shardc;
 using namespace shardc::runtime;
 using format::Dtype;
+using Kind = Collective::Kind;
 
 namespace {
 constexpr int worldSizes[] = {1, 2, 3, 4, 7, 8};
@@ -54,6 +55,11 @@ void expectSuccess(int64_t worldSize, const RankBody &body) {
     EXPECT_TRUE(status.ok()) << status.message();
 }
 
+/// A collective on the stream of a program that has one.
+Status run(Transport &transport, WorkerPool &workers, const Collective &what) {
+  return transport.communicator({}).run(what, workers);
+}
+
 template <typename T>
 std::byte *bytesIn(std::vector<T> &values) {
   return reinterpret_cast<std::byte *>(values.data());
@@ -80,8 +86,11 @@ TEST(InProcessTransport, gathers_the_slots_of_all_ranks) {
         const std::vector<float> own = numbersOf(transport.rank(), elements);
         std::copy(own.begin(), own.end(),
                   buffer.begin() + transport.rank() * elements);
-        if (Status status =
-                transport.allGather(bytesIn(buffer), elements * 4, workers);
+        if (Status status = run(transport, workers,
+                                {Kind::AllGather,
+                                 {bytesIn(buffer), Dtype::U8},
+                                 {},
+                                 elements * 4});
             !status.ok())
           return status;
         for (int64_t rank = 0; rank < worldSize; ++rank)
@@ -106,9 +115,11 @@ TEST(InProcessTransport, reduces_in_rank_order_onto_the_output) {
             expected[size_t(i)] +=
                 terms[size_t(transport.rank() * elements + i)];
         }
-        Status status = transport.reduceScatter({bytesIn(buffer), Dtype::F32},
-                                                {bytesIn(output), Dtype::F32},
-                                                elements, workers);
+        Status status = run(transport, workers,
+                            {Kind::ReduceScatter,
+                             {bytesIn(buffer), Dtype::F32},
+                             {bytesIn(output), Dtype::F32},
+                             elements});
         EXPECT_EQ(output, expected);
         return status;
       });
@@ -118,9 +129,11 @@ TEST(InProcessTransport, widens_bf16_before_it_sums) {
   expectSuccess(3, [&](Transport &transport, WorkerPool &workers) {
     std::vector<BFloat16> buffer(3, narrow<BFloat16>(1.0f / 3));
     std::vector<float> output = {1};
-    Status status =
-        transport.reduceScatter({bytesIn(buffer), Dtype::BF16},
-                                {bytesIn(output), Dtype::F32}, 1, workers);
+    Status status = run(transport, workers,
+                        {Kind::ReduceScatter,
+                         {bytesIn(buffer), Dtype::BF16},
+                         {bytesIn(output), Dtype::F32},
+                         1});
     const float third = widen(narrow<BFloat16>(1.0f / 3));
     EXPECT_EQ(output[0], ((1 + third) + third) + third);
     return status;
@@ -131,9 +144,11 @@ TEST(InProcessTransport, widens_f32_into_an_f64_output) {
   expectSuccess(2, [&](Transport &transport, WorkerPool &workers) {
     std::vector<float> buffer(2, 0.1f);
     std::vector<double> output = {0.5};
-    Status status =
-        transport.reduceScatter({bytesIn(buffer), Dtype::F32},
-                                {bytesIn(output), Dtype::F64}, 1, workers);
+    Status status = run(transport, workers,
+                        {Kind::ReduceScatter,
+                         {bytesIn(buffer), Dtype::F32},
+                         {bytesIn(output), Dtype::F64},
+                         1});
     EXPECT_EQ(output[0], (0.5 + double(0.1f)) + double(0.1f));
     return status;
   });
@@ -150,8 +165,9 @@ TEST(InProcessTransport, sums_the_same_bits_on_every_rank) {
       }
       expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
         std::vector<float> buffer = numbersOf(transport.rank(), elements);
-        Status status = transport.allReduce({bytesIn(buffer), Dtype::F32},
-                                            elements, workers);
+        Status status =
+            run(transport, workers,
+                {Kind::AllReduce, {bytesIn(buffer), Dtype::F32}, {}, elements});
         EXPECT_EQ(buffer, expected);
         return status;
       });
@@ -163,7 +179,9 @@ TEST(InProcessTransport, sums_pairs_without_losing_low_parts) {
   for (const int worldSize : worldSizes)
     expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
       std::vector<double> pair = {1, std::ldexp(1, -80)};
-      Status status = transport.allReducePairs(bytesIn(pair), 1, workers);
+      Status status =
+          run(transport, workers,
+              {Kind::AllReducePairs, {bytesIn(pair), Dtype::F64}, {}, 1});
       EXPECT_EQ(pair[0], double(worldSize));
       EXPECT_EQ(pair[1], worldSize * std::ldexp(1, -80));
       return status;
@@ -175,12 +193,39 @@ TEST(InProcessTransport, repeats_collectives_without_mixing_them) {
     for (int round = 0; round < 500; ++round) {
       std::vector<float> sum = {float(transport.rank() + round)};
       if (Status status =
-              transport.allReduce({bytesIn(sum), Dtype::F32}, 1, workers);
+              run(transport, workers,
+                  {Kind::AllReduce, {bytesIn(sum), Dtype::F32}, {}, 1});
           !status.ok())
         return status;
       EXPECT_EQ(sum[0], 6 + 4 * round);
     }
     return transport.barrier();
+  });
+}
+
+// Rank 0 begins on the first stream, rank 1 on the second; both go on with what
+// can go on. One meeting place for both streams would mix the sums.
+TEST(InProcessTransport,
+     keeps_streams_apart_that_ranks_interleave_as_they_like) {
+  expectSuccess(2, [&](Transport &transport, WorkerPool &workers) {
+    std::vector<float> sums[2] = {{1}, {100}};
+    for (int i = 0; i < 2; ++i) {
+      const int stream = i ^ int(transport.rank());
+      transport.communicator({stream}).begin(
+          {Kind::AllReduce, {bytesIn(sums[stream]), Dtype::F32}, {}, 1});
+    }
+    for (bool isDone = false; !isDone;) {
+      isDone = true;
+      for (const int64_t stream : {0, 1}) {
+        Communicator &ranks = transport.communicator({stream});
+        if (Status status = ranks.advance(workers); !status.ok())
+          return status;
+        isDone = isDone && ranks.isComplete();
+      }
+    }
+    EXPECT_EQ(sums[0][0], 2);
+    EXPECT_EQ(sums[1][0], 200);
+    return Status();
   });
 }
 
@@ -191,7 +236,8 @@ TEST(InProcessTransport, releases_waiting_ranks_when_one_fails) {
         if (transport.rank() == 3)
           return Status(ErrorCode::E0503, "out of memory");
         std::vector<float> buffer(1);
-        return transport.allReduce({bytesIn(buffer), Dtype::F32}, 1, workers);
+        return run(transport, workers,
+                   {Kind::AllReduce, {bytesIn(buffer), Dtype::F32}, {}, 1});
       });
   for (const Status &status : statuses)
     EXPECT_EQ(status.code(), ErrorCode::E0503);
@@ -218,8 +264,11 @@ TEST(InProcessTransport, notices_ranks_that_disagree) {
   const auto statuses =
       runRanks(2, cancellation, [&](Transport &transport, WorkerPool &workers) {
         std::vector<float> buffer(4);
-        return transport.allReduce({bytesIn(buffer), Dtype::F32},
-                                   2 + transport.rank(), workers);
+        return run(transport, workers,
+                   {Kind::AllReduce,
+                    {bytesIn(buffer), Dtype::F32},
+                    {},
+                    2 + transport.rank()});
       });
   for (const Status &status : statuses)
     EXPECT_EQ(status.code(), ErrorCode::E0502);

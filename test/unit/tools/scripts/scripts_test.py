@@ -102,6 +102,12 @@ class CheckLayers(ScriptCase):
                    HEAD + '#include "runtime/executor/Executor.h"\n')
         self.assert_names("check_layers.py", "compiler/Options.h: may not include")
 
+    def test_following_an_address_outside_of_devices(self):
+        self.write("runtime/device/DevicePointer.h", HEAD)
+        self.append("runtime/format/Errors.cpp",
+                    '#include "runtime/device/DevicePointer.h"\n')
+        self.assert_names("check_layers.py", "which belongs to runtime/device/")
+
     def test_orphan(self):
         self.write("runtime/format/Orphan.cpp", HEAD)
         self.assert_names("check_layers.py",

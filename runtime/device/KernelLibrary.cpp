@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/executor/KernelLibrary.h"
+#include "runtime/device/KernelLibrary.h"
 
 #include <cerrno>
 #include <cstring>

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/executor/Allocation.h"
+#include "runtime/device/Allocation.h"
 
 #include <algorithm>
 #include <cerrno>

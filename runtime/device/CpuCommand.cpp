@@ -1,4 +1,4 @@
-//===- PreparedCommand.cpp - a command with its addresses -----------------===//
+//===- CpuCommand.cpp - a command with its addresses ----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/executor/PreparedCommand.h"
+#include "runtime/device/CpuCommand.h"
+#include "runtime/device/DevicePointer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -19,29 +20,30 @@ using format::CommandKind;
 using format::TensorReference;
 
 namespace {
-using PreparedOr = StatusOr<std::unique_ptr<PreparedCommand>>;
+using PreparedOr = StatusOr<std::unique_ptr<CpuCommand>>;
 
 template <typename Prepared, typename... Arguments>
-std::unique_ptr<PreparedCommand> make(Arguments &&...arguments) {
+std::unique_ptr<CpuCommand> make(Arguments &&...arguments) {
   return std::make_unique<Prepared>(std::forward<Arguments>(arguments)...);
 }
 
-class Launch : public PreparedCommand {
+class Launch : public CpuCommand {
 public:
-  Launch(Kernel kernel, const Command &command, const RankMemory &memory)
+  Launch(Kernel kernel, const Command &command,
+         std::span<const DeviceAddress> addresses)
       : kernel(kernel),
         extent(attributeOr<int64_t>(command.attributes, "extent", 0)) {
-    for (const TensorReference &operand : command.operands) {
-      operands.push_back(memory.resolve(operand.buffer));
+    for (const DeviceAddress address : addresses)
+      operands.push_back(pointerTo(address));
+    for (const TensorReference &operand : command.operands)
       bytes += operand.buffer.bytes;
-    }
   }
 
   /// How much work a kernel does is not known; the bytes that it touches are
   /// a fair measure. Below some of them one thread is done before another has
   /// begun. Iterations are independent, so the split may depend on the number
   /// of threads.
-  Status run(const CommandContext &context) override {
+  Status run(const CpuContext &context) override {
     constexpr int64_t bytesPerPart = 32 << 10, partsPerThread = 4;
     const int64_t parts =
         std::min({extent, context.workers.threads() * partsPerThread,
@@ -64,11 +66,11 @@ private:
   int64_t bytes = 0;
 };
 
-class Library : public PreparedCommand {
+class Library : public CpuCommand {
 public:
   explicit Library(std::unique_ptr<LibraryCall> call) : call(std::move(call)) {}
 
-  Status run(const CommandContext &context) override {
+  Status run(const CpuContext &context) override {
     return call->run(context.workers, context.scratch);
   }
   ScratchNeed scratchNeed() const override { return call->scratchNeed(); }
@@ -77,62 +79,31 @@ private:
   const std::unique_ptr<LibraryCall> call;
 };
 
-class AllGather : public PreparedCommand {
+class CollectiveCommand : public CpuCommand {
 public:
-  AllGather(std::byte *buffer, int64_t slotBytes)
-      : buffer(buffer), slotBytes(slotBytes) {}
+  CollectiveCommand(const Collective &what, Communicator &ranks)
+      : what(what), ranks(ranks) {}
 
-  Status run(const CommandContext &context) override {
-    return context.transport.allGather(buffer, slotBytes, context.workers);
+  Status run(const CpuContext &context) override {
+    return ranks.run(what, context.workers);
   }
+  const Collective *collective() const override { return &what; }
+  Communicator *communicator() const override { return &ranks; }
 
 private:
-  std::byte *const buffer;
-  const int64_t slotBytes;
-};
-
-class ReduceScatter : public PreparedCommand {
-public:
-  ReduceScatter(TypedBytes buffer, TypedBytes output, int64_t elements)
-      : buffer(buffer), output(output), elements(elements) {}
-
-  Status run(const CommandContext &context) override {
-    return context.transport.reduceScatter(buffer, output, elements,
-                                           context.workers);
-  }
-
-private:
-  const TypedBytes buffer, output;
-  const int64_t elements;
-};
-
-class AllReduce : public PreparedCommand {
-public:
-  AllReduce(TypedBytes buffer, int64_t elements, bool doubleDouble)
-      : buffer(buffer), elements(elements), doubleDouble(doubleDouble) {}
-
-  Status run(const CommandContext &context) override {
-    if (doubleDouble)
-      return context.transport.allReducePairs(buffer.data, elements / 2,
-                                              context.workers);
-    return context.transport.allReduce(buffer, elements, context.workers);
-  }
-
-private:
-  const TypedBytes buffer;
-  const int64_t elements;
-  const bool doubleDouble;
+  const Collective what;
+  Communicator &ranks;
 };
 
 /// Bytes that one worker copies or fills at a time.
 constexpr int64_t memoryGrain = 256 << 10;
 
-class Copy : public PreparedCommand {
+class Copy : public CpuCommand {
 public:
   Copy(const std::byte *source, std::byte *target, int64_t bytes)
       : source(source), target(target), bytes(bytes) {}
 
-  Status run(const CommandContext &context) override {
+  Status run(const CpuContext &context) override {
     context.workers.runRanges(bytes, memoryGrain,
                               [&](int64_t begin, int64_t end) {
                                 std::memcpy(target + begin, source + begin,
@@ -147,12 +118,12 @@ private:
   const int64_t bytes;
 };
 
-class Fill : public PreparedCommand {
+class Fill : public CpuCommand {
 public:
   Fill(std::byte *target, int64_t bytes, uint8_t byte)
       : target(target), bytes(bytes), byte(byte) {}
 
-  Status run(const CommandContext &context) override {
+  Status run(const CpuContext &context) override {
     context.workers.runRanges(
         bytes, memoryGrain, [&](int64_t begin, int64_t end) {
           std::memset(target + begin, byte, static_cast<size_t>(end - begin));
@@ -169,11 +140,12 @@ private:
 /// Prepares each kind of command.
 struct Preparer {
   const Command &command;
-  const RankMemory &memory;
+  std::span<const DeviceAddress> addresses;
   const KernelLibrary &kernels;
+  Transport &transport;
 
   std::byte *bytes(size_t operand) const {
-    return memory.resolve(command.operands[operand].buffer);
+    return pointerTo(addresses[operand]);
   }
   TypedBytes typed(size_t operand) const {
     return {bytes(operand), command.operands[operand].dtype};
@@ -184,58 +156,77 @@ struct Preparer {
   int64_t size(size_t operand) const {
     return command.operands[operand].buffer.bytes;
   }
+  template <typename T>
+  T attribute(std::string_view name, T usual) const {
+    return attributeOr<T>(command.attributes, name, usual);
+  }
 
   PreparedOr launch() const {
     StatusOr<Kernel> kernel = kernels.find(command.callee);
     if (!kernel.ok())
       return kernel.status();
-    return make<Launch>(*kernel, command, memory);
+    return make<Launch>(*kernel, command, addresses);
   }
 
   PreparedOr call() const {
     std::vector<Tensor> tensors;
-    for (const TensorReference &operand : command.operands)
-      tensors.push_back(
-          {memory.resolve(operand.buffer), operand.dtype, operand.shape,
-           operand.strides.empty() ? format::contiguousStrides(operand.shape)
-                                   : operand.strides});
+    for (size_t i = 0; i < command.operands.size(); ++i) {
+      const TensorReference &operand = command.operands[i];
+      tensors.push_back({bytes(i), operand.dtype, operand.shape,
+                         operand.strides.empty()
+                             ? format::contiguousStrides(operand.shape)
+                             : operand.strides});
+    }
     LibraryCallOr call = prepareLibraryCall(command, std::move(tensors));
     if (!call.ok())
       return call.status();
     return make<Library>(std::move(*call));
   }
 
+  PreparedOr collective(const Collective &what) const {
+    return make<CollectiveCommand>(
+        what, transport.communicator({.stream = command.stream}));
+  }
+
+  PreparedOr allReduce() const {
+    if (attribute("double_double", false))
+      return collective(
+          {Collective::Kind::AllReducePairs, typed(0), {}, elements(0) / 2});
+    return collective({Collective::Kind::AllReduce, typed(0), {}, elements(0)});
+  }
+
   PreparedOr prepare() const {
-    const format::Attributes &attributes = command.attributes;
     switch (command.kind) {
     case CommandKind::Launch:
       return launch();
     case CommandKind::Call:
       return call();
     case CommandKind::AllGather:
-      return make<AllGather>(bytes(0),
-                             attributeOr<int64_t>(attributes, "slot_bytes", 0));
+      return collective({Collective::Kind::AllGather,
+                         {bytes(0), format::Dtype::U8},
+                         {},
+                         attribute("slot_bytes", int64_t(0))});
     case CommandKind::ReduceScatter:
-      return make<ReduceScatter>(typed(0), typed(1), elements(1));
+      return collective(
+          {Collective::Kind::ReduceScatter, typed(0), typed(1), elements(1)});
     case CommandKind::AllReduce:
-      return make<AllReduce>(typed(0), elements(0),
-                             attributeOr(attributes, "double_double", false));
+      return allReduce();
     case CommandKind::Copy:
       return make<Copy>(bytes(0), bytes(1), size(0));
     case CommandKind::Fill:
-      return make<Fill>(
-          bytes(0), size(0),
-          static_cast<uint8_t>(attributeOr<int64_t>(attributes, "byte", 0)));
+      return make<Fill>(bytes(0), size(0),
+                        static_cast<uint8_t>(attribute("byte", int64_t(0))));
     }
     return Status(ErrorCode::E0504, "unknown kind of command");
   }
 };
 } // namespace
 
-StatusOr<std::unique_ptr<PreparedCommand>>
-prepareCommand(const Command &command, const RankMemory &memory,
-               const KernelLibrary &kernels) {
-  return Preparer{command, memory, kernels}.prepare();
+StatusOr<std::unique_ptr<CpuCommand>>
+prepareCpuCommand(const Command &command,
+                  std::span<const DeviceAddress> addresses,
+                  const KernelLibrary &kernels, Transport &transport) {
+  return Preparer{command, addresses, kernels, transport}.prepare();
 }
 
 } // namespace shardc::runtime

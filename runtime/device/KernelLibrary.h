@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_EXECUTOR_KERNELLIBRARY_H
-#define SHARDC_RUNTIME_EXECUTOR_KERNELLIBRARY_H
+#ifndef SHARDC_RUNTIME_DEVICE_KERNELLIBRARY_H
+#define SHARDC_RUNTIME_DEVICE_KERNELLIBRARY_H
 
 #include "runtime/format/Bytes.h"
 #include "runtime/format/Program.h"
@@ -53,4 +53,4 @@ private:
 
 } // namespace shardc::runtime
 
-#endif // SHARDC_RUNTIME_EXECUTOR_KERNELLIBRARY_H
+#endif // SHARDC_RUNTIME_DEVICE_KERNELLIBRARY_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_EXECUTOR_ALLOCATION_H
-#define SHARDC_RUNTIME_EXECUTOR_ALLOCATION_H
+#ifndef SHARDC_RUNTIME_DEVICE_ALLOCATION_H
+#define SHARDC_RUNTIME_DEVICE_ALLOCATION_H
 
 #include "runtime/format/Status.h"
 
@@ -67,4 +67,4 @@ void poison(std::byte *address, size_t bytes);
 
 } // namespace shardc::runtime
 
-#endif // SHARDC_RUNTIME_EXECUTOR_ALLOCATION_H
+#endif // SHARDC_RUNTIME_DEVICE_ALLOCATION_H

@@ -1,0 +1,89 @@
+//===- CpuDevice.h - the processor as a device ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// All streams are the calling thread: what is enqueued runs at once, in list
+// order, and large commands are spread over the rank's workers. List order
+// satisfies every wait, because the validator has checked that an event is
+// recorded before it is waited for (rule F9). Separate streams could not hide
+// anything here: the in-process collectives are copies by the same cores that
+// compute.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_DEVICE_CPUDEVICE_H
+#define SHARDC_RUNTIME_DEVICE_CPUDEVICE_H
+
+#include "runtime/device/Allocation.h"
+#include "runtime/device/CpuCommand.h"
+
+namespace shardc::runtime {
+
+/// What the processor works with for one rank; everything outlives the device
+/// and belongs to the rank's thread, but for the shared kernels. With `poison`,
+/// each range of memory has an unreadable page behind it, and a library call's
+/// scratch is poisoned before the call.
+struct CpuResources {
+  const KernelLibrary &kernels;
+  Transport &transport;
+  WorkerPool &workers;
+  bool poison = false;
+};
+
+class CpuDevice : public Device {
+public:
+  explicit CpuDevice(const CpuResources &resources)
+      : resources(resources), context{resources.workers, {}} {}
+
+  StatusOr<DeviceMemory> take(std::span<const size_t> sizes, Content content,
+                              const std::string &purpose) override;
+  void copyToDevice(DeviceAddress target, const std::byte *source,
+                    size_t bytes) override;
+  void copyToHost(std::byte *target, DeviceAddress source,
+                  size_t bytes) override;
+  void poison(DeviceAddress target, size_t bytes) override;
+
+  StatusOr<size_t> prepare(const format::Command &command,
+                           std::span<const DeviceAddress> operands) override;
+  Status takeWorkspace() override;
+  size_t workspaceBytes() const override {
+    return scratchMemory.bytes() + ownedBytes;
+  }
+
+  void wait(int64_t, int64_t) override {}
+  Status enqueue(size_t command) override;
+  void record(int64_t, int64_t) override {}
+  Status synchronize() override { return Status(); }
+
+  const format::Command &source(size_t command) const {
+    return *commands[command].source;
+  }
+  /// The command if it is a collective, or null. Whoever takes its phases into
+  /// their own hands does not enqueue it.
+  const CpuCommand *collective(size_t command) const {
+    const CpuCommand &prepared = *commands[command].prepared;
+    return prepared.collective() ? &prepared : nullptr;
+  }
+
+private:
+  MemoryMode memoryMode() const {
+    return resources.poison ? MemoryMode::Checked : MemoryMode::Plain;
+  }
+  void poisonScratch(ScratchNeed need) const;
+
+  struct Entry {
+    std::unique_ptr<CpuCommand> prepared;
+    const format::Command *source;
+  };
+
+  const CpuResources resources;
+  std::vector<Allocation> memory;
+  std::vector<Entry> commands;
+  Allocation scratchMemory;
+  CpuContext context;
+  size_t ownedBytes = 0;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_DEVICE_CPUDEVICE_H

@@ -1,0 +1,108 @@
+//===- Device.h - what runs a program ---------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One rank's device in the few words that a program needs: memory, copies,
+// prepared commands, streams and events. Whoever is not a device says what it
+// wants in these words and never looks into the memory itself: the executor
+// issues commands, training copies weights, inputs and metrics.
+//
+//   wait(1, 4)  enqueue(c)  record(1, 5)     a command on stream 1
+//   synchronize()                            the host waits for all streams
+//
+// CpuDevice does everything at once, on the calling thread; EmulatedDevice as
+// late as it may, in an order that nobody hopes for. docs/rationale/
+// device-interface.md says why these words, and what CUDA makes of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_DEVICE_DEVICE_H
+#define SHARDC_RUNTIME_DEVICE_DEVICE_H
+
+#include "runtime/format/Program.h"
+#include "runtime/format/Status.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace shardc::runtime {
+
+/// An address in a device's memory: a number, which only the device follows.
+enum class DeviceAddress : uintptr_t {};
+
+inline DeviceAddress operator+(DeviceAddress base, int64_t bytes) {
+  return DeviceAddress(uintptr_t(base) + static_cast<uintptr_t>(bytes));
+}
+
+/// Numbered ranges, and the bytes that they take with what aligns them.
+struct DeviceMemory {
+  std::vector<DeviceAddress> ranges;
+  size_t bytes = 0;
+};
+
+/// What memory holds before anybody has written it.
+enum class Content { Zeros, Undefined };
+
+/// A device belongs to one rank; one thread at a time uses it. Its memory and
+/// prepared commands live as long as it does, because a program takes all of
+/// them before its first step.
+class Device {
+public:
+  virtual ~Device() = default;
+
+  /// Takes ranges of these sizes, each at a multiple of 64 bytes. Fails with
+  /// E0503, naming `purpose`.
+  virtual StatusOr<DeviceMemory> take(std::span<const size_t> sizes,
+                                      Content content,
+                                      const std::string &purpose) = 0;
+
+  /// Copies from the host, after all that was enqueued before and before all
+  /// that is enqueued from now on. `source` stays as it is until the next
+  /// `synchronize`.
+  virtual void copyToDevice(DeviceAddress target, const std::byte *source,
+                            size_t bytes) = 0;
+
+  /// Copies to the host what memory holds now: what is enqueued may not have
+  /// run before `synchronize`.
+  virtual void copyToHost(std::byte *target, DeviceAddress source,
+                          size_t bytes) = 0;
+
+  /// Fills memory with what shows when it is read (Allocation.h). Nothing is
+  /// enqueued that uses it.
+  virtual void poison(DeviceAddress target, size_t bytes) = 0;
+
+  /// Makes a command of a validated program ready to run on its stream with its
+  /// operands at these addresses, and returns its number. The command outlives
+  /// the device. Fails with E0310 or E0504, noting the command.
+  virtual StatusOr<size_t> prepare(const format::Command &command,
+                                   std::span<const DeviceAddress> operands) = 0;
+
+  /// Takes the working memory that the prepared commands ask for beyond their
+  /// operands. Called once, before any of them runs; fails with E0503.
+  virtual Status takeWorkspace() = 0;
+
+  /// Bytes of that memory, and of what library calls hold for themselves.
+  virtual size_t workspaceBytes() const = 0;
+
+  /// What is enqueued on `stream` from now on begins after what was enqueued
+  /// before the event was last recorded.
+  virtual void wait(int64_t stream, int64_t event) = 0;
+
+  /// Runs a prepared command on its stream, now or later. A failure, which
+  /// notes the command, comes from here or from `synchronize`.
+  virtual Status enqueue(size_t command) = 0;
+
+  virtual void record(int64_t stream, int64_t event) = 0;
+
+  /// Returns when all that was enqueued is complete.
+  virtual Status synchronize() = 0;
+};
+
+/// Adds where in the model a failure happened.
+Status noteCommand(Status status, const format::Command &command);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_DEVICE_DEVICE_H

@@ -1,0 +1,117 @@
+//===- EmulatedDevice.h - a device with streams, for checks -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the CPU's commands as a device with real streams might in its worst
+// mood: nothing before the host synchronizes, and then in any order that
+// streams and events allow. A program that forgets a wait computes something
+// else on it, or what it reads is poison, because memory that nobody has
+// written is.
+//
+//   stream 0   wait 3   linear   loss     record 1
+//   stream 1   copy     gather   record 3
+//              ^ a seed decides what comes next among the streams' first
+//                commands that wait for nothing
+//
+// A mood holds for one synchronization:
+//
+//   Random        any stream that can go on
+//   NewestFirst   the command that was enqueued last: as early as it can be
+//   Starve        one stream goes on only if no other can: as late as it can be
+//
+// All ranks have the same mood or each has its own, at the seed's choice. A
+// collective is in flight from when its stream comes to it until all ranks have
+// and their moods let it go on; the rank runs its other streams meanwhile. What
+// ranks do at a time is up to the system: a seed repeats the moods, and with
+// one rank the order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_DEVICE_EMULATEDDEVICE_H
+#define SHARDC_RUNTIME_DEVICE_EMULATEDDEVICE_H
+
+#include "runtime/device/CpuDevice.h"
+#include "runtime/transport/Cancellation.h"
+
+#include <deque>
+#include <random>
+
+namespace shardc::runtime {
+
+/// Memory is always checked and poisoned. Not made for speed.
+class EmulatedDevice : public Device {
+public:
+  /// `seed` is the same on all ranks. The resources and `cancellation`, which
+  /// ends a synchronization, outlive the device.
+  EmulatedDevice(const CpuResources &resources,
+                 const Cancellation &cancellation, uint64_t seed);
+
+  StatusOr<DeviceMemory> take(std::span<const size_t> sizes, Content content,
+                              const std::string &purpose) override;
+  void copyToDevice(DeviceAddress target, const std::byte *source,
+                    size_t bytes) override;
+  void copyToHost(std::byte *target, DeviceAddress source,
+                  size_t bytes) override;
+  void poison(DeviceAddress target, size_t bytes) override;
+
+  StatusOr<size_t> prepare(const format::Command &command,
+                           std::span<const DeviceAddress> operands) override;
+  Status takeWorkspace() override;
+  size_t workspaceBytes() const override { return processor.workspaceBytes(); }
+
+  void wait(int64_t stream, int64_t event) override;
+  Status enqueue(size_t command) override;
+  void record(int64_t stream, int64_t event) override;
+  Status synchronize() override;
+
+private:
+  /// What a stream does next: waits until `event` has been recorded as often as
+  /// `count`, runs a command, or has recorded it that often.
+  struct Item {
+    enum class Kind { Wait, Command, Record };
+    Kind kind;
+    size_t number;
+    /// Of an event; for commands, when it was enqueued.
+    uint64_t count;
+  };
+  struct Stream {
+    std::deque<Item> items;
+    /// The first item is a collective that has begun.
+    bool isInFlight = false;
+    /// How often its next phase may yet hold up the other streams.
+    int patience = 0;
+  };
+  struct Event {
+    uint64_t enqueued = 0, complete = 0;
+  };
+  struct PendingCopy {
+    DeviceAddress target;
+    const std::byte *source;
+    size_t bytes;
+  };
+  enum class Mood { Random, NewestFirst, Starve };
+
+  Stream &at(int64_t stream);
+  void drawMood();
+  void settleEvents();
+  std::vector<size_t> streamsInOrder();
+  StatusOr<bool> goOn(Stream &stream);
+  StatusOr<bool> goOnInFlight(Stream &stream, const CpuCommand &collective);
+
+  CpuDevice processor;
+  const CpuResources resources;
+  const Cancellation &cancellation;
+  std::vector<PendingCopy> copies;
+  std::vector<int64_t> streamOfCommand;
+  std::vector<Stream> streams;
+  std::vector<Event> events;
+  uint64_t enqueued = 0;
+  /// The same draws on all ranks, and this rank's own.
+  std::mt19937_64 common, own;
+  Mood mood = Mood::Random;
+  size_t starved = 0;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_DEVICE_EMULATEDDEVICE_H

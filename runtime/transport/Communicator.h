@@ -1,0 +1,95 @@
+//===- Communicator.h - collectives in phases -------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A collective is a few phases between meetings of all ranks: publish where
+// one's buffer is, meet, read what the others have, meet. Whoever has nothing
+// else to do waits at the meetings; whoever has other streams to run looks
+// again later, and the collective is in flight meanwhile.
+//
+//   gather          publish | copy the others' slots |
+//   reduce-scatter  publish | add the own part       |
+//   all-reduce      publish | sum a share            | copy the other shares |
+//                           ^ all ranks meet         ^                       ^
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_TRANSPORT_COMMUNICATOR_H
+#define SHARDC_RUNTIME_TRANSPORT_COMMUNICATOR_H
+
+#include "runtime/cpu/WorkerPool.h"
+#include "runtime/format/Dtype.h"
+#include "runtime/format/Status.h"
+
+#include <compare>
+#include <cstddef>
+
+namespace shardc::runtime {
+
+/// Elements of one dtype.
+struct TypedBytes {
+  std::byte *data = nullptr;
+  format::Dtype dtype = format::Dtype::F32;
+};
+
+/// What all ranks do together; everything but the addresses is the same on all
+/// of them. Sums are made in rank order, so that N ranks with one micro-batch
+/// each compute the same bits as one rank with N micro-batches.
+struct Collective {
+  enum class Kind {
+    /// Fills the slots of the other ranks: rank r's is bytes [r * count,
+    /// (r + 1) * count) of `buffer`.
+    AllGather,
+    /// output[i] = ((output[i] + g_0[i]) + g_1[i]) + … for `count` elements,
+    /// where g_r is rank r's `buffer` from element rank * count on, widened to
+    /// the dtype of `output`.
+    ReduceScatter,
+    /// Sums `count` elements, of f32 or f64, over the ranks, starting from rank
+    /// 0's.
+    AllReduce,
+    /// The same for `count` pairs (high, low) of f64 that stand for their sum.
+    AllReducePairs
+  };
+  Kind kind = Kind::AllGather;
+  TypedBytes buffer;
+  TypedBytes output;
+  int64_t count = 0;
+};
+
+/// Which communicator. Streams run at their own pace, and ranks need not
+/// interleave them alike: each stream that communicates has one of its own,
+/// whose collectives all ranks begin in the same order.
+struct CommunicatorKey {
+  int64_t stream = 0;
+
+  auto operator<=>(const CommunicatorKey &) const = default;
+};
+
+/// One rank's end, for one collective after the other. Used by that rank's
+/// thread alone; the pool is that rank's. When another rank has failed, waiting
+/// returns that failure.
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+
+  /// Publishes what comes. The one before is complete.
+  virtual void begin(const Collective &collective) = 0;
+
+  /// Goes on as far as other ranks let it, without waiting for them. Fails with
+  /// E0502 if the ranks disagree.
+  virtual Status advance(WorkerPool &workers) = 0;
+
+  /// Whether `advance` has come to the end: this rank's buffers may change
+  /// again.
+  virtual bool isComplete() const = 0;
+
+  /// Returns when the ranks that `advance` stopped for have come.
+  virtual Status await() = 0;
+
+  /// All of a collective.
+  Status run(const Collective &collective, WorkerPool &workers);
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TRANSPORT_COMMUNICATOR_H
