@@ -302,7 +302,9 @@ LogicalResult GraphTranslator::translateGradientRegion(const pt2::Node &node,
     return error("E0138", node, location)
            << "torch.enable_grad inside of torch.no_grad is not supported";
   bool outer = std::exchange(isGradientDisabled, !*enabled);
+  slots.setRecording(*enabled);
   LogicalResult result = translateRegion(node, 1, location);
+  slots.setRecording(!outer);
   isGradientDisabled = outer;
   if (succeeded(result) && !*enabled)
     detachResults(node, location);

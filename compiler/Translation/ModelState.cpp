@@ -7,6 +7,8 @@
 
 #include "compiler/Translation/ModelState.h"
 
+#include "compiler/Translation/GradientHistory.h"
+
 #include "compiler/Translation/TensorTypes.h"
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/ModulePath.h"
@@ -278,24 +280,47 @@ bool ModelState::isTensorUsed(StringRef declared) const {
 
 /// PyTorch's optimizers skip a parameter without a gradient, weight decay
 /// included. That is what frozen means.
-void ModelState::freezeUnusedParameters() {
-  SmallVector<StringRef> names;
-  for (const pt2::InputSpec &spec : model.program.signature.inputs) {
-    auto found = parameters.find(spec.target);
-    if (spec.kind != pt2::InputKind::Parameter || found == parameters.end() ||
-        found->second.getFrozen() || isTensorUsed(spec.target))
-      continue;
-    found->second.setFrozen(true);
-    names.push_back(spec.target);
-  }
+void ModelState::freeze(ArrayRef<StringRef> names, StringRef why) {
   if (names.empty())
     return;
   InFlightDiagnostic warning = emitWarning(builder.getUnknownLoc());
   warning << names.size()
-          << (names.size() == 1 ? " parameter is" : " parameters are")
-          << " not used by the model and will not be trained";
-  for (StringRef name : names)
+          << (names.size() == 1 ? " parameter is " : " parameters are ") << why
+          << " and will not be trained";
+  for (StringRef name : names) {
+    parameters.find(name)->second.setFrozen(true);
     warning.attachNote() << "'" << name << "'";
+  }
+}
+
+void ModelState::freezeUnusedParameters() {
+  SmallVector<StringRef> names;
+  for (const pt2::InputSpec &spec : model.program.signature.inputs) {
+    auto found = parameters.find(spec.target);
+    if (spec.kind == pt2::InputKind::Parameter && found != parameters.end() &&
+        !found->second.getFrozen() && !isTensorUsed(spec.target))
+      names.push_back(spec.target);
+  }
+  freeze(names, "not used by the model");
+}
+
+/// A loss that no gradient leaves is the differentiate phase's error.
+void ModelState::freezeWithoutGradient(ValueRange results) {
+  llvm::StringSet<> reached = parametersBehind(results);
+  SmallVector<StringRef> names;
+  bool isTrained = false;
+  for (const pt2::InputSpec &spec : model.program.signature.inputs) {
+    auto found = parameters.find(spec.target);
+    if (spec.kind != pt2::InputKind::Parameter || found == parameters.end() ||
+        found->second.getFrozen())
+      continue;
+    if (reached.contains(spec.target))
+      isTrained = true;
+    else
+      names.push_back(spec.target);
+  }
+  if (isTrained)
+    freeze(names, "reached by no gradient");
 }
 
 LogicalResult ModelState::declare() {

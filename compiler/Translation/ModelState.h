@@ -31,6 +31,11 @@ public:
   /// point, in the function, where they can be folded.
   llvm::LogicalResult defineConstants();
 
+  /// Freezes, with a warning, the parameters from which no gradient comes: the
+  /// model uses them under torch.no_grad, behind detach, or for what it drops.
+  /// `results` are what it returns.
+  void freezeWithoutGradient(mlir::ValueRange results);
+
   /// Whether a node or an output of the graph uses the tensor `name`.
   bool isUsed(llvm::StringRef name) const { return used.contains(name); }
 
@@ -59,6 +64,7 @@ private:
   bool isSmallConstant(const pt2::InputSpec &spec) const;
   llvm::LogicalResult declareBuffer(const pt2::InputSpec &spec);
   void freezeUnusedParameters();
+  void freeze(llvm::ArrayRef<llvm::StringRef> names, llvm::StringRef why);
   bool isTensorUsed(llvm::StringRef declared) const;
 };
 

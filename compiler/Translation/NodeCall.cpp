@@ -7,6 +7,8 @@
 
 #include "compiler/Translation/NodeCall.h"
 
+#include "compiler/Translation/GradientHistory.h"
+
 #include "compiler/Translation/TensorTypes.h"
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
@@ -129,6 +131,21 @@ LogicalResult NodeCall::change(StringRef name, Value value) {
   if (value.getType() != slot.type)
     return error("E0139") << "changes a tensor of type " << slot.type
                           << " in place into one of type " << value.getType();
+  // PyTorch changes the tensor and leaves its history as it was: the gradient
+  // of the old value.
+  Value old = slots.recordedStorage(tensor, location);
+  bool isDetached = slots.isDetached(tensor);
+  if (old &&
+      (requiresGradient(old) || (isDetached && requiresGradient(value)))) {
+    InFlightDiagnostic diagnostic = error("E0138");
+    diagnostic << "changes tensor '" << tensor
+               << "', through which a gradient flows, in place "
+               << (isDetached ? "behind detach" : "under torch.no_grad");
+    diagnostic.attachNote()
+        << "help: change it where gradients are recorded, or use "
+           "x + (new - x).detach() in its place";
+    return failure();
+  }
   if (succeeded(slots.change(tensor, value, location)))
     return success();
   InFlightDiagnostic diagnostic = error("E0133");

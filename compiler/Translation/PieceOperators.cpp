@@ -8,6 +8,8 @@
 #include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
@@ -174,13 +176,6 @@ struct StridedPiece {
 };
 } // namespace
 
-static SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (size_t dim = shape.size(); dim-- > 1;)
-    strides[dim - 1] = strides[dim] * shape[dim];
-  return strides;
-}
-
 static LogicalResult translatePiece(NodeCall &call,
                                     FailureOr<StridedPiece> piece) {
   if (failed(piece))
@@ -224,7 +219,7 @@ static LogicalResult translateUnfold(NodeCall &call) {
   RankedTensorType type = call.typeOf("self");
   int64_t size = call.integer("size"), step = call.integer("step");
   StridedPiece piece{SmallVector<int64_t>(type.getShape()),
-                     rowMajorStrides(type.getShape())};
+                     computeStrides(type.getShape())};
   if (type.getRank() == 0) {
     piece.size.push_back(size);
     piece.stride.push_back(1);
@@ -248,7 +243,7 @@ static FailureOr<StridedPiece> resolveDiagonal(NodeCall &call,
   if (failed(first) || failed(second))
     return failure();
   int64_t offset = call.integer("offset");
-  SmallVector<int64_t> strides = rowMajorStrides(type.getShape());
+  SmallVector<int64_t> strides = computeStrides(type.getShape());
   StridedPiece piece;
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (dim != *first && dim != *second) {

@@ -7,7 +7,10 @@
 #include "compiler/Translation/TensorSlots.h"
 
 #include "compiler/Translation/TensorWindow.h"
+#include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace shardc;
@@ -25,6 +28,7 @@ void TensorSlots::addSlot(StringRef name, TensorSlot slot) {
 void TensorSlots::define(StringRef name, Value value, StorageKind kind) {
   TensorStorage storage;
   storage.kind = kind;
+  storage.isRecorded = isRecording;
   TensorSlot slot;
   slot.value = value;
   slot.type = cast<RankedTensorType>(value.getType());
@@ -113,10 +117,32 @@ Value TensorSlots::read(StringRef name, Location location) {
   return readSlot(scopes.back().at(name), location);
 }
 
+bool TensorSlots::isDetached(StringRef name) const {
+  const TensorSlot *slot = find(name);
+  for (; slot->source; slot = &slots[*slot->source])
+    if (slot->seen.getDefiningOp<aten::DetachOp>())
+      return true;
+  return false;
+}
+
+Value TensorSlots::recordedStorage(StringRef name, Location location) {
+  unsigned index = scopes.back().at(name);
+  if ((isRecording && !isDetached(name)) ||
+      !storages[slots[index].storage].isRecorded)
+    return nullptr;
+  while (slots[index].source)
+    index = *slots[index].source;
+  return readSlot(index, location);
+}
+
 LogicalResult TensorSlots::change(StringRef name, Value value,
                                   Location location) {
   unsigned index = scopes.back().at(name);
   TensorStorage &storage = storages[slots[index].storage];
+  if (!isRecording && storage.isRecorded &&
+      isa<FloatType>(getElementTypeOrSelf(value)))
+    value = aten::DetachOp::create(builder, location, value);
+  storage.isRecorded |= isRecording;
   // Of each slot on the way to the whole: its new value.
   SmallVector<std::pair<unsigned, Value>> changed{{index, value}};
   while (slots[index].source) {

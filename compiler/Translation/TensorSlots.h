@@ -34,6 +34,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace shardc::translation {
 
@@ -56,6 +57,9 @@ struct TensorStorage {
   mlir::FlatSymbolRefAttr symbol;
   /// Counts in-place changes.
   unsigned version = 0;
+  /// Whether autograd recorded how it was made or changed: not everything of it
+  /// happened under torch.no_grad.
+  bool isRecorded = true;
 };
 
 /// One tensor object. `value` is null for a parameter or buffer that nothing
@@ -98,8 +102,9 @@ public:
   mlir::Value read(llvm::StringRef name, mlir::Location location);
 
   /// The tensor called `name` has a new value, and so has everything that
-  /// shares its memory; a buffer's is written back. Fails when a window cannot
-  /// be written through.
+  /// shares its memory; a buffer's is written back. Where nothing is recorded,
+  /// no gradient flows through the new value. Fails when a window cannot be
+  /// written through.
   llvm::LogicalResult change(llvm::StringRef name, mlir::Value value,
                              mlir::Location location);
 
@@ -108,6 +113,18 @@ public:
   const TensorStorage &storageOf(const TensorSlot &slot) const {
     return storages[slot.storage];
   }
+
+  /// The present value of all the memory that `name` is a window on, for a
+  /// change that autograd does not record there: under torch.no_grad, or
+  /// through a detach. Null when it never recorded anything of that memory,
+  /// which then has no history that could be lost.
+  mlir::Value recordedStorage(llvm::StringRef name, mlir::Location location);
+
+  /// Whether `name` is a window on something detached.
+  bool isDetached(llvm::StringRef name) const;
+
+  /// Whether autograd records what happens from now on; returns what was.
+  bool setRecording(bool isOn) { return std::exchange(isRecording, isOn); }
 
   /// Enters a graph inside the graph, whose names are its own; `inputs` of it
   /// are the tensors that `arguments` name outside.
@@ -123,6 +140,7 @@ private:
   llvm::SmallVector<llvm::StringMap<unsigned>> scopes{1};
   llvm::SmallVector<TensorSlot> slots;
   llvm::SmallVector<TensorStorage> storages;
+  bool isRecording = true;
 
   void addSlot(llvm::StringRef name, TensorSlot slot);
   mlir::Value readSlot(unsigned slot, mlir::Location location);

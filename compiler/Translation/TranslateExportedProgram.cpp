@@ -283,6 +283,8 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
       failed(nodes.translate(graph)) || failed(addOutputs(function)) ||
       failed(verify(*module)))
     return failure();
+  state.freezeWithoutGradient(
+      function.getBody().front().getTerminator()->getOperands());
   return module;
 }
 

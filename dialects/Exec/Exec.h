@@ -16,6 +16,12 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace shardc::exec {
+/// Fails unless all memory that `command` names is declared: an operation of
+/// exec, or a part of one.
+llvm::LogicalResult verifyMemory(mlir::Operation *command);
+} // namespace shardc::exec
+
 #include "dialects/Exec/ExecDialect.h.inc"
 #include "dialects/Exec/ExecEnums.h.inc"
 

@@ -47,6 +47,7 @@ def Exec_CommandInterface : OpInterface<"CommandInterface"> {
         $_op.removeRecordsAttr();
     }]>,
   ];
+  let verify = [{ return ::shardc::exec::verifyMemory($_op); }];
 }
 
 #endif // SHARDC_DIALECTS_EXEC_EXECINTERFACES

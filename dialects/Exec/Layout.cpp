@@ -8,6 +8,8 @@
 
 #include "dialects/Exec/Exec.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 
 namespace shardc::exec {
@@ -24,10 +26,6 @@ SmallVector<int64_t> getOrderedStrides(ArrayRef<int64_t> shape,
   return strides;
 }
 
-SmallVector<int64_t> getRowMajorStrides(ArrayRef<int64_t> shape) {
-  return getOrderedStrides(shape, {});
-}
-
 SmallVector<int64_t> getStrides(Value value) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   if (auto view = value.getDefiningOp<ViewOp>())
@@ -37,11 +35,11 @@ SmallVector<int64_t> getStrides(Value value) {
     auto order = cast<DenseI64ArrayAttr>(library.getOrder()[number]);
     return getOrderedStrides(shape, order.asArrayRef());
   }
-  return getRowMajorStrides(shape);
+  return computeStrides(shape);
 }
 
 bool isRowMajor(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {
-  SmallVector<int64_t> expected = getRowMajorStrides(shape);
+  SmallVector<int64_t> expected = computeStrides(shape);
   for (auto [size, stride, wanted] : llvm::zip_equal(shape, strides, expected))
     if (size != 1 && stride != wanted)
       return false;

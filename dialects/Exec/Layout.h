@@ -17,9 +17,6 @@
 
 namespace shardc::exec {
 
-/// The strides of a row-major tensor of `shape`.
-llvm::SmallVector<int64_t> getRowMajorStrides(llvm::ArrayRef<int64_t> shape);
-
 /// The strides of a dense tensor of `shape` whose dimensions are stored in
 /// `order`, outermost first; an empty order is row-major.
 llvm::SmallVector<int64_t> getOrderedStrides(llvm::ArrayRef<int64_t> shape,

@@ -8,6 +8,8 @@
 
 #include "dialects/Exec/Layout.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 
 namespace shardc::exec {
@@ -32,7 +34,7 @@ int64_t getSpanBytes(MemRefType type) {
 
 MemRefType getStrided(ArrayRef<int64_t> shape, Type type,
                       ArrayRef<int64_t> strides) {
-  if (ArrayRef<int64_t>(getRowMajorStrides(shape)) == strides)
+  if (ArrayRef<int64_t>(computeStrides(shape)) == strides)
     return MemRefType::get(shape, type);
   return MemRefType::get(shape, type,
                          StridedLayoutAttr::get(type.getContext(), 0, strides));
@@ -46,6 +48,17 @@ Place getPlace(Value memory) {
     place.whole = part.getWhole();
   }
   return place;
+}
+
+LogicalResult verifyMemory(Operation *command) {
+  for (Value operand : command->getOperands()) {
+    Operation *whole = getPlace(operand).whole.getDefiningOp();
+    if (!isa_and_nonnull<StateOp, InputOp, ScalarOp, BufferOp>(whole))
+      return command->emitOpError(
+          "expected memory that exec.state, exec.input, "
+          "exec.scalar or exec.buffer declares");
+  }
+  return success();
 }
 
 SmallVector<OperandAccess> getAccesses(CommandInterface command) {

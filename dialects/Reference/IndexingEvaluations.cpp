@@ -9,6 +9,8 @@
 #include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Reference/Pointwise.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -97,7 +99,7 @@ static LogicalResult visitAlong(Operation *op, const Tensor &index,
     whole.push_back(1);
   if (steps.empty())
     steps.push_back(1);
-  SmallVector<int64_t> strides = rowMajorStrides(whole);
+  SmallVector<int64_t> strides = computeStrides(whole);
   for (IndexWalk walk(steps); walk; ++walk) {
     int64_t value = index.integers()[walk.linear()];
     if (failed(checkIndex(op, value, whole[dim])))
@@ -119,7 +121,7 @@ static LogicalResult evaluateGather(aten::GatherOp op, Operands operands,
 
 /// Where a position of the index tensor is in `src`, which may be larger.
 static SmallVector<int64_t> sourceStrides(const Tensor &src) {
-  return src.getRank() ? rowMajorStrides(src.getShape())
+  return src.getRank() ? computeStrides(src.getShape())
                        : SmallVector<int64_t>{1};
 }
 
@@ -218,7 +220,7 @@ static LogicalResult visitIndexed(Operation *op, const Tensor &self,
       dims.back() - dims.front() == static_cast<int64_t>(dims.size()) - 1;
   int64_t first = areNeighbours ? dims.front() : 0;
   ArrayRef<int64_t> commonShape = shape.slice(first, common);
-  SmallVector<int64_t> strides = rowMajorStrides(self.getShape());
+  SmallVector<int64_t> strides = computeStrides(self.getShape());
   SmallVector<SmallVector<int64_t>> indexStrides;
   for (const Tensor &index : indices)
     indexStrides.push_back(broadcastStrides(index.getShape(), commonShape));
@@ -296,7 +298,7 @@ static LogicalResult evaluateMaskedScatter(aten::MaskedScatterOp op,
 
 static void evaluateRoll(aten::RollOp op, Operands operands, Results results) {
   ArrayRef<int64_t> shape = operands[0].getShape();
-  SmallVector<int64_t> strides = rowMajorStrides(shape);
+  SmallVector<int64_t> strides = computeStrides(shape);
   for (IndexWalk walk(shape); walk; ++walk) {
     SmallVector<int64_t> target(*walk);
     for (auto [shift, dim] : llvm::zip_equal(op.getShifts(), op.getDims()))
@@ -308,7 +310,7 @@ static void evaluateRoll(aten::RollOp op, Operands operands, Results results) {
 
 static void evaluateFlip(aten::FlipOp op, Operands operands, Results results) {
   ArrayRef<int64_t> shape = operands[0].getShape();
-  SmallVector<int64_t> strides = rowMajorStrides(shape);
+  SmallVector<int64_t> strides = computeStrides(shape);
   for (IndexWalk walk(shape); walk; ++walk) {
     SmallVector<int64_t> target(*walk);
     for (int64_t dim : op.getDims())

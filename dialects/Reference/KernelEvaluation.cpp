@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <unordered_map>
@@ -148,7 +149,7 @@ static FailureOr<LinearIndex> linearIndex(Operation *op, AffineMap map,
                                           ArrayRef<int64_t> shape) {
   LinearIndex index;
   index.factors.assign(map.getNumDims(), 0);
-  SmallVector<int64_t> strides = rowMajorStrides(shape);
+  SmallVector<int64_t> strides = computeStrides(shape);
   for (auto [expression, stride] : llvm::zip_equal(map.getResults(), strides)) {
     SmallVector<int64_t> factors;
     if (failed(getFlattenedAffineExpr(expression, map.getNumDims(), 0,
@@ -224,7 +225,7 @@ LogicalResult NestEvaluation::translateOperation(Operation &op) {
     step.counter = static_cast<unsigned>(index.getDim());
   } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     step.gathered = &values[extract.getTensor()];
-    step.strides = rowMajorStrides(step.gathered->tensor.getShape());
+    step.strides = computeStrides(step.gathered->tensor.getShape());
     operands = extract.getIndices();
   } else {
     step.function = scalarFunction(&op);
@@ -390,7 +391,7 @@ static Tensor filled(RankedTensorType type, TypedAttr number) {
 /// `part` over `whole` at the insertion's offsets.
 static BoundedTensor inserted(tensor::InsertSliceOp insert,
                               const BoundedTensor &part, BoundedTensor whole) {
-  SmallVector<int64_t> strides = rowMajorStrides(whole.tensor.getShape());
+  SmallVector<int64_t> strides = computeStrides(whole.tensor.getShape());
   int64_t first = dot(insert.getStaticOffsets(), strides);
   bool hasBounds = !part.bounds.empty() || !whole.bounds.empty();
   if (hasBounds)

@@ -10,6 +10,8 @@
 #include "dialects/Reference/SpatialWindow.h"
 #include "dialects/Reference/StridedCopy.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::reference;
@@ -27,7 +29,7 @@ void copyStrided(const Tensor &source, const StridedPlace &from, Tensor &target,
 
 /// All elements of a row-major tensor of `shape`.
 static StridedPlace rowMajor(ArrayRef<int64_t> shape) {
-  return {0, rowMajorStrides(shape)};
+  return {0, computeStrides(shape)};
 }
 
 /// Elements start, start + step, ... of dimension `dim` of such a tensor.
@@ -40,7 +42,7 @@ static StridedPlace slicePlace(ArrayRef<int64_t> shape, int64_t dim,
 }
 
 static void evaluatePermute(aten::PermuteOp op, Operands in, Results out) {
-  SmallVector<int64_t> strides = rowMajorStrides(in[0].getShape());
+  SmallVector<int64_t> strides = computeStrides(in[0].getShape());
   StridedPlace from;
   for (int64_t dim : op.getDims())
     from.strides.push_back(strides[dim]);
@@ -137,7 +139,7 @@ static T padValue(double value) {
 
 static void evaluatePad(aten::PadOp op, Operands in, Results out) {
   ArrayRef<int64_t> shape = out[0].getShape();
-  SmallVector<int64_t> strides = rowMajorStrides(in[0].getShape());
+  SmallVector<int64_t> strides = computeStrides(in[0].getShape());
   // What each index of each dimension adds to the source's position.
   SmallVector<SmallVector<int64_t>> sources(shape.size());
   for (auto [dim, size] : llvm::enumerate(shape)) {

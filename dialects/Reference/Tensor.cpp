@@ -6,6 +6,7 @@
 
 #include "dialects/Reference/Tensor.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/Sequence.h"
@@ -236,16 +237,9 @@ IndexWalk &IndexWalk::operator++() {
   return *this;
 }
 
-SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (size_t dim = shape.size(); dim-- > 1;)
-    strides[dim - 1] = strides[dim] * shape[dim];
-  return strides;
-}
-
 SmallVector<int64_t> broadcastStrides(ArrayRef<int64_t> shape,
                                       ArrayRef<int64_t> target) {
-  SmallVector<int64_t> own = rowMajorStrides(shape);
+  SmallVector<int64_t> own = computeStrides(shape);
   SmallVector<int64_t> strides(target.size(), 0);
   size_t offset = target.size() - shape.size();
   for (size_t dim = 0; dim < shape.size(); ++dim)

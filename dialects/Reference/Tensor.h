@@ -147,9 +147,6 @@ private:
   int64_t count = 1;
 };
 
-/// Elements between neighbours of each dimension of a row-major tensor.
-llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
-
 /// Strides that read a tensor of `shape` at the indices of `target`, which it
 /// broadcasts to: 0 where a dimension repeats.
 llvm::SmallVector<int64_t> broadcastStrides(llvm::ArrayRef<int64_t> shape,

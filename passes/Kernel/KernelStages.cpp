@@ -9,10 +9,12 @@
 #include "passes/Kernel/KernelStages.h"
 
 #include "dialects/Exec/Layout.h"
+#include "dialects/Exec/Memory.h"
 
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -91,23 +93,13 @@ TensorPlace KernelReader::rowMajorPlace(TensorStorage::Kind kind,
   TensorPlace place;
   place.tensor =
       addTensor(kind, index, type.getElementType(), type.getNumElements());
-  place.strides = exec::getRowMajorStrides(type.getShape());
+  place.strides = computeStrides(type.getShape());
   return place;
-}
-
-/// The place of a kernel's operand, whose layout the caller chose.
-static SmallVector<int64_t> stridesOf(MemRefType layout) {
-  SmallVector<int64_t> strides;
-  int64_t offset = 0;
-  LogicalResult known = layout.getStridesAndOffset(strides, offset);
-  assert(succeeded(known) && offset == 0 && "expected static strides");
-  (void)known;
-  return strides;
 }
 
 void KernelReader::placeArguments() {
   for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
-    SmallVector<int64_t> strides = stridesOf(layouts[index]);
+    SmallVector<int64_t> strides = exec::getStrides(layouts[index]);
     RankedTensorType type = typeOf(argument);
     TensorPlace place;
     place.tensor =
@@ -124,7 +116,7 @@ void KernelReader::placeResults() {
   unsigned inputs = body.getNumArguments();
   for (auto [index, value] :
        llvm::enumerate(body.getTerminator()->getOperands())) {
-    SmallVector<int64_t> strides = stridesOf(layouts[inputs + index]);
+    SmallVector<int64_t> strides = exec::getStrides(layouts[inputs + index]);
     RankedTensorType type = typeOf(value);
     TensorPlace place;
     place.strides = strides;

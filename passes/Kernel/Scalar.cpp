@@ -129,9 +129,12 @@ static Value floatToFloat(Scalar scalar, FloatType type) {
                    : castTo<arith::TruncFOp>(scalar, type);
 }
 
-/// i1 widens to 0 or 1; other integers keep their sign.
+/// i1 widens to 0 or 1; other integers keep their sign. Integers become 16 bits
+/// by way of f32, as floats do.
 static Value fromInteger(Scalar scalar, Type type) {
   bool isBool = scalar.getType().isInteger(1);
+  if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16)
+    return scalar.to(Float32Type::get(type.getContext())).to(type).get();
   if (isa<FloatType>(type))
     return isBool ? castTo<arith::UIToFPOp>(scalar, type)
                   : castTo<arith::SIToFPOp>(scalar, type);

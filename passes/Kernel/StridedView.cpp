@@ -11,6 +11,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 using namespace mlir;
 
 namespace shardc {
@@ -44,7 +46,7 @@ std::optional<StridedView> reshape(const StridedView &view,
   StridedView result{view.offset, SmallVector<int64_t>(shape),
                      SmallVector<int64_t>(shape.size(), 1)};
   if (llvm::is_contained(shape, 0)) {
-    result.strides = exec::getRowMajorStrides(shape);
+    result.strides = computeStrides(shape);
     return result;
   }
   SmallVector<Run> runs = contiguousRuns(view);

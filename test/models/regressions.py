@@ -60,11 +60,45 @@ class TwoBuffers(nn.Module):
         return loss
 
 
+class ViewOfBuffer(nn.Module):
+    """An average in a buffer, written through a view under no_grad and used in
+    the same step: no gradient flows through it."""
+
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(16, 16)
+        self.register_buffer("mean", torch.randn(4, 4))
+
+    def forward(self, x, y):
+        h = self.f(x)
+        with torch.no_grad():
+            self.mean.view(16).mul_(0.5).add_(h.mean(0), alpha=0.5)
+        return F.mse_loss(h + self.mean.flatten(), y)
+
+
+class Masked(nn.Module):
+    """A boolean and an integer in a product, which 16 bits know by way of
+    f32."""
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.g = nn.Linear(16, 16), nn.Linear(16, 16)
+
+    def forward(self, x, y):
+        count = torch.arange(16) % 3
+        h = self.f(x) * (torch.arange(16) > 4)
+        return F.mse_loss(self.g(h * count), y)
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
+    "masked": lambda: (
+        Masked(), (torch.randn(8, 16), torch.randn(8, 16))),
     "spatial-gate": lambda: (
         SpatialGate(), (torch.randn(4, 12, 16), torch.randn(4, 12, 16))),
     "two-buffers": lambda: (
         TwoBuffers(), (torch.randn(8, 16), torch.randn(8, 16))),
+    "view-of-buffer": lambda: (
+        ViewOfBuffer(), (torch.randn(8, 16), torch.randn(8, 16))),
 }

@@ -22,6 +22,9 @@ using Run = std::function<int()>;
 void addBindOption(CLI::App &command, InputOptions &options);
 void addInputOptions(CLI::App &command, InputOptions &options);
 
+/// How the complaint about a number out of range begins, which makes it E0003.
+inline constexpr const char *outOfRange = "must be from ";
+
 /// One of `words`. The help page lists them as the option's type, so that the
 /// check itself has nothing to say there.
 CLI::Validator oneOf(std::vector<std::string> words);

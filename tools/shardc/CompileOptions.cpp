@@ -8,10 +8,39 @@
 
 #include "passes/CostModel/Target.h"
 
+#include <iomanip>
+#include <sstream>
+
 namespace shardc {
 
 CLI::Validator oneOf(std::vector<std::string> words) {
   return CLI::IsMember(std::move(words)).description("");
+}
+
+namespace {
+/// The numbers from `least` to `most`, which may be one of them or not.
+struct Range {
+  double least, most;
+  bool hasMost = true;
+};
+} // namespace
+
+/// Refuses other numbers, NaN among them.
+static CLI::Validator inRange(Range range) {
+  auto check = [range](const std::string &text) {
+    double value = 0;
+    if (!CLI::detail::lexical_cast(text, value))
+      return std::string(); // The option's own message.
+    if (value >= range.least &&
+        (range.hasMost ? value <= range.most : value < range.most))
+      return std::string();
+    std::ostringstream message;
+    message << std::setprecision(12) << outOfRange << range.least
+            << (range.hasMost ? " to " : " to below ") << range.most
+            << ", found " << text;
+    return message.str();
+  };
+  return CLI::Validator(check, "");
 }
 
 static void addShardingOptions(CLI::App &command, Options &options) {
@@ -19,6 +48,7 @@ static void addShardingOptions(CLI::App &command, Options &options) {
       .add_option("--world-size", options.worldSize,
                   "Ranks that share the parameters")
       ->required()
+      ->check(inRange({1, 65536}))
       ->type_name("N")
       ->group("Sharding");
   command
@@ -67,18 +97,22 @@ static void addOptimizerOptions(CLI::App &command, Options &options) {
       ->type_name("sgd|adamw")
       ->group("Optimizer")
       ->capture_default_str();
-  auto number = [&](const char *flag, double &value, const char *text) {
+  auto number = [&](const char *flag, double &value, Range range,
+                    const char *text) {
     command.add_option(flag, value, text)
-        ->check(CLI::Validator(CLI::NonNegativeNumber).description(""))
+        ->check(inRange(range))
         ->type_name("X")
         ->group("Optimizer")
         ->capture_default_str();
   };
-  number("--momentum", options.momentum, "Momentum of sgd");
-  number("--weight-decay", options.weightDecay, "Weight decay");
-  number("--beta1", options.beta1, "Decay of adamw's first moment");
-  number("--beta2", options.beta2, "Decay of adamw's second moment");
-  number("--epsilon", options.epsilon, "Added to adamw's denominator");
+  // As torch.optim has them.
+  constexpr Range decay = {0, 1, /*hasMost=*/false};
+  number("--momentum", options.momentum, {0, 1e6}, "Momentum of sgd");
+  number("--weight-decay", options.weightDecay, {0, 1e6}, "Weight decay");
+  number("--beta1", options.beta1, decay, "Decay of adamw's first moment");
+  number("--beta2", options.beta2, decay, "Decay of adamw's second moment");
+  number("--epsilon", options.epsilon, {0, 1e6},
+         "Added to adamw's denominator");
 }
 
 static void addTargetOptions(CLI::App &command, Options &options) {

@@ -14,10 +14,13 @@ using namespace shardc;
 
 /// Prints a usage error with its number.
 static int usageError(const CLI::ParseError &error) {
-  std::string number(errorNumber(ErrorCode::E0001));
+  const bool isRange =
+      std::string_view(error.what()).find(outOfRange) != std::string::npos;
+  const ErrorCode code = isRange ? ErrorCode::E0003 : ErrorCode::E0001;
+  std::string number(errorNumber(code));
   std::cerr << "shardc: error " << number << ": " << error.what()
             << "\n  help: run 'shardc --help', or 'shardc COMMAND --help'\n";
-  return exitCode(ErrorCode::E0001);
+  return exitCode(code);
 }
 
 int main(int argc, char **argv) {

@@ -201,3 +201,18 @@ exec.program @step streams ["compute"] {
     }
   }
 }
+
+// -----
+
+exec.program @step streams ["compute"] {
+  exec.section "begin" {
+    %0 = memref.alloc() : memref<4xf32>
+    // expected-error@+1 {{'exec.fill' op expected memory that exec.state, exec.input, exec.scalar or exec.buffer declares}}
+    exec.fill %0 : memref<4xf32> on 0
+  }
+}
+
+// -----
+
+// expected-error@+1 {{'exec.scalar' op expected learning_rate or micro_batches, got 'momentum'}}
+%0 = exec.scalar "momentum" : memref<f64>

@@ -68,6 +68,61 @@ TEST(Regions, NothingUnderNoGradHasAGradient) {
                                                ".*aten.sum %1"));
 }
 
+// Through a view or not: what is written into a buffer has no history.
+TEST(Regions, NothingWrittenUnderNoGradHasAGradient) {
+  ExportBuilder body = linear();
+  body.buffer("m", {3, 2});
+  body.node("aten.view.default",
+            {{"self", tensor("b_m")}, {"size", integers({2, 3})}},
+            {{"v", {2, 3}}});
+  body.node("aten.copy_.default", {{"self", tensor("v")}, {"src", tensor("y")}},
+            {{"c", {2, 3}}});
+  ExportBuilder model =
+      regionOf(body, "wrap_with_set_grad_enabled", {argument(false)},
+               {"x", "p_w", "b_m"}, {"c", {2, 3}});
+  EXPECT_THAT(model.translate(), ContainsRegex("%[0-9]+ = aten.linear .*\n"
+                                               ".*%[0-9]+ = aten.detach .*\n"
+                                               ".*%[0-9]+ = aten.view .*\n"
+                                               ".*fsdp.write %[0-9]+, @m"));
+}
+
+// PyTorch gives the new value the gradient of the old one.
+TEST(Regions, E0138_ChangeOfAnActivationUnderNoGrad) {
+  ExportBuilder body = linear();
+  std::vector<pt2::Node> outside = std::move(body.get().program.graph.nodes);
+  body.get().program.graph.nodes.clear();
+  body.node("aten.relu_.default", {{"self", tensor("y")}}, {{"r", {2, 3}}});
+  ExportBuilder model = regionOf(body, "wrap_with_set_grad_enabled",
+                                 {argument(false)}, {"y"}, {"r", {2, 3}});
+  std::vector<pt2::Node> &nodes = model.get().program.graph.nodes;
+  nodes.insert(nodes.begin(), outside.begin(), outside.end());
+  EXPECT_THAT(model.diagnostics(),
+              HasSubstr("E0138: aten.relu_.default: changes tensor 'y', "
+                        "through which a gradient flows, in place under "
+                        "torch.no_grad"));
+}
+
+TEST(Regions, E0138_ChangeOfAnActivationBehindDetach) {
+  ExportBuilder model = linear();
+  model.node("aten.detach.default", {{"self", tensor("y")}}, {{"d", {2, 3}}});
+  model.node("aten.relu_.default", {{"self", tensor("d")}}, {{"r", {2, 3}}});
+  EXPECT_THAT(model.sumOutput("y").diagnostics(),
+              HasSubstr("changes tensor 'd', through which a gradient flows, "
+                        "in place behind detach"));
+}
+
+// What is made there may be changed there.
+TEST(Regions, ValuesOfARegionChangeAsTheyLike) {
+  ExportBuilder body = linear();
+  body.node("aten.relu_.default", {{"self", tensor("y")}}, {{"r", {2, 3}}});
+  ExportBuilder model =
+      regionOf(body, "wrap_with_set_grad_enabled", {argument(false)},
+               {"x", "p_w"}, {"r", {2, 3}});
+  EXPECT_THAT(model.translate(), ContainsRegex("aten.relu .*\n"
+                                               ".*aten.detach .*\n"
+                                               ".*aten.sum"));
+}
+
 TEST(Regions, EnabledGradientsFlowThrough) {
   ExportBuilder model = regionOf(linear(), "wrap_with_set_grad_enabled",
                                  {argument(true)}, {"x", "p_w"}, {"y", {2, 3}});

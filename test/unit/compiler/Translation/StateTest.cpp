@@ -94,6 +94,19 @@ TEST(State, UnusedParametersAreFrozenWithAWarning) {
   EXPECT_THAT(model.translate(), HasSubstr("fsdp.parameter frozen @a"));
 }
 
+// An optimizer of PyTorch skips it, weight decay included.
+TEST(State, ParametersThatNoGradientReachesAreFrozenWithAWarning) {
+  ExportBuilder model = twoParameters();
+  model.node("aten.detach.default", {{"self", tensor("p_a")}}, {{"d", {2}}});
+  model.node("aten.add.Tensor",
+             {{"self", tensor("p_b")}, {"other", tensor("d")}}, {{"y", {2}}});
+  model.sumOutput("y");
+  EXPECT_THAT(model.diagnostics(),
+              HasSubstr("warning: 1 parameter is reached by no gradient and "
+                        "will not be trained\nnote: 'a'\n"));
+  EXPECT_THAT(model.translate(), HasSubstr("fsdp.parameter frozen @a"));
+}
+
 TEST(State, ParameterWithoutGradientIsFrozen) {
   ExportBuilder model = twoParameters();
   model.get().program.graph.tensorValues["p_b"].requiresGrad = false;

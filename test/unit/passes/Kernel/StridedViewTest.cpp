@@ -11,12 +11,14 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
 namespace shardc {
 
 using testing::ElementsAre;
 
 static StridedView rowMajor(llvm::ArrayRef<int64_t> shape) {
-  return {0, llvm::to_vector(shape), exec::getRowMajorStrides(shape)};
+  return {0, llvm::to_vector(shape), mlir::computeStrides(shape)};
 }
 
 /// The storage's elements in the order in which the view counts them.

@@ -48,9 +48,11 @@ void reuseMemory(format::Artifact &artifact) {
   const auto reduce = std::find_if(
       commands.begin(), commands.end(),
       [](const Command &command) { return command.label == "reduce"; });
+  const int64_t event = artifact.program.eventCount++;
+  reduce->records = event;
   Command fill;
   fill.section = reduce->section;
-  fill.waits = {*reduce->records};
+  fill.waits = {event};
   fill.module = "linear";
   fill.label = "reuse";
   fill.attributes = {{"byte", int64_t(1)}};

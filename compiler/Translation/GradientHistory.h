@@ -1,0 +1,27 @@
+//===- GradientHistory.h - where autograd would record a way --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `requires_grad` and `grad_fn` say in PyTorch, read off the translated
+// program: a way leads from a parameter to a value through operators on
+// floating-point tensors, and ends at `aten.detach`.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_TRANSLATION_GRADIENTHISTORY_H
+#define SHARDC_COMPILER_TRANSLATION_GRADIENTHISTORY_H
+
+#include "mlir/IR/ValueRange.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace shardc::translation {
+
+/// The names of the parameters, frozen ones too, from which a way leads to one
+/// of `values`.
+llvm::StringSet<> parametersBehind(mlir::ValueRange values);
+
+/// Whether a way leads from a trainable parameter to `value`. Parameters are
+/// declared in the module that holds the value.
+bool requiresGradient(mlir::Value value);
+
+} // namespace shardc::translation
+
+#endif // SHARDC_COMPILER_TRANSLATION_GRADIENTHISTORY_H
