@@ -30,9 +30,9 @@ def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {
 def WidenWeightGradientsPass : Pass<"shardc-widen-weight-gradients", "::mlir::func::FuncOp"> {
   let summary = "Lets weight gradients be written in the reduce dtype.";
   let description = [{
-    A weight gradient is a sum that is accumulated in f32 anyway. Where its only
-    use converts it to a wider dtype, the operator writes that dtype itself: one
-    rounding and one pass over memory less.
+    A weight gradient of 16 bits is a sum that is accumulated in f32 anyway. Where
+    its only use converts it to f32, the operator writes f32 itself: one rounding
+    and one pass over memory less.
 
     {{example: test/passes/Differentiate/widen-weight-gradients.mlir @linear_weight}}
   }];

@@ -43,10 +43,12 @@ static bool mayWiden(Value value) {
   return false;
 }
 
+/// To the type that sums of 16 bits are made in; f64 is no such type, and a
+/// product of f32 has no result in it.
 static bool widens(aten::ToOp to) {
   Type source = aten::tensorType(to.getSelf()).getElementType();
-  return isa<FloatType>(source) && isa<FloatType>(to.getDtype()) &&
-         to.getDtype().getIntOrFloatBitWidth() > source.getIntOrFloatBitWidth();
+  return isa<FloatType>(source) && source.getIntOrFloatBitWidth() == 16 &&
+         to.getDtype().isF32();
 }
 
 void WidenWeightGradientsPass::runOnOperation() {

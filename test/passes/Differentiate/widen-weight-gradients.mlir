@@ -103,3 +103,15 @@ func.func @activation_gradient(%d_y: tensor<2x4xbf16>, %weight: tensor<4x8xbf16>
   %1 = aten.to %0 f32 : (tensor<2x8xbf16>) -> tensor<2x8xf32>
   return %1 : tensor<2x8xf32>
 }
+
+// -----
+
+// No policy reduces in f64, and a product of f32 has no result in it.
+// CHECK-LABEL: @f64_is_no_reduce_dtype
+//       CHECK:   aten.linear_backward_weight {{.*}} -> tensor<4x8xf32>
+//       CHECK:   aten.to {{.*}} f64
+func.func @f64_is_no_reduce_dtype(%d_y: tensor<2x4xf32>, %x: tensor<2x8xf32>) -> tensor<4x8xf64> {
+  %0 = aten.linear_backward_weight %d_y, %x : (tensor<2x4xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  %1 = aten.to %0 f64 : (tensor<4x8xf32>) -> tensor<4x8xf64>
+  return %1 : tensor<4x8xf64>
+}
