@@ -32,9 +32,9 @@ EvaluationTable::EvaluationTable() {
   addComplexEvaluations(*this);
 }
 
-LogicalResult
-EvaluationTable::evaluate(Operation *op, Operands operands,
-                          SmallVectorImpl<Tensor> &results) const {
+LogicalResult EvaluationTable::evaluate(Operation *op, Operands operands,
+                                        SmallVectorImpl<Tensor> &results,
+                                        RoundIntermediate round) const {
   auto found = functions.find(op->getName().getStringRef());
   if (found == functions.end())
     return emitNumberedError(op, "E0142")
@@ -42,7 +42,7 @@ EvaluationTable::evaluate(Operation *op, Operands operands,
   results.clear();
   for (Type type : op->getResultTypes())
     results.emplace_back(cast<RankedTensorType>(type));
-  if (failed(found->second(op, operands, results)))
+  if (failed(found->second(op, operands, results, round)))
     return failure();
   for (Tensor &result : results)
     result.round();

@@ -24,23 +24,34 @@ namespace shardc::reference {
 using Operands = llvm::ArrayRef<Tensor>;
 using Results = llvm::MutableArrayRef<Tensor>;
 
+/// Rounds a number that an operator computes on its way and subtracts, as a
+/// normalization does its mean. What that rounding does to all elements alike
+/// no rounding of an operand does.
+using RoundIntermediate = llvm::function_ref<double(double)>;
+inline double keepIntermediate(double number) { return number; }
+
 class EvaluationTable {
 public:
-  using Function =
-      std::function<llvm::LogicalResult(mlir::Operation *, Operands, Results)>;
+  using Function = std::function<llvm::LogicalResult(
+      mlir::Operation *, Operands, Results, RoundIntermediate)>;
 
   /// The table of all families.
   EvaluationTable();
 
   /// Adds `function(Op op, Operands, Results)`, which returns nothing, or
   /// failure after a diagnostic: an index that is out of range, for example.
+  /// May have a fourth parameter, RoundIntermediate; then it returns nothing.
   template <typename Op, typename F>
   void add(F function) {
     functions[Op::getOperationName()] =
-        [function](mlir::Operation *op, Operands operands,
-                   Results results) -> llvm::LogicalResult {
-      if constexpr (std::is_void_v<
-                        std::invoke_result_t<F, Op, Operands, Results>>) {
+        [function](mlir::Operation *op, Operands operands, Results results,
+                   RoundIntermediate round) -> llvm::LogicalResult {
+      if constexpr (std::is_invocable_v<F, Op, Operands, Results,
+                                        RoundIntermediate>) {
+        function(llvm::cast<Op>(op), operands, results, round);
+        return llvm::success();
+      } else if constexpr (std::is_void_v<std::invoke_result_t<F, Op, Operands,
+                                                               Results>>) {
         function(llvm::cast<Op>(op), operands, results);
         return llvm::success();
       } else {
@@ -54,8 +65,10 @@ public:
   bool contains(llvm::StringRef op) const { return functions.contains(op); }
 
   /// Runs one operator: makes results of its types, computes, rounds.
-  llvm::LogicalResult evaluate(mlir::Operation *op, Operands operands,
-                               llvm::SmallVectorImpl<Tensor> &results) const;
+  llvm::LogicalResult
+  evaluate(mlir::Operation *op, Operands operands,
+           llvm::SmallVectorImpl<Tensor> &results,
+           RoundIntermediate round = keepIntermediate) const;
 
 private:
   llvm::StringMap<Function> functions;

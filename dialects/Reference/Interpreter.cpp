@@ -76,7 +76,11 @@ LogicalResult Interpreter::visitAten(Operation *op) {
       ofRank.push_back(operand[operand.size() == 1 ? 0 : rank]);
     if (perturbation)
       perturbation->apply(op, ofRank);
-    if (failed(table.evaluate(op, ofRank, computed)))
+    auto round = [&](double intermediate) {
+      return perturbation ? perturbation->apply(op, intermediate)
+                          : intermediate;
+    };
+    if (failed(table.evaluate(op, ofRank, computed, round)))
       return failure();
     for (auto [result, tensor] : llvm::zip_equal(results, computed))
       result.push_back(std::move(tensor));

@@ -42,11 +42,11 @@ struct Channels {
 
 } // namespace
 
-static Moments momentsOf(ArrayRef<double> row) {
+static Moments momentsOf(ArrayRef<double> row, RoundIntermediate round) {
   Moments moments;
   for (double element : row)
     moments.mean += element;
-  moments.mean /= row.size();
+  moments.mean = round(moments.mean / row.size());
   for (double element : row)
     moments.variance += (element - moments.mean) * (element - moments.mean);
   moments.variance /= row.size();
@@ -69,7 +69,8 @@ static int64_t product(ArrayRef<int64_t> shape) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-static void evaluateLayerNorm(aten::LayerNormOp op, Operands in, Results out) {
+static void evaluateLayerNorm(aten::LayerNormOp op, Operands in, Results out,
+                              RoundIntermediate round) {
   int64_t size = product(op.getNormalizedShape());
   unsigned next = 1;
   ArrayRef<double> weight = affine(op.getWeight(), in, next);
@@ -77,7 +78,7 @@ static void evaluateLayerNorm(aten::LayerNormOp op, Operands in, Results out) {
   MutableArrayRef<double> result = out[0].mutableFloats();
   for (int64_t row = 0; row < out[1].getNumElements(); ++row) {
     ArrayRef<double> elements = in[0].floats().slice(row * size, size);
-    Moments moments = momentsOf(elements);
+    Moments moments = momentsOf(elements, round);
     double rstd =
         1 / std::sqrt(moments.variance + op.getEps().convertToDouble());
     for (int64_t i = 0; i < size; ++i)
@@ -92,7 +93,7 @@ static void evaluateLayerNorm(aten::LayerNormOp op, Operands in, Results out) {
 /// With n = (x - mean) * rstd and g = grad * weight, the gradient of x is
 /// rstd * (g - mean(g) - n * mean(g * n)) over each row.
 static void evaluateLayerNormBackward(aten::LayerNormBackwardOp op, Operands in,
-                                      Results out) {
+                                      Results out, RoundIntermediate round) {
   int64_t size = product(op.getNormalizedShape());
   unsigned next = 4;
   ArrayRef<double> weight = affine(op.getWeight(), in, next);
@@ -112,12 +113,14 @@ static void evaluateLayerNormBackward(aten::LayerNormBackwardOp op, Operands in,
       sum += weighted;
       productSum += weighted * normal;
     }
+    double gradientMean = round(sum / size);
+    double productMean = round(productSum / size);
     for (int64_t i = 0; i < size; ++i) {
       double weighted =
           gradient[row * size + i] * (weight.empty() ? 1 : weight[i]);
       double normal = (input[row * size + i] - mean) * rstd;
       gradInput[row * size + i] =
-          rstd * (weighted - sum / size - normal * productSum / size);
+          rstd * (weighted - gradientMean - normal * productMean);
     }
   }
 }
@@ -140,7 +143,8 @@ static void evaluateRmsNorm(aten::RmsNormOp op, Operands in, Results out) {
   }
 }
 
-static void evaluateGroupNorm(aten::GroupNormOp op, Operands in, Results out) {
+static void evaluateGroupNorm(aten::GroupNormOp op, Operands in, Results out,
+                              RoundIntermediate round) {
   Channels channels(in[0]);
   int64_t groups = op.getNumGroups();
   int64_t size = channels.count / groups * channels.inner;
@@ -150,7 +154,7 @@ static void evaluateGroupNorm(aten::GroupNormOp op, Operands in, Results out) {
   MutableArrayRef<double> result = out[0].mutableFloats();
   for (int64_t row = 0; row < out[1].getNumElements(); ++row) {
     ArrayRef<double> elements = in[0].floats().slice(row * size, size);
-    Moments moments = momentsOf(elements);
+    Moments moments = momentsOf(elements, round);
     double rstd =
         1 / std::sqrt(moments.variance + op.getEps().convertToDouble());
     for (int64_t i = 0; i < size; ++i) {
@@ -170,7 +174,8 @@ static void evaluateGroupNorm(aten::GroupNormOp op, Operands in, Results out) {
 
 /// The batch's moments, and the running statistics that they move.
 static Moments updateStatistics(aten::BatchNormOp op, const Channels &channels,
-                                int64_t channel, Operands in, Results out) {
+                                int64_t channel, Operands in, Results out,
+                                RoundIntermediate round) {
   double running[2] = {in[1].floats()[channel], in[2].floats()[channel]};
   Moments moments{running[0], running[1]};
   if (op.getTraining()) {
@@ -178,7 +183,7 @@ static Moments updateStatistics(aten::BatchNormOp op, const Channels &channels,
     channels.forEach(channel, [&](int64_t element) {
       elements.push_back(in[0].floats()[element]);
     });
-    moments = momentsOf(elements);
+    moments = momentsOf(elements, round);
     double momentum = op.getMomentum().convertToDouble();
     double count = elements.size();
     double unbiased = moments.variance * count / (count - 1);
@@ -190,14 +195,15 @@ static Moments updateStatistics(aten::BatchNormOp op, const Channels &channels,
   return moments;
 }
 
-static void evaluateBatchNorm(aten::BatchNormOp op, Operands in, Results out) {
+static void evaluateBatchNorm(aten::BatchNormOp op, Operands in, Results out,
+                              RoundIntermediate round) {
   Channels channels(in[0]);
   unsigned next = 3;
   ArrayRef<double> weight = affine(op.getWeight(), in, next);
   ArrayRef<double> bias = affine(op.getBias(), in, next);
   MutableArrayRef<double> result = out[0].mutableFloats();
   for (int64_t channel = 0; channel < channels.count; ++channel) {
-    Moments moments = updateStatistics(op, channels, channel, in, out);
+    Moments moments = updateStatistics(op, channels, channel, in, out, round);
     double rstd =
         1 / std::sqrt(moments.variance + op.getEps().convertToDouble());
     double scale = rstd * (weight.empty() ? 1 : weight[channel]);
@@ -214,7 +220,7 @@ static void evaluateBatchNorm(aten::BatchNormOp op, Operands in, Results out) {
 /// As layer_norm's over each channel; statistics that are constants of the
 /// input outside of training.
 static void evaluateBatchNormBackward(aten::BatchNormBackwardOp op, Operands in,
-                                      Results out) {
+                                      Results out, RoundIntermediate round) {
   Channels channels(in[1]);
   unsigned next = 4;
   ArrayRef<double> weight = affine(op.getWeight(), in, next);
@@ -229,10 +235,12 @@ static void evaluateBatchNormBackward(aten::BatchNormBackwardOp op, Operands in,
       productSum += gradient[i] * (input[i] - mean) * rstd;
     });
     double scale = rstd * (weight.empty() ? 1 : weight[channel]);
+    double gradientMean = round(sum / count);
+    double productMean = round(productSum / count);
     bool training = op.getTraining();
     channels.forEach(channel, [&](int64_t i) {
       double normal = (input[i] - mean) * rstd;
-      double through = training ? sum / count + normal * productSum / count : 0;
+      double through = training ? gradientMean + normal * productMean : 0;
       gradInput[i] = scale * (gradient[i] - through);
     });
     out[1].mutableFloats()[channel] = productSum;

@@ -92,4 +92,12 @@ void Perturbation::apply(Operation *op, MutableArrayRef<Tensor> operands) {
   }
 }
 
+double Perturbation::apply(Operation *op, double intermediate) {
+  const double roundoff = accumulatorRoundoff(op);
+  const double reach = amplitude * roundoff * (2 + std::sqrt(termsOf(op)));
+  // The operator's number is the generator's state: equal means move alike.
+  return intermediate *
+         (isExact(intermediate) ? 1 : 1 + reach * draw(intermediate, state));
+}
+
 } // namespace shardc::reference

@@ -9,9 +9,11 @@
 //
 // where u is 2^-24, as arithmetic is in f32 for all narrower dtypes, or 2^-53
 // for f64. What a backward-stable implementation computes is the exact result
-// for operands that are that near. Equal elements of an operand move alike:
-// what rounding does to them is equal too, and in a sum of equal terms it adds
-// up. Results are still rounded to the dtypes that the program gives them, so a
+// for operands that are that near. An operator that subtracts a mean of its own
+// rounds that too, which moves all elements alike as no operand can: it is
+// moved by the same formula. Equal elements of an operand move alike: what
+// rounding does to them is equal too, and in a sum of equal terms it adds up.
+// Results are still rounded to the dtypes that the program gives them, so a
 // bf16 result moves by one place where a number lies between two. A deep
 // network makes noise of a few such decisions, and has branches that few
 // samples show: `narrow` moves operands of 16-bit types by their own roundings
@@ -43,6 +45,9 @@ public:
 
   /// Moves the floats among `operands` of `op`, unless it only moves data.
   void apply(mlir::Operation *op, llvm::MutableArrayRef<Tensor> operands);
+
+  /// Moves a number that `op` computes on its way (EvaluationTable.h).
+  double apply(mlir::Operation *op, double intermediate);
 
 private:
   uint64_t state;
