@@ -10,6 +10,7 @@
 #include "compiler/Pipelines.h"
 #include "compiler/TensorComparison.h"
 #include "compiler/TensorFile.h"
+#include "dialects/Fsdp/Groups.h"
 #include "dialects/Reference/RandomTensors.h"
 #include "dialects/Reference/TensorBytes.h"
 
@@ -88,9 +89,7 @@ bool Interpretation::read() {
     return fail(
         Status(ErrorCode::E0108, "'" + path + "' has no function to execute"));
   function = *functions.begin();
-  auto meshes = input.module->getOps<fsdp::MeshOp>();
-  ranks = options.ranks.value_or(
-      meshes.empty() ? 1 : int64_t((*meshes.begin()).getShard()));
+  ranks = options.ranks.value_or(getRanks(*input.module));
   return true;
 }
 

@@ -7,7 +7,7 @@
 #include "compiler/Artifact/ArtifactBuilder.h"
 
 #include "dialects/Exec/Dtype.h"
-#include "dialects/Exec/Exec.h"
+#include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Fsdp.h"
 
 #include "llvm/Support/ErrorHandling.h"
@@ -70,9 +70,11 @@ static format::SegmentParameter buildMember(fsdp::MemberOp member,
 }
 
 static format::Segment buildSegment(fsdp::SegmentOp op, int64_t group,
+                                    const std::vector<int64_t> &axes,
                                     SymbolTable &symbols) {
   format::Segment segment;
   segment.group = group;
+  segment.axes = axes;
   segment.dtype = toDtype(op.getDtype());
   segment.elements = op.getElements();
   segment.shardElements = op.getShard();
@@ -88,13 +90,17 @@ format::Parameters buildParameters(ModuleOp module) {
     parameters.inputs.push_back(buildInput(input));
   for (auto state : module.getOps<exec::StateOp>())
     parameters.states.push_back(buildState(state));
+  std::vector<int64_t> axes;
+  if (auto shard =
+          exec::findAxis(exec::getMesh(module), fsdp::MeshOp::shardAxis))
+    axes.push_back(*shard);
   for (auto op : module.getOps<fsdp::GroupOp>()) {
     format::Group group;
     group.name = op.getSymName().str();
     for (auto segment : op.getBody().front().getOps<fsdp::SegmentOp>()) {
       group.segments.push_back(parameters.segments.size());
       parameters.segments.push_back(
-          buildSegment(segment, parameters.groups.size(), symbols));
+          buildSegment(segment, parameters.groups.size(), axes, symbols));
     }
     parameters.groups.push_back(std::move(group));
   }

@@ -10,7 +10,7 @@
 #include "passes/Kernel/TargetOf.h"
 
 #include "dialects/Exec/Memory.h"
-#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Groups.h"
 
 using namespace mlir;
 
@@ -28,20 +28,20 @@ static int64_t countParameters(fsdp::GroupOp group, SymbolTable &symbols) {
 
 /// Counts the collectives of one micro-batch and the bytes that one rank
 /// receives (gathers) and sends (reductions) in them.
-static void countCollectives(exec::ProgramOp program, int64_t ranks,
+static void countCollectives(exec::ProgramOp program, int64_t shards,
                              StringRef name, format::PlanGroup &group) {
   for (exec::CommandInterface op : exec::getCommands(program)) {
     if (auto gather = dyn_cast<exec::AllGatherOp>(*op))
       if (gather.getGroup() == name) {
         ++group.gathers;
-        group.gatherBytes += gather.getSlot() * (ranks - 1);
+        group.gatherBytes += gather.getSlot() * (shards - 1);
       }
     if (auto reduction = dyn_cast<exec::ReduceScatterOp>(*op))
-      if (reduction.getGroup() == name && ranks > 1) {
+      if (reduction.getGroup() == name && shards > 1) {
         ++group.reduces;
         group.reduceBytes +=
-            exec::getSpanBytes(reduction.getBuffer().getType()) / ranks *
-            (ranks - 1);
+            exec::getSpanBytes(reduction.getBuffer().getType()) / shards *
+            (shards - 1);
       }
   }
 }
@@ -86,7 +86,7 @@ format::Plan buildPlan(ModuleOp module, const Options &options) {
     group.name = op.getSymName().str();
     group.parameters = countParameters(op, symbols);
     group.reshard = fsdp::stringifyReshard(op.getReshard()).str();
-    countCollectives(program, options.worldSize, op.getSymName(), group);
+    countCollectives(program, getShards(module), op.getSymName(), group);
     plan.groups.push_back(std::move(group));
   }
   plan.optimizer = buildOptimizer(options);
@@ -98,12 +98,12 @@ format::Artifact buildArtifact(ModuleOp module, const Options &options) {
   format::Artifact artifact;
   artifact.manifest.producer = "shardc " SHARDC_VERSION;
   artifact.manifest.model = module.getName().value_or("model").str();
-  artifact.manifest.worldSize = options.worldSize;
+  artifact.manifest.mesh = exec::getMesh(module);
   artifact.manifest.target.kind = options.target;
   artifact.manifest.target.cpu = targetOf(module)->processor;
   artifact.parameters = buildParameters(module);
   artifact.program = buildProgram(module);
-  assert(isRight(checkProgram(artifact.program, options.worldSize)));
+  assert(isRight(checkProgram(artifact.program, artifact.manifest.mesh)));
   artifact.plan = buildPlan(module, options);
   return artifact;
 }

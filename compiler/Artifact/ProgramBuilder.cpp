@@ -50,7 +50,7 @@ static format::BufferReference toBuffer(const exec::Reference &reference) {
   buffer.space = toSpace(reference.space);
   buffer.index = reference.index;
   buffer.offset = reference.offset;
-  buffer.rankStride = reference.rankStride;
+  buffer.rankStrides = reference.strides;
   buffer.bytes = reference.getBytes();
   return buffer;
 }
@@ -134,6 +134,20 @@ static format::Command toCommand(exec::CommandInterface op,
   return command;
 }
 
+/// The number of the collective's communicator, which joins the table when it
+/// is new.
+static int64_t numberOf(exec::CollectiveInterface collective,
+                        const format::Mesh &mesh, format::Program &program) {
+  auto stream = cast<exec::CommandInterface>(*collective).getStream();
+  format::CommunicatorShape shape = {exec::getAxes(collective, mesh),
+                                     static_cast<int64_t>(stream)};
+  auto &table = program.communicators;
+  auto found = llvm::find(table, shape);
+  if (found == table.end())
+    found = table.insert(found, shape);
+  return found - table.begin();
+}
+
 static void addSection(exec::SectionOp op, const exec::References &references,
                        format::Program &program) {
   const auto number = static_cast<int64_t>(program.sections.size());
@@ -145,6 +159,9 @@ static void addSection(exec::SectionOp op, const exec::References &references,
   for (auto command : op.getBody().front().getOps<exec::CommandInterface>()) {
     program.commands.push_back(toCommand(command, references));
     program.commands.back().section = number;
+    if (auto collective = dyn_cast<exec::CollectiveInterface>(*command))
+      program.commands.back().attributes["communicator"] =
+          numberOf(collective, references.getMesh(), program);
   }
 }
 

@@ -10,7 +10,6 @@
 #include "runtime/format/CommandKinds.h"
 
 #include <algorithm>
-#include <set>
 
 namespace shardc {
 
@@ -30,8 +29,8 @@ struct Footprint {
 /// The ranges of one command on one rank.
 class FootprintReader {
 public:
-  FootprintReader(const Program &program, int64_t rank, int64_t worldSize)
-      : program(program), rank(rank), worldSize(worldSize) {}
+  FootprintReader(const Program &program, int64_t rank, const Mesh &mesh)
+      : program(program), rank(rank), mesh(mesh), at(mesh.coordinates(rank)) {}
 
   /// Null for a command whose callee does not take its operands.
   const Footprint *read(const Command &command);
@@ -43,7 +42,9 @@ private:
   void addTensor(const TensorReference &tensor, Access access);
 
   const Program &program;
-  const int64_t rank, worldSize;
+  const int64_t rank;
+  const Mesh &mesh;
+  const Coordinates at;
   Footprint footprint;
 };
 
@@ -56,7 +57,7 @@ static int64_t spaceNumber(Space space, int64_t index) {
 }
 
 AccessRange FootprintReader::rangeOf(const BufferReference &reference) const {
-  int64_t begin = reference.offset + rank * reference.rankStride;
+  int64_t begin = reference.offset + displacement(at, reference.rankStrides);
   return {spaceNumber(reference.space, reference.index), begin,
           begin + reference.bytes};
 }
@@ -121,10 +122,10 @@ const Footprint *FootprintReader::read(const Command &command) {
     AccessRange range = rangeOf(operand.buffer);
     if (command.kind == CommandKind::AllGather) {
       // In place: the rank's own slot is read.
-      int64_t slot = operand.buffer.bytes / worldSize;
-      add({range.space, range.begin + rank * slot,
-           range.begin + (rank + 1) * slot},
-          Access::Read);
+      const auto &axes = communicatorOf(command, program).axes;
+      int64_t slot = operand.buffer.bytes / mesh.countMembers(axes);
+      int64_t own = range.begin + mesh.memberNumber(rank, axes) * slot;
+      add({range.space, own, own + slot}, Access::Read);
       add(range, Access::Write);
     } else if (command.kind == CommandKind::Launch) {
       // Of what a kernel writes some may stay as it is.
@@ -146,10 +147,10 @@ namespace {
 
 class ProgramChecker {
 public:
-  ProgramChecker(const Program &program, int64_t rank, int64_t worldSize)
+  ProgramChecker(const Program &program, int64_t rank, const Mesh &mesh)
       : program(program), rank(rank),
         streams(static_cast<int64_t>(program.streams.size())),
-        footprints(program, rank, worldSize), before(streams),
+        footprints(program, rank, mesh), before(streams),
         history(before, streams) {}
 
   Complaint run();
@@ -254,24 +255,16 @@ Complaint ProgramChecker::run() {
 // All ranks
 //===----------------------------------------------------------------------===//
 
-/// Whether ranks exchange the command's first operand, which must then be the
-/// same range on all of them.
-static bool isExchange(CommandKind kind) {
-  return kind == CommandKind::AllGather || kind == CommandKind::ReduceScatter ||
-         kind == CommandKind::AllReduce;
-}
-
-Complaint checkProgram(const Program &program, int64_t worldSize) {
+Complaint checkProgram(const Program &program, const Mesh &mesh) {
   for (size_t i = 0; i < program.commands.size(); ++i) {
     const Command &command = program.commands[i];
-    if (isExchange(command.kind) &&
-        command.operands.at(0).buffer.rankStride != 0)
+    if (isCollective(command.kind) &&
+        command.operands.at(0).buffer.rankStrides != AxisStrides())
       return "command " + std::to_string(i) +
              " exchanges another range on each rank";
   }
-  for (int64_t rank :
-       std::set<int64_t>{0, std::min<int64_t>(1, worldSize - 1), worldSize - 1})
-    if (Complaint complaint = ProgramChecker(program, rank, worldSize).run())
+  for (int64_t rank : mesh.corners())
+    if (Complaint complaint = ProgramChecker(program, rank, mesh).run())
       return complaint;
   return {};
 }

@@ -27,9 +27,11 @@
 
 namespace shardc {
 
-/// Looks at a program that keeps rules F5 to F17. Of many ranks it looks at the
-/// first two and the last: ranges depend on the rank by multiples of a stride.
-Complaint checkProgram(const format::Program &program, int64_t worldSize);
+/// Looks at a program that keeps rules F5 to F17, F20 and F21. Of many ranks it
+/// looks at those that are first, second or last on each axis: ranges move with
+/// coordinates by fixed strides.
+Complaint checkProgram(const format::Program &program,
+                       const format::Mesh &mesh);
 
 } // namespace shardc
 

@@ -20,6 +20,9 @@ namespace shardc::exec {
 /// Fails unless all memory that `command` names is declared: an operation of
 /// exec, or a part of one.
 llvm::LogicalResult verifyMemory(mlir::Operation *command);
+
+/// Fails unless the axes of `collective` are the mesh's, in its order.
+llvm::LogicalResult verifyAxes(mlir::Operation *collective);
 } // namespace shardc::exec
 
 #include "dialects/Exec/ExecDialect.h.inc"

@@ -42,6 +42,43 @@ static void printTyped(OpAsmPrinter &printer, Operation *,
   printer << ")";
 }
 
+/// `64 + shard * 512`
+static ParseResult parseAddress(OpAsmParser &parser, IntegerAttr &offset,
+                                DictionaryAttr &strides) {
+  Builder &builder = parser.getBuilder();
+  int64_t first;
+  if (parser.parseInteger(first))
+    return failure();
+  offset = builder.getI64IntegerAttr(first);
+  NamedAttrList list;
+  while (succeeded(parser.parseOptionalPlus())) {
+    std::string axis;
+    int64_t stride;
+    SMLoc location = parser.getCurrentLocation();
+    if (parser.parseKeywordOrString(&axis) || parser.parseStar() ||
+        parser.parseInteger(stride))
+      return failure();
+    if (list.get(axis))
+      return parser.emitError(location)
+             << "a second stride of '" << axis << "'";
+    list.append(axis, builder.getI64IntegerAttr(stride));
+  }
+  if (!list.empty())
+    strides = list.getDictionary(builder.getContext());
+  return success();
+}
+
+static void printAddress(OpAsmPrinter &printer, Operation *, IntegerAttr offset,
+                         DictionaryAttr strides) {
+  printer << offset.getInt();
+  for (NamedAttribute stride :
+       strides ? strides.getValue() : ArrayRef<NamedAttribute>()) {
+    printer << " + ";
+    printer.printKeywordOrString(stride.getName());
+    printer << " * " << cast<IntegerAttr>(stride.getValue()).getInt();
+  }
+}
+
 /// `(%x : memref<8xf32>, write %y : memref<8xf32>)`
 static ParseResult parseAccessed(OpAsmParser &parser, Operands &operands,
                                  SmallVectorImpl<Type> &types,

@@ -50,4 +50,13 @@ def Exec_CommandInterface : OpInterface<"CommandInterface"> {
   let verify = [{ return ::shardc::exec::verifyMemory($_op); }];
 }
 
+def Exec_CollectiveInterface : OpInterface<"CollectiveInterface"> {
+  let description = "A command in which ranks exchange something.";
+  let cppNamespace = "::shardc::exec";
+  let methods = [
+    InterfaceMethod<"The axes on which the ranks that take part differ.", "::mlir::ArrayAttr", "getAxes">,
+  ];
+  let verify = [{ return ::shardc::exec::verifyAxes($_op); }];
+}
+
 #endif // SHARDC_DIALECTS_EXEC_EXECINTERFACES

@@ -4,7 +4,7 @@
 // What an exec operation alone can be wrong about, and the syntax of `kernel`.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Exec/Exec.h"
+#include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/BoundRegion.h"
 #include "runtime/format/Program.h"
 
@@ -140,6 +140,13 @@ LogicalResult SectionOp::verify() {
 }
 
 LogicalResult PartOp::verify() {
+  auto module = (*this)->getParentOfType<ModuleOp>();
+  for (NamedAttribute stride :
+       getStrides().value_or(DictionaryAttr::get(getContext())))
+    if (!isa<IntegerAttr>(stride.getValue()) ||
+        !findAxis(getMesh(module), stride.getName()))
+      return emitOpError("expected strides of the mesh's axes, got ")
+             << stride.getName();
   Type whole = cast<MemRefType>(getWhole().getType()).getElementType();
   Type part = cast<MemRefType>(getMemory().getType()).getElementType();
   if (whole != part)
@@ -172,6 +179,20 @@ LogicalResult RunOp::verify() {
     return emitOpError("expected region arguments of what the inputs hold");
   if (!holds(getOutputs().getTypes(), block.getTerminator()->getOperandTypes()))
     return emitOpError("expected yielded values of what the outputs hold");
+  return success();
+}
+
+LogicalResult shardc::exec::verifyAxes(Operation *op) {
+  ArrayAttr axes = cast<CollectiveInterface>(op).getAxes();
+  format::Mesh mesh = getMesh(op->getParentOfType<ModuleOp>());
+  std::optional<int64_t> last;
+  for (auto axis : axes.getAsRange<StringAttr>()) {
+    std::optional<int64_t> number = findAxis(mesh, axis);
+    if (!number || (last && *number <= *last))
+      return op->emitOpError("expected axes of the mesh, in its order, got ")
+             << axes;
+    last = number;
+  }
   return success();
 }
 

@@ -187,19 +187,20 @@ def Exec_BufferOp : Exec_Op<"buffer", [HasParent<"SectionOp">]> {
 def Exec_PartOp : Exec_Op<"part", [Pure, HasParent<"SectionOp">]> {
   let summary = "a strided tensor in memory that somebody else declares";
   let description = [{
-    The first element is `offset` elements after the first one of `whole`, and on
-    rank r another r times `rank_stride`: so a rank names its own slot of a
-    gathered buffer.
+    The first element is `offset` elements after the first one of `whole`, and
+    moves on by a stride with the rank's coordinate on an axis of the mesh: so a
+    rank names its own slot of a gathered buffer.
 
     Example:
     ```mlir
     %w = exec.part %gathered[64] : memref<1024xf32> -> memref<16x32xf32>
-    %slot = exec.part %gathered[0 + rank * 512] : memref<1024xf32> -> memref<512xf32>
+    %slot = exec.part %gathered[0 + shard * 512] : memref<1024xf32> -> memref<512xf32>
     ```
   }];
-  let arguments = (ins Exec_Memory:$whole, I64Attr:$offset, DefaultValuedAttr<I64Attr, "0">:$rank_stride);
+  let arguments = (ins Exec_Memory:$whole, I64Attr:$offset,
+                       OptionalAttr<DictionaryAttr>:$strides);
   let results = (outs Exec_Memory:$memory);
-  let assemblyFormat = "$whole `[` $offset (`+` `rank` `*` $rank_stride^)? `]` attr-dict `:` type($whole) `->` type($memory)";
+  let assemblyFormat = "$whole `[` custom<Address>($offset, $strides) `]` attr-dict `:` type($whole) `->` type($memory)";
   let hasVerifier = 1;
 }
 
@@ -296,23 +297,32 @@ def Exec_CallOp : Exec_CommandOp<"call",
   let assemblyFormat = "$call custom<Typed>($inputs, type($inputs)) `->` custom<Typed>($outputs, type($outputs)) $settings " # suffix;
 }
 
-def Exec_AllGatherOp : Exec_CommandOp<"all_gather",
-    (ins FlatSymbolRefAttr:$group, Arg<Exec_Memory, "", [MemRead, MemWrite]>:$buffer, I64Attr:$slot)> {
-  let summary = "gathers every rank's slot of `slot` bytes, in place";
-  let assemblyFormat = "$group $buffer `:` type($buffer) `slot` $slot " # suffix;
+/// A command in which ranks exchange something: those that differ on `axes` of
+/// the mesh alone, its members, in the order of their numbers. All collectives
+/// over the same axes on one stream are one communicator's.
+class Exec_CollectiveOp<string mnemonic, dag specific> : Exec_CommandOp<mnemonic,
+    !con(specific, (ins StrArrayAttr:$axes)),
+    [DeclareOpInterfaceMethods<Exec_CollectiveInterface>]> {
+  string over = "`over` $axes " # suffix;
 }
 
-def Exec_ReduceScatterOp : Exec_CommandOp<"reduce_scatter",
+def Exec_AllGatherOp : Exec_CollectiveOp<"all_gather",
+    (ins FlatSymbolRefAttr:$group, Arg<Exec_Memory, "", [MemRead, MemWrite]>:$buffer, I64Attr:$slot)> {
+  let summary = "gathers every member's slot of `slot` bytes, in place";
+  let assemblyFormat = "$group $buffer `:` type($buffer) `slot` $slot " # over;
+}
+
+def Exec_ReduceScatterOp : Exec_CollectiveOp<"reduce_scatter",
     (ins FlatSymbolRefAttr:$group, Arg<Exec_Memory, "", [MemRead]>:$buffer,
          Arg<Exec_Memory, "", [MemRead, MemWrite]>:$output)> {
-  let summary = "adds every rank's part for this rank to `output`, in rank order";
-  let assemblyFormat = "$group $buffer `:` type($buffer) `->` $output `:` type($output) " # suffix;
+  let summary = "adds every member's part for this rank to `output`, in order";
+  let assemblyFormat = "$group $buffer `:` type($buffer) `->` $output `:` type($output) " # over;
 }
 
-def Exec_AllReduceOp : Exec_CommandOp<"all_reduce",
+def Exec_AllReduceOp : Exec_CollectiveOp<"all_reduce",
     (ins Arg<Exec_Memory, "", [MemRead, MemWrite]>:$buffer, UnitAttr:$double_double)> {
-  let summary = "sums a buffer over ranks, in rank order, in place";
-  let assemblyFormat = "$buffer `:` type($buffer) (`double_double` $double_double^)? " # suffix;
+  let summary = "sums a buffer over members, in order, in place";
+  let assemblyFormat = "$buffer `:` type($buffer) (`double_double` $double_double^)? " # over;
 }
 
 def Exec_CopyOp : Exec_CommandOp<"copy",

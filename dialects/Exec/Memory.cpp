@@ -7,6 +7,7 @@
 #include "dialects/Exec/Memory.h"
 
 #include "dialects/Exec/Layout.h"
+#include "dialects/Fsdp/Fsdp.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -44,11 +45,75 @@ Place getPlace(Value memory) {
   Place place{memory};
   while (auto part = place.whole.getDefiningOp<PartOp>()) {
     place.offset += static_cast<int64_t>(part.getOffset());
-    place.rankStride += static_cast<int64_t>(part.getRankStride());
+    if (std::optional<DictionaryAttr> strides = part.getStrides())
+      for (NamedAttribute stride : *strides)
+        place.add(
+            {stride.getName(), cast<IntegerAttr>(stride.getValue()).getInt()});
     place.whole = part.getWhole();
   }
   return place;
 }
+
+void Place::add(AxisStride more) {
+  if (more.stride == 0)
+    return;
+  auto found = llvm::find_if(
+      strides, [&](const AxisStride &one) { return one.axis == more.axis; });
+  if (found == strides.end())
+    strides.push_back(more);
+  else if ((found->stride += more.stride) == 0)
+    strides.erase(found);
+}
+
+Value createPart(OpBuilder &builder, Location location, Value memory,
+                 int64_t offset, MemRefType type, AxisStride stride) {
+  Place place = getPlace(memory);
+  place.offset += offset;
+  place.add(stride);
+  if (place == Place{place.whole} && place.whole.getType() == type)
+    return place.whole;
+  NamedAttrList strides;
+  for (const AxisStride &one : place.strides)
+    strides.append(one.axis, builder.getI64IntegerAttr(one.stride));
+  return PartOp::create(builder, location, type, place.whole, place.offset,
+                        strides.empty()
+                            ? DictionaryAttr()
+                            : strides.getDictionary(builder.getContext()));
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+format::Mesh getMesh(ModuleOp module) {
+  auto meshes = module.getOps<fsdp::MeshOp>();
+  if (meshes.empty())
+    return format::shardMesh(1);
+  fsdp::MeshOp op = *meshes.begin();
+  format::Mesh mesh;
+  for (auto [axis, size] : llvm::zip_equal(op.getAxes(), op.getSizes()))
+    mesh.axes.push_back({cast<StringAttr>(axis).str(), size});
+  return mesh;
+}
+
+std::optional<int64_t> findAxis(const format::Mesh &mesh, StringRef name) {
+  for (auto [number, axis] : llvm::enumerate(mesh.axes))
+    if (axis.name == name)
+      return number;
+  return std::nullopt;
+}
+
+std::vector<int64_t> getAxes(CollectiveInterface collective,
+                             const format::Mesh &mesh) {
+  std::vector<int64_t> numbers;
+  for (auto axis : collective.getAxes().getAsRange<StringAttr>())
+    numbers.push_back(*findAxis(mesh, axis));
+  return numbers;
+}
+
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
 
 LogicalResult verifyMemory(Operation *command) {
   for (Value operand : command->getOperands()) {
@@ -80,7 +145,8 @@ SmallVector<OperandAccess> getAccesses(CommandInterface command) {
   return accesses;
 }
 
-References::References(ModuleOp module, bool havePlaces) {
+References::References(ModuleOp module, bool havePlaces)
+    : mesh(exec::getMesh(module)) {
   int64_t states = 0, inputs = 0, scalars = 0;
   for (Operation &op : *module.getBody()) {
     if (auto state = dyn_cast<StateOp>(op))
@@ -116,7 +182,8 @@ Reference References::get(Value memory) const {
   reference.type = cast<MemRefType>(memory.getType());
   int64_t bytes = getElementBytes(reference.type.getElementType());
   reference.offset += place.offset * bytes;
-  reference.rankStride = place.rankStride * bytes;
+  for (const AxisStride &one : place.strides)
+    reference.strides[*findAxis(mesh, one.axis)] = one.stride * bytes;
   return reference;
 }
 

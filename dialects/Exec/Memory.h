@@ -11,6 +11,7 @@
 #define SHARDC_DIALECTS_EXEC_MEMORY_H
 
 #include "dialects/Exec/Exec.h"
+#include "runtime/format/Mesh.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -30,16 +31,44 @@ llvm::SmallVector<int64_t> getStrides(mlir::MemRefType type);
 mlir::MemRefType getStrided(llvm::ArrayRef<int64_t> shape, mlir::Type type,
                             llvm::ArrayRef<int64_t> strides);
 
+/// The ranks that a module is compiled for; one, on an axis `shard`, without a
+/// mesh.
+format::Mesh getMesh(mlir::ModuleOp module);
+
+/// The number of the axis of that name, if there is one.
+std::optional<int64_t> findAxis(const format::Mesh &mesh, llvm::StringRef name);
+
+/// The numbers of a collective's axes.
+std::vector<int64_t> getAxes(CollectiveInterface collective,
+                             const format::Mesh &mesh);
+
+/// By how many elements something moves with the rank's coordinate on an axis.
+struct AxisStride {
+  mlir::StringAttr axis;
+  int64_t stride = 0;
+
+  bool operator==(const AxisStride &) const = default;
+};
+
 /// Where `memory` lies in what declares it: the result of a BufferOp, StateOp,
-/// InputOp or ScalarOp. Offset and rank stride are in elements.
+/// InputOp or ScalarOp. Offset and strides are in elements; each axis has at
+/// most one stride, which is not 0.
 struct Place {
   mlir::Value whole;
   int64_t offset = 0;
-  int64_t rankStride = 0;
+  llvm::SmallVector<AxisStride, 1> strides = {};
 
+  void add(AxisStride more);
   bool operator==(const Place &) const = default;
 };
 Place getPlace(mlir::Value memory);
+
+/// A part of `memory`, or of what that is a part of, whose first element is
+/// `offset` elements behind the one of `memory`, and moves by `stride` too; the
+/// whole itself where that is the same.
+mlir::Value createPart(mlir::OpBuilder &builder, mlir::Location location,
+                       mlir::Value memory, int64_t offset,
+                       mlir::MemRefType type, AxisStride stride = {});
 
 /// What a command does with one of its operands.
 struct OperandAccess {
@@ -50,18 +79,20 @@ struct OperandAccess {
 /// All operands of `command`, in their order, by its memory effects.
 llvm::SmallVector<OperandAccess> getAccesses(CommandInterface command);
 
-/// Bytes of a rank: rank r's begin at `offset` + r * `rankStride` of the
-/// arena, or of state, input or scalar number `index`.
+/// Bytes of a rank: they begin `offset` and its coordinates times `strides`
+/// behind the begin of the arena, or of state, input or scalar number `index`.
 struct Reference {
   Space space = Space::arena;
   int64_t index = 0;
   int64_t offset = 0;
-  int64_t rankStride = 0;
+  format::AxisStrides strides = {};
   mlir::MemRefType type;
 
   /// Bytes from the first element to one past the last.
   int64_t getBytes() const { return getSpanBytes(type); }
-  int64_t getBegin(int64_t rank) const { return offset + rank * rankStride; }
+  int64_t getBegin(const format::Coordinates &rank) const {
+    return offset + format::displacement(rank, strides);
+  }
 };
 
 /// Numbers the declarations of a module, in their order. The buffers of a
@@ -76,6 +107,8 @@ public:
   static References apart(mlir::ModuleOp module) {
     return References(module, /*havePlaces=*/false);
   }
+
+  const format::Mesh &getMesh() const { return mesh; }
 
   /// What `memory` is.
   Reference get(mlir::Value memory) const;
@@ -94,6 +127,7 @@ private:
   References(mlir::ModuleOp module, bool havePlaces);
   void addBuffers(ProgramOp program, bool havePlaces);
 
+  format::Mesh mesh;
   /// Where each declaration and buffer begins.
   llvm::DenseMap<mlir::Value, Reference> wholes;
   int64_t arenaBytes = 0;

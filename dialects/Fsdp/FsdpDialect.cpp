@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Registers operations, attributes and types and includes their generated
-// definitions.
+// definitions, with the syntax that those call.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Fsdp/Fsdp.h"
@@ -22,6 +22,38 @@ using namespace shardc::fsdp;
 
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Fsdp/FsdpTypes.cpp.inc"
+
+/// `<replicate = 2, shard = 4>`
+static ParseResult parseAxes(OpAsmParser &parser, ArrayAttr &axes,
+                             DenseI64ArrayAttr &sizes) {
+  SmallVector<Attribute> names;
+  SmallVector<int64_t> list;
+  auto parseAxis = [&] {
+    std::string name;
+    if (parser.parseKeywordOrString(&name) || parser.parseEqual() ||
+        parser.parseInteger(list.emplace_back()))
+      return failure();
+    names.push_back(parser.getBuilder().getStringAttr(name));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
+                                     parseAxis))
+    return failure();
+  axes = parser.getBuilder().getArrayAttr(names);
+  sizes = parser.getBuilder().getDenseI64ArrayAttr(list);
+  return success();
+}
+
+static void printAxes(OpAsmPrinter &printer, Operation *, ArrayAttr axes,
+                      DenseI64ArrayAttr sizes) {
+  printer << "<";
+  llvm::interleaveComma(
+      llvm::zip_equal(axes, sizes.asArrayRef()), printer, [&](auto axis) {
+        printer.printKeywordOrString(cast<StringAttr>(std::get<0>(axis)));
+        printer << " = " << std::get<1>(axis);
+      });
+  printer << ">";
+}
 
 #define GET_OP_CLASSES
 #include "dialects/Fsdp/FsdpOps.cpp.inc"

@@ -14,10 +14,37 @@
 using namespace mlir;
 using namespace shardc::fsdp;
 
+//===----------------------------------------------------------------------===//
+// mesh
+//===----------------------------------------------------------------------===//
+
 LogicalResult MeshOp::verify() {
-  if (getShard() < 1)
-    return emitOpError("expected at least 1 rank, got ") << getShard();
+  constexpr size_t mostAxes = 4; // Of an artifact: runtime/format/Mesh.h.
+  if (getAxes().size() != getSizes().size() || getAxes().empty() ||
+      getAxes().size() > mostAxes)
+    return emitOpError("expected from 1 to ")
+           << mostAxes << " axes with a size each";
+  for (auto [number, axis] : llvm::enumerate(getAxes()))
+    if (findAxis(cast<StringAttr>(axis)) != number)
+      return emitOpError("expected axes of different names, got ") << axis;
+  for (int64_t size : getSizes())
+    if (size < 1)
+      return emitOpError("expected at least 1 rank, got ") << size;
   return success();
+}
+
+std::optional<unsigned> MeshOp::findAxis(StringRef name) {
+  for (auto [number, axis] : llvm::enumerate(getAxes()))
+    if (cast<StringAttr>(axis).getValue() == name)
+      return number;
+  return std::nullopt;
+}
+
+int64_t MeshOp::getRanks() { return llvm::product_of(getSizes()); }
+
+int64_t MeshOp::getShards() {
+  std::optional<unsigned> axis = findAxis(shardAxis);
+  return axis ? getSizes()[*axis] : 1;
 }
 
 //===----------------------------------------------------------------------===//

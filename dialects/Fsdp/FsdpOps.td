@@ -46,11 +46,25 @@ def Fsdp_BufferOp : Fsdp_Op<"buffer", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 }
 
 def Fsdp_MeshOp : Fsdp_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
-  let summary = "the ranks, as a named axis";
-  let description = "Example: `fsdp.mesh @mesh <shard = 4>`";
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$shard);
-  let assemblyFormat = "$sym_name `<` `shard` `=` $shard `>` attr-dict";
+  let summary = "the ranks, arranged along named axes";
+  let description = [{
+    Ranks are numbered with the last axis fastest. Parameters are divided over the
+    axis `shard`, and are the same along every other one.
+
+    Example: `fsdp.mesh @mesh <replicate = 2, shard = 4>`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes);
+  let assemblyFormat = "$sym_name custom<Axes>($axes, $sizes) attr-dict";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static constexpr ::llvm::StringLiteral shardAxis = "shard";
+
+    /// The number of the axis of that name, if there is one.
+    std::optional<unsigned> findAxis(::llvm::StringRef name);
+    /// How many ranks there are, and how many shards a parameter has.
+    int64_t getRanks();
+    int64_t getShards();
+  }];
 }
 
 def Fsdp_GroupOp : Fsdp_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">,

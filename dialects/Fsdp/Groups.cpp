@@ -20,8 +20,12 @@ Groups::Groups(ModuleOp module) {
 
 int64_t getRanks(ModuleOp module) {
   auto meshes = module.getOps<fsdp::MeshOp>();
-  return meshes.empty() ? 1
-                        : static_cast<int64_t>((*meshes.begin()).getShard());
+  return meshes.empty() ? 1 : (*meshes.begin()).getRanks();
+}
+
+int64_t getShards(ModuleOp module) {
+  auto meshes = module.getOps<fsdp::MeshOp>();
+  return meshes.empty() ? 1 : (*meshes.begin()).getShards();
 }
 
 Type getMasterType(fsdp::SegmentOp segment) {

@@ -40,6 +40,9 @@ private:
 /// The ranks that the program is compiled for; 1 without a mesh.
 int64_t getRanks(mlir::ModuleOp module);
 
+/// The shards that each parameter is divided into; 1 without a mesh.
+int64_t getShards(mlir::ModuleOp module);
+
 /// The element type of the parameters themselves, which gradients are summed in
 /// and the optimizer updates.
 mlir::Type getMasterType(fsdp::SegmentOp segment);

@@ -69,7 +69,7 @@ LogicalResult ProgramExecution::executeLaunch(const Entry &entry) {
   for (auto [rank, bytes] : llvm::enumerate(memory)) {
     for (const auto &[reference, access] : references.getOperands(command))
       if (access == exec::Access::write)
-        poisonReference(bytes, reference, rank);
+        poisonReference(bytes, reference);
     for (unsigned output : entry.completes)
       write(rank, compute.getOutputs()[output], results[rank][output]);
   }
@@ -97,14 +97,22 @@ LogicalResult ProgramExecution::executeCall(exec::CallOp call) {
   return success();
 }
 
+std::vector<int64_t>
+ProgramExecution::membersWith(int64_t rank,
+                              exec::CollectiveInterface collective) const {
+  const format::Mesh &mesh = references.getMesh();
+  return mesh.members(rank, exec::getAxes(collective, mesh));
+}
+
 void ProgramExecution::gather(exec::AllGatherOp gather) {
   exec::Reference buffer = references.get(gather.getBuffer());
   auto slot = static_cast<int64_t>(gather.getSlot());
   for (int64_t rank = 0; rank < getRanks(); ++rank)
-    for (int64_t other = 0; other < getRanks(); ++other)
-      std::copy_n(memory[other].arena.begin() + buffer.offset + other * slot,
-                  slot,
-                  memory[rank].arena.begin() + buffer.offset + other * slot);
+    for (auto [number, other] : llvm::enumerate(membersWith(rank, gather))) {
+      int64_t at = buffer.offset + static_cast<int64_t>(number) * slot;
+      std::copy_n(memory[other].arena.begin() + at, slot,
+                  memory[rank].arena.begin() + at);
+    }
   for (int64_t rank = 0; rank < getRanks(); ++rank)
     write(rank, gather.getBuffer(), {read(rank, gather.getBuffer()), {}});
 }
@@ -117,43 +125,55 @@ void ProgramExecution::reduceScatter(exec::ReduceScatterOp reduction) {
   for (int64_t rank = 0; rank < getRanks(); ++rank) {
     Tensor output = read(rank, reduction.getOutput());
     Rounding type(cast<FloatType>(output.getElementType()));
-    int64_t first = rank * output.getNumElements();
+    const format::Mesh &mesh = references.getMesh();
+    int64_t part = mesh.memberNumber(rank, exec::getAxes(reduction, mesh));
+    int64_t first = part * output.getNumElements();
     MutableArrayRef<double> sums = output.mutableFloats();
-    for (const Tensor &gradient : gradients)
+    for (int64_t member : membersWith(rank, reduction))
       for (auto [i, sum] : llvm::enumerate(sums))
-        sum = type.round(sum + gradient.floats()[first + i]);
+        sum = type.round(sum + gradients[member].floats()[first + i]);
     write(rank, reduction.getOutput(), {output, {}});
   }
 }
 
-/// The sum in rank order, from rank 0's value; of pairs, their exact one.
+/// The sum of `values` in their order, from the first one; of pairs, their
+/// exact one. All may be off by `bounds` where it is not empty.
+static Tensor sumInOrder(ArrayRef<Tensor> values, bool ofPairs,
+                         std::vector<double> &bounds) {
+  Tensor total = values[0];
+  Rounding type(cast<FloatType>(total.getElementType()));
+  MutableArrayRef<double> sums = total.mutableFloats();
+  if (!ofPairs) {
+    for (const Tensor &value : values.drop_front())
+      for (auto [sum, term] : llvm::zip_equal(sums, value.floats()))
+        sum = type.round(sum + term);
+    return total;
+  }
+  for (size_t i = 0; i < sums.size(); i += 2) {
+    long double sum = 0;
+    for (const Tensor &value : values)
+      sum +=
+          static_cast<long double>(value.floats()[i]) + value.floats()[i + 1];
+    sums[i] = static_cast<double>(sum);
+    sums[i + 1] = static_cast<double>(sum - static_cast<long double>(sums[i]));
+    // The low part makes up for where the high part was rounded.
+    bounds.insert(bounds.end(), 2, type.spacing(sums[i]));
+  }
+  return total;
+}
+
 void ProgramExecution::allReduce(exec::AllReduceOp reduction) {
   SmallVector<Tensor> values;
   for (int64_t rank = 0; rank < getRanks(); ++rank)
     values.push_back(read(rank, reduction.getBuffer()));
-  Tensor total = values[0];
-  std::vector<double> bounds;
-  Rounding type(cast<FloatType>(total.getElementType()));
-  MutableArrayRef<double> sums = total.mutableFloats();
-  if (reduction.getDoubleDouble()) {
-    for (size_t i = 0; i < sums.size(); i += 2) {
-      long double sum = 0;
-      for (const Tensor &value : values)
-        sum +=
-            static_cast<long double>(value.floats()[i]) + value.floats()[i + 1];
-      sums[i] = static_cast<double>(sum);
-      sums[i + 1] =
-          static_cast<double>(sum - static_cast<long double>(sums[i]));
-      // The low part makes up for where the high part was rounded.
-      bounds.insert(bounds.end(), 2, type.spacing(sums[i]));
-    }
-  } else {
-    for (const Tensor &value : ArrayRef(values).drop_front())
-      for (auto [sum, term] : llvm::zip_equal(sums, value.floats()))
-        sum = type.round(sum + term);
-  }
-  for (int64_t rank = 0; rank < getRanks(); ++rank)
+  for (int64_t rank = 0; rank < getRanks(); ++rank) {
+    SmallVector<Tensor> terms;
+    for (int64_t member : membersWith(rank, reduction))
+      terms.push_back(values[member]);
+    std::vector<double> bounds;
+    Tensor total = sumInOrder(terms, reduction.getDoubleDouble(), bounds);
     write(rank, reduction.getBuffer(), {total, bounds});
+  }
 }
 
 LogicalResult ProgramExecution::execute(const Entry &entry) {

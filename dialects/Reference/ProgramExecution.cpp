@@ -43,7 +43,6 @@ ProgramExecution::ProgramExecution(ModuleOp module,
 
 void ProgramExecution::readDeclarations() {
   RankBytes rank;
-  int64_t ranks = 1;
   for (Operation &op : *module.getBody()) {
     if (auto state = dyn_cast<exec::StateOp>(op)) {
       states.push_back(state);
@@ -58,11 +57,11 @@ void ProgramExecution::readDeclarations() {
       rank.scalars.emplace_back(
           exec::getSpanBytes(scalar.getMemory().getType()));
     }
-    if (auto mesh = dyn_cast<fsdp::MeshOp>(op))
-      ranks = mesh.getShard();
   }
   rank.arena.resize(references.getArenaBytes());
-  memory.assign(ranks, rank);
+  memory.assign(references.getMesh().ranks(), rank);
+  for (auto [number, bytes] : llvm::enumerate(memory))
+    bytes.at = references.getMesh().coordinates(static_cast<int64_t>(number));
 }
 
 void ProgramExecution::readParameters() {
@@ -150,6 +149,13 @@ std::optional<size_t> ProgramExecution::findState(StringRef name) const {
 // State
 //===----------------------------------------------------------------------===//
 
+/// Which shard of each segment a rank has.
+int64_t ProgramExecution::shardOf(int64_t rank) const {
+  std::optional<int64_t> axis =
+      exec::findAxis(references.getMesh(), fsdp::MeshOp::shardAxis);
+  return axis ? memory[rank].at[*axis] : 0;
+}
+
 void ProgramExecution::setState(const ShardedState &state) {
   SmallVector<StringRef> keys = {ShardedState::parameterKey};
   llvm::append_range(keys, state.getKeys());
@@ -162,9 +168,11 @@ void ProgramExecution::setState(const ShardedState &state) {
       std::vector<std::byte> bytes = toBytes(state.getKept(key, entry.first()));
       int64_t size = exec::getElementBytes(place.type.getElementType());
       int64_t shard = static_cast<int64_t>(memory[0].states[*number].size());
-      for (int64_t i : llvm::seq<int64_t>(bytes.size())) {
-        int64_t at = place.offset * size + i;
-        memory[at / shard].states[*number][at % shard] = bytes[i];
+      for (int64_t rank = 0; rank < getRanks(); ++rank) {
+        int64_t first = shardOf(rank) * shard - place.offset * size;
+        for (int64_t i : llvm::seq<int64_t>(bytes.size()))
+          if (i >= first && i < first + shard)
+            memory[rank].states[*number][i - first] = bytes[i];
       }
     }
   }
@@ -183,9 +191,12 @@ Tensor ProgramExecution::getKept(StringRef key, StringRef parameter) const {
   std::vector<std::byte> bytes(place.type.getNumElements() * size);
   if (std::optional<size_t> number = findState(key, place.segment)) {
     auto shard = static_cast<int64_t>(memory[0].states[*number].size());
-    for (int64_t i : llvm::seq<int64_t>(bytes.size())) {
-      int64_t at = place.offset * size + i;
-      bytes[i] = memory[at / shard].states[*number][at % shard];
+    // Ranks that have the same shard have the same bytes of it.
+    for (int64_t rank = 0; rank < getRanks(); ++rank) {
+      int64_t first = shardOf(rank) * shard - place.offset * size;
+      for (int64_t i : llvm::seq<int64_t>(bytes.size()))
+        if (i >= first && i < first + shard)
+          bytes[i] = memory[rank].states[*number][i - first];
     }
   }
   return fromBytes(place.type, bytes);
@@ -251,13 +262,13 @@ ProgramExecution::executeTogether(size_t number) {
 
 void ProgramExecution::write(int64_t rank, Value memory, BoundedTensor tensor) {
   exec::Reference reference = references.get(memory);
-  writeReference(this->memory[rank], reference, rank, tensor.tensor);
+  writeReference(this->memory[rank], reference, tensor.tensor);
   if (record)
     record->push_back({rank, reference, std::move(tensor)});
 }
 
 Tensor ProgramExecution::read(int64_t rank, Value memory) const {
-  return readReference(this->memory[rank], references.get(memory), rank);
+  return readReference(this->memory[rank], references.get(memory));
 }
 
 /// The stream that runs next: the one with the earliest command in list order,

@@ -26,23 +26,23 @@
 
 namespace shardc::reference {
 
-/// One rank's memory, by exec::Space and index.
+/// One rank's memory, by exec::Space and index, and where the rank is in the
+/// mesh.
 struct RankBytes {
   using Bytes = std::vector<std::byte>;
+  format::Coordinates at = {};
   Bytes arena;
   std::vector<Bytes> states, inputs, scalars;
 };
 
 /// The bytes that a reference names on a rank, as a tensor and back.
-Tensor readReference(const RankBytes &memory, const exec::Reference &reference,
-                     int64_t rank);
+Tensor readReference(const RankBytes &memory, const exec::Reference &reference);
 void writeReference(RankBytes &memory, const exec::Reference &reference,
-                    int64_t rank, const Tensor &tensor);
+                    const Tensor &tensor);
 
 /// Overwrites what a reference names with bytes that are NaN as any float and a
 /// huge number as an integer.
-void poisonReference(RankBytes &memory, const exec::Reference &reference,
-                     int64_t rank);
+void poisonReference(RankBytes &memory, const exec::Reference &reference);
 
 class ProgramExecution {
 public:
@@ -126,6 +126,7 @@ private:
   void findCompletions();
   std::optional<size_t> findState(llvm::StringRef kind, int64_t segment) const;
   std::optional<size_t> findState(llvm::StringRef name) const;
+  int64_t shardOf(int64_t rank) const;
   size_t choose(llvm::ArrayRef<std::vector<size_t>> streams,
                 llvm::ArrayRef<size_t> next);
   bool holds(exec::SectionOp section) const;
@@ -136,6 +137,8 @@ private:
   template <typename KernelOp>
   llvm::FailureOr<std::vector<llvm::SmallVector<BoundedTensor>>>
   evaluate(KernelOp kernel);
+  std::vector<int64_t> membersWith(int64_t rank,
+                                   exec::CollectiveInterface collective) const;
   void gather(exec::AllGatherOp gather);
   void reduceScatter(exec::ReduceScatterOp reduction);
   void allReduce(exec::AllReduceOp reduction);

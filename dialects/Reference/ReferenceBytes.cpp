@@ -43,50 +43,49 @@ static bool isContiguous(const exec::Reference &reference) {
 }
 
 /// The first byte of each element, in row-major order.
-static std::vector<int64_t> elementPlaces(const exec::Reference &reference,
-                                          int64_t rank) {
+static std::vector<int64_t> elementPlaces(const RankBytes &memory,
+                                          const exec::Reference &reference) {
   std::vector<int64_t> places;
   SmallVector<int64_t> strides = exec::getStrides(reference.type);
-  int64_t size = elementBytes(reference), begin = reference.getBegin(rank);
+  int64_t size = elementBytes(reference), begin = reference.getBegin(memory.at);
   for (IndexWalk walk(reference.type.getShape()); walk; ++walk)
     places.push_back(begin + dot(*walk, strides) * size);
   return places;
 }
 
-Tensor readReference(const RankBytes &memory, const exec::Reference &reference,
-                     int64_t rank) {
+Tensor readReference(const RankBytes &memory,
+                     const exec::Reference &reference) {
   const RankBytes::Bytes &space = spaceOf(memory, reference);
   int64_t size = elementBytes(reference);
   auto type = RankedTensorType::get(reference.type.getShape(),
                                     reference.type.getElementType());
   if (isContiguous(reference))
     return fromBytes(type,
-                     std::span(space).subspan(reference.getBegin(rank),
+                     std::span(space).subspan(reference.getBegin(memory.at),
                                               size * type.getNumElements()));
   RankBytes::Bytes bytes;
-  for (int64_t place : elementPlaces(reference, rank))
+  for (int64_t place : elementPlaces(memory, reference))
     bytes.insert(bytes.end(), space.begin() + place,
                  space.begin() + place + size);
   return fromBytes(type, bytes);
 }
 
 void writeReference(RankBytes &memory, const exec::Reference &reference,
-                    int64_t rank, const Tensor &tensor) {
+                    const Tensor &tensor) {
   auto &space = const_cast<RankBytes::Bytes &>(spaceOf(memory, reference));
   int64_t size = elementBytes(reference);
   RankBytes::Bytes bytes = toBytes(tensor);
   if (isContiguous(reference)) {
-    llvm::copy(bytes, space.begin() + reference.getBegin(rank));
+    llvm::copy(bytes, space.begin() + reference.getBegin(memory.at));
     return;
   }
-  for (auto [i, place] : llvm::enumerate(elementPlaces(reference, rank)))
+  for (auto [i, place] : llvm::enumerate(elementPlaces(memory, reference)))
     std::memcpy(space.data() + place, bytes.data() + i * size, size);
 }
 
-void poisonReference(RankBytes &memory, const exec::Reference &reference,
-                     int64_t rank) {
+void poisonReference(RankBytes &memory, const exec::Reference &reference) {
   auto &space = const_cast<RankBytes::Bytes &>(spaceOf(memory, reference));
-  for (int64_t place : elementPlaces(reference, rank))
+  for (int64_t place : elementPlaces(memory, reference))
     for (int64_t i = place; i < place + elementBytes(reference); ++i)
       space[i] = std::byte(i % 2 ? 0x7F : 0xF4);
 }

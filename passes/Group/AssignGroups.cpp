@@ -241,7 +241,9 @@ void AssignGroupsPass::writeGroups(func::FuncOp function, Forward &forward,
                                    fsdp::Reshard reshard) {
   OpBuilder builder(function);
   auto mesh =
-      fsdp::MeshOp::create(builder, getOperation().getLoc(), "mesh", worldSize);
+      fsdp::MeshOp::create(builder, getOperation().getLoc(), "mesh",
+                           builder.getStrArrayAttr({fsdp::MeshOp::shardAxis}),
+                           builder.getDenseI64ArrayAttr({worldSize}));
   SymbolTable(getOperation()).insert(mesh); // Renames it when "mesh" is taken.
   SmallVector<std::string> names = nameGroups(getOperation(), groups);
   for (auto [decided, name] : llvm::zip_equal(groups, names)) {

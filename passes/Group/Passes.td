@@ -71,7 +71,7 @@ def VerifyGroupedPass : Pass<"shardc-verify-grouped", "::mlir::ModuleOp"> {
     - G1: every parameter is a member of exactly one group.
     - G2: every member names a declared parameter, and `keep` is a
       floating-point type.
-    - G3: every group is on a declared mesh.
+    - G3: every group is on a declared mesh, whose one axis is `shard`.
     - G4: the group that a module names is declared.
     - G5: a member of a module's group is read inside of that module alone.
     - G6: exactly one group, the root, is named by no module.

@@ -70,9 +70,13 @@ LogicalResult GroupedVerifier::verifyMember(fsdp::MemberOp member) {
 }
 
 LogicalResult GroupedVerifier::verifyGroup(fsdp::GroupOp group) {
-  if (!symbols.lookup<fsdp::MeshOp>(group.getMesh()))
+  auto mesh = symbols.lookup<fsdp::MeshOp>(group.getMesh());
+  if (!mesh)
     return group.emitError("G3: expected a declared mesh, got ")
            << group.getMeshAttr();
+  if (mesh.getAxes().size() != 1 || !mesh.findAxis(fsdp::MeshOp::shardAxis))
+    return group.emitError("G3: expected a mesh of the axis 'shard' alone: no "
+                           "pass sums gradients over another one");
   for (Operation &op : group.getBody().front()) {
     auto member = dyn_cast<fsdp::MemberOp>(op);
     if (!member)

@@ -8,7 +8,6 @@
 #include "passes/Memory/CommandBuilder.h"
 
 #include "dialects/Exec/Layout.h"
-#include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/ModulePath.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -18,12 +17,19 @@ using namespace mlir;
 namespace shardc {
 
 CommandBuilder::CommandBuilder(func::FuncOp step, exec::ProgramOp program,
-                               const StateTable &states, ValueRange inputs,
-                               int64_t ranks)
+                               const StateTable &states, ValueRange inputs)
     : step(step), program(program),
       builder(OpBuilder::atBlockEnd(&program.getBody().front())),
       symbols(step->getParentOfType<ModuleOp>()),
-      groups(step->getParentOfType<ModuleOp>()), states(states), ranks(ranks) {
+      groups(step->getParentOfType<ModuleOp>()), states(states),
+      shardAxis(builder.getStrArrayAttr({fsdp::MeshOp::shardAxis})),
+      shards(getShards(step->getParentOfType<ModuleOp>())),
+      ranks(getRanks(step->getParentOfType<ModuleOp>())) {
+  SmallVector<StringRef> axes;
+  format::Mesh mesh = exec::getMesh(step->getParentOfType<ModuleOp>());
+  for (const format::MeshAxis &axis : mesh.axes)
+    axes.push_back(axis.name);
+  allAxes = builder.getStrArrayAttr(axes);
   for (auto [argument, input] : llvm::zip_equal(step.getArguments(), inputs))
     memory[argument] = input;
 }
@@ -111,19 +117,6 @@ FailureOr<SmallVector<Value>> CommandBuilder::getMemory(ValueRange values,
 
 Value CommandBuilder::createBuffer(MemRefType type, Location location) {
   return exec::BufferOp::create(builder, location, type, IntegerAttr());
-}
-
-/// Names a part of what `memory` is a part of; `offset` elements after its
-/// first one.
-Value CommandBuilder::createPart(Value memory, int64_t offset, MemRefType type,
-                                 Location location, int64_t rankStride) {
-  exec::Place place = exec::getPlace(memory);
-  offset += place.offset;
-  rankStride += place.rankStride;
-  if (offset == 0 && rankStride == 0 && place.whole.getType() == type)
-    return place.whole;
-  return exec::PartOp::create(builder, location, type, place.whole, offset,
-                              rankStride);
 }
 
 /// Results live where they were assigned to, else in a buffer of their own,

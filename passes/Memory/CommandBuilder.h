@@ -18,7 +18,7 @@
 #ifndef SHARDC_PASSES_MEMORY_COMMANDBUILDER_H
 #define SHARDC_PASSES_MEMORY_COMMANDBUILDER_H
 
-#include "dialects/Exec/Exec.h"
+#include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Groups.h"
 #include "passes/Memory/StateTable.h"
@@ -33,8 +33,7 @@ public:
   /// memory of the step's arguments. Numbers of the runtime are declared before
   /// the program.
   CommandBuilder(mlir::func::FuncOp step, exec::ProgramOp program,
-                 const StateTable &states, mlir::ValueRange inputs,
-                 int64_t ranks);
+                 const StateTable &states, mlir::ValueRange inputs);
 
   /// Emits an error and fails on an operation that has no command.
   llvm::LogicalResult build();
@@ -53,8 +52,9 @@ private:
   mlir::Value createMemory(mlir::Value result, llvm::ArrayRef<int64_t> order);
   mlir::Value createBuffer(mlir::MemRefType type, mlir::Location location);
   mlir::Value createPart(mlir::Value memory, int64_t offset,
-                         mlir::MemRefType type, mlir::Location location,
-                         int64_t rankStride = 0);
+                         mlir::MemRefType type, mlir::Location location) {
+    return exec::createPart(builder, location, memory, offset, type);
+  }
 
   // Computation (CommandBuilder.cpp).
   llvm::LogicalResult visitKernel(exec::KernelOp kernel);
@@ -101,7 +101,9 @@ private:
   mlir::SymbolTable symbols;
   Groups groups;
   const StateTable &states;
-  int64_t ranks;
+  /// The axis that parameters are divided over, and all axes.
+  mlir::ArrayAttr shardAxis, allAxes;
+  int64_t shards, ranks;
   llvm::StringMap<mlir::Value> scalars;
 
   /// The memory of each tensor that has some.

@@ -6,29 +6,23 @@
 
 #include "passes/Memory/CommandRanges.h"
 
-#include "dialects/Fsdp/Fsdp.h"
-
 using namespace mlir;
 
 namespace shardc {
-
-CommandRanges::CommandRanges(ModuleOp module, exec::References references)
-    : references(std::move(references)) {
-  auto meshes = module.getOps<fsdp::MeshOp>();
-  ranks = meshes.empty() ? 1 : (*meshes.begin()).getShard();
-}
 
 StreamCommand CommandRanges::of(exec::CommandInterface command, int64_t section,
                                 int64_t firstRank, int64_t lastRank) const {
   StreamCommand ranges;
   ranges.section = section;
   ranges.stream = static_cast<int64_t>(command.getStream());
+  const format::Coordinates first = getMesh().coordinates(firstRank);
+  const format::Coordinates last = getMesh().coordinates(lastRank);
   for (const auto &[reference, access] : references.getOperands(command)) {
     // The arena is space 0; the others are told apart by kind and number.
     int64_t space = static_cast<int64_t>(reference.space) +
                     reference.index * (exec::getMaxEnumValForSpace() + 1);
-    AccessRange range = {space, reference.getBegin(firstRank),
-                         reference.getBegin(lastRank) + reference.getBytes()};
+    AccessRange range = {space, reference.getBegin(first),
+                         reference.getBegin(last) + reference.getBytes()};
     if (access != exec::Access::write)
       ranges.reads.push_back(range);
     if (access != exec::Access::read)
@@ -51,11 +45,11 @@ std::vector<StreamCommand> CommandRanges::of(exec::ProgramOp program,
 
 std::vector<StreamCommand>
 CommandRanges::ofAnyRank(exec::ProgramOp program) const {
-  return of(program, 0, ranks - 1);
+  return of(program, 0, getMesh().ranks() - 1);
 }
 
 EventPlan planDataEvents(exec::ProgramOp program, ModuleOp module) {
-  CommandRanges ranges(module, exec::References::apart(module));
+  CommandRanges ranges(exec::References::apart(module));
   return planEvents(ranges.ofAnyRank(program),
                     static_cast<int64_t>(program.getStreams().size()));
 }

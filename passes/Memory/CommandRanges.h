@@ -16,11 +16,11 @@ namespace shardc {
 class CommandRanges {
 public:
   explicit CommandRanges(mlir::ModuleOp module)
-      : CommandRanges(module, exec::References(module)) {}
-  CommandRanges(mlir::ModuleOp module, exec::References references);
+      : CommandRanges(exec::References(module)) {}
+  explicit CommandRanges(exec::References references)
+      : references(std::move(references)) {}
 
-  /// Ranks of the module's mesh; 1 without one.
-  int64_t getRanks() const { return ranks; }
+  const format::Mesh &getMesh() const { return references.getMesh(); }
   const exec::References &getReferences() const { return references; }
 
   /// What the commands of `program` touch on some rank: events are the same for
@@ -37,7 +37,6 @@ private:
                                 int64_t lastRank) const;
 
   exec::References references;
-  int64_t ranks;
 };
 
 /// The events that `program` would need if no buffers shared bytes.

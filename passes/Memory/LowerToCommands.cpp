@@ -74,7 +74,7 @@ void LowerToCommandsPass::runOnOperation() {
   StateTable states(builder, module);
   SmallVector<Value> inputs = declareInputs(builder, step);
   exec::ProgramOp program = createProgram(builder, step.getLoc());
-  CommandBuilder commands(step, program, states, inputs, getRanks(module));
+  CommandBuilder commands(step, program, states, inputs);
   if (failed(commands.build()))
     return signalPassFailure();
   step.erase();

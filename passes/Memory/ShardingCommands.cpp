@@ -211,22 +211,24 @@ Value CommandBuilder::gatherSegment(fsdp::UnshardStartOp start,
   Value shard = states.lookup(segment).parameter;
   Type dtype = segment.getDtype();
   bool needsCast = typeOf(shard).getElementType() != dtype;
-  if (ranks == 1 && !needsCast)
+  if (shards == 1 && !needsCast)
     return shard;
   Location location = start.getLoc();
   auto stream = static_cast<int64_t>(start.getStream());
   auto elements = static_cast<int64_t>(segment.getShard());
   Value whole =
-      createBuffer(MemRefType::get({elements * ranks}, dtype), location);
-  Value slot = createPart(whole, 0, MemRefType::get({elements}, dtype),
-                          location, ranks == 1 ? 0 : elements);
+      createBuffer(MemRefType::get({elements * shards}, dtype), location);
+  Value slot = exec::createPart(builder, location, whole, 0,
+                                MemRefType::get({elements}, dtype),
+                                {builder.getStringAttr(fsdp::MeshOp::shardAxis),
+                                 shards == 1 ? 0 : elements});
   if (needsCast)
     runCast(builder, location, shard, slot, stream);
   else
     addCopy(shard, slot, location, stream);
-  if (ranks > 1)
+  if (shards > 1)
     add<exec::AllGatherOp>(location, stream, start.getGroup(), whole,
-                           elements * exec::getElementBytes(dtype));
+                           elements * exec::getElementBytes(dtype), shardAxis);
   return whole;
 }
 
@@ -262,9 +264,10 @@ CommandBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
       continue;
     if (failed(fillSegment(reduction, segment, buffer)))
       return failure();
-    add<exec::ReduceScatterOp>(
-        reduction.getLoc(), static_cast<uint64_t>(reduction.getStream()),
-        reduction.getGroup(), buffer, states.lookup(segment).gradient);
+    add<exec::ReduceScatterOp>(reduction.getLoc(),
+                               static_cast<uint64_t>(reduction.getStream()),
+                               reduction.getGroup(), buffer,
+                               states.lookup(segment).gradient, shardAxis);
   }
   return success();
 }
@@ -288,7 +291,7 @@ LogicalResult CommandBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
     FailureOr<Value> source = getMemory(gradient, reduction);
     if (failed(source))
       return failure();
-    if (exec::getPlace(*source) == exec::Place{buffer, offset, 0})
+    if (exec::getPlace(*source) == exec::Place{buffer, offset})
       continue;
     MemRefType layout = typeOf(*source);
     if (!exec::isRowMajor(layout.getShape(), exec::getStrides(layout)))
@@ -321,7 +324,8 @@ LogicalResult CommandBuilder::visitLoss(fsdp::RecordLossOp loss) {
   return success();
 }
 
-/// Sums squares over this rank's gradients, then both metrics over ranks.
+/// Sums squares over this rank's gradients, then over shards, and losses over
+/// ranks.
 void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
   Location location = norm.getLoc();
   SmallVector<Value> gradients;
@@ -331,11 +335,12 @@ void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
   Value total = states.getGradientNorm();
   add<exec::CallOp>(location, /*stream=*/0, "sum_of_squares",
                     builder.getDictionaryAttr({}), gradients, total);
-  if (ranks == 1)
-    return;
-  add<exec::AllReduceOp>(location, /*stream=*/0, total, /*double_double=*/true);
-  add<exec::AllReduceOp>(location, /*stream=*/0, states.getLoss(),
-                         /*double_double=*/false);
+  if (shards > 1)
+    add<exec::AllReduceOp>(location, /*stream=*/0, total,
+                           /*double_double=*/true, shardAxis);
+  if (ranks > 1)
+    add<exec::AllReduceOp>(location, /*stream=*/0, states.getLoss(),
+                           /*double_double=*/false, allAxes);
 }
 
 } // namespace shardc

@@ -85,14 +85,13 @@ LogicalResult ProgramVerifier::verifyBounds(exec::CommandInterface command) {
         failed(verifyInside(command, all.offset, all.offset + all.getBytes(),
                             static_cast<int64_t>(*program.getArena()))))
       return failure();
-    int64_t first =
-        std::min(part.getBegin(0), part.getBegin(ranges.getRanks() - 1));
-    int64_t last =
-        std::max(part.getBegin(0), part.getBegin(ranges.getRanks() - 1));
-    if (failed(verifyInside(command, first - all.offset,
-                            last - all.offset + part.getBytes(),
-                            all.getBytes())))
-      return failure();
+    for (int64_t rank : ranges.getMesh().corners()) {
+      int64_t begin =
+          part.getBegin(ranges.getMesh().coordinates(rank)) - all.offset;
+      if (failed(verifyInside(command, begin, begin + part.getBytes(),
+                              all.getBytes())))
+        return failure();
+    }
   }
   return success();
 }
@@ -123,15 +122,21 @@ LogicalResult ProgramVerifier::verifyEvents(exec::CommandInterface command) {
   return success();
 }
 
+/// Whether two operands share a byte on one of the ranks.
+static bool overlap(const exec::Reference &a, const exec::Reference &b,
+                    const format::Mesh &mesh) {
+  return a.space == b.space && a.index == b.index &&
+         format::overlap({a.offset, a.getBytes(), a.strides},
+                         {b.offset, b.getBytes(), b.strides}, mesh);
+}
+
 /// M4.
 LogicalResult ProgramVerifier::verifyOverlap(exec::CommandInterface command) {
   auto operands = ranges.getReferences().getOperands(command);
   for (auto [i, first] : llvm::enumerate(operands))
     for (auto [j, second] : llvm::enumerate(operands)) {
-      const exec::Reference &a = first.reference, &b = second.reference;
-      if (i != j && first.access != exec::Access::read && a.space == b.space &&
-          a.index == b.index && a.offset < b.offset + b.getBytes() &&
-          b.offset < a.offset + a.getBytes())
+      if (i != j && first.access != exec::Access::read &&
+          overlap(first.reference, second.reference, ranges.getMesh()))
         return command->emitError("M4: expected a write that overlaps no other "
                                   "operand, got operands ")
                << i << " and " << j;
@@ -149,10 +154,11 @@ LogicalResult ProgramVerifier::verifyReduction(Operation *op) {
     return op->emitError("M5: expected a gradient state as the output");
   int64_t shard = reduction.getOutput().getType().getNumElements();
   int64_t elements = reduction.getBuffer().getType().getNumElements();
-  if (elements != shard * ranges.getRanks())
+  int64_t shards =
+      ranges.getMesh().countMembers(exec::getAxes(reduction, ranges.getMesh()));
+  if (elements != shard * shards)
     return op->emitError("M5: expected ")
-           << ranges.getRanks() << " shards of " << shard << " elements, got "
-           << elements;
+           << shards << " shards of " << shard << " elements, got " << elements;
   return success();
 }
 
@@ -242,8 +248,7 @@ LogicalResult ProgramVerifier::run() {
   for (exec::SectionOp section : exec::getSections(program))
     if (failed(verifySection(section)))
       return failure();
-  int64_t last = ranges.getRanks() - 1;
-  for (int64_t rank : std::set<int64_t>{0, std::min<int64_t>(1, last), last})
+  for (int64_t rank : ranges.getMesh().corners())
     if (failed(verifyOrder(rank)))
       return failure();
   return success();

@@ -111,13 +111,13 @@ static void reportSegment(fsdp::GroupOp group, const Segment &segment,
 }
 
 static void layoutGroup(fsdp::GroupOp group, SymbolTable &symbols,
-                        int64_t ranks) {
+                        int64_t shards) {
   SmallVector<Segment> segments = collectSegments(group, symbols);
   OpBuilder builder = OpBuilder::atBlockEnd(&group.getBody().front());
   for (Segment &segment : segments) {
     int64_t alignment = alignmentOf(segment.key);
-    FlatLayout layout = layoutFlat(segment.sizes, ranks, alignment);
-    assert(isRight(checkLayout(segment.sizes, ranks, alignment, layout)));
+    FlatLayout layout = layoutFlat(segment.sizes, shards, alignment);
+    assert(isRight(checkLayout(segment.sizes, shards, alignment, layout)));
     auto op = fsdp::SegmentOp::create(
         builder, group.getLoc(), segment.key.dtype, segment.key.reduce,
         layout.elements, layout.shard, segment.key.frozen);
@@ -136,7 +136,7 @@ void LayoutGroupsPass::runOnOperation() {
   for (auto group : getOperation().getOps<fsdp::GroupOp>()) {
     auto mesh = symbols.lookup<fsdp::MeshOp>(group.getMesh());
     assert(mesh && "verify-grouped checked that the mesh exists");
-    layoutGroup(group, symbols, mesh.getShard());
+    layoutGroup(group, symbols, mesh.getShards());
   }
 }
 

@@ -57,9 +57,9 @@ static LogicalResult verifyGroup(fsdp::GroupOp group, SymbolTable &symbols) {
     auto segment = dyn_cast<fsdp::SegmentOp>(op);
     if (!segment)
       return op.emitError("S1: expected members only in segments");
-    if (segment.getShard() * mesh.getShard() != segment.getElements())
+    if (segment.getShard() * mesh.getShards() != segment.getElements())
       return segment.emitError("S2: expected ")
-             << mesh.getShard() << " shards of " << segment.getShard()
+             << mesh.getShards() << " shards of " << segment.getShard()
              << " elements, got " << segment.getElements();
     if (failed(verifyMembers(segment, symbols)))
       return failure();

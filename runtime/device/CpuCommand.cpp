@@ -185,7 +185,8 @@ struct Preparer {
 
   PreparedOr collective(const Collective &what) const {
     return make<CollectiveCommand>(
-        what, transport.communicator({.stream = command.stream}));
+        what, transport.communicator(
+                  static_cast<size_t>(attribute("communicator", int64_t(0)))));
   }
 
   PreparedOr allReduce() const {

@@ -42,7 +42,6 @@ public:
 };
 
 /// Prepares a command of a validated program with its operands at `addresses`.
-/// Its communicator is that of its stream.
 StatusOr<std::unique_ptr<CpuCommand>>
 prepareCpuCommand(const format::Command &command,
                   std::span<const DeviceAddress> addresses,

@@ -46,20 +46,24 @@ void RankProfile::add(int64_t command, Clock::time_point begin,
 }
 
 int64_t bytesMoved(const format::Command &command,
-                   const format::Program &program, int64_t worldSize) {
+                   const format::Program &program, const format::Mesh &mesh) {
   using format::CommandKind;
   const auto accesses = accessesOf(command, program);
   auto bytesOf = [&](size_t operand) {
     const format::TensorReference &tensor = command.operands[operand];
     return format::elementCount(tensor.shape) * byteSize(tensor.dtype);
   };
-  // Of the whole buffer a rank copies the other ranks' parts.
+  const int64_t members =
+      isCollective(command.kind)
+          ? mesh.countMembers(communicatorOf(command, program).axes)
+          : 1;
+  // Of the whole buffer a rank copies the others' parts.
   if (command.kind == CommandKind::AllGather)
-    return 2 * bytesOf(0) / worldSize * (worldSize - 1);
+    return 2 * bytesOf(0) / members * (members - 1);
   // Each rank reads its share of every buffer, writes it, and copies the other
   // shares.
   if (command.kind == CommandKind::AllReduce)
-    return worldSize == 1 ? 0 : 3 * bytesOf(0) - bytesOf(0) / worldSize;
+    return members == 1 ? 0 : 3 * bytesOf(0) - bytesOf(0) / members;
   int64_t bytes = 0;
   for (size_t i = 0; i < command.operands.size(); ++i)
     bytes += ((*accesses)[i] == format::Access::ReadWrite ? 2 : 1) * bytesOf(i);

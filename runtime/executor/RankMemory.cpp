@@ -57,7 +57,9 @@ RankMemory::take(const format::Artifact &artifact, int64_t rank,
 DeviceAddress
 RankMemory::resolve(const format::BufferReference &reference) const {
   const auto index = static_cast<size_t>(reference.index);
-  const int64_t offset = reference.offset + rank * reference.rankStride;
+  const int64_t offset =
+      reference.offset +
+      format::displacement(coordinates, reference.rankStrides);
   switch (reference.space) {
   case Space::Arena:
     return arena.ranges[0] + offset;

@@ -63,10 +63,11 @@ public:
 
 private:
   RankMemory(const format::Artifact &artifact, int64_t rank, Device &device)
-      : artifact(artifact), rank(rank), device(device) {}
+      : artifact(artifact),
+        coordinates(artifact.manifest.mesh.coordinates(rank)), device(device) {}
 
   const format::Artifact &artifact;
-  const int64_t rank;
+  const format::Coordinates coordinates;
   Device &device;
   DeviceMemory arena, states, inputs, scalars;
   /// The scalars on the host.

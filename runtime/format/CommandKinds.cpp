@@ -22,15 +22,19 @@ static constexpr std::array written = {Access::Write};
 
 std::span<const CommandKindInfo> commandKinds() {
   static const std::array launch = {AttributeRule{"extent", int64_t(0)}};
-  static const std::array gather = {AttributeRule{"slot_bytes", int64_t(0)}};
-  static const std::array sum = {AttributeRule{"double_double", false}};
+  const AttributeRule communicator = {"communicator", int64_t(0)};
+  static const std::array gather = {AttributeRule{"slot_bytes", int64_t(0)},
+                                    communicator};
+  static const std::array scatter = {communicator};
+  static const std::array sum = {AttributeRule{"double_double", false},
+                                 communicator};
   static const std::array fill = {AttributeRule{"byte", int64_t(0)}};
   using Kind = CommandKind;
   static const CommandKindInfo table[] = {
       {Kind::Launch, "launch", true, none, launch},
       {Kind::Call, "call", true, none, {}},
       {Kind::AllGather, "all_gather", false, updated, gather},
-      {Kind::ReduceScatter, "reduce_scatter", false, readThenUpdated, {}},
+      {Kind::ReduceScatter, "reduce_scatter", false, readThenUpdated, scatter},
       {Kind::AllReduce, "all_reduce", false, updated, sum},
       {Kind::Copy, "copy", false, readThenWritten, {}},
       {Kind::Fill, "fill", false, written, fill}};
@@ -39,6 +43,17 @@ std::span<const CommandKindInfo> commandKinds() {
 
 const CommandKindInfo &infoOf(CommandKind kind) {
   return commandKinds()[static_cast<size_t>(kind)];
+}
+
+bool isCollective(CommandKind kind) {
+  return kind == CommandKind::AllGather || kind == CommandKind::ReduceScatter ||
+         kind == CommandKind::AllReduce;
+}
+
+const CommunicatorShape &communicatorOf(const Command &command,
+                                        const Program &program) {
+  return program.communicators.at(static_cast<size_t>(
+      attributeOr<int64_t>(command.attributes, "communicator", 0)));
 }
 
 const KernelSignature *findKernel(const Program &program,

@@ -49,6 +49,13 @@ inline std::string_view kindName(const Command &command) {
   return infoOf(command.kind).name;
 }
 
+/// Whether ranks exchange something in commands of this kind.
+bool isCollective(CommandKind kind);
+
+/// Who takes part in a collective.
+const CommunicatorShape &communicatorOf(const Command &command,
+                                        const Program &program);
+
 /// What `command` does with each of its operands; nothing when its callee is
 /// unknown or takes another number of them.
 std::optional<std::vector<Access>> accessesOf(const Command &command,

@@ -11,6 +11,8 @@
 #ifndef SHARDC_RUNTIME_FORMAT_MANIFEST_H
 #define SHARDC_RUNTIME_FORMAT_MANIFEST_H
 
+#include "runtime/format/Mesh.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -39,7 +41,7 @@ struct Manifest {
   std::string producer;
   std::string model;
   Target target;
-  int64_t worldSize = 1;
+  Mesh mesh = shardMesh(1);
   /// Entry name → "sha256:" and 64 hexadecimal digits. The writer computes it.
   std::map<std::string, std::string> digests;
 

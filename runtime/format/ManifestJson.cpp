@@ -24,7 +24,9 @@ std::string printManifest(const Manifest &manifest) {
   root["target"] = {{"kind", manifest.target.kind},
                     {"triple", manifest.target.triple},
                     {"cpu", manifest.target.cpu}};
-  root["world_size"] = manifest.worldSize;
+  root["mesh"] = nlohmann::ordered_json::array();
+  for (const MeshAxis &axis : manifest.mesh.axes)
+    root["mesh"].push_back({{"axis", axis.name}, {"size", axis.size}});
   root["digests"] = nlohmann::ordered_json::object();
   for (const auto &[entry, digest] : manifest.digests)
     root["digests"][entry] = digest;
@@ -53,7 +55,6 @@ static Status checkVersion(const JsonField &root) {
 }
 
 StatusOr<Manifest> parseManifest(Bytes text) {
-  constexpr int64_t mostRanks = 65536;
   Manifest manifest;
   Status version;
   Status status = parseDocument(
@@ -68,7 +69,10 @@ StatusOr<Manifest> parseManifest(Bytes text) {
         const JsonField target = root["target"];
         manifest.target = {target["kind"].text(), target["triple"].text(),
                            target["cpu"].text()};
-        manifest.worldSize = root["world_size"].integer(1, mostRanks);
+        manifest.mesh.axes.clear();
+        for (const JsonField &axis : root["mesh"].elements())
+          manifest.mesh.axes.push_back(
+              {axis["axis"].text(), axis["size"].integer(1, mostRanks)});
         for (const auto &[entry, digest] : root["digests"].members())
           manifest.digests[entry] = digest.text();
       });

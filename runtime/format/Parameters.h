@@ -78,9 +78,11 @@ struct SegmentParameter {
 };
 
 /// A flat run of parameters of one dtype in a group. `dtype` is the dtype in
-/// which it is gathered; `elements` == world size * shardElements.
+/// which it is gathered. It is divided among the ranks that differ on `axes` of
+/// the mesh alone: `elements` is as many times shardElements.
 struct Segment {
   int64_t group = 0;
+  std::vector<int64_t> axes;
   Dtype dtype = Dtype::F32;
   int64_t elements = 0;
   int64_t shardElements = 0;

@@ -71,6 +71,7 @@ static ordered_json toJson(const Segment &segment) {
   }
   ordered_json object;
   object["group"] = segment.group;
+  object["axes"] = segment.axes;
   object["dtype"] = dtypeName(segment.dtype);
   object["elements"] = segment.elements;
   object["shard_elements"] = segment.shardElements;
@@ -128,6 +129,7 @@ static State parseState(const JsonField &field) {
 static Segment parseSegment(const JsonField &field) {
   Segment segment;
   segment.group = field["group"].integer();
+  segment.axes = field["axes"].integers();
   segment.dtype = field["dtype"].dtype();
   segment.elements = field["elements"].integer();
   segment.shardElements = field["shard_elements"].integer();

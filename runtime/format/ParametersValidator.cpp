@@ -121,14 +121,47 @@ static Status checkStates(const Parameters &parameters) {
   return Status();
 }
 
+/// F20 for the mesh itself.
+static Status checkMesh(const Mesh &mesh) {
+  if (mesh.axes.empty() || mesh.axes.size() > mostAxes)
+    return broken("F20",
+                  "the mesh has " + std::to_string(mesh.axes.size()) + " axes");
+  std::set<std::string_view> names;
+  int64_t ranks = 1;
+  for (const MeshAxis &axis : mesh.axes) {
+    if (axis.name.empty() || !names.insert(axis.name).second)
+      return broken("F20", "two axes of the mesh are called '" + axis.name +
+                               "', or one has no name");
+    if (axis.size < 1 || axis.size > mostRanks / ranks)
+      return broken("F20", "axis '" + axis.name + "' has size " +
+                               std::to_string(axis.size) +
+                               ", the mesh from 1 to " +
+                               std::to_string(mostRanks) + " ranks");
+    ranks *= axis.size;
+  }
+  return Status();
+}
+
+bool areAxesOf(const Mesh &mesh, const std::vector<int64_t> &axes) {
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] < 0 || axes[i] >= static_cast<int64_t>(mesh.axes.size()) ||
+        (i > 0 && axes[i] <= axes[i - 1]))
+      return false;
+  return true;
+}
+
 static Status checkSegment(const Segment &segment, size_t index,
-                           int64_t worldSize) {
+                           const Mesh &mesh) {
   const std::string quoted = "segment " + std::to_string(index);
+  if (!areAxesOf(mesh, segment.axes))
+    return broken("F20", quoted + " names axes that the mesh does not have, or "
+                                  "not in order");
+  const int64_t shards = mesh.countMembers(segment.axes);
   if (segment.shardElements < 0 || segment.elements > mostElements ||
-      segment.shardElements > mostElements / worldSize ||
-      segment.elements != segment.shardElements * worldSize)
+      segment.shardElements > mostElements / shards ||
+      segment.elements != segment.shardElements * shards)
     return broken("F4", quoted + " has " + std::to_string(segment.elements) +
-                            " elements, expected " + std::to_string(worldSize) +
+                            " elements, expected " + std::to_string(shards) +
                             " shards of " +
                             std::to_string(segment.shardElements));
   std::vector<std::pair<int64_t, int64_t>> ranges;
@@ -169,15 +202,14 @@ static Status checkGroups(const Parameters &parameters) {
   return Status();
 }
 
-Status validateParameters(const Parameters &parameters, int64_t worldSize) {
-  if (worldSize < 1)
-    return broken("F4", "world size " + std::to_string(worldSize) +
-                            " is less than 1");
+Status validateParameters(const Parameters &parameters, const Mesh &mesh) {
+  if (Status status = checkMesh(mesh); !status.ok())
+    return status;
   if (Status status = checkInputs(parameters.inputs); !status.ok())
     return status;
   std::set<std::string_view> names;
   for (size_t i = 0; i < parameters.segments.size(); ++i) {
-    if (Status status = checkSegment(parameters.segments[i], i, worldSize);
+    if (Status status = checkSegment(parameters.segments[i], i, mesh);
         !status.ok())
       return status;
     for (const SegmentParameter &parameter : parameters.segments[i].parameters)

@@ -17,6 +17,7 @@
 
 #include "runtime/format/Attributes.h"
 #include "runtime/format/Dtype.h"
+#include "runtime/format/Mesh.h"
 
 #include <array>
 #include <cstdint>
@@ -40,15 +41,15 @@ inline std::string spaceName(Space space) {
 }
 
 /// A byte range of a space. `index` selects the state, input or scalar and is
-/// zero for the arena; `offset` counts from its start. Rank r's range
-/// begins at offset + r * rankStride: a rank names its own slot of a gathered
-/// buffer this way.
+/// zero for the arena; `offset` counts from its start. A rank's range begins
+/// behind it by its coordinates times rankStrides: it names its own slot of a
+/// gathered buffer this way.
 struct BufferReference {
   Space space = Space::Arena;
   int64_t index = 0;
   int64_t offset = 0;
   int64_t bytes = 0;
-  int64_t rankStride = 0;
+  AxisStrides rankStrides = {};
 
   bool operator==(const BufferReference &) const = default;
 };
@@ -172,9 +173,19 @@ enum class Scalar { LearningRate, MicroBatches };
 inline constexpr std::array<std::string_view, 2> scalarNames = {
     "learning_rate", "micro_batches"};
 
+/// Who takes part in a collective: ranks that differ on `axes` of the mesh
+/// alone. All collectives of a communicator are on its stream.
+struct CommunicatorShape {
+  std::vector<int64_t> axes;
+  int64_t stream = 0;
+
+  bool operator==(const CommunicatorShape &) const = default;
+};
+
 struct Program {
   int64_t arenaBytes = 0;
   std::vector<std::string> streams;
+  std::vector<CommunicatorShape> communicators;
   int64_t eventCount = 0;
   std::vector<Scalar> scalars;
   /// In the order in which a step runs them.

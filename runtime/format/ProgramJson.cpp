@@ -12,6 +12,7 @@
 #include "runtime/format/JsonField.h"
 #include "runtime/format/JsonLines.h"
 
+#include <algorithm>
 #include <array>
 
 using nlohmann::ordered_json;
@@ -25,6 +26,14 @@ static constexpr std::array<std::string_view, 3> accessNames = {"read", "write",
 // Printing
 //===----------------------------------------------------------------------===//
 
+/// The strides up to the last one that is not zero.
+static std::vector<int64_t> withoutZeros(const AxisStrides &strides) {
+  std::vector<int64_t> list(strides.begin(), strides.end());
+  while (!list.empty() && list.back() == 0)
+    list.pop_back();
+  return list;
+}
+
 static ordered_json toJson(const BufferReference &reference) {
   ordered_json object;
   object["space"] = spaceName(reference.space);
@@ -32,8 +41,8 @@ static ordered_json toJson(const BufferReference &reference) {
     object["index"] = reference.index;
   if (reference.offset != 0)
     object["offset"] = reference.offset;
-  if (reference.rankStride != 0)
-    object["rank_stride"] = reference.rankStride;
+  if (reference.rankStrides != AxisStrides())
+    object["rank_strides"] = withoutZeros(reference.rankStrides);
   object["bytes"] = reference.bytes;
   return object;
 }
@@ -68,6 +77,13 @@ static ordered_json toJson(const KernelSignature &kernel) {
   object["name"] = kernel.name;
   object["extent"] = kernel.extent;
   object["operands"] = toJson(kernel.operands);
+  return object;
+}
+
+static ordered_json toJson(const CommunicatorShape &communicator) {
+  ordered_json object;
+  object["axes"] = communicator.axes;
+  object["stream"] = communicator.stream;
   return object;
 }
 
@@ -109,6 +125,7 @@ std::string printProgram(const Program &program) {
   ordered_json root;
   root["arena_bytes"] = program.arenaBytes;
   root["streams"] = program.streams;
+  root["communicators"] = toJson(program.communicators);
   root["event_count"] = program.eventCount;
   root["scalars"] = toJson(program.scalars);
   root["sections"] = toJson(program.sections);
@@ -141,12 +158,22 @@ static int64_t integerOr(const JsonField &object, const std::string &key,
   return field ? field->integer() : absent;
 }
 
+static AxisStrides parseStrides(const JsonField &field) {
+  const std::vector<int64_t> list = field.integers();
+  AxisStrides strides = {};
+  if (list.size() > strides.size())
+    field.fail("more than " + std::to_string(mostAxes) + " strides");
+  std::copy(list.begin(), list.end(), strides.begin());
+  return strides;
+}
+
 static BufferReference parseBuffer(const JsonField &field) {
   BufferReference reference;
   reference.space = parseWord<Space>(field["space"], spaceNames, "space");
   reference.index = integerOr(field, "index", 0);
   reference.offset = integerOr(field, "offset", 0);
-  reference.rankStride = integerOr(field, "rank_stride", 0);
+  if (std::optional<JsonField> strides = field.find("rank_strides"))
+    reference.rankStrides = parseStrides(*strides);
   reference.bytes = field["bytes"].integer();
   return reference;
 }
@@ -231,6 +258,9 @@ StatusOr<Program> parseProgram(Bytes text) {
       text, "program.json", ErrorCode::E0307, [&](const JsonField &root) {
         program.arenaBytes = root["arena_bytes"].integer();
         program.streams = root["streams"].texts();
+        for (const JsonField &field : root["communicators"].elements())
+          program.communicators.push_back(
+              {field["axes"].integers(), field["stream"].integer()});
         program.eventCount = root["event_count"].integer();
         for (const JsonField &field : root["scalars"].elements())
           program.scalars.push_back(

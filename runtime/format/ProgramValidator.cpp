@@ -1,4 +1,4 @@
-//===- ProgramValidator.cpp - rules F5 to F19 -----------------------------===//
+//===- ProgramValidator.cpp - rules F5 to F19, F21 ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -28,7 +28,7 @@ class ProgramValidator {
 public:
   explicit ProgramValidator(const Artifact &artifact)
       : artifact(artifact), program(artifact.program),
-        worldSize(artifact.manifest.worldSize) {}
+        mesh(artifact.manifest.mesh) {}
 
   Status run();
 
@@ -36,6 +36,7 @@ private:
   Status checkHeader();
   Status checkKernels();
   Status checkSections();
+  Status checkCommunicators();
   void checkCondition(const Section &section);
   void check(const KernelSignature &kernel);
   void checkEvents(const Command &command);
@@ -46,10 +47,15 @@ private:
                      const std::vector<Access> &accesses);
   void checkKind(const Command &command);
   void checkLaunch(const Command &command);
+  void checkCollective(const Command &command);
+  void checkStrides(const BufferReference &reference, int64_t size);
   void checkAllGather(const Command &command);
   void checkReduceScatter(const Command &command);
   void checkAllReduce(const Command &command);
   void checkCopy(const Command &command);
+  int64_t countMembers(const Command &command) const {
+    return mesh.countMembers(communicatorOf(command, program).axes);
+  }
   bool isContiguous(const TensorReference &tensor, const char *rule);
 
   std::optional<int64_t> spaceBytes(const BufferReference &reference) const;
@@ -60,7 +66,7 @@ private:
 
   const Artifact &artifact;
   const Program &program;
-  const int64_t worldSize;
+  const Mesh &mesh;
   /// The signatures by their kernels' names.
   std::map<std::string_view, const KernelSignature *> kernels;
   /// For each event whether a command of the section before the current one
@@ -113,7 +119,28 @@ ProgramValidator::spaceBytes(const BufferReference &reference) const {
 /// begin at multiples of 64.
 static bool isAligned(const BufferReference &reference, int64_t alignment) {
   return reference.offset % alignment == 0 &&
-         reference.rankStride % alignment == 0;
+         std::all_of(reference.rankStrides.begin(), reference.rankStrides.end(),
+                     [&](int64_t stride) { return stride % alignment == 0; });
+}
+
+/// F5: a range of a space of `size` bytes lies inside on every rank.
+void ProgramValidator::checkStrides(const BufferReference &reference,
+                                    int64_t size) {
+  // The last rank's range is the furthest; the division keeps products small.
+  int64_t room = size - reference.bytes - reference.offset;
+  for (size_t axis = 0; axis < mostAxes; ++axis) {
+    const int64_t stride = reference.rankStrides[axis];
+    const int64_t last = axis < mesh.axes.size() ? mesh.axes[axis].size - 1 : 0;
+    require(stride >= 0 && (axis < mesh.axes.size() || stride == 0) &&
+                (last == 0 || stride <= room / last),
+            "F5",
+            "rank stride " + std::to_string(stride) + " leaves the " +
+                spaceName(reference.space) + " of " + std::to_string(size) +
+                " bytes");
+    if (!status.ok())
+      return;
+    room -= last * stride;
+  }
 }
 
 void ProgramValidator::checkRange(const BufferReference &reference,
@@ -133,15 +160,7 @@ void ProgramValidator::checkRange(const BufferReference &reference,
               " of " + std::to_string(*size) + " bytes");
   if (!status.ok())
     return;
-  // The last rank's range is the furthest; the division keeps the product
-  // small.
-  const int64_t stride = reference.rankStride;
-  require(stride >= 0 && stride <= *size / worldSize &&
-              stride * (worldSize - 1) <=
-                  *size - reference.bytes - reference.offset,
-          "F5",
-          "rank stride " + std::to_string(stride) + " leaves the " + space +
-              " of " + std::to_string(*size) + " bytes");
+  checkStrides(reference, *size);
   require(isAligned(reference, alignment), "F5",
           "offset " + std::to_string(reference.offset) +
               " is not a multiple of " + std::to_string(alignment));
@@ -195,24 +214,12 @@ void ProgramValidator::checkTensor(const TensorReference &tensor,
               std::to_string(tensor.buffer.bytes) + " bytes");
 }
 
-/// Whether ranges that lie inside their spaces have a byte in common on one of
-/// the ranks.
+/// Whether two ranges have a byte in common on one of the ranks.
 static bool overlap(const BufferReference &a, const BufferReference &b,
-                    int64_t worldSize) {
-  if (a.space != b.space || a.index != b.index || a.bytes == 0 || b.bytes == 0)
-    return false;
-  // On rank r, b begins `distance` + r * `drift` bytes behind a, and they meet
-  // where that is in (-b.bytes, a.bytes).
-  const int64_t distance = b.offset - a.offset;
-  const int64_t drift = b.rankStride - a.rankStride;
-  if (drift < 0)
-    return overlap(b, a, worldSize);
-  if (drift == 0)
-    return -b.bytes < distance && distance < a.bytes;
-  // The first rank on which b does not end before a.
-  const int64_t before = -b.bytes - distance;
-  const int64_t rank = before < 0 ? 0 : before / drift + 1;
-  return rank < worldSize && distance + rank * drift < a.bytes;
+                    const Mesh &mesh) {
+  return a.space == b.space && a.index == b.index &&
+         overlap({a.offset, a.bytes, a.rankStrides},
+                 {b.offset, b.bytes, b.rankStrides}, mesh);
 }
 
 void ProgramValidator::checkEvents(const Command &command) {
@@ -307,7 +314,7 @@ void ProgramValidator::checkOperands(const Command &command,
   for (size_t i = 0; status.ok() && i < accesses.size(); ++i)
     for (size_t j = 0; j < accesses.size() && accesses[i] != Access::Read; ++j)
       require(i == j || !overlap(command.operands[i].buffer,
-                                 command.operands[j].buffer, worldSize),
+                                 command.operands[j].buffer, mesh),
               "F17",
               "operand " + std::to_string(i) + " is written and overlaps " +
                   "operand " + std::to_string(j));
@@ -348,10 +355,11 @@ void ProgramValidator::checkAllGather(const Command &command) {
   const int64_t bytes = command.operands[0].buffer.bytes;
   const auto slot = attributeOr<int64_t>(command.attributes, "slot_bytes", 0);
   isContiguous(command.operands[0], "F12");
-  require(slot >= 0 && slot <= bytes / worldSize && slot * worldSize == bytes,
+  const int64_t members = countMembers(command);
+  require(slot >= 0 && slot <= bytes / members && slot * members == bytes,
           "F12",
           "a buffer of " + std::to_string(bytes) + " bytes is not " +
-              std::to_string(worldSize) + " slots of " + std::to_string(slot));
+              std::to_string(members) + " slots of " + std::to_string(slot));
 }
 
 void ProgramValidator::checkReduceScatter(const Command &command) {
@@ -364,9 +372,10 @@ void ProgramValidator::checkReduceScatter(const Command &command) {
           "F13", "the buffer must be f32, bf16 or f64");
   const int64_t elements = elementCount(output.shape);
   const int64_t all = elementCount(buffer.shape);
-  require(elements <= all / worldSize && elements * worldSize == all, "F13",
+  const int64_t members = countMembers(command);
+  require(elements <= all / members && elements * members == all, "F13",
           "a buffer of " + std::to_string(all) + " elements is not " +
-              std::to_string(worldSize) + " times " + std::to_string(elements));
+              std::to_string(members) + " times " + std::to_string(elements));
   require(output.buffer.space == Space::State, "F13",
           "the output must be a state");
   if (!status.ok())
@@ -376,7 +385,8 @@ void ProgramValidator::checkReduceScatter(const Command &command) {
   require((state.dtype == Dtype::F32 || state.dtype == Dtype::F64) &&
               isLossless(buffer.dtype, state.dtype) &&
               output.dtype == state.dtype && output.buffer.offset == 0 &&
-              output.buffer.rankStride == 0 && state.elements == elements,
+              output.buffer.rankStrides == AxisStrides() &&
+              state.elements == elements,
           "F13",
           "the output must be the whole of a state with " +
               std::to_string(elements) +
@@ -402,6 +412,23 @@ void ProgramValidator::checkCopy(const Command &command) {
   require(source.buffer.bytes == target.buffer.bytes, "F15",
           "copies " + std::to_string(source.buffer.bytes) + " bytes into " +
               std::to_string(target.buffer.bytes));
+}
+
+/// F21 for a command.
+void ProgramValidator::checkCollective(const Command &command) {
+  const auto number =
+      attributeOr<int64_t>(command.attributes, "communicator", 0);
+  const auto count = static_cast<int64_t>(program.communicators.size());
+  require(number >= 0 && number < count, "F21",
+          "communicator " + std::to_string(number) + " of " +
+              std::to_string(count));
+  if (!status.ok())
+    return;
+  const int64_t stream = communicatorOf(command, program).stream;
+  require(stream == command.stream, "F21",
+          "communicator " + std::to_string(number) + " is on stream " +
+              std::to_string(stream) + ", the command on stream " +
+              std::to_string(command.stream));
 }
 
 void ProgramValidator::checkKind(const Command &command) {
@@ -458,6 +485,8 @@ void ProgramValidator::checkCommand(const Command &command) {
     checkLaunch(command);
   if (status.ok())
     checkOperands(command, *accesses);
+  if (status.ok() && isCollective(command.kind))
+    checkCollective(command);
   if (status.ok())
     checkKind(command);
 }
@@ -477,6 +506,25 @@ Status ProgramValidator::checkKernels() {
     check(kernel);
     if (!status.ok())
       break;
+  }
+  return status;
+}
+
+/// F20 and F21 for the table.
+Status ProgramValidator::checkCommunicators() {
+  const auto streams = static_cast<int64_t>(program.streams.size());
+  for (size_t i = 0; i < program.communicators.size(); ++i) {
+    const CommunicatorShape &one = program.communicators[i];
+    const std::string quoted = "communicator " + std::to_string(i);
+    require(areAxesOf(mesh, one.axes), "F20",
+            quoted + " names axes that the mesh does not have, or not in "
+                     "order");
+    require(one.stream >= 0 && one.stream < streams, "F21",
+            quoted + " is on stream " + std::to_string(one.stream) + " of " +
+                std::to_string(streams));
+    require(std::count(program.communicators.begin(),
+                       program.communicators.end(), one) == 1,
+            "F21", quoted + " appears twice");
   }
   return status;
 }
@@ -513,7 +561,8 @@ Status ProgramValidator::checkSections() {
 }
 
 Status ProgramValidator::run() {
-  if (!checkHeader().ok() || !checkSections().ok() || !checkKernels().ok())
+  if (!checkHeader().ok() || !checkCommunicators().ok() ||
+      !checkSections().ok() || !checkKernels().ok())
     return Status(ErrorCode::E0309, "program.json " + status.message());
   // Running order: section by section, each in list order.
   for (size_t section = 0; section < program.sections.size(); ++section) {
@@ -541,7 +590,7 @@ Status validateProgram(const Artifact &artifact) {
 
 Status validate(const Artifact &artifact) {
   if (Status status =
-          validateParameters(artifact.parameters, artifact.manifest.worldSize);
+          validateParameters(artifact.parameters, artifact.manifest.mesh);
       !status.ok())
     return status;
   return validateProgram(artifact);

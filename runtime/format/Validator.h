@@ -16,11 +16,12 @@
 //   and has the elements of its segment's shard.
 // - F3: there are the metrics `loss`, one f32 or f64, and
 //   `gradient_norm_squares`, two f64.
-// - F4: the world size is at least 1. A segment has that many shards, holds its
+// - F4: a segment has a shard for each rank that its axes tell apart, holds its
 //   parameters without overlap, and belongs to one group; a parameter is in one
 //   segment.
 // - F5: a reference names an existing state, input or scalar, or the arena;
-//   its bytes lie inside, on every rank, at a multiple of the element size.
+//   its bytes lie inside, on every rank, at a multiple of the element size. It
+//   moves with axes of the mesh alone.
 //   Scalars are f32 or f64.
 // - F6: what a command writes lies in the arena or in states.
 // - F7: a tensor's elements lie inside its reference's bytes.
@@ -31,10 +32,10 @@
 //   bytes and, on every rank, its alignment. The artifact has machine code.
 // - F11: a library call is known, with operands, results and attributes that it
 //   takes.
-// - F12: an all-gather's buffer is one slot for each rank.
-// - F13: a reduce-scatter's buffer is f32, bf16 or f64 and holds, for each
-//   rank, the elements of its output, which is the whole of a state that is not
-//   narrower.
+// - F12: an all-gather's buffer is one slot for each rank that takes part.
+// - F13: a reduce-scatter's buffer is f32, bf16 or f64 and holds, for each rank
+//   that takes part, the elements of its output, which is the whole of a state
+//   that is not narrower.
 // - F14: an all-reduce is over f32 or f64, in pairs of f64 for double-double.
 // - F15: a copy's source and target have one size.
 // - F16: kernels are symbols with names of their own. A signature's extent is
@@ -47,6 +48,10 @@
 // - F19: sections have different names and take each micro-batch of a step
 //   once, in order; a condition is a state of one bool; an event of a section
 //   that may not run is waited for in it alone.
+// - F20: the mesh has from 1 to 4 axes with names of their own and from 1 to
+//   65536 ranks. Axes of segments and communicators are its own, in order.
+// - F21: no two communicators are the same, and they are on declared streams. A
+//   collective names one, of its own stream.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,10 +66,14 @@ namespace shardc::format {
 /// command by its number in the list, its module and its label.
 Status validate(const Artifact &artifact);
 
-/// The rules about inputs, states, groups and segments alone (F1 … F4).
-Status validateParameters(const Parameters &parameters, int64_t worldSize);
+/// The rules about the mesh, inputs, states, groups and segments alone (F1 …
+/// F4, F20).
+Status validateParameters(const Parameters &parameters, const Mesh &mesh);
 
-/// The rules about the commands and kernels (F5 … F19).
+/// Whether these are numbers of the mesh's axes, in ascending order.
+bool areAxesOf(const Mesh &mesh, const std::vector<int64_t> &axes);
+
+/// The rules about the commands and kernels (F5 … F19, F21).
 Status validateProgram(const Artifact &artifact);
 
 } // namespace shardc::format

@@ -30,7 +30,7 @@ int64_t tracedSteps(const Artifact &artifact, int64_t microBatches,
                     int64_t steps) {
   constexpr int64_t mostSlices = 1 << 20;
   const int64_t ofStep = runsOfStep(artifact.program, microBatches);
-  const int64_t ofRank = mostSlices / artifact.manifest.worldSize;
+  const int64_t ofRank = mostSlices / artifact.manifest.mesh.ranks();
   return std::clamp<int64_t>(ofRank / std::max<int64_t>(1, ofStep), 1, steps);
 }
 
@@ -62,7 +62,7 @@ sumBy(const Artifact &artifact, const Profiles &profiles,
   for (size_t i = 0; i < commands.size(); ++i) {
     Row &row = rows[nameOf(i)];
     const auto bytes = static_cast<double>(
-        bytesMoved(commands[i], artifact.program, artifact.manifest.worldSize));
+        bytesMoved(commands[i], artifact.program, artifact.manifest.mesh));
     for (const RankProfile *profile : profiles) {
       const RankProfile::Total &total = profile->totals()[i];
       row.calls += total.calls;

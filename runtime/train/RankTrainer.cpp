@@ -39,7 +39,8 @@ Status RankTrainer::prepare() {
   if (Status status = takeDevice(); !status.ok())
     return status;
   const format::Parameters &parameters = run.artifact.parameters;
-  if (Status status = initializeStates(run.weights, parameters, rank, *memory);
+  if (Status status =
+          initializeStates(run.weights, run.artifact, rank, *memory);
       !status.ok())
     return status;
   const SampleOrder order = {run.group.worldSize(), run.options.microBatches,

@@ -29,7 +29,7 @@ static std::optional<int64_t> tokensOfStep(const Artifact &artifact,
   const format::Input &input = artifact.parameters.inputs[0];
   if (!isInteger(input.dtype))
     return std::nullopt;
-  return format::elementCount(input.shape) * artifact.manifest.worldSize *
+  return format::elementCount(input.shape) * artifact.manifest.mesh.ranks() *
          options.microBatches;
 }
 
@@ -148,8 +148,7 @@ static Status save(const Artifact &artifact, const TrainOptions &options,
     memories.push_back(&rank->rankMemory());
   if (output)
     noteDifferingBuffers(artifact, memories, *output);
-  const GatheredStates states(artifact.parameters, memories,
-                              options.saveOptimizer);
+  const GatheredStates states(artifact, memories, options.saveOptimizer);
   return states.write(options.save);
 }
 
@@ -222,10 +221,11 @@ Status train(const Artifact &artifact, const TrainOptions &options,
   Session session;
   if (Status status = open(artifact, options, stream, session); !status.ok())
     return status;
-  const int64_t worldSize = artifact.manifest.worldSize;
+  const int64_t worldSize = artifact.manifest.mesh.ranks();
   const int threads = threadsOfRank(worldSize, options);
   const SpinPolicy spin = SpinPolicy::forThreads(worldSize * threads);
-  InProcessGroup group(worldSize, cancellation, spin);
+  InProcessGroup group(artifact.manifest.mesh, artifact.program.communicators,
+                       cancellation, spin);
   const TrainingRun run = {
       artifact,      options,          session.weights.tensors,
       *session.data, *session.kernels, group,

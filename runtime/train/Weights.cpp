@@ -158,8 +158,9 @@ Status StateWriter::writeShard(const NamedTensor &tensor, int64_t offset,
 }
 
 Status initializeStates(const std::vector<NamedTensor> &weights,
-                        const Parameters &parameters, int64_t rank,
+                        const format::Artifact &artifact, int64_t rank,
                         const RankMemory &memory) {
+  const Parameters &parameters = artifact.parameters;
   StateWriter writer(memory.onDevice());
   for (size_t i = 0; i < parameters.states.size(); ++i) {
     const State &state = parameters.states[i];
@@ -173,10 +174,12 @@ Status initializeStates(const std::vector<NamedTensor> &weights,
       continue;
     const Segment &segment =
         parameters.segments[static_cast<size_t>(*state.segment)];
+    const int64_t shard =
+        artifact.manifest.mesh.memberNumber(rank, segment.axes);
     for (const SegmentParameter &parameter : segment.parameters)
       if (Status status = writer.writeShard(
               *find(weights, parameter), parameter.offset,
-              rank * segment.shardElements, state, memory.state(i));
+              shard * segment.shardElements, state, memory.state(i));
           !status.ok())
         return status;
   }
@@ -190,9 +193,9 @@ void GatheredStates::gatherSegment(
   const size_t shardBytes =
       static_cast<size_t>(segment.shardElements) * elementBytes;
   std::vector<std::byte> whole(shardBytes * ranks.size());
-  for (size_t rank = 0; rank < ranks.size(); ++rank)
-    ranks[rank]->onDevice().copyToHost(whole.data() + rank * shardBytes,
-                                       ranks[rank]->state(index), shardBytes);
+  for (size_t i = 0; i < ranks.size(); ++i)
+    ranks[i]->onDevice().copyToHost(whole.data() + i * shardBytes,
+                                    ranks[i]->state(index), shardBytes);
   const std::string prefix =
       state.role == Role::Parameter ? "" : state.key + "/";
   for (const SegmentParameter &parameter : segment.parameters) {
@@ -210,9 +213,10 @@ void GatheredStates::gatherSegment(
   memory.push_back(std::move(whole));
 }
 
-GatheredStates::GatheredStates(const Parameters &parameters,
+GatheredStates::GatheredStates(const format::Artifact &artifact,
                                const std::vector<const RankMemory *> &ranks,
                                bool optimizer) {
+  const Parameters &parameters = artifact.parameters;
   for (size_t i = 0; i < parameters.states.size(); ++i) {
     const State &state = parameters.states[i];
     const bool isKept = state.role == Role::Parameter ||
@@ -221,9 +225,12 @@ GatheredStates::GatheredStates(const Parameters &parameters,
       memory.push_back(ranks[0]->readState(i));
       tensors.push_back({state.name, state.dtype, state.shape, memory.back()});
     } else if (isKept) {
-      gatherSegment(state, i,
-                    parameters.segments[static_cast<size_t>(*state.segment)],
-                    ranks);
+      const Segment &segment =
+          parameters.segments[static_cast<size_t>(*state.segment)];
+      std::vector<const RankMemory *> shards;
+      for (const int64_t rank : artifact.manifest.mesh.members(0, segment.axes))
+        shards.push_back(ranks[static_cast<size_t>(rank)]);
+      gatherSegment(state, i, segment, shards);
     }
   }
 }

@@ -37,16 +37,16 @@ Status checkWeights(const std::vector<format::NamedTensor> &weights,
 /// Copies rank `rank`'s shards of checked weights and its buffers to its
 /// states. Fails if the device does.
 Status initializeStates(const std::vector<format::NamedTensor> &weights,
-                        const format::Parameters &parameters, int64_t rank,
+                        const format::Artifact &artifact, int64_t rank,
                         const RankMemory &memory);
 
-/// Full tensors in the dtype of the states, made from all ranks' shards;
-/// buffers are rank 0's. With `optimizer` also the optimizer's states, named
-/// "KEY/NAME", such as "exp_avg/NAME", and those
-/// that are not sharded by their own names.
+/// Full tensors in the dtype of the states, made from the shards of rank 0 and
+/// those that its segments are divided among; buffers are rank 0's. With
+/// `optimizer` also the optimizer's states, named "KEY/NAME", such as
+/// "exp_avg/NAME", and those that are not sharded by their own names.
 class GatheredStates {
 public:
-  GatheredStates(const format::Parameters &parameters,
+  GatheredStates(const format::Artifact &artifact,
                  const std::vector<const RankMemory *> &ranks, bool optimizer);
 
   /// Writes a safetensors file (E0601). Its metadata maps "alias:NAME" to the

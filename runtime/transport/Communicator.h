@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// A collective is a few phases between meetings of all ranks: publish where
+// A collective is a few phases between meetings of its members, the ranks that
+// take part, numbered in the order of their ranks: publish where
 // one's buffer is, meet, read what the others have, meet. Whoever has nothing
 // else to do waits at the meetings; whoever has other streams to run looks
 // again later, and the collective is in flight meanwhile.
@@ -10,7 +11,7 @@
 //   gather          publish | copy the others' slots |
 //   reduce-scatter  publish | add the own part       |
 //   all-reduce      publish | sum a share            | copy the other shares |
-//                           ^ all ranks meet         ^                       ^
+//                           ^ all members meet       ^                       ^
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,6 @@
 #include "runtime/format/Dtype.h"
 #include "runtime/format/Status.h"
 
-#include <compare>
 #include <cstddef>
 
 namespace shardc::runtime {
@@ -32,20 +32,20 @@ struct TypedBytes {
   format::Dtype dtype = format::Dtype::F32;
 };
 
-/// What all ranks do together; everything but the addresses is the same on all
-/// of them. Sums are made in rank order, so that N ranks with one micro-batch
-/// each compute the same bits as one rank with N micro-batches.
+/// What the members do together; everything but the addresses is the same on
+/// all of them. Sums are made in the order of members, so that N ranks with one
+/// micro-batch each compute the same bits as one rank with N micro-batches.
 struct Collective {
   enum class Kind {
-    /// Fills the slots of the other ranks: rank r's is bytes [r * count,
-    /// (r + 1) * count) of `buffer`.
+    /// Fills the slots of the other members: member m's is bytes [m * count,
+    /// (m + 1) * count) of `buffer`.
     AllGather,
     /// output[i] = ((output[i] + g_0[i]) + g_1[i]) + … for `count` elements,
-    /// where g_r is rank r's `buffer` from element rank * count on, widened to
-    /// the dtype of `output`.
+    /// where g_m is member m's `buffer` from element (own number) * count on,
+    /// widened to the dtype of `output`.
     ReduceScatter,
-    /// Sums `count` elements, of f32 or f64, over the ranks, starting from rank
-    /// 0's.
+    /// Sums `count` elements, of f32 or f64, over the members, starting from
+    /// the first one's.
     AllReduce,
     /// The same for `count` pairs (high, low) of f64 that stand for their sum.
     AllReducePairs
@@ -56,18 +56,9 @@ struct Collective {
   int64_t count = 0;
 };
 
-/// Which communicator. Streams run at their own pace, and ranks need not
-/// interleave them alike: each stream that communicates has one of its own,
-/// whose collectives all ranks begin in the same order.
-struct CommunicatorKey {
-  int64_t stream = 0;
-
-  auto operator<=>(const CommunicatorKey &) const = default;
-};
-
-/// One rank's end, for one collective after the other. Used by that rank's
-/// thread alone; the pool is that rank's. When another rank has failed, waiting
-/// returns that failure.
+/// One rank's end, for one collective after the other, which all members begin
+/// in the same order. Used by that rank's thread alone; the pool is that
+/// rank's. When another rank has failed, waiting returns that failure.
 class Communicator {
 public:
   virtual ~Communicator() = default;
@@ -75,15 +66,15 @@ public:
   /// Publishes what comes. The one before is complete.
   virtual void begin(const Collective &collective) = 0;
 
-  /// Goes on as far as other ranks let it, without waiting for them. Fails with
-  /// E0502 if the ranks disagree.
+  /// Goes on as far as other members let it, without waiting for them. Fails
+  /// with E0502 if the members disagree.
   virtual Status advance(WorkerPool &workers) = 0;
 
   /// Whether `advance` has come to the end: this rank's buffers may change
   /// again.
   virtual bool isComplete() const = 0;
 
-  /// Returns when the ranks that `advance` stopped for have come.
+  /// Returns when the members that `advance` stopped for have come.
   virtual Status await() = 0;
 
   /// All of a collective.

@@ -26,29 +26,39 @@ Status Communicator::run(const Collective &collective, WorkerPool &workers) {
   }
 }
 
-InProcessGroup::InProcessGroup(int64_t worldSize,
-                               const Cancellation &cancellation,
-                               SpinPolicy spin)
-    : ranks(worldSize), cancellation(cancellation), spin(spin),
-      barriers(worldSize) {}
-
-MeetingPlace &InProcessGroup::meetingPlace(CommunicatorKey key) {
-  const std::lock_guard lock(mutex);
-  return places.try_emplace(key, ranks).first->second;
+InProcessGroup::InProcessGroup(
+    const format::Mesh &mesh,
+    const std::vector<format::CommunicatorShape> &communicators,
+    const Cancellation &cancellation, SpinPolicy spin)
+    : cancellation(cancellation), spin(spin), barriers(mesh.ranks()),
+      ends(static_cast<size_t>(mesh.ranks())) {
+  for (const format::CommunicatorShape &shape : communicators)
+    for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+      std::vector<int64_t> members = mesh.members(rank, shape.axes);
+      // The first of the members makes their place.
+      const auto first = static_cast<size_t>(members.front());
+      std::vector<End> &own = ends[static_cast<size_t>(rank)];
+      MeetingPlace &place =
+          members.front() == rank
+              ? places.emplace_back(static_cast<int64_t>(members.size()))
+              : *ends[first][own.size()].place;
+      own.push_back(
+          {&place, std::move(members), mesh.memberNumber(rank, shape.axes)});
+    }
 }
 
 class InProcessCommunicator : public Communicator {
 public:
-  InProcessCommunicator(const InProcessGroup &group, MeetingPlace &place,
-                        int64_t rank)
-      : group(group), place(place), index(rank), ranks(group.worldSize()),
-        buffers(static_cast<size_t>(ranks)), terms(static_cast<size_t>(ranks)) {
-  }
+  InProcessCommunicator(const InProcessGroup &group,
+                        const InProcessGroup::End &end)
+      : group(group), place(*end.place), ranks(end.members), index(end.number),
+        members(static_cast<int64_t>(ranks.size())), buffers(ranks.size()),
+        terms(ranks.size()) {}
 
   void begin(const Collective &collective) override {
     current = collective;
-    // One rank has all that it could gather or sum over ranks.
-    phase = ranks == 1 && !isReduceScatter() ? phases() : 0;
+    // One member has all that it could gather or sum over members.
+    phase = members == 1 && !isReduceScatter() ? phases() : 0;
     place.calls[static_cast<size_t>(index)].collective = collective;
     arrive();
   }
@@ -65,12 +75,12 @@ private:
   static constexpr int64_t copyGrain = 1 << 18;
   static constexpr int64_t reduceGrain = 1 << 15;
 
-  /// One rank meets nobody.
+  /// One member meets nobody.
   void arrive() {
-    if (ranks > 1)
+    if (members > 1)
       ticket = place.arrive();
   }
-  bool haveMet() const { return ranks == 1 || place.isMet(ticket); }
+  bool haveMet() const { return members == 1 || place.isMet(ticket); }
 
   Status findBuffers();
   void runPhase(WorkerPool &workers);
@@ -87,9 +97,9 @@ private:
     return current.kind == Collective::Kind::ReduceScatter;
   }
   int phases() const { return isAllReduce() ? 2 : 1; }
-  /// Each rank sums as many of the elements of an all-reduce.
+  /// Each member sums as many of the elements of an all-reduce.
   int64_t shareOfElements() const {
-    return (current.count + ranks - 1) / ranks;
+    return (current.count + members - 1) / members;
   }
   int64_t elementBytes() const {
     return current.kind == Collective::Kind::AllReducePairs
@@ -99,15 +109,17 @@ private:
 
   const InProcessGroup &group;
   MeetingPlace &place;
+  const std::vector<int64_t> &ranks;
+  /// This rank's number among the members, and how many they are.
   const int64_t index;
-  const int64_t ranks;
+  const int64_t members;
   Collective current;
   /// How many phases of it are over, and the meeting that comes next.
   int phase = 0;
   MeetingPlace::Ticket ticket = 0;
-  /// The ranks' buffers in the current collective, and where what they add to
-  /// this rank's sum begins. As long as there are ranks, from the beginning on:
-  /// a step allocates nothing.
+  /// The members' buffers in the current collective, and where what they add to
+  /// this one's sum begins. As long as there are members, from the beginning
+  /// on: a step allocates nothing.
   std::vector<std::byte *> buffers;
   std::vector<const std::byte *> terms;
 };
@@ -124,19 +136,19 @@ Status InProcessCommunicator::advance(WorkerPool &workers) {
   return Status();
 }
 
-/// Learns where the ranks' buffers are; all have come to the same collective.
+/// Learns where the members' buffers are; all have come to the same collective.
 Status InProcessCommunicator::findBuffers() {
   for (size_t other = 0; other < buffers.size(); ++other) {
     const Collective &call = place.calls[other].collective;
     if (call.kind != current.kind ||
         call.buffer.dtype != current.buffer.dtype ||
         call.count != current.count)
-      return Status(ErrorCode::E0502, "ranks " + std::to_string(index) +
-                                          " and " + std::to_string(other) +
-                                          " disagree about a collective of " +
-                                          std::to_string(current.count) +
-                                          " and " + std::to_string(call.count) +
-                                          " elements");
+      return Status(ErrorCode::E0502,
+                    "ranks " + std::to_string(ranks[size_t(index)]) + " and " +
+                        std::to_string(ranks[other]) +
+                        " disagree about a collective of " +
+                        std::to_string(current.count) + " and " +
+                        std::to_string(call.count) + " elements");
     buffers[other] = call.buffer.data;
   }
   return Status();
@@ -154,7 +166,7 @@ void InProcessCommunicator::runPhase(WorkerPool &workers) {
 }
 
 void InProcessCommunicator::gather(WorkerPool &workers) {
-  workers.runRanges(ranks * current.count, copyGrain,
+  workers.runRanges(members * current.count, copyGrain,
                     [&](int64_t begin, int64_t end) {
                       copyFromOthers(current.count, begin, end);
                     });
@@ -170,8 +182,8 @@ void InProcessCommunicator::reduceOwnPart(WorkerPool &workers) {
       });
 }
 
-/// Every rank sums a share of the elements into its own buffer. Nobody but this
-/// rank reads its share of its buffer.
+/// Every member sums a share of the elements into its own buffer. Nobody but
+/// this one reads its share of its buffer.
 void InProcessCommunicator::sumShare(WorkerPool &workers) {
   std::copy(buffers.begin(), buffers.end(), terms.begin());
   const int64_t share = shareOfElements();
@@ -185,7 +197,7 @@ void InProcessCommunicator::sumShare(WorkerPool &workers) {
   });
 }
 
-/// Copies bytes [begin, end) of the buffer from the ranks whose slots they
+/// Copies bytes [begin, end) of the buffer from the members whose slots they
 /// belong to.
 void InProcessCommunicator::copyFromOthers(int64_t slotBytes, int64_t begin,
                                            int64_t end) const {
@@ -203,14 +215,16 @@ void InProcessCommunicator::copyFromOthers(int64_t slotBytes, int64_t begin,
 class InProcessTransport : public Transport {
 public:
   InProcessTransport(InProcessGroup &group, int64_t rank)
-      : group(group), index(rank) {}
+      : group(group), index(rank) {
+    for (const InProcessGroup::End &end : group.ends[static_cast<size_t>(rank)])
+      communicators.emplace_back(group, end);
+  }
 
   int64_t rank() const override { return index; }
   int64_t worldSize() const override { return group.worldSize(); }
 
-  Communicator &communicator(CommunicatorKey key) override {
-    return communicators.try_emplace(key, group, group.meetingPlace(key), index)
-        .first->second;
+  Communicator &communicator(size_t number) override {
+    return communicators[number];
   }
 
   Status barrier() override {
@@ -221,7 +235,7 @@ public:
 private:
   InProcessGroup &group;
   const int64_t index;
-  std::map<CommunicatorKey, InProcessCommunicator> communicators;
+  std::deque<InProcessCommunicator> communicators;
 };
 
 std::unique_ptr<Transport> InProcessGroup::transport(int64_t rank) {

@@ -10,41 +10,47 @@
 #ifndef SHARDC_RUNTIME_TRANSPORT_INPROCESSTRANSPORT_H
 #define SHARDC_RUNTIME_TRANSPORT_INPROCESSTRANSPORT_H
 
+#include "runtime/format/Program.h"
 #include "runtime/transport/MeetingPlace.h"
 #include "runtime/transport/Transport.h"
 
-#include <map>
+#include <deque>
 #include <memory>
-#include <mutex>
 
 namespace shardc::runtime {
 
-/// The meeting places of N ranks, one for each communicator. It outlives their
-/// transports. When `cancellation` is requested, waiting ranks return its
-/// reason within some milliseconds. Thread-safe.
+/// The meeting places of the ranks of a mesh, one for those who meet in each
+/// communicator. It outlives their transports. When `cancellation` is
+/// requested, waiting ranks return its reason within some milliseconds.
+/// Thread-safe.
 class InProcessGroup {
 public:
-  InProcessGroup(int64_t worldSize, const Cancellation &cancellation,
-                 SpinPolicy spin);
+  InProcessGroup(const format::Mesh &mesh,
+                 const std::vector<format::CommunicatorShape> &communicators,
+                 const Cancellation &cancellation, SpinPolicy spin);
 
   /// The end of rank `rank`; one thread uses it.
   std::unique_ptr<Transport> transport(int64_t rank);
 
-  int64_t worldSize() const { return ranks; }
+  int64_t worldSize() const { return static_cast<int64_t>(ends.size()); }
 
 private:
   friend class InProcessTransport;
   friend class InProcessCommunicator;
 
-  /// Made by the first rank that asks.
-  MeetingPlace &meetingPlace(CommunicatorKey key);
+  /// Where a rank meets the members of a communicator, as which of them.
+  struct End {
+    MeetingPlace *place;
+    std::vector<int64_t> members;
+    int64_t number;
+  };
 
-  const int64_t ranks;
   const Cancellation &cancellation;
   const SpinPolicy spin;
   MeetingPlace barriers;
-  std::mutex mutex;
-  std::map<CommunicatorKey, MeetingPlace> places;
+  std::deque<MeetingPlace> places;
+  /// By rank and communicator.
+  std::vector<std::vector<End>> ends;
 };
 
 } // namespace shardc::runtime

@@ -21,9 +21,10 @@ public:
   virtual int64_t rank() const = 0;
   virtual int64_t worldSize() const = 0;
 
-  /// The communicator of that key, which lives as long as the transport. Asked
-  /// for while commands are prepared: it may take memory.
-  virtual Communicator &communicator(CommunicatorKey key) = 0;
+  /// A communicator of the program by its number, which lives as long as the
+  /// transport. Streams run at their own pace, and ranks need not interleave
+  /// them alike: several may have something in flight.
+  virtual Communicator &communicator(size_t number) = 0;
 
   /// Returns when every rank has called it, or the failure of another one.
   virtual Status barrier() = 0;

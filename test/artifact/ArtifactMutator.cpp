@@ -202,8 +202,8 @@ static void changeOrder(ordered_json &array, Random &random) {
 static void changeMembers(ordered_json &object, const std::vector<Node> &nodes,
                           Random &random) {
   static const char *const optional[] = {
-      "index",   "offset",      "rank_stride", "byte",
-      "records", "upper_bound", "segment",     "double_double"};
+      "index",   "offset",      "communicator", "byte",
+      "records", "upper_bound", "segment",      "double_double"};
   if (below(random, 2) == 0) {
     const char *const name = optional[below(random, std::size(optional))];
     const ordered_json number =

@@ -83,8 +83,8 @@ static int64_t memoryOf(const format::Artifact &artifact) {
   for (const format::Input &input : artifact.parameters.inputs)
     bytes += static_cast<double>(format::elementCount(input.shape)) *
              static_cast<double>(byteSize(input.dtype));
-  return static_cast<int64_t>(bytes *
-                              static_cast<double>(artifact.manifest.worldSize));
+  return static_cast<int64_t>(
+      bytes * static_cast<double>(artifact.manifest.mesh.ranks()));
 }
 
 static Status runMutant(const std::string &content, Progress &progress) {
@@ -98,7 +98,7 @@ static Status runMutant(const std::string &content, Progress &progress) {
   if (!loaded.ok())
     return loaded.status();
   const format::Artifact &artifact = loaded->artifact;
-  if (artifact.manifest.worldSize > mostRanks ||
+  if (artifact.manifest.mesh.ranks() > mostRanks ||
       memoryOf(artifact) > mostBytes) {
     ++progress.large;
     return Status();

@@ -22,10 +22,19 @@ using namespace format;
 // The summary
 //===----------------------------------------------------------------------===//
 
+/// `8 (replicate 2, shard 4)`
+static std::string describe(const Mesh &mesh) {
+  std::string text;
+  for (const MeshAxis &axis : mesh.axes)
+    text += (text.empty() ? "" : ", ") + axis.name + " " +
+            std::to_string(axis.size);
+  return std::to_string(mesh.ranks()) + " (" + text + ")";
+}
+
 static void printHeader(const Artifact &artifact) {
   const Manifest &manifest = artifact.manifest;
   std::cout << "model      " << manifest.model << "\n"
-            << "ranks      " << manifest.worldSize << "\n"
+            << "ranks      " << describe(manifest.mesh) << "\n"
             << "target     " << manifest.target.kind << " ("
             << manifest.target.cpu << ")\n"
             << "optimizer  " << artifact.plan.optimizer.kind << "\n"
@@ -89,20 +98,25 @@ static void printGroups(const Plan &plan) {
 // The program
 //===----------------------------------------------------------------------===//
 
-static std::string describe(const BufferReference &reference) {
+static std::string describe(const BufferReference &reference,
+                            const Mesh &mesh) {
   std::ostringstream text;
   text << spaceName(reference.space);
   if (reference.space != Space::Arena)
     text << " " << reference.index;
   text << "[" << reference.offset << ":" << reference.offset + reference.bytes
        << "]";
-  if (reference.rankStride != 0)
-    text << " + rank * " << reference.rankStride;
+  for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
+    if (reference.rankStrides[axis] != 0)
+      text << " + " << mesh.axes[axis].name << " * "
+           << reference.rankStrides[axis];
   return text.str();
 }
 
-/// `all_gather (update arena[0:1024])`, `matmul (…, write arena[64:128])`
-static std::string describe(const Command &command, const Program &program) {
+/// `all_gather (update arena[0:1024]) over shard`,
+/// `matmul (…, write arena[64:128])`
+static std::string describe(const Command &command, const Program &program,
+                            const Mesh &mesh) {
   static const char *const words[] = {"", "write ", "update "};
   const auto accesses = accessesOf(command, program);
   std::string text(kindName(command));
@@ -112,11 +126,20 @@ static std::string describe(const Command &command, const Program &program) {
   for (size_t i = 0; i < command.operands.size(); ++i)
     text += (i ? ", " : "") +
             std::string(words[static_cast<size_t>((*accesses)[i])]) +
-            describe(command.operands[i].buffer);
-  return text + ")";
+            describe(command.operands[i].buffer, mesh);
+  text += ")";
+  if (!isCollective(command.kind))
+    return text;
+  const char *separator = " over ";
+  for (const int64_t axis : communicatorOf(command, program).axes) {
+    text += separator + mesh.axes[static_cast<size_t>(axis)].name;
+    separator = ", ";
+  }
+  return text;
 }
 
-static void printProgram(const Program &program, int64_t reuseWaits) {
+static void printProgram(const Program &program, const Mesh &mesh,
+                         int64_t reuseWaits) {
   std::cout << "\nprogram, " << program.commands.size() << " commands, "
             << program.eventCount << " events, " << reuseWaits
             << " waits for memory alone\n";
@@ -134,7 +157,7 @@ static void printProgram(const Program &program, int64_t reuseWaits) {
         std::cout << ", if state " << *section.condition;
       std::cout << ":\n";
     }
-    std::cout << "  " << describe(command, program) << " on "
+    std::cout << "  " << describe(command, program, mesh) << " on "
               << program.streams[command.stream];
     for (int64_t event : command.waits)
       std::cout << " waits e" << event;
@@ -160,7 +183,8 @@ int inspectArtifact(const std::string &path, bool program) {
   printMemory(artifact.plan);
   printGroups(artifact.plan);
   if (program)
-    printProgram(artifact.program, artifact.plan.reuseWaits);
+    printProgram(artifact.program, artifact.manifest.mesh,
+                 artifact.plan.reuseWaits);
   return 0;
 }
 

@@ -99,8 +99,10 @@ void CommandCheck::blame(size_t number, int64_t rank,
 /// Both sides' bytes as a rank's memory with nothing but one space.
 static reference::Tensor readCompiled(const LockstepRun &run,
                                       const exec::Reference &reference,
-                                      int64_t rank) {
+                                      int64_t rank,
+                                      const format::Coordinates &at) {
   RankBytes memory;
+  memory.at = at;
   int64_t index = reference.index;
   if (reference.space == exec::Space::arena) {
     run.read(rank, format::Space::Arena, 0, memory.arena);
@@ -108,12 +110,13 @@ static reference::Tensor readCompiled(const LockstepRun &run,
     memory.states.resize(index + 1);
     run.read(rank, format::Space::State, index, memory.states[index]);
   }
-  return reference::readReference(memory, reference, rank);
+  return reference::readReference(memory, reference);
 }
 
 bool CommandCheck::agreeOnWritten(const ProgramExecution::Written &written) {
   reference::Tensor actual =
-      readCompiled(compiled, written.reference, written.rank);
+      readCompiled(compiled, written.reference, written.rank,
+                   meaning.getMemory(written.rank).at);
   const reference::Tensor &expected = written.tensor.tensor;
   for (int64_t i = 0; i < expected.getNumElements(); ++i) {
     double a = actual.number(i), b = expected.number(i);
@@ -150,7 +153,7 @@ bool CommandCheck::agreeElsewhere(size_t number) {
       for (const auto &[reference, access] :
            meaning.getReferences().getOperands(meaning.getCommand(number + i)))
         if (access != exec::Access::read) {
-          int64_t begin = reference.getBegin(rank);
+          int64_t begin = reference.getBegin(meaning.getMemory(rank).at);
           ranges.push_back({reference.space, reference.index, begin,
                             begin + reference.getBytes()});
         }

@@ -85,7 +85,7 @@ Status ObservedRank::prepare() {
     return taken.status();
   memory = std::move(*taken);
   if (Status status =
-          initializeStates(shared.weights, parameters, rank, *memory);
+          initializeStates(shared.weights, shared.artifact, rank, *memory);
       !status.ok())
     return status;
   const SampleOrder order = {shared.group.worldSize(),
@@ -175,11 +175,12 @@ runCompiled(const format::Artifact &artifact,
       KernelLibrary::load(artifact.kernels, artifact.program.kernels);
   if (!kernels.ok())
     return kernels.status();
-  const int64_t worldSize = artifact.manifest.worldSize;
+  const int64_t worldSize = artifact.manifest.mesh.ranks();
   const SpinPolicy spin =
       SpinPolicy::forThreads(worldSize * int64_t(options.threads));
   Cancellation cancellation;
-  InProcessGroup group(worldSize, cancellation, spin);
+  InProcessGroup group(artifact.manifest.mesh, artifact.program.communicators,
+                       cancellation, spin);
   const Shared shared = {artifact,  weights, data,         options,
                          **kernels, group,   cancellation, spin};
   const auto ranks = static_cast<size_t>(worldSize);

@@ -19,9 +19,10 @@ using format::Segment;
 using format::SegmentParameter;
 using format::State;
 
-std::optional<ParameterPlace> findParameter(const Parameters &parameters,
+std::optional<ParameterPlace> findParameter(const format::Artifact &artifact,
                                             std::string_view kind,
                                             const std::string &name) {
+  const Parameters &parameters = artifact.parameters;
   for (size_t i = 0; i < parameters.states.size(); ++i) {
     const State &state = parameters.states[i];
     if (format::kindOf(state) != kind || !state.segment)
@@ -32,7 +33,8 @@ std::optional<ParameterPlace> findParameter(const Parameters &parameters,
       if (parameter.name == name)
         return ParameterPlace{i, parameter.offset,
                               format::elementCount(parameter.shape),
-                              segment.shardElements};
+                              segment.shardElements,
+                              artifact.manifest.mesh.members(0, segment.axes)};
   }
   return std::nullopt;
 }
@@ -62,18 +64,20 @@ std::vector<double> elementsOf(const State &state,
 }
 
 std::vector<double> gather(const ParameterPlace &place,
-                           const Parameters &parameters,
+                           const format::Artifact &artifact,
                            const std::vector<RankStates> &ranks) {
+  const State &state = artifact.parameters.states[place.state];
   std::vector<double> elements;
   elements.reserve(static_cast<size_t>(place.elements));
   const int64_t end = place.offset + place.elements;
-  for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    const int64_t first = static_cast<int64_t>(rank) * place.shardElements;
+  for (size_t shard = 0; shard < place.ranks.size(); ++shard) {
+    const auto rank = static_cast<size_t>(place.ranks[shard]);
+    const int64_t first = static_cast<int64_t>(shard) * place.shardElements;
     const int64_t from = std::max(place.offset, first);
     const int64_t to = std::min(end, first + place.shardElements);
     if (from < to)
-      append(elements, parameters.states[place.state], ranks[rank][place.state],
-             from - first, to - first);
+      append(elements, state, ranks[rank][place.state], from - first,
+             to - first);
   }
   return elements;
 }
@@ -83,6 +87,17 @@ std::optional<size_t> findState(const Parameters &parameters, format::Role role,
   for (size_t i = 0; i < parameters.states.size(); ++i)
     if (parameters.states[i].role == role && parameters.states[i].name == name)
       return i;
+  return std::nullopt;
+}
+
+std::optional<format::Dtype> dtypeOf(const format::Artifact &artifact,
+                                     const std::string &name) {
+  const Parameters &parameters = artifact.parameters;
+  const std::string_view parameter = format::roleName(format::Role::Parameter);
+  if (auto place = findParameter(artifact, parameter, name))
+    return parameters.states[place->state].dtype;
+  if (auto state = findState(parameters, format::Role::Buffer, name))
+    return parameters.states[*state].dtype;
   return std::nullopt;
 }
 

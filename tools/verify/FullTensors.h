@@ -10,7 +10,7 @@
 #ifndef SHARDC_TOOLS_VERIFY_FULLTENSORS_H
 #define SHARDC_TOOLS_VERIFY_FULLTENSORS_H
 
-#include "runtime/format/Parameters.h"
+#include "runtime/format/Artifact.h"
 #include "tools/verify/CompiledRun.h"
 
 #include <optional>
@@ -25,27 +25,36 @@ struct ParameterPlace {
   int64_t offset = 0;
   int64_t elements = 0;
   int64_t shardElements = 0;
+  /// The ranks that hold the shards: rank 0 and those that the segment is
+  /// divided among with it. What others hold is a copy.
+  std::vector<int64_t> ranks;
 
   /// The rank that holds element `index` of the parameter.
   int64_t rankOf(size_t index) const {
-    return (offset + static_cast<int64_t>(index)) / shardElements;
+    const int64_t shard =
+        (offset + static_cast<int64_t>(index)) / shardElements;
+    return ranks[static_cast<size_t>(shard)];
   }
 };
 
 /// Where the sharded states of `kind` (format::kindOf) keep what they do of
 /// parameter `name`, if they do.
-std::optional<ParameterPlace>
-findParameter(const format::Parameters &parameters, std::string_view kind,
-              const std::string &name);
+std::optional<ParameterPlace> findParameter(const format::Artifact &artifact,
+                                            std::string_view kind,
+                                            const std::string &name);
 
 /// The elements there, from the states of all ranks, which are f32 or f64.
 std::vector<double> gather(const ParameterPlace &place,
-                           const format::Parameters &parameters,
+                           const format::Artifact &artifact,
                            const std::vector<RankStates> &ranks);
 
 /// The number of the state called `name` of a role that is not sharded.
 std::optional<size_t> findState(const format::Parameters &parameters,
                                 format::Role role, std::string_view name);
+
+/// The artifact's dtype of the parameter or buffer `name`.
+std::optional<format::Dtype> dtypeOf(const format::Artifact &artifact,
+                                     const std::string &name);
 
 /// The elements of state `state`, which is f32 or f64, of one rank.
 std::vector<double> elementsOf(const format::State &state,

@@ -35,8 +35,9 @@ struct LockstepRun::Parts {
   Parts(const format::Artifact &artifact, const RunOptions &options,
         const DataSource &data)
       : artifact(artifact), options(options), data(data),
-        group(artifact.manifest.worldSize, cancellation,
-              SpinPolicy::forThreads(artifact.manifest.worldSize *
+        group(artifact.manifest.mesh, artifact.program.communicators,
+              cancellation,
+              SpinPolicy::forThreads(artifact.manifest.mesh.ranks() *
                                      int64_t(options.threads))) {}
 
   const format::Artifact &artifact;
@@ -103,8 +104,7 @@ LockstepRun::prepareRank(int64_t number,
   if (!memory.ok())
     return memory.status();
   rank.memory = std::move(*memory);
-  if (Status status =
-          initializeStates(weights, artifact.parameters, number, *rank.memory);
+  if (Status status = initializeStates(weights, artifact, number, *rank.memory);
       !status.ok())
     return status;
   rank.memory->setScalars({options.learningRate, options.microBatches});
@@ -170,7 +170,7 @@ void LockstepRun::read(int64_t rank, format::Space space, int64_t index,
   const Rank &owner = parts->ranks[static_cast<size_t>(rank)];
   target.resize(static_cast<size_t>(size));
   owner.device->copyToHost(target.data(),
-                           owner.memory->resolve({space, index, 0, size, 0}),
+                           owner.memory->resolve({space, index, 0, size, {}}),
                            target.size());
 }
 

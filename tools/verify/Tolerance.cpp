@@ -90,22 +90,27 @@ static double flipsOf(const Expectation &expectation, size_t element) {
 }
 
 /// Refuses a tensor whose errors are too large on the whole, naming the largest
-/// of them.
+/// of them. Elements that may be anything do not count.
 static void judgeWhole(const std::vector<double> &actual,
-                       const std::vector<double> &expected, double limit,
+                       const std::vector<double> &expected,
+                       const std::vector<double> &allowed, double limit,
                        Judgement &judgement) {
+  constexpr size_t leastElements = 64;
   double squares = 0;
+  size_t count = 0;
   Excess worst;
   for (size_t i = 0; i < actual.size(); ++i) {
     const double error = std::abs(actual[i] - expected[i]);
-    if (!std::isfinite(error))
+    if (!std::isfinite(error) || std::isinf(allowed[i]))
       continue;
+    ++count;
     squares += error * error;
     if (error >= std::abs(worst.actual - worst.expected))
       worst = {i, actual[i], expected[i], limit};
   }
-  const double root = std::sqrt(
-      squares / static_cast<double>(std::max<size_t>(1, actual.size())));
+  if (count < leastElements)
+    return;
+  const double root = std::sqrt(squares / static_cast<double>(count));
   if (root <= limit)
     return;
   judgement.excess = worst;
@@ -118,7 +123,6 @@ Judgement judge(const std::vector<double> &actual,
                 const Expectation &expectation) {
   constexpr double elementFactor = 8, wholeFactor = 3, floorUnits = 8,
                    wholeFloorUnits = 2;
-  constexpr size_t leastForWhole = 64;
   const Spread spread = spreadOf(expectation);
   // In f64 the reference itself rounds as much as compiled code does.
   constexpr double f64Roundoff = 0x1p-53;
@@ -136,8 +140,8 @@ Judgement judge(const std::vector<double> &actual,
       allowed.back() = std::numeric_limits<double>::infinity();
   }
   Judgement judgement = judge(actual, expectation.expected, allowed);
-  if (!judgement.excess && actual.size() >= leastForWhole)
-    judgeWhole(actual, expectation.expected,
+  if (!judgement.excess)
+    judgeWhole(actual, expectation.expected, allowed,
                sides * wholeFactor * spread.rootMeanSquare +
                    wholeFloorUnits * rounding + least,
                judgement);

@@ -14,10 +14,10 @@
 //   |actual_j - expected_j| <= 8 (own_j + all) + 8 u max|expected|,
 //
 // where u is half the distance from 1 to the next number of the tensor's dtype,
-// and a tensor of at least 64 elements agrees when also the root mean square of
-// its errors is at most 3 all + 2 u max|expected|: many small errors that one
-// element could have by chance. For f64 all of it is doubled.
-// docs/rationale/verify.md has the reasons.
+// and a tensor of at least 64 elements with finite samples agrees when also the
+// root mean square of their errors is at most 3 all + 2 u max|expected|: many
+// small errors that one element could have by chance. For f64 all of it is
+// doubled. docs/rationale/verify.md has the reasons.
 //
 //===----------------------------------------------------------------------===//
 

@@ -35,9 +35,8 @@ namespace {
 class Comparison {
 public:
   Comparison(const VerifiedProgram &program, const VerifyOptions &options)
-      : program(program), options(options),
-        parameters(program.compiled.artifact.parameters),
-        ranks(program.compiled.artifact.manifest.worldSize),
+      : program(program), options(options), artifact(program.compiled.artifact),
+        parameters(artifact.parameters), ranks(artifact.manifest.mesh.ranks()),
         reference(program.reference.get(), ranks, options.microBatches,
                   options.learningRate) {}
 
@@ -59,6 +58,7 @@ private:
   bool compareGradients(const StepInputs &inputs);
   bool compareUpdate();
   void compareSums();
+  void compareReplicas(const std::vector<RankStates> &states);
   void compareKept(const std::string &name, const std::string &key);
   void compareNumber(const std::string &name);
   std::vector<std::string> keys() const;
@@ -73,6 +73,7 @@ private:
 
   const VerifiedProgram &program;
   const VerifyOptions &options;
+  const format::Artifact &artifact;
   const format::Parameters &parameters;
   int64_t ranks;
   ReferenceStep reference;
@@ -108,21 +109,11 @@ Status Comparison::fillState(const WeightSource &weights) {
   return Status();
 }
 
-/// The artifact's dtype of the parameter or buffer `name`.
-static std::optional<format::Dtype>
-dtypeOf(const format::Parameters &parameters, const std::string &name) {
-  if (auto place = findParameter(parameters, ShardedState::parameterKey, name))
-    return parameters.states[place->state].dtype;
-  if (auto state = findState(parameters, Role::Buffer, name))
-    return parameters.states[*state].dtype;
-  return std::nullopt;
-}
-
 /// The artifact starts from what the reference starts from.
 void Comparison::fillWeights() {
   const ShardedState &state = reference.getState();
   for (const std::string &name : state.getNames()) {
-    std::optional<format::Dtype> dtype = dtypeOf(parameters, name);
+    std::optional<format::Dtype> dtype = dtypeOf(artifact, name);
     if (!dtype)
       continue;
     Tensor tensor = state.get(name);
@@ -234,8 +225,8 @@ void Comparison::record(StringRef what, int64_t rank,
 
 /// The gradient that the artifact summed; zeros when it keeps none.
 std::vector<double> Comparison::gradientOf(const std::string &name) const {
-  if (auto place = findParameter(parameters, ShardedState::gradientKey, name))
-    return gather(*place, parameters, observed->afterGradients);
+  if (auto place = findParameter(artifact, ShardedState::gradientKey, name))
+    return gather(*place, artifact, observed->afterGradients);
   return std::vector<double>(reference::ShardedState(program.reference.get(), 1)
                                  .getType(name)
                                  .getNumElements());
@@ -325,7 +316,7 @@ bool Comparison::compareGradients(const StepInputs &inputs) {
     std::string name;
     std::optional<ParameterPlace> place;
     if (startsWith(tensor.what, "gradient ", name))
-      place = findParameter(parameters, ShardedState::gradientKey, name);
+      place = findParameter(artifact, ShardedState::gradientKey, name);
     record(tensor.what, tensor.rank, judgement, tensor.values.size(), place);
   }
   return true;
@@ -371,6 +362,30 @@ void Comparison::compareSums() {
   }
 }
 
+static Judgement judgeExactly(const std::vector<double> &actual,
+                              const std::vector<double> &expected) {
+  return judge(actual, expected, std::vector<double>(expected.size(), 0.0));
+}
+
+/// Ranks that have the same shard have the same bits of it.
+void Comparison::compareReplicas(const std::vector<RankStates> &states) {
+  const format::Mesh &mesh = artifact.manifest.mesh;
+  for (auto [number, state] : llvm::enumerate(parameters.states)) {
+    if (!state.segment)
+      continue;
+    const auto &axes = parameters.segments[*state.segment].axes;
+    const std::vector<int64_t> first = mesh.members(0, axes);
+    for (int64_t rank = 0; rank < ranks; ++rank) {
+      const int64_t twin = first[mesh.memberNumber(rank, axes)];
+      if (twin != rank)
+        record("copy of " + state.name, rank,
+               judgeExactly(elementsOf(state, states[rank][number]),
+                            elementsOf(state, states[twin][number])),
+               static_cast<size_t>(state.elements));
+    }
+  }
+}
+
 /// What an update changes of a parameter.
 std::vector<std::string> Comparison::keys() const {
   std::vector<std::string> keys = {ShardedState::parameterKey.str()};
@@ -382,17 +397,11 @@ std::vector<std::string> Comparison::keys() const {
 
 /// Every operation of an optimizer is rounded correctly on both sides, so that
 /// nothing may differ.
-static Judgement judgeExactly(const std::vector<double> &actual,
-                              const std::vector<double> &expected) {
-  return judge(actual, expected, std::vector<double>(expected.size(), 0.0));
-}
-
 void Comparison::compareKept(const std::string &name, const std::string &key) {
-  auto place = findParameter(parameters, key, name);
+  auto place = findParameter(artifact, key, name);
   if (!place)
     return;
-  std::vector<double> actual =
-      gather(*place, parameters, observed->afterUpdate);
+  std::vector<double> actual = gather(*place, artifact, observed->afterUpdate);
   std::vector<double> expected =
       reference.getState().getKept(key, name).floats().vec();
   record(key + " " + name, -1, judgeExactly(actual, expected), actual.size(),
@@ -441,9 +450,9 @@ void Comparison::takeOver() {
   ShardedState &state = reference.getState();
   for (const std::string &name : state.getNames()) {
     for (const std::string &key : keys())
-      if (auto place = findParameter(parameters, key, name)) {
+      if (auto place = findParameter(artifact, key, name)) {
         Tensor tensor(state.getType(name));
-        llvm::copy(gather(*place, parameters, observed->afterUpdate),
+        llvm::copy(gather(*place, artifact, observed->afterUpdate),
                    tensor.mutableFloats().begin());
         state.setKept(key, name, tensor);
       }
@@ -475,8 +484,10 @@ bool Comparison::compareStep(int64_t number) {
   if (!compareGradients(*inputs))
     return false;
   compareSums();
+  compareReplicas(observed->afterGradients);
   if (!compareUpdate())
     return false;
+  compareReplicas(observed->afterUpdate);
   ++result.steps;
   if (result.differences.empty()) {
     takeOver();

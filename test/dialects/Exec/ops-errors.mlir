@@ -103,8 +103,41 @@ exec.program @step streams ["compute"] {
 exec.program @step streams ["compute"] {
   exec.section "micro_batch" repeat micro_batches {
     %0 = exec.buffer : memref<4xf32>
-    // expected-error@+1 {{expected 'rank'}}
+    // expected-error@+1 {{'exec.part' op expected strides of the mesh's axes, got "world"}}
     %1 = exec.part %0[0 + world * 4] : memref<4xf32> -> memref<4xf32>
+  }
+}
+
+// -----
+
+exec.program @step streams ["compute"] {
+  exec.section "micro_batch" repeat micro_batches {
+    %0 = exec.buffer : memref<4xf32>
+    // expected-error@+1 {{a second stride of 'shard'}}
+    %1 = exec.part %0[0 + shard * 4 + shard * 2] : memref<4xf32> -> memref<4xf32>
+  }
+}
+
+// -----
+
+fsdp.mesh @mesh <replicate = 2, shard = 2>
+exec.program @step streams ["compute"] {
+  exec.section "micro_batch" repeat micro_batches {
+    %0 = exec.buffer : memref<4xf32>
+    exec.all_reduce %0 : memref<4xf32> over ["replicate", "shard"] on 0
+    // expected-error@+1 {{'exec.all_reduce' op expected axes of the mesh, in its order, got ["shard", "replicate"]}}
+    exec.all_reduce %0 : memref<4xf32> over ["shard", "replicate"] on 0
+  }
+}
+
+// -----
+
+fsdp.mesh @mesh <replicate = 2, shard = 2>
+exec.program @step streams ["compute"] {
+  exec.section "micro_batch" repeat micro_batches {
+    %0 = exec.buffer : memref<4xf32>
+    // expected-error@+1 {{'exec.all_reduce' op expected axes of the mesh, in its order, got ["tensor"]}}
+    exec.all_reduce %0 : memref<4xf32> over ["tensor"] on 0
   }
 }
 

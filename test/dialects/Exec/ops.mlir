@@ -80,13 +80,14 @@ module @declarations {
 //  CHECK-NEXT:   %[[FREE:.*]] = exec.buffer : memref<16xf32>
 //  CHECK-NEXT:   exec.buffer at 64 : memref<4x4xf32, strided<[1, 4]>>
 //  CHECK-NEXT:   exec.part %[[FREE]][4] : memref<16xf32> -> memref<2x2xf32, strided<[4, 1]>>
-//  CHECK-NEXT:   exec.part %[[FREE]][0 + rank * 8] : memref<16xf32> -> memref<8xf32>
+//  CHECK-NEXT:   exec.part %[[FREE]][0 + replicate * 4 + shard * 8] : memref<16xf32> -> memref<4xf32>
+fsdp.mesh @mesh <replicate = 2, shard = 2>
 exec.program @memory streams ["compute"] arena 192 {
   exec.section "micro_batch" repeat micro_batches {
     %0 = exec.buffer : memref<16xf32>
     %1 = exec.buffer at 64 : memref<4x4xf32, strided<[1, 4]>>
     %2 = exec.part %0[4] : memref<16xf32> -> memref<2x2xf32, strided<[4, 1]>>
-    %3 = exec.part %0[0 + rank * 8] : memref<16xf32> -> memref<8xf32>
+    %3 = exec.part %0[0 + shard * 8 + replicate * 4] : memref<16xf32> -> memref<4xf32>
   }
 }
 
@@ -104,13 +105,13 @@ exec.program @memory streams ["compute"] arena 192 {
 //  CHECK-NEXT:     }
 //  CHECK-NEXT:     exec.section "micro_batch" repeat micro_batches {
 //       CHECK:     exec.copy %[[PARAMETER:.*]] : memref<16xf32> -> %[[SLOT:.*]] : memref<16xf32> on 1
-//  CHECK-NEXT:     exec.all_gather @root %[[WHOLE:.*]] : memref<64xf32> slot 64 on 1 records 0
+//  CHECK-NEXT:     exec.all_gather @root %[[WHOLE:.*]] : memref<64xf32> slot 64 over ["shard"] on 1 records 0
 //  CHECK-NEXT:     exec.call "matmul" (%[[X:.*]] : memref<2x4xf32>, %[[W:.*]] : memref<4x4xf32, strided<[1, 4]>>) -> (%[[Y:.*]] : memref<2x4xf32>) {transpose_b = true} on 0 waits [0]
 //  CHECK-NEXT:     exec.launch @relu "relu" extent 8 (%[[Y]] : memref<2x4xf32>, write %[[Z:.*]] : memref<2x4xf32>) on 0 records 1
-//  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<64xf32> -> %[[GRADIENT]] : memref<16xf32> on 2 waits [0, 1]
+//  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<64xf32> -> %[[GRADIENT]] : memref<16xf32> over ["shard"] on 2 waits [0, 1]
 //       CHECK:     exec.section "update" if %[[FINITE:.*]] : memref<1xi1> {
-//  CHECK-NEXT:     exec.all_reduce %[[LOSS:.*]] : memref<1xf32> on 0
-//  CHECK-NEXT:     exec.all_reduce %[[NORM:.*]] : memref<2xf64> double_double on 0
+//  CHECK-NEXT:     exec.all_reduce %[[LOSS:.*]] : memref<1xf32> over ["shard"] on 0
+//  CHECK-NEXT:     exec.all_reduce %[[NORM:.*]] : memref<2xf64> double_double over ["shard"] on 0
 //  CHECK-NEXT:     exec.launch @sgd "sgd" extent 16 (read_write %[[PARAMETER]] : memref<16xf32>, %[[RATE:.*]] : memref<f64>) on 0
 //  CHECK-NEXT:   }
 module @commands {
@@ -127,19 +128,19 @@ module @commands {
     }
     exec.section "micro_batch" repeat micro_batches {
       %whole = exec.buffer at 0 : memref<64xf32>
-      %slot = exec.part %whole[0 + rank * 16] : memref<64xf32> -> memref<16xf32>
+      %slot = exec.part %whole[0 + shard * 16] : memref<64xf32> -> memref<16xf32>
       %w = exec.part %whole[0] : memref<64xf32> -> memref<4x4xf32, strided<[1, 4]>>
       %y = exec.buffer at 256 : memref<2x4xf32>
       %z = exec.buffer at 320 : memref<2x4xf32>
       exec.copy %parameter : memref<16xf32> -> %slot : memref<16xf32> on 1
-      exec.all_gather @root %whole : memref<64xf32> slot 64 on 1 records 0
+      exec.all_gather @root %whole : memref<64xf32> slot 64 over ["shard"] on 1 records 0
       exec.call "matmul" (%x : memref<2x4xf32>, %w : memref<4x4xf32, strided<[1, 4]>>) -> (%y : memref<2x4xf32>) {transpose_b = true} on 0 waits [0]
       exec.launch @relu "relu" extent 8 (%y : memref<2x4xf32>, write %z : memref<2x4xf32>) on 0 records 1
-      exec.reduce_scatter @root %whole : memref<64xf32> -> %gradient : memref<16xf32> on 2 waits [0, 1]
+      exec.reduce_scatter @root %whole : memref<64xf32> -> %gradient : memref<16xf32> over ["shard"] on 2 waits [0, 1]
     }
     exec.section "update" if %finite : memref<1xi1> {
-      exec.all_reduce %loss : memref<1xf32> on 0
-      exec.all_reduce %norm : memref<2xf64> double_double on 0
+      exec.all_reduce %loss : memref<1xf32> over ["shard"] on 0
+      exec.all_reduce %norm : memref<2xf64> double_double over ["shard"] on 0
       exec.launch @sgd "sgd" extent 16 (read_write %parameter : memref<16xf32>, %rate : memref<f64>) on 0
     }
   }

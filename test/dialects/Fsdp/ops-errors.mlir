@@ -5,6 +5,16 @@ fsdp.mesh @mesh <shard = 0>
 
 // -----
 
+// expected-error@+1 {{'fsdp.mesh' op expected axes of different names, got "shard"}}
+fsdp.mesh @mesh <shard = 2, shard = 2>
+
+// -----
+
+// expected-error@+1 {{'fsdp.mesh' op expected from 1 to 4 axes with a size each}}
+fsdp.mesh @mesh <>
+
+// -----
+
 func.func @region_argument_of_another_type(%input: tensor<4xf32>) {
   // expected-error@+1 {{'fsdp.module' op expected region arguments with the inputs' types}}
   "fsdp.module"(%input) <{path = "fc", type = "Linear"}> ({

@@ -5,7 +5,8 @@
 //  CHECK-NEXT:   fsdp.parameter @wte.weight aliases ["lm_head.weight"] : tensor<8x4xf32>
 //  CHECK-NEXT:   fsdp.parameter frozen @scale : tensor<4xf32>
 //  CHECK-NEXT:   fsdp.buffer @bn.running_mean : tensor<4xf32>
-//  CHECK-NEXT:   fsdp.mesh @mesh<shard = 4>
+//  CHECK-NEXT:   fsdp.mesh @mesh <shard = 4>
+//  CHECK-NEXT:   fsdp.mesh @hybrid <replicate = 2, shard = 4>
 //  CHECK-NEXT:   fsdp.group @root on @mesh policy <param = bf16, reduce = f32, cast_inputs = true> reshard default {
 //  CHECK-NEXT:     fsdp.member @wte.weight keep f32
 //  CHECK-NEXT:   }
@@ -17,6 +18,7 @@ module @declarations {
   fsdp.parameter frozen @scale : tensor<4xf32>
   fsdp.buffer @bn.running_mean : tensor<4xf32>
   fsdp.mesh @mesh <shard = 4>
+  fsdp.mesh @hybrid <replicate = 2, shard = 4>
   fsdp.group @root on @mesh policy <param = bf16, reduce = f32, cast_inputs = true> reshard default {
     fsdp.member @wte.weight keep f32
   }

@@ -214,14 +214,14 @@ static bool haveEqualBits(ArrayRef<double> a, ArrayRef<double> b) {
 Check::Failure Check::compareParameters(StringRef kind,
                                         const VerifiedProgram &with,
                                         const Steps &other) {
-  const format::Parameters &own = compiled.compiled.artifact.parameters;
-  const format::Parameters &theirs = with.compiled.artifact.parameters;
-  for (const format::State &state : own.states) {
+  const format::Artifact &own = compiled.compiled.artifact;
+  const format::Artifact &theirs = with.compiled.artifact;
+  for (const format::State &state : own.parameters.states) {
     if (!state.segment || state.role == Role::Gradient)
       continue;
     const std::string_view kept = format::kindOf(state);
     for (const format::SegmentParameter &parameter :
-         own.segments[*state.segment].parameters) {
+         own.parameters.segments[*state.segment].parameters) {
       auto place = verify::findParameter(own, kept, parameter.name);
       auto otherPlace = verify::findParameter(theirs, kept, parameter.name);
       if (!otherPlace ||

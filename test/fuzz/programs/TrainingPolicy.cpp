@@ -13,6 +13,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <array>
+#include <charconv>
 #include <variant>
 
 using namespace mlir;
@@ -140,6 +142,12 @@ static std::string textOf(std::string *value) { return *value; }
 static std::string textOf(bool *value) { return *value ? "true" : "false"; }
 static std::string textOf(FurtherCheck *value) {
   return checkNames[static_cast<int>(*value)].str();
+}
+/// As many digits as it takes to read the number back.
+static std::string textOf(double *value) {
+  std::array<char, 32> text;
+  auto end = std::to_chars(text.data(), text.data() + text.size(), *value).ptr;
+  return {text.data(), end};
 }
 template <typename T>
 static std::string textOf(T *value) {

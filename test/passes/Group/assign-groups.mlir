@@ -6,7 +6,7 @@
 // Blocks that repeat are groups of their own and the rest is the root's. FSDP2
 // casts a wrapped module's inputs by default.
 // CHECK-LABEL: module @repeated_blocks
-//       CHECK:   fsdp.mesh @mesh<shard = 4>
+//       CHECK:   fsdp.mesh @mesh <shard = 4>
 //  CHECK-NEXT:   fsdp.group @h.0 on @mesh policy <param = bf16, reduce = f32, cast_inputs = true> reshard default {
 //  CHECK-NEXT:     fsdp.member @h.0.weight
 //  CHECK-NEXT:   }
@@ -23,7 +23,7 @@
 // A regular expression matches whole paths; a dtype that is the parameters' own
 // is left out of the policy.
 // REGEX-LABEL: module @repeated_blocks
-//       REGEX:   fsdp.mesh @mesh<shard = 1>
+//       REGEX:   fsdp.mesh @mesh <shard = 1>
 //  REGEX-NEXT:   fsdp.group @h.0 on @mesh policy <reduce = bf16> reshard always {
 //       REGEX:   fsdp.group @h.1 on
 //       REGEX:   fsdp.group @head on
@@ -140,7 +140,7 @@ module @module_called_twice {
 
 // A group whose name is taken by a parameter gets a suffix.
 // WHOLE-LABEL: module @parameter_called_root
-//       WHOLE:   fsdp.mesh @[[MESH:mesh_[0-9]+]]<shard = 1>
+//       WHOLE:   fsdp.mesh @[[MESH:mesh_[0-9]+]] <shard = 1>
 //       WHOLE:   fsdp.group @root.group on @[[MESH]] policy
 module @parameter_called_root {
   fsdp.parameter @root : tensor<4xf32>

@@ -119,3 +119,13 @@ module @G6_two_roots {
 // expected-error@+1 {{G6: expected one group that no module names, the root, got 0}}
 module @G6_no_root {
 }
+
+// -----
+
+// Nothing would sum gradients over the twins.
+module @G3_another_axis {
+  fsdp.mesh @mesh <replicate = 2, shard = 4>
+  // expected-error@+1 {{G3: expected a mesh of the axis 'shard' alone: no pass sums gradients over another one}}
+  fsdp.group @root on @mesh policy <> reshard default {
+  }
+}

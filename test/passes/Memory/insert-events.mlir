@@ -43,7 +43,7 @@ module @parts {
       %whole = exec.buffer at 0 : memref<64xf32>
       %low = exec.part %whole[0] : memref<64xf32> -> memref<16xf32>
       %high = exec.part %whole[48] : memref<64xf32> -> memref<16xf32>
-      %slot = exec.part %whole[32 + rank * 16] : memref<64xf32> -> memref<16xf32>
+      %slot = exec.part %whole[32 + shard * 16] : memref<64xf32> -> memref<16xf32>
       exec.fill %low : memref<16xf32> on 1
       exec.fill %high : memref<16xf32> on 0
       exec.fill %slot : memref<16xf32> on 1

@@ -22,7 +22,7 @@
 //  CHECK-NEXT:     exec.call "matmul" (%[[D_Y]] : {{.*}}, %[[X]] : {{.*}}) -> (%[[D_W]] : memref<4x4xf32>) {transpose_a = true} on 0
 //  CHECK-NEXT:     %[[REST:.*]] = exec.part %[[WHOLE]][16] : memref<32xf32> -> memref<16xf32>
 //  CHECK-NEXT:     exec.fill %[[REST]] : memref<16xf32> on 0
-//  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<32xf32> -> %[[GRADIENT]] : memref<16xf32> on 2
+//  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<32xf32> -> %[[GRADIENT]] : memref<16xf32> over ["shard"] on 2
 //  CHECK-NEXT:     }
 //  CHECK-NEXT:     exec.section "update" {
 module @gradient_in_place {
@@ -81,10 +81,10 @@ module @same_gradient_twice {
 // CHECK-LABEL: module @gathered_bytes_are_the_parameters
 //       CHECK:   %[[SHARD:.*]] = exec.state "root#0.parameter"
 //       CHECK:   %[[WHOLE:.*]] = exec.buffer : memref<64xbf16>
-//  CHECK-NEXT:   %[[SLOT:.*]] = exec.part %[[WHOLE]][0 + rank * 32] : memref<64xbf16> -> memref<32xbf16>
+//  CHECK-NEXT:   %[[SLOT:.*]] = exec.part %[[WHOLE]][0 + shard * 32] : memref<64xbf16> -> memref<32xbf16>
 //  CHECK-NEXT:   exec.run "cast" (%[[SHARD]] : memref<32xf32>) -> (%[[SLOT]] : memref<32xbf16>) on 1 {
 //  CHECK-NEXT:   ^bb0(%{{.*}}: tensor<32xf32>):
-//       CHECK:   exec.all_gather @root %[[WHOLE]] : memref<64xbf16> slot 64 on 1
+//       CHECK:   exec.all_gather @root %[[WHOLE]] : memref<64xbf16> slot 64 over ["shard"] on 1
 //  CHECK-NEXT:   %[[WEIGHT:.*]] = exec.part %[[WHOLE]][0] : memref<64xbf16> -> memref<4x4xbf16>
 //  CHECK-NEXT:   %[[BIAS:.*]] = exec.part %[[WHOLE]][32] : memref<64xbf16> -> memref<4xbf16>
 //       CHECK:   exec.call "matmul" (%{{.*}}, %[[WEIGHT]] : {{.*}}, %[[BIAS]] : {{.*}}) {{.*}} on 0
@@ -260,8 +260,8 @@ module @buffers_that_swap {
 //  CHECK-NEXT:   %[[NORM:.*]] = exec.state "gradient_norm_squares"
 //       CHECK:   %[[RATE:.*]] = exec.scalar "learning_rate" : memref<f64>
 //       CHECK:   exec.call "sum_of_squares" (%[[G]] : memref<16xf32>) -> (%[[NORM]] : memref<2xf64>) {} on 0
-//  CHECK-NEXT:   exec.all_reduce %[[NORM]] : memref<2xf64> double_double on 0
-//  CHECK-NEXT:   exec.all_reduce %[[LOSS]] : memref<1xf32> on 0
+//  CHECK-NEXT:   exec.all_reduce %[[NORM]] : memref<2xf64> double_double over ["shard"] on 0
+//  CHECK-NEXT:   exec.all_reduce %[[LOSS]] : memref<1xf32> over ["shard"] on 0
 //  CHECK-NEXT:   exec.run "sgd" (%[[P]] : {{.*}}, %[[G]] : {{.*}}, %[[M]] : {{.*}}, %[[RATE]] : {{.*}}) -> (%[[P]] : {{.*}}, %[[M]] : {{.*}}) on 0
 //   CHECK-NOT:   exec.copy
 module @sgd_on_one_group {

@@ -68,8 +68,8 @@ module @M1_last_rank_past_the_arena {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
     exec.section "micro_batch" repeat micro_batches {
       %0 = exec.buffer at 64 : memref<16xf32>
-      %1 = exec.part %0[0 + rank * 16] : memref<16xf32> -> memref<16xf32>
-      // expected-error@+1 {{M1: expected bytes inside [0, 64), got [0, 128)}}
+      %1 = exec.part %0[0 + shard * 16] : memref<16xf32> -> memref<16xf32>
+      // expected-error@+1 {{M1: expected bytes inside [0, 64), got [64, 128)}}
       exec.copy %parameter : memref<16xf32> -> %1 : memref<16xf32> on 0
     }
   }
@@ -217,7 +217,7 @@ module @M5_output_in_the_arena {
       %0 = exec.buffer at 0 : memref<16xf32>
       %1 = exec.buffer at 64 : memref<8xf32>
       // expected-error@+1 {{M5: expected a gradient state as the output}}
-      exec.reduce_scatter @root %0 : memref<16xf32> -> %1 : memref<8xf32> on 0
+      exec.reduce_scatter @root %0 : memref<16xf32> -> %1 : memref<8xf32> over ["shard"] on 0
     }
   }
 }
@@ -232,7 +232,7 @@ module @M5_output_is_no_gradient {
     exec.section "micro_batch" repeat micro_batches {
       %0 = exec.buffer at 0 : memref<32xf32>
       // expected-error@+1 {{M5: expected a gradient state as the output}}
-      exec.reduce_scatter @root %0 : memref<32xf32> -> %parameter : memref<16xf32> on 0
+      exec.reduce_scatter @root %0 : memref<32xf32> -> %parameter : memref<16xf32> over ["shard"] on 0
     }
   }
 }
@@ -247,7 +247,7 @@ module @M5_other_size {
     exec.section "micro_batch" repeat micro_batches {
       %0 = exec.buffer at 0 : memref<16xf32>
       // expected-error@+1 {{M5: expected 2 shards of 16 elements, got 16}}
-      exec.reduce_scatter @root %0 : memref<16xf32> -> %gradient : memref<16xf32> on 0
+      exec.reduce_scatter @root %0 : memref<16xf32> -> %gradient : memref<16xf32> over ["shard"] on 0
     }
   }
 }
@@ -374,7 +374,7 @@ module @M7_on_the_second_rank {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
     exec.section "micro_batch" repeat micro_batches {
       %0 = exec.buffer at 0 : memref<32xf32>
-      %1 = exec.part %0[0 + rank * 16] : memref<32xf32> -> memref<16xf32>
+      %1 = exec.part %0[0 + shard * 16] : memref<32xf32> -> memref<16xf32>
       %2 = exec.part %0[16] : memref<32xf32> -> memref<16xf32>
       // expected-note@+1 {{this one}}
       exec.fill %1 : memref<16xf32> on 1

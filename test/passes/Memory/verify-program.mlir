@@ -16,14 +16,14 @@ module @accepted {
     }
     exec.section "micro_batch" repeat micro_batches {
       %whole = exec.buffer at 0 : memref<32xf32>
-      %slot = exec.part %whole[0 + rank * 16] : memref<32xf32> -> memref<16xf32>
+      %slot = exec.part %whole[0 + shard * 16] : memref<32xf32> -> memref<16xf32>
       %w = exec.part %whole[0] : memref<32xf32> -> memref<4x8xf32>
       %d_whole = exec.buffer at 128 : memref<32xf32>
       %d_w = exec.part %d_whole[0] : memref<32xf32> -> memref<4x8xf32>
       exec.copy %parameter : memref<16xf32> -> %slot : memref<16xf32> on 1
-      exec.all_gather @root %whole : memref<32xf32> slot 64 on 1 records 0
+      exec.all_gather @root %whole : memref<32xf32> slot 64 over ["shard"] on 1 records 0
       exec.call "matmul" (%x : memref<4x8xf32>, %w : memref<4x8xf32>) -> (%d_w : memref<4x8xf32>) {} on 0 waits [0] records 1
-      exec.reduce_scatter @root %d_whole : memref<32xf32> -> %gradient : memref<16xf32> on 2 waits [1]
+      exec.reduce_scatter @root %d_whole : memref<32xf32> -> %gradient : memref<16xf32> over ["shard"] on 2 waits [1]
     }
     exec.section "update" {
       exec.launch @sgd "sgd" extent 16 (read_write %parameter : memref<16xf32>, %gradient : memref<16xf32>, %rate : memref<f64>) on 0

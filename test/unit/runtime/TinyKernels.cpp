@@ -67,11 +67,11 @@ static void sgd(void *const *operands, int ranks, int64_t begin, int64_t end) {
 /// The optimizer for a shard of ELEMENTS, which are BYTES, on RANKS: what a
 /// signature says is part of the code.
 #define SHARDC_SGD(ELEMENTS, BYTES, RANKS)                                     \
-  SHARDC_SIGNATURE(sgd_##ELEMENTS,                                             \
+  SHARDC_SIGNATURE(sgd_##ELEMENTS##_on_##RANKS,                                \
                    #ELEMENTS ";" #BYTES ":4:rw;" #BYTES ":4:r;" #BYTES         \
                              ":4:rw;8:8:r;8:8:r")                              \
-  extern "C" void sgd_##ELEMENTS(void *const *operands, int64_t begin,         \
-                                 int64_t end) {                                \
+  extern "C" void sgd_##ELEMENTS##_on_##RANKS(void *const *operands,           \
+                                              int64_t begin, int64_t end) {    \
     sgd(operands, RANKS, begin, end);                                          \
   }
 
@@ -79,6 +79,8 @@ SHARDC_SGD(15, 60, 1)
 SHARDC_SGD(8, 32, 2)
 SHARDC_SGD(5, 20, 3)
 SHARDC_SGD(4, 16, 4)
+SHARDC_SGD(8, 32, 4)
+SHARDC_SGD(8, 32, 6)
 SHARDC_SGD(3, 12, 7)
 SHARDC_SGD(2, 8, 8)
 SHARDC_SGD(1, 4, 15)

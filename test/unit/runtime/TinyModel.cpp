@@ -35,7 +35,7 @@ enum ScalarIndex { RateScalar, MicroBatchesScalar };
 /// Hands out the arena.
 struct Arena {
   BufferReference take(int64_t bytes) {
-    const BufferReference range = {Space::Arena, 0, used, bytes, 0};
+    const BufferReference range = {Space::Arena, 0, used, bytes, {}};
     used += (bytes + 63) / 64 * 64;
     return range;
   }
@@ -68,12 +68,12 @@ static TensorReference floats(BufferReference buffer) {
   return f32Tensor(buffer, {buffer.bytes / f32});
 }
 
-/// The optimizer's kernel is one for each size of a shard.
-static std::string sgdKernel(int64_t shard) {
-  return "sgd_" + std::to_string(shard);
+/// The optimizer's kernel is one for each size of a shard and number of ranks.
+static std::string sgdKernel(int64_t shard, const Mesh &mesh) {
+  return "sgd_" + std::to_string(shard) + "_on_" + std::to_string(mesh.ranks());
 }
 
-static Parameters makeParameters(int64_t worldSize, int64_t shard) {
+static Parameters makeParameters(const Mesh &mesh, int64_t shard) {
   const int64_t batch = TinyModel::batch;
   Parameters parameters;
   parameters.inputs = {{"x", Dtype::F32, {batch, inputs}, {}, {}},
@@ -94,8 +94,9 @@ static Parameters makeParameters(int64_t worldSize, int64_t shard) {
   parameters.groups = {{"linear", {0}}};
   parameters.segments = {
       {0,
+       {static_cast<int64_t>(mesh.axes.size()) - 1},
        Dtype::F32,
-       worldSize * shard,
+       mesh.axes.back().size * shard,
        shard,
        {{"linear.weight", {"tied.weight"}, {outputs, inputs}, 0},
         {"linear.bias", {}, {outputs}, outputs * inputs}}}};
@@ -103,7 +104,8 @@ static Parameters makeParameters(int64_t worldSize, int64_t shard) {
 }
 
 /// The kernels of TinyKernels.cpp that work on shards of `shard` elements.
-static std::vector<KernelSignature> makeKernels(int64_t shard) {
+static std::vector<KernelSignature> makeKernels(int64_t shard,
+                                                const Mesh &mesh) {
   const Access read = Access::Read, write = Access::Write;
   const Access both = Access::ReadWrite;
   const int64_t outputBytes = TinyModel::batch * outputs * f32;
@@ -119,15 +121,33 @@ static std::vector<KernelSignature> makeKernels(int64_t shard) {
           {"bias_gradient",
            outputs,
            {operand(outputBytes, read), operand(outputs * f32, write)}},
-          {sgdKernel(shard),
+          {sgdKernel(shard, mesh),
            shard,
            {operand(shard * f32, both), operand(shard * f32, read),
             operand(shard * f32, both), KernelOperand{f64, f64, read},
             KernelOperand{f64, f64, read}}}};
 }
 
-static Program makeProgram(int64_t worldSize, int64_t shard) {
-  const int64_t batch = TinyModel::batch, whole = worldSize * shard * f32;
+/// Streams, communicators and events: the gathers', the reductions', and with a
+/// second axis the losses' and the replicas'.
+static void addStreams(const Mesh &mesh, Program &program) {
+  const auto shardAxis = static_cast<int64_t>(mesh.axes.size()) - 1;
+  program.streams = {"compute", "gather", "reduce"};
+  program.communicators = {{{shardAxis}, 1}, {{shardAxis}, 2}};
+  program.eventCount = 3;
+  if (shardAxis == 0)
+    return;
+  program.streams.push_back("replicate");
+  program.communicators.push_back({{0, 1}, 2});
+  program.communicators.push_back({{0}, 3});
+  program.eventCount = 4;
+}
+
+static Program makeProgram(const Mesh &mesh, int64_t shard) {
+  const size_t axis = mesh.axes.size() - 1;
+  const bool isReplicated = axis > 0;
+  const int64_t batch = TinyModel::batch;
+  const int64_t whole = mesh.axes[axis].size * shard * f32;
   Arena arena;
   const BufferReference gathered = arena.take(whole);
   const BufferReference y = arena.take(batch * outputs * f32);
@@ -146,14 +166,16 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
         make(Space::Scalar, index, f64), Dtype::F64, {1}, {}};
   };
   BufferReference slot = part(gathered, 0, shard * f32);
-  slot.rankStride = shard * f32;
+  slot.rankStrides[axis] = shard * f32;
   const BufferReference weight = part(gathered, 0, outputs * inputs * f32);
   const BufferReference bias =
       part(gathered, outputs * inputs * f32, outputs * f32);
 
   Program program;
-  program.streams = {"compute", "gather", "reduce"};
-  program.eventCount = 3;
+  addStreams(mesh, program);
+  auto communicator = [](int64_t number) {
+    return std::pair<const std::string, AttributeValue>{"communicator", number};
+  };
   program.scalars = {Scalar::LearningRate, Scalar::MicroBatches};
   program.sections = {{"begin", Repeat::Once, {}},
                       {"micro_batch", Repeat::MicroBatches, {}},
@@ -172,7 +194,7 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
     return Attributes{{"extent", iterations}};
   };
   const TensorReference norms = {state(NormState), Dtype::F64, {2}, {}};
-  program.kernels = makeKernels(shard);
+  program.kernels = makeKernels(shard, mesh);
   add(Kind::Fill, begin, 0, {}, {}, "zero gradient", "", {},
       {floats(state(GradientState))});
   add(Kind::Fill, begin, 0, {}, {}, "zero loss", "", {},
@@ -180,7 +202,7 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
   add(Kind::Copy, micro, 1, {}, {}, "own slot", "", {},
       {floats(state(ParameterState)), floats(slot)});
   add(Kind::AllGather, micro, 1, {}, 0, "gather", "",
-      {{"slot_bytes", shard * f32}}, {floats(gathered)});
+      {{"slot_bytes", shard * f32}, communicator(0)}, {floats(gathered)});
   add(Kind::Call, micro, 0, {0}, {}, "linear", "matmul",
       {{"transpose_b", true}, {"epilogue", std::string("bias")}},
       {f32Tensor(x, {batch, inputs}), f32Tensor(weight, {outputs, inputs}),
@@ -199,15 +221,20 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
       extent(outputs),
       {floats(gradY),
        floats(part(gradients, outputs * inputs * f32, outputs * f32))});
-  add(Kind::ReduceScatter, micro, 2, {1}, {}, "reduce", "", {},
+  add(Kind::ReduceScatter, micro, 2, {1}, {}, "reduce", "", {communicator(1)},
       {floats(gradients), floats(state(GradientState))});
-  add(Kind::Call, update, 0, {}, 2, "norm", "sum_of_squares", {},
-      {floats(state(GradientState)), norms});
+  if (isReplicated)
+    add(Kind::AllReduce, update, 3, {}, 3, "replicas", "", {communicator(3)},
+        {floats(state(GradientState))});
+  add(Kind::Call, update, 0,
+      isReplicated ? std::vector<int64_t>{3} : std::vector<int64_t>{}, 2,
+      "norm", "sum_of_squares", {}, {floats(state(GradientState)), norms});
   add(Kind::AllReduce, update, 2, {2}, {}, "all norms", "",
-      {{"double_double", true}}, {norms});
-  add(Kind::AllReduce, update, 2, {}, {}, "all losses", "", {},
-      {floats(state(LossState))});
-  add(Kind::Launch, update, 0, {}, {}, "sgd", sgdKernel(shard), extent(shard),
+      {{"double_double", true}, communicator(1)}, {norms});
+  add(Kind::AllReduce, update, 2, {}, {}, "all losses", "",
+      {communicator(isReplicated ? 2 : 1)}, {floats(state(LossState))});
+  add(Kind::Launch, update, 0, {}, {}, "sgd", sgdKernel(shard, mesh),
+      extent(shard),
       {floats(state(ParameterState)), floats(state(GradientState)),
        floats(state(MomentumState)), scalar(RateScalar),
        scalar(MicroBatchesScalar)});
@@ -215,8 +242,9 @@ static Program makeProgram(int64_t worldSize, int64_t shard) {
   return program;
 }
 
-TinyModel::TinyModel(int64_t worldSize) {
-  const int64_t shard = (parameterElements + worldSize - 1) / worldSize;
+TinyModel::TinyModel(const Mesh &mesh) {
+  const int64_t shards = mesh.axes.back().size;
+  const int64_t shard = (parameterElements + shards - 1) / shards;
   for (int64_t i = 0; i < outputs * inputs; ++i)
     weight.push_back(0.1f * static_cast<float>(i % 5) - 0.2f);
   bias = {0.1f, 0.2f, 0.3f};
@@ -225,10 +253,10 @@ TinyModel::TinyModel(int64_t worldSize) {
 
   artifact.manifest.producer = "shardc test";
   artifact.manifest.model = "tiny";
-  artifact.manifest.worldSize = worldSize;
+  artifact.manifest.mesh = mesh;
   artifact.manifest.target = {"cpu", "x86_64-unknown-linux-gnu", "x86-64"};
-  artifact.parameters = makeParameters(worldSize, shard);
-  artifact.program = makeProgram(worldSize, shard);
+  artifact.parameters = makeParameters(mesh, shard);
+  artifact.program = makeProgram(mesh, shard);
   artifact.plan.arenaBytes = artifact.program.arenaBytes;
   artifact.plan.optimizer = {"sgd", {{"momentum", 0.9}}};
   artifact.kernels = kernels->bytes();

@@ -21,7 +21,11 @@ namespace shardc::testing {
 /// artifact points into it.
 struct TinyModel {
   /// Made for `worldSize` ranks.
-  explicit TinyModel(int64_t worldSize);
+  explicit TinyModel(int64_t worldSize)
+      : TinyModel(format::shardMesh(worldSize)) {}
+  /// Made for the ranks of a mesh whose last axis is `shard`: gradients are
+  /// summed over another one before it on a stream of its own, once a step.
+  explicit TinyModel(const format::Mesh &mesh);
   TinyModel(const TinyModel &) = delete;
   TinyModel &operator=(const TinyModel &) = delete;
 

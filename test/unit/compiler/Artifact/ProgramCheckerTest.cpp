@@ -17,11 +17,11 @@ namespace shardc {
 using namespace format;
 
 static BufferReference arena(int64_t offset, int64_t bytes) {
-  return {Space::Arena, 0, offset, bytes, 0};
+  return {Space::Arena, 0, offset, bytes, {}};
 }
 
 static BufferReference state(int64_t offset, int64_t bytes) {
-  return {Space::State, 0, offset, bytes, 0};
+  return {Space::State, 0, offset, bytes, {}};
 }
 
 static Command command(CommandKind kind, std::vector<BufferReference> operands,
@@ -60,23 +60,32 @@ static Program programOf(std::vector<Command> commands) {
   program.sections = {{"first", Repeat::Once, {}},
                       {"second", Repeat::Once, {}}};
   program.commands = std::move(commands);
+  program.communicators = {{{0}, 0}};
   return program;
 }
 
 TEST(ProgramChecker, AcceptsTheTinyModel) {
   for (int64_t worldSize : {1, 2, 3}) {
     testing::TinyModel model(worldSize);
-    EXPECT_EQ(checkProgram(model.artifact.program, worldSize), std::nullopt);
+    EXPECT_EQ(checkProgram(model.artifact.program, shardMesh(worldSize)),
+              std::nullopt);
   }
   testing::TinyModel model(2);
   testing::reduceOncePerStep(model.artifact);
-  EXPECT_EQ(checkProgram(model.artifact.program, 2), std::nullopt);
+  EXPECT_EQ(checkProgram(model.artifact.program, shardMesh(2)), std::nullopt);
+}
+
+TEST(ProgramChecker, AcceptsAMeshOfTwoAxes) {
+  testing::TinyModel model(Mesh{{{"replicate", 2}, {"shard", 3}}});
+  const Artifact &artifact = model.artifact;
+  EXPECT_EQ(checkProgram(artifact.program, artifact.manifest.mesh),
+            std::nullopt);
 }
 
 TEST(ProgramChecker, RejectsAReadOfWhatNobodyWrote) {
   Program program =
       programOf({fill(arena(0, 8)), copy(arena(0, 16), state(0, 16))});
-  EXPECT_EQ(checkProgram(program, 1),
+  EXPECT_EQ(checkProgram(program, shardMesh(1)),
             "command 1 (copy in module 'm') reads bytes [8, 16) of arena 0 on "
             "rank 0, which no command of its section wrote");
 }
@@ -84,41 +93,41 @@ TEST(ProgramChecker, RejectsAReadOfWhatNobodyWrote) {
 TEST(ProgramChecker, RejectsAReadOfAnotherSectionsBytes) {
   Program program =
       programOf({fill(arena(0, 8)), copy(arena(0, 8), state(0, 8))});
-  EXPECT_EQ(checkProgram(program, 1), std::nullopt);
+  EXPECT_EQ(checkProgram(program, shardMesh(1)), std::nullopt);
   program.commands[1].section = 1;
-  EXPECT_NE(checkProgram(program, 1), std::nullopt);
+  EXPECT_NE(checkProgram(program, shardMesh(1)), std::nullopt);
 }
 
 TEST(ProgramChecker, RejectsConflictsOfStreamsWithoutAnEvent) {
   Program program =
       programOf({fill(arena(0, 8), 1), copy(arena(0, 8), state(0, 8), 0)});
-  EXPECT_EQ(checkProgram(program, 1),
+  EXPECT_EQ(checkProgram(program, shardMesh(1)),
             "command 0 (fill in module 'm') and command 1 (copy in module 'm') "
             "touch bytes [0, 8) of arena 0 on rank 0 in no order");
   program.commands[0].records = 1;
   program.commands[1].waits = {1};
-  EXPECT_EQ(checkProgram(program, 1), std::nullopt);
+  EXPECT_EQ(checkProgram(program, shardMesh(1)), std::nullopt);
 }
 
 /// A rank fills its own slot; the gather brings the others.
 TEST(ProgramChecker, AGatherReadsTheOwnSlotAndWritesAll) {
   BufferReference slot = arena(0, 8);
-  slot.rankStride = 8;
+  slot.rankStrides = {8};
   Program program = programOf({copy(state(0, 8), slot),
                                command(CommandKind::AllGather, {arena(0, 24)}),
                                copy(arena(0, 24), state(0, 24))});
-  EXPECT_EQ(checkProgram(program, 3), std::nullopt);
-  program.commands[0].operands[1].buffer.rankStride = 0;
-  EXPECT_EQ(checkProgram(program, 3),
+  EXPECT_EQ(checkProgram(program, shardMesh(3)), std::nullopt);
+  program.commands[0].operands[1].buffer.rankStrides = {};
+  EXPECT_EQ(checkProgram(program, shardMesh(3)),
             "command 1 (all_gather in module 'm') reads bytes [8, 16) of arena "
             "0 on rank 1, which no command of its section wrote");
 }
 
 TEST(ProgramChecker, RejectsCollectivesThatDifferOnRanks) {
   BufferReference buffer = state(0, 8);
-  buffer.rankStride = 8;
+  buffer.rankStrides = {8};
   Program program = programOf({command(CommandKind::AllReduce, {buffer})});
-  EXPECT_EQ(checkProgram(program, 2),
+  EXPECT_EQ(checkProgram(program, shardMesh(2)),
             "command 0 exchanges another range on each rank");
 }
 
@@ -129,23 +138,23 @@ TEST(ProgramChecker, TensorsTouchTheirElementsAlone) {
   call.callee = "sum_of_squares";
   call.operands = {columns, {state(0, 16), Dtype::F64, {2}, {}}};
   Program program = programOf({fill(arena(0, 8)), fill(arena(16, 8)), call});
-  EXPECT_EQ(checkProgram(program, 1), std::nullopt);
+  EXPECT_EQ(checkProgram(program, shardMesh(1)), std::nullopt);
   program.commands.erase(program.commands.begin() + 1);
-  EXPECT_NE(checkProgram(program, 1), std::nullopt);
+  EXPECT_NE(checkProgram(program, shardMesh(1)), std::nullopt);
 }
 
 TEST(ProgramChecker, LaunchesDoWhatTheirSignaturesSay) {
   Program program = programOf({launch("k", {arena(0, 8)})});
-  EXPECT_EQ(checkProgram(program, 1),
+  EXPECT_EQ(checkProgram(program, shardMesh(1)),
             "command 0 (launch k in module 'm') has no signature that fits it");
   program.kernels = {{"k", 1, {{8, 4, Access::Write}}}};
-  EXPECT_EQ(checkProgram(program, 1), std::nullopt);
+  EXPECT_EQ(checkProgram(program, shardMesh(1)), std::nullopt);
   program.kernels[0].operands[0].access = Access::ReadWrite;
-  EXPECT_NE(checkProgram(program, 1), std::nullopt);
+  EXPECT_NE(checkProgram(program, shardMesh(1)), std::nullopt);
   program.commands.insert(program.commands.begin(), fill(arena(0, 4)));
-  EXPECT_EQ(checkProgram(program, 1), std::nullopt);
+  EXPECT_EQ(checkProgram(program, shardMesh(1)), std::nullopt);
   program.kernels[0].operands[0].access = Access::Read;
-  EXPECT_NE(checkProgram(program, 1), std::nullopt);
+  EXPECT_NE(checkProgram(program, shardMesh(1)), std::nullopt);
 }
 
 //===----------------------------------------------------------------------===//
@@ -224,7 +233,7 @@ TEST(ProgramChecker, RejectsWhatEnumerationRejects) {
         events.waits.pop_back();
     Complaint races = enumerate(commands, streams, plan);
     Complaint complaint =
-        checkProgram(toProgram(commands, plan, streams), /*worldSize=*/1);
+        checkProgram(toProgram(commands, plan, streams), shardMesh(1));
     ASSERT_EQ(complaint.has_value(), isUnwritten || races.has_value())
         << "seed " << seed << ": " << complaint.value_or("accepted") << "\n"
         << races.value_or("one result") << "\n"

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/Memory.h"
+#include "dialects/Fsdp/Fsdp.h"
 #include "runtime/format/CommandKinds.h"
 
 #include "mlir/Parser/Parser.h"
@@ -22,7 +23,7 @@ namespace {
 
 class ExecMemory : public testing::Test {
 protected:
-  ExecMemory() { context.loadDialect<exec::ExecDialect>(); }
+  ExecMemory() { context.loadDialect<exec::ExecDialect, fsdp::FsdpDialect>(); }
 
   void parse(StringRef ir) {
     module = parseSourceString<ModuleOp>(ir, &context);
@@ -58,9 +59,9 @@ TEST_F(ExecMemory, AccessesAreThoseOfTheFormat) {
       exec.section "micro_batch" repeat micro_batches {
         %a = exec.buffer : memref<8xf32>
         %b = exec.buffer : memref<8xf32>
-        exec.all_gather @root %a : memref<8xf32> slot 16 on 0
-        exec.reduce_scatter @root %a : memref<8xf32> -> %b : memref<8xf32> on 0
-        exec.all_reduce %a : memref<8xf32> on 0
+        exec.all_gather @root %a : memref<8xf32> slot 16 over ["shard"] on 0
+        exec.reduce_scatter @root %a : memref<8xf32> -> %b : memref<8xf32> over ["shard"] on 0
+        exec.all_reduce %a : memref<8xf32> over ["shard"] on 0
         exec.copy %a : memref<8xf32> -> %b : memref<8xf32> on 0
         exec.fill %a : memref<8xf32> on 0
       }
@@ -95,12 +96,13 @@ TEST_F(ExecMemory, ALaunchSaysWhatItDoesWithEachArgument) {
 
 TEST_F(ExecMemory, PartsOfPartsAddUp) {
   parse(R"(
+    fsdp.mesh @mesh <replicate = 2, shard = 4>
     %0 = exec.state "other" buffer : memref<4xf32>
     %state = exec.state "b" buffer : memref<64xbf16>
     exec.program @step streams ["compute"] {
       exec.section "micro_batch" repeat micro_batches {
-        %half = exec.part %state[16 + rank * 8] : memref<64xbf16> -> memref<32xbf16>
-        %row = exec.part %half[4 + rank * 2] : memref<32xbf16> -> memref<3x2xbf16, strided<[4, 1]>>
+        %half = exec.part %state[16 + shard * 8] : memref<64xbf16> -> memref<32xbf16>
+        %row = exec.part %half[4 + replicate * 1 + shard * 2] : memref<32xbf16> -> memref<3x2xbf16, strided<[4, 1]>>
         exec.fill %row : memref<3x2xbf16, strided<[4, 1]>> on 0
       }
     })");
@@ -109,8 +111,8 @@ TEST_F(ExecMemory, PartsOfPartsAddUp) {
   EXPECT_EQ(row.space, exec::Space::state);
   EXPECT_EQ(row.index, 1);
   EXPECT_EQ(row.offset, 40);
-  EXPECT_EQ(row.rankStride, 20);
-  EXPECT_EQ(row.getBegin(3), 100);
+  EXPECT_THAT(row.strides, ElementsAre(2, 20, 0, 0));
+  EXPECT_EQ(row.getBegin(references.getMesh().coordinates(7)), 102);
   EXPECT_EQ(row.getBytes(), 20); // Rows begin 8 bytes apart.
 }
 

@@ -62,19 +62,27 @@ void reuseMemory(format::Artifact &artifact) {
 
 } // namespace
 
+/// Two communicators are in flight in its update: the gradients' over replicas
+/// and the losses' over all ranks.
+static const format::Mesh twoByTwo = {{{"replicate", 2}, {"shard", 2}}};
+
 TEST(EmulatedDevice, computes_what_the_processor_computes) {
   struct Case {
-    int64_t worldSize;
+    format::Mesh mesh;
     std::function<void(format::Artifact &)> change;
   };
-  for (const Case &one : std::vector<Case>{
-           {1, [](auto &) {}},
-           {2, [](auto &) {}},
-           {3, [](auto &) {}},
-           {3, reuseMemory},
-           {2, reduceOncePerStep},
-           {2, [](auto &artifact) { updateOnCondition(artifact); }}}) {
-    TinyModel model(one.worldSize);
+  for (const Case &one :
+       std::vector<Case>{{format::shardMesh(1), [](auto &) {}},
+                         {format::shardMesh(2), [](auto &) {}},
+                         {format::shardMesh(3), [](auto &) {}},
+                         {twoByTwo, [](auto &) {}},
+                         {format::shardMesh(3), reuseMemory},
+                         {twoByTwo, reuseMemory},
+                         {format::shardMesh(2), reduceOncePerStep},
+                         {format::shardMesh(2), [](auto &artifact) {
+                            updateOnCondition(artifact);
+                          }}}) {
+    TinyModel model(one.mesh);
     one.change(model.artifact);
     ASSERT_TRUE(validate(model.artifact).ok());
     for (const int64_t microBatches : {1, 2, 3}) {
@@ -82,22 +90,24 @@ TEST(EmulatedDevice, computes_what_the_processor_computes) {
       const auto expected = tiny.run.onProcessor();
       for (uint64_t seed = 0; seed < 12; ++seed)
         EXPECT_TRUE(haveEqualBits(expected, tiny.run.onEmulatedDevices(seed)))
-            << one.worldSize << " ranks, seed " << seed;
+            << one.mesh.ranks() << " ranks, seed " << seed;
     }
   }
 }
 
 // The waits that the checker of programs misses: linear for the gather, reduce
-// for the bias' gradient, all norms for norm, and reuse for reduce. One rank
-// has nothing to add to its norm, early or late.
+// for the bias' gradient, all norms for norm, and reuse for reduce; with two
+// axes norm for the sum over replicas. One rank has nothing to add to its norm,
+// early or late.
 TEST(EmulatedDevice, computes_something_else_without_a_wait) {
-  for (const int64_t worldSize : {1, 2, 3}) {
-    TinyModel model(worldSize);
+  for (const format::Mesh &mesh : {format::shardMesh(1), format::shardMesh(2),
+                                   format::shardMesh(3), twoByTwo}) {
+    TinyModel model(mesh);
     reuseMemory(model.artifact);
     const TinyRun tiny(model, 2);
     const MissingWaits waits = takeWaitsAway(model.artifact, tiny.run, 64);
-    EXPECT_EQ(waits.needed, 4);
-    EXPECT_EQ(waits.unnoticed, worldSize == 1
+    EXPECT_EQ(waits.needed, mesh.axes.size() == 1 ? 4 : 5);
+    EXPECT_EQ(waits.unnoticed, mesh.ranks() == 1
                                    ? std::vector<std::string>{"all norms"}
                                    : std::vector<std::string>{});
   }
@@ -107,7 +117,10 @@ namespace {
 /// A device without a program.
 struct Bare {
   Bare()
-      : model(1), group(1, cancellation, {0}), transport(group.transport(0)),
+      : model(1),
+        group(model.artifact.manifest.mesh,
+              model.artifact.program.communicators, cancellation, {0}),
+        transport(group.transport(0)),
         workers(std::move(*WorkerPool::create(1, {0}))),
         kernels(std::move(*KernelLibrary::load(
             model.artifact.kernels, model.artifact.program.kernels))),
@@ -167,7 +180,7 @@ TEST(EmulatedDevice, waits_for_the_last_record_of_an_event) {
       commands[i].stream = i % 2;
       commands[i].attributes = {{"byte", int64_t(i)}};
       commands[i].operands = {
-          {{format::Space::Arena, 0, 0, 1, 0}, format::Dtype::U8, {1}, {}}};
+          {{format::Space::Arena, 0, 0, 1, {}}, format::Dtype::U8, {1}, {}}};
       ASSERT_TRUE(device.prepare(commands[i], {&byte, 1}).ok());
     }
     ASSERT_TRUE(device.takeWorkspace().ok());
@@ -187,7 +200,9 @@ TEST(EmulatedDevice, waits_for_the_last_record_of_an_event) {
 TEST(EmulatedDevice, ends_when_a_run_is_cancelled) {
   TinyModel model(2);
   Bare bare;
-  InProcessGroup group(2, bare.cancellation, {0});
+  InProcessGroup group(model.artifact.manifest.mesh,
+                       model.artifact.program.communicators, bare.cancellation,
+                       {0});
   const std::unique_ptr<Transport> transport = group.transport(0);
   const auto kernels = std::move(*KernelLibrary::load(
       model.artifact.kernels, model.artifact.program.kernels));

@@ -66,11 +66,15 @@ MissingWaits takeWaitsAway(format::Artifact &artifact, const ProgramRun &run,
   format::Program &program = artifact.program;
   MissingWaits result;
   for (format::Command &command : program.commands) {
+    const auto section = static_cast<size_t>(command.section);
+    if (format::countRuns(program.sections[section].repeat,
+                          run.options.microBatches) == 0)
+      continue;
     const std::vector<int64_t> whole = command.waits;
     for (size_t i = 0; i < whole.size(); ++i) {
       command.waits = whole;
       command.waits.erase(command.waits.begin() + static_cast<int64_t>(i));
-      if (!checkProgram(program, artifact.manifest.worldSize))
+      if (!checkProgram(program, artifact.manifest.mesh))
         continue;
       ++result.needed;
       if (!isNoticed(run, expected, seeds))

@@ -43,7 +43,8 @@ struct MissingWaits {
   std::vector<std::string> unnoticed;
 };
 
-/// Takes each wait of run.artifact, which is `artifact`, away and puts it back.
+/// Takes each wait of run.artifact, which is `artifact`, away and puts it back,
+/// of sections that run.
 /// Tries seeds from 0 to `seeds` - 1.
 MissingWaits takeWaitsAway(format::Artifact &artifact, const ProgramRun &run,
                            uint64_t seeds);

@@ -37,7 +37,8 @@ T at(const std::byte *address) {
 /// The processor as the device of one rank of an artifact.
 struct RankDevice {
   RankDevice(const format::Artifact &artifact, int64_t rank, bool poison)
-      : group(artifact.manifest.worldSize, cancellation, {0}),
+      : group(artifact.manifest.mesh, artifact.program.communicators,
+              cancellation, {0}),
         transport(group.transport(rank)),
         workers(std::move(*WorkerPool::create(2, {0}))),
         kernels(std::move(
@@ -127,11 +128,11 @@ TEST(RankMemory, is_aligned_and_of_the_planned_size_and_its_states_are_zero) {
 TEST(RankMemory, resolves_every_space_and_the_slot_of_its_rank) {
   const OfTwo rank(1);
   const RankMemory &memory = rank.memory;
-  const DeviceAddress arena = memory.resolve({Space::Arena, 0, 0, 4, 0});
-  EXPECT_EQ(memory.resolve({Space::Arena, 0, 64, 4, 0}), arena + 64);
-  EXPECT_EQ(memory.resolve({Space::Arena, 0, 64, 4, 32}), arena + 96);
-  EXPECT_EQ(memory.resolve({Space::State, 2, 4, 4, 0}), memory.state(2) + 4);
-  EXPECT_EQ(memory.resolve({Space::Input, 1, 8, 4, 0}), memory.input(1) + 8);
+  const DeviceAddress arena = memory.resolve({Space::Arena, 0, 0, 4, {}});
+  EXPECT_EQ(memory.resolve({Space::Arena, 0, 64, 4, {}}), arena + 64);
+  EXPECT_EQ(memory.resolve({Space::Arena, 0, 64, 4, {32}}), arena + 96);
+  EXPECT_EQ(memory.resolve({Space::State, 2, 4, 4, {}}), memory.state(2) + 4);
+  EXPECT_EQ(memory.resolve({Space::Input, 1, 8, 4, {}}), memory.input(1) + 8);
 }
 
 TEST(RankMemory, holds_the_numbers_of_the_run) {
@@ -139,7 +140,7 @@ TEST(RankMemory, holds_the_numbers_of_the_run) {
   rank.memory.setScalars({0.1, 5});
   auto scalar = [&](int64_t index) {
     return rank.on.read<double>(
-        rank.memory.resolve({Space::Scalar, index, 0, 8, 0}));
+        rank.memory.resolve({Space::Scalar, index, 0, 8, {}}));
   };
   EXPECT_EQ(scalar(0), 0.1);
   EXPECT_EQ(scalar(1), 5);
@@ -156,7 +157,7 @@ TEST(KernelLibrary, finds_functions_by_name) {
       model.artifact.program.kernels;
   const auto library =
       std::move(*KernelLibrary::load(model.artifact.kernels, kernels));
-  EXPECT_TRUE(library->find("sgd_15").ok());
+  EXPECT_TRUE(library->find("sgd_15_on_1").ok());
   EXPECT_EQ(library->find("adamw").status().code(), ErrorCode::E0310);
   EXPECT_EQ(KernelLibrary::load(model.artifact.kernels, {{"adamw", 1, {}}})
                 .status()
@@ -178,7 +179,7 @@ TEST(KernelLibrary, refuses_kernels_compiled_for_another_signature) {
   const Status status = load([](auto &kernel) { kernel.extent = 16; });
   EXPECT_EQ(status.code(), ErrorCode::E0310);
   EXPECT_EQ(status.message(),
-            "kernel 'sgd_15' was compiled for another signature");
+            "kernel 'sgd_15_on_1' was compiled for another signature");
   EXPECT_EQ(status.notes()[0],
             "program.json has '16;60:4:rw;60:4:r;60:4:rw;8:8:r;8:8:r', "
             "kernels.so '15;60:4:rw;60:4:r;60:4:rw;8:8:r;8:8:r'");

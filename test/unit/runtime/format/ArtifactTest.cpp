@@ -94,7 +94,7 @@ TEST_F(ArtifactTest, reads_back_what_was_written) {
   EXPECT_EQ(artifact.parameters, model.artifact.parameters);
   EXPECT_EQ(artifact.plan, model.artifact.plan);
   EXPECT_EQ(artifact.manifest.target, model.artifact.manifest.target);
-  EXPECT_EQ(artifact.manifest.worldSize, 2);
+  EXPECT_EQ(artifact.manifest.mesh, shardMesh(2));
   EXPECT_EQ(textOf(artifact.kernels), textOf(model.artifact.kernels));
   ASSERT_TRUE(artifact.weights);
   ASSERT_EQ(artifact.weights->size(), 3u);
@@ -277,9 +277,13 @@ TEST_F(ArtifactTest, names_the_entry_and_the_place_of_a_malformed_member) {
            "entry 'parameters.json', '/inputs/0/dtype': unknown dtype 'f8'"},
           {"plan.json", R"("groups": [])", R"("groups": {})",
            "entry 'plan.json', '/groups': expected an array"},
-          {"manifest.json", R"("world_size": 2)", R"("world_size": 0)",
-           "entry 'manifest.json', '/world_size': expected an integer from 1 "
+          {"manifest.json", R"("size":2)", R"("size":0)",
+           "entry 'manifest.json', '/mesh/0/size': expected an integer from 1 "
            "to 65536, found 0"},
+          {"program.json", R"("rank_strides":[32])",
+           R"("rank_strides":[32,0,0,0,0])",
+           "entry 'program.json', '/commands/2/operands/1/rank_strides': more "
+           "than 4 strides"},
       };
   for (const auto &[name, from, to, message] : cases) {
     const Status status = readWithChange(name, from, to);

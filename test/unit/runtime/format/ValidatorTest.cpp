@@ -136,15 +136,16 @@ TEST(Validator, f5_rejects_ranges_that_leave_their_space) {
   fill([](BufferReference &r) { r.bytes = huge; });
   fill([](BufferReference &r) { r.offset = huge; });
   fill([](BufferReference &r) { r.index = 1; });
-  fill([](BufferReference &r) { r.rankStride = 1; });
-  fill([](BufferReference &r) { r.rankStride = huge; });
-  fill([](BufferReference &r) { r.rankStride = -64; });
-  fill([](BufferReference &r) { r = {Space::State, 6, 0, 4, 0}; });
-  fill([](BufferReference &r) { r = {Space::State, -1, 0, 4, 0}; });
-  fill([](BufferReference &r) { r = {Space::Input, 2, 0, 4, 0}; });
-  fill([](BufferReference &r) { r = {Space::Scalar, 2, 0, 4, 0}; });
+  fill([](BufferReference &r) { r.rankStrides[0] = 1; });
+  fill([](BufferReference &r) { r.rankStrides[0] = huge; });
+  fill([](BufferReference &r) { r.rankStrides[0] = -64; });
+  fill([](BufferReference &r) { r.rankStrides[1] = 4; });
+  fill([](BufferReference &r) { r = {Space::State, 6, 0, 4, {}}; });
+  fill([](BufferReference &r) { r = {Space::State, -1, 0, 4, {}}; });
+  fill([](BufferReference &r) { r = {Space::Input, 2, 0, 4, {}}; });
+  fill([](BufferReference &r) { r = {Space::Scalar, 2, 0, 4, {}}; });
   expectBroken("F5", [](Artifact &a) { a.program.arenaBytes = 255; });
-  fill([](BufferReference &r) { r = {Space::Scalar, 0, 8, 4, 0}; });
+  fill([](BufferReference &r) { r = {Space::Scalar, 0, 8, 4, {}}; });
   // The offset of a tensor is a multiple of its element.
   expectBroken("F5",
                [](Artifact &a) { operand(a, "linear", 2).buffer.offset = 50; });
@@ -152,8 +153,8 @@ TEST(Validator, f5_rejects_ranges_that_leave_their_space) {
 
 TEST(Validator, f6_rejects_writing_into_what_is_only_read) {
   for (const BufferReference &target :
-       {BufferReference{Space::Input, 0, 0, 4, 0},
-        BufferReference{Space::Scalar, 0, 0, 4, 0}})
+       {BufferReference{Space::Input, 0, 0, 4, {}},
+        BufferReference{Space::Scalar, 0, 0, 4, {}}})
     expectBroken("F6", [&](Artifact &a) {
       operand(a, "padding", 0) = {target, Dtype::F32, {1}, {}};
     });
@@ -229,8 +230,8 @@ TEST(Validator, f10_rejects_launches_that_do_not_fit_their_kernel) {
   launch([](Command &l) { l.operands.pop_back(); });
   launch([](Command &l) { l.operands.push_back(l.operands[4]); });
   launch([](Command &l) { l.operands[1].buffer.bytes = 28; });
-  place({Space::Arena, 0, 2, 32, 0});
-  place({Space::Arena, 0, 0, 32, 2});
+  place({Space::Arena, 0, 2, 32, {}});
+  place({Space::Arena, 0, 0, 32, {2}});
   expectBroken("F10", [](Artifact &a) { a.kernels = {}; });
 }
 
@@ -238,7 +239,7 @@ TEST(Validator, f10_rejects_launches_that_do_not_fit_their_kernel) {
 TEST(Validator, f10_accepts_launches_of_fewer_iterations_elsewhere) {
   TinyModel model(2);
   find(model.artifact, "sgd").attributes["extent"] = int64_t(0);
-  operand(model.artifact, "sgd", 1).buffer = {Space::Arena, 0, 4, 32, 4};
+  operand(model.artifact, "sgd", 1).buffer = {Space::Arena, 0, 4, 32, {4}};
   EXPECT_TRUE(validate(model.artifact).ok());
 }
 
@@ -288,7 +289,7 @@ TEST(Validator, f13_rejects_reductions_that_do_not_fit_their_output) {
     output.shape = {1};
   });
   reduce([](Reference &, Reference &output) {
-    output.buffer = {Space::Arena, 0, 0, 32, 0};
+    output.buffer = {Space::Arena, 0, 0, 32, {}};
   });
   // f64 gradients into an f32 state.
   reduce([](Reference &buffer, Reference &output) {
@@ -333,8 +334,8 @@ TEST(Validator, f15_rejects_copies_of_other_sizes_or_with_gaps) {
 TEST(Validator, f17_rejects_copies_onto_themselves_on_a_later_rank) {
   auto copyTo = [](int64_t offset) {
     return [=](Artifact &a) {
-      operand(a, "own slot", 0).buffer = {Space::Arena, 0, 0, 32, 64};
-      operand(a, "own slot", 1).buffer = {Space::Arena, 0, offset, 32, 0};
+      operand(a, "own slot", 0).buffer = {Space::Arena, 0, 0, 32, {64}};
+      operand(a, "own slot", 1).buffer = {Space::Arena, 0, offset, 32, {}};
     };
   };
   for (const int64_t offset : {0, 16, 36, 64, 92})
@@ -388,10 +389,10 @@ TEST(Validator, f17_rejects_writing_into_another_operand) {
   place({Space::Arena, 0, 184, 12});
   place({Space::Arena, 0, 120, 12});
   // On rank 1 alone.
-  place({Space::Arena, 0, 64, 12, 64});
+  place({Space::Arena, 0, 64, 12, {64}});
   launch([](Command &l) {
-    l.operands[0].buffer = {Space::Arena, 0, 64, 60, 64};
-    l.operands[1].buffer = {Space::Arena, 0, 128, 12, 0};
+    l.operands[0].buffer = {Space::Arena, 0, 64, 60, {64}};
+    l.operands[1].buffer = {Space::Arena, 0, 128, 12, {}};
   });
   auto call = [](size_t number,
                  const std::function<void(BufferReference &)> &change) {
@@ -403,7 +404,7 @@ TEST(Validator, f17_rejects_writing_into_another_operand) {
   call(0, [](BufferReference &input) { input.space = Space::Arena; });
   // Another rank would read sums that are already there.
   expectBroken("F17", [](Artifact &a) {
-    a.manifest.worldSize = 1;
+    a.manifest.mesh = shardMesh(1);
     a.parameters.segments[0].elements = 8;
     a.parameters.segments[0].parameters = {{"linear.bias", {}, {3}, 0}};
     a.program.commands.resize(11);
@@ -515,4 +516,74 @@ TEST(LibraryCalls, are_those_of_the_format_page) {
     EXPECT_NE(page.find("| `" + std::string(kind.name) + "` |"),
               std::string::npos)
         << kind.name;
+}
+
+// Ranks (0, 0) to (1, 2); the copy fills one of six slots.
+TEST(Validator, f5_follows_each_axis) {
+  TinyModel model(Mesh{{{"replicate", 2}, {"shard", 2}}});
+  BufferReference &slot = operand(model.artifact, "own slot", 1).buffer;
+  slot.rankStrides = {96, 32};
+  slot.offset = 96;
+  EXPECT_TRUE(validate(model.artifact).ok());
+  slot.offset = 100;
+  const Status status = validate(model.artifact);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("breaks rule F5: rank stride 32"),
+            std::string::npos)
+      << status.message();
+}
+
+// The written range and the read one meet on rank (1, 0) alone.
+TEST(Validator, f17_looks_at_every_rank) {
+  auto broken = [](int64_t distance) {
+    TinyModel model(Mesh{{{"replicate", 2}, {"shard", 2}}});
+    Command &copy = find(model.artifact, "own slot");
+    copy.operands[0].buffer = {Space::Arena, 0, distance, 32, {}};
+    copy.operands[1].buffer = {Space::Arena, 0, 32, 32, {64}};
+    return !validate(model.artifact).ok();
+  };
+  EXPECT_FALSE(broken(0));
+  EXPECT_TRUE(broken(32));
+  EXPECT_FALSE(broken(64));
+  EXPECT_TRUE(broken(96));
+  EXPECT_TRUE(broken(124));
+  EXPECT_FALSE(broken(128));
+}
+
+TEST(Validator, f20_rejects_meshes_and_axes_that_are_none) {
+  auto mesh = [](const std::function<void(Mesh &)> &change) {
+    expectBroken("F20", [&](Artifact &a) { change(a.manifest.mesh); });
+  };
+  mesh([](Mesh &m) { m.axes.clear(); });
+  mesh([](Mesh &m) { m.axes[0].name = ""; });
+  mesh([](Mesh &m) { m.axes[0].size = 0; });
+  mesh([](Mesh &m) { m.axes[0].size = mostRanks + 1; });
+  mesh([](Mesh &m) { m.axes.push_back(m.axes[0]); });
+  mesh([](Mesh &m) { m.axes.push_back({"replicate", mostRanks}); });
+  mesh([](Mesh &m) { m.axes = {{"a"}, {"b"}, {"c"}, {"d"}, {"e"}}; });
+  auto axes = [](std::vector<int64_t> list) {
+    expectBroken("F20",
+                 [&](Artifact &a) { a.parameters.segments[0].axes = list; });
+    expectBroken("F20",
+                 [&](Artifact &a) { a.program.communicators[0].axes = list; });
+  };
+  axes({1});
+  axes({-1});
+  axes({0, 0});
+}
+
+TEST(Validator, f21_rejects_collectives_without_a_communicator) {
+  auto program = [](const std::function<void(Program &)> &change) {
+    expectBroken("F21", [&](Artifact &a) { change(a.program); });
+  };
+  program([](Program &p) { p.communicators.clear(); });
+  program([](Program &p) { p.communicators[0].stream = 3; });
+  program([](Program &p) { p.communicators[0].stream = -1; });
+  program([](Program &p) { p.communicators[0].stream = 2; });
+  program(
+      [](Program &p) { std::swap(p.communicators[0], p.communicators[1]); });
+  for (const int64_t number : {int64_t(-1), int64_t(2), huge})
+    expectBroken("F21", [&](Artifact &a) {
+      find(a, "gather").attributes["communicator"] = number;
+    });
 }

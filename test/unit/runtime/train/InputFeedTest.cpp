@@ -42,7 +42,9 @@ public:
 /// One rank of the tiny model on `data`, with two micro-batches a step.
 struct OneRank {
   OneRank(const DataSource &data, int64_t steps, bool isEmulated)
-      : model(1), group(1, cancellation, {0}),
+      : model(1),
+        group(model.artifact.manifest.mesh,
+              model.artifact.program.communicators, cancellation, {0}),
         kernels(std::move(*KernelLibrary::load(
             model.artifact.kernels, model.artifact.program.kernels))) {
     options.steps = steps;

@@ -114,7 +114,7 @@ TEST_F(ProfileTest, has_a_slice_for_each_run_of_a_command) {
       return slice["args"]["kernel"] == name;
     });
   };
-  EXPECT_TRUE(hasKernel("sgd_8") && hasKernel("matmul"));
+  EXPECT_TRUE(hasKernel("sgd_8_on_2") && hasKernel("matmul"));
 }
 
 // A rank runs one command after the other, so no two of its slices meet, and
@@ -180,7 +180,8 @@ TEST(Profile, counts_what_commands_move) {
   const TinyModel model(2);
   std::map<std::string, int64_t> bytes;
   for (const format::Command &command : model.artifact.program.commands)
-    bytes[command.label] = bytesMoved(command, model.artifact.program, 2);
+    bytes[command.label] = bytesMoved(command, model.artifact.program,
+                                      model.artifact.manifest.mesh);
   EXPECT_EQ(bytes["zero gradient"], 32);
   EXPECT_EQ(bytes["own slot"], 64);
   EXPECT_EQ(bytes["gather"], 64);

@@ -27,7 +27,9 @@ namespace {
 /// `runStep` takes.
 struct Ranks {
   explicit Ranks(int64_t worldSize)
-      : model(worldSize), group(worldSize, cancellation, {0}) {
+      : model(worldSize),
+        group(model.artifact.manifest.mesh,
+              model.artifact.program.communicators, cancellation, {0}) {
     options.microBatches = 2;
     data = std::move(*openRandomData(model.artifact.parameters.inputs, 0));
     kernels = std::move(*KernelLibrary::load(model.artifact.kernels,

@@ -144,16 +144,21 @@ TEST(Trainer, matches_plain_training_on_every_world_size) {
   const TemporaryFolder folder;
   // 23 samples: steps wrap around in the middle of a slice.
   const Samples samples(23, folder.file("data.safetensors"));
-  for (const int64_t worldSize : {1, 2, 3, 4, 8}) {
+  std::vector<format::Mesh> meshes;
+  for (const int64_t worldSize : {1, 2, 3, 4, 8})
+    meshes.push_back(format::shardMesh(worldSize));
+  for (const int64_t replicas : {2, 3})
+    meshes.push_back({{{"replicate", replicas}, {"shard", 2}}});
+  for (const format::Mesh &mesh : meshes) {
     for (const int64_t microBatches : {1, 2}) {
-      const TinyModel model(worldSize);
+      const TinyModel model(mesh);
       const Outcome outcome =
           run(model, optionsFor(folder.file("data.safetensors"), microBatches),
               folder);
       ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
       std::vector<double> weight, bias;
       const std::vector<Step> expected = reference(
-          model, samples, 6, worldSize * microBatches, 0.05, weight, bias);
+          model, samples, 6, mesh.ranks() * microBatches, 0.05, weight, bias);
       ASSERT_EQ(outcome.steps.size(), expected.size());
       for (size_t i = 0; i < expected.size(); ++i) {
         EXPECT_NEAR(outcome.steps[i].loss, expected[i].loss, 1e-5);

@@ -28,13 +28,23 @@ constexpr int worldSizes[] = {1, 2, 3, 4, 7, 8};
 
 using RankBody = std::function<Status(Transport &, WorkerPool &)>;
 
-/// Runs `body` on a thread for each rank; a failure cancels the others.
-std::vector<Status> runRanks(int64_t worldSize, Cancellation &cancellation,
-                             const RankBody &body) {
-  InProcessGroup group(worldSize, cancellation, {100});
-  std::vector<Status> statuses(static_cast<size_t>(worldSize));
+/// Runs `body` on a thread for each rank of a mesh; a failure cancels the
+/// others. There are two communicators over each axis and one over all.
+std::vector<Status> runRanks(const format::Mesh &mesh,
+                             Cancellation &cancellation, const RankBody &body) {
+  std::vector<format::CommunicatorShape> communicators;
+  std::vector<int64_t> all;
+  for (size_t axis = 0; axis < mesh.axes.size(); ++axis) {
+    const auto number = static_cast<int64_t>(axis);
+    all.push_back(number);
+    communicators.push_back({{number}, 2 * number});
+    communicators.push_back({{number}, 2 * number + 1});
+  }
+  communicators.push_back({all, 9});
+  InProcessGroup group(mesh, communicators, cancellation, {100});
+  std::vector<Status> statuses(static_cast<size_t>(mesh.ranks()));
   std::vector<std::thread> threads;
-  for (int64_t rank = 0; rank < worldSize; ++rank)
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank)
     threads.emplace_back([&, rank] {
       const auto pool = std::move(*WorkerPool::create(2, {0}));
       WorkerPool &workers = *pool;
@@ -49,15 +59,19 @@ std::vector<Status> runRanks(int64_t worldSize, Cancellation &cancellation,
   return statuses;
 }
 
-void expectSuccess(int64_t worldSize, const RankBody &body) {
+void expectSuccess(const format::Mesh &mesh, const RankBody &body) {
   Cancellation cancellation;
-  for (const Status &status : runRanks(worldSize, cancellation, body))
+  for (const Status &status : runRanks(mesh, cancellation, body))
     EXPECT_TRUE(status.ok()) << status.message();
 }
 
-/// A collective on the stream of a program that has one.
+void expectSuccess(int64_t worldSize, const RankBody &body) {
+  expectSuccess(format::shardMesh(worldSize), body);
+}
+
+/// A collective of a program that has one stream.
 Status run(Transport &transport, WorkerPool &workers, const Collective &what) {
-  return transport.communicator({}).run(what, workers);
+  return transport.communicator(0).run(what, workers);
 }
 
 template <typename T>
@@ -211,13 +225,13 @@ TEST(InProcessTransport,
     std::vector<float> sums[2] = {{1}, {100}};
     for (int i = 0; i < 2; ++i) {
       const int stream = i ^ int(transport.rank());
-      transport.communicator({stream}).begin(
-          {Kind::AllReduce, {bytesIn(sums[stream]), Dtype::F32}, {}, 1});
+      transport.communicator(size_t(stream))
+          .begin({Kind::AllReduce, {bytesIn(sums[stream]), Dtype::F32}, {}, 1});
     }
     for (bool isDone = false; !isDone;) {
       isDone = true;
-      for (const int64_t stream : {0, 1}) {
-        Communicator &ranks = transport.communicator({stream});
+      for (const size_t stream : {0, 1}) {
+        Communicator &ranks = transport.communicator(stream);
         if (Status status = ranks.advance(workers); !status.ok())
           return status;
         isDone = isDone && ranks.isComplete();
@@ -229,10 +243,83 @@ TEST(InProcessTransport,
   });
 }
 
+/// The numbers of ranks, as one number: 1, 20, 300, …
+static float codeOf(int64_t rank) {
+  return float(rank + 1) * std::pow(10.0f, float(rank));
+}
+
+// Rank r of 2 x 3 is at (r / 3, r % 3).
+TEST(InProcessTransport, sums_over_the_members_of_a_communicator) {
+  const format::Mesh mesh = {{{"replicate", 2}, {"shard", 3}}};
+  expectSuccess(mesh, [&](Transport &transport, WorkerPool &workers) {
+    const int64_t rank = transport.rank();
+    for (size_t number = 0; number < 5; ++number) {
+      std::vector<float> sum = {codeOf(rank)};
+      if (Status status = transport.communicator(number).run(
+              {Kind::AllReduce, {bytesIn(sum), Dtype::F32}, {}, 1}, workers);
+          !status.ok())
+        return status;
+      float expected = 0;
+      for (int64_t other = 0; other < 6; ++other)
+        if (number == 4 ||
+            (number < 2 ? other % 3 == rank % 3 : other / 3 == rank / 3))
+          expected += codeOf(other);
+      EXPECT_EQ(sum[0], expected) << "communicator " << number;
+    }
+    return Status();
+  });
+}
+
+TEST(InProcessTransport, gathers_and_scatters_by_the_number_of_the_member) {
+  const format::Mesh mesh = {{{"replicate", 2}, {"shard", 3}}};
+  expectSuccess(mesh, [&](Transport &transport, WorkerPool &workers) {
+    const int64_t rank = transport.rank(), own = rank % 3;
+    std::vector<float> slots(3);
+    slots[size_t(own)] = codeOf(rank);
+    if (Status status = transport.communicator(2).run(
+            {Kind::AllGather, {bytesIn(slots), Dtype::U8}, {}, sizeof(float)},
+            workers);
+        !status.ok())
+      return status;
+    for (int64_t member = 0; member < 3; ++member)
+      EXPECT_EQ(slots[size_t(member)], codeOf(rank / 3 * 3 + member));
+    std::vector<float> sum = {0.5f};
+    if (Status status =
+            transport.communicator(3).run({Kind::ReduceScatter,
+                                           {bytesIn(slots), Dtype::F32},
+                                           {bytesIn(sum), Dtype::F32},
+                                           1},
+                                          workers);
+        !status.ok())
+      return status;
+    EXPECT_EQ(sum[0], 0.5f + 3 * codeOf(rank / 3 * 3 + own));
+    return transport.barrier();
+  });
+}
+
+TEST(InProcessTransport, names_the_ranks_that_disagree) {
+  Cancellation cancellation;
+  const format::Mesh mesh = {{{"replicate", 2}, {"shard", 2}}};
+  const auto statuses = runRanks(
+      mesh, cancellation, [&](Transport &transport, WorkerPool &workers) {
+        if (transport.rank() % 2 == 0)
+          return Status();
+        std::vector<float> buffer(3);
+        return run(transport, workers,
+                   {Kind::AllReduce,
+                    {bytesIn(buffer), Dtype::F32},
+                    {},
+                    transport.rank()});
+      });
+  EXPECT_EQ(statuses[1].code(), ErrorCode::E0502);
+  EXPECT_EQ(statuses[1].message().substr(0, 27), "ranks 1 and 3 disagree abou");
+}
+
 TEST(InProcessTransport, releases_waiting_ranks_when_one_fails) {
   Cancellation cancellation;
-  const auto statuses =
-      runRanks(5, cancellation, [&](Transport &transport, WorkerPool &workers) {
+  const auto statuses = runRanks(
+      format::shardMesh(5), cancellation,
+      [&](Transport &transport, WorkerPool &workers) {
         if (transport.rank() == 3)
           return Status(ErrorCode::E0503, "out of memory");
         std::vector<float> buffer(1);
@@ -250,9 +337,10 @@ TEST(InProcessTransport, releases_waiting_ranks_on_a_signal) {
     cancellation.interrupt(15);
   });
   const auto statuses =
-      runRanks(2, cancellation, [&](Transport &transport, WorkerPool &) {
-        return transport.rank() == 0 ? transport.barrier() : Status();
-      });
+      runRanks(format::shardMesh(2), cancellation,
+               [&](Transport &transport, WorkerPool &) {
+                 return transport.rank() == 0 ? transport.barrier() : Status();
+               });
   interrupter.join();
   EXPECT_EQ(statuses[0].code(), ErrorCode::E0501);
   EXPECT_EQ(statuses[0].message(), "interrupted by signal 15");
@@ -262,14 +350,15 @@ TEST(InProcessTransport, releases_waiting_ranks_on_a_signal) {
 TEST(InProcessTransport, notices_ranks_that_disagree) {
   Cancellation cancellation;
   const auto statuses =
-      runRanks(2, cancellation, [&](Transport &transport, WorkerPool &workers) {
-        std::vector<float> buffer(4);
-        return run(transport, workers,
-                   {Kind::AllReduce,
-                    {bytesIn(buffer), Dtype::F32},
-                    {},
-                    2 + transport.rank()});
-      });
+      runRanks(format::shardMesh(2), cancellation,
+               [&](Transport &transport, WorkerPool &workers) {
+                 std::vector<float> buffer(4);
+                 return run(transport, workers,
+                            {Kind::AllReduce,
+                             {bytesIn(buffer), Dtype::F32},
+                             {},
+                             2 + transport.rank()});
+               });
   for (const Status &status : statuses)
     EXPECT_EQ(status.code(), ErrorCode::E0502);
 }

@@ -72,6 +72,13 @@ TEST(ToleranceTest, an_element_that_may_overflow_is_not_judged) {
   EXPECT_FALSE(judge({infinity}, expectation).excess);
 }
 
+// Nor are many such elements as a whole.
+TEST(ToleranceTest, elements_that_may_overflow_do_not_count_for_the_whole) {
+  const Expectation expectation = {
+      std::vector<double>(64, 0), {std::vector<double>(64, infinity)}, f32};
+  EXPECT_FALSE(judge(std::vector<double>(64, 1e12), expectation).excess);
+}
+
 // What has diverged is infinity or NaN in kernels before it is in doubles.
 TEST(ToleranceTest, a_diverged_step_may_have_any_infinity_and_no_wrong_number) {
   Expectation expectation = {{1e20, 1}, {{1e20, 1}}, f32};

@@ -1,0 +1,233 @@
+//===- MeshProgramTest.cpp - a program on a mesh of two axes --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// No pass sums gradients over a second axis, but a program may: its shards are
+// those of one axis, and twins on the other add theirs up after the last
+// micro-batch, on a stream and a communicator of their own. Reference,
+// interpreter, processor and emulated device have one opinion of it.
+//===----------------------------------------------------------------------===//
+
+#include "tools/verify/Verify.h"
+
+#include "compiler/ModelInput.h"
+#include "compiler/Pipelines.h"
+#include "dialects/Exec/Memory.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "passes/Kernel/Passes.h"
+#include "passes/Memory/Passes.h"
+#include "runtime/format/CommandKinds.h"
+#include "test/unit/runtime/device/MissingWaits.h"
+#include "tools/verify/DrawnData.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::verify;
+using shardc::testing::haveEqualBits;
+using shardc::testing::MissingWaits;
+using shardc::testing::ProgramRun;
+
+namespace {
+
+constexpr const char *program = R"mlir(
+module @small {
+  fsdp.parameter @first.weight : tensor<12x8xf32>
+  fsdp.parameter @first.bias : tensor<12xf32>
+  fsdp.parameter @second.weight : tensor<5x12xf32>
+  func.func @forward(%x: tensor<4x8xf32> {shardc.name = "x"},
+                     %t: tensor<4xi64> {shardc.name = "t"}) -> tensor<f32> {
+    %w1 = fsdp.read @first.weight {shardc.modules = [{path = "first", type = "Linear"}]} : tensor<12x8xf32>
+    %b1 = fsdp.read @first.bias {shardc.modules = [{path = "first", type = "Linear"}]} : tensor<12xf32>
+    %h = aten.linear %x, %w1, %b1 {shardc.modules = [{path = "first", type = "Linear"}]} : (tensor<4x8xf32>, tensor<12x8xf32>, tensor<12xf32>) -> tensor<4x12xf32>
+    %g = aten.gelu %h : (tensor<4x12xf32>) -> tensor<4x12xf32>
+    %w2 = fsdp.read @second.weight {shardc.modules = [{path = "second", type = "Linear"}]} : tensor<5x12xf32>
+    %y = aten.linear %g, %w2 {shardc.modules = [{path = "second", type = "Linear"}]} : (tensor<4x12xf32>, tensor<5x12xf32>) -> tensor<4x5xf32>
+    %loss, %log, %count = aten.cross_entropy_loss %y, %t {reduction = #aten.reduction<mean>, ignore_index = -100 : i64} : (tensor<4x5xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>)
+    return %loss : tensor<f32>
+  }
+}
+)mlir";
+
+constexpr const char *replicas = "replicate";
+
+/// Sums the gradients over twins behind what is in `section`.
+void sumOverReplicas(exec::SectionOp section, ModuleOp module, int64_t stream) {
+  OpBuilder builder = OpBuilder::atBlockEnd(&section.getBody().front());
+  for (auto state : module.getOps<exec::StateOp>())
+    if (state.getRole() == exec::Role::gradient)
+      exec::createCommand<exec::AllReduceOp>(
+          builder, section.getLoc(), stream, state.getMemory(),
+          /*double_double=*/false, builder.getStrArrayAttr({replicas}));
+}
+
+/// Makes of a micro-batch's section four, of which the only and the last one
+/// sum over twins.
+void sumAfterLastMicroBatch(exec::ProgramOp program, ModuleOp module) {
+  SmallVector<Attribute> streams(program.getStreams().begin(),
+                                 program.getStreams().end());
+  OpBuilder builder(program);
+  streams.push_back(builder.getStringAttr(replicas));
+  program.setStreamsAttr(builder.getArrayAttr(streams));
+  exec::SectionOp microBatch = exec::getSections(program)[1];
+  ASSERT_EQ(microBatch.getRepeat(), exec::Repeat::micro_batches);
+  builder.setInsertionPoint(microBatch);
+  for (exec::Repeat repeat :
+       {exec::Repeat::only_micro_batch, exec::Repeat::first_micro_batch,
+        exec::Repeat::middle_micro_batches, exec::Repeat::last_micro_batch}) {
+    auto section = cast<exec::SectionOp>(builder.clone(*microBatch));
+    section.setName(exec::stringifyRepeat(repeat));
+    section.setRepeat(repeat);
+    if (repeat == exec::Repeat::only_micro_batch ||
+        repeat == exec::Repeat::last_micro_batch)
+      sumOverReplicas(section, module,
+                      static_cast<int64_t>(streams.size()) - 1);
+  }
+  microBatch.erase();
+}
+
+/// The phases that come after `first`, up to `last`.
+LogicalResult runPhasesAfter(StringRef first, StringRef last, ModuleOp module,
+                             const Options &options) {
+  PassManager manager(module.getContext());
+  bool isAfter = false;
+  for (const Phase &phase : getPhases()) {
+    if (isAfter)
+      phase.addPasses(manager, options);
+    if (phase.name == last)
+      break;
+    isAfter |= phase.name == first;
+  }
+  return manager.run(module);
+}
+
+/// Compiles for a mesh of `twins` x options.worldSize ranks.
+FailureOr<VerifiedProgram>
+compileOnMesh(ModuleOp module, const Options &options, int64_t twins) {
+  VerifiedProgram both;
+  both.commands = module.clone();
+  ModuleOp commands = both.commands.get();
+  if (failed(runPhases(commands, options, "group")))
+    return failure();
+  Builder builder(module.getContext());
+  auto mesh = *commands.getOps<fsdp::MeshOp>().begin();
+  mesh.setAxesAttr(
+      builder.getStrArrayAttr({replicas, fsdp::MeshOp::shardAxis}));
+  mesh.setSizes({twins, options.worldSize});
+  PassManager lower(module.getContext()), rest(module.getContext());
+  lower.addPass(createLowerToCommandsPass());
+  OutlineKernelsPassOptions outlining;
+  outlining.keepKernels = true;
+  rest.addPass(createOutlineKernelsPass(outlining));
+  rest.addPass(createPlaceBuffersPass());
+  rest.addPass(createInsertEventsPass());
+  rest.addPass(createVerifyProgramPass());
+  if (failed(runPhasesAfter("group", "kernel", commands, options)) ||
+      failed(lower.run(commands)))
+    return failure();
+  sumAfterLastMicroBatch(*commands.getOps<exec::ProgramOp>().begin(), commands);
+  if (failed(rest.run(commands)))
+    return failure();
+  FailureOr<CompiledProgram> code = buildProgramWithCode(commands, options);
+  Options unsharded = options;
+  unsharded.worldSize = 1;
+  both.reference = module.clone();
+  if (failed(code) ||
+      failed(runPhases(both.reference.get(), unsharded, "differentiate")))
+    return failure();
+  both.compiled = std::move(*code);
+  return both;
+}
+
+struct MeshProgramTest : ::testing::Test {
+  MLIRContext context;
+  OwningOpRef<ModuleOp> module;
+  VerifyOptions options;
+
+  void SetUp() override {
+    loadDialects(context);
+    module = parseSourceString<ModuleOp>(program, &context);
+    ASSERT_TRUE(module);
+    options.compile.wrap = "first,second";
+    options.compile.momentum = 0.9;
+    options.compile.worldSize = 2;
+  }
+};
+
+} // namespace
+
+TEST_F(MeshProgramTest, computes_what_the_reference_computes) {
+  for (auto [twins, shards] :
+       std::vector<std::pair<int64_t, int64_t>>{{2, 2}, {3, 2}, {2, 1}}) {
+    options.compile.worldSize = shards;
+    FailureOr<VerifiedProgram> both =
+        compileOnMesh(*module, options.compile, twins);
+    ASSERT_TRUE(succeeded(both));
+    const format::Artifact &artifact = both->compiled.artifact;
+    EXPECT_EQ(artifact.manifest.mesh.ranks(), twins * shards);
+    for (int64_t microBatches : {1, 2, 3}) {
+      options.microBatches = microBatches;
+      VerifyResult result = compareBoth(*both, nullptr, options);
+      EXPECT_EQ(result.verdict, Verdict::Agrees)
+          << twins << " x " << shards << ", " << microBatches
+          << (result.differences.empty() ? ""
+                                         : result.differences.front().what);
+      StatusOr<std::optional<WrongCommand>> wrong =
+          checkEachCommand(*both, nullptr, options);
+      ASSERT_TRUE(wrong.ok()) << wrong.status().message();
+      EXPECT_FALSE(wrong->has_value()) << (*wrong)->difference;
+    }
+  }
+}
+
+TEST_F(MeshProgramTest, has_two_communicators_in_flight) {
+  FailureOr<VerifiedProgram> both = compileOnMesh(*module, options.compile, 2);
+  ASSERT_TRUE(succeeded(both));
+  format::Artifact &artifact = both->compiled.artifact;
+  // Gathers and reductions over shards, twins' sums, and losses over all.
+  EXPECT_EQ(artifact.program.communicators.size(), 5u);
+  std::vector<std::vector<float>> values;
+  std::vector<format::NamedTensor> weights;
+  for (const format::Segment &segment : artifact.parameters.segments)
+    for (const format::SegmentParameter &parameter : segment.parameters) {
+      std::vector<float> &numbers = values.emplace_back();
+      for (int64_t i = 0; i < format::elementCount(parameter.shape); ++i)
+        numbers.push_back(float(i * 37 % 41) / 64 - 0.3f);
+      weights.push_back({parameter.name, format::Dtype::F32, parameter.shape,
+                         std::as_bytes(std::span(numbers))});
+    }
+  auto data = std::move(*openDrawnData(artifact.parameters.inputs, 3));
+  RunOptions run;
+  run.steps = 2;
+  run.microBatches = 3; // First, middle and last ones.
+  const ProgramRun compiled = {artifact, weights, *data, run};
+  auto expected = compiled.onProcessor();
+  for (uint64_t seed = 0; seed < 10; ++seed)
+    EXPECT_TRUE(haveEqualBits(expected, compiled.onEmulatedDevices(seed)))
+        << seed;
+  MissingWaits waits = takeWaitsAway(artifact, compiled, 64);
+  EXPECT_GE(waits.needed, 6);
+  EXPECT_THAT(waits.unnoticed, ::testing::IsEmpty());
+}
+
+// The twins' sum goes: the reference sees the gradients, and the twins' bits
+// part.
+TEST_F(MeshProgramTest, twins_that_part_are_seen) {
+  FailureOr<VerifiedProgram> both = compileOnMesh(*module, options.compile, 2);
+  ASSERT_TRUE(succeeded(both));
+  auto &commands = both->compiled.artifact.program.commands;
+  std::erase_if(commands, [&](const format::Command &command) {
+    return command.kind == format::CommandKind::AllReduce &&
+           communicatorOf(command, both->compiled.artifact.program).axes ==
+               std::vector<int64_t>{0};
+  });
+  VerifyResult result = compareBoth(*both, nullptr, options);
+  ASSERT_EQ(result.verdict, Verdict::Differs);
+  std::vector<std::string> kinds;
+  for (const VerifyDifference &difference : result.differences)
+    kinds.push_back(difference.what.substr(0, difference.what.find(' ')));
+  EXPECT_THAT(kinds, ::testing::IsSupersetOf({"gradient", "copy"}));
+}
