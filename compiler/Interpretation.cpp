@@ -290,7 +290,8 @@ int Interpretation::run() {
   if (!read())
     return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
   interpreter = std::make_unique<reference::Interpreter>(*input.module, ranks);
-  interpreter->setLearningRate(options.learningRate);
+  interpreter->getState().learningRate = options.learningRate;
+  interpreter->getState().seed = options.seed;
   SmallVector<RankTensors> inputs;
   if (!fillState() || !readInputs(inputs))
     return diagnostics.getExitCode();

@@ -159,9 +159,9 @@ void Reporter::addModules() {
     if (counted.contains(spec.target))
       continue;
     addState(spec, counted);
-    for (const pt2::AliasGroup &group : model.weights.aliasGroups())
-      if (group.identical && llvm::is_contained(group.names, spec.target))
-        for (const std::string &name : group.names)
+    for (const pt2::NameGroup &names : model.weights.tiedNames())
+      if (llvm::is_contained(names, spec.target))
+        for (const std::string &name : names)
           counted.insert(name);
   }
   for (ReportedModule &module : report.modules)

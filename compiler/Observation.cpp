@@ -93,6 +93,7 @@ static LogicalResult observeRun(ModuleOp module, int64_t ranks,
   reference::Interpreter interpreter(module, ranks);
   ShardedState &state = interpreter.getState();
   reference::setRandomState(state, run.seed);
+  state.seed = run.seed;
   auto function = *module.getOps<func::FuncOp>().begin();
   bool isTrained = hasUpdate(module), hasReductions = hasGradients(module);
   for (int64_t step = 1; step <= run.steps; ++step) {
@@ -160,7 +161,9 @@ static LogicalResult observeCommandRun(ModuleOp module,
   reference::setRandomState(state, run.seed);
   program.setState(state);
   for (int64_t step = 1; step <= run.steps; ++step) {
-    program.setScalars(state.learningRate, microBatches);
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      program.setScalars(rank, {state.learningRate, microBatches, run.seed,
+                                step - 1, /*slice=*/rank});
     for (const format::SectionRun &one : program.getRuns(microBatches)) {
       SmallVector<RankTensors> inputs;
       if (one.microBatch)

@@ -28,7 +28,14 @@ static format::Role toRole(exec::Role role) {
   return *format::parseRole({name.data(), name.size()});
 }
 
-static format::State buildState(exec::StateOp op) {
+static std::vector<std::string> toTexts(ArrayAttr names) {
+  std::vector<std::string> texts;
+  for (auto name : names.getAsRange<StringAttr>())
+    texts.push_back(name.str());
+  return texts;
+}
+
+static format::State buildState(exec::StateOp op, SymbolTable &symbols) {
   MemRefType type = op.getMemory().getType();
   format::State state;
   state.name = op.getName().str();
@@ -38,8 +45,11 @@ static format::State buildState(exec::StateOp op) {
   state.elements = type.getNumElements();
   if (op.getSegment())
     state.segment = *op.getSegment();
-  if (op.getRole() == exec::Role::buffer)
+  if (op.getRole() == exec::Role::buffer) {
     state.shape.assign(type.getShape().begin(), type.getShape().end());
+    auto buffer = symbols.lookup<fsdp::BufferOp>(op.getName());
+    state.aliases = toTexts(buffer.getAliases());
+  }
   return state;
 }
 
@@ -62,8 +72,7 @@ static format::SegmentParameter buildMember(fsdp::MemberOp member,
   auto type = cast<RankedTensorType>(op.getType());
   format::SegmentParameter parameter;
   parameter.name = op.getSymName().str();
-  for (Attribute alias : op.getAliases())
-    parameter.aliases.push_back(cast<StringAttr>(alias).str());
+  parameter.aliases = toTexts(op.getAliases());
   parameter.shape.assign(type.getShape().begin(), type.getShape().end());
   parameter.offset = *member.getOffset();
   return parameter;
@@ -89,7 +98,7 @@ format::Parameters buildParameters(ModuleOp module) {
   for (auto input : module.getOps<exec::InputOp>())
     parameters.inputs.push_back(buildInput(input));
   for (auto state : module.getOps<exec::StateOp>())
-    parameters.states.push_back(buildState(state));
+    parameters.states.push_back(buildState(state, symbols));
   std::vector<int64_t> axes;
   if (auto shard =
           exec::findAxis(exec::getMesh(module), fsdp::MeshOp::shardAxis))

@@ -185,16 +185,10 @@ static format::KernelSignature toSignature(func::FuncOp function) {
   return signature;
 }
 
-static format::Scalar toScalar(StringRef name) {
-  auto found = llvm::find(format::scalarNames, std::string_view(name));
-  assert(found != format::scalarNames.end() && "fsdp.scalar has no other name");
-  return static_cast<format::Scalar>(found - format::scalarNames.begin());
-}
-
 format::Program buildProgram(ModuleOp module) {
   format::Program program;
   for (auto op : module.getOps<exec::ScalarOp>())
-    program.scalars.push_back(toScalar(op.getName()));
+    program.scalars.push_back(op.getKind());
   if (auto kernels = module.lookupSymbol<ModuleOp>("kernels"))
     for (auto function : kernels.getOps<func::FuncOp>())
       program.kernels.push_back(toSignature(function));

@@ -93,24 +93,36 @@ bool Weights::isWeightFree() const {
       byName, [&](const auto &named) { return !hasData(named.second); });
 }
 
-std::vector<AliasGroup> Weights::aliasGroups() const {
-  std::vector<std::vector<std::string>> namesByStorage(storages.size());
+std::vector<NameGroup> Weights::sharedStorages() const {
+  std::vector<NameGroup> namesByStorage(storages.size());
   for (const auto &[name, entry] : byName)
     if (storages[entry.storage].bytes > 0)
       namesByStorage[entry.storage].push_back(name);
 
-  std::vector<AliasGroup> groups;
-  for (std::vector<std::string> &names : namesByStorage) {
-    if (names.size() < 2)
-      continue;
-    const WeightEntry &first = *find(names.front());
-    bool identical = std::ranges::all_of(names, [&](const std::string &name) {
-      return isSameWindow(first, *find(name));
-    });
-    groups.push_back({std::move(names), identical});
+  std::erase_if(namesByStorage,
+                [](const NameGroup &names) { return names.size() < 2; });
+  std::ranges::sort(namesByStorage);
+  return namesByStorage;
+}
+
+std::vector<NameGroup> Weights::tiedNames() const {
+  std::vector<NameGroup> groups;
+  for (const NameGroup &storage : sharedStorages()) {
+    std::vector<NameGroup> windows;
+    for (const std::string &name : storage) {
+      auto same = std::ranges::find_if(windows, [&](const NameGroup &names) {
+        return isSameWindow(*find(names.front()), *find(name));
+      });
+      if (same == windows.end())
+        windows.push_back({name});
+      else
+        same->push_back(name);
+    }
+    for (NameGroup &names : windows)
+      if (names.size() > 1)
+        groups.push_back(std::move(names));
   }
-  std::ranges::sort(
-      groups, {}, [](const AliasGroup &group) { return group.names.front(); });
+  std::ranges::sort(groups);
   return groups;
 }
 

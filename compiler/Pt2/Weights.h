@@ -48,14 +48,8 @@ struct WeightEntry {
   int64_t elementCount() const;
 };
 
-/// Tensors that share one storage that has bytes.
-struct AliasGroup {
-  /// At least two, sorted.
-  std::vector<std::string> names;
-  /// True when all of them are the same window with the same dtype (tied
-  /// weights), false when some are different views of the storage.
-  bool identical = false;
-};
+/// Names of tensors that belong together: at least two, sorted.
+using NameGroup = std::vector<std::string>;
 
 /// All tensors of one archive. Copies share the mapped file. Reading is safe
 /// from several threads.
@@ -75,8 +69,13 @@ public:
   /// unknown.
   bool isWeightFree() const;
 
-  /// Groups of tensors that share a storage, sorted by first name.
-  std::vector<AliasGroup> aliasGroups() const;
+  /// Groups of tensors that share a storage that has bytes, sorted by first
+  /// name.
+  std::vector<NameGroup> sharedStorages() const;
+
+  /// Those that are the same window of one with the same dtype: one tensor of
+  /// several names.
+  std::vector<NameGroup> tiedNames() const;
 
   /// The elements of tensor `name`, contiguous in row-major order, little
   /// endian; `elementCount() * byteSize(dtype)` bytes. Fails on an unknown

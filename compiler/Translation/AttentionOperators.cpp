@@ -171,10 +171,8 @@ static Value attendWithDropout(NodeCall &call, AttentionOperands operands,
     return nullptr;
   Value probabilities = build.build<aten::SoftmaxOp>(
       maskedScores(call, build, scores, operands.mask), /*dim=*/3);
-  Value dropped = build.build<aten::DropoutOp>(
-      probabilities, APFloat(call.number("dropout_p")),
-      nextStream(call.builder()));
-  return build.matmul(dropped, value);
+  return build.matmul(
+      buildDropout(call, probabilities, call.number("dropout_p")), value);
 }
 
 static LogicalResult translateAttention(NodeCall &call) {

@@ -278,9 +278,15 @@ LogicalResult GraphTranslator::translateRegion(const pt2::Node &node,
   return result;
 }
 
-/// No gradient leaves the region through its results.
-void GraphTranslator::detachResults(const pt2::Node &node, Location location) {
+/// No gradient leaves the region through what it made. A result that is one of
+/// the first `older` tensors was there before, and keeps its history: PyTorch
+/// hands on the argument of a conversion that changes nothing.
+void GraphTranslator::detachResults(const pt2::Node &node, size_t older,
+                                    Location location) {
   for (StringRef result : tensorNames(node.outputs)) {
+    slots.forgetConversions(result);
+    if (slots.isAmongFirst(result, older))
+      continue;
     Value value = slots.read(result, location);
     if (!value || !isa<FloatType>(getElementTypeOrSelf(value)))
       continue;
@@ -303,11 +309,12 @@ LogicalResult GraphTranslator::translateGradientRegion(const pt2::Node &node,
            << "torch.enable_grad inside of torch.no_grad is not supported";
   bool outer = std::exchange(isGradientDisabled, !*enabled);
   slots.setRecording(*enabled);
+  size_t older = slots.count();
   LogicalResult result = translateRegion(node, 1, location);
   slots.setRecording(!outer);
   isGradientDisabled = outer;
   if (succeeded(result) && !*enabled)
-    detachResults(node, location);
+    detachResults(node, older, location);
   return result;
 }
 

@@ -69,7 +69,8 @@ private:
   llvm::LogicalResult translateRegion(const pt2::Node &node,
                                       size_t graphArgument,
                                       mlir::Location location);
-  void detachResults(const pt2::Node &node, mlir::Location location);
+  void detachResults(const pt2::Node &node, size_t older,
+                     mlir::Location location);
 };
 
 } // namespace shardc::translation

@@ -69,21 +69,29 @@ InFlightDiagnostic ModelState::error(StringRef number, StringRef name) const {
 //===----------------------------------------------------------------------===//
 
 /// The first name of the signature stands for all tied ones, as in
-/// `nn.Module.named_parameters`.
-void ModelState::findTiedParameters() {
-  for (const pt2::AliasGroup &group : model.weights.aliasGroups()) {
-    if (!group.identical)
-      continue;
-    std::string first;
-    for (const pt2::InputSpec &spec : model.program.signature.inputs)
-      if (spec.kind == pt2::InputKind::Parameter && first.empty() &&
-          llvm::is_contained(group.names, spec.target))
-        first = spec.target;
-    if (first.empty())
-      continue;
-    for (const std::string &name : group.names)
-      declaredName[name] = first;
+/// `nn.Module.named_parameters`: tied parameters are one, and so are tied
+/// buffers. A parameter and a buffer are not: only one of them is trained.
+void ModelState::findTiedNames() {
+  for (const pt2::NameGroup &names : model.weights.tiedNames()) {
+    auto tie = [&](ArrayRef<pt2::InputKind> kinds) {
+      std::string first;
+      for (const pt2::InputSpec &spec : model.program.signature.inputs) {
+        if (!llvm::is_contained(names, spec.target) ||
+            !llvm::is_contained(kinds, spec.kind))
+          continue;
+        if (first.empty())
+          first = spec.target;
+        declaredName[spec.target] = first;
+      }
+    };
+    tie(pt2::InputKind::Parameter);
+    tie({pt2::InputKind::Buffer, pt2::InputKind::TensorConstant});
   }
+}
+
+StringRef ModelState::declaredAs(StringRef name) const {
+  auto tied = declaredName.find(name);
+  return tied == declaredName.end() ? name : StringRef(tied->second);
 }
 
 /// The elements of the storage from the tensor's first to behind its last.
@@ -97,27 +105,51 @@ static std::pair<int64_t, int64_t> extent(const pt2::WeightEntry &entry) {
   return {entry.storageOffset, last + 1};
 }
 
-/// A parameter that shares some elements with another tensor would have to be
-/// updated together with it.
-LogicalResult ModelState::checkOverlaps() const {
-  for (const pt2::AliasGroup &group : model.weights.aliasGroups()) {
-    if (group.identical)
-      continue;
-    for (const std::string &a : group.names)
-      for (const std::string &b : group.names) {
-        const pt2::WeightEntry *x = model.weights.find(a);
-        const pt2::WeightEntry *y = model.weights.find(b);
-        if (a >= b || !(x->isParameter || y->isParameter) ||
-            (x->sizes == y->sizes && extent(*x) == extent(*y) &&
-             x->strides == y->strides))
-          continue;
-        auto [xBegin, xEnd] = extent(*x);
-        auto [yBegin, yEnd] = extent(*y);
-        if (xBegin < yEnd && yBegin < xEnd)
-          return error("E0137", a)
-                 << "overlaps '" << b << "' in memory, which is not supported";
-      }
+/// What the program changes: parameters that it trains and buffers that it
+/// writes, by all their names.
+std::set<std::string> ModelState::changedNames() const {
+  llvm::StringSet<> written;
+  builder.getInsertionBlock()->walk(
+      [&](fsdp::WriteOp write) { written.insert(write.getSymbol()); });
+  std::set<std::string> changed;
+  for (const pt2::InputSpec &spec : model.program.signature.inputs) {
+    const std::string &name = spec.target;
+    fsdp::ParameterOp parameter = parameters.lookup(declaredAs(name));
+    bool isTrained = parameter && !parameter.getFrozen();
+    if (isTrained || written.contains(declaredAs(name)))
+      changed.insert(name);
   }
+  return changed;
+}
+
+/// torch 2.6 repeats the name of a tied parameter: its other one is nothing of
+/// the graph.
+bool ModelState::isDeclared(StringRef name) const {
+  return llvm::any_of(
+      model.program.signature.inputs,
+      [&](const pt2::InputSpec &spec) { return spec.target == name; });
+}
+
+LogicalResult ModelState::checkSharedMemory() const {
+  std::set<std::string> changed = changedNames();
+  for (const pt2::NameGroup &names : model.weights.sharedStorages())
+    for (const std::string &a : names)
+      for (const std::string &b : names) {
+        if (!changed.count(a) || a == b || declaredAs(a) == declaredAs(b) ||
+            !isDeclared(b))
+          continue;
+        auto [aBegin, aEnd] = extent(*model.weights.find(a));
+        auto [bBegin, bEnd] = extent(*model.weights.find(b));
+        if (aBegin >= bEnd || bBegin >= aEnd)
+          continue;
+        InFlightDiagnostic diagnostic = error("E0137", a);
+        diagnostic << "changes, and overlaps '" << b
+                   << "' in memory, which is not supported";
+        diagnostic.attachNote()
+            << "help: compute '" << b << "' from '" << a
+            << "' in forward, or give it memory of its own with .clone()";
+        return diagnostic;
+      }
   return success();
 }
 
@@ -179,28 +211,28 @@ ModelState::stateType(const pt2::InputSpec &spec) const {
   return type;
 }
 
-/// Another name and placeholder of a declared parameter.
-LogicalResult ModelState::addTiedName(fsdp::ParameterOp parameter,
+/// Another name and placeholder of a declared parameter or buffer.
+template <typename DeclarationOp>
+LogicalResult ModelState::addTiedName(DeclarationOp declared,
                                       const pt2::InputSpec &spec,
                                       RankedTensorType type) {
-  StringRef name = parameter.getSymName();
-  if (parameter.getType() != type)
+  StringRef name = declared.getSymName();
+  if (declared.getType() != type)
     return error("E0119", spec.target)
            << "is " << type << " and tied to '" << name << "', which is "
-           << parameter.getType();
+           << declared.getType();
   slots.defineSame(spec.name, placeholderOf[name]);
   if (spec.target == name)
     return success(); // torch 2.6 repeats the name of a tied parameter.
-  SmallVector<Attribute> aliases(parameter.getAliases().begin(),
-                                 parameter.getAliases().end());
+  SmallVector<Attribute> aliases(declared.getAliases().begin(),
+                                 declared.getAliases().end());
   aliases.push_back(builder.getStringAttr(spec.target));
-  parameter.setAliasesAttr(builder.getArrayAttr(aliases));
+  declared.setAliasesAttr(builder.getArrayAttr(aliases));
   return success();
 }
 
 LogicalResult ModelState::declareParameter(const pt2::InputSpec &spec) {
-  auto tied = declaredName.find(spec.target);
-  std::string name = tied == declaredName.end() ? spec.target : tied->second;
+  std::string name = declaredAs(spec.target).str();
   FailureOr<RankedTensorType> type = stateType(spec);
   if (failed(type))
     return failure();
@@ -219,12 +251,13 @@ LogicalResult ModelState::declareParameter(const pt2::InputSpec &spec) {
 
 /// A tensor that the model's code spells out, such as `torch.tensor(-1e9)`, is
 /// a constant like any other number. Weights never enter the IR as attributes,
-/// and large tables are like weights.
+/// and large tables are like weights; so is a constant that is a buffer too.
 bool ModelState::isSmallConstant(const pt2::InputSpec &spec) const {
   constexpr int64_t maxElements = 64;
   const pt2::WeightEntry *entry = model.weights.find(spec.target);
   return spec.kind == pt2::InputKind::TensorConstant && entry &&
-         model.weights.hasData(*entry) && entry->elementCount() <= maxElements;
+         !declaredName.contains(spec.target) && model.weights.hasData(*entry) &&
+         entry->elementCount() <= maxElements;
 }
 
 LogicalResult ModelState::defineConstants() {
@@ -257,12 +290,15 @@ LogicalResult ModelState::declareBuffer(const pt2::InputSpec &spec) {
   FailureOr<RankedTensorType> type = stateType(spec);
   if (failed(type))
     return failure();
-  fsdp::BufferOp::create(builder, stateLocation(spec.target),
-                         builder.getStringAttr(spec.target),
-                         TypeAttr::get(*type));
+  StringRef name = declaredAs(spec.target);
+  if (auto declared = buffers.find(name); declared != buffers.end())
+    return addTiedName(declared->second, spec, *type);
+  buffers[name] = fsdp::BufferOp::create(
+      builder, stateLocation(name), builder.getStringAttr(name),
+      TypeAttr::get(*type), builder.getArrayAttr({}));
+  placeholderOf[name] = spec.name;
   slots.defineState(spec.name, StorageKind::Buffer,
-                    FlatSymbolRefAttr::get(builder.getContext(), spec.target),
-                    *type);
+                    FlatSymbolRefAttr::get(builder.getContext(), name), *type);
   return success();
 }
 
@@ -270,11 +306,8 @@ LogicalResult ModelState::declareBuffer(const pt2::InputSpec &spec) {
 bool ModelState::isTensorUsed(StringRef declared) const {
   return llvm::any_of(
       model.program.signature.inputs, [&](const pt2::InputSpec &spec) {
-        auto tied = declaredName.find(spec.target);
-        StringRef name = tied == declaredName.end() ? StringRef(spec.target)
-                                                    : StringRef(tied->second);
-        return spec.kind == pt2::InputKind::Parameter && name == declared &&
-               isUsed(spec.name);
+        return spec.kind == pt2::InputKind::Parameter &&
+               declaredAs(spec.target) == declared && isUsed(spec.name);
       });
 }
 
@@ -324,8 +357,8 @@ void ModelState::freezeWithoutGradient(ValueRange results) {
 }
 
 LogicalResult ModelState::declare() {
-  findTiedParameters();
-  if (failed(checkOverlaps()) || failed(checkCapturedParameters()))
+  findTiedNames();
+  if (failed(checkCapturedParameters()))
     return failure();
   for (const pt2::InputSpec &spec : model.program.signature.inputs) {
     if (spec.kind == pt2::InputKind::Parameter &&

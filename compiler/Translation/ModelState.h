@@ -15,6 +15,8 @@
 #include "dialects/Fsdp/Fsdp.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <set>
+
 namespace shardc::translation {
 
 class ModelState {
@@ -36,6 +38,14 @@ public:
   /// `results` are what it returns.
   void freezeWithoutGradient(mlir::ValueRange results);
 
+  /// Fails where memory that the program changes, by training or by a write to
+  /// a buffer, is also another tensor's: that would have to change with it.
+  llvm::LogicalResult checkSharedMemory() const;
+
+  /// The name that a parameter or buffer is declared under: of tied ones, one
+  /// for all.
+  llvm::StringRef declaredAs(llvm::StringRef name) const;
+
   /// Whether a node or an output of the graph uses the tensor `name`.
   bool isUsed(llvm::StringRef name) const { return used.contains(name); }
 
@@ -44,20 +54,23 @@ private:
   mlir::OpBuilder &builder;
   TensorSlots &slots;
   llvm::StringSet<> used;
-  /// Of every tied parameter, the name it is declared under.
+  /// Of every tied parameter or buffer, the name it is declared under.
   llvm::StringMap<std::string> declaredName;
   llvm::StringMap<fsdp::ParameterOp> parameters;
+  llvm::StringMap<fsdp::BufferOp> buffers;
   llvm::StringMap<std::string> placeholderOf;
 
   mlir::Location stateLocation(llvm::StringRef name) const;
   mlir::InFlightDiagnostic error(llvm::StringRef number,
                                  llvm::StringRef name) const;
-  void findTiedParameters();
-  llvm::LogicalResult checkOverlaps() const;
+  void findTiedNames();
+  std::set<std::string> changedNames() const;
+  bool isDeclared(llvm::StringRef name) const;
   llvm::LogicalResult checkCapturedParameters() const;
   llvm::FailureOr<mlir::RankedTensorType>
   stateType(const pt2::InputSpec &spec) const;
-  llvm::LogicalResult addTiedName(fsdp::ParameterOp parameter,
+  template <typename DeclarationOp>
+  llvm::LogicalResult addTiedName(DeclarationOp declared,
                                   const pt2::InputSpec &spec,
                                   mlir::RankedTensorType type);
   llvm::LogicalResult declareParameter(const pt2::InputSpec &spec);

@@ -135,8 +135,8 @@ LogicalResult NodeCall::change(StringRef name, Value value) {
   // of the old value.
   Value old = slots.recordedStorage(tensor, location);
   bool isDetached = slots.isDetached(tensor);
-  if (old &&
-      (requiresGradient(old) || (isDetached && requiresGradient(value)))) {
+  if (old && (requiresGradient(old) ||
+              (isDetached && slots.records() && requiresGradient(value)))) {
     InFlightDiagnostic diagnostic = error("E0138");
     diagnostic << "changes tensor '" << tensor
                << "', through which a gradient flows, in place "
@@ -219,8 +219,26 @@ NodeCall::aliasedParameter(const SchemaResult &result) const {
   return nullptr;
 }
 
-LogicalResult NodeCall::defineResult(const SchemaResult &result, StringRef name,
-                                     Value value) {
+/// The tensor argument that result `index` may be itself; empty for none.
+StringRef NodeCall::itselfName(const SchemaResult &result, size_t index) const {
+  if (!schema.returnsItself() || resultsAreCopies)
+    return "";
+  if (!result.isList) {
+    const SchemaParameter *source = aliasedParameter(result);
+    return source ? tensorName(source->name) : "";
+  }
+  const auto *list =
+      argument(schema.parameters.front().name).getIf<pt2::TensorList>();
+  return list && index < list->size() ? StringRef((*list)[index].name) : "";
+}
+
+LogicalResult NodeCall::defineResult(const SchemaResult &result, size_t index,
+                                     StringRef name, Value value) {
+  if (StringRef itself = itselfName(result, index);
+      !itself.empty() && slots.holds(itself, value)) {
+    slots.defineSame(name, itself);
+    return success();
+  }
   const SchemaParameter *source = aliasedParameter(result);
   if (!source) {
     slots.define(name, value);
@@ -228,12 +246,8 @@ LogicalResult NodeCall::defineResult(const SchemaResult &result, StringRef name,
   }
   StringRef original = tensorName(source->name);
   const TensorSlot &slot = *slots.find(original);
-  if (slot.value == value) {
-    slots.defineSame(name, original);
-    return success();
-  }
   if (result.isMutated) {
-    if (failed(change(source->name, value)))
+    if (slot.value != value && failed(change(source->name, value)))
       return failure();
     slots.defineSame(name, original);
     return success();
@@ -256,7 +270,7 @@ LogicalResult NodeCall::defineResults() {
       continue;
     const SchemaResult &result =
         schema.results[std::min(index, schema.results.size() - 1)];
-    if (failed(defineResult(result, name, results[index])))
+    if (failed(defineResult(result, index, name, results[index])))
       return failure();
   }
   return success();

@@ -210,7 +210,8 @@ private:
   llvm::LogicalResult checkTensor(const pt2::TensorRef &tensor);
   llvm::SmallVector<llvm::StringRef> resultNames() const;
   llvm::LogicalResult checkResult(size_t index, llvm::StringRef name);
-  llvm::LogicalResult defineResult(const SchemaResult &result,
+  llvm::StringRef itselfName(const SchemaResult &result, size_t index) const;
+  llvm::LogicalResult defineResult(const SchemaResult &result, size_t index,
                                    llvm::StringRef name, mlir::Value value);
   const SchemaParameter *aliasedParameter(const SchemaResult &result) const;
   llvm::StringRef tensorName(llvm::StringRef argument) const;

@@ -178,6 +178,20 @@ const SchemaParameter *OperatorSchema::find(StringRef parameter) const {
   return nullptr;
 }
 
+bool OperatorSchema::returnsItself() const {
+  // As PyTorch 2.15 does: `y is x` of each.
+  static constexpr llvm::StringLiteral names[] = {
+      "to",           "type_as",
+      "contiguous",   "flatten",
+      "dropout",      "feature_dropout",
+      "positive",     "lift_fresh",
+      "real",         "conj",
+      "resolve_conj", "resolve_neg",
+      "atleast_1d",   "atleast_2d",
+      "atleast_3d",   "broadcast_tensors"};
+  return llvm::is_contained(names, StringRef(name).split('.').first);
+}
+
 OperatorSchema shardc::translation::parseSchema(StringRef text) {
   return SchemaParser(text).parse();
 }

@@ -73,6 +73,10 @@ struct OperatorSchema {
   /// The operator's name in an export: "torch.ops.aten.relu.default".
   std::string target() const;
   const SchemaParameter *find(llvm::StringRef parameter) const;
+
+  /// Whether PyTorch returns an argument itself, the same tensor object, where
+  /// the operator has nothing to do. Others return a new view even then.
+  bool returnsItself() const;
 };
 
 /// Parses a signature. Asserts that it is well formed: signatures are part of

@@ -20,8 +20,9 @@ using namespace shardc::translation;
 
 template <typename Op>
 static Value draw(NodeCall &call, RankedTensorType type) {
-  return Op::create(call.builder(), call.loc(), type,
-                    nextStream(call.builder()));
+  RandomStream stream = nextStream(call);
+  return Op::create(call.builder(), call.loc(), type, stream.seed, stream.step,
+                    stream.slice, stream.number);
 }
 
 /// Uniform numbers in f32 for 16-bit floats and for what is no float.
@@ -36,16 +37,6 @@ static Value drawUniform(NodeCall &call, RankedTensorType type) {
 // Dropout
 //===----------------------------------------------------------------------===//
 
-static FailureOr<Value> buildDropout(NodeCall &call, Value input) {
-  double p = call.number("p");
-  if (!(p >= 0 && p <= 1))
-    return call.error("E0119")
-           << "argument 'p' is " << p << ", expected a probability";
-  auto op = call.create<aten::DropoutOp>(input, APFloat(p),
-                                         nextStream(call.builder()));
-  return failed(op) ? FailureOr<Value>() : op->getResult();
-}
-
 /// PyTorch calls the argument `self` in place and `input` otherwise.
 static StringRef inputName(NodeCall &call) {
   return call.isInPlace() ? "self" : "input";
@@ -55,30 +46,20 @@ static bool isActive(NodeCall &call) {
   return call.boolean("train") && call.number("p") != 0.0;
 }
 
-static LogicalResult setValue(NodeCall &call, FailureOr<Value> value) {
-  if (failed(value))
-    return failure();
-  call.setResult(*value);
-  return success();
-}
-
+/// `isWhole` drops whole channels, which have all but the first two dimensions.
+template <bool isWhole>
 static LogicalResult translateDropout(NodeCall &call) {
-  Value input = call.tensor(inputName(call));
-  return setValue(call, isActive(call) ? buildDropout(call, input) : input);
-}
-
-/// Drops whole channels: one mask element for each of the first two dimensions.
-static LogicalResult translateFeatureDropout(NodeCall &call) {
-  Value input = call.tensor(inputName(call));
-  if (!isActive(call))
-    return setValue(call, input);
-  RankedTensorType type = call.typeOf(inputName(call));
-  SmallVector<int64_t> shape(type.getShape());
-  for (int64_t &size : MutableArrayRef(shape).drop_front(2))
-    size = 1;
-  FailureOr<Value> mask =
-      buildDropout(call, splat(call, type.clone(shape), int64_t(1)));
-  return failed(mask) ? failure() : call.translate<aten::MulOp>(input, *mask);
+  Value value = call.tensor(inputName(call));
+  int64_t rank = call.typeOf(inputName(call)).getRank();
+  SmallVector<int64_t> shared;
+  if (isWhole && rank > 2)
+    shared = llvm::to_vector(llvm::seq<int64_t>(2, rank));
+  if (isActive(call))
+    value = buildDropout(call, value, call.number("p"), shared);
+  if (!value)
+    return failure();
+  call.setResult(value);
+  return success();
 }
 
 /// The result and the mask, which is drawn from the same stream.
@@ -91,18 +72,19 @@ static LogicalResult translateNativeDropout(NodeCall &call) {
                                   int64_t(1))});
     return success();
   }
-  FailureOr<Value> result = buildDropout(call, input);
-  if (failed(result))
+  Value result = buildDropout(call, input, call.number("p"));
+  if (!result)
     return failure();
-  auto dropout = result->getDefiningOp<aten::DropoutOp>();
-  Value numbers = aten::RandOp::create(call.builder(), call.loc(),
-                                       type.clone(call.builder().getF32Type()),
-                                       dropout.getStreamAttr());
+  auto dropout = result.getDefiningOp<aten::DropoutOp>();
+  Value numbers = aten::RandOp::create(
+      call.builder(), call.loc(), type.clone(call.builder().getF32Type()),
+      dropout.getSeed(), dropout.getStep(), dropout.getSlice(),
+      dropout.getStreamAttr());
   auto mask = call.create<aten::LtScalarOp>(
       numbers, call.builder().getF64FloatAttr(1 - call.number("p")));
   if (failed(mask))
     return failure();
-  call.setResults({*result, mask->getResult()});
+  call.setResults({result, mask->getResult()});
   return success();
 }
 
@@ -281,7 +263,7 @@ void translation::addRandomOperators(OperatorTable &table) {
   // PyTorch's signature does not say that dropout may return its argument.
   for (StringRef name : {"dropout", "feature_dropout"}) {
     TranslateFunction translate =
-        name == "dropout" ? translateDropout : translateFeatureDropout;
+        name == "dropout" ? translateDropout<false> : translateDropout<true>;
     table.add(
         (name + "(Tensor(a) input, float p, bool train) -> Tensor(a)").str(),
         translate);

@@ -202,8 +202,7 @@ LogicalResult Recurrence::translate() {
     value = runLayer(value, layer);
     if (value && call.boolean("train") && call.number("dropout") > 0 &&
         layer + 1 < layers)
-      value = build.build<aten::DropoutOp>(
-          value, APFloat(call.number("dropout")), nextStream(call.builder()));
+      value = buildDropout(call, value, call.number("dropout"));
   }
   if (!value)
     return failure();

@@ -120,9 +120,30 @@ Value TensorSlots::read(StringRef name, Location location) {
 bool TensorSlots::isDetached(StringRef name) const {
   const TensorSlot *slot = find(name);
   for (; slot->source; slot = &slots[*slot->source])
-    if (slot->seen.getDefiningOp<aten::DetachOp>())
+    if (slot->seen != slot->lookedAt &&
+        slot->seen.getDefiningOp<aten::DetachOp>())
       return true;
   return false;
+}
+
+void TensorSlots::forgetConversions(StringRef name) {
+  unsigned &index = scopes.back()[name];
+  while (slots[index].source) {
+    const TensorSlot &slot = slots[index];
+    auto conversion = slot.seen.getDefiningOp<aten::ToOp>();
+    if (!conversion || conversion.getSelf() != slot.lookedAt ||
+        slot.lookedAt.getType() != slot.type)
+      return;
+    index = *slot.source;
+  }
+}
+
+bool TensorSlots::holds(StringRef name, Value value) const {
+  const TensorSlot &slot = *find(name);
+  if (slot.value)
+    return slot.value == value;
+  auto read = value.getDefiningOp<fsdp::ReadOp>();
+  return read && read.getSymbolAttr() == storageOf(slot).symbol;
 }
 
 Value TensorSlots::recordedStorage(StringRef name, Location location) {

@@ -123,7 +123,23 @@ public:
   /// Whether `name` is a window on something detached.
   bool isDetached(llvm::StringRef name) const;
 
-  /// Whether autograd records what happens from now on; returns what was.
+  /// How many tensors there are; whether `name` is one of the first `count`.
+  size_t count() const { return slots.size(); }
+  bool isAmongFirst(llvm::StringRef name, size_t count) const {
+    return scopes.back().at(name) < count;
+  }
+
+  /// Where `name` is the result of conversions to the type that the tensor has,
+  /// it becomes that tensor.
+  void forgetConversions(llvm::StringRef name);
+
+  /// Whether `value` is what the tensor called `name` holds, as it was last
+  /// read.
+  bool holds(llvm::StringRef name, mlir::Value value) const;
+
+  /// Whether autograd records what happens from now on.
+  bool records() const { return isRecording; }
+  /// Sets that; returns what was.
   bool setRecording(bool isOn) { return std::exchange(isRecording, isOn); }
 
   /// Enters a graph inside the graph, whose names are its own; `inputs` of it

@@ -46,8 +46,8 @@ private:
   LogicalResult checkKind();
   LogicalResult checkGradientRegions();
   LogicalResult addInputs(func::FuncOp function, const ModelState &state);
-  LogicalResult addOutputs(func::FuncOp function);
-  LogicalResult writeBuffers();
+  LogicalResult addOutputs(func::FuncOp function, const ModelState &state);
+  LogicalResult writeBuffers(const ModelState &state);
   SmallVector<StringRef> outputNames() const;
   FailureOr<StringRef> findLoss();
   FailureOr<StringRef> findPrediction();
@@ -209,7 +209,7 @@ FailureOr<Value> ProgramTranslator::readOutput(StringRef name) {
                         "and what it shows now cannot be told");
 }
 
-LogicalResult ProgramTranslator::writeBuffers() {
+LogicalResult ProgramTranslator::writeBuffers(const ModelState &state) {
   for (const pt2::OutputSpec &spec : model.program.signature.outputs) {
     const auto *tensor = spec.argument.getIf<pt2::TensorRef>();
     if (spec.kind != pt2::OutputKind::BufferMutation || !tensor)
@@ -219,7 +219,8 @@ LogicalResult ProgramTranslator::writeBuffers() {
       return failure();
     fsdp::WriteOp::create(
         builder, builder.getUnknownLoc(), *value,
-        FlatSymbolRefAttr::get(builder.getContext(), spec.target));
+        FlatSymbolRefAttr::get(builder.getContext(),
+                               state.declaredAs(spec.target)));
   }
   return success();
 }
@@ -235,8 +236,9 @@ FailureOr<Value> ProgramTranslator::computeLoss(func::FuncOp function) {
   return attachLoss(builder, function, *value, options.loss);
 }
 
-LogicalResult ProgramTranslator::addOutputs(func::FuncOp function) {
-  if (failed(writeBuffers()))
+LogicalResult ProgramTranslator::addOutputs(func::FuncOp function,
+                                            const ModelState &state) {
+  if (failed(writeBuffers(state)))
     return failure();
   SmallVector<Value> values;
   SmallVector<StringRef> names;
@@ -280,11 +282,13 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
                            builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
   if (failed(addInputs(function, state)) || failed(state.defineConstants()) ||
-      failed(nodes.translate(graph)) || failed(addOutputs(function)) ||
+      failed(nodes.translate(graph)) || failed(addOutputs(function, state)) ||
       failed(verify(*module)))
     return failure();
   state.freezeWithoutGradient(
       function.getBody().front().getTerminator()->getOperands());
+  if (failed(state.checkSharedMemory()))
+    return failure();
   return module;
 }
 

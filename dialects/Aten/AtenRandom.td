@@ -1,10 +1,12 @@
 //===- AtenRandom.td - Random numbers and dropout -----------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A random element is a function of (seed, step, `stream`, element index):
-// Philox4x32-10 with the seed as its key and the rest as its counter. `stream`
-// numbers the operators of a program that draw. So the operators are as pure as
-// any other: the same bits for any sharding and any recomputation.
+// A random element is a function of (seed, step, `stream`, element): Philox4x32-10
+// with the seed as its key and the rest as its counter. `stream` numbers the
+// operators of a program that draw. The element counts through all slices of a
+// step's samples: slice * elements of the tensor + place in the tensor. Seed,
+// step and slice are the run's (`fsdp.scalar`), so that the operators are as pure
+// as any other: the same bits for any sharding and any recomputation.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_ATEN_ATENRANDOM
@@ -12,11 +14,15 @@
 
 include "dialects/Aten/AtenInterfaces.td"
 
+/// A number of the run that a draw depends on.
+defvar Aten_RunNumber = 0DTensorOf<[I64]>;
+
 class Aten_RandomOp<string mnemonic, string what> : Aten_Op<mnemonic, [Aten_Pointwise]> {
   let summary = what;
-  let arguments = (ins I64Attr:$stream);
+  let arguments = (ins Aten_RunNumber:$seed, Aten_RunNumber:$step,
+                       Aten_RunNumber:$slice, I64Attr:$stream);
   let results = (outs Aten_FloatTensor:$result);
-  let assemblyFormat = "attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$seed `,` $step `,` $slice attr-dict `:` functional-type(operands, results)";
 }
 
 def Aten_RandOp : Aten_RandomOp<"rand", "numbers that are uniform in [0, 1)"> {
@@ -30,15 +36,26 @@ def Aten_RandnOp : Aten_RandomOp<"randn", "numbers of the standard normal distri
   let description = "By Box and Muller from two uniform numbers an element.";
 }
 
-def Aten_DropoutOp : Aten_InferredOp<"dropout", [Aten_Pointwise]> {
+def Aten_DropoutOp : Aten_DifferentiableOp<"dropout", [Aten_Pointwise]> {
   let summary = "zeros with probability `p`, the others scaled by 1 / (1 - p)";
   let description = [{
     An element stays where `aten.rand` of the same stream in f32 is less than
-    1 - p. Training alone; outside of it dropout is the identity.
+    1 - p, and is multiplied by 1 / (1 - p), rounded to f32 unless the tensor is
+    f64. Elements that differ in the dimensions `shared` alone stay or go together:
+    what PyTorch calls feature dropout. Training alone; outside of it dropout is
+    the identity.
   }];
-  let arguments = (ins Aten_FloatTensor:$self, F64Attr:$p, I64Attr:$stream);
+  let arguments = (ins Aten_FloatTensor:$self, Aten_RunNumber:$seed,
+                       Aten_RunNumber:$step, Aten_RunNumber:$slice,
+                       F64Attr:$p, I64Attr:$stream,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$shared);
   let results = (outs Aten_FloatTensor:$result);
-  let assemblyFormat = "$self attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$self `,` $seed `,` $step `,` $slice attr-dict `:` functional-type(operands, results)";
+  let extraClassDefinition = Aten_InferSelf;
+  let extraClassDeclaration = [{
+    /// The shape of the draws: 1 in shared dimensions.
+    llvm::SmallVector<int64_t> getDrawnShape();
+  }];
   let hasVerifier = 1;
 }
 

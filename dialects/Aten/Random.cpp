@@ -1,7 +1,7 @@
 //===- Random.cpp - Types of random operators -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules for the operators of AtenRandom.td.
+// The rules for the operators of AtenRandom.td, and dropout's derivative.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
@@ -9,17 +9,35 @@
 using namespace mlir;
 using namespace shardc::aten;
 
-LogicalResult DropoutOp::inferReturnTypes(MLIRContext *,
-                                          std::optional<Location>,
-                                          Adaptor adaptor,
-                                          SmallVectorImpl<Type> &types) {
-  types.push_back(adaptor.getSelf().getType());
-  return success();
+/// Dropout is linear: the gradient loses the elements that the operand lost.
+void DropoutOp::buildBackward(OpBuilder &builder,
+                              ArrayRef<Value> resultGradients,
+                              ArrayRef<bool> needed,
+                              SmallVectorImpl<Value> &operandGradients) {
+  operandGradients.assign(getNumOperands(), Value());
+  if (needed[0])
+    operandGradients[0] = DropoutOp::create(
+        builder, getLoc(), resultGradients[0], getSeed(), getStep(), getSlice(),
+        getPAttr(), getStreamAttr(), getSharedAttr());
 }
 
 LogicalResult DropoutOp::verify() {
   double p = getP().convertToDouble();
   if (!(p >= 0.0 && p <= 1.0))
     return emitOpError("expected a probability between 0 and 1, got ") << p;
+  int64_t rank = getSelf().getType().getRank(), last = -1;
+  for (int64_t dim : getShared()) {
+    if (dim <= last || dim >= rank)
+      return emitOpError("expected ascending dimensions of ")
+             << getSelf().getType() << " to share draws, got " << dim;
+    last = dim;
+  }
   return success();
+}
+
+SmallVector<int64_t> DropoutOp::getDrawnShape() {
+  SmallVector<int64_t> shape(getSelf().getType().getShape());
+  for (int64_t dim : getShared())
+    shape[dim] = 1;
+  return shape;
 }

@@ -7,6 +7,8 @@
 #ifndef SHARDC_DIALECTS_EXEC_EXEC_H
 #define SHARDC_DIALECTS_EXEC_EXEC_H
 
+#include "runtime/format/Program.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"

@@ -4,9 +4,9 @@
 // What an exec operation alone can be wrong about, and the syntax of `kernel`.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Exec/Dtype.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/BoundRegion.h"
-#include "runtime/format/Program.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -99,11 +99,23 @@ void ScalarOp::getAsmResultNames(function_ref<void(Value, StringRef)> setName) {
   setName(getMemory(), getName());
 }
 
+shardc::format::Scalar ScalarOp::getKind() {
+  const auto *found =
+      llvm::find(shardc::format::scalarNames, std::string_view(getName()));
+  return static_cast<shardc::format::Scalar>(
+      found - shardc::format::scalarNames.begin());
+}
+
 LogicalResult ScalarOp::verify() {
-  if (llvm::is_contained(format::scalarNames, std::string_view(getName())))
+  if (!llvm::is_contained(shardc::format::scalarNames,
+                          std::string_view(getName())))
+    return emitOpError("expected a scalar of the run, got '")
+           << getName() << "'";
+  shardc::format::Dtype dtype = dtypeOf(getKind());
+  Type element = cast<MemRefType>(getMemory().getType()).getElementType();
+  if (getDtype(element) == dtype)
     return success();
-  return emitOpError("expected learning_rate or micro_batches, got '")
-         << getName() << "'";
+  return emitOpError("expected ") << dtypeName(dtype) << ", got " << element;
 }
 
 LogicalResult ProgramOp::verifyRegions() {

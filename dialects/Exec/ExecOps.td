@@ -54,6 +54,16 @@ def Exec_YieldOp : Exec_Op<"yield", [Pure, Terminator, ReturnLike,
   let assemblyFormat = "($results^ `:` type($results))? attr-dict";
 }
 
+def Exec_IotaOp : Exec_Op<"iota", [Pure]> {
+  let summary = "the numbers of a tensor's elements, in row-major order from 0";
+  let description = [{
+    Stands in a kernel's region and needs no memory: a nest that reads an element
+    computes its number from its loops, whatever strides it reads with.
+  }];
+  let results = (outs StaticShapeTensorOf<[AnySignlessInteger]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 def Exec_LibraryOp : Exec_Op<"library", [Pure]> {
   let summary = "a call of an existing engine (oneDNN, cuBLASLt, cuDNN)";
   let description = [{
@@ -123,11 +133,15 @@ def Exec_InputOp : Exec_DeclarationOp<"input",
 }
 
 def Exec_ScalarOp : Exec_DeclarationOp<"scalar",
-    (ins StrAttr:$name), MemRefRankOf<[F64], [0]>> {
-  let summary = "a number that the run gives each step";
-  let description = "`name` is learning_rate or micro_batches, as `fsdp.scalar` has it.";
+    (ins StrAttr:$name), MemRefRankOf<[F64, I64], [0]>> {
+  let summary = "a number that the run gives";
+  let description = "`name` and element type are those that `fsdp.scalar` has.";
   let assemblyFormat = "$name attr-dict `:` type($memory)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Which number it is.
+    ::shardc::format::Scalar getKind();
+  }];
 }
 
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SingleBlock, NoTerminator]> {

@@ -21,6 +21,11 @@
 #include "dialects/Fsdp/FsdpDialect.h.inc"
 #include "dialects/Fsdp/FsdpEnums.h.inc"
 
+namespace shardc::fsdp {
+/// Whether a number of the run is i64; the others are f64.
+inline bool isInteger(Scalar scalar) { return scalar >= Scalar::seed; }
+} // namespace shardc::fsdp
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Fsdp/FsdpAttributes.h.inc"
 

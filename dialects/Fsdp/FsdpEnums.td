@@ -28,8 +28,10 @@ def Fsdp_Phase : I32EnumAttr<"Phase", "a part of the training step", [
   let cppNamespace = "::shardc::fsdp";
 }
 
-def Fsdp_Scalar : I32EnumAttr<"Scalar", "a number that the run gives each step", [
-    I32EnumAttrCase<"learning_rate", 0>, I32EnumAttrCase<"micro_batches", 1>]> {
+def Fsdp_Scalar : I32EnumAttr<"Scalar", "a number that the run gives", [
+    I32EnumAttrCase<"learning_rate", 0>, I32EnumAttrCase<"micro_batches", 1>,
+    I32EnumAttrCase<"seed", 2>, I32EnumAttrCase<"step", 3>,
+    I32EnumAttrCase<"slice", 4>]> {
   let cppNamespace = "::shardc::fsdp";
 }
 

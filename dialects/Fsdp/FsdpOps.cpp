@@ -190,6 +190,14 @@ void shardc::fsdp::ScalarOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
   setNameFn(getResult(), stringifyScalar(getName()));
 }
 
+LogicalResult shardc::fsdp::ScalarOp::verify() {
+  Type element = getType().getElementType();
+  if (isInteger(getName()) == element.isInteger())
+    return success();
+  return emitOpError("expected ")
+         << (isInteger(getName()) ? "i64" : "f64") << ", got " << element;
+}
+
 LogicalResult UpdateOp::verify() { return verifyBoundRegion(*this); }
 
 /// `fsdp.update "sgd" (%x = %y : type, …) -> (types) {region}`

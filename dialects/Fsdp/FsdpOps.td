@@ -40,9 +40,13 @@ def Fsdp_ParameterOp : Fsdp_Op<"parameter", [Symbol, HasParent<"::mlir::ModuleOp
 
 def Fsdp_BufferOp : Fsdp_Op<"buffer", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a tensor of the model that is not trained";
-  let description = "Buffers are never cast, never sharded and never reduced with gradients.";
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type);
-  let assemblyFormat = "$sym_name attr-dict `:` $type";
+  let description = [{
+    Buffers are never cast, never sharded and never reduced with gradients.
+    `aliases` lists the other names of a tied one.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
+      DefaultValuedAttr<StrArrayAttr, "{}">:$aliases);
+  let assemblyFormat = "$sym_name (`aliases` $aliases^)? attr-dict `:` $type";
 }
 
 def Fsdp_MeshOp : Fsdp_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
@@ -255,12 +259,18 @@ def Fsdp_StateOp : Fsdp_Op<"state", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let assemblyFormat = "$sym_name $key (`of` $group^ `[` $segment `]`)? attr-dict `:` $type";
 }
 
-def Fsdp_ScalarOp : Fsdp_Op<"scalar", [MemoryEffects<[MemRead]>, Fsdp_NamedResults]> {
-  let summary = "a number that the run gives each step";
-  let description = "`micro_batches` counts those of each rank in a step.";
+def Fsdp_ScalarOp : Fsdp_Op<"scalar", [Pure, Fsdp_NamedResults]> {
+  let summary = "a number that the run gives";
+  let description = [{
+    In f64 the `learning_rate` and the number of `micro_batches` of each rank in
+    a step; in i64 the `seed`, the `step`, counted from 0, and the `slice` of the
+    step's samples that this micro-batch of this rank is
+    (`runtime/train/SampleOrder.h`).
+  }];
   let arguments = (ins Fsdp_Scalar:$name);
-  let results = (outs 0DTensorOf<[F64]>:$result);
+  let results = (outs 0DTensorOf<[F64, I64]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Fsdp_ReadShardOp : Fsdp_Op<"read_shard", [MemoryEffects<[MemRead]>]> {

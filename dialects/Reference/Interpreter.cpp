@@ -14,6 +14,7 @@
 #include "dialects/Exec/Exec.h"
 
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <cmath>
@@ -159,9 +160,7 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
         return success();
       })
       .Case([&](fsdp::ScalarOp scalar) {
-        Tensor number(cast<RankedTensorType>(scalar.getType()));
-        number.mutableFloats()[0] = state.getScalar(scalar.getName());
-        define(scalar.getResult(), {number});
+        define(scalar.getResult(), state.getScalar(scalar));
         return success();
       })
       .Case([&](fsdp::ViewOp view) {
@@ -284,12 +283,15 @@ FailureOr<Execution> Interpreter::accumulate(ArrayRef<RankTensors> inputs) {
     return failure();
   for (Value result : body.getTerminator()->getOperands())
     execution.results.push_back(take(result));
+  ++state.microBatch;
   return std::move(execution);
 }
 
-/// The update part, on exact operands: what a perturbation asks is how
-/// gradients move.
+/// The end of a step: the update part, if there is one, on exact operands: what
+/// a perturbation asks is how gradients move.
 LogicalResult Interpreter::visitUpdate() {
+  state.microBatch = 0;
+  llvm::scope_exit countStep([&] { ++state.step; });
   Block &body = bodyOf(module);
   Block::iterator first = findUpdate(body);
   Block::iterator last = body.getTerminator()->getIterator();

@@ -45,9 +45,6 @@ public:
   /// change.
   ShardedState &getState() { return state; }
 
-  /// The learning rate of updates.
-  void setLearningRate(double rate) { state.learningRate = rate; }
-
   /// Moves the operands of every operator from now on; nothing to stop it.
   void setPerturbation(std::optional<Perturbation> perturbation) {
     this->perturbation = perturbation;

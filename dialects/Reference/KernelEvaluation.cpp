@@ -8,6 +8,7 @@
 
 #include "dialects/Reference/KernelEvaluation.h"
 
+#include "dialects/Exec/Exec.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Reference/ScalarOperations.h"
 
@@ -388,11 +389,14 @@ static Tensor filled(RankedTensorType type, TypedAttr number) {
   return tensor;
 }
 
-/// `part` over `whole` at the insertion's offsets.
+/// `part` over `whole` at the insertion's offsets and strides.
 static BoundedTensor inserted(tensor::InsertSliceOp insert,
                               const BoundedTensor &part, BoundedTensor whole) {
   SmallVector<int64_t> strides = computeStrides(whole.tensor.getShape());
   int64_t first = dot(insert.getStaticOffsets(), strides);
+  for (auto [stride, step] :
+       llvm::zip_equal(strides, insert.getStaticStrides()))
+    stride *= step;
   bool hasBounds = !part.bounds.empty() || !whole.bounds.empty();
   if (hasBounds)
     whole.bounds.resize(whole.tensor.getNumElements(), 0);
@@ -422,6 +426,13 @@ static LogicalResult evaluate(Operation &op, TensorValues &values) {
         if (auto elements = dyn_cast<ElementsAttr>(constant.getValue()))
           values[constant] = {Tensor(elements), {}};
         return success(); // A number is read where it is used.
+      })
+      .Case([&](exec::IotaOp iota) {
+        Tensor tensor(iota.getType());
+        for (auto [i, element] : llvm::enumerate(tensor.mutableIntegers()))
+          element = static_cast<int64_t>(i);
+        values[iota] = {tensor, {}};
+        return success();
       })
       .Case([&](linalg::FillOp fill) {
         auto number = fill.getInputs()[0].getDefiningOp<arith::ConstantOp>();

@@ -227,14 +227,12 @@ Tensor ProgramExecution::getLoss(int64_t rank) const {
       .reshaped({});
 }
 
-void ProgramExecution::setScalars(double learningRate, int64_t microBatches) {
+void ProgramExecution::setScalars(int64_t rank,
+                                  const format::ScalarValues &values) {
   for (auto [number, op] : llvm::enumerate(scalars)) {
-    Tensor scalar(tensorOf(op.getMemory().getType()));
-    scalar.mutableFloats()[0] = op.getName() == "learning_rate"
-                                    ? learningRate
-                                    : static_cast<double>(microBatches);
-    for (RankBytes &rank : memory)
-      rank.scalars[number] = toBytes(scalar);
+    exec::ScalarOp scalar = op;
+    std::array<std::byte, 8> bytes = bytesOf(scalar.getKind(), values);
+    memory[rank].scalars[number].assign(bytes.begin(), bytes.end());
   }
 }
 

@@ -68,8 +68,8 @@ public:
   /// The types and bounds of the step's inputs.
   llvm::ArrayRef<exec::InputOp> getInputs() const { return inputs; }
 
-  /// The numbers of the run.
-  void setScalars(double learningRate, int64_t microBatches);
+  /// The numbers of the run for one rank.
+  void setScalars(int64_t rank, const format::ScalarValues &values);
 
   /// What a command should leave at a reference, and how exactly.
   struct Written {

@@ -1,12 +1,14 @@
 //===- RandomEvaluations.cpp - random numbers and dropout -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the operators of AtenRandom.td compute, at seed 0 and step 0.
+// What the operators of AtenRandom.td compute.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Reference/Philox.h"
 #include "dialects/Reference/Pointwise.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 #include <cmath>
 
@@ -25,24 +27,59 @@ static double normal(const PhiloxBlock &block) {
   return std::sqrt(-2 * std::log(1 - u)) * std::cos(2 * M_PI * v);
 }
 
+namespace {
+/// The draws of one operator's elements.
+class Draws {
+public:
+  /// `numbers` are seed, step and slice.
+  Draws(Operands numbers, uint32_t stream, size_t elements)
+      : state{static_cast<uint64_t>(numbers[0].integers()[0]),
+              static_cast<uint32_t>(numbers[1].integers()[0])},
+        stream(stream),
+        first(static_cast<uint64_t>(numbers[2].integers()[0]) * elements) {}
+
+  PhiloxBlock operator[](size_t i) const {
+    return drawElement(state, stream, first + i);
+  }
+
+private:
+  RandomState state;
+  uint32_t stream;
+  uint64_t first;
+};
+} // namespace
+
 template <typename Op, typename F>
 static void addRandom(EvaluationTable &table, F draw) {
-  table.add<Op>([=](Op op, Operands, Results results) {
+  table.add<Op>([=](Op op, Operands operands, Results results) {
     auto type = cast<FloatType>(results[0].getElementType());
-    for (auto [i, value] : llvm::enumerate(results[0].mutableFloats()))
-      value = draw(drawElement({}, op.getStream(), i), type);
+    MutableArrayRef<double> target = results[0].mutableFloats();
+    Draws draws(operands, op.getStream(), target.size());
+    for (auto [i, value] : llvm::enumerate(target))
+      value = draw(draws[i], type);
   });
 }
 
 static void evaluateDropout(aten::DropoutOp op, Operands operands,
                             Results results) {
-  double keep = static_cast<float>(1 - op.getP().convertToDouble());
-  double scale = keep > 0 ? 1 / (1 - op.getP().convertToDouble()) : 0;
+  double p = op.getP().convertToDouble();
+  double keep = static_cast<float>(1 - p), scale = keep > 0 ? 1 / (1 - p) : 0;
+  if (!results[0].getElementType().isF64())
+    scale = static_cast<float>(scale);
   ArrayRef<double> source = operands[0].floats();
   MutableArrayRef<double> target = results[0].mutableFloats();
-  for (size_t i = 0; i < source.size(); ++i)
-    if (uniform(drawElement({}, op.getStream(), i), 24) < keep)
-      target[i] = source[i] * scale;
+  SmallVector<int64_t> shape = op.getDrawnShape();
+  SmallVector<int64_t> strides = computeStrides(shape);
+  for (int64_t dim : op.getShared())
+    strides[dim] = 0;
+  Draws draws(operands.drop_front(), op.getStream(), computeProduct(shape));
+  for (IndexWalk walk(operands[0].getShape()); walk; ++walk) {
+    int64_t draw = 0;
+    for (auto [index, stride] : llvm::zip_equal(*walk, strides))
+      draw += index * stride;
+    if (uniform(draws[draw], 24) < keep)
+      target[walk.linear()] = source[walk.linear()] * scale;
+  }
 }
 
 void reference::addRandomEvaluations(EvaluationTable &table) {

@@ -136,7 +136,6 @@ static ScalarFunction mathFunction(Operation *op, const Rounding &type) {
           .Case([](math::ExpM1Op) -> Function { return std::expm1; })
           .Case([](math::LogOp) -> Function { return std::log; })
           .Case([](math::Log1pOp) -> Function { return std::log1p; })
-          .Case([](math::Log1pOp) -> Function { return std::log1p; })
           .Case([](math::ErfcOp) -> Function { return std::erfc; })
           .Case([](math::SinOp) -> Function { return std::sin; })
           .Case([](math::CosOp) -> Function { return std::cos; })
@@ -291,6 +290,14 @@ static ScalarFunction integerArithmetic(Operation *op, Type type) {
       })
       .Case([&](arith::XOrIOp) {
         return onIntegers(type, [](Word a, Word b) { return a ^ b; });
+      })
+      .Case([&](arith::ShRUIOp) {
+        unsigned bits =
+            isa<IndexType>(type) ? 64 : type.getIntOrFloatBitWidth();
+        return onIntegers(type, [bits](Word a, Word b) {
+          Word unsign = bits == 64 ? a : a & ((Word(1) << bits) - 1);
+          return b < bits ? unsign >> b : 0;
+        });
       })
       .Case([&](arith::MaxSIOp) {
         return onIntegers(type, [](Word a, Word b) {

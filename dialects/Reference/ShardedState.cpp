@@ -227,12 +227,33 @@ void ShardedState::clearGradients() {
       llvm::fill(shard.mutableFloats(), 0);
 }
 
-/// A program for one rank takes the micro-batches of all simulated ranks.
-double ShardedState::getScalar(fsdp::Scalar name) const {
-  if (name == fsdp::Scalar::learning_rate)
-    return learningRate;
-  return static_cast<double>(microBatches * ranks) /
-         static_cast<double>(meshSize);
+RankTensors ShardedState::getScalar(fsdp::ScalarOp scalar) const {
+  auto one = [&](auto number) {
+    Tensor tensor(scalar.getType());
+    if (tensor.isFloat())
+      tensor.mutableFloats()[0] = static_cast<double>(number);
+    else
+      tensor.mutableIntegers()[0] = static_cast<int64_t>(number);
+    return tensor;
+  };
+  switch (scalar.getName()) {
+  case fsdp::Scalar::learning_rate:
+    return {one(learningRate)};
+  case fsdp::Scalar::micro_batches:
+    // A program for one rank takes the micro-batches of all simulated ranks.
+    return {one(static_cast<double>(microBatches * ranks) /
+                static_cast<double>(meshSize))};
+  case fsdp::Scalar::seed:
+    return {one(seed)};
+  case fsdp::Scalar::step:
+    return {one(step)};
+  case fsdp::Scalar::slice:
+    RankTensors slices;
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      slices.push_back(one(microBatch * ranks + rank));
+    return slices;
+  }
+  llvm_unreachable("every scalar is named");
 }
 
 } // namespace shardc::reference

@@ -91,12 +91,17 @@ public:
   double sumOfGradientSquares() const;
   /// Sets the accumulated gradients to zero.
   void clearGradients();
-  /// A number of the run, as `fsdp.scalar` names it.
-  double getScalar(fsdp::Scalar name) const;
+  /// A number of the run, as `fsdp.scalar` names it: one for all ranks, or one
+  /// each.
+  RankTensors getScalar(fsdp::ScalarOp scalar) const;
 
   double learningRate = 0.01;
-  /// How many times gradients were added to the accumulators.
+  /// Micro-batches of each simulated rank in a step.
   int64_t microBatches = 1;
+  uint64_t seed = 0;
+  /// Counted from 0; the micro-batch in its step. Executions count them on.
+  int64_t step = 0;
+  int64_t microBatch = 0;
 
 private:
   struct Segment {

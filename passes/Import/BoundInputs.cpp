@@ -15,6 +15,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/TypePromotion.h"
+#include "dialects/Fsdp/Fsdp.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -145,6 +146,12 @@ Bounds UseBounds::ofUse(OpOperand &use) {
           if (indices == value)
             bounds = bounds.meet(indexOf(op.getSelf(), dim));
         return bounds;
+      })
+      .Case([&](fsdp::ModuleOp module) {
+        return of(module.getBody().getArgument(use.getOperandNumber()));
+      })
+      .Case([&](fsdp::YieldOp yield) {
+        return of(yield->getParentOp()->getResult(use.getOperandNumber()));
       })
       .Case<CrossEntropyLossOp, NllLossOp>(
           [&](auto loss) { return classOf(loss); })

@@ -35,10 +35,6 @@ private:
 
 } // namespace
 
-static bool isRandom(Operation *op) {
-  return isa<aten::RandOp, aten::RandnOp, aten::DropoutOp>(op);
-}
-
 static bool hasAtMost(int64_t limit, TypeRange types) {
   return llvm::all_of(types, [=](Type type) {
     return cast<RankedTensorType>(type).getNumElements() <= limit;
@@ -73,7 +69,7 @@ evaluate(const reference::EvaluationTable &table, Operation *op,
 void FoldConstantsPass::foldOperation(const reference::EvaluationTable &table,
                                       Operation *op) {
   if (!isa<aten::AtenDialect>(op->getDialect()) || op->getNumOperands() == 0 ||
-      isRandom(op) || !hasAtMost(maxElements, op->getOperandTypes()) ||
+      !hasAtMost(maxElements, op->getOperandTypes()) ||
       !hasAtMost(maxElements, op->getResultTypes()))
     return;
   SmallVector<reference::Tensor> operands = constantOperands(op);

@@ -15,8 +15,8 @@ def FoldConstantsPass : Pass<"shardc-fold-constants", "::mlir::func::FuncOp"> {
   let description = [{
     Position indices and masks are computed by a model from `arange` and shapes.
     Operators on constants of at most `max-elements` elements become constants
-    themselves, with the values that the reference interpreter computes. Random
-    operators stay. Nothing that depends on a parameter, a buffer or an input is
+    themselves, with the values that the reference interpreter computes. Nothing
+    that depends on a parameter, a buffer, an input or a number of the run is
     touched.
 
     {{example: test/passes/Import/fold-constants.mlir @positions_from_arange}}
@@ -63,7 +63,8 @@ def VerifyImportedPass : Pass<"shardc-verify-imported", "::mlir::ModuleOp"> {
   let description = [{
     - I1: one function, `@forward`, returns one floating-point scalar.
     - I2: every input of it has a name, `shardc.name`, of its own.
-    - I3: it holds aten operators, modules, reads and writes alone.
+    - I3: it holds aten operators, modules, numbers of the run, reads and
+      writes alone.
     - I4: a read names a declared parameter or buffer and has its type.
     - I5: a write names a declared buffer and has its type.
     - I6: the module tree is built: no operation has a module stack left.

@@ -46,7 +46,7 @@ struct KernelProfile {
 
   /// Every nest is parallel in all loops and nothing is inserted.
   bool isPointwise = true;
-  /// No nest divides or computes a function of `math`.
+  /// No nest divides, computes a function of `math` or draws.
   bool isCheap = true;
   /// The most iterations of any nest.
   int64_t iterations = 0;
@@ -61,7 +61,7 @@ KernelProfile::KernelProfile(exec::KernelOp kernel) {
           std::max(iterations, llvm::product_of(generic.getStaticLoopRanges()));
       for (Operation &inner : *generic.getBody())
         isCheap &= !isa<math::MathDialect>(inner.getDialect()) &&
-                   !isa<arith::DivFOp>(inner);
+                   !isa<arith::DivFOp, arith::ShRUIOp>(inner);
     } else if (isa<tensor::InsertSliceOp>(op)) {
       isPointwise = false;
     }
@@ -112,7 +112,7 @@ static bool isState(Value value) {
   while (isa_and_nonnull<aten::ViewOp, aten::PermuteOp, aten::SliceOp,
                          aten::ExpandOp, exec::ViewOp>(definition))
     definition = definition->getOperand(0).getDefiningOp();
-  return definition &&
+  return definition && !isa<fsdp::ScalarOp>(definition) &&
          isa_and_nonnull<fsdp::FsdpDialect>(definition->getDialect());
 }
 

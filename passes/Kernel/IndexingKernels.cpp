@@ -6,6 +6,7 @@
 // here.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Exec/Exec.h"
 #include "passes/Kernel/KernelModels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -40,7 +41,7 @@ static void buildEmbedding(aten::EmbeddingOp op,
 /// Whether `value` counts 0, 1, 2, …
 static bool isCounting(ElementsAttr value) {
   auto elements = dyn_cast<DenseIntElementsAttr>(value);
-  if (!elements || elements.getType().getRank() != 1)
+  if (!elements || elements.getElementType().isInteger(1))
     return false;
   for (auto [i, element] : llvm::enumerate(elements.getValues<APInt>()))
     if (element.getSExtValue() != static_cast<int64_t>(i))
@@ -48,14 +49,13 @@ static bool isCounting(ElementsAttr value) {
   return true;
 }
 
-/// Counting numbers become the loop's counter, all else a constant of the code.
+/// Counting numbers need no memory, all else is a constant of the code.
 static void buildConstant(aten::ConstantOp op, aten::ConstantOp::Adaptor,
                           KernelBuilder &kernel) {
   RankedTensorType type = tensorTypeOf(op.getResult());
   if (isCounting(op.getValue())) {
     kernel.results.push_back(
-        pointwise(kernel.builder, kernel.location, type, {},
-                  [](LoopBody &body) { return body.index(0); }));
+        exec::IotaOp::create(kernel.builder, kernel.location, type));
     return;
   }
   auto value = cast<TypedAttr>(op.getValue());

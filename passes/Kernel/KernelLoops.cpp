@@ -70,6 +70,7 @@ private:
                      ArrayRef<Value> counters);
   Value accessIndex(const StageAccess &access);
   Value gather(tensor::ExtractOp extract, const IRMapping &values);
+  Value readElement(int tensor, Value index);
   Value load(const StageAccess &access);
   void store(Value value, const StageAccess &access);
   bool isPrivate(int tensor) const {
@@ -215,9 +216,17 @@ Value LaunchWriter::accessIndex(const StageAccess &access) {
   return elementIndex(placement.privateOffset(access.offset), strides, inside);
 }
 
+/// Element `index` of a tensor.
+Value LaunchWriter::readElement(int tensor, Value index) {
+  const TensorStorage &storage = problem.storages[tensor];
+  if (storage.kind == TensorStorage::Kind::Iota)
+    return arith::IndexCastOp::create(builder, location, storage.element,
+                                      index);
+  return memref::LoadOp::create(builder, location, buffers[tensor], index);
+}
+
 Value LaunchWriter::load(const StageAccess &access) {
-  return memref::LoadOp::create(builder, location, buffers[access.tensor],
-                                accessIndex(access));
+  return readElement(access.tensor, accessIndex(access));
 }
 
 void LaunchWriter::store(Value value, const StageAccess &access) {
@@ -239,9 +248,8 @@ Value LaunchWriter::gather(tensor::ExtractOp extract, const IRMapping &values) {
     indices.push_back(arith::MinSIOp::create(builder, location, least,
                                              constantIndex(size - 1)));
   }
-  Value index = elementIndex(place.offset, place.strides, indices);
-  return memref::LoadOp::create(builder, location, buffers[place.tensor],
-                                index);
+  return readElement(place.tensor,
+                     elementIndex(place.offset, place.strides, indices));
 }
 
 //===----------------------------------------------------------------------===//

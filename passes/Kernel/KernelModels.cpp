@@ -19,6 +19,7 @@ void shardc::registerKernelModels(DialectRegistry &registry) {
     attachBatchNormKernels(context);
     attachLossKernels(context);
     attachIndexingKernels(context);
+    attachRandomKernels(context);
     attachPoolingKernels(context);
     attachShapeKernels(context);
   });

@@ -68,6 +68,7 @@ void attachNormalizationKernels(mlir::MLIRContext *context);
 void attachBatchNormKernels(mlir::MLIRContext *context);
 void attachLossKernels(mlir::MLIRContext *context);
 void attachIndexingKernels(mlir::MLIRContext *context);
+void attachRandomKernels(mlir::MLIRContext *context);
 void attachPoolingKernels(mlir::MLIRContext *context);
 void attachShapeKernels(mlir::MLIRContext *context);
 void attachUpdateKernels(mlir::MLIRContext *context);

@@ -86,8 +86,10 @@ static SmallVector<int> launchTensors(const KernelProblem &problem,
   SmallVector<int> tensors;
   auto add = [&](int tensor) {
     const TensorStorage &storage = problem.storages[tensor];
-    bool isPassed = storage.kind != TensorStorage::Kind::Constant &&
-                    (storage.kind != TensorStorage::Kind::Temporary ||
+    using Kind = TensorStorage::Kind;
+    bool isPassed = storage.kind == Kind::Input ||
+                    storage.kind == Kind::Result ||
+                    (storage.kind == Kind::Temporary &&
                      !schedule.placements[tensor].isPrivate);
     if (isPassed && !llvm::is_contained(tensors, tensor))
       tensors.push_back(tensor);

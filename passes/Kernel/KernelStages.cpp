@@ -42,6 +42,7 @@ private:
   void placeInto(Value value, const TensorPlace &place);
   LogicalResult visit(Operation *op);
   LogicalResult visitConstant(arith::ConstantOp constant);
+  LogicalResult visitIota(exec::IotaOp iota);
   LogicalResult visitFill(linalg::FillOp fill);
   LogicalResult visitInsert(tensor::InsertSliceOp insert);
   LogicalResult visitGeneric(linalg::GenericOp generic);
@@ -83,7 +84,7 @@ int KernelReader::addTensor(TensorStorage::Kind kind, unsigned index,
   using Kind = TensorStorage::Kind;
   problem.stages.tensors.push_back(
       {elements, bytes, kind == Kind::Temporary,
-       kind == Kind::Input || kind == Kind::Constant});
+       kind != Kind::Result && kind != Kind::Temporary});
   problem.storages.push_back({kind, index, element, {}});
   return static_cast<int>(problem.storages.size()) - 1;
 }
@@ -139,6 +140,18 @@ void KernelReader::placeResults() {
   }
 }
 
+/// Where the part goes whose whole is at `place`.
+static TensorPlace placeOfPart(tensor::InsertSliceOp insert,
+                               TensorPlace place) {
+  for (auto [offset, step, stride] :
+       llvm::zip_equal(insert.getStaticOffsets(), insert.getStaticStrides(),
+                       place.strides)) {
+    place.offset += offset * stride;
+    stride *= step;
+  }
+  return place;
+}
+
 /// Whether the stage that makes the inserted part writes it where the whole is;
 /// otherwise visitInsert copies it.
 static bool isPartInPlace(tensor::InsertSliceOp insert) {
@@ -159,12 +172,9 @@ void KernelReader::placeInto(Value value, const TensorPlace &place) {
     placeInto(insert.getDest(), place);
   if (!isPartInPlace(insert))
     return;
-  TensorPlace partPlace = place;
-  for (auto [offset, stride] :
-       llvm::zip_equal(insert.getStaticOffsets(), place.strides))
-    partPlace.offset += offset * stride;
   bool isNewPart =
-      problem.places.try_emplace(insert.getSource(), partPlace).second;
+      problem.places.try_emplace(insert.getSource(), placeOfPart(insert, place))
+          .second;
   assert(isNewPart && "a stage may have written to the earlier place");
   (void)isNewPart;
 }
@@ -260,6 +270,12 @@ LogicalResult KernelReader::visitConstant(arith::ConstantOp constant) {
   return success();
 }
 
+LogicalResult KernelReader::visitIota(exec::IotaOp iota) {
+  problem.places[iota] =
+      rowMajorPlace(TensorStorage::Kind::Iota, 0, typeOf(iota.getResult()));
+  return success();
+}
+
 /// A fill that is yielded, or that something is inserted into, is a stage; for
 /// a reduction or a read it is only a number.
 LogicalResult KernelReader::visitFill(linalg::FillOp fill) {
@@ -289,17 +305,12 @@ static bool isFreshWhole(Value whole) {
 }
 
 LogicalResult KernelReader::visitInsert(tensor::InsertSliceOp insert) {
-  bool isUnit = llvm::all_of(insert.getStaticStrides(),
-                             [](int64_t stride) { return stride == 1; });
-  if (!isUnit || !insert.getOffsets().empty() ||
+  if (!insert.getStrides().empty() || !insert.getOffsets().empty() ||
       insert.getSourceType().getRank() != insert.getDestType().getRank() ||
       !isFreshWhole(insert.getDest()))
     return insert.emitError("K2: expected an insertion at constant offsets "
-                            "into a new tensor");
-  TensorPlace target = placeOf(insert.getResult());
-  for (auto [offset, stride] :
-       llvm::zip_equal(insert.getStaticOffsets(), target.strides))
-    target.offset += offset * stride;
+                            "and strides into a new tensor");
+  TensorPlace target = placeOfPart(insert, placeOf(insert.getResult()));
   const TensorPlace &source = placeOf(insert.getSource());
   bool isThere = source.tensor == target.tensor &&
                  source.offset == target.offset && !source.splat;
@@ -419,6 +430,7 @@ LogicalResult KernelReader::visitGeneric(linalg::GenericOp generic) {
 LogicalResult KernelReader::visit(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](arith::ConstantOp constant) { return visitConstant(constant); })
+      .Case([&](exec::IotaOp iota) { return visitIota(iota); })
       .Case([&](linalg::FillOp fill) { return visitFill(fill); })
       .Case([&](tensor::InsertSliceOp insert) { return visitInsert(insert); })
       .Case([&](linalg::GenericOp generic) { return visitGeneric(generic); })
@@ -448,7 +460,7 @@ FailureOr<KernelProblem> KernelReader::run() {
   // Fills come first: a part may be written before the fill of its whole.
   for (bool early : {true, false})
     for (Operation &op : body.without_terminator())
-      if (isa<arith::ConstantOp, linalg::FillOp>(op) == early &&
+      if (isa<arith::ConstantOp, exec::IotaOp, linalg::FillOp>(op) == early &&
           failed(visit(&op)))
         return failure();
   for (auto &[value, place] : resultCopies)

@@ -19,7 +19,8 @@ namespace shardc::kernel {
 
 /// What the tensor of the same number in KernelStages is.
 struct TensorStorage {
-  enum class Kind { Input, Result, Temporary, Constant };
+  /// Iota: every element is its number, and there is no memory.
+  enum class Kind { Input, Result, Temporary, Constant, Iota };
   Kind kind;
   /// Counts inputs, results or (later) scratch buffers.
   unsigned index;

@@ -72,6 +72,19 @@ Scalar operator/(Scalar a, Scalar b) {
 }
 Scalar operator-(Scalar a) { return unary<arith::NegFOp>(a); }
 
+template <typename IntegerOp>
+static Scalar bitwise(Scalar a, Scalar b) {
+  return Scalar(
+      a.getBuilder(), a.getLoc(),
+      IntegerOp::create(a.getBuilder(), a.getLoc(), a.get(), b.get()));
+}
+
+Scalar operator&(Scalar a, Scalar b) { return bitwise<arith::AndIOp>(a, b); }
+Scalar operator^(Scalar a, Scalar b) { return bitwise<arith::XOrIOp>(a, b); }
+Scalar shiftRight(Scalar a, unsigned bits) {
+  return bitwise<arith::ShRUIOp>(a, a.constant(bits));
+}
+
 Scalar operator<=(Scalar a, Scalar b) {
   return compare(a, b, arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle);
 }

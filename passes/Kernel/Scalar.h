@@ -54,6 +54,11 @@ inline Scalar operator-(double a, Scalar b) { return b.constant(a) - b; }
 inline Scalar operator*(double a, Scalar b) { return b.constant(a) * b; }
 inline Scalar operator/(double a, Scalar b) { return b.constant(a) / b; }
 
+/// Bit by bit, of integers; the shift fills with zeros.
+Scalar operator&(Scalar a, Scalar b);
+Scalar operator^(Scalar a, Scalar b);
+Scalar shiftRight(Scalar a, unsigned bits);
+
 /// i1 scalars; comparisons with NaN are false.
 Scalar operator<=(Scalar a, Scalar b);
 Scalar equal(Scalar a, Scalar b);

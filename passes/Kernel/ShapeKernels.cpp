@@ -24,14 +24,15 @@ Value buildCopy(OpBuilder &builder, Location location, Value tensor) {
       [](LoopBody &body) { return body.stored(0); });
 }
 
-/// `part` over `whole` at `start` of dimension `dim`.
+/// `part` over every `step`-th of `whole` from `start` of dimension `dim` on.
 static Value insertAt(Value part, Value whole, int64_t dim, int64_t start,
-                      KernelBuilder &kernel) {
+                      int64_t step, KernelBuilder &kernel) {
   RankedTensorType type = tensorTypeOf(part);
   OpBuilder &builder = kernel.builder;
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
   offsets[dim] = builder.getIndexAttr(start);
+  strides[dim] = builder.getIndexAttr(step);
   return tensor::InsertSliceOp::create(
       builder, kernel.location, part, whole, offsets,
       getAsIndexOpFoldResult(builder.getContext(), type.getShape()), strides);
@@ -50,7 +51,7 @@ static void buildCat(aten::CatOp op, aten::CatOp::Adaptor inputs,
                                 partType.clone(type.getElementType()),
                                 readAt(part, loops, type.getRank()),
                                 [](LoopBody &body) { return body.stored(0); });
-    whole = insertAt(converted, whole, op.getDim(), start, kernel);
+    whole = insertAt(converted, whole, op.getDim(), start, /*step=*/1, kernel);
     start += partType.getDimSize(op.getDim());
   }
   kernel.results.push_back(whole);
@@ -69,7 +70,7 @@ static void buildSliceBackward(aten::SliceBackwardOp op,
                     .getResult(0);
   Value part = buildCopy(builder, kernel.location, inputs.getGradOutput());
   kernel.results.push_back(
-      insertAt(part, zeros, op.getDim(), op.getStart(), kernel));
+      insertAt(part, zeros, op.getDim(), op.getStart(), op.getStep(), kernel));
 }
 
 void attachShapeKernels(MLIRContext *context) {

@@ -29,7 +29,8 @@ RankMemory::take(const format::Artifact &artifact, int64_t rank,
   for (const format::Input &input : artifact.parameters.inputs)
     inputs.push_back(size(format::elementCount(input.shape), input.dtype));
   memory->numbers.resize(artifact.program.scalars.size());
-  scalars.assign(memory->numbers.size(), size(1, format::Dtype::F64));
+  for (const format::Scalar scalar : artifact.program.scalars)
+    scalars.push_back(size(1, dtypeOf(scalar)));
 
   struct Space {
     std::vector<size_t> sizes;
@@ -103,15 +104,14 @@ void RankMemory::poisonUndefined(bool stepBegins) const {
       device.poison(state(i), bytesOfState(i));
 }
 
-void RankMemory::setScalars(const StepSettings &settings) {
+void RankMemory::setScalars(const format::ScalarValues &values) {
   const std::vector<format::Scalar> &list = artifact.program.scalars;
   for (size_t i = 0; i < list.size(); ++i) {
-    numbers[i] = list[i] == format::Scalar::LearningRate
-                     ? settings.learningRate
-                     : static_cast<double>(settings.microBatches);
-    device.copyToDevice(scalars.ranges[i],
-                        reinterpret_cast<const std::byte *>(&numbers[i]),
-                        sizeof(double));
+    const std::array<std::byte, 8> bytes = bytesOf(list[i], values);
+    if (numbers[i] == bytes)
+      continue;
+    numbers[i] = bytes;
+    device.copyToDevice(scalars.ranges[i], numbers[i]->data(), bytes.size());
   }
 }
 

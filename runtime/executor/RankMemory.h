@@ -15,16 +15,12 @@
 #include "runtime/device/Device.h"
 #include "runtime/format/Artifact.h"
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace shardc::runtime {
-
-/// The numbers of a run, which scalars hold.
-struct StepSettings {
-  double learningRate = 0;
-  int64_t microBatches = 1;
-};
 
 /// One rank's memory on its device. The arena has exactly the planned size.
 /// States are zero at first; nothing is known of the rest.
@@ -53,9 +49,9 @@ public:
   /// when a step begins with it, gradients and metrics.
   void poisonUndefined(bool stepBegins) const;
 
-  /// Writes the program's scalars. The device has synchronized since the last
-  /// time.
-  void setScalars(const StepSettings &settings);
+  /// Writes the program's scalars that have changed. The device has
+  /// synchronized since the last time.
+  void setScalars(const format::ScalarValues &values);
 
   size_t arenaBytes() const { return arena.bytes; }
   size_t stateBytes() const { return states.bytes; }
@@ -70,8 +66,8 @@ private:
   const format::Coordinates coordinates;
   Device &device;
   DeviceMemory arena, states, inputs, scalars;
-  /// The scalars on the host.
-  std::vector<double> numbers;
+  /// What the scalars hold; nothing before they are first set.
+  std::vector<std::optional<std::array<std::byte, 8>>> numbers;
 };
 
 } // namespace shardc::runtime

@@ -60,8 +60,9 @@ struct State {
   /// The segment it is a shard of; absent for buffers, metrics, and what an
   /// optimizer keeps once for the whole model, the same on every rank.
   std::optional<int64_t> segment;
-  /// Buffers only.
+  /// Buffers only; `aliases` are the other names of a tied one.
   std::vector<int64_t> shape;
+  std::vector<std::string> aliases;
 
   bool operator==(const State &) const = default;
 };

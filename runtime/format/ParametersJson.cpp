@@ -55,6 +55,8 @@ static ordered_json toJson(const State &state) {
     object["segment"] = *state.segment;
   if (state.role == Role::Buffer)
     object["shape"] = state.shape;
+  if (!state.aliases.empty())
+    object["aliases"] = state.aliases;
   return object;
 }
 
@@ -123,6 +125,8 @@ static State parseState(const JsonField &field) {
     state.segment = segment->integer();
   if (state.role == Role::Buffer)
     state.shape = field["shape"].integers();
+  if (std::optional<JsonField> aliases = field.find("aliases"))
+    state.aliases = aliases->texts();
   return state;
 }
 

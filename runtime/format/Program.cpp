@@ -9,6 +9,7 @@
 #include "runtime/format/Program.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace shardc::format {
 
@@ -35,6 +36,43 @@ std::string signatureText(const KernelSignature &signature) {
             std::to_string(operand.alignment) + ":" +
             accesses[static_cast<size_t>(operand.access)];
   return text;
+}
+
+std::array<std::byte, 8> bytesOf(Scalar scalar, const ScalarValues &values) {
+  using Bytes = std::array<std::byte, 8>;
+  switch (scalar) {
+  case Scalar::LearningRate:
+    return std::bit_cast<Bytes>(values.learningRate);
+  case Scalar::MicroBatches:
+    return std::bit_cast<Bytes>(static_cast<double>(values.microBatches));
+  case Scalar::Seed:
+    return std::bit_cast<Bytes>(values.seed);
+  case Scalar::Step:
+    return std::bit_cast<Bytes>(values.step);
+  case Scalar::Slice:
+    return std::bit_cast<Bytes>(values.slice);
+  }
+  return {};
+}
+
+std::string checkScalars(const Program &program, const Command &command) {
+  const Section &section =
+      program.sections[static_cast<size_t>(command.section)];
+  for (const TensorReference &operand : command.operands) {
+    if (operand.buffer.space != Space::Scalar)
+      continue;
+    const Scalar scalar =
+        program.scalars[static_cast<size_t>(operand.buffer.index)];
+    const std::string name(scalarNames[static_cast<size_t>(scalar)]);
+    if (operand.dtype != dtypeOf(scalar))
+      return "scalar '" + name + "' is " +
+             std::string(dtypeName(dtypeOf(scalar))) + ", not " +
+             std::string(dtypeName(operand.dtype));
+    if (scalar == Scalar::Slice && section.repeat == Repeat::Once)
+      return "section '" + section.name + "', which runs for no micro-batch, " +
+             "reads scalar '" + name + "'";
+  }
+  return "";
 }
 
 int64_t countRuns(Repeat repeat, int64_t microBatches) {

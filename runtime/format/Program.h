@@ -20,6 +20,7 @@
 #include "runtime/format/Mesh.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -165,13 +166,33 @@ struct Command {
   bool operator==(const Command &) const = default;
 };
 
-/// A number that the run gives each step, in f64. LearningRate: --lr.
-/// MicroBatches: of each rank in a step.
-enum class Scalar { LearningRate, MicroBatches };
+/// A number that the run gives; `ScalarValues` says which.
+enum class Scalar { LearningRate, MicroBatches, Seed, Step, Slice };
 
 /// The names of scalars in program.json.
-inline constexpr std::array<std::string_view, 2> scalarNames = {
-    "learning_rate", "micro_batches"};
+inline constexpr std::array<std::string_view, 5> scalarNames = {
+    "learning_rate", "micro_batches", "seed", "step", "slice"};
+
+/// The first two are f64, the others i64.
+constexpr Dtype dtypeOf(Scalar scalar) {
+  return scalar < Scalar::Seed ? Dtype::F64 : Dtype::I64;
+}
+
+/// What a run gives to the scalars of one rank.
+struct ScalarValues {
+  double learningRate = 0;
+  /// Of each rank in a step.
+  int64_t microBatches = 1;
+  uint64_t seed = 0;
+  /// Counted from 0.
+  int64_t step = 0;
+  /// Which of the step's slices of samples the running micro-batch is
+  /// (runtime/train/SampleOrder.h); of sections that run for micro-batches.
+  int64_t slice = 0;
+};
+
+/// The bytes of one scalar.
+std::array<std::byte, 8> bytesOf(Scalar scalar, const ScalarValues &values);
 
 /// Who takes part in a collective: ranks that differ on `axes` of the mesh
 /// alone. All collectives of a communicator are on its stream.
@@ -195,6 +216,10 @@ struct Program {
 
   bool operator==(const Program &) const = default;
 };
+
+/// What is wrong with how a command reads scalars: in another dtype than
+/// theirs, or `slice` outside of micro-batches. Empty when nothing is.
+std::string checkScalars(const Program &program, const Command &command);
 
 /// What is wrong with sections of these repetitions, in a step's order: they
 /// take each micro-batch once, and the first, the middle and the last ones in

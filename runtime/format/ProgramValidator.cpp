@@ -1,4 +1,4 @@
-//===- ProgramValidator.cpp - rules F5 to F19, F21 ------------------------===//
+//===- ProgramValidator.cpp - rules F5 to F19, F21, F22 -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -109,7 +109,7 @@ ProgramValidator::spaceBytes(const BufferReference &reference) const {
     break;
   case Space::Scalar:
     if (inside(program.scalars.size()))
-      return byteSize(Dtype::F64);
+      return byteSize(dtypeOf(program.scalars[index]));
     break;
   }
   return std::nullopt;
@@ -158,9 +158,8 @@ void ProgramValidator::checkRange(const BufferReference &reference,
           std::to_string(reference.bytes) + " bytes at offset " +
               std::to_string(reference.offset) + " leave the " + space +
               " of " + std::to_string(*size) + " bytes");
-  if (!status.ok())
-    return;
-  checkStrides(reference, *size);
+  if (status.ok())
+    checkStrides(reference, *size);
   require(isAligned(reference, alignment), "F5",
           "offset " + std::to_string(reference.offset) +
               " is not a multiple of " + std::to_string(alignment));
@@ -306,11 +305,13 @@ void ProgramValidator::checkForm(const Command &command) {
   }
 }
 
-/// F5 to F7 for each operand, F17 for each pair.
+/// F5 to F7 and F22 for each operand, F17 for each pair.
 void ProgramValidator::checkOperands(const Command &command,
                                      const std::vector<Access> &accesses) {
   for (size_t i = 0; i < accesses.size(); ++i)
     checkTensor(command.operands[i], accesses[i]);
+  const std::string wrong = status.ok() ? checkScalars(program, command) : "";
+  require(wrong.empty(), "F22", wrong);
   for (size_t i = 0; status.ok() && i < accesses.size(); ++i)
     for (size_t j = 0; j < accesses.size() && accesses[i] != Access::Read; ++j)
       require(i == j || !overlap(command.operands[i].buffer,

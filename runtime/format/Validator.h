@@ -52,6 +52,8 @@
 //   65536 ranks. Axes of segments and communicators are its own, in order.
 // - F21: no two communicators are the same, and they are on declared streams. A
 //   collective names one, of its own stream.
+// - F22: scalars are read in their dtypes, and `slice` by commands of sections
+//   that run for micro-batches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -73,7 +75,7 @@ Status validateParameters(const Parameters &parameters, const Mesh &mesh);
 /// Whether these are numbers of the mesh's axes, in ascending order.
 bool areAxesOf(const Mesh &mesh, const std::vector<int64_t> &axes);
 
-/// The rules about the commands and kernels (F5 … F19, F21).
+/// The rules about the commands and kernels (F5 … F19, F21, F22).
 Status validateProgram(const Artifact &artifact);
 
 } // namespace shardc::format

@@ -43,9 +43,8 @@ Status RankTrainer::prepare() {
           initializeStates(run.weights, run.artifact, rank, *memory);
       !status.ok())
     return status;
-  const SampleOrder order = {run.group.worldSize(), run.options.microBatches,
-                             parameters.inputs[0].shape[0],
-                             run.options.replicateData};
+  order = {run.group.worldSize(), run.options.microBatches,
+           parameters.inputs[0].shape[0], run.options.replicateData};
   feed = std::make_unique<InputFeed>(run.data, parameters.inputs, order, rank,
                                      *memory);
   if (!run.options.profile.empty())
@@ -82,8 +81,11 @@ void RankTrainer::readAhead(int64_t step, int64_t microBatch) {
 }
 
 Status RankTrainer::runSections(int64_t step) {
-  memory->setScalars({run.options.learningRate, run.options.microBatches});
+  const TrainOptions &options = run.options;
   for (const format::SectionRun &one : sectionRuns) {
+    memory->setScalars({options.learningRate, options.microBatches,
+                        options.seed, step - 1,
+                        order.slice(one.microBatch.value_or(0), rank)});
     if (one.microBatch)
       if (Status status = feed->copyToDevice(step - 1, *one.microBatch);
           !status.ok())

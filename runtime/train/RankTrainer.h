@@ -86,6 +86,7 @@ private:
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Device> device;
   std::unique_ptr<RankMemory> memory;
+  SampleOrder order;
   std::unique_ptr<InputFeed> feed;
   std::unique_ptr<RankProfile> recorded;
   std::unique_ptr<Executor> executor;

@@ -33,12 +33,15 @@ struct SampleOrder {
     return microBatches * (isReplicated ? 1 : worldSize);
   }
 
+  /// Which of a step's slices a micro-batch of a rank is.
+  int64_t slice(int64_t microBatch, int64_t rank) const {
+    return isReplicated ? microBatch : microBatch * worldSize + rank;
+  }
+
   /// The first of the `batch` consecutive samples of a micro-batch; steps
   /// count from 0.
   int64_t firstSample(int64_t step, int64_t microBatch, int64_t rank) const {
-    const int64_t slice =
-        isReplicated ? microBatch : microBatch * worldSize + rank;
-    return (step * slicesOfStep() + slice) * batch;
+    return (step * slicesOfStep() + slice(microBatch, rank)) * batch;
   }
 };
 

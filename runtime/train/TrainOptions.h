@@ -18,7 +18,7 @@ struct TrainOptions {
   int64_t steps = 10;
   int64_t microBatches = 1;
   double learningRate = 1e-3;
-  /// Seeds random data.
+  /// Of random data and of what the program draws.
   uint64_t seed = 0;
   /// See openData.
   std::string data = "random";

@@ -50,11 +50,13 @@ static const NamedTensor *find(const std::vector<NamedTensor> &tensors,
   return found == tensors.end() ? nullptr : &*found;
 }
 
-static const NamedTensor *find(const std::vector<NamedTensor> &tensors,
-                               const SegmentParameter &parameter) {
-  const NamedTensor *tensor = find(tensors, parameter.name);
-  for (size_t i = 0; !tensor && i < parameter.aliases.size(); ++i)
-    tensor = find(tensors, parameter.aliases[i]);
+/// The tensor of a parameter or buffer, under one of its names.
+template <typename Named>
+static const NamedTensor *findTied(const std::vector<NamedTensor> &tensors,
+                                   const Named &named) {
+  const NamedTensor *tensor = find(tensors, named.name);
+  for (size_t i = 0; !tensor && i < named.aliases.size(); ++i)
+    tensor = find(tensors, named.aliases[i]);
   return tensor;
 }
 
@@ -84,7 +86,7 @@ Status checkWeights(const std::vector<NamedTensor> &weights,
                     const Parameters &parameters) {
   for (const State &state : parameters.states) {
     if (state.role == Role::Buffer) {
-      if (Status status = checkTensor(find(weights, state.name), state.name,
+      if (Status status = checkTensor(findTied(weights, state), state.name,
                                       state.dtype, state.shape);
           !status.ok())
         return status;
@@ -94,8 +96,9 @@ Status checkWeights(const std::vector<NamedTensor> &weights,
     const Segment &segment =
         parameters.segments[static_cast<size_t>(*state.segment)];
     for (const SegmentParameter &parameter : segment.parameters) {
-      if (Status status = checkTensor(find(weights, parameter), parameter.name,
-                                      state.dtype, parameter.shape);
+      if (Status status =
+              checkTensor(findTied(weights, parameter), parameter.name,
+                          state.dtype, parameter.shape);
           !status.ok())
         return status;
     }
@@ -166,7 +169,7 @@ Status initializeStates(const std::vector<NamedTensor> &weights,
     const State &state = parameters.states[i];
     if (state.role == Role::Buffer)
       if (Status status =
-              writer.write(*find(weights, state.name), 0, state.elements,
+              writer.write(*findTied(weights, state), 0, state.elements,
                            memory.state(i), state.dtype);
           !status.ok())
         return status;
@@ -178,12 +181,18 @@ Status initializeStates(const std::vector<NamedTensor> &weights,
         artifact.manifest.mesh.memberNumber(rank, segment.axes);
     for (const SegmentParameter &parameter : segment.parameters)
       if (Status status = writer.writeShard(
-              *find(weights, parameter), parameter.offset,
+              *findTied(weights, parameter), parameter.offset,
               shard * segment.shardElements, state, memory.state(i));
           !status.ok())
         return status;
   }
   return Status();
+}
+
+template <typename Named>
+void GatheredStates::addAliases(const Named &named) {
+  for (const std::string &alias : named.aliases)
+    metadata["alias:" + alias] = named.name;
 }
 
 void GatheredStates::gatherSegment(
@@ -207,8 +216,7 @@ void GatheredStates::gatherSegment(
          parameter.shape,
          {whole.data() + static_cast<size_t>(parameter.offset) * elementBytes,
           count * elementBytes}});
-    for (const std::string &alias : parameter.aliases)
-      metadata["alias:" + alias] = parameter.name;
+    addAliases(parameter);
   }
   memory.push_back(std::move(whole));
 }
@@ -224,6 +232,7 @@ GatheredStates::GatheredStates(const format::Artifact &artifact,
     if (state.role == Role::Buffer || (isKept && !state.segment)) {
       memory.push_back(ranks[0]->readState(i));
       tensors.push_back({state.name, state.dtype, state.shape, memory.back()});
+      addAliases(state);
     } else if (isKept) {
       const Segment &segment =
           parameters.segments[static_cast<size_t>(*state.segment)];

@@ -54,6 +54,8 @@ public:
   Status write(const std::string &path) const;
 
 private:
+  template <typename Named>
+  void addAliases(const Named &named);
   void gatherSegment(const format::State &state, size_t index,
                      const format::Segment &segment,
                      const std::vector<const RankMemory *> &ranks);

@@ -55,6 +55,7 @@ def train_fsdp2(module, batches, training, realization):
         for step in range(training.steps):
             optimizer.zero_grad()
             index = (step * training.ranks + rank) % len(batches)
+            train_reference.begin_micro_batch(replica, step, rank)
             loss = replica(*train_reference.realized(
                 module, batches[index], index, torch.float32, realization))
             loss.backward()

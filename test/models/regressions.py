@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models that once trained wrongly without a word: NAME -> module and inputs.
+"""Small models that train as PyTorch trains them: NAME -> module and inputs.
 
-Each is the smallest form of the mistake that it stands for, with the sizes at
-which it was seen. A factory returns (module that returns the scalar loss, one
+Most once trained wrongly without a word, and are the smallest form of that
+mistake, with the sizes at which it was seen. A factory returns (module that returns the scalar loss, one
 micro-batch).
 """
 
+import math
+
+import philox
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -90,11 +93,81 @@ class Masked(nn.Module):
         return F.mse_loss(self.g(h * count), y)
 
 
+class Metric(nn.Module):
+    """A number for the log under no_grad: PyTorch's mse_loss hands its operands
+    on as they are, and the gradient of the activation stays whole."""
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.g, self.h = (nn.Linear(16, 16) for _ in range(3))
+        self.register_buffer("metric", torch.zeros(()))
+
+    def forward(self, x, y):
+        z = self.f(x)
+        before = self.g(z)
+        with torch.no_grad():
+            self.metric.copy_(F.mse_loss(z, y))
+        return F.mse_loss(before + self.h(z), y)
+
+
+class DocumentedDropout(nn.Module):
+    """PyTorch's dropout in an export; where the export is trained in PyTorch,
+    dropout with the draws of docs/rationale/numeric-contract.md, which
+    PyTorch's own generator does not make."""
+
+    def __init__(self, p, stream, shared=()):
+        super().__init__()
+        self.p, self.stream, self.shared = p, stream, shared
+        self.step = self.slice = 0
+
+    def forward(self, x):
+        if torch.compiler.is_exporting():
+            dropout = F.dropout1d if self.shared else F.dropout
+            return dropout(x, self.p, True)
+        drawn = [1 if dim in self.shared else size
+                 for dim, size in enumerate(x.shape)]
+        count = math.prod(drawn)
+        words = philox.first_words(
+            seed=0, step=self.step, stream=self.stream,
+            elements=range(self.slice * count, (self.slice + 1) * count))
+        keep = torch.tensor(1 - self.p, dtype=torch.float32).item()
+        kept = torch.tensor([(word >> 8) / 2 ** 24 < keep for word in words])
+        wide = torch.promote_types(x.dtype, torch.float32)
+        scaled = (x.to(wide) / (1 - self.p)).to(x.dtype)
+        return scaled * kept.view(drawn)
+
+
+class Dropped(nn.Module):
+    """Dropout of elements and of channels, on values that come from different
+    samples on every rank."""
+
+    samples_are_alike = False  # each has its own draws
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.g = nn.Linear(16, 24), nn.Linear(8, 16)
+        self.elements = DocumentedDropout(0.2, stream=0)
+        self.channels = DocumentedDropout(0.4, stream=1, shared=(2,))
+
+    def begin_micro_batch(self, step, piece):
+        for dropout in (self.elements, self.channels):
+            dropout.step, dropout.slice = step, piece
+
+    def forward(self, x, y):
+        h = self.elements(F.gelu(self.f(x)))
+        h = self.channels(h.view(-1, 3, 8))
+        return F.mse_loss(self.g(h), y)
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
+    "dropped": lambda: (
+        Dropped(), (torch.randn(5, 16), torch.randn(5, 3, 16))),
     "masked": lambda: (
         Masked(), (torch.randn(8, 16), torch.randn(8, 16))),
+    "metric": lambda: (
+        Metric(), (torch.randn(8, 16), torch.randn(8, 16))),
     "spatial-gate": lambda: (
         SpatialGate(), (torch.randn(4, 12, 16), torch.randn(4, 12, 16))),
     "two-buffers": lambda: (

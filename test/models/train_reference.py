@@ -42,6 +42,12 @@ def realized(module, batch, index, dtype, realization):
     return tree_map(lambda value: converted(value, dtype), batch)
 
 
+def begin_micro_batch(module, step, piece):
+    """Tells a module that draws which slice of the step's samples comes."""
+    if hasattr(module, "begin_micro_batch"):
+        module.begin_micro_batch(step, piece)
+
+
 @torch.no_grad()
 def _average_gradients(replicas):
     """Leaves the mean of all ranks' gradients in those of rank 0."""
@@ -97,6 +103,7 @@ def train(module, micro_batches, training, dtype, realization=0):
                 positional, keyword = shardc_export.arguments_of(realized(
                     module, micro_batches[index], index, dtype, realization))
                 replica.zero_grad()
+                begin_micro_batch(replica, step, rank)
                 loss = replica(*positional, **keyword)
                 loss.backward()
                 loss_sum += loss.item()

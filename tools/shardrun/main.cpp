@@ -33,7 +33,7 @@ The artifact's ranks run as threads of this process.
   --data DATA          random (default), tokens:FILE, FILE.npy or
                        FILE.safetensors with one tensor for each input
   --replicate-data     give every rank the same samples
-  --seed S             seed of random data (default 0)
+  --seed S             seed of random data and of dropout (default 0)
   --weights FILE       initial parameters and buffers, as safetensors
                        (default: those in the artifact)
   --save FILE          write parameters and buffers at the end

@@ -232,10 +232,8 @@ Status CommandCheck::run() {
          runsOfSections(artifact.program, options.microBatches)) {
       if (wrong)
         break;
-      if (one.microBatch)
-        if (Status status = compiled.readInputs(step, *one.microBatch);
-            !status.ok())
-          return status;
+      if (Status status = compiled.begin(step, one.microBatch); !status.ok())
+        return status;
       if (Status status = runSection(one.section); !status.ok())
         return status;
     }

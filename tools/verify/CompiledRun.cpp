@@ -55,6 +55,7 @@ private:
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Device> device;
   std::unique_ptr<RankMemory> memory;
+  SampleOrder order;
   std::unique_ptr<InputFeed> feed;
   std::unique_ptr<Executor> executor;
 };
@@ -88,9 +89,8 @@ Status ObservedRank::prepare() {
           initializeStates(shared.weights, shared.artifact, rank, *memory);
       !status.ok())
     return status;
-  const SampleOrder order = {shared.group.worldSize(),
-                             shared.options.microBatches,
-                             parameters.inputs[0].shape[0]};
+  order = {shared.group.worldSize(), shared.options.microBatches,
+           parameters.inputs[0].shape[0]};
   feed = std::make_unique<InputFeed>(shared.data, parameters.inputs, order,
                                      rank, *memory);
   StatusOr<std::unique_ptr<Executor>> created =
@@ -111,11 +111,13 @@ RankStates ObservedRank::states() const {
 
 Status ObservedRank::runStep(int64_t step, ObservedStep &observed) {
   const auto self = static_cast<size_t>(rank);
-  memory->setScalars(
-      {shared.options.learningRate, shared.options.microBatches});
-  const int64_t last = shared.options.microBatches - 1;
+  const RunOptions &options = shared.options;
+  const int64_t last = options.microBatches - 1;
   for (const format::SectionRun &one :
-       runsOfSections(shared.artifact.program, shared.options.microBatches)) {
+       runsOfSections(shared.artifact.program, options.microBatches)) {
+    memory->setScalars({options.learningRate, options.microBatches,
+                        options.seed, step,
+                        order.slice(one.microBatch.value_or(0), rank)});
     if (one.microBatch)
       if (Status status = feed->copyToDevice(step, *one.microBatch);
           !status.ok())

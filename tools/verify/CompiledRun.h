@@ -28,6 +28,8 @@ struct RunOptions {
   /// Threads of each rank.
   int threads = 1;
   double learningRate = 0.01;
+  /// Of what the program draws.
+  uint64_t seed = 0;
   /// Whether memory that a section has not written is poisoned (Allocation.h).
   bool poison = true;
   /// Runs on emulated devices whose streams are ordered by this seed.

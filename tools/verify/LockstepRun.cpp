@@ -38,13 +38,16 @@ struct LockstepRun::Parts {
         group(artifact.manifest.mesh, artifact.program.communicators,
               cancellation,
               SpinPolicy::forThreads(artifact.manifest.mesh.ranks() *
-                                     int64_t(options.threads))) {}
+                                     int64_t(options.threads))),
+        order{group.worldSize(), options.microBatches,
+              artifact.parameters.inputs[0].shape[0]} {}
 
   const format::Artifact &artifact;
   const RunOptions options;
   const DataSource &data;
   Cancellation cancellation;
   InProcessGroup group;
+  const SampleOrder order;
   std::unique_ptr<KernelLibrary> kernels;
   std::vector<Rank> ranks;
 };
@@ -107,11 +110,9 @@ LockstepRun::prepareRank(int64_t number,
   if (Status status = initializeStates(weights, artifact, number, *rank.memory);
       !status.ok())
     return status;
-  rank.memory->setScalars({options.learningRate, options.microBatches});
-  const SampleOrder order = {parts->group.worldSize(), options.microBatches,
-                             artifact.parameters.inputs[0].shape[0]};
-  rank.feed = std::make_unique<InputFeed>(
-      parts->data, artifact.parameters.inputs, order, number, *rank.memory);
+  rank.feed =
+      std::make_unique<InputFeed>(parts->data, artifact.parameters.inputs,
+                                  parts->order, number, *rank.memory);
   for (const format::Command &command : artifact.program.commands) {
     StatusOr<size_t> prepared =
         rank.device->prepare(command, rank.memory->resolveOperands(command));
@@ -122,10 +123,21 @@ LockstepRun::prepareRank(int64_t number,
   return rank.device->takeWorkspace();
 }
 
-Status LockstepRun::readInputs(int64_t step, int64_t microBatch) {
+void LockstepRun::setScalars(int64_t step, int64_t microBatch) {
+  const RunOptions &options = parts->options;
+  for (size_t rank = 0; rank < parts->ranks.size(); ++rank)
+    parts->ranks[rank].memory->setScalars(
+        {options.learningRate, options.microBatches, options.seed, step,
+         parts->order.slice(microBatch, static_cast<int64_t>(rank))});
+}
+
+Status LockstepRun::begin(int64_t step, std::optional<int64_t> microBatch) {
+  setScalars(step, microBatch.value_or(0));
   for (Rank &rank : parts->ranks)
-    if (Status status = rank.feed->copyToDevice(step, microBatch); !status.ok())
-      return status;
+    if (microBatch)
+      if (Status status = rank.feed->copyToDevice(step, *microBatch);
+          !status.ok())
+        return status;
   return Status();
 }
 

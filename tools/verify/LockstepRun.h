@@ -29,8 +29,9 @@ public:
          const runtime::DataSource &data, const RunOptions &options);
   ~LockstepRun();
 
-  /// Reads every rank's samples of a micro-batch.
-  Status readInputs(int64_t step, int64_t microBatch);
+  /// Gives every rank the numbers of the run and, for a micro-batch, its
+  /// samples.
+  Status begin(int64_t step, std::optional<int64_t> microBatch);
   /// Runs command `number` of the program on all ranks.
   Status run(size_t number);
 
@@ -41,6 +42,7 @@ public:
 private:
   LockstepRun(const format::Artifact &artifact, const RunOptions &options,
               const runtime::DataSource &data);
+  void setScalars(int64_t step, int64_t microBatch);
   Status prepare(const std::vector<format::NamedTensor> &weights);
   Status prepareRank(int64_t rank,
                      const std::vector<format::NamedTensor> &weights);

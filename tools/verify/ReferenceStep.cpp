@@ -16,10 +16,12 @@ using reference::ShardedState;
 using reference::Tensor;
 
 ReferenceStep::ReferenceStep(ModuleOp module, int64_t ranks,
-                             int64_t microBatches, double learningRate)
+                             int64_t microBatches, double learningRate,
+                             uint64_t seed)
     : interpreter(module, ranks), ranks(ranks) {
   getState().microBatches = microBatches;
   getState().learningRate = learningRate;
+  getState().seed = seed;
 }
 
 static Observed observe(const Twine &what, int64_t rank, const Tensor &tensor) {

@@ -41,7 +41,7 @@ public:
   /// `module` has passed the differentiate phase for one rank, and outlives the
   /// object.
   ReferenceStep(mlir::ModuleOp module, int64_t ranks, int64_t microBatches,
-                double learningRate);
+                double learningRate, uint64_t seed);
 
   /// The state that a step starts from.
   reference::ShardedState &getState() { return interpreter.getState(); }

@@ -38,7 +38,7 @@ public:
       : program(program), options(options), artifact(program.compiled.artifact),
         parameters(artifact.parameters), ranks(artifact.manifest.mesh.ranks()),
         reference(program.reference.get(), ranks, options.microBatches,
-                  options.learningRate) {}
+                  options.learningRate, options.seed) {}
 
   VerifyResult run(const WeightSource &weights);
   StatusOr<std::optional<WrongCommand>>
@@ -129,6 +129,7 @@ RunOptions Comparison::runOptions() const {
   run.microBatches = options.microBatches;
   run.threads = options.threads;
   run.learningRate = options.learningRate;
+  run.seed = options.seed;
   run.poison = options.poison;
   return run;
 }

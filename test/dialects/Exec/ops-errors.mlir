@@ -247,5 +247,10 @@ exec.program @step streams ["compute"] {
 
 // -----
 
-// expected-error@+1 {{'exec.scalar' op expected learning_rate or micro_batches, got 'momentum'}}
+// expected-error@+1 {{'exec.scalar' op expected a scalar of the run, got 'momentum'}}
 %0 = exec.scalar "momentum" : memref<f64>
+
+// -----
+
+// expected-error@+1 {{'exec.scalar' op expected i64, got 'f64'}}
+%0 = exec.scalar "seed" : memref<f64>

@@ -86,6 +86,21 @@ static bool buildTo(ProgramBuilder &builder) {
       builder.create<aten::ToOp>(value, TypeAttr::get(builder.getElement())));
 }
 
+static bool buildDropout(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value self = builder.pick();
+  Value seed = builder.runNumber(fsdp::Scalar::seed);
+  Value step = builder.runNumber(fsdp::Scalar::step);
+  Value slice = builder.runNumber(fsdp::Scalar::slice);
+  SmallVector<int64_t> shared;
+  for (int64_t dim = 0; dim < typeOf(self).getRank(); ++dim)
+    if (random.chance(0.2))
+      shared.push_back(dim);
+  return builder.offer(builder.create<aten::DropoutOp>(
+      self, seed, step, slice, APFloat(random.pick({0.1, 0.3, 0.5})),
+      /*stream=*/random.between(0, 1000), shared));
+}
+
 static bool buildDetach(ProgramBuilder &builder) {
   Value value = builder.pickActive();
   return value && builder.offer(builder.create<aten::DetachOp>(value));
@@ -100,6 +115,7 @@ ArrayRef<OperatorEntry> pointwiseEntries() {
       {"aten.mul.Scalar", 2, buildScalar<aten::MulScalarOp>},
       {"aten.relu", 4, buildRelu},
       {"aten.gelu", 4, buildGelu},
+      {"aten.dropout", 2, buildDropout},
       {"aten.to", 2, buildTo},
       {"aten.detach", 1, buildDetach},
   };

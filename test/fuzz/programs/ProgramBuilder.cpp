@@ -53,6 +53,14 @@ void ProgramBuilder::record(Operation *op) {
   }
 }
 
+/// An operation that the table has no meaning for, and what it reads.
+Value ProgramBuilder::record(Operation *op, Tensor sample) {
+  if (!frames.empty())
+    op->setAttr(moduleStackName, encodeModuleStack(builder, frames));
+  samples[op->getResult(0)] = std::move(sample);
+  return op->getResult(0);
+}
+
 bool ProgramBuilder::isVaried(Value value, ArrayRef<int64_t> dims) const {
   const Tensor &tensor = sampleOf(value);
   Shape kept(tensor.getShape());
@@ -169,10 +177,8 @@ Value ProgramBuilder::cut(ArrayRef<int64_t> shape) {
     int64_t whole = shapeOf(value)[dim];
     if (whole == size)
       continue;
-    // The gradient of a slice with a step has no kernel yet.
-    int64_t step = !isActive(value) && size > 1
-                       ? random.between(1, (whole - 1) / (size - 1))
-                       : 1;
+    int64_t step =
+        size > 1 ? random.between(1, (whole - 1) / (size - 1)) : int64_t(1);
     int64_t reach = (size - 1) * step + 1;
     int64_t start = random.between(0, whole - reach);
     value =
@@ -269,11 +275,14 @@ fsdp::ParameterOp ProgramBuilder::declareParameter(ArrayRef<int64_t> shape) {
 
 Value ProgramBuilder::read(StringRef symbol, RankedTensorType type,
                            Tensor sample) {
-  auto read = fsdp::ReadOp::create(builder, location, type, symbol);
-  if (!frames.empty())
-    read->setAttr(moduleStackName, encodeModuleStack(builder, frames));
-  samples[read.getResult()] = std::move(sample);
-  return read.getResult();
+  return record(fsdp::ReadOp::create(builder, location, type, symbol),
+                std::move(sample));
+}
+
+Value ProgramBuilder::runNumber(fsdp::Scalar name) {
+  auto type = RankedTensorType::get({}, builder.getI64Type());
+  return record(fsdp::ScalarOp::create(builder, location, type, name),
+                Tensor(type));
 }
 
 Value ProgramBuilder::parameter(ArrayRef<int64_t> shape) {
@@ -303,7 +312,8 @@ void ProgramBuilder::addUnusedParameter() {
 Value ProgramBuilder::buffer(StringRef name, RankedTensorType type) {
   std::string symbol = uniqueName(name);
   OpBuilder declarations(function);
-  fsdp::BufferOp::create(declarations, location, symbol, type);
+  fsdp::BufferOp::create(declarations, location, symbol, type,
+                         builder.getArrayAttr({}));
   return read(symbol, type, drawSample(type, 0.5, 1.5, 2));
 }
 

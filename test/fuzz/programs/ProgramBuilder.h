@@ -117,6 +117,9 @@ public:
   /// An input of class or row numbers below `bound`, of `shape` [batch, ...].
   mlir::Value indexInput(llvm::ArrayRef<int64_t> shape, int64_t bound);
 
+  /// A number of the run that is an i64; 0 in the sample.
+  mlir::Value runNumber(fsdp::Scalar name);
+
   //===--------------------------------------------------------------------===//
   // Modules
   //===--------------------------------------------------------------------===//
@@ -148,6 +151,7 @@ private:
   llvm::StringMap<int64_t> calls;
 
   void record(mlir::Operation *op);
+  mlir::Value record(mlir::Operation *op, reference::Tensor sample);
   reference::Tensor drawSample(mlir::RankedTensorType type, double low,
                                double high, int64_t bound);
   std::string uniqueName(llvm::StringRef name);

@@ -173,6 +173,7 @@ Check::Failure Check::train(const VerifiedProgram &with,
   run.microBatches = how.microBatches;
   run.threads = how.threads;
   run.learningRate = how.learningRate;
+  run.seed = how.dataSeed;
   run.poison = machine != Machine::zeroedMemory;
   if (machine == Machine::emulatedDevice)
     run.emulated = how.dataSeed;

@@ -136,3 +136,23 @@ func.func @unbounded_inputs(%x: tensor<4xf32>, %n: tensor<4xi64>) -> tensor<4xf3
   %0 = aten.add %x, %n : (tensor<4xf32>, tensor<4xi64>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// A dump of the import phase has modules, whose regions are followed: the loss
+// would ignore -100, the embedding has no such row.
+// CHECK-LABEL: @uses_in_modules
+//  CHECK-SAME:   tensor<4xi64> {shardc.upper_bound = 9 : i64}
+func.func @uses_in_modules(%t: tensor<4xi64>, %table: tensor<9x9xf32>) -> tensor<f32> {
+  %same = fsdp.module "m" : "M" (%in = %t : tensor<4xi64>) -> tensor<4xi64> {
+    fsdp.yield %in : tensor<4xi64>
+  }
+  %rows = fsdp.module "e" : "Embedding" (%weight = %table : tensor<9x9xf32>, %index = %same : tensor<4xi64>) -> tensor<4x9xf32> {
+    %0 = aten.embedding %weight, %index : (tensor<9x9xf32>, tensor<4xi64>) -> tensor<4x9xf32>
+    fsdp.yield %0 : tensor<4x9xf32>
+  }
+  %loss, %log_sum_exp, %total_weight = aten.cross_entropy_loss %rows, %t
+      {reduction = #aten.reduction<mean>, ignore_index = -100 : i64}
+      : (tensor<4x9xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>)
+  return %loss : tensor<f32>
+}

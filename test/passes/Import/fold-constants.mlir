@@ -131,7 +131,10 @@ func.func @several_results() -> (tensor<3xi64>, tensor<3xi64>) {
 //       CHECK:   aten.dropout
 func.func @random() -> tensor<4xf32> {
   %0 = aten.constant dense<1.0> : tensor<4xf32>
-  %1 = aten.dropout %0 {p = 0.5 : f64, stream = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %seed = fsdp.scalar seed : tensor<i64>
+  %step = fsdp.scalar step : tensor<i64>
+  %slice = fsdp.scalar slice : tensor<i64>
+  %1 = aten.dropout %0, %seed, %step, %slice {p = 0.5 : f64, stream = 0 : i64} : (tensor<4xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4xf32>
   return %1 : tensor<4xf32>
 }
 

@@ -53,12 +53,13 @@ func.func @unused_results_are_dropped(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// Position indices count the loop: the kernel reads no table of numbers.
+// Position indices count elements: the kernel reads no table of numbers.
 // CHECK-LABEL: @constants_move_in
 //  CHECK-SAME: (%[[W:.*]]: tensor<9x4xf32>)
 //   CHECK-NOT: aten.constant
 //       CHECK: exec.kernel "embedding" (%{{.*}} = %[[W]] : tensor<9x4xf32>)
-//       CHECK: linalg.index 0
+//       CHECK: %[[INDICES:.*]] = exec.iota : tensor<3xi64>
+//       CHECK: linalg.generic {{.*}} ins(%[[INDICES]] : tensor<3xi64>)
 //       CHECK: tensor.extract
 func.func @constants_move_in(%w: tensor<9x4xf32>) -> tensor<3x4xf32> {
   %0 = aten.constant dense<[0, 1, 2]> : tensor<3xi64>
@@ -143,4 +144,25 @@ func.func @sum_of_booleans(%a: tensor<4xi1>, %b: tensor<4xi1>) -> tensor<4xi1> {
 func.func @boundary_cast(%x: tensor<4xf32>) -> tensor<4xbf16> {
   %0 = fsdp.cast %x at input : tensor<4xf32> -> tensor<4xbf16>
   return %0 : tensor<4xbf16>
+}
+
+// -----
+
+// Draws number the channels, on each rank and in each micro-batch from another
+// number on. 0.5 of all first words are less than 2^31.
+// CHECK-LABEL: @dropout_of_channels
+//       CHECK: exec.kernel "dropout"
+//       CHECK: %[[IOTA:.*]] = exec.iota : tensor<2x3x1xi64>
+//       CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[IOTA]] : tensor<2x3x4xf32>, tensor<i64>, tensor<i64>, tensor<i64>, tensor<2x3x1xi64>)
+//       CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %c6_i64
+//       CHECK: arith.addi %[[FIRST]], %{{.*}} : i64
+//       CHECK: %[[LAST:.*]] = arith.constant 2147483647 : i64
+//       CHECK: %[[KEPT:.*]] = arith.cmpi sle, %{{.*}}, %[[LAST]] : i64
+//       CHECK: arith.select %[[KEPT]]
+func.func @dropout_of_channels(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  %seed = fsdp.scalar seed : tensor<i64>
+  %step = fsdp.scalar step : tensor<i64>
+  %slice = fsdp.scalar slice : tensor<i64>
+  %0 = aten.dropout %x, %seed, %step, %slice {p = 0.5 : f64, stream = 0 : i64, shared = array<i64: 2>} : (tensor<2x3x4xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x3x4xf32>
+  return %0 : tensor<2x3x4xf32>
 }

@@ -284,3 +284,50 @@ func.func @shifts(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
   }
   return %0, %1 : tensor<3xf32>, tensor<3xf32>
 }
+
+// -----
+
+// The numbers of elements are computed from the loops of whoever reads them: no
+// memory, no operand, and loops merge as those of a tensor do.
+// CHECK-LABEL: func.func @kernel_number(
+//  CHECK-SAME: %[[Y:.*]]: memref<12xi64> {exec.access = "write"}, %[[BEGIN:.*]]: index, %[[END:.*]]: index)
+//       CHECK: scf.for %[[I:.*]] = %{{.*}} to %c12
+//       CHECK: %[[NUMBER:.*]] = arith.index_cast %[[I]] : index to i64
+//       CHECK: memref.store %[[NUMBER]], %[[Y]][%[[I]]]
+func.func @numbers() -> tensor<3x4xi64> {
+  %0 = exec.kernel "number" () -> tensor<3x4xi64> {
+    %iota = exec.iota : tensor<3x4xi64>
+    %empty = tensor.empty() : tensor<3x4xi64>
+    %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%iota : tensor<3x4xi64>) outs(%empty : tensor<3x4xi64>) {
+    ^bb0(%a: i64, %b: i64):
+      linalg.yield %a : i64
+    } -> tensor<3x4xi64>
+    exec.yield %y : tensor<3x4xi64>
+  }
+  return %0 : tensor<3x4xi64>
+}
+
+// -----
+
+// A part goes to every second element, and writes there directly.
+// CHECK-LABEL: func.func @kernel_strided_part0(
+// CHECK-LABEL: func.func @kernel_strided_part1(
+//  CHECK-SAME: %{{.*}}: memref<3xf32>, %[[Y:.*]]: memref<7xf32> {exec.access = "write"}
+//       CHECK: scf.for %[[I:.*]] = %{{.*}} to %c3
+//       CHECK:   %[[AT:.*]] = affine.apply #{{.*}}(%[[I]])
+//       CHECK:   memref.store %{{.*}}, %[[Y]][%[[AT]]] : memref<7xf32>
+func.func @strided_insertion(%x: tensor<3xf32>) -> tensor<7xf32> {
+  %0 = exec.kernel "strided" (%in = %x : tensor<3xf32>) -> tensor<7xf32> {
+    %zero = arith.constant 0.0 : f32
+    %empty = tensor.empty() : tensor<7xf32>
+    %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<7xf32>) -> tensor<7xf32>
+    %new = tensor.empty() : tensor<3xf32>
+    %part = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%in : tensor<3xf32>) outs(%new : tensor<3xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      linalg.yield %a : f32
+    } -> tensor<3xf32>
+    %y = tensor.insert_slice %part into %zeros[1] [3] [2] : tensor<3xf32> into tensor<7xf32>
+    exec.yield %y : tensor<7xf32>
+  }
+  return %0 : tensor<7xf32>
+}

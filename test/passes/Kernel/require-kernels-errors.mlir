@@ -62,15 +62,6 @@ func.func @windows_of_two_sizes(%x: tensor<1x1x3x3xf32>) -> tensor<1x1x2x2xf32> 
 
 // -----
 
-func.func @gradient_of_a_step(%x: tensor<2xf32>) -> tensor<4xf32> {
-  // expected-error@+2 {{E0240: operator 'aten.slice_backward' with a step other than 1 has no kernel yet}}
-  // expected-note@+1 {{help: replace the operator}}
-  %0 = aten.slice_backward %x into [4] dim 0 [0 : 4 : 2] : (tensor<2xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-
-// -----
-
 // The library's convolution is 2-d and goes forwards.
 func.func @convolution_of_vectors(%x: tensor<1x1x4xf32>, %w: tensor<1x1x2xf32>) -> tensor<1x1x3xf32> {
   // expected-error@+2 {{E0240: operator 'aten.convolution' with 1 dimensions has no kernel yet}}

@@ -30,7 +30,7 @@ const char *const paths[] = {"test/models/strided.pt2",
 void exercise(const StatusOr<ExportedModel> &model) {
   if (!model.ok())
     return;
-  (void)model->weights.aliasGroups();
+  (void)model->weights.tiedNames();
   for (const auto &[name, entry] : model->weights.entries())
     (void)model->weights.readTensor(name).ok();
 }

@@ -83,21 +83,19 @@ TEST(Pt2Weights, reads_pickled_weights_in_the_new_layout) {
 // Parameters that are rows of one tensor share its storage without being the
 // same tensor.
 TEST(Pt2Weights, reports_views_of_one_storage) {
-  std::vector<AliasGroup> groups = readWeights(stridedName).aliasGroups();
-  ASSERT_EQ(groups.size(), 1U);
-  EXPECT_THAT(groups[0].names, testing::ElementsAre("row1", "row2"));
-  EXPECT_FALSE(groups[0].identical);
+  const Weights weights = readWeights(stridedName);
+  EXPECT_THAT(weights.sharedStorages(),
+              testing::ElementsAre(testing::ElementsAre("row1", "row2")));
+  EXPECT_THAT(weights.tiedNames(), testing::IsEmpty());
 }
 
 // Tied weights share their storage and their window, in both formats.
 TEST(Pt2Weights, reports_tied_weights) {
   for (const std::string &name : {std::string("nanogpt.pt2"), oldNanogptName}) {
-    std::vector<AliasGroup> groups = readWeights(name).aliasGroups();
-    ASSERT_EQ(groups.size(), 1U) << name;
-    EXPECT_THAT(
-        groups[0].names,
-        testing::ElementsAre("lm_head.weight", "transformer.wte.weight"));
-    EXPECT_TRUE(groups[0].identical);
+    EXPECT_THAT(readWeights(name).tiedNames(),
+                testing::ElementsAre(testing::ElementsAre(
+                    "lm_head.weight", "transformer.wte.weight")))
+        << name;
   }
 }
 
@@ -115,7 +113,7 @@ TEST(Pt2Weights, knows_parameters) {
 TEST(Pt2Weights, says_when_there_are_no_weights) {
   Weights weights = readWeights("weight-free.pt2");
   EXPECT_TRUE(weights.isWeightFree());
-  EXPECT_TRUE(weights.aliasGroups().empty());
+  EXPECT_TRUE(weights.sharedStorages().empty());
   EXPECT_EQ(weights.find("weight")->sizes, (std::vector<int64_t>{2, 3}));
   StatusOr<std::vector<std::byte>> bytes = weights.readTensor("weight");
   ASSERT_FALSE(bytes.ok());

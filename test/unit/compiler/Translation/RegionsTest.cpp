@@ -68,6 +68,60 @@ TEST(Regions, NothingUnderNoGradHasAGradient) {
                                                ".*aten.sum %1"));
 }
 
+/// linear(), and its result handed on by a region without gradients that calls
+/// `target` on it.
+static ExportBuilder
+handedOn(const std::string &target,
+         std::vector<std::pair<std::string, pt2::Argument>> arguments = {},
+         bool isList = false) {
+  ExportBuilder body = linear();
+  std::vector<pt2::Node> outside = std::move(body.get().program.graph.nodes);
+  body.get().program.graph.nodes.clear();
+  arguments.insert(arguments.begin(),
+                   isList ? std::pair(std::string("tensors"),
+                                      argument(pt2::TensorList{{"y"}}))
+                          : std::pair(std::string("self"), tensor("y")));
+  body.node(target, arguments, {{"same", {2, 3}}}, "", isList);
+  ExportBuilder model = regionOf(body, "wrap_with_set_grad_enabled",
+                                 {argument(false)}, {"y"}, {"same", {2, 3}});
+  std::vector<pt2::Node> &nodes = model.get().program.graph.nodes;
+  nodes.insert(nodes.begin(), outside.begin(), outside.end());
+  return model;
+}
+
+// PyTorch returns the tensor itself, and the export goes on with the region's
+// result in its place: it has the history that it had.
+TEST(Regions, WhatChangesNothingKeepsItsGradient) {
+  for (ExportBuilder model :
+       {handedOn("aten.to.dtype", {{"dtype", argument(f32)}}),
+        handedOn("aten.contiguous.default"), handedOn("aten.positive.default"),
+        handedOn("aten.broadcast_tensors.default", {}, /*isList=*/true)})
+    EXPECT_THAT(model.translate(), Not(HasSubstr("aten.detach")));
+}
+
+// A view is a new tensor, however little it does.
+TEST(Regions, ViewsUnderNoGradHaveNoGradient) {
+  for (ExportBuilder model :
+       {handedOn("aten.alias.default"),
+        handedOn("aten.view.default", {{"size", integers({2, 3})}}),
+        handedOn("aten.to.dtype",
+                 {{"dtype", argument(f32)}, {"copy", argument(true)}})})
+    EXPECT_THAT(model.translate(), HasSubstr("aten.detach"));
+}
+
+// A parameter that an average follows stays trainable.
+TEST(Regions, ConversionOfAParameterUnderNoGradKeepsItsGradient) {
+  ExportBuilder body;
+  body.parameter("w", {2, 3});
+  body.node("aten.to.dtype",
+            {{"self", tensor("p_w")}, {"dtype", argument(f32)}},
+            {{"same", {2, 3}}});
+  ExportBuilder model = regionOf(body, "wrap_with_set_grad_enabled",
+                                 {argument(false)}, {"p_w"}, {"same", {2, 3}});
+  EXPECT_THAT(model.translate(), Not(HasSubstr("aten.detach")));
+  EXPECT_EQ(model.diagnostics(), "succeeded\n");
+}
+
 // Through a view or not: what is written into a buffer has no history.
 TEST(Regions, NothingWrittenUnderNoGradHasAGradient) {
   ExportBuilder body = linear();
@@ -109,6 +163,42 @@ TEST(Regions, E0138_ChangeOfAnActivationBehindDetach) {
   EXPECT_THAT(model.sumOutput("y").diagnostics(),
               HasSubstr("changes tensor 'd', through which a gradient flows, "
                         "in place behind detach"));
+}
+
+// A buffer may change in several regions: each begins without a history.
+TEST(Regions, ABufferChangesTwice) {
+  ExportBuilder body = linear();
+  body.buffer("m", {2, 3});
+  std::vector<pt2::Node> outside = std::move(body.get().program.graph.nodes);
+  body.get().program.graph.nodes.clear();
+  body.node("aten.copy_.default",
+            {{"self", tensor("b_m")}, {"src", tensor("y")}},
+            {{"first", {2, 3}}});
+  ExportBuilder model =
+      regionOf(body, "wrap_with_set_grad_enabled", {argument(false)},
+               {"b_m", "y"}, {"first", {2, 3}});
+  auto inner = std::make_shared<pt2::Graph>();
+  ExportBuilder second;
+  second.node("aten.add_.Tensor",
+              {{"self", tensor("out")}, {"other", tensor("y")}},
+              {{"sum", {2, 3}}});
+  std::vector<pt2::Node> &nodes = model.get().program.graph.nodes;
+  nodes.insert(nodes.begin(), outside.begin(), outside.end());
+  inner->nodes = second.get().program.graph.nodes;
+  inner->tensorValues = model.get().program.graph.tensorValues;
+  inner->tensorValues.insert(second.get().program.graph.tensorValues.begin(),
+                             second.get().program.graph.tensorValues.end());
+  inner->inputs = {tensor("out"), tensor("y")};
+  inner->outputs = {tensor("sum")};
+  model.node("higher_order.wrap_with_set_grad_enabled",
+             {{"", argument(false)},
+              {"", argument(pt2::GraphRef{"submod2", inner})},
+              {"", tensor("out")},
+              {"", tensor("y")}},
+             {{"out2", {2, 3}}});
+  EXPECT_EQ(model.diagnostics(), "succeeded\n");
+  EXPECT_THAT(model.translate(), ContainsRegex("fsdp.write .*\n(.*\n)*"
+                                               ".*fsdp.write"));
 }
 
 // What is made there may be changed there.

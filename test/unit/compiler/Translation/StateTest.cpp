@@ -15,6 +15,7 @@
 
 using namespace shardc;
 using namespace shardc::translation;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -81,7 +82,59 @@ TEST(State, E0137_OverlappingParameters) {
   ExportBuilder model = twoParameters();
   model.get().weights = windows({{"a", 0}, {"b", 1}});
   EXPECT_THAT(model.sumOutput("p_b").diagnostics(),
-              HasSubstr("E0137: 'a' overlaps 'b' in memory"));
+              HasSubstr("E0137: 'b' changes, and overlaps 'a' in memory"));
+}
+
+// Tied tensors need not have their storage to themselves.
+TEST(State, TiedParametersBesideAnother) {
+  ExportBuilder model = twoParameters();
+  model.parameter("c", {2});
+  model.get().weights = windows({{"a", 0}, {"b", 0}, {"c", 2}});
+  EXPECT_THAT(model.sumOutput("p_b").translate(),
+              HasSubstr("fsdp.parameter @a aliases [\"b\"] : tensor<2xf32>"));
+}
+
+/// A model with buffers a and b [2], which adds x to b and returns a's sum.
+static ExportBuilder twoBuffers(int64_t offsetOfB) {
+  ExportBuilder model;
+  model.input("x", {2}).buffer("a", {2}).buffer("b", {2});
+  model.get().weights = windows({{"a", 0}, {"b", offsetOfB}});
+  model.node("aten.add_.Tensor",
+             {{"self", tensor("b_b")}, {"other", tensor("x")}}, {{"sum", {2}}});
+  return model.sumOutput("b_a");
+}
+
+TEST(State, TiedBuffersAreOneUnderTheFirstName) {
+  std::string module = twoBuffers(0).translate();
+  EXPECT_THAT(module,
+              HasSubstr("fsdp.buffer @a aliases [\"b\"] : tensor<2xf32>"));
+  EXPECT_THAT(module, Not(HasSubstr("fsdp.buffer @b")));
+  EXPECT_THAT(module, ContainsRegex("%0 = aten.add .*\n"
+                                    ".*fsdp.write %0, @a .*\n"
+                                    ".*aten.sum %0"));
+}
+
+TEST(State, E0137_ChangedBufferThatOverlapsAnother) {
+  EXPECT_THAT(twoBuffers(1).diagnostics(),
+              HasSubstr("E0137: 'b' changes, and overlaps 'a' in memory"));
+  EXPECT_EQ(twoBuffers(2).diagnostics(), "succeeded\n");
+}
+
+// Memory that nothing changes may be anybody's.
+TEST(State, OverlapOfWhatStaysAsItIs) {
+  ExportBuilder model;
+  model.buffer("a", {2}).buffer("b", {2});
+  model.get().weights = windows({{"a", 0}, {"b", 1}});
+  EXPECT_EQ(model.sumOutput("b_b").diagnostics(), "succeeded\n");
+}
+
+// A buffer that looks at a parameter would have to follow it.
+TEST(State, E0137_BufferThatIsAParameter) {
+  ExportBuilder model;
+  model.parameter("a", {2}).buffer("b", {2});
+  model.get().weights = windows({{"a", 0}, {"b", 0}});
+  EXPECT_THAT(model.sumOutput("p_a").diagnostics(),
+              HasSubstr("E0137: 'a' changes, and overlaps 'b' in memory"));
 }
 
 TEST(State, UnusedParametersAreFrozenWithAWarning) {

@@ -37,12 +37,17 @@ TEST(Philox, UniformNumbersNeverReachOne) {
   EXPECT_EQ(uniform({0, 0, 0, 0}, 24), 0.0);
 }
 
-/// The elements of the results of a function's operators, in order.
+/// The elements of the results of a function's operators of floats, in order.
+/// `%n0` to `%n9` are numbers of the run.
 static std::vector<std::vector<double>> evaluateBody(StringRef body) {
+  std::string numbers;
+  for (int i = 0; i < 10; ++i)
+    numbers += "%n" + std::to_string(i) + " = aten.constant dense<" +
+               std::to_string(i) + "> : tensor<i64>\n";
   MLIRContext context;
   context.loadDialect<aten::AtenDialect, func::FuncDialect>();
   auto module = parseSourceString<ModuleOp>(
-      ("func.func @f() {\n" + body + "\n return\n}").str(), &context);
+      ("func.func @f() {\n" + numbers + body + "\n return\n}").str(), &context);
   EvaluationTable table;
   DenseMap<Value, Tensor> values;
   std::vector<std::vector<double>> elements;
@@ -53,7 +58,8 @@ static std::vector<std::vector<double>> evaluateBody(StringRef body) {
       operands.push_back(values.at(operand));
     EXPECT_TRUE(succeeded(table.evaluate(&op, operands, results)));
     values[op.getResult(0)] = results[0];
-    elements.push_back(results[0].floats().vec());
+    if (results[0].isFloat())
+      elements.push_back(results[0].floats().vec());
   }
   return elements;
 }
@@ -71,8 +77,10 @@ static std::pair<double, double> moments(ArrayRef<double> values) {
 
 TEST(RandomOperators, DistributionsHaveTheirMoments) {
   std::vector<std::vector<double>> results = evaluateBody(
-      "%0 = aten.rand {stream = 0 : i64} : () -> tensor<100000xf32>\n"
-      "%1 = aten.randn {stream = 1 : i64} : () -> tensor<100000xf32>");
+      "%0 = aten.rand %n1, %n2, %n3 {stream = 0 : i64} : "
+      "(tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<100000xf32>\n"
+      "%1 = aten.randn %n1, %n2, %n3 {stream = 1 : i64} : "
+      "(tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<100000xf32>");
   auto [uniformMean, uniformVariance] = moments(results[0]);
   EXPECT_NEAR(uniformMean, 0.5, 0.005);
   EXPECT_NEAR(uniformVariance, 1.0 / 12, 0.002);
@@ -84,13 +92,45 @@ TEST(RandomOperators, DistributionsHaveTheirMoments) {
 TEST(RandomOperators, DropoutKeepsWhatRandSaysAndScalesIt) {
   std::vector<std::vector<double>> results = evaluateBody(
       "%0 = aten.constant dense<2.0> : tensor<10000xf32>\n"
-      "%1 = aten.dropout %0 {p = 0.25 : f64, stream = 7 : i64} : "
-      "(tensor<10000xf32>) -> tensor<10000xf32>\n"
-      "%2 = aten.rand {stream = 7 : i64} : () -> tensor<10000xf32>");
+      "%1 = aten.dropout %0, %n1, %n2, %n3 {p = 0.25 : f64, stream = 7 : i64} "
+      ": (tensor<10000xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> "
+      "tensor<10000xf32>\n"
+      "%2 = aten.rand %n1, %n2, %n3 {stream = 7 : i64} : "
+      "(tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<10000xf32>");
   unsigned kept = 0;
   for (auto [dropped, number] : llvm::zip_equal(results[1], results[2])) {
-    EXPECT_EQ(dropped, number < 0.75 ? double(2.0f / 0.75f) : 0.0);
+    EXPECT_EQ(dropped, number < 0.75 ? double(2.0f * float(1 / 0.75)) : 0.0);
     kept += dropped != 0;
   }
   EXPECT_NEAR(kept, 7500, 150);
+}
+
+/// Draws of four elements in the given slice.
+static std::string randOfSlice(const std::string &name, int slice) {
+  return name + " = aten.rand %n1, %n2, %n" + std::to_string(slice) +
+         " {stream = 0 : i64} : (tensor<i64>, tensor<i64>, tensor<i64>) -> "
+         "tensor<4xf64>\n";
+}
+
+TEST(RandomOperators, ElementsCountThroughAllSlices) {
+  std::vector<std::vector<double>> results =
+      evaluateBody(randOfSlice("%a", 0) + randOfSlice("%b", 3));
+  for (uint64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(results[0][i], uniform(drawElement({1, 2}, 0, i), 53));
+    EXPECT_EQ(results[1][i], uniform(drawElement({1, 2}, 0, 3 * 4 + i), 53));
+  }
+}
+
+TEST(RandomOperators, DropoutOfWholeChannels) {
+  std::vector<std::vector<double>> results = evaluateBody(
+      "%0 = aten.constant dense<1.0> : tensor<100x5x7xf32>\n"
+      "%1 = aten.dropout %0, %n1, %n2, %n3 {p = 0.5 : f64, stream = 0 : i64, "
+      "shared = array<i64: 0, 2>} : (tensor<100x5x7xf32>, tensor<i64>, "
+      "tensor<i64>, tensor<i64>) -> tensor<100x5x7xf32>\n");
+  // Five draws, which the second dimension numbers.
+  for (size_t i = 0; i < results[1].size(); ++i)
+    EXPECT_EQ(results[1][i],
+              uniform(drawElement({1, 2}, 0, 3 * 5 + i / 7 % 5), 24) < 0.5
+                  ? 2.0
+                  : 0.0);
 }

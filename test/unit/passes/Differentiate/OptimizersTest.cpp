@@ -62,7 +62,7 @@ protected:
     EXPECT_TRUE(module);
     EXPECT_TRUE(succeeded(insertOptimizer(*module, *optimizer)));
     Interpreter interpreter(*module, 3);
-    interpreter.setLearningRate(0.1);
+    interpreter.getState().learningRate = 0.1;
     interpreter.getState().set("w", vector({1, 2, 3}));
     SmallVector<RankTensors> gradients{
         {vector({3, 0, 0}), vector({0, -3, 0}), vector({0, 0, 1.5})}};

@@ -216,6 +216,15 @@ TEST(Validator, f19_rejects_sections_that_miss_micro_batches) {
   });
 }
 
+TEST(Validator, f22_rejects_other_reads_of_scalars) {
+  expectBroken("F22", // The launch reads f64.
+               [](Artifact &a) { a.program.scalars[0] = Scalar::Seed; });
+  expectBroken("F22", [](Artifact &a) { // The update is of no micro-batch.
+    a.program.scalars[0] = Scalar::Slice;
+    operand(a, "sgd", 3).dtype = Dtype::I64;
+  });
+}
+
 TEST(Validator, f10_rejects_launches_that_do_not_fit_their_kernel) {
   auto launch = [](const std::function<void(Command &)> &change) {
     expectBroken("F10", [&](Artifact &a) { change(find(a, "sgd")); });
