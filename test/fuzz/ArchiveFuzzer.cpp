@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   StatusOr<ExportedModel> model = readArchive(file.path());
   if (!model.ok())
     return 0;
-  (void)model->weights.aliasGroups();
+  (void)model->weights.tiedNames();
   for (const auto &[name, entry] : model->weights.entries())
     (void)model->weights.readTensor(name).ok();
   (void)bindSymbols(*model, {}).ok();

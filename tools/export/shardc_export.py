@@ -29,6 +29,7 @@ import resource
 import sys
 import time
 import traceback
+from unittest import mock
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -143,20 +144,80 @@ def check_result(program):
             f"a Hugging Face model")
 
 
-def check_parameters(program):
-    """A parameter in a Python list is exported as a constant that would never
-    be trained, while the parameter itself stays unused."""
-    parameters = {parameter.data_ptr(): name for name, parameter
-                  in program.named_parameters()
-                  if not isinstance(parameter.data, FakeTensor)}
+def storage_of(tensor):
+    """What tells the tensor's memory; None for one without."""
+    if isinstance(tensor, FakeTensor) or not tensor.numel():
+        return None
+    return tensor.untyped_storage().data_ptr()
+
+
+def changes_tensors(program):
+    """Whether some operator of the program works in place."""
+    return any(
+        getattr(getattr(node.target, "_schema", None), "is_mutable", False)
+        for graph_module in program.graph_module.modules()
+        for node in getattr(getattr(graph_module, "graph", None), "nodes", ()))
+
+
+def check_constants(program):
+    """What a model reaches past nn.Module is exported as a constant: a parameter
+    in a Python list, a slice of a buffer in an attribute. It would stay as it
+    is while the model's own tensor changes."""
+    changing = [("parameter", name, parameter)
+                for name, parameter in program.named_parameters()]
+    if changes_tensors(program):
+        changing += [("buffer", name, buffer)
+                     for name, buffer in program.named_buffers()]
+    owners = {storage_of(tensor): f"{kind} '{name}'"
+              for kind, name, tensor in changing}
     for name, constant in program.constants.items():
-        if (isinstance(constant, torch.Tensor) and constant.numel()
-                and not isinstance(constant, FakeTensor)
-                and constant.data_ptr() in parameters):
+        owner = isinstance(constant, torch.Tensor) and storage_of(constant)
+        if owner and owner in owners:
             raise ExportError(
-                f"parameter '{parameters[constant.data_ptr()]}' is used as the "
-                f"constant '{name}': keep it in an attribute or a "
-                f"ParameterList, not in a Python list")
+                f"{owners[owner]} is used as the constant '{name}', which would "
+                f"not change with it: keep it in an attribute or a "
+                f"ParameterList, not in a Python list, and take slices of it in "
+                f"forward")
+
+
+def check_hooks(module):
+    """Hooks on gradients are not in an export."""
+    hooked = [f"parameter '{name}'" for name, parameter
+              in module.named_parameters() if parameter._backward_hooks]
+    hooked += [f"module '{name}'" for name, child in module.named_modules()
+               if child._backward_hooks or child._backward_pre_hooks]
+    if hooked:
+        raise ExportError(f"{hooked[0]} has a hook on its gradient, which an "
+                          f"export does not hold: remove it")
+
+
+def custom_functions(base=torch.autograd.Function):
+    """The classes that say their gradient themselves, PyTorch's own aside."""
+    for each in base.__subclasses__():
+        if each.__module__.partition(".")[0] != "torch":
+            yield each
+        yield from custom_functions(each)
+
+
+@contextlib.contextmanager
+def refusing_custom_gradients():
+    """Inside, a model that says its gradient itself is an ExportError: the
+    export would have the derivative of the forward alone."""
+    def refuse(what):
+        def method(*args, **kwargs):
+            raise ExportError(
+                f"{what}, which an export does not hold: write forward so that "
+                f"PyTorch derives the gradient")
+        return method
+
+    with contextlib.ExitStack() as patches:
+        for each in custom_functions():
+            patches.enter_context(mock.patch.object(each, "forward", staticmethod(
+                refuse(f"{each.__name__} has a backward of its own"))))
+        patches.enter_context(mock.patch.object(
+            torch.Tensor, "register_hook",
+            refuse("forward calls register_hook on a tensor")))
+        yield
 
 
 def strip_provenance(program):
@@ -171,15 +232,19 @@ def export_program(module, example_inputs):
     could not train it."""
     positional, keyword = arguments_of(distinct(example_inputs))
     check_call(module, positional, keyword)
+    check_hooks(module)
     try:
-        program = torch.export.export(
-            module.train(), positional, kwargs=keyword, strict=False)
+        with refusing_custom_gradients():
+            program = torch.export.export(
+                module.train(), positional, kwargs=keyword, strict=False)
+    except ExportError:
+        raise
     except Exception as error:  # whatever the model does under the tracer
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ExportError(f"torch.export cannot trace the module: {reason} "
                           f"(--traceback shows where)") from error
     check_result(program)
-    check_parameters(program)
+    check_constants(program)
     strip_provenance(program)
     return program
 

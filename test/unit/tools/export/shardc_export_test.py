@@ -48,6 +48,50 @@ class InList(nn.Module):
         return (x * self.hidden[0]).sum()
 
 
+class SliceInAttribute(nn.Module):
+    """An attribute that looks at a buffer, which forward changes or not."""
+
+    def __init__(self, is_changed):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.register_buffer("whole", torch.zeros(8))
+        self.part = self.whole[2:6]
+        self.is_changed = is_changed
+
+    def forward(self, x):
+        if self.is_changed:
+            self.whole.add_(1)
+        return (self.linear(x) + self.part).sum()
+
+
+class Reversed(torch.autograd.Function):
+    """Gradient reversal."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return -gradient
+
+
+class WithGradient(nn.Module):
+    """A linear layer whose result goes through `change`."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.linear, self.change = nn.Linear(4, 4), change
+
+    def forward(self, x):
+        return self.change(self.linear(x)).sum()
+
+
+def hooked(x):
+    x.register_hook(torch.neg)
+    return x
+
+
 def batch():
     return torch.tensor([[1, 2]]), torch.tensor([[2, 4]])
 
@@ -68,6 +112,27 @@ class ShardcExportTest(unittest.TestCase):
         with zipfile.ZipFile(path) as archive:
             (entry,) = (e for e in archive.namelist() if e.endswith(name))
             return archive.read(entry)
+
+    def test_slices_of_what_changes_are_refused(self):
+        inputs = (torch.ones(4, 4),)
+        shardc_export.export_program(SliceInAttribute(False), inputs)
+        with self.assertRaisesRegex(shardc_export.ExportError,
+                                    "buffer 'whole' is used as the constant "
+                                    "'part'"):
+            shardc_export.export_program(SliceInAttribute(True), inputs)
+
+    def test_gradients_of_the_models_own_are_refused(self):
+        inputs = (torch.ones(4, 4),)
+        shardc_export.export_program(WithGradient(torch.relu), inputs)
+        for change, message in ((Reversed.apply, "Reversed has a backward"),
+                                (hooked, "register_hook")):
+            with self.assertRaisesRegex(shardc_export.ExportError, message):
+                shardc_export.export_program(WithGradient(change), inputs)
+        model = WithGradient(torch.relu)
+        model.linear.weight.register_hook(torch.neg)
+        with self.assertRaisesRegex(shardc_export.ExportError,
+                                    "parameter 'linear.weight' has a hook"):
+            shardc_export.export_program(model, inputs)
 
     def test_inputs_are_written_under_the_names_of_the_program(self):
         module = shardc_export.training_module(Tied(), "cross_entropy")
