@@ -284,8 +284,7 @@ LogicalResult GraphTranslator::translateRegion(const pt2::Node &node,
 void GraphTranslator::detachResults(const pt2::Node &node, size_t older,
                                     Location location) {
   for (StringRef result : tensorNames(node.outputs)) {
-    slots.forgetConversions(result);
-    if (slots.isAmongFirst(result, older))
+    if (slots.becomesOneOf(older, result))
       continue;
     Value value = slots.read(result, location);
     if (!value || !isa<FloatType>(getElementTypeOrSelf(value)))

@@ -126,16 +126,19 @@ bool TensorSlots::isDetached(StringRef name) const {
   return false;
 }
 
-void TensorSlots::forgetConversions(StringRef name) {
-  unsigned &index = scopes.back()[name];
-  while (slots[index].source) {
+bool TensorSlots::becomesOneOf(size_t count, StringRef name) {
+  unsigned index = scopes.back().at(name);
+  while (index >= count) {
     const TensorSlot &slot = slots[index];
-    auto conversion = slot.seen.getDefiningOp<aten::ToOp>();
+    auto conversion =
+        slot.source ? slot.seen.getDefiningOp<aten::ToOp>() : aten::ToOp();
     if (!conversion || conversion.getSelf() != slot.lookedAt ||
         slot.lookedAt.getType() != slot.type)
-      return;
+      return false;
     index = *slot.source;
   }
+  scopes.back()[name] = index;
+  return true;
 }
 
 bool TensorSlots::holds(StringRef name, Value value) const {

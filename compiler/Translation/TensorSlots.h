@@ -123,15 +123,12 @@ public:
   /// Whether `name` is a window on something detached.
   bool isDetached(llvm::StringRef name) const;
 
-  /// How many tensors there are; whether `name` is one of the first `count`.
+  /// How many tensors there are.
   size_t count() const { return slots.size(); }
-  bool isAmongFirst(llvm::StringRef name, size_t count) const {
-    return scopes.back().at(name) < count;
-  }
 
-  /// Where `name` is the result of conversions to the type that the tensor has,
-  /// it becomes that tensor.
-  void forgetConversions(llvm::StringRef name);
+  /// Whether `name` is one of the first `count` tensors. It becomes one where
+  /// it is the result of conversions of one to the type that it has.
+  bool becomesOneOf(size_t count, llvm::StringRef name);
 
   /// Whether `value` is what the tensor called `name` holds, as it was last
   /// read.

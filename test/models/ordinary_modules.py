@@ -127,12 +127,6 @@ def dropout_of_nothing(s, x, y):
     return F.mse_loss(s.g(s.drop(F.relu(s.f(x)))), y)
 
 
-@ordinary(lambda: {"f": nn.Conv2d(2, 3, 3), "drop": nn.Dropout2d(0.5)},
-          x=floats(2, 5, 5), y=floats(3, 3, 3), refused="E0240")
-def dropout2d(s, x, y):
-    return F.mse_loss(s.drop(s.f(x)), y)
-
-
 @ordinary(lambda: {"n": nn.LayerNorm((3, 5)), "f": nn.Linear(5, 2)},
           x=floats(3, 5), y=floats(3, 2))
 def layer_norm_2d(s, x, y):

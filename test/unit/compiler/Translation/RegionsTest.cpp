@@ -99,6 +99,20 @@ TEST(Regions, WhatChangesNothingKeepsItsGradient) {
     EXPECT_THAT(model.translate(), Not(HasSubstr("aten.detach")));
 }
 
+// What the region made is converted where the author says so.
+TEST(Regions, ConversionsOfWhatARegionMadeStay) {
+  ExportBuilder body = linear();
+  body.node("aten.to.dtype", {{"self", tensor("y")}, {"dtype", argument(f32)}},
+            {{"wide", {2, 3}}});
+  ExportBuilder model =
+      regionOf(body, "wrap_with_set_grad_enabled", {argument(false)},
+               {"x", "p_w"}, {"wide", {2, 3}});
+  EXPECT_THAT(model.translate(), ContainsRegex("aten.linear .*\n"
+                                               ".*aten.to .*\n"
+                                               ".*aten.detach .*\n"
+                                               ".*aten.sum"));
+}
+
 // A view is a new tensor, however little it does.
 TEST(Regions, ViewsUnderNoGradHaveNoGradient) {
   for (ExportBuilder model :
