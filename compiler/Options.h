@@ -47,6 +47,12 @@ struct Options {
   std::string optimizer = "sgd";
   double momentum = 0.0;
   double weightDecay = 0.0;
+  /// Which parameters have a weight decay or learning rate of their own
+  /// (passes/Group/ParameterRules.h).
+  std::string paramGroups;
+  /// Gradients whose norm, of all together, is larger are scaled to it; 0:
+  /// none.
+  double clipGradNorm = 0.0;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;

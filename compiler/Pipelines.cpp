@@ -45,6 +45,9 @@ static void addGroup(OpPassManager &manager, const Options &options) {
   manager.addPass(createAssignGroupsPass(groups));
   // After grouping: only a member of a group has a dtype to keep.
   manager.addPass(createKeepBatchNormF32Pass());
+  SetHyperparametersPassOptions hyperparameters;
+  hyperparameters.rules = options.paramGroups;
+  manager.addPass(createSetHyperparametersPass(hyperparameters));
   manager.addPass(createVerifyGroupedPass());
 }
 
@@ -73,6 +76,7 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   optimizer.beta2 = options.beta2;
   optimizer.epsilon = options.epsilon;
   optimizer.weightDecay = options.weightDecay;
+  optimizer.clipGradNorm = options.clipGradNorm;
   manager.addPass(createInsertOptimizerPass(optimizer));
   manager.addPass(createVerifyTrainingStepPass());
 }
@@ -104,6 +108,8 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   functions.addPass(createFormKernelsPass());
   if (options.fuse)
     functions.addPass(createFuseKernelsPass());
+  // After fusion: a nest has its final loops.
+  functions.addPass(createSplitReductionsPass());
   // After fusion: a kernel that reads through a view may have been merged away.
   functions.addPass(createMaterializeViewsPass());
   functions.addPass(createVerifyKernelsPass());

@@ -50,6 +50,10 @@ static format::PlanOptimizer buildOptimizer(const Options &options) {
   format::PlanOptimizer optimizer;
   optimizer.kind = options.optimizer;
   optimizer.attributes["weight_decay"] = options.weightDecay;
+  if (!options.paramGroups.empty())
+    optimizer.attributes["param_groups"] = options.paramGroups;
+  if (options.clipGradNorm > 0)
+    optimizer.attributes["clip_grad_norm"] = options.clipGradNorm;
   if (options.optimizer == "sgd") {
     optimizer.attributes["momentum"] = options.momentum;
     return optimizer;

@@ -71,18 +71,20 @@ InFlightDiagnostic ModelState::error(StringRef number, StringRef name) const {
 /// The first name of the signature stands for all tied ones, as in
 /// `nn.Module.named_parameters`: tied parameters are one, and so are tied
 /// buffers. A parameter and a buffer are not: only one of them is trained.
+/// Constants follow a buffer that they are tied to, which may change.
 void ModelState::findTiedNames() {
   for (const pt2::NameGroup &names : model.weights.tiedNames()) {
     auto tie = [&](ArrayRef<pt2::InputKind> kinds) {
-      std::string first;
-      for (const pt2::InputSpec &spec : model.program.signature.inputs) {
-        if (!llvm::is_contained(names, spec.target) ||
-            !llvm::is_contained(kinds, spec.kind))
-          continue;
-        if (first.empty())
-          first = spec.target;
-        declaredName[spec.target] = first;
-      }
+      SmallVector<const pt2::InputSpec *> tied;
+      for (const pt2::InputSpec &spec : model.program.signature.inputs)
+        if (llvm::is_contained(names, spec.target) &&
+            llvm::is_contained(kinds, spec.kind))
+          tied.push_back(&spec);
+      if (llvm::all_of(tied,
+                       [&](auto *spec) { return isSmallConstant(*spec); }))
+        return;
+      for (const pt2::InputSpec *spec : tied)
+        declaredName[spec->target] = tied.front()->target;
     };
     tie(pt2::InputKind::Parameter);
     tie({pt2::InputKind::Buffer, pt2::InputKind::TensorConstant});

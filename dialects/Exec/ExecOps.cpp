@@ -9,6 +9,7 @@
 #include "dialects/Fsdp/BoundRegion.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace shardc::exec;
@@ -41,6 +42,39 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
 void KernelOp::print(OpAsmPrinter &printer) {
   printer << " " << getLabelAttr();
   printBoundRegion(printer, *this, {"label"});
+}
+
+//===----------------------------------------------------------------------===//
+// scan
+//===----------------------------------------------------------------------===//
+
+LogicalResult ScanOp::verify() {
+  SmallVector<Type> arguments, carried;
+  SmallVector<Value> tensors(getInputs());
+  llvm::append_range(tensors, getResults());
+  if (getNumResults() == 0)
+    return emitOpError("expected a result");
+  auto shape = cast<RankedTensorType>(getResult(0).getType()).getShape();
+  for (Value tensor : tensors) {
+    if (cast<RankedTensorType>(tensor.getType()).getShape() != shape)
+      return emitOpError("expected tensors of one shape");
+    arguments.push_back(getElementTypeOrSelf(tensor.getType()));
+  }
+  carried.assign(arguments.begin() + getInputs().size(), arguments.end());
+  if (getDimension() >= shape.size())
+    return emitOpError("expected a dimension of the tensors");
+  auto typeOf = [](Attribute start) {
+    auto typed = dyn_cast<TypedAttr>(start);
+    return typed ? typed.getType() : Type();
+  };
+  Block &block = getBody().front();
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!llvm::equal(llvm::map_range(getStarts(), typeOf), carried) ||
+      !llvm::equal(block.getArgumentTypes(), arguments) || !yield ||
+      !llvm::equal(yield.getOperandTypes(), carried))
+    return emitOpError("expected starts, region arguments and yielded values "
+                       "of the tensors' element types");
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -47,9 +47,9 @@ def Exec_KernelOp : Exec_Op<"kernel", [Pure, IsolatedFromAbove,
 }
 
 def Exec_YieldOp : Exec_Op<"yield", [Pure, Terminator, ReturnLike,
-    ParentOneOf<["KernelOp", "RunOp", "ComputeOp"]>]> {
-  let summary = "the results of a kernel";
-  let arguments = (ins Variadic<AnyStaticShapeTensor>:$results);
+    ParentOneOf<["KernelOp", "RunOp", "ComputeOp", "ScanOp"]>]> {
+  let summary = "the results of a kernel, or what a scan carries on";
+  let arguments = (ins Variadic<AnyTypeOf<[AnyStaticShapeTensor, AnyFloat, AnySignlessInteger]>>:$results);
   let builders = [OpBuilder<(ins), [{ /* no results */ }]>];
   let assemblyFormat = "($results^ `:` type($results))? attr-dict";
 }
@@ -62,6 +62,31 @@ def Exec_IotaOp : Exec_Op<"iota", [Pure]> {
   }];
   let results = (outs StaticShapeTensorOf<[AnySignlessInteger]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Exec_ScanOp : Exec_Op<"scan", [Pure, SingleBlock]> {
+  let summary = "what a loop carries, at each of its iterations";
+  let description = [{
+    Stands in a kernel's region. All tensors have one shape. Along `dimension`,
+    forwards or in `reverse`, the body gets an element of each input and what it
+    yielded for the element before, `starts` at first; the results are what it
+    yields.
+
+    Example:
+    ```mlir
+    %y = exec.scan %x along 1 from [0.0] : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+    ^bb0(%element: f32, %sum: f32):
+      %0 = arith.addf %sum, %element : f32
+      exec.yield %0 : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$inputs, I64Attr:$dimension,
+                       ArrayAttr:$starts, UnitAttr:$reverse);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$inputs `along` $dimension (`reverse` $reverse^)? `from` $starts attr-dict `:` functional-type($inputs, $results) $body";
+  let hasVerifier = 1;
 }
 
 def Exec_LibraryOp : Exec_Op<"library", [Pure]> {

@@ -95,25 +95,27 @@ def Fsdp_MemberOp : Fsdp_Op<"member", [ParentOneOf<["GroupOp", "SegmentOp"]>]> {
   let summary = "one parameter of a group";
   let description = [{
     `keep` fixes the dtype that the parameter is gathered in against the group's
-    policy. `at` is the offset, in elements, in the flat segment.
+    policy. `at` is the offset, in elements, in the flat segment. `with` is what
+    the parameter's update has of its own: `weight_decay` and `lr_scale`, which
+    the learning rate is multiplied by.
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, OptionalAttr<TypeAttr>:$keep,
-      OptionalAttr<I64Attr>:$offset);
-  let assemblyFormat = "$parameter (`keep` $keep^)? (`at` $offset^)? attr-dict";
+      OptionalAttr<DictionaryAttr>:$hyperparameters, OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = "$parameter (`keep` $keep^)? (`with` $hyperparameters^)? (`at` $offset^)? attr-dict";
 }
 
 def Fsdp_SegmentOp : Fsdp_Op<"segment", [HasParent<"GroupOp">, SingleBlock, NoTerminator]> {
-  let summary = "members of one dtype, end to end in one flat buffer";
+  let summary = "members of one dtype and one update, end to end in one flat buffer";
   let description = [{
     `elements` counts the whole flat buffer with padding; rank r owns elements
     [r * shard, (r + 1) * shard). `dtype` is the gathered element type and
     `reduce` the one that gradients are reduced in. A `frozen` segment has no
-    gradient and is not updated.
+    gradient and is not updated. `with` is what its members have in common.
   }];
   let arguments = (ins TypeAttr:$dtype, TypeAttr:$reduce, I64Attr:$elements, I64Attr:$shard,
-      UnitAttr:$frozen);
+      UnitAttr:$frozen, OptionalAttr<DictionaryAttr>:$hyperparameters);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "(`frozen` $frozen^)? $dtype `reduce` $reduce `elements` $elements `shard` $shard attr-dict-with-keyword $body";
+  let assemblyFormat = "(`frozen` $frozen^)? $dtype `reduce` $reduce `elements` $elements `shard` $shard (`with` $hyperparameters^)? attr-dict-with-keyword $body";
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,8 +234,13 @@ def Fsdp_RecordLossOp : Fsdp_Op<"record_loss"> {
 
 def Fsdp_GradientNormOp : Fsdp_Op<"gradient_norm"> {
   let summary = "sums the squares of all gradients over all ranks";
+  let description = [{
+    The result is the sum in two parts, the second smaller than the first one's
+    rounding. The runtime reports its root.
+  }];
   let arguments = (ins Variadic<Fsdp_Shard>:$gradients);
-  let assemblyFormat = "$gradients attr-dict `:` type($gradients)";
+  let results = (outs TensorOf<[F64]>:$squares);
+  let assemblyFormat = "$gradients attr-dict `:` functional-type($gradients, $squares)";
 }
 
 //===----------------------------------------------------------------------===//

@@ -198,9 +198,13 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
         reduce(start.getGroup(), start.getParameters(), start.getGradients());
         return success();
       })
-      .Case([&](fsdp::GradientNormOp) {
-        execution.gradientNorm = std::sqrt(state.sumOfGradientSquares()) /
-                                 (ranks * state.microBatches);
+      .Case([&](fsdp::GradientNormOp norm) {
+        Tensor squares(cast<RankedTensorType>(norm.getType()));
+        llvm::copy(state.sumOfGradientSquares(),
+                   squares.mutableFloats().begin());
+        execution.gradientNorm =
+            std::sqrt(squares.floats().front()) / (ranks * state.microBatches);
+        define(norm.getResult(), RankTensors(ranks, squares));
         return success();
       })
       .Case<fsdp::BeginOp, fsdp::UnshardOp, fsdp::UnshardStartOp, fsdp::WaitOp,

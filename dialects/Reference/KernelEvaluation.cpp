@@ -104,35 +104,50 @@ struct Output {
   LinearIndex index;
   /// The register of the value to store; of a sum, of its term.
   unsigned yielded = 0;
-  /// The register that the value before is read into; of a reduction.
+  /// The register that the value before is read into; of a reduction or scan.
   std::optional<unsigned> carried;
+  /// What a scan carries first.
+  BoundedNumber start;
   /// For each element of a sum: the terms' magnitudes and their number.
   std::vector<double> magnitudes;
   std::vector<int64_t> terms;
   bool isSum = false;
 };
 
-/// Executes one `linalg.generic`.
+/// Executes one `linalg.generic` or `exec.scan`.
 class NestEvaluation {
 public:
   NestEvaluation(linalg::GenericOp generic, TensorValues &values)
-      : generic(generic), body(*generic.getBody()), values(values) {}
+      : op(generic), body(*generic.getBody()), values(values),
+        sizes(generic.getStaticLoopRanges()),
+        reduces(generic.getNumReductionLoops() != 0) {}
+  NestEvaluation(exec::ScanOp scan, TensorValues &values)
+      : op(scan), body(scan.getBody().front()), values(values),
+        sizes(cast<ShapedType>(scan.getResult(0).getType()).getShape()),
+        scanned(scan.getDimension()) {}
 
   LogicalResult run();
 
 private:
-  LogicalResult readMaps();
+  LogicalResult readMaps(linalg::GenericOp generic);
+  void readMaps(exec::ScanOp scan);
   LogicalResult translate();
   LogicalResult translateOperation(Operation &op);
   void prepareOutputs();
+  BoundedNumber carriedBy(const Output &output, int64_t position,
+                          ArrayRef<int64_t> counters) const;
   void runIteration(ArrayRef<int64_t> counters);
   void collect(Output &output, int64_t at);
   void finish(Output &output);
   unsigned registerOf(Value value);
 
-  linalg::GenericOp generic;
+  Operation *op;
   Block &body;
   TensorValues &values;
+  SmallVector<int64_t> sizes;
+  bool reduces = false;
+  /// The loop that a scan runs along.
+  std::optional<unsigned> scanned;
   SmallVector<std::pair<Elements, LinearIndex>> inputs;
   SmallVector<Output> outputs;
   llvm::DenseMap<Value, unsigned> numbers;
@@ -177,7 +192,7 @@ unsigned NestEvaluation::registerOf(Value value) {
   return found->second;
 }
 
-LogicalResult NestEvaluation::readMaps() {
+LogicalResult NestEvaluation::readMaps(linalg::GenericOp generic) {
   for (OpOperand *input : generic.getDpsInputOperands()) {
     FailureOr<LinearIndex> index =
         linearIndex(generic, generic.getMatchingIndexingMap(input),
@@ -195,8 +210,32 @@ LogicalResult NestEvaluation::readMaps() {
       return failure();
     Output &made = outputs.emplace_back();
     made.index = *index;
+    values[generic.getTiedOpResult(&output)] = values[output.get()];
   }
   return success();
+}
+
+/// All tensors are walked alike; in reverse from the last element.
+void NestEvaluation::readMaps(exec::ScanOp scan) {
+  LinearIndex index;
+  index.factors = computeStrides(sizes);
+  if (scan.getReverse()) {
+    int64_t &factor = index.factors[*scanned];
+    index.offset = (sizes[*scanned] - 1) * factor;
+    factor = -factor;
+  }
+  for (auto [input, argument] :
+       llvm::zip(scan.getInputs(), body.getArguments())) {
+    inputs.push_back({Elements(values[input]), index});
+    registerOf(argument);
+  }
+  for (auto [result, start] :
+       llvm::zip_equal(scan.getResults(), scan.getStarts())) {
+    Output &made = outputs.emplace_back();
+    made.index = index;
+    made.start = scalarConstant(cast<TypedAttr>(start));
+    values[result] = {Tensor(cast<RankedTensorType>(result.getType())), {}};
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,9 +244,8 @@ LogicalResult NestEvaluation::readMaps() {
 
 /// The addition that yields output `number` of a reduction, if it adds one term
 /// to what was carried, which nothing else looks at.
-static Operation *sumOf(linalg::GenericOp generic, unsigned number) {
-  Block &body = *generic.getBody();
-  Value carried = body.getArgument(generic.getNumDpsInputs() + number);
+static Operation *sumOf(Block &body, unsigned inputs, unsigned number) {
+  Value carried = body.getArgument(inputs + number);
   Operation *sum = body.getTerminator()->getOperand(number).getDefiningOp();
   bool isSum = isa_and_nonnull<arith::AddFOp>(sum) && carried.hasOneUse() &&
                llvm::is_contained(sum->getOperands(), carried) &&
@@ -245,16 +283,15 @@ LogicalResult NestEvaluation::translateOperation(Operation &op) {
 
 LogicalResult NestEvaluation::translate() {
   llvm::SmallPtrSet<Operation *, 4> sums;
-  bool reduces = generic.getNumReductionLoops() != 0;
   for (auto [number, output] : llvm::enumerate(outputs)) {
     Value yielded = body.getTerminator()->getOperand(number);
-    if (reduces)
-      output.carried =
-          registerOf(body.getArgument(generic.getNumDpsInputs() + number));
-    if (Operation *sum = reduces ? sumOf(generic, number) : nullptr) {
+    if (reduces || scanned)
+      output.carried = registerOf(body.getArgument(inputs.size() + number));
+    if (Operation *sum =
+            reduces ? sumOf(body, inputs.size(), number) : nullptr) {
       sums.insert(sum);
       output.isSum = true;
-      Value carried = body.getArgument(generic.getNumDpsInputs() + number);
+      Value carried = body.getArgument(inputs.size() + number);
       yielded = sum->getOperand(sum->getOperand(0) == carried ? 1 : 0);
     }
     output.yielded = registerOf(yielded);
@@ -285,13 +322,23 @@ void NestEvaluation::collect(Output &output, int64_t at) {
   ++output.terms[at];
 }
 
+/// What was carried to the iteration that writes to `position`.
+BoundedNumber NestEvaluation::carriedBy(const Output &output, int64_t position,
+                                        ArrayRef<int64_t> counters) const {
+  if (scanned && counters[*scanned] == 0)
+    return output.start;
+  if (scanned)
+    position -= output.index.factors[*scanned];
+  return Elements(*output.tensor)[position];
+}
+
 void NestEvaluation::runIteration(ArrayRef<int64_t> counters) {
   for (auto [number, input] : llvm::enumerate(inputs))
     registers[number] = input.first[input.second.at(counters)];
   for (auto [output, position] : llvm::zip_equal(outputs, positions)) {
     position = output.index.at(counters);
     if (output.carried && !output.isSum)
-      registers[*output.carried] = Elements(*output.tensor)[position];
+      registers[*output.carried] = carriedBy(output, position, counters);
   }
   std::array<BoundedNumber, mostOperands> operands;
   for (Step &step : steps) {
@@ -317,11 +364,10 @@ void NestEvaluation::runIteration(ArrayRef<int64_t> counters) {
     collect(output, position);
 }
 
-/// Outputs start as their operands say, on memory of their own.
+/// Outputs are in memory of their own.
 void NestEvaluation::prepareOutputs() {
   for (auto [number, output] : llvm::enumerate(outputs)) {
-    output.tensor = &values[generic.getResult(number)];
-    *output.tensor = values[generic.getDpsInits()[number]];
+    output.tensor = &values[op->getResult(number)];
     int64_t count = output.tensor->tensor.getNumElements();
     output.tensor->bounds.resize(count, 0);
     output.bounds = output.tensor->bounds.data();
@@ -352,11 +398,15 @@ void NestEvaluation::finish(Output &output) {
 }
 
 LogicalResult NestEvaluation::run() {
-  if (failed(readMaps()) || failed(translate()))
+  if (auto scan = dyn_cast<exec::ScanOp>(op))
+    readMaps(scan);
+  else if (failed(readMaps(cast<linalg::GenericOp>(op))))
+    return failure();
+  if (failed(translate()))
     return failure();
   prepareOutputs();
   positions.resize(outputs.size());
-  for (IndexWalk walk(generic.getStaticLoopRanges()); walk; ++walk)
+  for (IndexWalk walk(sizes); walk; ++walk)
     runIteration(*walk);
   for (Output &output : outputs)
     finish(output);
@@ -415,9 +465,8 @@ static BoundedTensor inserted(tensor::InsertSliceOp insert,
 
 static LogicalResult evaluate(Operation &op, TensorValues &values) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case([&](linalg::GenericOp generic) {
-        return NestEvaluation(generic, values).run();
-      })
+      .Case<linalg::GenericOp, exec::ScanOp>(
+          [&](auto nest) { return NestEvaluation(nest, values).run(); })
       .Case([&](tensor::EmptyOp empty) {
         values[empty] = {poisoned(empty.getType()), {}};
         return success();

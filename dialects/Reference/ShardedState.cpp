@@ -212,13 +212,19 @@ void ShardedState::reduceScatter(StringRef group, ArrayAttr parameters,
   }
 }
 
-double ShardedState::sumOfGradientSquares() const {
-  double sum = 0;
+std::array<double, 2> ShardedState::sumOfGradientSquares() const {
+  double sum = 0, lost = 0;
   for (const Segment &segment : segments)
     for (const Tensor &shard : segment.kept.find(gradientKey)->second)
-      for (double value : shard.floats())
-        sum += value * value;
-  return sum;
+      for (double value : shard.floats()) {
+        double square = value * value, before = sum;
+        sum += square;
+        double part = sum - before;
+        lost += (before - (sum - part)) + (square - part) +
+                std::fma(value, value, -square);
+      }
+  double total = sum + lost;
+  return {total, lost - (total - sum)};
 }
 
 void ShardedState::clearGradients() {

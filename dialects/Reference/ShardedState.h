@@ -18,6 +18,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <array>
+
 namespace shardc::reference {
 
 /// One tensor a rank, or one that all ranks have.
@@ -87,8 +89,9 @@ public:
   /// `gradients[i][rank]` is one.
   void reduceScatter(llvm::StringRef group, mlir::ArrayAttr parameters,
                      llvm::ArrayRef<RankTensors> gradients);
-  /// The sum of squares of all accumulated gradients over all ranks.
-  double sumOfGradientSquares() const;
+  /// The sum of squares of all accumulated gradients over all ranks, in two
+  /// parts.
+  std::array<double, 2> sumOfGradientSquares() const;
   /// Sets the accumulated gradients to zero.
   void clearGradients();
   /// A number of the run, as `fsdp.scalar` names it: one for all ranks, or one

@@ -4,7 +4,7 @@
 // Appends, after backward:
 //
 //   fsdp.begin update
-//   fsdp.gradient_norm %g0, %g1
+//   %squares = fsdp.gradient_norm %g0, %g1
 //   %p = fsdp.read_shard @group0[0]
 //   %g = fsdp.gradient %g0[0]
 //   %new = fsdp.update "sgd" (%p, %g, …) { … }
@@ -23,6 +23,8 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
+
+#include <map>
 
 #define DEBUG_TYPE "shardc-insert-optimizer"
 
@@ -43,20 +45,25 @@ struct InsertOptimizerPass
 /// Writes the update part of one step.
 class UpdateBuilder {
 public:
-  UpdateBuilder(ModuleOp module, func::FuncOp step, const Optimizer &optimizer)
+  UpdateBuilder(ModuleOp module, func::FuncOp step, const Optimizer &optimizer,
+                Hyperparameters hyperparameters, double clipGradNorm)
       : module(module), step(step), optimizer(optimizer),
+        hyperparameters(hyperparameters), clipGradNorm(clipGradNorm),
         builder(OpBuilder::atBlockTerminator(&step.getBody().front())),
         declarations(step) {}
 
   LogicalResult build();
 
 private:
-  void addNumbers();
-  ArrayRef<Value> sharedIn(FloatType compute);
+  void addNumbers(Value squares);
+  Expression clipped(Expression scale, Value squares);
+  Hyperparameters hyperparametersOf(fsdp::SegmentOp segment) const;
+  ArrayRef<Value> sharedIn(FloatType compute, Hyperparameters own);
   void addUpdate(fsdp::ReduceScatterOp reduction, fsdp::SegmentOp segment,
                  int64_t index);
   SmallVector<Value> computeUpdate(OpBuilder &inner, Location location,
-                                   ValueRange arguments, FloatType compute);
+                                   ValueRange arguments, FloatType compute,
+                                   double weightDecay);
   Value readScalar(fsdp::Scalar name);
   Value createState(const Twine &symbol, StringRef key, RankedTensorType type,
                     FlatSymbolRefAttr group, int64_t segment);
@@ -65,11 +72,15 @@ private:
   ModuleOp module;
   func::FuncOp step;
   const Optimizer &optimizer;
+  Hyperparameters hyperparameters;
+  double clipGradNorm;
   OpBuilder builder, declarations;
   Value learningRate, gradientScale;
   SmallVector<Value> numbers;
-  /// By dtype of updates: the gradient's scale, then what the optimizer shares.
-  llvm::MapVector<Type, SmallVector<Value>> shared;
+  /// By dtype of updates, weight decay and scale of the learning rate: the
+  /// gradient's scale, then what the optimizer shares.
+  using SharedKey = std::tuple<const void *, double, double>;
+  std::map<SharedKey, SmallVector<Value>> shared;
 };
 } // namespace
 
@@ -99,9 +110,19 @@ Value UpdateBuilder::createState(const Twine &symbol, StringRef key,
                               FlatSymbolRefAttr::get(name));
 }
 
+/// `scale` of gradients whose sum of squares is `squares`, smaller where it
+/// takes that to bring their norm down to the largest.
+Expression UpdateBuilder::clipped(Expression scale, Value squares) {
+  constexpr double epsilon = 1e-6; // Of clip_grad_norm_.
+  Value sum = aten::SumOp::create(builder, step.getLoc(), squares,
+                                  ArrayRef<int64_t>{0}, /*keepdim=*/false);
+  Expression norm = scale * sqrt(at(sum));
+  return scale * clampMax(clipGradNorm * reciprocal(norm + epsilon), 1);
+}
+
 /// The numbers of the step, in f64. The gradients' sums are over ranks and
 /// micro-batches.
-void UpdateBuilder::addNumbers() {
+void UpdateBuilder::addNumbers(Value squares) {
   auto type = RankedTensorType::get({}, builder.getF64Type());
   SmallVector<std::string> symbols;
   for (StringRef key : optimizer.getNumbers()) {
@@ -111,23 +132,42 @@ void UpdateBuilder::addNumbers() {
   learningRate = readScalar(fsdp::Scalar::learning_rate);
   Value microBatches = readScalar(fsdp::Scalar::micro_batches);
   auto ranks = static_cast<double>(getRanks(module));
-  gradientScale = reciprocal(ranks * at(microBatches)).get();
+  Expression scale = reciprocal(ranks * at(microBatches));
+  gradientScale = (clipGradNorm > 0 ? clipped(scale, squares) : scale).get();
   for (auto [index, symbol] : llvm::enumerate(symbols)) {
     numbers[index] = optimizer.next(index, at(numbers[index])).get();
     fsdp::WriteOp::create(builder, step.getLoc(), numbers[index], symbol);
   }
 }
 
-ArrayRef<Value> UpdateBuilder::sharedIn(FloatType compute) {
-  SmallVector<Value> &values = shared[compute];
+Hyperparameters
+UpdateBuilder::hyperparametersOf(fsdp::SegmentOp segment) const {
+  Hyperparameters own = hyperparameters;
+  auto replace = [&](StringRef key, double &value) {
+    if (DictionaryAttr attribute = segment.getHyperparametersAttr())
+      if (auto number = attribute.getAs<FloatAttr>(key))
+        value = number.getValueAsDouble();
+  };
+  replace("weight_decay", own.weightDecay);
+  replace("lr_scale", own.learningRateScale);
+  return own;
+}
+
+ArrayRef<Value> UpdateBuilder::sharedIn(FloatType compute,
+                                        Hyperparameters own) {
+  SmallVector<Value> &values = shared[{compute.getAsOpaquePointer(),
+                                       own.weightDecay, own.learningRateScale}];
   if (!values.empty())
     return values;
   SmallVector<Expression> converted;
   for (Value number : numbers)
     converted.push_back(at(number).to(compute));
   values.push_back(at(gradientScale).to(compute).get());
+  Expression rate = at(learningRate);
+  if (own.learningRateScale != 1)
+    rate = own.learningRateScale * rate;
   for (Expression value :
-       optimizer.share(at(learningRate).to(compute), converted))
+       optimizer.share(rate.to(compute), converted, own.weightDecay))
     values.push_back(value.get());
   return values;
 }
@@ -137,7 +177,8 @@ ArrayRef<Value> UpdateBuilder::sharedIn(FloatType compute) {
 SmallVector<Value> UpdateBuilder::computeUpdate(OpBuilder &inner,
                                                 Location location,
                                                 ValueRange arguments,
-                                                FloatType compute) {
+                                                FloatType compute,
+                                                double weightDecay) {
   SmallVector<Expression> values;
   for (Value argument : arguments)
     values.push_back(Expression(inner, location, argument).to(compute));
@@ -148,7 +189,7 @@ SmallVector<Value> UpdateBuilder::computeUpdate(OpBuilder &inner,
   SmallVector<Value> results;
   for (Expression result :
        optimizer.update(values[0], gradient, rest.take_front(states),
-                        rest.drop_front(states + 1)))
+                        rest.drop_front(states + 1), weightDecay))
     results.push_back(result.to(element).get());
   return results;
 }
@@ -170,7 +211,8 @@ void UpdateBuilder::addUpdate(fsdp::ReduceScatterOp reduction,
     symbols.push_back(getStateName(segment, key));
     inputs.push_back(createState(symbols.back(), key, type, group, index));
   }
-  llvm::append_range(inputs, sharedIn(compute));
+  Hyperparameters own = hyperparametersOf(segment);
+  llvm::append_range(inputs, sharedIn(compute, own));
 
   SmallVector<Type> results(1 + symbols.size(), type);
   auto update = fsdp::UpdateOp::create(
@@ -180,9 +222,9 @@ void UpdateBuilder::addUpdate(fsdp::ReduceScatterOp reduction,
   for (Value input : inputs)
     body->addArgument(input.getType(), location);
   OpBuilder inner = OpBuilder::atBlockEnd(body);
-  fsdp::YieldOp::create(
-      inner, location,
-      computeUpdate(inner, location, body->getArguments(), compute));
+  fsdp::YieldOp::create(inner, location,
+                        computeUpdate(inner, location, body->getArguments(),
+                                      compute, own.weightDecay));
 
   fsdp::WriteShardOp::create(builder, location, update.getResult(0),
                              group.getValue(), index);
@@ -198,8 +240,9 @@ LogicalResult UpdateBuilder::build() {
   for (fsdp::ReduceScatterOp reduction : reductions)
     shards.push_back(reduction.getResult());
   fsdp::BeginOp::create(builder, step.getLoc(), fsdp::Phase::update);
-  fsdp::GradientNormOp::create(builder, step.getLoc(), shards);
-  addNumbers();
+  auto squares = RankedTensorType::get({2}, builder.getF64Type());
+  addNumbers(
+      fsdp::GradientNormOp::create(builder, step.getLoc(), squares, shards));
   SymbolTable symbols(module);
   for (fsdp::ReduceScatterOp reduction : reductions) {
     auto group = symbols.lookup<fsdp::GroupOp>(reduction.getGroup());
@@ -214,25 +257,29 @@ LogicalResult UpdateBuilder::build() {
   return success();
 }
 
-LogicalResult insertOptimizer(ModuleOp module, const Optimizer &optimizer) {
+LogicalResult insertOptimizer(ModuleOp module, const Optimizer &optimizer,
+                              Hyperparameters hyperparameters,
+                              double clipGradNorm) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (!step)
     return module.emitError("expected a function @step");
-  return UpdateBuilder(module, step, optimizer).build();
+  return UpdateBuilder(module, step, optimizer, hyperparameters, clipGradNorm)
+      .build();
 }
 
 void InsertOptimizerPass::runOnOperation() {
   std::unique_ptr<Optimizer> chosen;
   if (optimizer == "sgd")
-    chosen = createSgd(momentum, weightDecay);
+    chosen = createSgd(momentum);
   if (optimizer == "adamw")
-    chosen = createAdamW(beta1, beta2, epsilon, weightDecay);
+    chosen = createAdamW(beta1, beta2, epsilon);
   if (!chosen) {
     emitNumberedError(getOperation(), "E0223")
         << "expected optimizer sgd or adamw, got '" << optimizer << "'";
     return signalPassFailure();
   }
-  if (failed(insertOptimizer(getOperation(), *chosen)))
+  if (failed(insertOptimizer(getOperation(), *chosen, {weightDecay},
+                             clipGradNorm)))
     signalPassFailure();
 }
 

@@ -57,6 +57,9 @@ Expression operator*(double a, Expression b) {
 }
 Expression sqrt(Expression a) { return build<aten::SqrtOp>(a); }
 Expression reciprocal(Expression a) { return build<aten::ReciprocalOp>(a); }
+Expression clampMax(Expression a, double most) {
+  return build<aten::ClampOp>(a, FloatAttr(), numberOf(most, a));
+}
 
 //===----------------------------------------------------------------------===//
 // Optimizers
@@ -65,8 +68,7 @@ Expression reciprocal(Expression a) { return build<aten::ReciprocalOp>(a); }
 namespace {
 class Sgd : public Optimizer {
 public:
-  Sgd(double momentum, double weightDecay)
-      : momentum(momentum), weightDecay(weightDecay) {}
+  explicit Sgd(double momentum) : momentum(momentum) {}
 
   StringRef getName() const override { return "sgd"; }
 
@@ -79,7 +81,8 @@ public:
   /// PyTorch's first momentum is the gradient, as it is from zero.
   SmallVector<Expression> update(Expression parameter, Expression gradient,
                                  ArrayRef<Expression> states,
-                                 ArrayRef<Expression> shared) const override {
+                                 ArrayRef<Expression> shared,
+                                 double weightDecay) const override {
     Expression rate = shared[0];
     Expression step = gradient;
     if (weightDecay != 0)
@@ -91,13 +94,13 @@ public:
   }
 
 private:
-  const double momentum, weightDecay;
+  const double momentum;
 };
 
 class AdamW : public Optimizer {
 public:
-  AdamW(double beta1, double beta2, double epsilon, double weightDecay)
-      : betas{beta1, beta2}, epsilon(epsilon), weightDecay(weightDecay) {}
+  AdamW(double beta1, double beta2, double epsilon)
+      : betas{beta1, beta2}, epsilon(epsilon) {}
 
   StringRef getName() const override { return "adamw"; }
 
@@ -114,14 +117,15 @@ public:
     return betas[index] * last + (1 - betas[index]);
   }
 
-  SmallVector<Expression> share(Expression rate,
-                                ArrayRef<Expression> numbers) const override {
+  SmallVector<Expression> share(Expression rate, ArrayRef<Expression> numbers,
+                                double weightDecay) const override {
     return {-weightDecay * rate + 1.0, rate / numbers[0], sqrt(numbers[1])};
   }
 
   SmallVector<Expression> update(Expression parameter, Expression gradient,
                                  ArrayRef<Expression> states,
-                                 ArrayRef<Expression> shared) const override {
+                                 ArrayRef<Expression> shared,
+                                 double) const override {
     Expression kept = shared[0], stepSize = shared[1], root = shared[2];
     Expression first = states[0] + (1 - betas[0]) * (gradient - states[0]);
     // As PyTorch's addcmul: a square alone would overflow earlier.
@@ -132,17 +136,17 @@ public:
   }
 
 private:
-  const double betas[2], epsilon, weightDecay;
+  const double betas[2], epsilon;
 };
 } // namespace
 
-std::unique_ptr<Optimizer> createSgd(double momentum, double weightDecay) {
-  return std::make_unique<Sgd>(momentum, weightDecay);
+std::unique_ptr<Optimizer> createSgd(double momentum) {
+  return std::make_unique<Sgd>(momentum);
 }
 
 std::unique_ptr<Optimizer> createAdamW(double beta1, double beta2,
-                                       double epsilon, double weightDecay) {
-  return std::make_unique<AdamW>(beta1, beta2, epsilon, weightDecay);
+                                       double epsilon) {
+  return std::make_unique<AdamW>(beta1, beta2, epsilon);
 }
 
 } // namespace shardc

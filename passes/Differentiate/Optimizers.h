@@ -44,6 +44,15 @@ Expression operator+(Expression a, double b);
 Expression operator*(double a, Expression b);
 Expression sqrt(Expression a);
 Expression reciprocal(Expression a);
+/// The smaller of the two; NaN stays NaN.
+Expression clampMax(Expression a, double most);
+
+/// What a segment's update may have of its own.
+struct Hyperparameters {
+  double weightDecay = 0;
+  /// What the learning rate is multiplied by.
+  double learningRateScale = 1;
+};
 
 class Optimizer {
 public:
@@ -67,7 +76,8 @@ public:
   /// What all elements have in common, from this step's learning rate and
   /// numbers: computed once a step, in the dtype of updates.
   virtual llvm::SmallVector<Expression>
-  share(Expression learningRate, llvm::ArrayRef<Expression> numbers) const {
+  share(Expression learningRate, llvm::ArrayRef<Expression> numbers,
+        double weightDecay) const {
     return {learningRate};
   }
 
@@ -75,22 +85,27 @@ public:
   /// micro-batches. Everything is in f32, or f64 for parameters of f64.
   virtual llvm::SmallVector<Expression>
   update(Expression parameter, Expression gradient,
-         llvm::ArrayRef<Expression> states,
-         llvm::ArrayRef<Expression> shared) const = 0;
+         llvm::ArrayRef<Expression> states, llvm::ArrayRef<Expression> shared,
+         double weightDecay) const = 0;
 };
 
 /// Appends the update part to `@step` of `module`, whose groups have segments.
+/// `hyperparameters` are those of segments that say nothing else. Gradients
+/// whose norm, of all together, is larger than `clipGradNorm` are scaled to it
+/// as torch.nn.utils.clip_grad_norm_ scales them, unless it is 0.
 /// Fails, with an error, without a function of that name or a group that it
 /// reduces.
 llvm::LogicalResult insertOptimizer(mlir::ModuleOp module,
-                                    const Optimizer &optimizer);
+                                    const Optimizer &optimizer,
+                                    Hyperparameters hyperparameters = {},
+                                    double clipGradNorm = 0);
 
 /// torch.optim.SGD, with dampening 0 and without nesterov.
-std::unique_ptr<Optimizer> createSgd(double momentum, double weightDecay);
+std::unique_ptr<Optimizer> createSgd(double momentum);
 
 /// torch.optim.AdamW, without amsgrad.
 std::unique_ptr<Optimizer> createAdamW(double beta1, double beta2,
-                                       double epsilon, double weightDecay);
+                                       double epsilon);
 
 } // namespace shardc
 

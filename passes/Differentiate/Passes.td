@@ -43,8 +43,8 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
   let summary = "Appends the optimizer's step on each segment's local shard.";
   let description = [{
     After the last reduction: the squared gradient norm over all ranks, the
-    numbers of the step, then one `fsdp.update` a segment that is trained. Its
-    region has the optimizer's formulas as operators; `fsdp.state` declares what
+    numbers of the step, among them what gradients are clipped by, then one
+    `fsdp.update` a segment that is trained. Its region has the optimizer's formulas as operators; `fsdp.state` declares what
     they keep. `passes/Differentiate/Optimizers.cpp` has one class an optimizer.
 
     {{example: test/passes/Differentiate/insert-optimizer.mlir @sgd_on_one_group}}
@@ -56,7 +56,9 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
     Option<"beta1", "beta1", "double", "0.9", "Decay of adamw's first moment.">,
     Option<"beta2", "beta2", "double", "0.999", "Decay of adamw's second moment.">,
     Option<"epsilon", "epsilon", "double", "1e-8", "Added to adamw's denominator.">,
-    Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay.">];
+    Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay.">,
+    Option<"clipGradNorm", "clip-grad-norm", "double", "0.0",
+           "The largest norm of all gradients; 0 for any.">];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
 }
 

@@ -259,6 +259,7 @@ void AssignGroupsPass::writeGroups(func::FuncOp function, Forward &forward,
       fsdp::ParameterOp parameter = forward.parameters[index];
       fsdp::MemberOp::create(members, parameter.getLoc(),
                              parameter.getSymName(), /*keep=*/TypeAttr(),
+                             /*hyperparameters=*/DictionaryAttr(),
                              /*offset=*/IntegerAttr());
     }
     reportGroup(group, decided, forward);

@@ -65,6 +65,27 @@ def KeepBatchNormF32Pass : Pass<"shardc-keep-batch-norm-f32", "::mlir::ModuleOp"
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
+def SetHyperparametersPass : Pass<"shardc-set-hyperparameters", "::mlir::ModuleOp"> {
+  let summary = "Gives some parameters a weight decay or a learning rate of their own.";
+  let description = [{
+    Rules are the `param_groups` of torch.optim, by names:
+    `.*bias:weight_decay=0; embed\..*:weight_decay=0,lr_scale=0.1`. The first rule
+    whose regular expression matches a whole name of a parameter holds;
+    `lr_scale` is what the run's learning rate is multiplied by. Members with
+    other hyperparameters are in other segments, because an update is one for a
+    segment.
+
+    Decision: `passes/Group/ParameterRules.h`. Remark: `passed` for each rule.
+    Errors: E0205 a malformed rule, E0206 a rule that matches nothing.
+
+    {{example: test/passes/Group/set-hyperparameters.mlir @first_rule_holds}}
+  }];
+  let options = [
+    Option<"rules", "rules", "std::string", /*default=*/"\"\"",
+           "PATTERN:KEY=NUMBER[,KEY=NUMBER], separated by semicolons.">];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
 def VerifyGroupedPass : Pass<"shardc-verify-grouped", "::mlir::ModuleOp"> {
   let summary = "Checks what the group phase promises.";
   let description = [{

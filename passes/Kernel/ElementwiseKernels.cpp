@@ -86,7 +86,14 @@ static void buildReciprocal(aten::ReciprocalOp op,
 static Scalar numberOf(TypedAttr number, Scalar like) {
   if (auto floating = dyn_cast<FloatAttr>(number))
     return like.constant(floating.getValueAsDouble());
-  return like.constant(static_cast<double>(cast<IntegerAttr>(number).getInt()));
+  int64_t integer = cast<IntegerAttr>(number).getInt();
+  OpBuilder &builder = like.getBuilder();
+  if (isa<IntegerType>(like.getType())) // A double has too few digits.
+    return Scalar(builder, like.getLoc(),
+                  arith::ConstantOp::create(
+                      builder, like.getLoc(),
+                      builder.getIntegerAttr(like.getType(), integer)));
+  return like.constant(static_cast<double>(integer));
 }
 
 static void buildAddScalar(aten::AddScalarOp op,
@@ -102,6 +109,23 @@ static void buildMulScalar(aten::MulScalarOp op,
                            KernelBuilder &kernel) {
   buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
     return body[0] * numberOf(op.getOther(), body[0]);
+  });
+}
+
+/// NaN stays NaN.
+static void buildClamp(aten::ClampOp op, aten::ClampOp::Adaptor inputs,
+                       KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
+    Scalar x = body[0];
+    if (TypedAttr least = op.getMinAttr()) {
+      Scalar bound = numberOf(least, x);
+      x = select(x <= bound, bound, x);
+    }
+    if (TypedAttr most = op.getMaxAttr()) {
+      Scalar bound = numberOf(most, x);
+      x = select(bound <= x, bound, x);
+    }
+    return x;
   });
 }
 
@@ -219,6 +243,7 @@ void attachElementwiseKernels(MLIRContext *context) {
       *context);
   MulScalarOp::attachInterface<KernelModel<MulScalarOp, buildMulScalar>>(
       *context);
+  ClampOp::attachInterface<KernelModel<ClampOp, buildClamp>>(*context);
   ToOp::attachInterface<KernelModel<ToOp, buildTo>>(*context);
   ReluOp::attachInterface<KernelModel<ReluOp, buildRelu>>(*context);
   ThresholdBackwardOp::attachInterface<

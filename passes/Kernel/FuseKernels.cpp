@@ -62,6 +62,11 @@ KernelProfile::KernelProfile(exec::KernelOp kernel) {
       for (Operation &inner : *generic.getBody())
         isCheap &= !isa<math::MathDialect>(inner.getDialect()) &&
                    !isa<arith::DivFOp, arith::ShRUIOp>(inner);
+    } else if (auto scan = dyn_cast<exec::ScanOp>(op)) {
+      isPointwise = false;
+      iterations = std::max(
+          iterations,
+          cast<RankedTensorType>(scan.getResult(0).getType()).getNumElements());
     } else if (isa<tensor::InsertSliceOp>(op)) {
       isPointwise = false;
     }

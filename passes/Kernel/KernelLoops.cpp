@@ -52,6 +52,7 @@ private:
   void combineLanes(Operation *combiner, Value lanes);
   Value writeLoop(int64_t size);
   void writeBlockReduction(ArrayRef<int> reduced, ArrayRef<int> after);
+  void writeScan(ArrayRef<int> loops);
   SmallVector<Value> writeBody(ValueRange carried);
   void writeOperation(Operation *op, IRMapping &values);
   void countLoop(int loop, Value counter);
@@ -278,23 +279,20 @@ void LaunchWriter::writeOperation(Operation *op, IRMapping &values) {
 /// The values that the body yields, from elements of the current iteration and
 /// the values that a reduction carries.
 SmallVector<Value> LaunchWriter::writeBody(ValueRange carried) {
-  linalg::GenericOp generic = code().generic;
-  if (!generic)
+  if (!code().body)
     return {code().fill ? constant(code().fill)
                         : load(stage().accesses.front())};
-  Block &body = *generic.getBody();
+  Block &body = *code().body;
   IRMapping values;
   for (auto [i, access] : llvm::enumerate(code().reads)) {
     BlockArgument argument = body.getArgument(i);
     if (access >= 0)
       values.map(argument, load(stage().accesses[access]));
     else if (!argument.use_empty())
-      values.map(argument,
-                 constant(problem.places.at(generic.getInputs()[i]).splat));
+      values.map(argument, constant(problem.places.at(code().inputs[i]).splat));
   }
-  unsigned inputs = generic.getNumDpsInputs();
   for (auto [argument, value] :
-       llvm::zip(body.getArguments().drop_front(inputs), carried))
+       llvm::zip(body.getArguments().drop_front(code().inputs.size()), carried))
     values.map(argument, value);
   for (Operation &op : body.without_terminator())
     writeOperation(&op, values);
@@ -369,9 +367,9 @@ void LaunchWriter::writeLoops(ArrayRef<int> loops,
 
 /// The operation that combines output `number` of a reduction with the value of
 /// one iteration, or null when the body is more than that.
-static Operation *combinerOf(linalg::GenericOp generic, unsigned number) {
-  Block &body = *generic.getBody();
-  Value carried = body.getArgument(generic.getNumDpsInputs() + number);
+static Operation *combinerOf(const StageBody &code, unsigned number) {
+  Block &body = *code.body;
+  Value carried = body.getArgument(code.inputs.size() + number);
   Operation *combiner =
       body.getTerminator()->getOperand(number).getDefiningOp();
   bool isSimple =
@@ -390,7 +388,7 @@ SmallVector<Value> LaunchWriter::writeReduction(ArrayRef<int> loops) {
   bool hasLanes =
       !loops.empty() && stage().sizes[loops.back()] >= 2 * laneCount;
   for (unsigned i = 0; i < writes().size() && hasLanes; ++i)
-    hasLanes = combinerOf(code().generic, i) != nullptr;
+    hasLanes = combinerOf(code(), i) != nullptr;
   return hasLanes ? writeLaneReduction(loops)
                   : writeSerialReduction(loops, startValues());
 }
@@ -456,8 +454,7 @@ SmallVector<Value> LaunchWriter::startLanes() {
     auto type = MemRefType::get(laneCount, start.getType());
     Value memory = memref::AllocaOp::create(builder, location, type);
     lanes.push_back(memory);
-    Value further =
-        startOfFurtherLanes(combinerOf(code().generic, number), start);
+    Value further = startOfFurtherLanes(combinerOf(code(), number), start);
     {
       OpBuilder::InsertionGuard guard(builder);
       Value lane = writeLoop(laneCount);
@@ -484,7 +481,7 @@ SmallVector<Value> LaunchWriter::writeLaneReduction(ArrayRef<int> loops) {
   });
   SmallVector<Value> results;
   for (auto [number, memory] : llvm::enumerate(lanes)) {
-    combineLanes(combinerOf(code().generic, number), memory);
+    combineLanes(combinerOf(code(), number), memory);
     results.push_back(
         memref::LoadOp::create(builder, location, memory, constantIndex(0)));
   }
@@ -506,6 +503,22 @@ void LaunchWriter::writeBlockReduction(ArrayRef<int> reduced,
   });
 }
 
+/// A loop that carries its values in registers and stores them each time.
+void LaunchWriter::writeScan(ArrayRef<int> loops) {
+  if (loops.empty()) // A dimension of one element.
+    return storeAll(writeBody(startValues()));
+  int scanned = loops.front();
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop =
+      scf::ForOp::create(builder, location, constantIndex(0), loopEnd(scanned),
+                         constantIndex(1), startValues());
+  builder.setInsertionPointToStart(loop.getBody());
+  countLoop(scanned, loop.getInductionVar());
+  SmallVector<Value> next = writeBody(loop.getRegionIterArgs());
+  storeAll(next);
+  scf::YieldOp::create(builder, location, next);
+}
+
 void LaunchWriter::writeStage(const ScheduledStage &scheduled) {
   current = &scheduled;
   counters.assign(stage().sizes.size(), Value());
@@ -518,7 +531,9 @@ void LaunchWriter::writeStage(const ScheduledStage &scheduled) {
   ArrayRef<int> reduced = loops.drop_front(before.size()).take_while(isReduced);
   ArrayRef<int> after = loops.drop_front(before.size() + reduced.size());
   writeLoops(before, [&] {
-    if (after.empty())
+    if (stage().scans)
+      writeScan(reduced);
+    else if (after.empty())
       storeAll(writeReduction(reduced));
     else
       writeBlockReduction(reduced, after);

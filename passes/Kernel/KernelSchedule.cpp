@@ -179,12 +179,15 @@ ScheduledStage LaunchPlanner::order(int number,
       inner.push_back(loop);
   int innermost = -1;
   int64_t mostElements = -1;
-  for (int loop : inner)
+  for (int loop : inner) {
+    if (stage.scans && !stage.reduced[loop])
+      continue;
     if (int64_t elements = unitElements(stage, loop);
         elements >= mostElements) {
       innermost = loop;
       mostElements = elements;
     }
+  }
   // Parallel loops, then reduced ones, then a parallel innermost loop.
   auto rank = [&](int loop) {
     return loop == innermost ? 2 : stage.reduced[loop] ? 1 : 0;

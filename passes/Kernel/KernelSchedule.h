@@ -60,6 +60,9 @@ struct Stage {
   std::vector<StageAccess> accesses;
   /// Tensors that the body reads at computed indices.
   std::vector<int> gathers;
+  /// Whether the reduced loop, of which there is at most one, stores what it
+  /// carries at every iteration: it runs in order, inside of all others.
+  bool scans = false;
 };
 
 struct StageTensor {

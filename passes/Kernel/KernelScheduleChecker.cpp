@@ -167,6 +167,7 @@ private:
   void forEach(std::span<const int> loops, const Inside &inside);
   void reduce(std::span<const int> loops);
   void reduceBlock(std::span<const int> reduced, std::span<const int> after);
+  void scan(std::span<const int> loops);
   PlacedStage place(const ScheduledStage &scheduled) const;
 
   Word bodyHash();
@@ -313,8 +314,14 @@ void Execution::runStage(const PlacedStage &which) {
   auto first = std::find_if(loops.begin(), loops.end(), isReduced);
   auto last = std::find_if_not(first, loops.end(), isReduced);
   std::span<const int> reduced(first, last), after(last, loops.end());
+  if (stage->scans && !after.empty()) {
+    complaint = nameOf("stage", current->stage) + " scans outside of a loop";
+    return;
+  }
   forEach({loops.begin(), first}, [&] {
-    if (after.empty())
+    if (stage->scans)
+      scan(reduced);
+    else if (after.empty())
       reduce(reduced);
     else
       reduceBlock(reduced, after);
@@ -363,6 +370,20 @@ void Execution::reduceBlock(std::span<const int> reduced,
         store(placed->writes[output],
               load(placed->writes[output]) + bodyValue(hash, output));
     });
+  });
+}
+
+/// Values in registers, stored at every iteration; their order shows.
+void Execution::scan(std::span<const int> loops) {
+  sums.resize(placed->writes.size());
+  for (size_t output = 0; output < sums.size(); ++output)
+    sums[output] = startValue(output);
+  forEach(loops, [&] {
+    Word hash = bodyHash();
+    for (size_t output = 0; output < sums.size(); ++output) {
+      sums[output] = mix(sums[output], bodyValue(hash, output));
+      store(placed->writes[output], sums[output]);
+    }
   });
 }
 

@@ -46,6 +46,7 @@ private:
   LogicalResult visitFill(linalg::FillOp fill);
   LogicalResult visitInsert(tensor::InsertSliceOp insert);
   LogicalResult visitGeneric(linalg::GenericOp generic);
+  LogicalResult visitScan(exec::ScanOp scan);
   LogicalResult addReads(linalg::GenericOp generic, Stage &stage,
                          StageBody &code);
   LogicalResult addWrites(linalg::GenericOp generic, Stage &stage,
@@ -131,8 +132,9 @@ void KernelReader::placeResults() {
                                    type.getElementType(),
                                    exec::getSpan(type.getShape(), strides));
     Operation *definition = value.getDefiningOp();
-    bool isMadeHere = isa_and_nonnull<linalg::GenericOp, linalg::FillOp,
-                                      tensor::InsertSliceOp>(definition);
+    bool isMadeHere =
+        isa_and_nonnull<linalg::GenericOp, exec::ScanOp, linalg::FillOp,
+                        tensor::InsertSliceOp>(definition);
     if (isMadeHere && !problem.places.contains(value))
       placeInto(value, place);
     else
@@ -405,7 +407,8 @@ void KernelReader::addGathers(linalg::GenericOp generic, Stage &stage) {
 LogicalResult KernelReader::visitGeneric(linalg::GenericOp generic) {
   Stage stage;
   StageBody code;
-  code.generic = generic;
+  code.body = generic.getBody();
+  code.inputs = generic.getInputs();
   for (auto [size, iterator] : llvm::zip_equal(
            generic.getStaticLoopRanges(), generic.getIteratorTypesArray())) {
     code.loops.push_back(size == 1 ? -1 : static_cast<int>(stage.sizes.size()));
@@ -427,6 +430,46 @@ LogicalResult KernelReader::visitGeneric(linalg::GenericOp generic) {
   return success();
 }
 
+/// Every tensor is read and written where the loops are; in reverse, the
+/// scanned loop counts from the last element.
+LogicalResult KernelReader::visitScan(exec::ScanOp scan) {
+  ArrayRef<int64_t> shape = typeOf(scan.getResult(0)).getShape();
+  auto dimension = static_cast<size_t>(scan.getDimension());
+  Stage stage = makeStage(shape);
+  StageBody code;
+  code.body = &scan.getBody().front();
+  code.inputs = scan.getInputs();
+  int loops = 0;
+  for (int64_t size : shape)
+    code.loops.push_back(size == 1 ? -1 : loops++);
+  stage.scans = true;
+  int scanned = code.loops[dimension];
+  if (scanned >= 0)
+    stage.reduced[scanned] = true;
+  auto addAccess = [&](const TensorPlace &place, bool isWrite) {
+    StageAccess access = accessAll(place, shape, isWrite);
+    if (scan.getReverse() && scanned >= 0) {
+      access.offset += access.strides[scanned] * (shape[dimension] - 1);
+      access.strides[scanned] = -access.strides[scanned];
+    }
+    stage.accesses.push_back(access);
+  };
+  for (Value input : scan.getInputs()) {
+    TensorPlace place = placeOf(input);
+    code.reads.push_back(place.splat ? -1
+                                     : static_cast<int>(stage.accesses.size()));
+    if (!place.splat)
+      addAccess(place, /*isWrite=*/false);
+  }
+  for (auto [result, start] :
+       llvm::zip_equal(scan.getResults(), scan.getStarts())) {
+    code.starts.push_back(cast<TypedAttr>(start));
+    addAccess(TensorPlace(placeOf(result)), /*isWrite=*/true);
+  }
+  addStage(std::move(stage), std::move(code));
+  return success();
+}
+
 LogicalResult KernelReader::visit(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](arith::ConstantOp constant) { return visitConstant(constant); })
@@ -434,6 +477,7 @@ LogicalResult KernelReader::visit(Operation *op) {
       .Case([&](linalg::FillOp fill) { return visitFill(fill); })
       .Case([&](tensor::InsertSliceOp insert) { return visitInsert(insert); })
       .Case([&](linalg::GenericOp generic) { return visitGeneric(generic); })
+      .Case([&](exec::ScanOp scan) { return visitScan(scan); })
       .Case([&](tensor::EmptyOp) { return success(); })
       .Default([](Operation *other) {
         return other->emitError("K2: expected a loop nest, an insertion or a "

@@ -40,15 +40,18 @@ struct TensorPlace {
 
 /// The code of the stage of the same number.
 struct StageBody {
-  /// Null for a stage that copies its one read or stores `fill`.
-  mlir::linalg::GenericOp generic;
+  /// The body of a `linalg.generic` or an `exec.scan`, whose arguments are an
+  /// element of each of `inputs` and what is carried. Null for a stage that
+  /// copies its one read or stores `fill`.
+  mlir::Block *body = nullptr;
+  mlir::ValueRange inputs;
   mlir::TypedAttr fill;
-  /// For each input of the generic: the access that reads it, or -1 when the
-  /// body does not use it or it is a splat.
+  /// For each input: the access that reads it, or -1 when the body does not use
+  /// it or it is a splat.
   llvm::SmallVector<int> reads;
-  /// For each loop of the generic the stage's loop, or -1 for one iteration.
+  /// For each loop of the nest the stage's loop, or -1 for one iteration.
   llvm::SmallVector<int> loops;
-  /// What each output of a reduction starts from.
+  /// What each output of a reduction or a scan starts from.
   llvm::SmallVector<mlir::TypedAttr> starts;
 };
 

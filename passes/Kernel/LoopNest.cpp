@@ -7,6 +7,8 @@
 
 #include "passes/Kernel/LoopNest.h"
 
+#include "dialects/Exec/Exec.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -168,6 +170,23 @@ SmallVector<Value> reduce(OpBuilder &builder, Location location,
         return stored;
       });
   return llvm::to_vector_of<Value>(generic.getResults());
+}
+
+Value scan(OpBuilder &builder, Location location, Value tensor,
+           int64_t dimension, TypedAttr start, ScanBody body) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  auto op = exec::ScanOp::create(builder, location, type.clone(start.getType()),
+                                 tensor, dimension, builder.getArrayAttr(start),
+                                 /*reverse=*/false);
+  Block &block = op.getBody().emplaceBlock();
+  block.addArgument(type.getElementType(), location);
+  block.addArgument(start.getType(), location);
+  OpBuilder inner = OpBuilder::atBlockEnd(&block);
+  LoopBody loopBody(inner, location, block.getArguments().take_front());
+  Scalar next = body(loopBody, Scalar(inner, location, block.getArgument(1)))
+                    .to(start.getType());
+  exec::YieldOp::create(inner, location, next.get());
+  return op.getResult(0);
 }
 
 } // namespace shardc

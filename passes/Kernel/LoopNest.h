@@ -86,6 +86,15 @@ reduce(mlir::OpBuilder &builder, mlir::Location location,
        mlir::FloatType accumulator, Combiner combiner,
        llvm::ArrayRef<Read> reads, unsigned results, ReductionBody body);
 
+/// Computes what a scan carries on from what it carried.
+using ScanBody = llvm::function_ref<Scalar(LoopBody &body, Scalar carried)>;
+
+/// What `body` carries at each element of `tensor` along `dimension`, from
+/// `start`, in the type of `start`.
+mlir::Value scan(mlir::OpBuilder &builder, mlir::Location location,
+                 mlir::Value tensor, int64_t dimension, mlir::TypedAttr start,
+                 ScanBody body);
+
 /// The type that elements are computed in: f32 for bf16 and f16, else `type`.
 mlir::Type computeType(mlir::Type type);
 

@@ -116,6 +116,22 @@ def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
       "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def SplitReductionsPass : Pass<"shardc-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Divides long sums with few results into partial sums, for threads.";
+  let description = [{
+    A loss is one number, so its nest has no loop that threads could share. Where
+    a reduction has fewer results than the target's threads want and enough
+    terms, its outermost reduced loop, or parts of it, becomes parallel, and a
+    second nest combines what the parts gave. Shapes and the target decide, so
+    that the bits do not depend on threads.
+
+    {{example: test/passes/Kernel/split-reductions.mlir @loss}}
+  }];
+  let dependentDialects = ["::shardc::exec::ExecDialect",
+      "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+      "::mlir::arith::ArithDialect"];
+}
+
 def MaterializeViewsPass : Pass<"shardc-materialize-views", "::mlir::func::FuncOp"> {
   let summary = "Turns views into strides, and into copies only where strides cannot say them.";
   let description = [{

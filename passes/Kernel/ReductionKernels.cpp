@@ -1,8 +1,8 @@
 //===- ReductionKernels.cpp - Sums and means as loop nests ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operators of AtenReduction.td: one reduction in the accumulator's type,
-// rounded once to the result.
+// The operators of AtenReduction.td: one reduction or scan in the accumulator's
+// type, rounded once to the result.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelModels.h"
@@ -61,10 +61,45 @@ static void buildMean(aten::MeanOp op, aten::MeanOp::Adaptor inputs,
                  elements, kernel);
 }
 
+/// Each element combined with all before it along the dimension, from `start`:
+/// sums of floats in the accumulator's type, as PyTorch's on the CPU.
+template <typename OpTy>
+static void buildScan(OpTy op, typename OpTy::Adaptor inputs, double start,
+                      function_ref<Scalar(Scalar, Scalar)> combine,
+                      KernelBuilder &kernel) {
+  RankedTensorType type = tensorTypeOf(op.getResult());
+  TypedAttr first =
+      isa<FloatType>(type.getElementType())
+          ? TypedAttr(kernel.builder.getFloatAttr(
+                kernel.accumulatorOf(inputs.getSelf()), start))
+          : kernel.builder.getIntegerAttr(type.getElementType(),
+                                          static_cast<int64_t>(start));
+  Value carried = scan(kernel.builder, kernel.location, inputs.getSelf(),
+                       op.getDim(), first, [&](LoopBody &body, Scalar before) {
+                         return combine(before, body[0].to(before.getType()));
+                       });
+  kernel.results.push_back(
+      pointwise(kernel.builder, kernel.location, type,
+                readBroadcast(carried, type.getRank()),
+                [](LoopBody &body) { return body.stored(0); }));
+}
+
+static void buildCumsum(aten::CumsumOp op, aten::CumsumOp::Adaptor inputs,
+                        KernelBuilder &kernel) {
+  buildScan(op, inputs, 0, [](Scalar a, Scalar b) { return a + b; }, kernel);
+}
+
+static void buildCumprod(aten::CumprodOp op, aten::CumprodOp::Adaptor inputs,
+                         KernelBuilder &kernel) {
+  buildScan(op, inputs, 1, [](Scalar a, Scalar b) { return a * b; }, kernel);
+}
+
 void attachReductionKernels(MLIRContext *context) {
   using namespace aten;
   SumOp::attachInterface<KernelModel<SumOp, buildSum>>(*context);
   MeanOp::attachInterface<KernelModel<MeanOp, buildMean>>(*context);
+  CumsumOp::attachInterface<KernelModel<CumsumOp, buildCumsum>>(*context);
+  CumprodOp::attachInterface<KernelModel<CumprodOp, buildCumprod>>(*context);
 }
 
 } // namespace shardc

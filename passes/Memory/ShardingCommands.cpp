@@ -332,7 +332,7 @@ void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
   for (exec::StateOp state : states.getStates())
     if (state.getRole() == exec::Role::gradient)
       gradients.push_back(state.getMemory());
-  Value total = states.getGradientNorm();
+  Value total = memory[norm.getSquares()] = states.getGradientNorm();
   add<exec::CallOp>(location, /*stream=*/0, "sum_of_squares",
                     builder.getDictionaryAttr({}), gradients, total);
   if (shards > 1)

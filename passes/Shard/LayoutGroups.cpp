@@ -1,13 +1,14 @@
 //===- LayoutGroups.cpp - Flat segments of each group ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collects the members of each group by their dtypes, lets layoutFlat()
-// choose their offsets, and rewrites the group's body into segments:
+// Collects the members of each group by their dtypes and their update's
+// options, lets layoutFlat() choose their offsets, and rewrites the group's
+// body into segments:
 //
 //   fsdp.group @g … { fsdp.member @w }
 //   -> fsdp.group @g … { fsdp.segment bf16 … { fsdp.member @w at 0 } }
 //
-// Keeps the order of members within a dtype.
+// Keeps the order of members within a segment.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Shard/Passes.h"
@@ -35,6 +36,7 @@ struct SegmentKey {
   Type dtype;
   Type reduce;
   bool frozen;
+  DictionaryAttr hyperparameters; // Null: none of its own.
   bool operator==(const SegmentKey &) const = default;
 };
 
@@ -57,12 +59,13 @@ static SegmentKey segmentKey(fsdp::GroupOp group, fsdp::MemberOp member,
   Type master = cast<RankedTensorType>(parameter.getType()).getElementType();
   fsdp::PolicyAttr policy = group.getPolicy();
   if (member.getKeep())
-    return {master, *member.getKeep(), *member.getKeep(),
-            parameter.getFrozen()};
+    return {master, *member.getKeep(), *member.getKeep(), parameter.getFrozen(),
+            member.getHyperparametersAttr()};
   Type dtype =
       policy.getParam() && isa<FloatType>(master) ? policy.getParam() : master;
   Type reduce = policy.getReduce() ? policy.getReduce() : dtype;
-  return {master, dtype, reduce, parameter.getFrozen()};
+  return {master, dtype, reduce, parameter.getFrozen(),
+          member.getHyperparametersAttr()};
 }
 
 static SmallVector<Segment> collectSegments(fsdp::GroupOp group,
@@ -120,12 +123,14 @@ static void layoutGroup(fsdp::GroupOp group, SymbolTable &symbols,
     assert(isRight(checkLayout(segment.sizes, shards, alignment, layout)));
     auto op = fsdp::SegmentOp::create(
         builder, group.getLoc(), segment.key.dtype, segment.key.reduce,
-        layout.elements, layout.shard, segment.key.frozen);
+        layout.elements, layout.shard, segment.key.frozen,
+        segment.key.hyperparameters);
     Block *body = &op.getBody().emplaceBlock();
     for (auto [member, offset] :
          llvm::zip_equal(segment.members, layout.offsets)) {
       member->moveBefore(body, body->end());
       member.setOffset(offset);
+      member.removeHyperparametersAttr(); // The segment says it.
     }
     reportSegment(group, segment, layout);
   }

@@ -65,7 +65,8 @@ def check(options, folder):
         options.name, document["inputs"], document["batch"]))
     run = training(options.ranks, options.param_dtype)
     artifact = folder / "model.shardc"
-    run.compile(options.shardc, FOLDER / f"{options.name}.pt2", artifact)
+    run.compile(options.shardc, FOLDER / f"{options.name}.pt2", artifact,
+                document.get("flags", ()))
     found = []
     for name in ("first", "second"):
         state, log = folder / f"{name}.safetensors", folder / f"{name}.jsonl"

@@ -48,9 +48,7 @@ def train_fsdp2(module, batches, training, realization):
         init_device_mesh("cpu", (training.ranks,))
         replica = replicas[rank]
         fully_shard(replica, mp_policy=BFLOAT16)
-        optimizer = torch.optim.SGD(replica.parameters(),
-                                    lr=training.learning_rate,
-                                    momentum=trained.MOMENTUM)
+        optimizer = train_reference.sgd(replica, training)
         losses, norms = [], []
         for step in range(training.steps):
             optimizer.zero_grad()
@@ -65,6 +63,7 @@ def train_fsdp2(module, batches, training, realization):
             norms.append(sum(
                 train_reference.vector(each.grad).square().sum()
                 for each in replica.parameters()).sqrt().item())
+            train_reference.clip(replica)
             optimizer.step()
         return train_reference.quantities(replica, optimizer, losses, norms)
 
@@ -100,6 +99,8 @@ def write(name, factory):
     batch = inputs[0].shape[0]
     batches = micro_batches(check_trained.samples(name, shapes, batch), batch)
     document = {"batch": batch, "inputs": shapes, "errors": {}}
+    if hasattr(module, "flags"):
+        document["flags"] = module.flags
     vectors = {}
     for ranks in check_trained.RANKS:
         exact, errors = expectation(module, batches, ranks)

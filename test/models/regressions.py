@@ -159,11 +159,39 @@ class Dropped(nn.Module):
         return F.mse_loss(self.g(h), y)
 
 
+class Grouped(nn.Module):
+    """Gradients that are clipped, and parameters with a weight decay and a
+    learning rate of their own."""
+
+    max_norm = 0.4
+    flags = ["--clip-grad-norm", "0.4", "--weight-decay", "0.1",
+             "--param-groups", r".*bias:weight_decay=0;e\..*:lr_scale=0.25"]
+
+    def __init__(self):
+        super().__init__()
+        self.e, self.f, self.g = (
+            nn.Linear(16, 24), nn.Linear(24, 24), nn.Linear(24, 16))
+
+    def param_groups(self):
+        embedding = list(self.e.parameters())
+        modules = (self.f, self.g)
+        return [
+            {"params": [each.weight for each in modules], "weight_decay": 0.1},
+            {"params": [each.bias for each in (self.e, *modules)],
+             "weight_decay": 0},
+            {"params": embedding[:1], "weight_decay": 0.1, "lr_scale": 0.25}]
+
+    def forward(self, x, y):
+        return F.mse_loss(self.g(F.gelu(self.f(F.gelu(self.e(x))))), y)
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
     "dropped": lambda: (
         Dropped(), (torch.randn(5, 16), torch.randn(5, 3, 16))),
+    "grouped": lambda: (
+        Grouped(), (torch.randn(8, 16), torch.randn(8, 16))),
     "masked": lambda: (
         Masked(), (torch.randn(8, 16), torch.randn(8, 16))),
     "metric": lambda: (

@@ -48,6 +48,23 @@ def begin_micro_batch(module, step, piece):
         module.begin_micro_batch(step, piece)
 
 
+def sgd(module, training):
+    """The optimizer of a trained.Training; a module may have parameter groups
+    of its own, whose learning rates are multiples of the run's."""
+    groups = getattr(module, "param_groups", lambda: [
+        {"params": list(module.parameters())}])()
+    for group in groups:
+        group["lr"] = training.learning_rate * group.pop("lr_scale", 1)
+    return torch.optim.SGD(groups, lr=training.learning_rate,
+                           momentum=trained.MOMENTUM)
+
+
+def clip(module):
+    """Clips the gradients of a module that says by what."""
+    if hasattr(module, "max_norm"):
+        torch.nn.utils.clip_grad_norm_(module.parameters(), module.max_norm)
+
+
 @torch.no_grad()
 def _average_gradients(replicas):
     """Leaves the mean of all ranks' gradients in those of rank 0."""
@@ -91,9 +108,7 @@ def train(module, micro_batches, training, dtype, realization=0):
     its weights. Odd realizations use ATen's kernels instead of oneDNN's."""
     replicas = [copy.deepcopy(module).to(dtype)
                 for _ in range(training.ranks)]
-    optimizer = torch.optim.SGD(replicas[0].parameters(),
-                                lr=training.learning_rate,
-                                momentum=trained.MOMENTUM)
+    optimizer = sgd(replicas[0], training)
     losses, norms = [], []
     with torch.backends.mkldnn.flags(enabled=realization % 2 == 0):
         for step in range(training.steps):
@@ -112,6 +127,7 @@ def train(module, micro_batches, training, dtype, realization=0):
             norms.append(torch.nn.utils.get_total_norm(
                 [parameter.grad for parameter in replicas[0].parameters()
                  if parameter.grad is not None]).item())
+            clip(replicas[0])
             optimizer.step()
             _share_parameters(replicas)
     return quantities(replicas[0], optimizer, losses, norms)

@@ -109,6 +109,14 @@ static void addOptimizerOptions(CLI::App &command, Options &options) {
   constexpr Range decay = {0, 1, /*hasMost=*/false};
   number("--momentum", options.momentum, {0, 1e6}, "Momentum of sgd");
   number("--weight-decay", options.weightDecay, {0, 1e6}, "Weight decay");
+  command
+      .add_option("--param-groups", options.paramGroups,
+                  "Parameters, by patterns of names, with a weight_decay or "
+                  "lr_scale of their own")
+      ->type_name("PATTERN:KEY=X;...")
+      ->group("Optimizer");
+  number("--clip-grad-norm", options.clipGradNorm, {0, 1e30},
+         "Largest norm of all gradients; 0: any");
   number("--beta1", options.beta1, decay, "Decay of adamw's first moment");
   number("--beta2", options.beta2, decay, "Decay of adamw's second moment");
   number("--epsilon", options.epsilon, {0, 1e6},

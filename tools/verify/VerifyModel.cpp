@@ -189,6 +189,8 @@ std::string Verification::commandLine(StringRef model) const {
   add("--optimizer", compile.optimizer, usual.optimizer);
   add("--momentum", compile.momentum, usual.momentum);
   add("--weight-decay", compile.weightDecay, usual.weightDecay);
+  add("--param-groups", compile.paramGroups, usual.paramGroups);
+  add("--clip-grad-norm", compile.clipGradNorm, usual.clipGradNorm);
   add("--beta1", compile.beta1, usual.beta1);
   add("--beta2", compile.beta2, usual.beta2);
   add("--epsilon", compile.epsilon, usual.epsilon);

@@ -79,7 +79,7 @@ func.func @state() {
 //  CHECK-NEXT:   fsdp.record_loss %{{.*}} : tensor<f32>
 //       CHECK:   %[[SHARD:.*]] = fsdp.reduce_scatter @root [@w](%[[W]]) : (tensor<4xf32>) -> !fsdp.shard<@root>
 //  CHECK-NEXT:   fsdp.begin update
-//  CHECK-NEXT:   fsdp.gradient_norm %[[SHARD]] : !fsdp.shard<@root>
+//  CHECK-NEXT:   %{{.*}} = fsdp.gradient_norm %[[SHARD]] : (!fsdp.shard<@root>) -> tensor<2xf64>
 //  CHECK-NEXT:   %learning_rate = fsdp.scalar learning_rate : tensor<f64>
 //  CHECK-NEXT:   %[[OLD:.*]] = fsdp.read_shard @root[0] : tensor<4xf32>
 //  CHECK-NEXT:   %[[SUM:.*]] = fsdp.gradient %[[SHARD]][0] : <@root> -> tensor<4xf32>
@@ -99,7 +99,7 @@ func.func @step(%loss: tensor<f32>) {
   fsdp.begin backward
   %shard = fsdp.reduce_scatter @root [@w] (%w) : (tensor<4xf32>) -> !fsdp.shard<@root>
   fsdp.begin update
-  fsdp.gradient_norm %shard : !fsdp.shard<@root>
+  %squares = fsdp.gradient_norm %shard : (!fsdp.shard<@root>) -> tensor<2xf64>
   %learning_rate = fsdp.scalar learning_rate : tensor<f64>
   %old = fsdp.read_shard @root[0] : tensor<4xf32>
   %sum = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<4xf32>

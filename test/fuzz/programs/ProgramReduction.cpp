@@ -90,7 +90,9 @@ static void simplifyPolicy(TrainedProgram &program, const SameFailure &isSame) {
       [](TrainingPolicy &p) { p.options.cpu = Options().cpu; },
       [](TrainingPolicy &p) { p.options.optimizer = "sgd"; },
       [](TrainingPolicy &p) { p.options.momentum = 0; },
-      [](TrainingPolicy &p) { p.options.weightDecay = 0; }};
+      [](TrainingPolicy &p) { p.options.weightDecay = 0; },
+      [](TrainingPolicy &p) { p.options.paramGroups = ""; },
+      [](TrainingPolicy &p) { p.options.clipGradNorm = 0; }};
   for (Change change : changes) {
     TrainingPolicy smaller = program.policy;
     change(smaller);

@@ -6,6 +6,7 @@
 
 #include "test/fuzz/programs/TrainingPolicy.h"
 
+#include "dialects/Fsdp/Fsdp.h"
 #include "passes/Import/ModuleStack.h"
 #include "runtime/cpu/InstructionSet.h"
 
@@ -40,6 +41,14 @@ static std::vector<std::string> modulePaths(ModuleOp program) {
   return list;
 }
 
+/// A pattern of this name alone.
+static std::string escaped(StringRef name) {
+  std::string pattern;
+  for (char c : name)
+    pattern += c == '.' ? std::string("\\.") : std::string(1, c);
+  return pattern;
+}
+
 /// Patterns of some modules' paths.
 static std::string randomWrap(ModuleOp program, RandomSource &random) {
   std::vector<std::string> paths = modulePaths(program);
@@ -50,8 +59,7 @@ static std::string randomWrap(ModuleOp program, RandomSource &random) {
   std::string patterns;
   for (StringRef path : paths) {
     patterns += patterns.empty() ? "" : ",";
-    for (char c : path)
-      patterns += c == '.' ? std::string("\\.") : std::string(1, c);
+    patterns += escaped(path);
   }
   return patterns;
 }
@@ -66,12 +74,24 @@ static std::string randomProcessor(RandomSource &random) {
                             : levels[random.below(count)].str();
 }
 
-static void drawOptimizer(Options &options, RandomSource &random) {
+static void drawOptimizer(Options &options, ModuleOp program,
+                          RandomSource &random) {
+  std::vector<std::string> trained;
+  for (auto parameter : program.getOps<fsdp::ParameterOp>())
+    if (!parameter.getFrozen())
+      trained.push_back(parameter.getSymName().str());
   options.optimizer = random.pick({"sgd", "sgd", "adamw"});
   if (random.chance(0.5))
     options.weightDecay = 0.1;
   if (options.optimizer == "sgd" && random.chance(0.5))
     options.momentum = 0.9;
+  if (random.chance(0.2))
+    options.clipGradNorm = random.pick({0.01, 0.3, 10.0});
+  if (!trained.empty() && random.chance(0.2)) {
+    options.paramGroups = escaped(trained[random.below(trained.size())]) +
+                          random.pick({":weight_decay=0", ":lr_scale=0.5",
+                                       ":weight_decay=0.2,lr_scale=2"});
+  }
 }
 
 TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
@@ -87,7 +107,7 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   options.prefetch = static_cast<unsigned>(random.between(0, 3));
   options.fuse = !random.chance(0.2);
   options.cpu = randomProcessor(random);
-  drawOptimizer(options, random);
+  drawOptimizer(options, program, random);
   policy.microBatches = random.chance(0.6) ? 1 : random.between(2, 3);
   policy.steps = random.between(1, 3);
   policy.threads = static_cast<int>(random.pick({1, 1, 2, 3, 4}));
@@ -128,6 +148,8 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
           {"--optimizer", &options.optimizer},
           {"--momentum", &options.momentum},
           {"--weight-decay", &options.weightDecay},
+          {"--param-groups", &options.paramGroups},
+          {"--clip-grad-norm", &options.clipGradNorm},
           {"--micro-batches", &policy.microBatches},
           {"--steps", &policy.steps},
           {"--threads", &policy.threads},

@@ -1,5 +1,21 @@
 // RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer=momentum=0.9 | FileCheck %s
 // RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer="optimizer=adamw weight-decay=0.01" | FileCheck %s --check-prefix=ADAMW
+// RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer="clip-grad-norm=0.5" | FileCheck %s --check-prefix=CLIP
+
+// Gradients of a norm above 0.5 are scaled to it, as clip_grad_norm_ does: the
+// norm is of their mean, and lies 1e-6 above what it is.
+// CLIP-LABEL: module @sgd_on_one_group
+//       CLIP:   %[[SQUARES:.*]] = fsdp.gradient_norm
+//       CLIP:   %[[SCALE:.*]] = aten.reciprocal %{{.*}} : (tensor<f64>) -> tensor<f64>
+//  CLIP-NEXT:   %[[SUM:.*]] = aten.sum %[[SQUARES]] [0] : (tensor<2xf64>) -> tensor<f64>
+//  CLIP-NEXT:   %[[ROOT:.*]] = aten.sqrt %[[SUM]]
+//  CLIP-NEXT:   %[[NORM:.*]] = aten.mul %[[SCALE]], %[[ROOT]]
+//  CLIP-NEXT:   %[[ABOVE:.*]] = aten.add.Scalar %[[NORM]], 9.9999999999999995E-7 : f64
+//  CLIP-NEXT:   %[[INVERSE:.*]] = aten.reciprocal %[[ABOVE]]
+//  CLIP-NEXT:   %[[RATIO:.*]] = aten.mul.Scalar %[[INVERSE]], 5.000000e-01 : f64
+//  CLIP-NEXT:   %[[LEAST:.*]] = aten.clamp %[[RATIO]] {max = 1.000000e+00 : f64}
+//  CLIP-NEXT:   %[[CLIPPED:.*]] = aten.mul %[[SCALE]], %[[LEAST]]
+//       CLIP:   aten.to %[[CLIPPED]] f32
 
 // The norm of the gradients is a metric; then each shard takes its step. A
 // momentum is kept like the shard.
@@ -7,7 +23,7 @@
 //       CHECK:   fsdp.state @"root#0.momentum" "momentum" of @root[0] : tensor<4xf32>
 //       CHECK:   %[[SHARD:.*]] = fsdp.reduce_scatter @root
 //  CHECK-NEXT:   fsdp.begin update
-//  CHECK-NEXT:   fsdp.gradient_norm %[[SHARD]] : !fsdp.shard<@root>
+//  CHECK-NEXT:   %{{.*}} = fsdp.gradient_norm %[[SHARD]] : (!fsdp.shard<@root>) -> tensor<2xf64>
 //  CHECK-NEXT:   %[[RATE:.*]] = fsdp.scalar learning_rate : tensor<f64>
 //  CHECK-NEXT:   %[[MICRO_BATCHES:.*]] = fsdp.scalar micro_batches : tensor<f64>
 //  CHECK-NEXT:   %[[COUNT:.*]] = aten.mul.Scalar %[[MICRO_BATCHES]], 2.000000e+00 : f64
@@ -64,7 +80,7 @@ module @sgd_on_one_group {
 //  CHECK-NEXT:   fsdp.state @"h.0#1.momentum" "momentum" of @h.0[1] : tensor<4xf32>
 //       CHECK:   %[[H1:.*]] = fsdp.reduce_scatter @h.1
 //       CHECK:   %[[H0:.*]] = fsdp.reduce_scatter @h.0
-//       CHECK:   fsdp.gradient_norm %[[H1]], %[[H0]]
+//       CHECK:   %{{.*}} = fsdp.gradient_norm %[[H1]], %[[H0]]
 //       CHECK:   fsdp.update "sgd" (%[[P:[a-z0-9]+]] = %{{.*}} : tensor<4xbf16>
 //       CHECK:     aten.to %[[P]] f32
 //       CHECK:     aten.to %{{.*}} bf16

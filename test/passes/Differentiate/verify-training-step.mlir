@@ -25,7 +25,7 @@ module @accepted {
     fsdp.begin backward
     %shard = fsdp.reduce_scatter @root [@weight](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
     fsdp.begin update
-    fsdp.gradient_norm %shard : !fsdp.shard<@root>
+    %squares = fsdp.gradient_norm %shard : (!fsdp.shard<@root>) -> tensor<2xf64>
     %old = fsdp.read_shard @root[0] : tensor<32xf32>
     %sum = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<32xf32>
     %new = fsdp.update "sgd" (%p = %old : tensor<32xf32>, %g = %sum : tensor<32xf32>) -> tensor<32xf32> {

@@ -281,7 +281,7 @@ module @sgd_on_one_group {
     %pending = fsdp.reduce_scatter_start @root [@w](%d_w) on reduce : (tensor<16xf32>) -> !fsdp.pending<@root>
     fsdp.begin update
     %shard = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.shard<@root>
-    fsdp.gradient_norm %shard : !fsdp.shard<@root>
+    %squares = fsdp.gradient_norm %shard : (!fsdp.shard<@root>) -> tensor<2xf64>
     %rate = fsdp.scalar learning_rate : tensor<f64>
     %p = fsdp.read_shard @root[0] : tensor<16xf32>
     %g = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>

@@ -177,6 +177,27 @@ TEST(State, E0134_ParameterCapturedAsConstant) {
                         "the model reaches the parameter past nn.Module"));
 }
 
+/// A model with constant a, tied to b of either kind, which returns b's sum.
+static ExportBuilder constantTiedTo(bool buffer) {
+  ExportBuilder model;
+  model.constant("a", {2});
+  (buffer ? model.buffer("b", {2}) : model.constant("b", {2}))
+      .sumOutput(buffer ? "b_b" : "c_b");
+  model.get().weights = windows({{"a", 0}, {"b", 0}});
+  return model;
+}
+
+TEST(State, SmallConstantsThatAreOneTensorStayConstants) {
+  std::string module = constantTiedTo(/*buffer=*/false).translate();
+  EXPECT_THAT(module, HasSubstr("aten.constant dense<"));
+  EXPECT_THAT(module, Not(HasSubstr("fsdp.buffer")));
+}
+
+TEST(State, ConstantThatIsABufferFollowsIt) {
+  EXPECT_THAT(constantTiedTo(/*buffer=*/true).translate(),
+              HasSubstr("fsdp.buffer @a aliases [\"b\"] : tensor<2xf32>"));
+}
+
 TEST(State, ConstantsAreBuffers) {
   ExportBuilder model;
   model.constant("lifted_tensor_0", {2});

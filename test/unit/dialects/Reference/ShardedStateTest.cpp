@@ -83,7 +83,7 @@ TEST_F(ShardedStateTest, GradientsSumOverRanks) {
   state.reduceScatter(
       "root", ArrayAttr::get(&context, {FlatSymbolRefAttr::get(&context, "b")}),
       gradients);
-  EXPECT_EQ(state.sumOfGradientSquares(), 9 + 16);
+  EXPECT_EQ(state.sumOfGradientSquares()[0], 9 + 16);
 }
 
 TEST_F(ShardedStateTest, OptimizerStatesLieAsTheirParameters) {

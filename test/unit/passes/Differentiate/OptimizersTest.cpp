@@ -55,12 +55,15 @@ protected:
   }
 
   /// Two steps on w = [1, 2, 3] with gradients whose mean is [1, -1, 0.5].
-  std::vector<double> train(std::unique_ptr<Optimizer> optimizer) {
+  std::vector<double> train(std::unique_ptr<Optimizer> optimizer,
+                            Hyperparameters hyperparameters = {},
+                            double clipGradNorm = 0) {
     context
         .loadDialect<aten::AtenDialect, fsdp::FsdpDialect, func::FuncDialect>();
     auto module = parseSourceString<ModuleOp>(program, &context);
     EXPECT_TRUE(module);
-    EXPECT_TRUE(succeeded(insertOptimizer(*module, *optimizer)));
+    EXPECT_TRUE(succeeded(
+        insertOptimizer(*module, *optimizer, hyperparameters, clipGradNorm)));
     Interpreter interpreter(*module, 3);
     interpreter.getState().learningRate = 0.1;
     interpreter.getState().set("w", vector({1, 2, 3}));
@@ -75,21 +78,22 @@ protected:
 } // namespace
 
 TEST_F(OptimizersTest, SgdWithMomentum) {
-  EXPECT_THAT(train(createSgd(/*momentum=*/0.9, /*weightDecay=*/0.01)),
+  EXPECT_THAT(train(createSgd(/*momentum=*/0.9), {/*weightDecay=*/0.01}),
               ElementsAre(DoubleNear(0.707201, 1e-6),
                           DoubleNear(2.284102, 1e-6),
                           DoubleNear(2.846353, 1e-6)));
 }
 
 TEST_F(OptimizersTest, SgdWithoutMomentum) {
-  EXPECT_THAT(train(createSgd(/*momentum=*/0, /*weightDecay=*/0)),
+  EXPECT_THAT(train(createSgd(/*momentum=*/0)),
               ElementsAre(DoubleNear(0.8, 1e-6), DoubleNear(2.2, 1e-6),
                           DoubleNear(2.9, 1e-6)));
 }
 
 TEST_F(OptimizersTest, AdamW) {
   EXPECT_THAT(train(createAdamW(/*beta1=*/0.9, /*beta2=*/0.999,
-                                /*epsilon=*/1e-8, /*weightDecay=*/0.01)),
+                                /*epsilon=*/1e-8),
+                    {/*weightDecay=*/0.01}),
               ElementsAre(DoubleNear(0.798101002, 1e-6),
                           DoubleNear(2.195902, 1e-6),
                           DoubleNear(2.794103, 1e-6)));

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <sstream>
 
 namespace shardc::kernel {
 
@@ -66,13 +65,14 @@ private:
   void addInput();
   void addValue(const Value &value);
   void addNest();
+  void addScan(const Value &base, std::vector<Loop> loops);
   void addOverwrite();
   void startWhole();
   void addPart();
   std::vector<Loop> loopsOf(const Value &value);
   void addReducedLoops(std::vector<Loop> &loops, bool always);
   void addStage(const std::vector<Loop> &loops, std::vector<Value> targets,
-                const Value *first);
+                const Value *first, bool scans = false);
   std::optional<StageAccess> readThrough(const Value &value,
                                          const std::vector<Loop> &loops);
   bool addIndex(const Dimension &dimension, const std::vector<Loop> &loops,
@@ -260,8 +260,10 @@ static void dropUnitLoops(Stage &stage) {
 
 /// A nest that writes `targets`, over `first` and other values.
 void KernelMaker::addStage(const std::vector<Loop> &loops,
-                           std::vector<Value> targets, const Value *first) {
+                           std::vector<Value> targets, const Value *first,
+                           bool scans) {
   Stage stage;
+  stage.scans = scans;
   for (const Loop &loop : loops) {
     stage.sizes.push_back(loop.size);
     stage.reduced.push_back(loop.isReduced);
@@ -291,6 +293,7 @@ void KernelMaker::addStage(const std::vector<Loop> &loops,
     if (!isTarget(tensor))
       stage.gathers.push_back(tensor);
   }
+  bool isReversed = scans && random.chance(30);
   for (const Value &target : targets) {
     StageAccess write{target.tensor, true, target.offset,
                       std::vector<int64_t>(loops.size(), 0)};
@@ -298,6 +301,11 @@ void KernelMaker::addStage(const std::vector<Loop> &loops,
       for (size_t loop = 0; loop < loops.size(); ++loop)
         if (loops[loop].label == dimension.label)
           write.strides[loop] = dimension.stride;
+    for (size_t loop = 0; loop < loops.size() && isReversed; ++loop)
+      if (loops[loop].isReduced) {
+        write.offset += write.strides[loop] * (loops[loop].size - 1);
+        write.strides[loop] *= -1;
+      }
     stage.accesses.push_back(write);
   }
   dropUnitLoops(stage);
@@ -345,6 +353,8 @@ void KernelMaker::addNest() {
                      [&](const Loop &loop) { return loop.label == label; }))
       loops.insert(loops.begin() + random.below(loops.size() + 1),
                    {label, sizes[label]});
+  if (!loops.empty() && random.chance(12))
+    return addScan(base, loops);
   if (random.chance(40))
     addReducedLoops(loops, true);
   std::vector<Loop> kept = parallelLoops(loops);
@@ -356,6 +366,15 @@ void KernelMaker::addNest() {
   addStage(loops, targets, &base);
   for (const Value &target : targets)
     addValue(target);
+}
+
+/// What one loop, forwards or in reverse, carries at each iteration.
+void KernelMaker::addScan(const Value &base, std::vector<Loop> loops) {
+  auto scanned = random.below(static_cast<int64_t>(loops.size()));
+  Value target = newValue(loops, random.chance(65), false);
+  loops[scanned].isReduced = true;
+  addStage(loops, {target}, &base, /*scans=*/true);
+  addValue(target);
 }
 
 /// A result over an input of which it is a point-wise function.
@@ -504,89 +523,6 @@ LoopPreferences randomPreferences(Random &random) {
   preferences.privateBytes = random.oneOf({8, 16, 64, 256, 32768});
   preferences.smallWork = random.oneOf({0, 8, 64, 512, 32768});
   return preferences;
-}
-
-//===----------------------------------------------------------------------===//
-// Messages
-//===----------------------------------------------------------------------===//
-
-template <typename T>
-static void list(std::ostream &out, const std::vector<T> &values) {
-  out << "[";
-  for (size_t i = 0; i < values.size(); ++i)
-    out << (i ? "," : "") << values[i];
-  out << "]";
-}
-
-std::string describe(const KernelStages &kernel) {
-  std::ostringstream out;
-  for (size_t i = 0; i < kernel.tensors.size(); ++i) {
-    const StageTensor &tensor = kernel.tensors[i];
-    out << "tensor " << i << ": " << tensor.elements << " elements of "
-        << tensor.elementBytes
-        << (tensor.isTemporary ? " temporary"
-            : tensor.isInput   ? " input"
-                               : " result")
-        << "\n";
-  }
-  for (size_t i = 0; i < kernel.stages.size(); ++i) {
-    const Stage &stage = kernel.stages[i];
-    out << "stage " << i << ": sizes ";
-    list(out, stage.sizes);
-    out << " reduced ";
-    list(out, stage.reduced);
-    out << " counted ";
-    list(out, stage.counted);
-    out << " gathers ";
-    list(out, stage.gathers);
-    out << "\n";
-    for (const StageAccess &access : stage.accesses) {
-      out << "  " << (access.isWrite ? "write " : "read ") << access.tensor
-          << " at " << access.offset << " + ";
-      list(out, access.strides);
-      out << "\n";
-    }
-  }
-  return out.str();
-}
-
-std::string describe(const KernelSchedule &schedule) {
-  std::ostringstream out;
-  out << "merged:\n" << describe(schedule.merged);
-  for (const Launch &launch : schedule.launches) {
-    out << "launch ";
-    list(out, launch.sizes);
-    out << " blocks of " << launch.block << " of " << launch.blockedSize
-        << "\n";
-    for (const ScheduledStage &stage : launch.stages) {
-      out << "  stage " << stage.stage << " launch loops ";
-      list(out, stage.launchLoops);
-      out << " blocked " << stage.blockedLoop << " inner ";
-      list(out, stage.innerLoops);
-      out << "\n";
-    }
-  }
-  for (size_t i = 0; i < schedule.placements.size(); ++i)
-    if (const TensorPlacement &placement = schedule.placements[i];
-        placement.isPrivate) {
-      out << "tensor " << i << " private, " << placement.elements
-          << " elements";
-      for (const TensorPlacement::CutLoop &cut : placement.cuts)
-        out << ", stride " << cut.stride << " size " << cut.size << " left "
-            << cut.left;
-      out << "\n";
-    }
-  return out.str();
-}
-
-std::string describe(const LoopPreferences &preferences) {
-  std::ostringstream out;
-  out << "pointwiseBlock " << preferences.pointwiseBlock << " reductionBlock "
-      << preferences.reductionBlock << " leastBlock " << preferences.leastBlock
-      << " enoughIterations " << preferences.enoughIterations
-      << " privateBytes " << preferences.privateBytes << " smallWork "
-      << preferences.smallWork << "\n";
-  return out.str();
 }
 
 } // namespace shardc::kernel

@@ -143,6 +143,7 @@ static LogicalResult runKernelPhase(ModuleOp module, bool fuse) {
   functions.addPass(createFormKernelsPass());
   if (fuse)
     functions.addPass(createFuseKernelsPass());
+  functions.addPass(createSplitReductionsPass());
   functions.addPass(createMaterializeViewsPass());
   functions.addPass(createVerifyKernelsPass());
   return passes.run(module);

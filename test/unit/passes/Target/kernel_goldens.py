@@ -214,6 +214,49 @@ def layer_norm(x, w=1.0, b=0.0):
     return centered * rstd * w + b, mean, rstd
 
 
+def scans():
+    for dtype in ("f32", "f64", "bf16"):
+        for name, shape, dim in [
+                ("cumsum", [3, 41], 1), ("cumsum", [9, 5], 0),
+                ("cumsum", [2, 6, 40], 1), ("cumprod", [4, 9], 1)]:
+            draw = Draw(dtype, shape)
+            result = (dtype, shape)
+            add(f"{name}_{'_'.join(map(str, shape))}_{dtype}", [draw],
+                [result], op(f"{name} %0 dim {dim}", [result], draw.ir()),
+                lambda x: getattr(torch, name)(x, dim),
+                lambda x: getattr(x, name)(dim))
+    draw, result = Draw("i64", [3, 30]), ("i64", [3, 30])
+    add("cumsum_i64", [draw], [result],
+        op("cumsum %0 dim 1", [result], draw.ir()), lambda x: x.cumsum(1))
+    # With what stands before and behind in the same kernel.
+    draws, shape = [Draw("f32", [6, 70]), Draw("f32", [6, 70])], [6, 70]
+    types = [draw.ir() for draw in draws]
+    pair = ", ".join(types)
+    add("cumsum_between_products", draws, [("f32", shape), ("f32", [6])],
+        f"  %p = aten.mul %0, %1 : ({pair}) -> {types[0]}\n"
+        f"  %c = aten.cumsum %p dim 1 : ({types[0]}) -> {types[0]}\n"
+        f"  %r0 = aten.mul %c, %0 : ({pair}) -> {types[0]}\n"
+        f"  %r1 = aten.sum %r0 [1] : ({types[0]}) -> tensor<6xf32>",
+        lambda x, y: ((x * y).cumsum(1) * x, ((x * y).cumsum(1) * x).sum(1)),
+        lambda x, y: ((x * y).cumsum(1) * x,
+                      ((x * y).cumsum(1) * x).sum([1], False)))
+
+
+def long_sums():
+    """Sums that are divided over threads."""
+    for dtype, shape, dims in [
+            ("f32", [200, 700], [0, 1]), ("f64", [150000], [0]),
+            ("bf16", [2, 300, 301], [1, 2]), ("f32", [99991], [0]),
+            ("f32", [3, 40000, 2], [0, 1])]:
+        draw = Draw(dtype, shape)
+        result = (dtype, [size for i, size in enumerate(shape)
+                          if i not in dims])
+        text = f"sum %0 {dims}"
+        add(f"long_sum_{'_'.join(map(str, shape))}_{dtype}", [draw], [result],
+            op(text, [result], draw.ir()), lambda x: x.sum(dims),
+            lambda x: x.sum(dims, False))
+
+
 def layer_norm_backward(g, x, w):
     normal, _, rstd = layer_norm(x)
     gradient = g * w
@@ -495,7 +538,7 @@ def fused():
 
 
 def main():
-    for family in (elementwise, reductions, layer_norms, batch_norms, losses,
+    for family in (elementwise, reductions, scans, long_sums, layer_norms, batch_norms, losses,
                    indexing_and_shapes, pooling, fused):
         family()
     lines = ",\n".join(json.dumps(case) for case in CASES)

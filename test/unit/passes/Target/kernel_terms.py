@@ -79,6 +79,16 @@ class Terms:
     def mean(self, dims, keep):
         return self.mapped(lambda each: each.mean(dims, keepdim=keep))
 
+    def cumsum(self, dim):
+        return self.mapped(lambda each: each.cumsum(dim))
+
+    def cumprod(self, dim):
+        parts, product = [], 1.0
+        for i in range(self.value.shape[dim]):
+            product = product * self.mapped(lambda each: each.narrow(dim, i, 1))
+            parts.append(product)
+        return Terms.cat(parts, dim)
+
     def maximum(self, dims):
         return Terms.of(self.value.amax(dims, keepdim=True))
 

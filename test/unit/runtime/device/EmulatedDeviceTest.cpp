@@ -105,7 +105,7 @@ TEST(EmulatedDevice, computes_something_else_without_a_wait) {
     TinyModel model(mesh);
     reuseMemory(model.artifact);
     const TinyRun tiny(model, 2);
-    const MissingWaits waits = takeWaitsAway(model.artifact, tiny.run, 64);
+    const MissingWaits waits = takeWaitsAway(model.artifact, tiny.run, 1000);
     EXPECT_EQ(waits.needed, mesh.axes.size() == 1 ? 4 : 5);
     EXPECT_EQ(waits.unnoticed, mesh.ranks() == 1
                                    ? std::vector<std::string>{"all norms"}

@@ -124,7 +124,7 @@ TEST_P(EmulatedRunTest, late_streams_compute_the_same_bits) {
 }
 
 TEST_P(EmulatedRunTest, a_missing_wait_computes_something_else) {
-  MissingWaits waits = takeWaitsAway(artifact(), run(), 64);
+  MissingWaits waits = takeWaitsAway(artifact(), run(), 1000);
   EXPECT_GE(waits.needed, 8);
   EXPECT_THAT(waits.unnoticed, ::testing::IsEmpty());
 }

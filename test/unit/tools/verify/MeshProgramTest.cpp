@@ -208,7 +208,7 @@ TEST_F(MeshProgramTest, has_two_communicators_in_flight) {
   for (uint64_t seed = 0; seed < 10; ++seed)
     EXPECT_TRUE(haveEqualBits(expected, compiled.onEmulatedDevices(seed)))
         << seed;
-  MissingWaits waits = takeWaitsAway(artifact, compiled, 64);
+  MissingWaits waits = takeWaitsAway(artifact, compiled, 1000);
   EXPECT_GE(waits.needed, 6);
   EXPECT_THAT(waits.unnoticed, ::testing::IsEmpty());
 }

@@ -279,13 +279,14 @@ public:
   Expression next(unsigned, Expression last) const override {
     return last + 1.0;
   }
-  SmallVector<Expression> share(Expression rate,
-                                ArrayRef<Expression> numbers) const override {
+  SmallVector<Expression> share(Expression rate, ArrayRef<Expression> numbers,
+                                double) const override {
     return {rate / sqrt(numbers[0]), numbers[0]};
   }
   SmallVector<Expression> update(Expression parameter, Expression gradient,
                                  ArrayRef<Expression> states,
-                                 ArrayRef<Expression> shared) const override {
+                                 ArrayRef<Expression> shared,
+                                 double) const override {
     Expression sum = states[0] + gradient;
     return {parameter - shared[0] * (sum / shared[1]), sum};
   }
