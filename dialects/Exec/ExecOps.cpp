@@ -78,6 +78,83 @@ LogicalResult ScanOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// scatter
+//===----------------------------------------------------------------------===//
+
+static ArrayRef<int64_t> shapeOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getShape();
+}
+
+/// Each loop at most once, where the whole is as long as the loop.
+static bool areLoops(ArrayRef<int64_t> loops, ArrayRef<int64_t> iterations,
+                     ArrayRef<int64_t> whole) {
+  if (loops.size() != whole.size())
+    return false;
+  SmallVector<bool> seen(iterations.size());
+  for (auto [loop, size] : llvm::zip_equal(loops, whole)) {
+    if (loop == -1)
+      continue;
+    if (loop < 0 || loop >= static_cast<int64_t>(iterations.size()) ||
+        seen[loop] || iterations[loop] > size)
+      return false;
+    seen[loop] = true;
+  }
+  return true;
+}
+
+void ScatterOp::partition(SmallVectorImpl<Operation *> &independent,
+                          SmallVectorImpl<Operation *> &dependent) {
+  Block &block = getBody().front();
+  DenseSet<Value> values = {block.getArguments().back()};
+  for (Operation &op : block.without_terminator()) {
+    bool depends = llvm::any_of(op.getOperands(), [&](Value operand) {
+      return values.contains(operand);
+    });
+    (depends ? dependent : independent).push_back(&op);
+    if (depends)
+      values.insert_range(op.getResults());
+  }
+}
+
+LogicalResult ScatterOp::verify() {
+  if (getInputs().empty())
+    return emitOpError("expected an input");
+  ArrayRef<int64_t> iterations = shapeOf(getInputs().front());
+  SmallVector<Type> arguments;
+  for (Value input : getInputs()) {
+    ArrayRef<int64_t> shape = shapeOf(input);
+    if (shape.size() != iterations.size() ||
+        llvm::any_of(llvm::zip_equal(shape, iterations), [](auto sizes) {
+          return std::get<0>(sizes) < std::get<1>(sizes);
+        }))
+      return emitOpError("expected inputs no smaller than the first");
+    arguments.push_back(getElementTypeOrSelf(input.getType()));
+  }
+  if (!areLoops(getLoops(), iterations, shapeOf(getWhole())))
+    return emitOpError("expected for each dimension of the whole a loop that "
+                       "fits, each once, or -1");
+  Type element = getElementTypeOrSelf(getWhole().getType());
+  arguments.push_back(element);
+  SmallVector<Type> yielded(llvm::count(getLoops(), -1),
+                            IndexType::get(getContext()));
+  yielded.push_back(element);
+  Block &block = getBody().front();
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!llvm::equal(block.getArgumentTypes(), arguments) || !yield ||
+      !llvm::equal(yield.getOperandTypes(), yielded))
+    return emitOpError("expected a body that takes elements of the inputs and "
+                       "the whole and yields indices and an element");
+  SmallVector<Operation *> independent, dependent;
+  partition(independent, dependent);
+  for (Value index : yield.getOperands().drop_back())
+    if (index == block.getArguments().back() ||
+        llvm::is_contained(dependent, index.getDefiningOp()))
+      return emitOpError("expected indices that do not depend on the whole's "
+                         "element");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // library and view
 //===----------------------------------------------------------------------===//
 

@@ -47,9 +47,9 @@ def Exec_KernelOp : Exec_Op<"kernel", [Pure, IsolatedFromAbove,
 }
 
 def Exec_YieldOp : Exec_Op<"yield", [Pure, Terminator, ReturnLike,
-    ParentOneOf<["KernelOp", "RunOp", "ComputeOp", "ScanOp"]>]> {
-  let summary = "the results of a kernel, or what a scan carries on";
-  let arguments = (ins Variadic<AnyTypeOf<[AnyStaticShapeTensor, AnyFloat, AnySignlessInteger]>>:$results);
+    ParentOneOf<["KernelOp", "RunOp", "ComputeOp", "ScanOp", "ScatterOp"]>]> {
+  let summary = "the results of a kernel, or of one iteration";
+  let arguments = (ins Variadic<AnyTypeOf<[AnyStaticShapeTensor, AnyFloat, AnySignlessInteger, Index]>>:$results);
   let builders = [OpBuilder<(ins), [{ /* no results */ }]>];
   let assemblyFormat = "($results^ `:` type($results))? attr-dict";
 }
@@ -87,6 +87,42 @@ def Exec_ScanOp : Exec_Op<"scan", [Pure, SingleBlock]> {
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$inputs `along` $dimension (`reverse` $reverse^)? `from` $starts attr-dict `:` functional-type($inputs, $results) $body";
   let hasVerifier = 1;
+}
+
+def Exec_ScatterOp : Exec_Op<"scatter", [Pure, SingleBlock, AllTypesMatch<["whole", "result"]>]> {
+  let summary = "a whole, changed one element after the other at computed places";
+  let description = [{
+    Stands in a kernel's region. There is an iteration for each element of the
+    first input, in row-major order; further inputs have as many dimensions and
+    are nowhere smaller. `loops` says for each dimension of the whole which loop
+    its index is, or -1 where the body computes it. The body gets an element of
+    each input and the whole's element at its place, and yields the computed
+    indices and the new element. Indices do not depend on the whole's element;
+    they are held inside the whole.
+
+    Example: `result[index[i, j], j] += source[i, j]`.
+    ```mlir
+    %r = exec.scatter %index, %source into %whole at [-1, 1] : tensor<4x8xi64>, tensor<4x8xf32> into tensor<3x8xf32> {
+    ^bb0(%i: i64, %element: f32, %before: f32):
+      %row = arith.index_cast %i : i64 to index
+      %sum = arith.addf %before, %element : f32
+      exec.yield %row, %sum : index, f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$inputs, AnyStaticShapeTensor:$whole,
+                       DenseI64ArrayAttr:$loops);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$inputs `into` $whole `at` $loops attr-dict `:` type($inputs) `into` type($whole) $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Operations of the body, without the terminator, that the computed indices
+    /// or anything but the new element may need: those that do not depend on the
+    /// whole's element. The others are `dependent`.
+    void partition(::llvm::SmallVectorImpl<::mlir::Operation *> &independent,
+                   ::llvm::SmallVectorImpl<::mlir::Operation *> &dependent);
+  }];
 }
 
 def Exec_LibraryOp : Exec_Op<"library", [Pure]> {

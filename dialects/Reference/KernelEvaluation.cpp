@@ -114,7 +114,7 @@ struct Output {
   bool isSum = false;
 };
 
-/// Executes one `linalg.generic` or `exec.scan`.
+/// Executes one `linalg.generic`, `exec.scan` or `exec.scatter`.
 class NestEvaluation {
 public:
   NestEvaluation(linalg::GenericOp generic, TensorValues &values)
@@ -125,18 +125,25 @@ public:
       : op(scan), body(scan.getBody().front()), values(values),
         sizes(cast<ShapedType>(scan.getResult(0).getType()).getShape()),
         scanned(scan.getDimension()) {}
+  NestEvaluation(exec::ScatterOp scatter, TensorValues &values)
+      : op(scatter), body(scatter.getBody().front()), values(values),
+        sizes(cast<ShapedType>(scatter.getInputs().front().getType())
+                  .getShape()) {}
 
   LogicalResult run();
 
 private:
   LogicalResult readMaps(linalg::GenericOp generic);
   void readMaps(exec::ScanOp scan);
+  void readMaps(exec::ScatterOp scatter);
   LogicalResult translate();
   LogicalResult translateOperation(Operation &op);
+  LogicalResult translate(exec::ScatterOp scatter);
   void prepareOutputs();
   BoundedNumber carriedBy(const Output &output, int64_t position,
                           ArrayRef<int64_t> counters) const;
   void runIteration(ArrayRef<int64_t> counters);
+  void runSteps(ArrayRef<Step> list, ArrayRef<int64_t> counters);
   void collect(Output &output, int64_t at);
   void finish(Output &output);
   unsigned registerOf(Value value);
@@ -152,8 +159,15 @@ private:
   SmallVector<Output> outputs;
   llvm::DenseMap<Value, unsigned> numbers;
   std::vector<BoundedNumber> registers;
-  /// In program order.
+  /// In program order; of a scatter, the first of them know no place yet.
   std::vector<Step> steps;
+  size_t placelessSteps = 0;
+  /// The indices that a scatter computes: registers, sizes and strides.
+  struct ComputedIndex {
+    unsigned value;
+    int64_t size, stride;
+  };
+  SmallVector<ComputedIndex> computed;
   /// Where an iteration writes in each output.
   SmallVector<int64_t, 2> positions;
 };
@@ -281,6 +295,45 @@ LogicalResult NestEvaluation::translateOperation(Operation &op) {
   return success();
 }
 
+/// The whole is changed in place.
+void NestEvaluation::readMaps(exec::ScatterOp scatter) {
+  for (auto [input, argument] :
+       llvm::zip(scatter.getInputs(), body.getArguments())) {
+    LinearIndex index;
+    index.factors =
+        computeStrides(cast<ShapedType>(input.getType()).getShape());
+    inputs.push_back({Elements(values[input]), index});
+    registerOf(argument);
+  }
+  auto shape = cast<ShapedType>(scatter.getWhole().getType()).getShape();
+  Output &made = outputs.emplace_back();
+  made.index.factors.assign(sizes.size(), 0);
+  ValueRange yielded = body.getTerminator()->getOperands();
+  for (auto [loop, size, stride] :
+       llvm::zip_equal(scatter.getLoops(), shape, computeStrides(shape))) {
+    if (loop >= 0)
+      made.index.factors[loop] = stride;
+    else
+      computed.push_back({registerOf(yielded[computed.size()]), size, stride});
+  }
+  values[scatter.getResult()] = values[scatter.getWhole()];
+}
+
+LogicalResult NestEvaluation::translate(exec::ScatterOp scatter) {
+  outputs[0].carried = registerOf(body.getArguments().back());
+  outputs[0].yielded = registerOf(body.getTerminator()->getOperands().back());
+  SmallVector<Operation *> independent, dependent;
+  scatter.partition(independent, dependent);
+  for (Operation *inner : independent)
+    if (failed(translateOperation(*inner)))
+      return failure();
+  placelessSteps = steps.size();
+  for (Operation *inner : dependent)
+    if (failed(translateOperation(*inner)))
+      return failure();
+  return success();
+}
+
 LogicalResult NestEvaluation::translate() {
   llvm::SmallPtrSet<Operation *, 4> sums;
   for (auto [number, output] : llvm::enumerate(outputs)) {
@@ -335,13 +388,24 @@ BoundedNumber NestEvaluation::carriedBy(const Output &output, int64_t position,
 void NestEvaluation::runIteration(ArrayRef<int64_t> counters) {
   for (auto [number, input] : llvm::enumerate(inputs))
     registers[number] = input.first[input.second.at(counters)];
+  runSteps(ArrayRef(steps).take_front(placelessSteps), counters);
   for (auto [output, position] : llvm::zip_equal(outputs, positions)) {
     position = output.index.at(counters);
+    for (const ComputedIndex &index : computed)
+      position += std::clamp<int64_t>(registers[index.value].integer, 0,
+                                      index.size - 1) *
+                  index.stride;
     if (output.carried && !output.isSum)
       registers[*output.carried] = carriedBy(output, position, counters);
   }
+  runSteps(ArrayRef(steps).drop_front(placelessSteps), counters);
+  for (auto [output, position] : llvm::zip_equal(outputs, positions))
+    collect(output, position);
+}
+
+void NestEvaluation::runSteps(ArrayRef<Step> list, ArrayRef<int64_t> counters) {
   std::array<BoundedNumber, mostOperands> operands;
-  for (Step &step : steps) {
+  for (const Step &step : list) {
     BoundedNumber &result = registers[step.result];
     if (step.function) {
       unsigned count = 0;
@@ -360,8 +424,6 @@ void NestEvaluation::runIteration(ArrayRef<int64_t> counters) {
       result.integer = counters[step.counter];
     }
   }
-  for (auto [output, position] : llvm::zip_equal(outputs, positions))
-    collect(output, position);
 }
 
 /// Outputs are in memory of their own.
@@ -398,11 +460,14 @@ void NestEvaluation::finish(Output &output) {
 }
 
 LogicalResult NestEvaluation::run() {
+  auto scatter = dyn_cast<exec::ScatterOp>(op);
   if (auto scan = dyn_cast<exec::ScanOp>(op))
     readMaps(scan);
+  else if (scatter)
+    readMaps(scatter);
   else if (failed(readMaps(cast<linalg::GenericOp>(op))))
     return failure();
-  if (failed(translate()))
+  if (failed(scatter ? translate(scatter) : translate()))
     return failure();
   prepareOutputs();
   positions.resize(outputs.size());
@@ -465,7 +530,7 @@ static BoundedTensor inserted(tensor::InsertSliceOp insert,
 
 static LogicalResult evaluate(Operation &op, TensorValues &values) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<linalg::GenericOp, exec::ScanOp>(
+      .Case<linalg::GenericOp, exec::ScanOp, exec::ScatterOp>(
           [&](auto nest) { return NestEvaluation(nest, values).run(); })
       .Case([&](tensor::EmptyOp empty) {
         values[empty] = {poisoned(empty.getType()), {}};

@@ -67,7 +67,7 @@ KernelProfile::KernelProfile(exec::KernelOp kernel) {
       iterations = std::max(
           iterations,
           cast<RankedTensorType>(scan.getResult(0).getType()).getNumElements());
-    } else if (isa<tensor::InsertSliceOp>(op)) {
+    } else if (isa<tensor::InsertSliceOp, exec::ScatterOp>(op)) {
       isPointwise = false;
     }
   }

@@ -23,6 +23,9 @@ std::optional<Digit> digitOf(const Stage &stage, const StageAccess &access,
     if (static_cast<int>(other) != loop && stride % period != 0)
       (stride < 0 ? least : most) += stride * (stage.sizes[other] - 1);
   }
+  for (const StageAccess::Computed &index : access.computed)
+    if (index.stride % period != 0)
+      most += index.stride * (index.size - 1);
   if (least < 0 || most >= digit.stride)
     return std::nullopt;
   return digit;
@@ -86,6 +89,9 @@ bool LoopClasses::tryUnite(int first, int firstLoop, int second,
 static bool areOneLoop(const Stage &stage, int outer, int inner) {
   if (stage.reduced[outer] != stage.reduced[inner] || stage.counted[outer] ||
       stage.counted[inner])
+    return false;
+  // What is scattered to one place keeps its order.
+  if (stage.scatters && stage.reduced[outer] && inner != outer + 1)
     return false;
   return std::all_of(stage.accesses.begin(), stage.accesses.end(),
                      [&](const StageAccess &access) {

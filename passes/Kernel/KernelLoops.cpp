@@ -53,6 +53,9 @@ private:
   Value writeLoop(int64_t size);
   void writeBlockReduction(ArrayRef<int> reduced, ArrayRef<int> after);
   void writeScan(ArrayRef<int> loops);
+  void writeScatter();
+  Value held(Value index, int64_t size);
+  void readInputs(IRMapping &values);
   SmallVector<Value> writeBody(ValueRange carried);
   void writeOperation(Operation *op, IRMapping &values);
   void countLoop(int loop, Value counter);
@@ -235,6 +238,14 @@ void LaunchWriter::store(Value value, const StageAccess &access) {
                           accessIndex(access));
 }
 
+/// `index`, inside of `size` elements.
+Value LaunchWriter::held(Value index, int64_t size) {
+  Value least =
+      arith::MaxSIOp::create(builder, location, index, constantIndex(0));
+  return arith::MinSIOp::create(builder, location, least,
+                                constantIndex(size - 1));
+}
+
 Value LaunchWriter::gather(tensor::ExtractOp extract, const IRMapping &values) {
   const TensorPlace &place = problem.places.at(extract.getTensor());
   if (place.splat)
@@ -243,12 +254,8 @@ Value LaunchWriter::gather(tensor::ExtractOp extract, const IRMapping &values) {
   // runtime checks the inputs, but it trusts the artifact's bounds for them.
   SmallVector<Value> indices;
   for (auto [index, size] : llvm::zip_equal(
-           extract.getIndices(), extract.getTensor().getType().getShape())) {
-    Value least = arith::MaxSIOp::create(
-        builder, location, values.lookupOrDefault(index), constantIndex(0));
-    indices.push_back(arith::MinSIOp::create(builder, location, least,
-                                             constantIndex(size - 1)));
-  }
+           extract.getIndices(), extract.getTensor().getType().getShape()))
+    indices.push_back(held(values.lookupOrDefault(index), size));
   return readElement(place.tensor,
                      elementIndex(place.offset, place.strides, indices));
 }
@@ -276,6 +283,17 @@ void LaunchWriter::writeOperation(Operation *op, IRMapping &values) {
   builder.clone(*op, values);
 }
 
+/// Maps the body's arguments to elements of the current iteration.
+void LaunchWriter::readInputs(IRMapping &values) {
+  for (auto [i, access] : llvm::enumerate(code().reads)) {
+    BlockArgument argument = code().body->getArgument(i);
+    if (access >= 0)
+      values.map(argument, load(stage().accesses[access]));
+    else if (!argument.use_empty())
+      values.map(argument, constant(problem.places.at(code().inputs[i]).splat));
+  }
+}
+
 /// The values that the body yields, from elements of the current iteration and
 /// the values that a reduction carries.
 SmallVector<Value> LaunchWriter::writeBody(ValueRange carried) {
@@ -284,13 +302,7 @@ SmallVector<Value> LaunchWriter::writeBody(ValueRange carried) {
                         : load(stage().accesses.front())};
   Block &body = *code().body;
   IRMapping values;
-  for (auto [i, access] : llvm::enumerate(code().reads)) {
-    BlockArgument argument = body.getArgument(i);
-    if (access >= 0)
-      values.map(argument, load(stage().accesses[access]));
-    else if (!argument.use_empty())
-      values.map(argument, constant(problem.places.at(code().inputs[i]).splat));
-  }
+  readInputs(values);
   for (auto [argument, value] :
        llvm::zip(body.getArguments().drop_front(code().inputs.size()), carried))
     values.map(argument, value);
@@ -519,6 +531,36 @@ void LaunchWriter::writeScan(ArrayRef<int> loops) {
   scf::YieldOp::create(builder, location, next);
 }
 
+/// Changes the element of one iteration.
+void LaunchWriter::writeScatter() {
+  Block &body = *code().body;
+  SmallVector<Operation *> independent, dependent;
+  cast<exec::ScatterOp>(body.getParentOp()).partition(independent, dependent);
+  IRMapping values;
+  readInputs(values);
+  for (Operation *op : independent)
+    writeOperation(op, values);
+  auto valueOf = [&](Value value) {
+    auto outside = value.getDefiningOp<arith::ConstantOp>();
+    return outside && !values.contains(value) ? constant(outside.getValue())
+                                              : values.lookup(value);
+  };
+  // The computed indices stand behind the loops' counters.
+  StageAccess access = writes().front();
+  SmallVector<Value> loops(counters);
+  Operation *yield = body.getTerminator();
+  for (auto [value, index] :
+       llvm::zip(yield->getOperands().drop_back(), access.computed)) {
+    access.strides.push_back(index.stride);
+    counters.push_back(held(valueOf(value), index.size));
+  }
+  values.map(body.getArguments().back(), load(access));
+  for (Operation *op : dependent)
+    writeOperation(op, values);
+  store(valueOf(yield->getOperands().back()), access);
+  counters = loops;
+}
+
 void LaunchWriter::writeStage(const ScheduledStage &scheduled) {
   current = &scheduled;
   counters.assign(stage().sizes.size(), Value());
@@ -526,6 +568,8 @@ void LaunchWriter::writeStage(const ScheduledStage &scheduled) {
        llvm::zip_equal(scheduled.launchLoops, launchCounters))
     counters[loop] = counter;
   ArrayRef<int> loops = scheduled.innerLoops;
+  if (stage().scatters)
+    return writeLoops(loops, [&] { writeScatter(); });
   auto isReduced = [&](int loop) { return stage().reduced[loop]; };
   ArrayRef<int> before = loops.take_until(isReduced);
   ArrayRef<int> reduced = loops.drop_front(before.size()).take_while(isReduced);

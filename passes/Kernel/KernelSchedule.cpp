@@ -180,7 +180,8 @@ ScheduledStage LaunchPlanner::order(int number,
   int innermost = -1;
   int64_t mostElements = -1;
   for (int loop : inner) {
-    if (stage.scans && !stage.reduced[loop])
+    if ((stage.scans && !stage.reduced[loop]) ||
+        (stage.scatters && stage.reduced[loop]))
       continue;
     if (int64_t elements = unitElements(stage, loop);
         elements >= mostElements) {
@@ -193,7 +194,9 @@ ScheduledStage LaunchPlanner::order(int number,
     return loop == innermost ? 2 : stage.reduced[loop] ? 1 : 0;
   };
   auto stride = [&](int loop) {
-    return stage.accesses.empty() ? 0 : stage.accesses.front().strides[loop];
+    return stage.accesses.empty() || stage.scatters
+               ? 0
+               : stage.accesses.front().strides[loop];
   };
   std::sort(inner.begin(), inner.end(), [&](int a, int b) {
     return std::tuple(rank(a), -stride(a), a) <

@@ -48,6 +48,12 @@ struct StageAccess {
   bool isWrite = false;
   int64_t offset = 0;
   std::vector<int64_t> strides;
+  /// Indices that the body of a scatter computes, each below `size`: they add
+  /// `stride` times themselves.
+  struct Computed {
+    int64_t stride, size;
+  };
+  std::vector<Computed> computed = {};
 };
 
 /// One perfect loop nest.
@@ -63,6 +69,9 @@ struct Stage {
   /// Whether the reduced loop, of which there is at most one, stores what it
   /// carries at every iteration: it runs in order, inside of all others.
   bool scans = false;
+  /// Whether each iteration changes one element of its one written tensor, at
+  /// computed indices: reduced loops run in their order.
+  bool scatters = false;
 };
 
 struct StageTensor {

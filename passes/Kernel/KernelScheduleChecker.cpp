@@ -135,6 +135,7 @@ struct PlacedAccess {
   bool isPrivate;
   int64_t offset;
   std::vector<int64_t> strides;
+  std::vector<StageAccess::Computed> computed;
 };
 
 /// A stage of the running launch with its accesses.
@@ -168,6 +169,7 @@ private:
   void reduce(std::span<const int> loops);
   void reduceBlock(std::span<const int> reduced, std::span<const int> after);
   void scan(std::span<const int> loops);
+  void scatter(std::span<const int> loops);
   PlacedStage place(const ScheduledStage &scheduled) const;
 
   Word bodyHash();
@@ -285,8 +287,10 @@ PlacedStage Execution::place(const ScheduledStage &scheduled) const {
        schedule.merged.stages[scheduled.stage].accesses) {
     const TensorPlacement &placement = schedule.placements[access.tensor];
     PlacedAccess inside{access.tensor, placement.isPrivate, access.offset,
-                        access.strides};
+                        access.strides, access.computed};
     if (inside.isPrivate) {
+      for (StageAccess::Computed &index : inside.computed)
+        index.stride = placement.privateStride(index.stride);
       inside.offset = placement.privateOffset(access.offset);
       for (int64_t &stride : inside.strides)
         stride = placement.privateStride(stride);
@@ -310,6 +314,8 @@ void Execution::runStage(const PlacedStage &which) {
   for (size_t i = 0; i < launchCounters.size(); ++i)
     counters[current->launchLoops[i]] = launchCounters[i];
   std::span<const int> loops = current->innerLoops;
+  if (stage->scatters)
+    return scatter(loops);
   auto isReduced = [&](int loop) { return bool(stage->reduced[loop]); };
   auto first = std::find_if(loops.begin(), loops.end(), isReduced);
   auto last = std::find_if_not(first, loops.end(), isReduced);
@@ -384,6 +390,22 @@ void Execution::scan(std::span<const int> loops) {
       sums[output] = mix(sums[output], bodyValue(hash, output));
       store(placed->writes[output], sums[output]);
     }
+  });
+}
+
+/// Elements at places that follow from what the body knows; the order of those
+/// at one place shows.
+void Execution::scatter(std::span<const int> loops) {
+  forEach(loops, [&] {
+    Word hash = bodyHash();
+    PlacedAccess place = placed->writes.front();
+    for (size_t i = 0; i < place.computed.size(); ++i) {
+      const StageAccess::Computed &index = place.computed[i];
+      auto chosen =
+          static_cast<int64_t>(mix(~hash, i) % static_cast<Word>(index.size));
+      place.offset += chosen * index.stride;
+    }
+    store(place, mix(load(place), hash));
   });
 }
 

@@ -47,6 +47,7 @@ private:
   LogicalResult visitInsert(tensor::InsertSliceOp insert);
   LogicalResult visitGeneric(linalg::GenericOp generic);
   LogicalResult visitScan(exec::ScanOp scan);
+  LogicalResult visitScatter(exec::ScatterOp scatter);
   LogicalResult addReads(linalg::GenericOp generic, Stage &stage,
                          StageBody &code);
   LogicalResult addWrites(linalg::GenericOp generic, Stage &stage,
@@ -133,8 +134,8 @@ void KernelReader::placeResults() {
                                    exec::getSpan(type.getShape(), strides));
     Operation *definition = value.getDefiningOp();
     bool isMadeHere =
-        isa_and_nonnull<linalg::GenericOp, exec::ScanOp, linalg::FillOp,
-                        tensor::InsertSliceOp>(definition);
+        isa_and_nonnull<linalg::GenericOp, exec::ScanOp, exec::ScatterOp,
+                        linalg::FillOp, tensor::InsertSliceOp>(definition);
     if (isMadeHere && !problem.places.contains(value))
       placeInto(value, place);
     else
@@ -470,6 +471,47 @@ LogicalResult KernelReader::visitScan(exec::ScanOp scan) {
   return success();
 }
 
+/// A copy of the whole, then a nest that changes it.
+LogicalResult KernelReader::visitScatter(exec::ScatterOp scatter) {
+  Value whole = scatter.getWhole();
+  if (whole.getDefiningOp<tensor::EmptyOp>())
+    return scatter.emitError("K2: expected a whole with elements to change");
+  TensorPlace target = placeOf(scatter.getResult());
+  addCopy(TensorPlace(placeOf(whole)), target, typeOf(whole).getShape());
+
+  ArrayRef<int64_t> shape = typeOf(scatter.getInputs().front()).getShape();
+  Stage stage = makeStage(shape);
+  StageBody code;
+  code.body = &scatter.getBody().front();
+  code.inputs = scatter.getInputs();
+  stage.scatters = true;
+  stage.reduced.assign(stage.sizes.size(), true);
+  int loops = 0;
+  for (int64_t size : shape)
+    code.loops.push_back(size == 1 ? -1 : loops++);
+  for (Value input : scatter.getInputs()) {
+    TensorPlace place = placeOf(input);
+    code.reads.push_back(place.splat ? -1
+                                     : static_cast<int>(stage.accesses.size()));
+    if (!place.splat)
+      stage.accesses.push_back(accessAll(place, shape, /*isWrite=*/false));
+  }
+  StageAccess write{target.tensor, true, target.offset,
+                    std::vector<int64_t>(stage.sizes.size(), 0)};
+  for (auto [dim, number] : llvm::enumerate(scatter.getLoops())) {
+    if (number < 0) {
+      write.computed.push_back(
+          {target.strides[dim], typeOf(whole).getDimSize(dim)});
+    } else if (int loop = code.loops[number]; loop >= 0) {
+      write.strides[loop] = target.strides[dim];
+      stage.reduced[loop] = false;
+    }
+  }
+  stage.accesses.push_back(write);
+  addStage(std::move(stage), std::move(code));
+  return success();
+}
+
 LogicalResult KernelReader::visit(Operation *op) {
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](arith::ConstantOp constant) { return visitConstant(constant); })
@@ -478,6 +520,7 @@ LogicalResult KernelReader::visit(Operation *op) {
       .Case([&](tensor::InsertSliceOp insert) { return visitInsert(insert); })
       .Case([&](linalg::GenericOp generic) { return visitGeneric(generic); })
       .Case([&](exec::ScanOp scan) { return visitScan(scan); })
+      .Case([&](exec::ScatterOp scatter) { return visitScatter(scatter); })
       .Case([&](tensor::EmptyOp) { return success(); })
       .Default([](Operation *other) {
         return other->emitError("K2: expected a loop nest, an insertion or a "

@@ -40,9 +40,9 @@ struct TensorPlace {
 
 /// The code of the stage of the same number.
 struct StageBody {
-  /// The body of a `linalg.generic` or an `exec.scan`, whose arguments are an
-  /// element of each of `inputs` and what is carried. Null for a stage that
-  /// copies its one read or stores `fill`.
+  /// The body of a `linalg.generic`, an `exec.scan` or an `exec.scatter`, whose
+  /// arguments are an element of each of `inputs` and what is carried. Null for
+  /// a stage that copies its one read or stores `fill`.
   mlir::Block *body = nullptr;
   mlir::ValueRange inputs;
   mlir::TypedAttr fill;

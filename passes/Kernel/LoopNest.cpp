@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <limits>
 
@@ -187,6 +188,25 @@ Value scan(OpBuilder &builder, Location location, Value tensor,
                     .to(start.getType());
   exec::YieldOp::create(inner, location, next.get());
   return op.getResult(0);
+}
+
+Value scatter(OpBuilder &builder, Location location, ValueRange inputs,
+              Value whole, ArrayRef<int64_t> loops, ScatterBody body) {
+  auto op = exec::ScatterOp::create(builder, location, whole.getType(), inputs,
+                                    whole, loops);
+  Block &block = op.getBody().emplaceBlock();
+  for (Value tensor : op.getOperands())
+    block.addArgument(getElementTypeOrSelf(tensor.getType()), location);
+  OpBuilder inner = OpBuilder::atBlockEnd(&block);
+  LoopBody loopBody(inner, location, block.getArguments().drop_back());
+  Value before = block.getArguments().back();
+  Scattered scattered = body(loopBody, Scalar(inner, location, before));
+  SmallVector<Value> yielded;
+  for (Scalar index : scattered.indices)
+    yielded.push_back(index.to(inner.getIndexType()).get());
+  yielded.push_back(scattered.element.to(before.getType()).get());
+  exec::YieldOp::create(inner, location, yielded);
+  return op.getResult();
 }
 
 } // namespace shardc

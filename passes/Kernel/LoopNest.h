@@ -95,6 +95,21 @@ mlir::Value scan(mlir::OpBuilder &builder, mlir::Location location,
                  mlir::Value tensor, int64_t dimension, mlir::TypedAttr start,
                  ScanBody body);
 
+/// Computes an index for each dimension that no loop is the index of, and the
+/// new element from the one that was there.
+struct Scattered {
+  llvm::SmallVector<Scalar> indices;
+  Scalar element;
+};
+using ScatterBody =
+    llvm::function_ref<Scattered(LoopBody &body, Scalar before)>;
+
+/// `whole`, changed by `body` for each element of the first of `inputs`; see
+/// exec.scatter for `loops`.
+mlir::Value scatter(mlir::OpBuilder &builder, mlir::Location location,
+                    mlir::ValueRange inputs, mlir::Value whole,
+                    llvm::ArrayRef<int64_t> loops, ScatterBody body);
+
 /// The type that elements are computed in: f32 for bf16 and f16, else `type`.
 mlir::Type computeType(mlir::Type type);
 

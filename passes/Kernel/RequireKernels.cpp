@@ -53,6 +53,10 @@ static std::string describeMissingForm(Operation *op) {
   auto division = dyn_cast<aten::DivOp>(op);
   if (division && division.getRoundingMode() != aten::RoundingMode::none)
     return "a rounding_mode";
+  auto scatter = dyn_cast<aten::ScatterReduceOp>(op);
+  if (scatter && (!scatter.getIncludeSelf() ||
+                  scatter.getReduce() == aten::ScatterReduction::mean))
+    return "include_self = false or a mean";
   return "";
 }
 

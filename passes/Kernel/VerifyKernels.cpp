@@ -64,7 +64,8 @@ static LogicalResult verifyKernel(exec::KernelOp kernel) {
       continue;
     }
     if (!isa<linalg::FillOp, tensor::EmptyOp, tensor::InsertSliceOp,
-             arith::ConstantOp, exec::IotaOp, exec::ScanOp>(op))
+             arith::ConstantOp, exec::IotaOp, exec::ScanOp, exec::ScatterOp>(
+            op))
       return op.emitError("K2: expected a loop nest, an insertion or a "
                           "constant in a kernel, got '")
              << op.getName() << "'";

@@ -39,11 +39,13 @@ std::string describe(const KernelStages &kernel) {
     list(out, stage.counted);
     out << " gathers ";
     list(out, stage.gathers);
-    out << (stage.scans ? " scans\n" : "\n");
+    out << (stage.scans ? " scans\n" : stage.scatters ? " scatters\n" : "\n");
     for (const StageAccess &access : stage.accesses) {
       out << "  " << (access.isWrite ? "write " : "read ") << access.tensor
           << " at " << access.offset << " + ";
       list(out, access.strides);
+      for (const StageAccess::Computed &index : access.computed)
+        out << " + " << index.stride << " * computed below " << index.size;
       out << "\n";
     }
   }

@@ -66,6 +66,7 @@ private:
   void addValue(const Value &value);
   void addNest();
   void addScan(const Value &base, std::vector<Loop> loops);
+  void addScatter(const Value &base, std::vector<Loop> loops);
   void addOverwrite();
   void startWhole();
   void addPart();
@@ -355,6 +356,8 @@ void KernelMaker::addNest() {
                    {label, sizes[label]});
   if (!loops.empty() && random.chance(12))
     return addScan(base, loops);
+  if (!loops.empty() && random.chance(12))
+    return addScatter(base, loops);
   if (random.chance(40))
     addReducedLoops(loops, true);
   std::vector<Loop> kept = parallelLoops(loops);
@@ -374,6 +377,35 @@ void KernelMaker::addScan(const Value &base, std::vector<Loop> loops) {
   Value target = newValue(loops, random.chance(65), false);
   loops[scanned].isReduced = true;
   addStage(loops, {target}, &base, /*scans=*/true);
+  addValue(target);
+}
+
+/// A filled tensor, changed at computed indices in some of its dimensions.
+void KernelMaker::addScatter(const Value &base, std::vector<Loop> loops) {
+  std::vector<Loop> dimensions = loops;
+  for (Loop &dimension : dimensions)
+    dimension.size += random.chance(20);
+  Value target = newValue(dimensions, random.chance(65), false);
+  addStage(dimensions, {target}, nullptr);
+  for (Loop &loop : loops)
+    loop.isReduced = random.chance(50);
+  if (random.chance(30))
+    loops.insert(loops.begin(), {-1, random.between(1, 3), true});
+  addStage(loops, {target}, &base);
+  Stage &stage = kernel.stages.back();
+  stage.scatters = true;
+  StageAccess &write = stage.accesses.back();
+  write.strides.clear();
+  for (const Loop &loop : loops) {
+    auto found = std::find_if(
+        target.dimensions.begin(), target.dimensions.end(),
+        [&](const Dimension &each) { return each.label == loop.label; });
+    bool isComputed = loop.isReduced && found != target.dimensions.end();
+    if (isComputed)
+      write.computed.push_back({found->stride, found->size});
+    if (loop.size > 1)
+      write.strides.push_back(loop.isReduced ? 0 : found->stride);
+  }
   addValue(target);
 }
 

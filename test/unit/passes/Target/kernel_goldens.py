@@ -242,6 +242,53 @@ def scans():
                       ((x * y).cumsum(1) * x).sum([1], False)))
 
 
+def scatters():
+    shapes = [([4, 30], [9, 30], 0), ([7, 5], [7, 40], 1),
+              ([3, 6, 4], [2, 50, 4], 1)]
+    for whole, source, dim in shapes:
+        low, high = 0, whole[dim]
+        draws = [Draw("f32", whole), Draw("i64", source, low, high),
+                 Draw("f32", source)]
+        types = ", ".join(draw.ir() for draw in draws)
+        result = ("f32", whole)
+        for kind in ("sum", "prod", "amax", "amin"):
+            text = (f"scatter_reduce %0 dim {dim} at %1 from %2 "
+                    f"{{reduce = #aten.scatter_reduction<{kind}>}}")
+            name = "_".join(map(str, source))
+            add(f"scatter_{kind}_{name}", draws, [result],
+                op(text, [result], types),
+                lambda x, i, y: x.scatter_reduce(dim, i, y, kind),
+                lambda x, i, y: x.scatter_reduce(dim, i, y, kind))
+    draws = [Draw("bf16", [5, 6]), Draw("i64", [5, 6], 0, 5),
+             Draw("bf16", [5, 6])]
+    types = ", ".join(draw.ir() for draw in draws)
+    add("scatter_add_bf16", draws, [("bf16", [5, 6])],
+        op("scatter_reduce %0 dim 0 at %1 from %2 "
+           "{reduce = #aten.scatter_reduction<sum>}", [("bf16", [5, 6])],
+           types),
+        lambda x, i, y: x.scatter_reduce(0, i, y, "sum"),
+        lambda x, i, y: x.scatter_reduce(0, i, y, "sum"))
+    # Each place once: of several PyTorch does not say which stays.
+    draws = [Draw("f32", [3, 8]), Draw("i64", [3, 1], 0, 8),
+             Draw("f32", [3, 4])]
+    types = ", ".join(draw.ir() for draw in draws)
+    add("scatter_once", draws, [("f32", [3, 8])],
+        op("scatter %0 dim 1 at %1 from %2", [("f32", [3, 8])], types),
+        lambda x, i, y: x.scatter(1, i, y))
+    # Between what the same kernel computes before and after.
+    draws = [Draw("f32", [4, 30]), Draw("i64", [9, 30], 0, 4),
+             Draw("f32", [9, 30])]
+    whole, _, source = [draw.ir() for draw in draws]
+    types = ", ".join(draw.ir() for draw in draws)
+    add("scatter_between_products", draws, [("f32", [4, 30])],
+        f"  %a = aten.mul %2, %2 : ({source}, {source}) -> {source}\n"
+        f"  %s = aten.scatter_reduce %0 dim 0 at %1 from %a {{reduce = "
+        f"#aten.scatter_reduction<sum>}} : ({types}) -> {whole}\n"
+        f"  %r0 = aten.mul %s, %0 : ({whole}, {whole}) -> {whole}",
+        lambda x, i, y: x.scatter_reduce(0, i, y * y, "sum") * x,
+        lambda x, i, y: x.scatter_reduce(0, i, y * y, "sum") * x)
+
+
 def long_sums():
     """Sums that are divided over threads."""
     for dtype, shape, dims in [
@@ -538,7 +585,7 @@ def fused():
 
 
 def main():
-    for family in (elementwise, reductions, scans, long_sums, layer_norms, batch_norms, losses,
+    for family in (elementwise, reductions, scans, scatters, long_sums, layer_norms, batch_norms, losses,
                    indexing_and_shapes, pooling, fused):
         family()
     lines = ",\n".join(json.dumps(case) for case in CASES)

@@ -89,6 +89,18 @@ class Terms:
             parts.append(product)
         return Terms.cat(parts, dim)
 
+    def scatter_reduce(self, dim, index, source, kind):
+        reduced = self.value.scatter_reduce(dim, index, source.value, kind)
+        if kind in ("amax", "amin"):
+            return Terms.of(reduced)
+        if kind == "sum":
+            sizes = self.size.scatter_reduce(dim, index, source.size, "sum")
+            return Terms(reduced, sizes)
+        # Each factor's relative size, times the product.
+        relative = (self.size / self.value.abs()).scatter_reduce(
+            dim, index, source.size / source.value.abs(), "sum")
+        return Terms(reduced, reduced.abs() * relative)
+
     def maximum(self, dims):
         return Terms.of(self.value.amax(dims, keepdim=True))
 
