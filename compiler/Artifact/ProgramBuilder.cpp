@@ -178,7 +178,7 @@ static format::KernelSignature toSignature(func::FuncOp function) {
     auto word = function.getArgAttrOfType<StringAttr>(number, "exec.access");
     exec::Access access =
         word ? *exec::symbolizeAccess(word.getValue()) : exec::Access::read;
-    int64_t element = exec::getElementBytes(memref.getElementType());
+    int64_t element = getElementBytes(memref.getElementType());
     signature.operands.push_back(
         {memref.getNumElements() * element, element, toAccess(access)});
   }

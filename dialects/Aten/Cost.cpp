@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/ElementBytes.h"
 
 using namespace mlir;
 
@@ -18,14 +19,7 @@ int64_t defaultFlops(Operation *op) {
 
 int64_t tensorBytes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  Type element = tensor.getElementType();
-  int64_t parts = 1;
-  if (auto complex = dyn_cast<ComplexType>(element)) {
-    parts = 2;
-    element = complex.getElementType();
-  }
-  return tensor.getNumElements() * parts *
-         llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  return tensor.getNumElements() * getElementBytes(tensor.getElementType());
 }
 
 int64_t defaultBytes(Operation *op) {

@@ -15,10 +15,6 @@ using namespace mlir;
 
 namespace shardc::exec {
 
-int64_t getElementBytes(Type type) {
-  return std::max<int64_t>(type.getIntOrFloatBitWidth() / 8, 1);
-}
-
 SmallVector<int64_t> getStrides(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset = 0;

@@ -10,6 +10,7 @@
 #ifndef SHARDC_DIALECTS_EXEC_MEMORY_H
 #define SHARDC_DIALECTS_EXEC_MEMORY_H
 
+#include "dialects/Aten/ElementBytes.h"
 #include "dialects/Exec/Exec.h"
 #include "runtime/format/Mesh.h"
 
@@ -17,9 +18,6 @@
 #include "llvm/ADT/DenseMap.h"
 
 namespace shardc::exec {
-
-/// Bytes of one element of `type`; an i1 takes one.
-int64_t getElementBytes(mlir::Type type);
 
 /// Bytes from the first element of `type` to one past the last.
 int64_t getSpanBytes(mlir::MemRefType type);

@@ -259,6 +259,26 @@ static LogicalResult evaluateMaxPool(Call &call) {
   return success();
 }
 
+/// An order of elements, of which the first are kept.
+static LogicalResult evaluateSort(Call &call) {
+  const Tensor &self = call.tensor(0);
+  auto type = cast<RankedTensorType>(call.site.results[0]);
+  MLIRContext *context = type.getContext();
+  OpBuilder builder(context);
+  Location location = builder.getUnknownLoc();
+  Block block;
+  OwningOpRef<aten::TopkOp> op = aten::TopkOp::create(
+      builder, location, type, call.site.results[1],
+      block.addArgument(self.getType(), location), type.getShape().back(),
+      type.getRank() - 1, /*largest=*/call.flag("descending"));
+  SmallVector<Tensor> values;
+  if (failed(call.table.evaluate(*op, {self}, values)))
+    return failure();
+  for (const Tensor &value : values)
+    call.results.push_back({value, {}});
+  return success();
+}
+
 template <typename Op>
 static LogicalResult evaluateAttention(
     Call &call,
@@ -309,6 +329,7 @@ static Evaluation lookupEvaluation(StringRef call) {
       {"embedding_dense_backward", evaluateEmbeddingBackward},
       {"max_pool2d", evaluateMaxPool},
       {"max_pool2d_backward", evaluateMaxPoolBackward},
+      {"sort", evaluateSort},
       {"sum_of_squares", evaluateSumOfSquares},
   };
   return evaluations.lookup(call);

@@ -166,7 +166,7 @@ void ProgramExecution::setState(const ShardedState &state) {
       if (!number)
         continue;
       std::vector<std::byte> bytes = toBytes(state.getKept(key, entry.first()));
-      int64_t size = exec::getElementBytes(place.type.getElementType());
+      int64_t size = getElementBytes(place.type.getElementType());
       int64_t shard = static_cast<int64_t>(memory[0].states[*number].size());
       for (int64_t rank = 0; rank < getRanks(); ++rank) {
         int64_t first = shardOf(rank) * shard - place.offset * size;
@@ -187,7 +187,7 @@ void ProgramExecution::setState(const ShardedState &state) {
 
 Tensor ProgramExecution::getKept(StringRef key, StringRef parameter) const {
   const ParameterPlace &place = places.find(parameter)->second;
-  int64_t size = exec::getElementBytes(place.type.getElementType());
+  int64_t size = getElementBytes(place.type.getElementType());
   std::vector<std::byte> bytes(place.type.getNumElements() * size);
   if (std::optional<size_t> number = findState(key, place.segment)) {
     auto shard = static_cast<int64_t>(memory[0].states[*number].size());

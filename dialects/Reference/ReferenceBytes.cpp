@@ -33,7 +33,7 @@ static const RankBytes::Bytes &spaceOf(const RankBytes &memory,
 }
 
 static int64_t elementBytes(const exec::Reference &reference) {
-  return exec::getElementBytes(reference.type.getElementType());
+  return getElementBytes(reference.type.getElementType());
 }
 
 /// Whether the elements lie one after the other, in row-major order.

@@ -1,12 +1,14 @@
 //===- ScalarOperations.cpp - arith and math on numbers -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// +, -, *, / and sqrt round correctly on every machine, so that equal operands
-// give equal results and only the operands' bounds travel on. Elementary
-// functions add what their implementations may be off.
+// +, -, *, / and sqrt round correctly on every machine, and functions of f32
+// have one source, so that equal operands give equal results and only the
+// operands' bounds travel on. Functions of f64 add what C libraries may be off.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Reference/ScalarOperations.h"
+
+#include "runtime/math/Functions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -108,40 +110,70 @@ static ScalarFunction extremum(Operation *op) {
   };
 }
 
-/// `function` within `units` in the last place, of f32 (KernelMath.h has the
-/// measured errors) or of f64 (the C library's).
-static ScalarFunction elementary(const Rounding &type, double units,
-                                 double (*function)(double)) {
+namespace {
+/// A function of one number.
+struct Elementary {
+  double (*exact)(double);
+  /// What computes it in f32 wherever it is computed, and how far, in units in
+  /// the last place, that is from `exact`; null where it is a C library's.
+  float (*single)(float) = nullptr;
+  double units = 2;
+};
+} // namespace
+
+template <float (ElementaryFunctions<MachineArithmetic>::*function)(float)>
+static float single(float x) {
+  ElementaryFunctions<MachineArithmetic> functions;
+  return (functions.*function)(x);
+}
+
+/// Numbers of f32 have one right result where the operand is exact.
+static ScalarFunction evaluation(const Rounding &type, Elementary function,
+                                 bool isSingle) {
   return [=](Numbers in) {
-    double x = in[0].value, bound = in[0].bound, value = function(x);
+    double x = in[0].value, bound = in[0].bound, value = function.exact(x);
     double moved = 0;
     if (bound > 0)
-      moved = std::max(std::abs(function(x + bound) - value),
-                       std::abs(function(x - bound) - value));
+      moved = std::max(std::abs(function.exact(x + bound) - value),
+                       std::abs(function.exact(x - bound) - value));
     // A function that is not defined beside x may be off by anything.
     if (std::isnan(moved))
       moved = std::numeric_limits<double>::infinity();
+    if (isSingle)
+      value = function.single(static_cast<float>(x));
     BoundedNumber result = rounded(value, 0, type);
-    result.bound = moved + units * type.spacing(result.value);
+    if (!isSingle || bound > 0)
+      result.bound = moved + (isSingle ? 2 : 1) * function.units *
+                                 type.spacing(result.value);
     return result;
   };
 }
 
 static ScalarFunction mathFunction(Operation *op, const Rounding &type) {
-  using Function = double (*)(double);
+  using F = ElementaryFunctions<MachineArithmetic>;
   auto function =
-      llvm::TypeSwitch<Operation *, Function>(op)
-          .Case([](math::ExpOp) -> Function { return std::exp; })
-          .Case([](math::Exp2Op) -> Function { return std::exp2; })
-          .Case([](math::ExpM1Op) -> Function { return std::expm1; })
-          .Case([](math::LogOp) -> Function { return std::log; })
-          .Case([](math::Log1pOp) -> Function { return std::log1p; })
-          .Case([](math::ErfcOp) -> Function { return std::erfc; })
-          .Case([](math::SinOp) -> Function { return std::sin; })
-          .Case([](math::CosOp) -> Function { return std::cos; })
-          .Default(Function());
-  if (function)
-    return elementary(type, isa<math::ErfcOp>(op) ? 5 : 2, function);
+      llvm::TypeSwitch<Operation *, Elementary>(op)
+          .Case([](math::ExpOp) {
+            return Elementary{std::exp, single<&F::exp>, expError};
+          })
+          .Case([](math::LogOp) {
+            return Elementary{std::log, single<&F::log>, logError};
+          })
+          .Case([](math::Log1pOp) {
+            return Elementary{std::log1p, single<&F::log1p>, log1pError};
+          })
+          .Case([](math::ErfcOp) {
+            return Elementary{std::erfc, single<&F::erfc>, erfcError};
+          })
+          .Case([](math::Exp2Op) { return Elementary{std::exp2}; })
+          .Case([](math::ExpM1Op) { return Elementary{std::expm1}; })
+          .Case([](math::SinOp) { return Elementary{std::sin}; })
+          .Case([](math::CosOp) { return Elementary{std::cos}; })
+          .Default(Elementary{nullptr});
+  if (function.exact) {
+    bool isF32 = op->getResult(0).getType().isF32();
+    return evaluation(type, function, isF32 && function.single);
+  }
   if (isa<math::SqrtOp>(op))
     return [=](Numbers in) {
       double root = std::sqrt(in[0].value);

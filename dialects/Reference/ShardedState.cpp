@@ -51,7 +51,7 @@ void ShardedState::addState(fsdp::StateOp state) {
   std::string key = state.getKey().str();
   if (!llvm::is_contained(keys, key))
     keys.push_back(key);
-  Segment &segment = find(*state.getGroup(), *state.getSegment());
+  SegmentValues &segment = find(*state.getGroup(), *state.getSegment());
   segment.kept[key].assign(segment.kept[parameterKey].size(), Tensor(type));
 }
 
@@ -65,7 +65,7 @@ void ShardedState::addSegments(fsdp::GroupOp group) {
       master = types.lookup(member.getParameter()).getElementType();
     }
     Tensor zeros(RankedTensorType::get({int64_t(segment.getShard())}, master));
-    Segment &entry = segments.emplace_back();
+    SegmentValues &entry = segments.emplace_back();
     entry.op = segment;
     for (StringRef key : {parameterKey, gradientKey})
       entry.kept[key].assign(segment.getElements() / segment.getShard(), zeros);
@@ -148,11 +148,13 @@ void ShardedState::setKept(StringRef key, StringRef name,
                shards->second[run.shard].mutableFloats().begin() + run.inShard);
 }
 
-ShardedState::Segment &ShardedState::find(StringRef group, int64_t segment) {
-  Segment *first = llvm::find_if(segments, [&](const Segment &entry) {
-    fsdp::SegmentOp op = entry.op;
-    return cast<fsdp::GroupOp>(op->getParentOp()).getSymName() == group;
-  });
+ShardedState::SegmentValues &ShardedState::find(StringRef group,
+                                                int64_t segment) {
+  SegmentValues *first =
+      llvm::find_if(segments, [&](const SegmentValues &entry) {
+        fsdp::SegmentOp op = entry.op;
+        return cast<fsdp::GroupOp>(op->getParentOp()).getSymName() == group;
+      });
   return *(first + segment);
 }
 
@@ -214,7 +216,7 @@ void ShardedState::reduceScatter(StringRef group, ArrayAttr parameters,
 
 std::array<double, 2> ShardedState::sumOfGradientSquares() const {
   double sum = 0, lost = 0;
-  for (const Segment &segment : segments)
+  for (const SegmentValues &segment : segments)
     for (const Tensor &shard : segment.kept.find(gradientKey)->second)
       for (double value : shard.floats()) {
         double square = value * value, before = sum;
@@ -228,7 +230,7 @@ std::array<double, 2> ShardedState::sumOfGradientSquares() const {
 }
 
 void ShardedState::clearGradients() {
-  for (Segment &segment : segments)
+  for (SegmentValues &segment : segments)
     for (Tensor &shard : segment.kept[gradientKey])
       llvm::fill(shard.mutableFloats(), 0);
 }

@@ -107,7 +107,7 @@ public:
   int64_t microBatch = 0;
 
 private:
-  struct Segment {
+  struct SegmentValues {
     fsdp::SegmentOp op;
     /// By key, one tensor a shard.
     llvm::StringMap<RankTensors> kept;
@@ -128,7 +128,7 @@ private:
   /// Whole parameters, optimizer states that are not sharded, and buffers a
   /// rank.
   llvm::StringMap<RankTensors> whole;
-  llvm::SmallVector<Segment> segments;
+  llvm::SmallVector<SegmentValues> segments;
   llvm::StringMap<Place> places;
 
   void addSegments(fsdp::GroupOp group);
@@ -139,7 +139,7 @@ private:
   };
   llvm::SmallVector<Run> runsOf(Place place, int64_t elements) const;
   void addState(fsdp::StateOp state);
-  Segment &find(llvm::StringRef group, int64_t segment);
+  SegmentValues &find(llvm::StringRef group, int64_t segment);
 };
 
 } // namespace shardc::reference

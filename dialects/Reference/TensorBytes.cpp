@@ -6,6 +6,8 @@
 
 #include "dialects/Reference/TensorBytes.h"
 
+#include "dialects/Aten/ElementBytes.h"
+
 #include "llvm/ADT/APFloat.h"
 
 #include <bit>
@@ -83,12 +85,6 @@ void FloatBytes::write(double value, std::byte *bytes) const {
   std::memcpy(bytes, &bits, width / 8);
 }
 
-static size_t bytesOf(Type element) {
-  if (auto complex = dyn_cast<ComplexType>(element))
-    return 2 * bytesOf(complex.getElementType());
-  return (element.getIntOrFloatBitWidth() + 7) / 8;
-}
-
 /// The type itself, or that of a complex number's parts.
 static FloatType floatOf(Type element) {
   auto complex = dyn_cast<ComplexType>(element);
@@ -97,7 +93,7 @@ static FloatType floatOf(Type element) {
 
 Tensor fromBytes(RankedTensorType type, std::span<const std::byte> bytes) {
   Tensor tensor(type);
-  size_t size = bytesOf(type.getElementType());
+  auto size = static_cast<size_t>(getElementBytes(type.getElementType()));
   const std::byte *at = bytes.data();
   assert(bytes.size() == size * tensor.getNumElements());
   if (tensor.isFloat()) {
@@ -124,7 +120,7 @@ Tensor fromBytes(RankedTensorType type, std::span<const std::byte> bytes) {
 
 std::vector<std::byte> toBytes(const Tensor &tensor) {
   Type element = tensor.getElementType();
-  size_t size = bytesOf(element);
+  auto size = static_cast<size_t>(getElementBytes(element));
   std::vector<std::byte> bytes(size * tensor.getNumElements());
   std::byte *at = bytes.data();
   if (tensor.isFloat()) {

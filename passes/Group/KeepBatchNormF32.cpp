@@ -10,6 +10,7 @@
 #include "passes/Group/Passes.h"
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/ElementBytes.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
@@ -75,8 +76,7 @@ static void report(aten::BatchNormOp norm, int64_t elements, Type narrow) {
           path + "'")
              .str()
       << remark::metric("gathered_bytes", elements * 4)
-      << remark::metric("policy_bytes",
-                        elements * narrow.getIntOrFloatBitWidth() / 8)
+      << remark::metric("policy_bytes", elements * getElementBytes(narrow))
       << remark::reason(
              "{0} running statistics would stall, and f32 ones need f32 "
              "parameters",

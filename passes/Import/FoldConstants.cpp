@@ -6,7 +6,9 @@
 //
 // The value is what the reference interpreter computes. Random operators stay,
 // and so does what has more elements than `max-elements`: a mask that is one
-// number repeated is small as a constant and large as its result.
+// number repeated is small as a constant and large as its result. A tensor
+// without elements is a constant whatever it is made of, so that no later pass
+// has to know one.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Import/Passes.h"
@@ -14,6 +16,8 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Reference/EvaluationTable.h"
+
+#include "mlir/IR/TypeUtilities.h"
 
 #define DEBUG_TYPE "shardc-fold-constants"
 
@@ -66,18 +70,31 @@ evaluate(const reference::EvaluationTable &table, Operation *op,
   return results;
 }
 
-void FoldConstantsPass::foldOperation(const reference::EvaluationTable &table,
-                                      Operation *op) {
-  if (!isa<aten::AtenDialect>(op->getDialect()) || op->getNumOperands() == 0 ||
-      !hasAtMost(maxElements, op->getOperandTypes()) ||
-      !hasAtMost(maxElements, op->getResultTypes()))
+static bool isEmpty(Type type) {
+  return cast<RankedTensorType>(type).getNumElements() == 0;
+}
+
+/// Leaves out what adds no element, in the type that it had a part in.
+static void dropEmptyParts(aten::CatOp cat) {
+  SmallVector<Value> parts;
+  for (Value part : cat.getTensors())
+    if (!isEmpty(part.getType()))
+      parts.push_back(part);
+  if (parts.empty() || parts.size() == cat.getTensors().size())
     return;
-  SmallVector<reference::Tensor> operands = constantOperands(op);
-  if (operands.empty())
-    return;
-  SmallVector<reference::Tensor> values = evaluate(table, op, operands);
-  if (values.empty())
-    return;
+  OpBuilder builder(cat);
+  Type element = getElementTypeOrSelf(cat.getType());
+  if (getElementTypeOrSelf(parts.front().getType()) != element) {
+    auto converted =
+        aten::ToOp::create(builder, cat.getLoc(), parts.front(), element);
+    converted->setDiscardableAttrs(cat->getDiscardableAttrDictionary());
+    parts.front() = converted;
+  }
+  cat.getTensorsMutable().assign(parts);
+}
+
+static void replaceByConstants(Operation *op,
+                               ArrayRef<reference::Tensor> values) {
   OpBuilder builder(op);
   for (auto [result, value] : llvm::zip_equal(op->getResults(), values)) {
     if (result.use_empty())
@@ -88,6 +105,28 @@ void FoldConstantsPass::foldOperation(const reference::EvaluationTable &table,
     result.replaceAllUsesWith(folded.getResult());
   }
   op->erase();
+}
+
+void FoldConstantsPass::foldOperation(const reference::EvaluationTable &table,
+                                      Operation *op) {
+  if (!isa<aten::AtenDialect>(op->getDialect()) || op->getNumOperands() == 0)
+    return;
+  if (auto cat = dyn_cast<aten::CatOp>(op))
+    dropEmptyParts(cat);
+  if (llvm::all_of(op->getResultTypes(), isEmpty))
+    return replaceByConstants(
+        op, llvm::map_to_vector(op->getResultTypes(), [](Type type) {
+          return reference::Tensor(cast<RankedTensorType>(type));
+        }));
+  if (!hasAtMost(maxElements, op->getOperandTypes()) ||
+      !hasAtMost(maxElements, op->getResultTypes()))
+    return;
+  SmallVector<reference::Tensor> operands = constantOperands(op);
+  if (operands.empty())
+    return;
+  SmallVector<reference::Tensor> values = evaluate(table, op, operands);
+  if (!values.empty())
+    replaceByConstants(op, values);
 }
 
 void FoldConstantsPass::runOnOperation() {

@@ -17,7 +17,8 @@ def FoldConstantsPass : Pass<"shardc-fold-constants", "::mlir::func::FuncOp"> {
     Operators on constants of at most `max-elements` elements become constants
     themselves, with the values that the reference interpreter computes. Nothing
     that depends on a parameter, a buffer, an input or a number of the run is
-    touched.
+    touched, but for tensors without elements: these are constants whatever they
+    are made of, and `cat` does without them.
 
     {{example: test/passes/Import/fold-constants.mlir @positions_from_arange}}
   }];

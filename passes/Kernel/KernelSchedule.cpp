@@ -79,7 +79,7 @@ namespace {
 
 /// Stages that may run in one launch, and the classes that its loops are
 /// chosen from.
-struct Group {
+struct StageGroup {
   std::vector<int> stages;
   std::vector<int> shared;
 };
@@ -90,14 +90,14 @@ public:
                 const LoopPreferences &preferences)
       : kernel(kernel), classes(classes), preferences(preferences) {}
 
-  Launch plan(const Group &group) const;
-  int64_t work(const Group &group) const;
-  bool isPointwise(const Group &group) const;
+  Launch plan(const StageGroup &group) const;
+  int64_t work(const StageGroup &group) const;
+  bool isPointwise(const StageGroup &group) const;
 
 private:
-  int64_t sizeOf(int loopClass, const Group &group) const;
-  int unitClass(const Group &group) const;
-  int64_t chooseBlock(const Group &group, int64_t size,
+  int64_t sizeOf(int loopClass, const StageGroup &group) const;
+  int unitClass(const StageGroup &group) const;
+  int64_t chooseBlock(const StageGroup &group, int64_t size,
                       int64_t otherIterations) const;
   ScheduledStage order(int stage, const std::vector<int> &launchClasses,
                        int blockedClass) const;
@@ -109,20 +109,20 @@ private:
 
 } // namespace
 
-int64_t LaunchPlanner::work(const Group &group) const {
+int64_t LaunchPlanner::work(const StageGroup &group) const {
   int64_t work = 0;
   for (int stage : group.stages)
     work += iterationsOf(kernel.stages[stage]);
   return work;
 }
 
-int64_t LaunchPlanner::sizeOf(int loopClass, const Group &group) const {
+int64_t LaunchPlanner::sizeOf(int loopClass, const StageGroup &group) const {
   int stage = group.stages.front();
   return kernel.stages[stage].sizes[classes.loopIn(loopClass, stage)];
 }
 
 /// The class that visits most elements one after the other, or -1.
-int LaunchPlanner::unitClass(const Group &group) const {
+int LaunchPlanner::unitClass(const StageGroup &group) const {
   std::vector<int64_t> elements(classes.count(), 0);
   for (int number : group.stages) {
     const Stage &stage = kernel.stages[number];
@@ -137,14 +137,14 @@ int LaunchPlanner::unitClass(const Group &group) const {
 }
 
 /// Whether the stages have no loops but the shared ones.
-bool LaunchPlanner::isPointwise(const Group &group) const {
+bool LaunchPlanner::isPointwise(const StageGroup &group) const {
   return std::all_of(group.stages.begin(), group.stages.end(), [&](int stage) {
     return kernel.stages[stage].sizes.size() == group.shared.size();
   });
 }
 
 /// The block of the unit class, or 0 to leave the class whole inside.
-int64_t LaunchPlanner::chooseBlock(const Group &group, int64_t size,
+int64_t LaunchPlanner::chooseBlock(const StageGroup &group, int64_t size,
                                    int64_t otherIterations) const {
   if (isPointwise(group)) {
     bool isFine = otherIterations >= preferences.enoughIterations &&
@@ -205,7 +205,7 @@ ScheduledStage LaunchPlanner::order(int number,
   return scheduled;
 }
 
-Launch LaunchPlanner::plan(const Group &group) const {
+Launch LaunchPlanner::plan(const StageGroup &group) const {
   Launch launch;
   int unit = unitClass(group), blockedClass = -1;
   std::vector<int> launchClasses = group.shared;
@@ -241,15 +241,15 @@ public:
       : kernel(kernel), classes(classes), planner(planner),
         preferences(preferences) {}
 
-  std::vector<Group> run();
+  std::vector<StageGroup> run();
 
 private:
   bool dependsOn(int later, int earlier) const;
   bool agreeOn(int loopClass, int later, int earlier) const;
   std::vector<int> parallelClasses(int stage) const;
-  std::vector<int> sharedWith(const Group &group, int stage) const;
-  bool breaksLines(const Group &part, const Group &joined) const;
-  bool tryJoin(Group &group, int stage) const;
+  std::vector<int> sharedWith(const StageGroup &group, int stage) const;
+  bool breaksLines(const StageGroup &part, const StageGroup &joined) const;
+  bool tryJoin(StageGroup &group, int stage) const;
 
   const KernelStages &kernel;
   const LoopClasses &classes;
@@ -311,7 +311,8 @@ std::vector<int> StageGrouper::parallelClasses(int stage) const {
   return parallel;
 }
 
-std::vector<int> StageGrouper::sharedWith(const Group &group, int stage) const {
+std::vector<int> StageGrouper::sharedWith(const StageGroup &group,
+                                          int stage) const {
   std::vector<int> parallel = parallelClasses(stage), shared;
   for (int loopClass : group.shared) {
     bool isShared = std::find(parallel.begin(), parallel.end(), loopClass) !=
@@ -326,7 +327,8 @@ std::vector<int> StageGrouper::sharedWith(const Group &group, int stage) const {
 
 /// Whether `part`, which walks much memory from its start to its end, would
 /// walk it in short blocks of the lines that a joined reduction sums.
-bool StageGrouper::breaksLines(const Group &part, const Group &joined) const {
+bool StageGrouper::breaksLines(const StageGroup &part,
+                               const StageGroup &joined) const {
   return planner.isPointwise(part) && !planner.isPointwise(joined) &&
          planner.plan(joined).block != 0 &&
          planner.work(part) > preferences.smallWork;
@@ -334,8 +336,8 @@ bool StageGrouper::breaksLines(const Group &part, const Group &joined) const {
 
 /// Joins unless nothing is shared, memory would be walked badly, or too little
 /// is left to split over threads.
-bool StageGrouper::tryJoin(Group &group, int stage) const {
-  Group joined{group.stages, sharedWith(group, stage)};
+bool StageGrouper::tryJoin(StageGroup &group, int stage) const {
+  StageGroup joined{group.stages, sharedWith(group, stage)};
   joined.stages.push_back(stage);
   if (joined.shared.empty()) {
     // A reduction to a few numbers and what is computed from them.
@@ -346,7 +348,7 @@ bool StageGrouper::tryJoin(Group &group, int stage) const {
       group = joined;
     return bothSmall;
   }
-  Group alone{{stage}, parallelClasses(stage)};
+  StageGroup alone{{stage}, parallelClasses(stage)};
   if (breaksLines(group, joined) || breaksLines(alone, joined))
     return false;
   int64_t wanted =
@@ -359,8 +361,8 @@ bool StageGrouper::tryJoin(Group &group, int stage) const {
   return true;
 }
 
-std::vector<Group> StageGrouper::run() {
-  std::vector<Group> groups;
+std::vector<StageGroup> StageGrouper::run() {
+  std::vector<StageGroup> groups;
   for (int stage = 0; stage < static_cast<int>(kernel.stages.size()); ++stage) {
     size_t first = 0;
     for (size_t i = 0; i < groups.size(); ++i)
@@ -483,7 +485,7 @@ KernelSchedule scheduleKernel(const KernelStages &kernel,
   LoopClasses classes(schedule.merged);
   LaunchPlanner planner(schedule.merged, classes, preferences);
   StageGrouper grouper(schedule.merged, classes, planner, preferences);
-  for (const Group &group : grouper.run())
+  for (const StageGroup &group : grouper.run())
     schedule.launches.push_back(planner.plan(group));
   for (size_t tensor = 0; tensor < kernel.tensors.size(); ++tensor)
     schedule.placements.push_back(

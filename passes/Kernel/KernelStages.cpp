@@ -82,7 +82,7 @@ static RankedTensorType typeOf(Value value) {
 
 int KernelReader::addTensor(TensorStorage::Kind kind, unsigned index,
                             Type element, int64_t elements) {
-  int64_t bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  int64_t bytes = getElementBytes(element);
   using Kind = TensorStorage::Kind;
   problem.stages.tensors.push_back(
       {elements, bytes, kind == Kind::Temporary,

@@ -11,6 +11,7 @@
 #include "passes/Kernel/Passes.h"
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/ElementBytes.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/Fsdp.h"
@@ -66,8 +67,7 @@ static ArrayRef<int64_t> shapeOf(Value value) {
 static void reportCopy(Value value, Operation *reader, StringRef reason) {
   auto type = cast<RankedTensorType>(value.getType());
   int64_t bytes =
-      type.getNumElements() *
-      llvm::divideCeil(type.getElementType().getIntOrFloatBitWidth(), 8);
+      type.getNumElements() * getElementBytes(type.getElementType());
   remark::missed(reader->getLoc(),
                  remark::RemarkOpts::name("copy").category(DEBUG_TYPE))
       << remark::metric("module", getModulePath(reader->getLoc()))

@@ -34,13 +34,13 @@ struct SelectLibrariesPass
 };
 
 /// Builds the call that replaces one operator, before it.
-class LibraryCall {
+class CallBuilder {
 public:
-  LibraryCall(Operation *op, StringRef name)
+  CallBuilder(Operation *op, StringRef name)
       : builder(op), op(op), name(name) {}
 
   /// `value` as a matrix: all dimensions but the last collapsed.
-  LibraryCall &matrix(Value value) {
+  CallBuilder &matrix(Value value) {
     auto type = cast<RankedTensorType>(value.getType());
     if (type.getRank() != 2) {
       int64_t columns = type.getShape().back();
@@ -51,17 +51,17 @@ public:
     return *this;
   }
 
-  LibraryCall &operand(Value value) {
+  CallBuilder &operand(Value value) {
     if (value)
       operands.push_back(value);
     return *this;
   }
 
-  LibraryCall &setting(StringRef key, Attribute value) {
+  CallBuilder &setting(StringRef key, Attribute value) {
     settings.push_back(builder.getNamedAttr(key, value));
     return *this;
   }
-  LibraryCall &setting(StringRef key, bool value) {
+  CallBuilder &setting(StringRef key, bool value) {
     return setting(key, builder.getBoolAttr(value));
   }
 
@@ -112,7 +112,7 @@ private:
 static void selectMatmul(Operation *op, Value a, bool transposeA, Value b,
                          bool transposeB, Value bias) {
   OpBuilder builder(op);
-  LibraryCall(op, "matmul")
+  CallBuilder(op, "matmul")
       .matrix(a)
       .matrix(b)
       .operand(bias)
@@ -147,7 +147,7 @@ static void selectLinearWeight(aten::LinearBackwardWeightOp op) {
 
 template <typename OpTy>
 static void selectConvolution(OpTy op, StringRef name) {
-  LibraryCall call(op, name);
+  CallBuilder call(op, name);
   for (Value operand : op->getOperands())
     call.operand(operand);
   call.setting("stride", op.getStrideAttr())
@@ -159,7 +159,7 @@ static void selectConvolution(OpTy op, StringRef name) {
 
 template <typename OpTy>
 static void selectMaxPool(OpTy op, StringRef name) {
-  LibraryCall call(op, name);
+  CallBuilder call(op, name);
   for (Value operand : op->getOperands())
     call.operand(operand);
   call.setting("kernel", op.getKernelSizeAttr())
@@ -175,7 +175,7 @@ static void selectMaxPool(OpTy op, StringRef name) {
 
 template <typename OpTy>
 static void selectAttention(OpTy op, StringRef name) {
-  LibraryCall call(op, name);
+  CallBuilder call(op, name);
   for (Value operand : op->getOperands())
     call.operand(operand);
   call.setting("is_causal", op.getIsCausalAttr())
@@ -193,11 +193,47 @@ static void widenIndices(aten::EmbeddingBackwardOp op) {
 }
 
 static void selectEmbedding(aten::EmbeddingBackwardOp op) {
-  LibraryCall(op, "embedding_dense_backward")
+  CallBuilder(op, "embedding_dense_backward")
       .operand(op.getGradOutput())
       .operand(op.getIndices())
       .setting("padding_idx", op.getPaddingIdxAttr())
       .replace();
+}
+
+/// `tensor` with dimension `dim` and the last one exchanged.
+static Value exchangeWithLast(OpBuilder &builder, Location location,
+                              Value tensor, int64_t dim) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  auto order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  std::swap(order[dim], order.back());
+  return aten::PermuteOp::create(builder, location, tensor, order);
+}
+
+/// Rows are along the last dimension.
+template <typename Op>
+static void selectSort(Op op, int64_t dim, bool isDescending) {
+  if (cast<RankedTensorType>(op.getSelf().getType()).getRank() == 0)
+    return;
+  OpBuilder builder(op);
+  Value rows = exchangeWithLast(builder, op.getLoc(), op.getSelf(), dim);
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes()) {
+    auto tensor = cast<RankedTensorType>(type);
+    SmallVector<int64_t> shape(tensor.getShape());
+    std::swap(shape[dim], shape.back());
+    types.push_back(tensor.clone(shape));
+  }
+  ArrayAttr orders = builder.getArrayAttr(
+      SmallVector<Attribute>(types.size(), builder.getDenseI64ArrayAttr({})));
+  auto call = exec::LibraryOp::create(
+      builder, op.getLoc(), types, "sort",
+      builder.getDictionaryAttr(builder.getNamedAttr(
+          "descending", builder.getBoolAttr(isDescending))),
+      orders, rows);
+  for (auto [old, sorted] :
+       llvm::zip_equal(op->getResults(), call.getResults()))
+    old.replaceAllUsesWith(exchangeWithLast(builder, op.getLoc(), sorted, dim));
+  op->erase();
 }
 
 /// Whether a library computes this form of `op` in these types. What it does
@@ -237,6 +273,7 @@ static StringRef callOf(Operation *op) {
       .Case([](MaxPool2dOp) { return "max_pool2d"; })
       .Case([](MaxPool2dBackwardOp) { return "max_pool2d_backward"; })
       .Case([](EmbeddingBackwardOp) { return "embedding_dense_backward"; })
+      .Case<SortOp, TopkOp>([](auto) { return "sort"; })
       .Default([](Operation *) { return StringRef(); });
 }
 
@@ -259,7 +296,13 @@ static void selectLibrary(Operation *op, const Target &target) {
           [&](auto attention) { selectAttention(attention, call); })
       .Case<MaxPool2dOp, MaxPool2dBackwardOp>(
           [&](auto pool) { selectMaxPool(pool, call); })
-      .Case(selectEmbedding);
+      .Case(selectEmbedding)
+      .Case([](SortOp sort) {
+        selectSort(sort, sort.getDim(), sort.getDescending());
+      })
+      .Case([](TopkOp topk) {
+        selectSort(topk, topk.getDim(), topk.getLargest());
+      });
 }
 
 void SelectLibrariesPass::runOnOperation() {

@@ -1,8 +1,8 @@
 //===- ByteHistory.cpp - Who touched which bytes --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Segments are split where an access begins or ends inside them; a write makes
-// one segment of all that it covers.
+// Intervals are split where an access begins or ends inside them; a write makes
+// one interval of all that it covers.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/ByteHistory.h"
@@ -30,28 +30,28 @@ bool HappensBefore::isBefore(int64_t earlier) const {
   return earlier <= clocks.back()[streams[earlier]];
 }
 
-/// Makes a segment that `position` is inside of end there.
+/// Makes a interval that `position` is inside of end there.
 void ByteHistory::split(int64_t space, int64_t position) {
-  auto after = segments.lower_bound({space, position});
-  if (after == segments.begin())
+  auto after = intervals.lower_bound({space, position});
+  if (after == intervals.begin())
     return;
   auto inside = std::prev(after);
   if (inside->first.first != space || inside->second.end <= position)
     return;
-  Segment rest = inside->second;
+  Interval rest = inside->second;
   inside->second.end = position;
-  segments.emplace_hint(after, Key(space, position), std::move(rest));
+  intervals.emplace_hint(after, Key(space, position), std::move(rest));
 }
 
-/// Makes segments that cover `range` exactly; returns the first.
-ByteHistory::Segments::iterator
+/// Makes intervals that cover `range` exactly; returns the first.
+ByteHistory::Intervals::iterator
 ByteHistory::coverFrom(const AccessRange &range) {
   split(range.space, range.begin);
   split(range.space, range.end);
   int64_t position = range.begin;
-  auto it = segments.lower_bound({range.space, range.begin});
+  auto it = intervals.lower_bound({range.space, range.begin});
   while (position < range.end) {
-    bool isThere = it != segments.end() && it->first.first == range.space &&
+    bool isThere = it != intervals.end() && it->first.first == range.space &&
                    it->first.second < range.end;
     if (isThere && it->first.second == position) {
       position = it->second.end;
@@ -59,10 +59,10 @@ ByteHistory::coverFrom(const AccessRange &range) {
       continue;
     }
     int64_t end = isThere ? it->first.second : range.end;
-    segments.emplace_hint(it, Key(range.space, position), Segment{end});
+    intervals.emplace_hint(it, Key(range.space, position), Interval{end});
     position = end;
   }
-  return segments.lower_bound({range.space, range.begin});
+  return intervals.lower_bound({range.space, range.begin});
 }
 
 std::optional<ByteHistory::Problem> ByteHistory::read(const AccessRange &range,
@@ -73,16 +73,16 @@ std::optional<ByteHistory::Problem> ByteHistory::read(const AccessRange &range,
   std::optional<Problem> problem;
   bool isWritten = false;
   for (auto it = coverFrom(range);
-       it != segments.end() && it->first < Key(range.space, range.end); ++it) {
-    Segment &segment = it->second;
-    AccessRange bytes{range.space, it->first.second, segment.end};
-    isWritten |= segment.writer >= 0;
-    if (segment.writer < 0 && demand == Demand::Everything && !problem)
+       it != intervals.end() && it->first < Key(range.space, range.end); ++it) {
+    Interval &interval = it->second;
+    AccessRange bytes{range.space, it->first.second, interval.end};
+    isWritten |= interval.writer >= 0;
+    if (interval.writer < 0 && demand == Demand::Everything && !problem)
       problem = {-1, self, bytes};
-    if (segment.writer >= 0 && !before.isBefore(segment.writer) && !problem)
-      problem = {segment.writer, self, bytes};
-    segment.readers.resize(streams, -1);
-    segment.readers[before.streamOf(self)] = self;
+    if (interval.writer >= 0 && !before.isBefore(interval.writer) && !problem)
+      problem = {interval.writer, self, bytes};
+    interval.readers.resize(streams, -1);
+    interval.readers[before.streamOf(self)] = self;
   }
   if (!isWritten && demand == Demand::Something && !problem)
     problem = {-1, self, range};
@@ -96,20 +96,20 @@ ByteHistory::write(const AccessRange &range) {
   int64_t self = before.count() - 1;
   std::optional<Problem> problem;
   auto first = coverFrom(range), it = first;
-  for (; it != segments.end() && it->first < Key(range.space, range.end);
+  for (; it != intervals.end() && it->first < Key(range.space, range.end);
        ++it) {
-    const Segment &segment = it->second;
-    AccessRange bytes{range.space, it->first.second, segment.end};
+    const Interval &interval = it->second;
+    AccessRange bytes{range.space, it->first.second, interval.end};
     auto check = [&](int64_t other) {
       if (other >= 0 && other != self && !before.isBefore(other) && !problem)
         problem = {other, self, bytes};
     };
-    check(segment.writer);
-    for (int64_t reader : segment.readers)
+    check(interval.writer);
+    for (int64_t reader : interval.readers)
       check(reader);
   }
-  segments.erase(first, it);
-  segments[{range.space, range.begin}] = {range.end, self, {}};
+  intervals.erase(first, it);
+  intervals[{range.space, range.begin}] = {range.end, self, {}};
   return problem;
 }
 

@@ -65,25 +65,25 @@ public:
   std::optional<Problem> read(const AccessRange &range, Demand demand);
   std::optional<Problem> write(const AccessRange &range);
   /// Forgets who touched what, and that it was written.
-  void clear() { segments.clear(); }
+  void clear() { intervals.clear(); }
 
 private:
   using Key = std::pair<int64_t, int64_t>;
-  struct Segment {
+  struct Interval {
     int64_t end;
     int64_t writer = -1;
     /// By stream, or empty.
     std::vector<int64_t> readers;
   };
-  using Segments = std::map<Key, Segment>;
+  using Intervals = std::map<Key, Interval>;
 
   void split(int64_t space, int64_t position);
-  Segments::iterator coverFrom(const AccessRange &range);
+  Intervals::iterator coverFrom(const AccessRange &range);
 
   const HappensBefore &before;
   int64_t streams;
-  /// Segments that somebody touched, by space and begin.
-  Segments segments;
+  /// Intervals that somebody touched, by space and begin.
+  Intervals intervals;
 };
 
 } // namespace shardc

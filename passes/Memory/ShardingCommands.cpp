@@ -228,7 +228,7 @@ Value CommandBuilder::gatherSegment(fsdp::UnshardStartOp start,
     addCopy(shard, slot, location, stream);
   if (shards > 1)
     add<exec::AllGatherOp>(location, stream, start.getGroup(), whole,
-                           elements * exec::getElementBytes(dtype), shardAxis);
+                           elements * getElementBytes(dtype), shardAxis);
   return whole;
 }
 

@@ -15,6 +15,7 @@
 
 #include "passes/Schedule/Passes.h"
 
+#include "dialects/Aten/ElementBytes.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "passes/Schedule/GroupUses.h"
 
@@ -80,8 +81,7 @@ static Gather readGather(fsdp::UnshardOp unshard, SymbolTable &symbols,
 static int64_t gatheredBytes(fsdp::GroupOp group) {
   int64_t bytes = 0;
   for (auto segment : group.getBody().front().getOps<fsdp::SegmentOp>())
-    bytes +=
-        segment.getElements() * segment.getDtype().getIntOrFloatBitWidth() / 8;
+    bytes += segment.getElements() * getElementBytes(segment.getDtype());
   return bytes;
 }
 

@@ -13,6 +13,7 @@
 
 #include "passes/Shard/Passes.h"
 
+#include "dialects/Aten/ElementBytes.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "passes/Shard/FlatLayoutChecker.h"
 
@@ -40,7 +41,7 @@ struct SegmentKey {
   bool operator==(const SegmentKey &) const = default;
 };
 
-struct Segment {
+struct SegmentMembers {
   SegmentKey key;
   SmallVector<fsdp::MemberOp> members;
   std::vector<int64_t> sizes;
@@ -68,15 +69,15 @@ static SegmentKey segmentKey(fsdp::GroupOp group, fsdp::MemberOp member,
           member.getHyperparametersAttr()};
 }
 
-static SmallVector<Segment> collectSegments(fsdp::GroupOp group,
-                                            SymbolTable &symbols) {
-  SmallVector<Segment> segments;
+static SmallVector<SegmentMembers> collectSegments(fsdp::GroupOp group,
+                                                   SymbolTable &symbols) {
+  SmallVector<SegmentMembers> segments;
   for (auto member : group.getBody().front().getOps<fsdp::MemberOp>()) {
     auto parameter = symbols.lookup<fsdp::ParameterOp>(member.getParameter());
     assert(parameter && "verify-grouped checked that members exist");
     SegmentKey key = segmentKey(group, member, parameter);
-    auto *found =
-        llvm::find_if(segments, [&](Segment &s) { return s.key == key; });
+    auto *found = llvm::find_if(
+        segments, [&](SegmentMembers &s) { return s.key == key; });
     if (found == segments.end()) {
       segments.push_back({key, {}, {}});
       found = &segments.back();
@@ -96,13 +97,12 @@ static int64_t alignmentOf(const SegmentKey &key) {
   return 64 * 8 / bits;
 }
 
-static void reportSegment(fsdp::GroupOp group, const Segment &segment,
+static void reportSegment(fsdp::GroupOp group, const SegmentMembers &segment,
                           const FlatLayout &layout) {
   int64_t used = 0;
   for (int64_t size : segment.sizes)
     used += size;
-  int64_t bytes =
-      layout.elements * segment.key.dtype.getIntOrFloatBitWidth() / 8;
+  int64_t bytes = layout.elements * getElementBytes(segment.key.dtype);
   remark::analysis(group.getLoc(), remark::RemarkOpts::name("segment")
                                        .category(DEBUG_TYPE)
                                        .function(group.getSymName()))
@@ -115,9 +115,9 @@ static void reportSegment(fsdp::GroupOp group, const Segment &segment,
 
 static void layoutGroup(fsdp::GroupOp group, SymbolTable &symbols,
                         int64_t shards) {
-  SmallVector<Segment> segments = collectSegments(group, symbols);
+  SmallVector<SegmentMembers> segments = collectSegments(group, symbols);
   OpBuilder builder = OpBuilder::atBlockEnd(&group.getBody().front());
-  for (Segment &segment : segments) {
+  for (SegmentMembers &segment : segments) {
     int64_t alignment = alignmentOf(segment.key);
     FlatLayout layout = layoutFlat(segment.sizes, shards, alignment);
     assert(isRight(checkLayout(segment.sizes, shards, alignment, layout)));

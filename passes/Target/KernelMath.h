@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // exp, log, log1p and erfc of f32 as straight-line arithmetic, so that they
-// become vector code and give the same bits on every machine and with every C
-// library. Errors against the exact value, over all f32: log 0.81 units in the
-// last place, log1p 1.44, exp 0.98, erfc 4.4. NaN, infinities, zeros and
-// denormal results are those of C. Other types are left to the C library.
+// become vector code: runtime/math/Functions.h, written as operations. Other
+// types are left to the C library.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_TARGET_KERNELMATH_H

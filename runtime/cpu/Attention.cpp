@@ -157,8 +157,8 @@ public:
   }
 
 private:
-  const std::vector<Tensor> operands;
-  const std::vector<Tensor> results;
+  const std::vector<TensorView> operands;
+  const std::vector<TensorView> results;
   const AttentionShape shape;
 };
 } // namespace

@@ -63,7 +63,7 @@ struct HeadRows {
 
 /// The head `index` of a tensor [batch, heads, rows, width].
 template <typename Element>
-HeadRows<Element> headOf(const Tensor &tensor, int64_t index) {
+HeadRows<Element> headOf(const TensorView &tensor, int64_t index) {
   const int64_t heads = tensor.shape[1];
   return {tensor.as<Element>() + index / heads * tensor.strides[0] +
               index % heads * tensor.strides[1],

@@ -163,7 +163,7 @@ protected:
   }
 
   /// Samples of a contiguous NCHW tensor where they are.
-  OneDnnTensor plainSamples(const Tensor &tensor, Samples samples) const {
+  OneDnnTensor plainSamples(const TensorView &tensor, Samples samples) const {
     const int64_t sampleElements = tensor.strides[0];
     const memory::dims dims = {samples.count, tensor.shape[1], tensor.shape[2],
                                tensor.shape[3]};
@@ -174,14 +174,15 @@ protected:
          0}};
   }
 
-  OneDnnTensor plainWeight(const Tensor &tensor) const {
+  OneDnnTensor plainWeight(const TensorView &tensor) const {
     return {memory::desc(layouts.weightDims(), oneDnnType(tensor.dtype),
                          layouts.plainWeight()),
             {Kind::Fixed, tensor.data, 0}};
   }
 
   /// The weight in `layout`, reordered before the parts at most once.
-  OneDnnTensor sharedWeight(const Tensor &tensor, const memory::desc &layout) {
+  OneDnnTensor sharedWeight(const TensorView &tensor,
+                            const memory::desc &layout) {
     for (const OneDnnTensor &existing : sharedWeights)
       if (existing.layout == layout)
         return existing;
@@ -361,8 +362,9 @@ prepareOneDnn(LibraryCallArguments arguments,
 }
 
 LibraryCallOr prepareConvolution(LibraryCallArguments arguments) {
-  const Tensor &input = arguments.operands[0], &weight = arguments.operands[1];
-  const Tensor &output = arguments.results[0];
+  const TensorView &input = arguments.operands[0],
+                   &weight = arguments.operands[1];
+  const TensorView &output = arguments.results[0];
   if (input.dtype != Dtype::F64)
     return prepareOneDnn<Convolution>(std::move(arguments), prepareConvolution);
   const bool hasBias = arguments.operands.size() == 3;
@@ -374,9 +376,9 @@ LibraryCallOr prepareConvolution(LibraryCallArguments arguments) {
 }
 
 LibraryCallOr prepareConvolutionBackwardInput(LibraryCallArguments arguments) {
-  const Tensor &gradOutput = arguments.operands[0];
-  const Tensor &weight = arguments.operands[1];
-  const Tensor &gradInput = arguments.results[0];
+  const TensorView &gradOutput = arguments.operands[0];
+  const TensorView &weight = arguments.operands[1];
+  const TensorView &gradInput = arguments.results[0];
   if (gradOutput.dtype != Dtype::F64)
     return prepareOneDnn<ConvolutionBackwardInput>(
         std::move(arguments), prepareConvolutionBackwardInput);
@@ -386,9 +388,9 @@ LibraryCallOr prepareConvolutionBackwardInput(LibraryCallArguments arguments) {
 }
 
 LibraryCallOr prepareConvolutionBackwardWeight(LibraryCallArguments arguments) {
-  const Tensor &gradOutput = arguments.operands[0];
-  const Tensor &input = arguments.operands[1];
-  const Tensor &gradWeight = arguments.results[0];
+  const TensorView &gradOutput = arguments.operands[0];
+  const TensorView &input = arguments.operands[1];
+  const TensorView &gradWeight = arguments.results[0];
   if (gradOutput.dtype != Dtype::F64)
     return prepareOneDnn<ConvolutionBackwardWeight>(
         std::move(arguments), prepareConvolutionBackwardWeight);

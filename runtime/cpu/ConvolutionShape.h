@@ -20,8 +20,9 @@ struct ConvolutionShape {
   using Pair = std::array<int64_t, 2>;
 
   /// `input` is NCHW, `weight` [O, C / groups, height, width], `output` NCHW.
-  ConvolutionShape(const format::Attributes &attributes, const Tensor &input,
-                   const Tensor &weight, const Tensor &output)
+  ConvolutionShape(const format::Attributes &attributes,
+                   const TensorView &input, const TensorView &weight,
+                   const TensorView &output)
       : batch(input.shape[0]), inputChannels(input.shape[1]),
         outputChannels(output.shape[1]),
         groups(format::attributeOr<int64_t>(attributes, "groups", 1)),

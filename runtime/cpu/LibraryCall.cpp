@@ -18,14 +18,14 @@ namespace shardc::runtime {
 
 static bool hasEmptyTensor(const LibraryCallArguments &arguments) {
   for (const auto *list : {&arguments.operands, &arguments.results})
-    for (const Tensor &tensor : *list)
+    for (const TensorView &tensor : *list)
       if (tensor.elements() == 0)
         return true;
   return false;
 }
 
 LibraryCallOr prepareLibraryCall(const format::Command &command,
-                                 std::vector<Tensor> tensors) {
+                                 std::vector<TensorView> tensors) {
   using Prepare = LibraryCallOr (*)(LibraryCallArguments);
   static const std::map<std::string_view, Prepare> table = {
       {"matmul", prepareMatmul},
@@ -37,6 +37,7 @@ LibraryCallOr prepareLibraryCall(const format::Command &command,
       {"embedding_dense_backward", prepareEmbeddingBackward},
       {"max_pool2d", prepareMaxPool},
       {"max_pool2d_backward", prepareMaxPoolBackward},
+      {"sort", prepareSort},
       {"sum_of_squares", prepareSumOfSquares},
   };
   const std::string &call = command.callee;

@@ -27,7 +27,7 @@
 namespace shardc::runtime {
 
 /// A tensor at a fixed address; strides are in elements and always present.
-struct Tensor {
+struct TensorView {
   std::byte *data = nullptr;
   format::Dtype dtype = format::Dtype::F32;
   std::vector<int64_t> shape;
@@ -81,8 +81,8 @@ public:
 /// A command that passed checkLibraryCall, with its tensors at their addresses.
 struct LibraryCallArguments {
   const format::Attributes &attributes;
-  std::vector<Tensor> operands;
-  std::vector<Tensor> results;
+  std::vector<TensorView> operands;
+  std::vector<TensorView> results;
 };
 
 using LibraryCallOr = StatusOr<std::unique_ptr<LibraryCall>>;
@@ -90,7 +90,7 @@ using LibraryCallOr = StatusOr<std::unique_ptr<LibraryCall>>;
 /// Prepares a call; `tensors` are the command's operands. Fails with E0504 if a
 /// library refuses.
 LibraryCallOr prepareLibraryCall(const format::Command &command,
-                                 std::vector<Tensor> tensors);
+                                 std::vector<TensorView> tensors);
 
 } // namespace shardc::runtime
 

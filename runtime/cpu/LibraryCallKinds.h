@@ -23,6 +23,7 @@ LibraryCallOr prepareAttentionBackward(LibraryCallArguments arguments);
 LibraryCallOr prepareEmbeddingBackward(LibraryCallArguments arguments);
 LibraryCallOr prepareMaxPool(LibraryCallArguments arguments);
 LibraryCallOr prepareMaxPoolBackward(LibraryCallArguments arguments);
+LibraryCallOr prepareSort(LibraryCallArguments arguments);
 LibraryCallOr prepareSumOfSquares(LibraryCallArguments arguments);
 
 } // namespace shardc::runtime

@@ -14,7 +14,7 @@ namespace shardc::runtime {
 /// The last two dimensions as a matrix, turned if `transpose`. A stride over a
 /// single row or column is never used; it becomes the natural one, because
 /// oneDNN takes odd strides for odd layouts.
-static Matrix lastMatrix(const Tensor &tensor, bool transpose) {
+static Matrix lastMatrix(const TensorView &tensor, bool transpose) {
   const size_t rank = tensor.shape.size();
   const int64_t rows = tensor.shape[rank - 2], columns = tensor.shape[rank - 1];
   int64_t rowStride = tensor.strides[rank - 2];
@@ -29,7 +29,7 @@ static Matrix lastMatrix(const Tensor &tensor, bool transpose) {
 }
 
 /// Where batch element `index` of a tensor begins, in elements.
-static int64_t batchOffset(const Tensor &tensor, int64_t index) {
+static int64_t batchOffset(const TensorView &tensor, int64_t index) {
   int64_t offset = 0;
   for (size_t i = tensor.shape.size() - 2; i-- > 0; index /= tensor.shape[i])
     offset += index % tensor.shape[i] * tensor.strides[i];
@@ -37,7 +37,7 @@ static int64_t batchOffset(const Tensor &tensor, int64_t index) {
 }
 
 /// Whether the batch elements follow each other as further rows would.
-static bool isFoldable(const Tensor &tensor) {
+static bool isFoldable(const TensorView &tensor) {
   const size_t rank = tensor.shape.size();
   int64_t expected = tensor.shape[rank - 2] * tensor.strides[rank - 2];
   for (size_t i = rank - 2; i-- > 0; expected *= tensor.shape[i])
@@ -52,8 +52,8 @@ static Matrix moved(Matrix matrix, int64_t elements) {
 }
 
 MatmulProblem makeMatmulProblem(const LibraryCallArguments &arguments) {
-  const Tensor &a = arguments.operands[0], &b = arguments.operands[1];
-  const Tensor &c = arguments.results[0];
+  const TensorView &a = arguments.operands[0], &b = arguments.operands[1];
+  const TensorView &c = arguments.results[0];
   const bool transposeA =
       format::attributeOr(arguments.attributes, "transpose_a", false);
   const bool transposeB =
@@ -65,7 +65,7 @@ MatmulProblem makeMatmulProblem(const LibraryCallArguments &arguments) {
   problem.n = c.shape[rank - 1];
   problem.k = a.shape[rank - (transposeA ? 2 : 1)];
   if (arguments.operands.size() == 3) {
-    const Tensor &bias = arguments.operands[2];
+    const TensorView &bias = arguments.operands[2];
     problem.bias = {bias.data, bias.dtype, problem.n, 1};
   }
   const Matrix matrixA = lastMatrix(a, transposeA);

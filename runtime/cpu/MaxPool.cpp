@@ -22,8 +22,8 @@ using format::Dtype;
 namespace {
 /// The windows of one plane.
 struct PoolShape {
-  explicit PoolShape(const LibraryCallArguments &arguments, const Tensor &input,
-                     const Tensor &output)
+  explicit PoolShape(const LibraryCallArguments &arguments,
+                     const TensorView &input, const TensorView &output)
       : planes(input.shape[0] * input.shape[1]), height(input.shape[2]),
         width(input.shape[3]), outputHeight(output.shape[2]),
         outputWidth(output.shape[3]) {

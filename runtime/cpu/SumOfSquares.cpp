@@ -58,7 +58,7 @@ struct BlockLoop {
 class SumOfSquares : public LibraryCall {
 public:
   explicit SumOfSquares(LibraryCallArguments list) {
-    for (const Tensor &tensor : list.operands) {
+    for (const TensorView &tensor : list.operands) {
       const int64_t bytes = byteSize(tensor.dtype);
       for (int64_t i = 0; i < tensor.elements(); i += blockElements)
         blocks.push_back({tensor.data + i * bytes,

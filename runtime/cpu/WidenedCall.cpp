@@ -18,8 +18,8 @@ using format::Dtype;
 namespace {
 /// A bf16 tensor and its f32 copy.
 struct Copy {
-  Tensor narrow;
-  Tensor wide;
+  TensorView narrow;
+  TensorView wide;
   std::vector<float> memory;
 };
 
@@ -46,7 +46,8 @@ public:
   Status run(WorkerPool &workers, const Scratch &scratch) override;
 
 private:
-  static void replace(std::vector<Tensor> &tensors, std::vector<Copy> &copies);
+  static void replace(std::vector<TensorView> &tensors,
+                      std::vector<Copy> &copies);
 
   std::vector<Copy> operands;
   std::vector<Copy> results;
@@ -54,9 +55,9 @@ private:
 };
 } // namespace
 
-void WidenedCall::replace(std::vector<Tensor> &tensors,
+void WidenedCall::replace(std::vector<TensorView> &tensors,
                           std::vector<Copy> &copies) {
-  for (Tensor &tensor : tensors) {
+  for (TensorView &tensor : tensors) {
     if (tensor.dtype != Dtype::BF16)
       continue;
     Copy &copy = copies.emplace_back();
@@ -73,7 +74,7 @@ void WidenedCall::replace(std::vector<Tensor> &tensors,
 /// narrow) for every row.
 template <typename Convert>
 static void forEachRow(WorkerPool &workers, const Copy &copy, Convert convert) {
-  const Tensor &narrow = copy.narrow;
+  const TensorView &narrow = copy.narrow;
   if (copy.memory.empty())
     return;
   const size_t rank = narrow.shape.size();
@@ -125,7 +126,7 @@ LibraryCallOr prepareWidened(LibraryCallArguments arguments,
 
 bool hasBFloat16(const LibraryCallArguments &arguments) {
   for (const auto *list : {&arguments.operands, &arguments.results})
-    for (const Tensor &tensor : *list)
+    for (const TensorView &tensor : *list)
       if (tensor.dtype == Dtype::BF16)
         return true;
   return false;

@@ -92,12 +92,14 @@ static Status checkBoundOf(const format::Input &input, const std::byte *values,
     const auto value = static_cast<int64_t>(list[i]);
     const bool inside = value >= 0 && value < *input.upperBound;
     if (!inside && value != input.ignoreIndex)
-      return Status(ErrorCode::E0407,
-                    "input '" + input.name + "' has value " +
-                        std::to_string(list[i]) + " in sample " +
-                        std::to_string(sample) +
-                        ", expected values from 0 to " +
-                        std::to_string(*input.upperBound - 1));
+      return Status(
+          ErrorCode::E0407,
+          "input '" + input.name + "' has value " + std::to_string(list[i]) +
+              " in sample " + std::to_string(sample) +
+              ", expected values from 0 to " +
+              std::to_string(*input.upperBound - 1) +
+              (input.ignoreIndex ? ", or " + std::to_string(*input.ignoreIndex)
+                                 : ""));
   }
   return Status();
 }

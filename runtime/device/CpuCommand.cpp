@@ -169,7 +169,7 @@ struct Preparer {
   }
 
   PreparedOr call() const {
-    std::vector<Tensor> tensors;
+    std::vector<TensorView> tensors;
     for (size_t i = 0; i < command.operands.size(); ++i) {
       const TensorReference &operand = command.operands[i];
       tensors.push_back({bytes(i), operand.dtype, operand.shape,

@@ -14,6 +14,7 @@
 #include "runtime/format/StoredZip.h"
 #include "runtime/format/Validator.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -23,9 +24,17 @@ using EntryMap = std::map<std::string, ZipEntry>;
 
 static StatusOr<Manifest> readManifest(const EntryMap &entries) {
   auto found = entries.find("manifest.json");
-  if (found == entries.end())
+  if (found == entries.end()) {
+    const bool isExport =
+        std::any_of(entries.begin(), entries.end(), [](const auto &entry) {
+          return entry.first.ends_with("archive_format");
+        });
     return Status(ErrorCode::E0305,
-                  "not an artifact: entry 'manifest.json' is missing");
+                  isExport ? "not an artifact but an exported model: compile "
+                             "it with shardc first"
+                           : "not an artifact: entry 'manifest.json' is "
+                             "missing");
+  }
   const ZipEntry &entry = found->second;
   if (crc32Of(std::span(&entry.content, 1)) != entry.crc32)
     return Status(ErrorCode::E0306,

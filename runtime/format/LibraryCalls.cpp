@@ -388,6 +388,23 @@ static void checkMaxPoolBackward(LibraryCallCheck &check) {
   checkPoolShapes(check, check.result(0), check.operand(0), check.operand(1));
 }
 
+/// The first k in order along the last dimension.
+static void checkSort(LibraryCallCheck &check) {
+  const TensorReference &input = check.operand(0), &values = check.result(0);
+  if (!check.require(!input.shape.empty(), "operand 0 must have a dimension") ||
+      !check.attribute<bool>("descending") ||
+      !check.dtype(values, {input.dtype}) ||
+      !check.dtype(check.result(1), {Dtype::I64}) ||
+      !check.rank(values, input.shape.size()))
+    return;
+  Shape expected = input.shape;
+  expected.back() = values.shape.back();
+  if (check.require(expected.back() <= input.shape.back(),
+                    "more results than elements") &&
+      check.shape(values, expected))
+    check.shape(check.result(1), expected);
+}
+
 static void checkSumOfSquares(LibraryCallCheck &check) {
   if (!check.dtype(check.result(0), {Dtype::F64}) ||
       !check.shape(check.result(0), {2}))
@@ -416,6 +433,7 @@ std::span<const LibraryCallKind> libraryCallKinds() {
       {"scaled_dot_product_attention", 3, 3, 2, heads, false, checkAttention},
       {"scaled_dot_product_attention_backward", 6, 6, 3, heads, false,
        checkAttentionBackward},
+      {"sort", 1, 1, 2, contiguous, false, checkSort},
       {"sum_of_squares", 1, any, 1, contiguous, true, checkSumOfSquares},
   };
   return kinds;

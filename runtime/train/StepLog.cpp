@@ -12,7 +12,9 @@
 
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace shardc::runtime {
 
@@ -27,12 +29,17 @@ std::string jsonLine(const StepRecord &record) {
   return line.dump();
 }
 
+/// NaN without the sign that printf shows and nobody means.
+static double printable(double number) {
+  return std::isnan(number) ? std::numeric_limits<double>::quiet_NaN() : number;
+}
+
 std::string textLine(const StepRecord &record) {
   std::array<char, 256> text;
   std::snprintf(text.data(), text.size(),
                 "step: %5lld  loss: %#.9g  grad_norm: %#.6g  seconds: %.4f",
-                static_cast<long long>(record.step), record.loss,
-                record.gradientNorm, record.seconds);
+                static_cast<long long>(record.step), printable(record.loss),
+                printable(record.gradientNorm), record.seconds);
   std::string line = text.data();
   if (record.tokensPerSecond) {
     std::snprintf(text.data(), text.size(), "  tokens/s: %.0f",

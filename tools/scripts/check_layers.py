@@ -5,7 +5,8 @@
 Reads every #include and every CMakeLists.txt. A dialect sees the earlier ones,
 a phase the earlier phases. Of runtime/ they see `runtime/format` alone, the plain
 structures that programs and their runtime share: the dialect `exec`, what comes
-after it, the passes and the compiler. What the build makes with
+after it, the passes and the compiler. The functions of `runtime/math` are those of
+kernels and the interpreter too. What the build makes with
 shardc_add_library or shardc_add_tool reaches no header of LLVM, not even
 through another header; under passes/ it is a solver and reaches the standard
 library alone. The header that turns an address of a device into a pointer
@@ -42,15 +43,16 @@ def allowed_folders(path):
     if layer == "dialects":
         level = DIALECT_LEVELS.index(path.parts[1]) + 1
         lower = [f"dialects/{name}" for name in DIALECT_LEVELS[:level]]
-        return lower + ["runtime/format"] * (
+        return (lower + ["runtime/format"] * (
             path.parts[1] in ("Exec", "Reference"))
+            + ["runtime/math"] * (path.parts[1] == "Reference"))
     if layer == "passes":
         if len(path.parts) == 2:
             return ["dialects", "passes"]
         phase = path.parts[1]
         earlier = PHASES[:PHASES.index(phase)] if phase in PHASES else []
         return (["dialects", folder, "passes/Checks", "passes/CostModel",
-                 "runtime/format"]
+                 "runtime/format", "runtime/math"]
                 + [f"passes/{name}" for name in earlier])
     if layer == "compiler":
         return ["dialects", "passes", "compiler", "runtime/format"]

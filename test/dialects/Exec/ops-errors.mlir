@@ -254,3 +254,83 @@ exec.program @step streams ["compute"] {
 
 // expected-error@+1 {{'exec.scalar' op expected i64, got 'f64'}}
 %0 = exec.scalar "seed" : memref<f64>
+
+// -----
+
+func.func @scan_of_other_types(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'exec.scan' op expected starts, region arguments and yielded values of the tensors' element types}}
+  %0 = exec.scan %x along 0 from [0.0 : f64] : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%element: f32, %before: f32):
+    exec.yield %element : f32
+  }
+  return
+}
+
+// -----
+
+func.func @scan_of_other_shapes(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'exec.scan' op expected tensors of one shape}}
+  %0 = exec.scan %x along 0 from [0.0 : f32] : (tensor<4xf32>) -> tensor<5xf32> {
+  ^bb0(%element: f32, %before: f32):
+    exec.yield %element : f32
+  }
+  return
+}
+
+// -----
+
+func.func @scan_along_nothing(%x: tensor<4xf32>) {
+  // expected-error@+1 {{'exec.scan' op expected a dimension of the tensors}}
+  %0 = exec.scan %x along 1 from [0.0 : f32] : (tensor<4xf32>) -> tensor<4xf32> {
+  ^bb0(%element: f32, %before: f32):
+    exec.yield %element : f32
+  }
+  return
+}
+
+// -----
+
+func.func @scatter_of_smaller_inputs(%i: tensor<4xi64>, %x: tensor<3xf32>, %w: tensor<8xf32>) {
+  // expected-error@+1 {{'exec.scatter' op expected inputs no smaller than the first}}
+  %0 = exec.scatter %i, %x into %w at [-1] : tensor<4xi64>, tensor<3xf32> into tensor<8xf32> {
+  ^bb0(%at: i64, %element: f32, %before: f32):
+    %place = arith.index_cast %at : i64 to index
+    exec.yield %place, %element : index, f32
+  }
+  return
+}
+
+// -----
+
+func.func @scatter_beyond_the_whole(%i: tensor<4x9xi64>, %w: tensor<4x8xi64>) {
+  // expected-error@+1 {{'exec.scatter' op expected for each dimension of the whole a loop that fits, each once, or -1}}
+  %0 = exec.scatter %i into %w at [-1, 1] : tensor<4x9xi64> into tensor<4x8xi64> {
+  ^bb0(%at: i64, %before: i64):
+    %place = arith.index_cast %at : i64 to index
+    exec.yield %place, %at : index, i64
+  }
+  return
+}
+
+// -----
+
+func.func @scatter_without_an_index(%i: tensor<4xi64>, %w: tensor<8xi64>) {
+  // expected-error@+1 {{'exec.scatter' op expected a body that takes elements of the inputs and the whole and yields indices and an element}}
+  %0 = exec.scatter %i into %w at [-1] : tensor<4xi64> into tensor<8xi64> {
+  ^bb0(%at: i64, %before: i64):
+    exec.yield %at : i64
+  }
+  return
+}
+
+// -----
+
+func.func @scatter_to_where_the_whole_says(%i: tensor<4xi64>, %w: tensor<8xi64>) {
+  // expected-error@+1 {{'exec.scatter' op expected indices that do not depend on the whole's element}}
+  %0 = exec.scatter %i into %w at [-1] : tensor<4xi64> into tensor<8xi64> {
+  ^bb0(%at: i64, %before: i64):
+    %place = arith.index_cast %before : i64 to index
+    exec.yield %place, %at : index, i64
+  }
+  return
+}

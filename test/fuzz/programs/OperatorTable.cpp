@@ -13,8 +13,9 @@ namespace shardc::fuzz {
 ArrayRef<OperatorEntry> operatorEntries() {
   static const std::vector<OperatorEntry> entries = [] {
     std::vector<OperatorEntry> all;
-    for (auto family : {pointwiseEntries, shapeEntries, reductionEntries,
-                        linearEntries, imageEntries, indexingEntries})
+    for (auto family :
+         {pointwiseEntries, shapeEntries, reductionEntries, linearEntries,
+          imageEntries, indexingEntries, orderEntries})
       llvm::append_range(all, family());
     return all;
   }();

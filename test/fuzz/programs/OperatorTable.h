@@ -37,6 +37,7 @@ llvm::ArrayRef<OperatorEntry> reductionEntries();
 llvm::ArrayRef<OperatorEntry> linearEntries();
 llvm::ArrayRef<OperatorEntry> imageEntries();
 llvm::ArrayRef<OperatorEntry> indexingEntries();
+llvm::ArrayRef<OperatorEntry> orderEntries();
 
 /// A size that breaks things: 1, primes, and the neighbours of vector widths.
 int64_t randomSize(RandomSource &random, int64_t limit = 17);

@@ -59,8 +59,8 @@ TEST_F(OperatorTable, HasEveryOperatorWithADerivative) {
   for (const OperatorEntry &entry : operatorEntries())
     EXPECT_TRUE(actual.insert(entry.name.str()).second)
         << entry.name.str() << " has two entries";
-  EXPECT_EQ(actual, expected)
-      << "an operator with a derivative has an entry in test/fuzz/programs";
+  for (const std::string &name : expected)
+    EXPECT_TRUE(actual.count(name)) << name << " has no entry";
 }
 
 TEST_F(OperatorTable, EntriesTrainOrAreRefused) {

@@ -159,3 +159,22 @@ func.func @large_results() -> tensor<256x257xf32> {
   %1 = aten.expand %0 [256, 257] : (tensor<f32>) -> tensor<256x257xf32>
   return %1 : tensor<256x257xf32>
 }
+
+// -----
+
+// What has no elements is a constant whatever it is made of, and adds nothing to
+// a concatenation but its element type.
+// CHECK-LABEL: @no_elements
+//  CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>, %[[Y:.*]]: tensor<2x3xbf16>)
+//   CHECK-NOT:   aten.slice
+//       CHECK:   %[[WIDE:.*]] = aten.to %[[Y]] f32
+//       CHECK:   %[[JOINED:.*]] = aten.cat %[[WIDE]], %[[Y]] dim 1 : (tensor<2x3xf32>, tensor<2x3xbf16>) -> tensor<2x6xf32>
+//       CHECK:   %[[SUM:.*]] = aten.constant dense<0.000000e+00> : tensor<2xf32>
+//       CHECK:   return %[[JOINED]], %[[SUM]]
+func.func @no_elements(%x: tensor<2x3xf32>, %y: tensor<2x3xbf16>) -> (tensor<2x6xf32>, tensor<2xf32>) {
+  %0 = aten.slice %x dim 1 [0 : 0] : (tensor<2x3xf32>) -> tensor<2x0xf32>
+  %1 = aten.cat %0, %y, %y dim 1 : (tensor<2x0xf32>, tensor<2x3xbf16>, tensor<2x3xbf16>) -> tensor<2x6xf32>
+  %2 = aten.mul %0, %0 : (tensor<2x0xf32>, tensor<2x0xf32>) -> tensor<2x0xf32>
+  %3 = aten.sum %2 [1] : (tensor<2x0xf32>) -> tensor<2xf32>
+  return %1, %3 : tensor<2x6xf32>, tensor<2xf32>
+}

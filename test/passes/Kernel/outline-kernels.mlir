@@ -331,3 +331,57 @@ func.func @strided_insertion(%x: tensor<3xf32>) -> tensor<7xf32> {
   }
   return %0 : tensor<7xf32>
 }
+
+// -----
+
+// A scan, here from the last element to the first, carries its value in a
+// register and stores it each time.
+// CHECK-LABEL: func.func @kernel_scan(
+//       CHECK: scf.parallel (%[[ROW:.*]]) =
+//       CHECK:   scf.for %[[STEP:.*]] = %c0 to %c8 step %c1 iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (f64)
+//       CHECK:     %[[PLACE:.*]] = affine.apply {{.*}}(%[[ROW]], %[[STEP]])
+//       CHECK:     memref.load %{{.*}}[%[[PLACE]]]
+//       CHECK:     %[[NEXT:.*]] = arith.addf %[[BEFORE]], %{{.*}} : f64
+//       CHECK:     memref.store %[[NEXT]], %{{.*}}[%[[PLACE]]]
+//       CHECK:     scf.yield %[[NEXT]]
+func.func @scan_from_the_end(%x: tensor<4x8xf32>) -> tensor<4x8xf64> {
+  %0 = exec.kernel "scan" (%in = %x : tensor<4x8xf32>) -> tensor<4x8xf64> {
+    %sums = exec.scan %in along 1 reverse from [0.0 : f64] : (tensor<4x8xf32>) -> tensor<4x8xf64> {
+    ^bb0(%element: f32, %before: f64):
+      %wide = arith.extf %element : f32 to f64
+      %next = arith.addf %before, %wide : f64
+      exec.yield %next : f64
+    }
+    exec.yield %sums : tensor<4x8xf64>
+  }
+  return %0 : tensor<4x8xf64>
+}
+
+// -----
+
+// A copy of the whole, then a nest that changes it. Columns are independent;
+// elements for one place come in the order of the rows. Indices are held inside.
+// CHECK-LABEL: func.func @kernel_scatter(
+//       CHECK: scf.parallel
+//       CHECK:   memref.store
+//       CHECK:   scf.for %[[ROW:.*]] = %c0 to %c9
+//  CHECK-NEXT:   scf.for %[[COLUMN:.*]] = %c0 to %c5
+//       CHECK:     %[[INDEX:.*]] = arith.index_cast
+//       CHECK:     %[[LEAST:.*]] = arith.maxsi %[[INDEX]], %c0
+//       CHECK:     %[[HELD:.*]] = arith.minsi %[[LEAST]], %c3
+//       CHECK:     %[[TO:.*]] = affine.apply {{.*}}%[[HELD]]
+//       CHECK:     %[[BEFORE:.*]] = memref.load %{{.*}}[%[[TO]]]
+//       CHECK:     arith.addf %[[BEFORE]],
+//       CHECK:     memref.store %{{.*}}[%[[TO]]]
+func.func @scatter_rows(%index: tensor<9x5xi64>, %source: tensor<9x5xf32>, %whole: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %0 = exec.kernel "scatter" (%i = %index : tensor<9x5xi64>, %s = %source : tensor<9x5xf32>, %w = %whole : tensor<4x5xf32>) -> tensor<4x5xf32> {
+    %sums = exec.scatter %i, %s into %w at [-1, 1] : tensor<9x5xi64>, tensor<9x5xf32> into tensor<4x5xf32> {
+    ^bb0(%at: i64, %element: f32, %before: f32):
+      %row = arith.index_cast %at : i64 to index
+      %next = arith.addf %before, %element : f32
+      exec.yield %row, %next : index, f32
+    }
+    exec.yield %sums : tensor<4x5xf32>
+  }
+  return %0 : tensor<4x5xf32>
+}

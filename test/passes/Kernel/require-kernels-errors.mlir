@@ -2,12 +2,12 @@
 
 // One error names one operator of each kind, and the modules that they are in.
 func.func @all_at_once(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@unknown {{E0240: operator 'aten.sort' has no kernel for tensor<4xf32>}}
+  // expected-error@unknown {{E0240: operator 'aten.sign' has no kernel for tensor<4xf32>}}
   // expected-note@unknown {{in module 'ranking'}}
   // expected-note@unknown {{operator 'aten.flip' has no kernel for tensor<4xf32> either, in module 'ranking.last'}}
   // expected-note@unknown {{help: replace the operator, or compute its result outside of the model and pass it as input}}
-  %0, %i0 = aten.sort %x dim 0 {descending = false} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>) loc("ranking")
-  %1, %i1 = aten.sort %0 dim 0 {descending = true} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>)
+  %0 = aten.sign %x : (tensor<4xf32>) -> tensor<4xf32> loc("ranking")
+  %1 = aten.sign %0 : (tensor<4xf32>) -> tensor<4xf32>
   %2 = aten.flip %1 [0] : (tensor<4xf32>) -> tensor<4xf32> loc("ranking.last")
   %3 = aten.relu %2 : (tensor<4xf32>) -> tensor<4xf32>
   return %3 : tensor<4xf32>
@@ -89,4 +89,13 @@ func.func @grouped_queries(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x4x8xf32>) -> 
   %0, %1 = aten.scaled_dot_product_attention %q, %k, %k {is_causal = false, scale = 1.0 : f64}
       : (tensor<1x2x4x8xf32>, tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4xf32>)
   return %0 : tensor<1x2x4x8xf32>
+}
+
+// -----
+
+func.func @scatter_without_self(%x: tensor<4xf32>, %i: tensor<4xi64>) -> tensor<4xf32> {
+  // expected-error@+2 {{E0240: operator 'aten.scatter_reduce' with include_self = false or a mean has no kernel yet}}
+  // expected-note@+1 {{help: replace the operator}}
+  %0 = aten.scatter_reduce %x dim 0 at %i from %x {reduce = #aten.scatter_reduction<amax>, include_self = false} : (tensor<4xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
 }

@@ -118,3 +118,17 @@ func.func @max_pool(%x: tensor<2x3x8x8xf32>) -> tensor<2x3x8x8xf32> {
   %2 = aten.max_pool2d_with_indices_backward %0, %1 {kernel_size = array<i64: 3, 3>, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>} : (tensor<2x3x4x4xf32>, tensor<2x3x4x4xi64>) -> tensor<2x3x8x8xf32>
   return %2 : tensor<2x3x8x8xf32>
 }
+
+// -----
+
+// Rows to sort are along the last dimension; the first of them are the top k.
+// CHECK-LABEL: func @top_of_columns
+//       CHECK:   %[[ROWS:.*]] = aten.permute %{{.*}} [1, 0]
+//       CHECK:   %[[SORTED:.*]]:2 = exec.library "sort"(%[[ROWS]]) {descending = true} order {{.*}} : (tensor<3x9xf32>) -> (tensor<3x2xf32>, tensor<3x2xi64>)
+//       CHECK:   %[[VALUES:.*]] = aten.permute %[[SORTED]]#0 [1, 0]
+//       CHECK:   %[[INDICES:.*]] = aten.permute %[[SORTED]]#1 [1, 0]
+//       CHECK:   return %[[VALUES]], %[[INDICES]]
+func.func @top_of_columns(%x: tensor<9x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xi64>) {
+  %0, %1 = aten.topk %x dim 0 {k = 2} : (tensor<9x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xi64>)
+  return %0, %1 : tensor<2x3xf32>, tensor<2x3xi64>
+}

@@ -38,8 +38,8 @@ static std::vector<Golden> readGoldens() {
 }
 
 /// The numbers of kernel_goldens.py's class Draw.
-static Tensor draw(const Json &input, uint32_t seed) {
-  Tensor shape{"", input["shape"].get<std::vector<int64_t>>(), {}};
+static HostTensor draw(const Json &input, uint32_t seed) {
+  HostTensor shape{"", input["shape"].get<std::vector<int64_t>>(), {}};
   double low = input["low"], high = input["high"];
   std::string dtype = input["dtype"];
   std::vector<double> numbers;
@@ -50,7 +50,7 @@ static Tensor draw(const Json &input, uint32_t seed) {
     if (dtype == "i64")
       numbers.back() = std::floor(numbers.back());
   }
-  return Tensor::from(dtype, shape.shape, numbers);
+  return HostTensor::from(dtype, shape.shape, numbers);
 }
 
 /// The terms count every rounding once, and f32 stays within one (0.98 seen);
@@ -59,7 +59,8 @@ static constexpr double roundings = 2;
 
 /// How far element `i` may be from `wanted`: `terms` has the size of each
 /// element's terms, and is empty where elements are copied.
-static double tolerance(const Tensor &got, const std::vector<double> &wanted,
+static double tolerance(const HostTensor &got,
+                        const std::vector<double> &wanted,
                         const std::vector<double> &terms, size_t i) {
   if (terms.empty())
     return 0;
@@ -69,7 +70,7 @@ static double tolerance(const Tensor &got, const std::vector<double> &wanted,
   return limit + stored * (std::abs(wanted[i]) + limit);
 }
 
-static void expectNear(const Tensor &got, const std::vector<double> &wanted,
+static void expectNear(const HostTensor &got, const std::vector<double> &wanted,
                        const std::vector<double> &terms) {
   ASSERT_EQ(got.elements(), static_cast<int64_t>(wanted.size()));
   ASSERT_TRUE(terms.empty() || terms.size() == wanted.size());
@@ -86,7 +87,7 @@ static void expectNear(const Tensor &got, const std::vector<double> &wanted,
 
 /// Where one element is large, a small one is still held to its own terms.
 TEST(KernelTolerance, IsOfTheElementsOwnTerms) {
-  Tensor got = Tensor::from("f32", {2}, {1000, 1e-3});
+  HostTensor got = HostTensor::from("f32", {2}, {1000, 1e-3});
   std::vector<double> wanted = {1000, 1e-3}, terms = {2000, 2e-3};
   EXPECT_NEAR(tolerance(got, wanted, terms, 0), 2.4e-4, 1e-5);
   EXPECT_NEAR(tolerance(got, wanted, terms, 1), 2.4e-10, 1e-11);
@@ -109,13 +110,13 @@ class KernelGoldens : public testing::TestWithParam<Golden> {};
 
 TEST_P(KernelGoldens, MatchPyTorch) {
   const Json &golden = GetParam().json;
-  std::vector<Tensor> inputs;
+  std::vector<HostTensor> inputs;
   for (const Json &input : golden["inputs"])
     inputs.push_back(draw(input, 7 + inputs.size()));
   std::string name = golden["name"];
-  std::vector<Tensor> fused = compiled(true).run(name, inputs, 1);
-  std::vector<Tensor> split = compiled(true).run(name, inputs, 3);
-  std::vector<Tensor> plain = compiled(false).run(name, inputs, 1);
+  std::vector<HostTensor> fused = compiled(true).run(name, inputs, 1);
+  std::vector<HostTensor> split = compiled(true).run(name, inputs, 3);
+  std::vector<HostTensor> plain = compiled(false).run(name, inputs, 1);
   ASSERT_EQ(fused.size(), golden["results"].size());
   for (size_t i = 0; i < fused.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));

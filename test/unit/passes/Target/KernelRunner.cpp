@@ -43,7 +43,7 @@ namespace shardc::test {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-int64_t Tensor::elements() const {
+int64_t HostTensor::elements() const {
   int64_t elements = 1;
   for (int64_t size : shape)
     elements *= size;
@@ -65,7 +65,7 @@ static size_t elementBytes(const std::string &dtype) {
   return semantics ? llvm::APFloat::getSizeInBits(*semantics) / 8 : 8;
 }
 
-std::vector<double> Tensor::numbers() const {
+std::vector<double> HostTensor::numbers() const {
   const llvm::fltSemantics *semantics = floatSemantics(dtype);
   size_t size = elementBytes(dtype);
   std::vector<double> numbers;
@@ -82,11 +82,12 @@ std::vector<double> Tensor::numbers() const {
   return numbers;
 }
 
-Tensor Tensor::from(const std::string &dtype, std::vector<int64_t> shape,
-                    const std::vector<double> &numbers) {
+HostTensor HostTensor::from(const std::string &dtype,
+                            std::vector<int64_t> shape,
+                            const std::vector<double> &numbers) {
   const llvm::fltSemantics *semantics = floatSemantics(dtype);
   size_t size = elementBytes(dtype);
-  Tensor tensor{dtype, std::move(shape), {}};
+  HostTensor tensor{dtype, std::move(shape), {}};
   for (double number : numbers) {
     uint64_t bits = static_cast<uint64_t>(static_cast<int64_t>(number));
     if (semantics) {
@@ -223,14 +224,14 @@ public:
            int64_t parts)
       : library(library), functions(functions), parts(parts) {}
 
-  std::vector<Tensor> run(func::FuncOp function,
-                          const std::vector<Tensor> &inputs);
+  std::vector<HostTensor> run(func::FuncOp function,
+                              const std::vector<HostTensor> &inputs);
 
 private:
   void runKernel(exec::KernelOp kernel);
   void runLaunch(const kernel::KernelLaunch &launch,
                  const std::vector<void *> &operands);
-  Tensor read(Value value);
+  HostTensor read(Value value);
   void allocate(Value value);
 
   void *library;
@@ -288,24 +289,24 @@ void Executor::runKernel(exec::KernelOp kernel) {
   }
 }
 
-Tensor Executor::read(Value value) {
+HostTensor Executor::read(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   std::string dtype;
   llvm::raw_string_ostream(dtype) << type.getElementType();
-  Tensor tensor{dtype, type.getShape().vec(), {}};
+  HostTensor tensor{dtype, type.getShape().vec(), {}};
   const char *begin = pointers[value.getAsOpaquePointer()];
   tensor.bytes.assign(begin, begin + bytesOf(type));
   return tensor;
 }
 
-std::vector<Tensor> Executor::run(func::FuncOp function,
-                                  const std::vector<Tensor> &inputs) {
+std::vector<HostTensor> Executor::run(func::FuncOp function,
+                                      const std::vector<HostTensor> &inputs) {
   for (auto [argument, tensor] :
        llvm::zip_equal(function.getArguments(), inputs)) {
     allocate(argument);
     llvm::copy(tensor.bytes, pointers[argument.getAsOpaquePointer()]);
   }
-  std::vector<Tensor> results;
+  std::vector<HostTensor> results;
   for (Operation &op : function.getBody().front()) {
     if (auto kernel = dyn_cast<exec::KernelOp>(op))
       runKernel(kernel);
@@ -320,9 +321,9 @@ std::vector<Tensor> Executor::run(func::FuncOp function,
   return results;
 }
 
-std::vector<Tensor> CompiledKernels::run(const std::string &function,
-                                         const std::vector<Tensor> &inputs,
-                                         int64_t parts) {
+std::vector<HostTensor>
+CompiledKernels::run(const std::string &function,
+                     const std::vector<HostTensor> &inputs, int64_t parts) {
   if (!state->library)
     return {};
   auto found = state->module->lookupSymbol<func::FuncOp>(function);

@@ -17,7 +17,7 @@
 namespace shardc::test {
 
 /// A row-major tensor; dtype is f32, f64, bf16 or i64.
-struct Tensor {
+struct HostTensor {
   std::string dtype;
   std::vector<int64_t> shape;
   std::vector<char> bytes;
@@ -26,8 +26,8 @@ struct Tensor {
   /// The elements as doubles, exactly.
   std::vector<double> numbers() const;
   /// Rounds to the nearest number of the dtype.
-  static Tensor from(const std::string &dtype, std::vector<int64_t> shape,
-                     const std::vector<double> &numbers);
+  static HostTensor from(const std::string &dtype, std::vector<int64_t> shape,
+                         const std::vector<double> &numbers);
 };
 
 /// A compiled module of functions of aten operators.
@@ -39,8 +39,9 @@ public:
 
   /// Runs a function and returns its results. Each launch's iterations are run
   /// in `parts` parts, the last one first.
-  std::vector<Tensor> run(const std::string &function,
-                          const std::vector<Tensor> &inputs, int64_t parts);
+  std::vector<HostTensor> run(const std::string &function,
+                              const std::vector<HostTensor> &inputs,
+                              int64_t parts);
 
 private:
   struct State;

@@ -101,7 +101,7 @@ std::vector<double> TestTensor::fillRandom(std::mt19937 &generator,
   return values();
 }
 
-Tensor TestTensor::tensor() {
+TensorView TestTensor::tensor() {
   return {memory.data(), reference.dtype, reference.shape,
           reference.strides.empty() ? format::contiguousStrides(reference.shape)
                                     : reference.strides};
@@ -114,7 +114,7 @@ Status runCall(const std::string &call, const Attributes &attributes,
   command.kind = format::CommandKind::Call;
   command.callee = call;
   command.attributes = attributes;
-  std::vector<Tensor> tensors;
+  std::vector<TensorView> tensors;
   for (const auto *list : {&operands, &results})
     for (TestTensor *tensor : *list) {
       command.operands.push_back(tensor->reference);

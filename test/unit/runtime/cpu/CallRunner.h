@@ -37,7 +37,7 @@ public:
   std::vector<double> fillRandom(std::mt19937 &generator, double scale = 1);
 
   const std::vector<std::byte> &bytes() const { return memory; }
-  Tensor tensor();
+  TensorView tensor();
 
   format::TensorReference reference;
 

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// embedding_dense_backward, max_pool2d with its backward, and sum_of_squares.
+// embedding_dense_backward, max_pool2d with its backward, sort, and
+// sum_of_squares.
 //
 //===----------------------------------------------------------------------===//
 
@@ -213,4 +214,33 @@ TEST(SumOfSquares, is_exact_beyond_double_for_f64_operands) {
   ASSERT_TRUE(runCall("sum_of_squares", {}, {&x}, {&result}).ok());
   EXPECT_EQ(result.get(0), 1 + std::ldexp(1, -29));
   EXPECT_EQ(result.get(1), std::ldexp(1, -60));
+}
+/// Known answers: equal elements in order, NaN the largest, of several rows.
+TEST(SortTest, OrdersRows) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> rows = {3, 1, 3, nan, -2, 1, 0, -0.5, 7, 7, 2, 0};
+  for (Dtype dtype : {Dtype::F32, Dtype::F64, Dtype::BF16}) {
+    auto sorted = [&](bool isDescending, int64_t kept) {
+      TestTensor input(dtype, {2, 6});
+      for (int64_t i = 0; i < input.size(); ++i)
+        input.set(i, rows[size_t(i)]);
+      TestTensor values(dtype, {2, kept}), indices(Dtype::I64, {2, kept});
+      EXPECT_TRUE(runCall("sort", {{"descending", isDescending}}, {&input},
+                          {&values, &indices}, 2)
+                      .ok());
+      std::vector<int64_t> order;
+      for (int64_t i = 0; i < indices.size(); ++i) {
+        order.push_back(int64_t(indices.get(i)));
+        const double element = rows[size_t(i / kept * 6 + order.back())];
+        EXPECT_TRUE(values.get(i) == element ||
+                    (std::isnan(values.get(i)) && std::isnan(element)));
+      }
+      return order;
+    };
+    using Order = std::vector<int64_t>;
+    EXPECT_EQ(sorted(false, 6), (Order{4, 1, 5, 0, 2, 3, 1, 0, 5, 4, 2, 3}));
+    EXPECT_EQ(sorted(true, 6), (Order{3, 0, 2, 1, 5, 4, 2, 3, 4, 0, 5, 1}));
+    EXPECT_EQ(sorted(false, 2), (Order{4, 1, 1, 0}));
+    EXPECT_EQ(sorted(true, 4), (Order{3, 0, 2, 1, 2, 3, 4, 0}));
+  }
 }

@@ -33,6 +33,12 @@ TEST(StepLog, aligns_lines_for_people) {
             "seconds: 0.0123  tokens/s: 9876");
 }
 
+TEST(StepLog, has_one_nan_for_people) {
+  const double minus = std::copysign(std::nan(""), -1);
+  EXPECT_EQ(textLine({1, minus, minus, 1, {}}),
+            "step:     1  loss: nan  grad_norm: nan  seconds: 1.0000");
+}
+
 TEST(StepLog, fails_on_a_full_device) {
   auto log = StepLog::create("/dev/full", nullptr);
   ASSERT_TRUE(log.ok());

@@ -1,0 +1,283 @@
+//===- StageLoops.cpp - The loops of one stage ----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Point-wise nests, reductions in a register, in lanes or over a block of
+// neighbours, scans and scatters, each in an order that shapes alone decide.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/LaunchWriter.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace shardc::kernel {
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+ArrayRef<StageAccess> LaunchWriter::writes() const {
+  ArrayRef<StageAccess> accesses = stage().accesses;
+  return accesses.drop_while(
+      [](const StageAccess &access) { return !access.isWrite; });
+}
+
+void LaunchWriter::storeAll(ValueRange values) {
+  for (auto [value, access] : llvm::zip_equal(values, writes()))
+    store(value, access);
+}
+
+SmallVector<Value> LaunchWriter::startValues() {
+  return llvm::map_to_vector(code().starts,
+                             [&](TypedAttr start) { return constant(start); });
+}
+
+void LaunchWriter::countLoop(int loop, Value counter) {
+  counters[loop] = counter;
+  if (loop != current->blockedLoop)
+    return;
+  blockCounter = counter;
+  counters[loop] = elementIndex(0, {1, 1}, {blockStart, counter});
+}
+
+Value LaunchWriter::loopEnd(int loop) {
+  return loop == current->blockedLoop ? blockEnd
+                                      : constantIndex(stage().sizes[loop]);
+}
+
+/// A loop of `size` iterations, inside which the builder writes on; returns its
+/// counter.
+Value LaunchWriter::writeLoop(int64_t size) {
+  auto loop = scf::ForOp::create(builder, location, constantIndex(0),
+                                 constantIndex(size), constantIndex(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  return loop.getInductionVar();
+}
+
+/// `loops` around what `inside` writes.
+void LaunchWriter::writeLoops(ArrayRef<int> loops,
+                              function_ref<void()> inside) {
+  if (loops.empty())
+    return inside();
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, location, constantIndex(0),
+                                 loopEnd(loops.front()), constantIndex(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  countLoop(loops.front(), loop.getInductionVar());
+  writeLoops(loops.drop_front(), inside);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// The operation that combines output `number` of a reduction with the value of
+/// one iteration, or null when the body is more than that.
+static Operation *combinerOf(const StageBody &code, unsigned number) {
+  Block &body = *code.body;
+  Value carried = body.getArgument(code.inputs.size() + number);
+  Operation *combiner =
+      body.getTerminator()->getOperand(number).getDefiningOp();
+  bool isSimple =
+      combiner && combiner->getBlock() == &body &&
+      combiner->getNumOperands() == 2 &&
+      llvm::is_contained(combiner->getOperands(), carried) &&
+      carried.hasOneUse() &&
+      isa<arith::AddFOp, arith::AddIOp, arith::MaxNumFOp, arith::MinNumFOp,
+          arith::MaximumFOp, arith::MinimumFOp, arith::MulFOp>(combiner);
+  return isSimple ? combiner : nullptr;
+}
+
+static constexpr int64_t laneCount = 16;
+
+SmallVector<Value> LaunchWriter::writeReduction(ArrayRef<int> loops) {
+  bool hasLanes =
+      !loops.empty() && stage().sizes[loops.back()] >= 2 * laneCount;
+  for (unsigned i = 0; i < writes().size() && hasLanes; ++i)
+    hasLanes = combinerOf(code(), i) != nullptr;
+  return hasLanes ? writeLaneReduction(loops)
+                  : writeSerialReduction(loops, startValues());
+}
+
+/// Short loops, which carry their values in registers.
+SmallVector<Value> LaunchWriter::writeSerialReduction(ArrayRef<int> loops,
+                                                      ValueRange carried) {
+  if (loops.empty())
+    return writeBody(carried);
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop =
+      scf::ForOp::create(builder, location, constantIndex(0),
+                         loopEnd(loops.front()), constantIndex(1), carried);
+  builder.setInsertionPointToStart(loop.getBody());
+  countLoop(loops.front(), loop.getInductionVar());
+  SmallVector<Value> next =
+      writeSerialReduction(loops.drop_front(), loop.getRegionIterArgs());
+  scf::YieldOp::create(builder, location, next);
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+/// Iterations chunk * 16 + [0, count) of `loop`, each into its lane.
+void LaunchWriter::writeLanes(ArrayRef<Value> lanes, int loop, Value chunk,
+                              int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value lane = writeLoop(count);
+  counters[loop] = elementIndex(0, {laneCount, 1}, {chunk, lane});
+  SmallVector<Value> carried;
+  for (Value values : lanes)
+    carried.push_back(memref::LoadOp::create(builder, location, values, lane));
+  for (auto [value, values] : llvm::zip_equal(writeBody(carried), lanes))
+    memref::StoreOp::create(builder, location, value, values, lane);
+}
+
+/// Lanes 0 and 8, 1 and 9, …; then 0 and 4, …, until lane 0 holds all.
+void LaunchWriter::combineLanes(Operation *combiner, Value lanes) {
+  for (int64_t half = laneCount / 2; half > 0; half /= 2) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value lane = writeLoop(half);
+    Value other = elementIndex(half, {1}, lane);
+    Value low = memref::LoadOp::create(builder, location, lanes, lane);
+    Value high = memref::LoadOp::create(builder, location, lanes, other);
+    Operation *combined = builder.clone(*combiner);
+    combined->setOperands({low, high});
+    memref::StoreOp::create(builder, location, combined->getResult(0), lanes,
+                            lane);
+  }
+}
+
+/// What 15 of the lanes start with. The reduction's start counts once, unless
+/// combining it with itself changes nothing.
+Value LaunchWriter::startOfFurtherLanes(Operation *combiner, Value start) {
+  if (!isa<arith::AddFOp, arith::AddIOp, arith::MulFOp>(combiner))
+    return start;
+  return arith::ConstantOp::create(builder, location,
+                                   *arith::getNeutralElement(combiner));
+}
+
+/// One buffer of lanes an output.
+SmallVector<Value> LaunchWriter::startLanes() {
+  SmallVector<Value> lanes;
+  for (auto [number, start] : llvm::enumerate(startValues())) {
+    auto type = MemRefType::get(laneCount, start.getType());
+    Value memory = memref::AllocaOp::create(builder, location, type);
+    lanes.push_back(memory);
+    Value further = startOfFurtherLanes(combinerOf(code(), number), start);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      Value lane = writeLoop(laneCount);
+      memref::StoreOp::create(builder, location, further, memory, lane);
+    }
+    memref::StoreOp::create(builder, location, start, memory, constantIndex(0));
+  }
+  return lanes;
+}
+
+SmallVector<Value> LaunchWriter::writeLaneReduction(ArrayRef<int> loops) {
+  SmallVector<Value> lanes = startLanes();
+  int last = loops.back();
+  int64_t chunks = stage().sizes[last] / laneCount;
+  int64_t rest = stage().sizes[last] % laneCount;
+  writeLoops(loops.drop_back(), [&] {
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      Value chunk = writeLoop(chunks);
+      writeLanes(lanes, last, chunk, laneCount);
+    }
+    if (rest != 0)
+      writeLanes(lanes, last, constantIndex(chunks), rest);
+  });
+  SmallVector<Value> results;
+  for (auto [number, memory] : llvm::enumerate(lanes)) {
+    combineLanes(combinerOf(code(), number), memory);
+    results.push_back(
+        memref::LoadOp::create(builder, location, memory, constantIndex(0)));
+  }
+  return results;
+}
+
+/// Sums of a block of neighbours, which stay in the output while `reduced`
+/// loops run outside the loops `after`.
+void LaunchWriter::writeBlockReduction(ArrayRef<int> reduced,
+                                       ArrayRef<int> after) {
+  writeLoops(after, [&] { storeAll(startValues()); });
+  SmallVector<int> loops(reduced);
+  llvm::append_range(loops, after);
+  writeLoops(loops, [&] {
+    SmallVector<Value> sums;
+    for (const StageAccess &access : writes())
+      sums.push_back(load(access));
+    storeAll(writeBody(sums));
+  });
+}
+
+/// A loop that carries its values in registers and stores them each time.
+void LaunchWriter::writeScan(ArrayRef<int> loops) {
+  if (loops.empty()) // A dimension of one element.
+    return storeAll(writeBody(startValues()));
+  int scanned = loops.front();
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop =
+      scf::ForOp::create(builder, location, constantIndex(0), loopEnd(scanned),
+                         constantIndex(1), startValues());
+  builder.setInsertionPointToStart(loop.getBody());
+  countLoop(scanned, loop.getInductionVar());
+  SmallVector<Value> next = writeBody(loop.getRegionIterArgs());
+  storeAll(next);
+  scf::YieldOp::create(builder, location, next);
+}
+
+/// Changes the element of one iteration.
+void LaunchWriter::writeScatter() {
+  Block &body = *code().body;
+  SmallVector<Operation *> independent, dependent;
+  cast<exec::ScatterOp>(body.getParentOp()).partition(independent, dependent);
+  IRMapping values;
+  readInputs(values);
+  for (Operation *op : independent)
+    writeOperation(op, values);
+  auto valueOf = [&](Value value) {
+    auto outside = value.getDefiningOp<arith::ConstantOp>();
+    return outside && !values.contains(value) ? constant(outside.getValue())
+                                              : values.lookup(value);
+  };
+  // The computed indices stand behind the loops' counters.
+  StageAccess access = writes().front();
+  SmallVector<Value> loops(counters);
+  Operation *yield = body.getTerminator();
+  for (auto [value, index] :
+       llvm::zip(yield->getOperands().drop_back(), access.computed)) {
+    access.strides.push_back(index.stride);
+    counters.push_back(held(valueOf(value), index.size));
+  }
+  values.map(body.getArguments().back(), load(access));
+  for (Operation *op : dependent)
+    writeOperation(op, values);
+  store(valueOf(yield->getOperands().back()), access);
+  counters = loops;
+}
+
+void LaunchWriter::writeStage(const ScheduledStage &scheduled) {
+  current = &scheduled;
+  counters.assign(stage().sizes.size(), Value());
+  for (auto [loop, counter] :
+       llvm::zip_equal(scheduled.launchLoops, launchCounters))
+    counters[loop] = counter;
+  ArrayRef<int> loops = scheduled.innerLoops;
+  if (stage().scatters)
+    return writeLoops(loops, [&] { writeScatter(); });
+  auto isReduced = [&](int loop) { return stage().reduced[loop]; };
+  ArrayRef<int> before = loops.take_until(isReduced);
+  ArrayRef<int> reduced = loops.drop_front(before.size()).take_while(isReduced);
+  ArrayRef<int> after = loops.drop_front(before.size() + reduced.size());
+  writeLoops(before, [&] {
+    if (stage().scans)
+      writeScan(reduced);
+    else if (after.empty())
+      storeAll(writeReduction(reduced));
+    else
+      writeBlockReduction(reduced, after);
+  });
+}
+
+} // namespace shardc::kernel

@@ -1,0 +1,90 @@
+//===- OrderEntries.cpp - scans, scatters and sorts in programs -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operators without a derivative: of values that no gradient flows to.
+//===----------------------------------------------------------------------===//
+
+#include "test/fuzz/programs/OperatorTable.h"
+
+using namespace mlir;
+
+namespace shardc::fuzz {
+
+static Value pickDetached(ProgramBuilder &builder) {
+  Value value =
+      builder.pick([](RankedTensorType type) { return type.getRank() > 0; });
+  return value ? builder.create<aten::DetachOp>(value) : Value();
+}
+
+template <typename Op>
+static bool buildScan(ProgramBuilder &builder) {
+  Value value = pickDetached(builder);
+  if (!value)
+    return false;
+  int64_t dim = builder.getRandom().below(typeOf(value).getRank());
+  return builder.offer(builder.create<Op>(value, dim));
+}
+
+static bool buildClamp(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value = pickDetached(builder);
+  if (!value)
+    return false;
+  auto bound = [&](double least, double most) {
+    if (random.chance(0.3))
+      return FloatAttr();
+    return builder.floatAttribute(least + (most - least) *
+                                              double(random.below(16)) / 16);
+  };
+  FloatAttr least = bound(-2, 0.5), most = bound(-0.5, 2);
+  if (!least && !most)
+    most = builder.floatAttribute(1);
+  return builder.offer(builder.create<aten::ClampOp>(value, least, most));
+}
+
+/// The largest or smallest elements; which they were would be left to rounding.
+static bool buildTopk(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value = pickDetached(builder);
+  if (!value)
+    return false;
+  int64_t dim = random.below(typeOf(value).getRank());
+  int64_t kept = random.between(1, typeOf(value).getDimSize(dim));
+  return builder.offer(
+      builder.create<aten::TopkOp>(value, kept, dim, random.chance(0.5))
+          .getValues());
+}
+
+static bool buildScatter(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  int64_t batch = builder.getBatch();
+  Value source = builder.pick([&](RankedTensorType type) {
+    return type.getRank() > 0 && type.getDimSize(0) == batch;
+  });
+  if (!source)
+    return false;
+  Shape shape(shapeOf(source));
+  Shape whole = shape;
+  int64_t dim = random.below(whole.size());
+  whole[dim] = random.between(1, 5);
+  Value index = builder.indexInput(shape, whole[dim]);
+  source = builder.create<aten::DetachOp>(source);
+  Value self = builder.create<aten::DetachOp>(builder.operand(whole));
+  using Kind = aten::ScatterReduction;
+  auto kind = random.pick({Kind::sum, Kind::sum, Kind::amax, Kind::amin});
+  return builder.offer(builder.create<aten::ScatterReduceOp>(
+      self, dim, index, source, kind, /*include_self=*/true));
+}
+
+ArrayRef<OperatorEntry> orderEntries() {
+  static constexpr OperatorEntry entries[] = {
+      {"aten.cumsum", 1, buildScan<aten::CumsumOp>},
+      {"aten.cumprod", 1, buildScan<aten::CumprodOp>},
+      {"aten.clamp", 1, buildClamp},
+      {"aten.topk", 1, buildTopk},
+      {"aten.scatter_reduce", 2, buildScatter},
+  };
+  return entries;
+}
+
+} // namespace shardc::fuzz
