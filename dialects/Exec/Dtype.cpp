@@ -28,6 +28,8 @@ std::optional<format::Dtype> getDtype(Type type) {
     return Dtype::Bool;
   if (type.isInteger(8))
     return type.isUnsignedInteger() ? Dtype::U8 : Dtype::I8;
+  if (type.isSignlessInteger(16))
+    return Dtype::I16;
   if (type.isInteger(32))
     return Dtype::I32;
   if (type.isInteger(64))

@@ -225,6 +225,8 @@ std::array<double, 2> ShardedState::sumOfGradientSquares() const {
         lost += (before - (sum - part)) + (square - part) +
                 std::fma(value, value, -square);
       }
+  if (!std::isfinite(sum))
+    return {sum, 0};
   double total = sum + lost;
   return {total, lost - (total - sum)};
 }

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <regex>
 
 namespace shardc {
@@ -47,9 +46,10 @@ static std::string parseOption(std::string_view text,
   double value = 0;
   auto [end, error] =
       std::from_chars(number.data(), number.data() + number.size(), value);
+  constexpr double most = 1e6; // As --weight-decay has it.
   if (error != std::errc() || end != number.data() + number.size() ||
-      !std::isfinite(value) || value < 0)
-    return "expected a number of at least 0 for " + key + ", got " +
+      !(value >= 0 && value <= most))
+    return "expected a number from 0 to 1e6 for " + key + ", got " +
            quoted(number);
   if (!options.emplace(key, value).second)
     return key + " is there twice";

@@ -19,8 +19,8 @@
 
 namespace shardc {
 
-/// What a rule may set, and the range that it has to be in: `weight_decay`, at
-/// least 0, and `lr_scale`, which the learning rate is multiplied by, too.
+/// What a rule may set: `weight_decay`, and `lr_scale`, which the learning rate
+/// is multiplied by, both from 0 to 1e6.
 using ParameterOptions = std::map<std::string, double>;
 
 struct ParameterRule {

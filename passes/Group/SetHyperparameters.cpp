@@ -38,7 +38,7 @@ static LogicalResult fail(ModuleOp module, const RuleSelection &selection) {
   InFlightDiagnostic error =
       emitNumberedError(module, "E0206")
       << "'" << selection.pattern
-      << "' matches no trained parameter that earlier rules left";
+      << "' matches no parameter that earlier rules left";
   error.attachNote() << "help: patterns match whole names, as in '.*\\.bias'";
   return error;
 }
@@ -61,12 +61,14 @@ void SetHyperparametersPass::runOnOperation() {
   }
   SymbolTable symbols(module);
   SmallVector<fsdp::MemberOp> members;
+  SmallVector<bool> isTrained;
   std::vector<std::vector<std::string>> names;
   module.walk([&](fsdp::MemberOp member) {
     auto parameter = symbols.lookup<fsdp::ParameterOp>(member.getParameter());
-    if (!parameter || parameter.getFrozen())
+    if (!parameter)
       return;
     members.push_back(member);
+    isTrained.push_back(!parameter.getFrozen());
     std::vector<std::string> &all = names.emplace_back();
     all.push_back(parameter.getSymName().str());
     for (auto alias : parameter.getAliases().getAsRange<StringAttr>())
@@ -78,17 +80,22 @@ void SetHyperparametersPass::runOnOperation() {
     return signalPassFailure();
   }
   std::vector<size_t> counts(parsed.rules.size());
-  for (auto [member, rule] : llvm::zip_equal(members, selection.rules))
-    if (rule) {
+  for (auto [member, rule, trained] :
+       llvm::zip_equal(members, selection.rules, isTrained))
+    if (rule && trained) {
       member.setHyperparametersAttr(
           attributeOf(parsed.rules[*rule].options, Builder(module)));
       ++counts[*rule];
     }
-  for (auto [rule, count] : llvm::zip_equal(parsed.rules, counts))
+  for (auto [rule, count] : llvm::zip_equal(parsed.rules, counts)) {
+    if (count == 0)
+      module.emitWarning() << "the parameter group '" << rule.pattern
+                           << "' has no parameter that is trained";
     remark::passed(module.getLoc(),
                    remark::RemarkOpts::name("rule").category(DEBUG_TYPE))
         << remark::metric("pattern", StringRef(rule.pattern))
         << remark::metric("parameters", static_cast<int64_t>(count));
+  }
 }
 
 } // namespace shardc

@@ -112,18 +112,23 @@ static void buildMulScalar(aten::MulScalarOp op,
   });
 }
 
-/// NaN stays NaN.
+static bool isNan(TypedAttr number) {
+  auto floating = dyn_cast<FloatAttr>(number);
+  return floating && floating.getValue().isNaN();
+}
+
+/// NaN stays NaN, and makes everything NaN as a bound.
 static void buildClamp(aten::ClampOp op, aten::ClampOp::Adaptor inputs,
                        KernelBuilder &kernel) {
   buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
     Scalar x = body[0];
     if (TypedAttr least = op.getMinAttr()) {
       Scalar bound = numberOf(least, x);
-      x = select(x <= bound, bound, x);
+      x = isNan(least) ? bound : select(x <= bound, bound, x);
     }
     if (TypedAttr most = op.getMaxAttr()) {
       Scalar bound = numberOf(most, x);
-      x = select(bound <= x, bound, x);
+      x = isNan(most) ? bound : select(bound <= x, bound, x);
     }
     return x;
   });

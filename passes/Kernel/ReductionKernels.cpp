@@ -74,6 +74,12 @@ static void buildScan(OpTy op, typename OpTy::Adaptor inputs, double start,
                 kernel.accumulatorOf(inputs.getSelf()), start))
           : kernel.builder.getIntegerAttr(type.getElementType(),
                                           static_cast<int64_t>(start));
+  if (type.getRank() == 0) { // The element, which PyTorch scans too.
+    kernel.results.push_back(pointwise(kernel.builder, kernel.location, type,
+                                       readBroadcast(inputs.getSelf(), 0),
+                                       [](LoopBody &body) { return body[0]; }));
+    return;
+  }
   Value carried = scan(kernel.builder, kernel.location, inputs.getSelf(),
                        op.getDim(), first, [&](LoopBody &body, Scalar before) {
                          return combine(before, body[0].to(before.getType()));

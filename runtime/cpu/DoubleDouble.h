@@ -11,6 +11,8 @@
 #ifndef SHARDC_RUNTIME_CPU_DOUBLEDOUBLE_H
 #define SHARDC_RUNTIME_CPU_DOUBLEDOUBLE_H
 
+#include <cmath>
+
 namespace shardc::runtime {
 
 /// high + low, where low is at most half a unit in the last place of high.
@@ -24,6 +26,8 @@ struct DoubleDouble {
 [[gnu::always_inline]] inline DoubleDouble operator+(DoubleDouble a,
                                                      DoubleDouble b) {
   const double sum = a.high + b.high;
+  if (!std::isfinite(sum)) // Its error would be infinity less infinity.
+    return {sum, 0};
   const double part = sum - a.high;
   const double error = (a.high - (sum - part)) + (b.high - part);
   const double low = error + (a.low + b.low);

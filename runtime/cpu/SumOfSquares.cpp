@@ -51,7 +51,9 @@ struct BlockLoop {
     addSquares(values + i, static_cast<int>(count - i), high, low);
     *result = {};
     for (int lane = 0; lane < lanes; ++lane)
-      *result = *result + DoubleDouble{high[lane], low[lane]};
+      *result =
+          *result +
+          DoubleDouble{high[lane], std::isfinite(high[lane]) ? low[lane] : 0};
   }
 };
 

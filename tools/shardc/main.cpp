@@ -23,6 +23,18 @@ static int usageError(const CLI::ParseError &error) {
   return exitCode(code);
 }
 
+/// CLI11 takes an empty text for 0. Options of numbers have these type names.
+static void refuseEmptyNumbers(const CLI::App &command) {
+  for (const CLI::Option *option : command.get_options()) {
+    const std::string type = option->get_type_name();
+    const bool isNumber = type == "N" || type == "K" || type == "X";
+    for (const std::string &text : option->results())
+      if (isNumber && text.empty())
+        throw CLI::ValidationError(option->get_name(),
+                                   "expected a number, found ''");
+  }
+}
+
 int main(int argc, char **argv) {
   CLI::App app("shardc compiles exported PyTorch models to sharded (FSDP) "
                "training programs.");
@@ -44,6 +56,8 @@ int main(int argc, char **argv) {
   addCompletionCommand(app, run);
   try {
     app.parse(argc, argv);
+    for (const CLI::App *command : app.get_subcommands())
+      refuseEmptyNumbers(*command);
   } catch (const CLI::Success &request) {
     return app.exit(request);
   } catch (const CLI::ParseError &error) {

@@ -114,11 +114,24 @@ static std::string ourMessage(const CLI::ParseError &error) {
   return message;
 }
 
+/// CLI11 takes an empty text for 0.
+static void refuseEmptyNumbers(const CLI::App &app) {
+  for (const CLI::Option *option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    const bool isNumber = type == "INT" || type == "UINT" || type == "FLOAT";
+    for (const std::string &text : option->results())
+      if (isNumber && text.empty())
+        throw CLI::ArgumentMismatch(option->get_name() +
+                                    ": expected a number, found ''");
+  }
+}
+
 static Status parse(int argc, char **argv, CommandLine &line) {
   CLI::App app;
   declareOptions(app, line);
   try {
     app.parse(argc, argv);
+    refuseEmptyNumbers(app);
   } catch (const CLI::ArgumentMismatch &error) {
     return Status(ErrorCode::E0002, ourMessage(error));
   } catch (const CLI::ParseError &error) {

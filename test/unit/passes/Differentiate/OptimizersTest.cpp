@@ -16,6 +16,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::reference;
@@ -54,6 +56,10 @@ protected:
     return tensor;
   }
 
+  /// Of w, on each rank.
+  RankTensors gradients{vector({3, 0, 0}), vector({0, -3, 0}),
+                        vector({0, 0, 1.5})};
+
   /// Two steps on w = [1, 2, 3] with gradients whose mean is [1, -1, 0.5].
   std::vector<double> train(std::unique_ptr<Optimizer> optimizer,
                             Hyperparameters hyperparameters = {},
@@ -67,10 +73,9 @@ protected:
     Interpreter interpreter(*module, 3);
     interpreter.getState().learningRate = 0.1;
     interpreter.getState().set("w", vector({1, 2, 3}));
-    SmallVector<RankTensors> gradients{
-        {vector({3, 0, 0}), vector({0, -3, 0}), vector({0, 0, 1.5})}};
+    SmallVector<RankTensors> inputs{gradients};
     for (int step = 0; step < 2; ++step)
-      EXPECT_TRUE(succeeded(interpreter.run(gradients)));
+      EXPECT_TRUE(succeeded(interpreter.run(inputs)));
     return interpreter.getState().get("w").floats().vec();
   }
 };
@@ -97,4 +102,26 @@ TEST_F(OptimizersTest, AdamW) {
               ElementsAre(DoubleNear(0.798101002, 1e-6),
                           DoubleNear(2.195902, 1e-6),
                           DoubleNear(2.794103, 1e-6)));
+}
+
+// The norm is 1.5: every gradient is scaled by 0.5 / (1.5 + 1e-6).
+TEST_F(OptimizersTest, ClippedGradients) {
+  EXPECT_THAT(train(createSgd(/*momentum=*/0), {}, /*clipGradNorm=*/0.5),
+              ElementsAre(DoubleNear(0.9333334, 1e-6),
+                          DoubleNear(2.0666666, 1e-6),
+                          DoubleNear(2.9666667, 1e-6)));
+  EXPECT_THAT(train(createSgd(/*momentum=*/0), {}, /*clipGradNorm=*/2),
+              ElementsAre(DoubleNear(0.8, 1e-6), DoubleNear(2.2, 1e-6),
+                          DoubleNear(2.9, 1e-6)));
+}
+
+// A norm of infinity scales by 0, and leaves NaN where the gradient is infinite
+// alone, as clip_grad_norm_ does.
+TEST_F(OptimizersTest, ClippedInfinity) {
+  gradients[1] = vector({0, std::numeric_limits<double>::infinity(), 0});
+  std::vector<double> w =
+      train(createSgd(/*momentum=*/0), {}, /*clipGradNorm=*/0.5);
+  EXPECT_EQ(w[0], 1);
+  EXPECT_TRUE(std::isnan(w[1]));
+  EXPECT_EQ(w[2], 3);
 }

@@ -43,9 +43,9 @@ TEST(ParseParameterRules, Problems) {
             "expected weight_decay or lr_scale, got 'lr' in 'b:lr=1'");
   EXPECT_EQ(problem("b:lr_scale"),
             "expected KEY=NUMBER, got 'lr_scale' in 'b:lr_scale'");
-  for (const char *number : {"", "x", "1x", "-1", "nan", "inf"})
+  for (const char *number : {"", "x", "1x", "-1", "nan", "inf", "1.1e6"})
     EXPECT_THAT(problem(("b:lr_scale=" + std::string(number)).c_str()),
-                HasSubstr("expected a number of at least 0 for lr_scale, got"))
+                HasSubstr("expected a number from 0 to 1e6 for lr_scale, got"))
         << number;
   EXPECT_EQ(problem("b:lr_scale=1,lr_scale=2"),
             "lr_scale is there twice in 'b:lr_scale=1,lr_scale=2'");

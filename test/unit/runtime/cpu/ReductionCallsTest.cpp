@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 using namespace shardc;
 using namespace shardc::runtime;
@@ -173,6 +174,25 @@ TEST(SumOfSquares, adds_several_operands) {
 
 // Large and tiny values: an ordinary sum in double loses the tiny ones, and
 // what it loses depends on how the elements are divided.
+TEST(SumOfSquares, keeps_infinity_and_nan) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (double special : {infinity, -infinity, std::nan("")})
+    for (Dtype dtype : {Dtype::F32, Dtype::F64}) {
+      TestTensor values(dtype, {100000}), other(dtype, {3});
+      for (int64_t i = 0; i < values.size(); ++i)
+        values.set(i, 1);
+      for (int64_t i = 0; i < other.size(); ++i)
+        other.set(i, 2);
+      values.set(70000, special);
+      TestTensor result(Dtype::F64, {2});
+      ASSERT_TRUE(
+          runCall("sum_of_squares", {}, {&values, &other}, {&result}, 2).ok());
+      EXPECT_EQ(std::isnan(result.get(0)), std::isnan(special));
+      EXPECT_EQ(std::isinf(result.get(0)), std::isinf(special));
+      EXPECT_EQ(result.get(1), 0);
+    }
+}
+
 TEST(SumOfSquares, does_not_depend_on_how_elements_are_divided) {
   constexpr int64_t count = 200'000;
   std::mt19937 generator(3);
