@@ -180,8 +180,7 @@ ScheduledStage LaunchPlanner::order(int number,
   int innermost = -1;
   int64_t mostElements = -1;
   for (int loop : inner) {
-    if ((stage.scans && !stage.reduced[loop]) ||
-        (stage.scatters && stage.reduced[loop]))
+    if (stage.scatters && stage.reduced[loop])
       continue;
     if (int64_t elements = unitElements(stage, loop);
         elements >= mostElements) {

@@ -67,7 +67,7 @@ struct Stage {
   /// Tensors that the body reads at computed indices.
   std::vector<int> gathers;
   /// Whether the reduced loop, of which there is at most one, stores what it
-  /// carries at every iteration: it runs in order, inside of all others.
+  /// carries at every iteration, and runs in order.
   bool scans = false;
   /// Whether each iteration changes one element of its one written tensor, at
   /// computed indices: reduced loops run in their order.

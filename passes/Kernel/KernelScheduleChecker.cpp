@@ -168,7 +168,7 @@ private:
   void forEach(std::span<const int> loops, const Inside &inside);
   void reduce(std::span<const int> loops);
   void reduceBlock(std::span<const int> reduced, std::span<const int> after);
-  void scan(std::span<const int> loops);
+  void scan(std::span<const int> scanned, std::span<const int> after);
   void scatter(std::span<const int> loops);
   PlacedStage place(const ScheduledStage &scheduled) const;
 
@@ -320,13 +320,9 @@ void Execution::runStage(const PlacedStage &which) {
   auto first = std::find_if(loops.begin(), loops.end(), isReduced);
   auto last = std::find_if_not(first, loops.end(), isReduced);
   std::span<const int> reduced(first, last), after(last, loops.end());
-  if (stage->scans && !after.empty()) {
-    complaint = nameOf("stage", current->stage) + " scans outside of a loop";
-    return;
-  }
   forEach({loops.begin(), first}, [&] {
     if (stage->scans)
-      scan(reduced);
+      scan(reduced, after);
     else if (after.empty())
       reduce(reduced);
     else
@@ -379,17 +375,30 @@ void Execution::reduceBlock(std::span<const int> reduced,
   });
 }
 
-/// Values in registers, stored at every iteration; their order shows.
-void Execution::scan(std::span<const int> loops) {
+/// What the scanned loop left one iteration before, in a register or, with
+/// loops inside of it, in the outputs; the order of iterations shows.
+void Execution::scan(std::span<const int> scanned, std::span<const int> after) {
   sums.resize(placed->writes.size());
-  for (size_t output = 0; output < sums.size(); ++output)
-    sums[output] = startValue(output);
-  forEach(loops, [&] {
-    Word hash = bodyHash();
-    for (size_t output = 0; output < sums.size(); ++output) {
-      sums[output] = mix(sums[output], bodyValue(hash, output));
-      store(placed->writes[output], sums[output]);
-    }
+  forEach(scanned, [&] {
+    forEach(after, [&] {
+      Word hash = bodyHash();
+      bool isFirst = scanned.empty() || insideCounters[scanned.front()] == 0;
+      for (size_t output = 0; output < sums.size(); ++output) {
+        const PlacedAccess &write = placed->writes[output];
+        Word before = startValue(output);
+        if (!isFirst && after.empty()) {
+          before = sums[output];
+        } else if (!isFirst) {
+          --insideCounters[scanned.front()];
+          --counters[scanned.front()];
+          before = load(write);
+          ++insideCounters[scanned.front()];
+          ++counters[scanned.front()];
+        }
+        sums[output] = mix(before, bodyValue(hash, output));
+        store(write, sums[output]);
+      }
+    });
   });
 }
 

@@ -48,6 +48,7 @@ private:
   void writeBlockReduction(llvm::ArrayRef<int> reduced,
                            llvm::ArrayRef<int> after);
   void writeScan(llvm::ArrayRef<int> loops);
+  void writeBlockScan(int scanned, llvm::ArrayRef<int> after);
   void writeScatter();
   mlir::Value held(mlir::Value index, int64_t size);
   void readInputs(mlir::IRMapping &values);

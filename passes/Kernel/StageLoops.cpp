@@ -227,6 +227,28 @@ void LaunchWriter::writeScan(ArrayRef<int> loops) {
   scf::YieldOp::create(builder, location, next);
 }
 
+/// A scan outside of loops over neighbours, whose values stay in the output:
+/// the first iteration begins with the starts, each other one with what the one
+/// before it stored.
+void LaunchWriter::writeBlockScan(int scanned, ArrayRef<int> after) {
+  counters[scanned] = constantIndex(0);
+  writeLoops(after, [&] { storeAll(writeBody(startValues())); });
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, location, constantIndex(1),
+                                 loopEnd(scanned), constantIndex(1));
+  builder.setInsertionPointToStart(loop.getBody());
+  Value counter = loop.getInductionVar();
+  Value before = elementIndex(-1, {1}, counter);
+  writeLoops(after, [&] {
+    SmallVector<Value> carried;
+    counters[scanned] = before;
+    for (const StageAccess &access : writes())
+      carried.push_back(load(access));
+    counters[scanned] = counter;
+    storeAll(writeBody(carried));
+  });
+}
+
 /// Changes the element of one iteration.
 void LaunchWriter::writeScatter() {
   Block &body = *code().body;
@@ -271,7 +293,9 @@ void LaunchWriter::writeStage(const ScheduledStage &scheduled) {
   ArrayRef<int> reduced = loops.drop_front(before.size()).take_while(isReduced);
   ArrayRef<int> after = loops.drop_front(before.size() + reduced.size());
   writeLoops(before, [&] {
-    if (stage().scans)
+    if (stage().scans && !reduced.empty() && !after.empty())
+      writeBlockScan(reduced.front(), after);
+    else if (stage().scans)
       writeScan(reduced);
     else if (after.empty())
       storeAll(writeReduction(reduced));

@@ -385,3 +385,28 @@ func.func @scatter_rows(%index: tensor<9x5xi64>, %source: tensor<9x5xf32>, %whol
   }
   return %0 : tensor<4x5xf32>
 }
+
+// -----
+
+// Along another dimension than the last, the scan is outside of the loop over
+// neighbours, and reads what it stored one row before.
+// CHECK-LABEL: func.func @kernel_columns(
+//       CHECK:   scf.for %[[C0:.*]] = %c0 to
+//       CHECK:     arith.addf %{{.*}}, %cst
+//       CHECK:     memref.store
+//       CHECK:   scf.for %[[ROW:.*]] = %c1 to %c9
+//  CHECK-NEXT:     scf.for %[[C:.*]] = %c0 to
+//       CHECK:       %[[BEFORE:.*]] = memref.load %[[Y:.*]][
+//       CHECK:       %[[SUM:.*]] = arith.addf %[[BEFORE]],
+//       CHECK:       memref.store %[[SUM]], %[[Y]][
+func.func @scan_of_columns(%x: tensor<9x64xf32>) -> tensor<9x64xf32> {
+  %0 = exec.kernel "columns" (%in = %x : tensor<9x64xf32>) -> tensor<9x64xf32> {
+    %sums = exec.scan %in along 0 from [0.0 : f32] : (tensor<9x64xf32>) -> tensor<9x64xf32> {
+    ^bb0(%element: f32, %before: f32):
+      %next = arith.addf %before, %element : f32
+      exec.yield %next : f32
+    }
+    exec.yield %sums : tensor<9x64xf32>
+  }
+  return %0 : tensor<9x64xf32>
+}
