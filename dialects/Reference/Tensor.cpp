@@ -79,10 +79,14 @@ static int64_t wrapTo(int64_t value, IntegerType type) {
   return static_cast<int64_t>(low) - (int64_t(1) << bits);
 }
 
-/// As PyTorch on x86: what does not fit becomes the smallest integer.
-static int64_t truncate(double value) {
-  if (!(std::abs(value) < 9223372036854775808.0))
-    return std::numeric_limits<int64_t>::min();
+/// As PyTorch on x86, by way of 32 bits to those of `type` or fewer: what does
+/// not fit becomes the smallest integer.
+static int64_t truncate(double value, Type type) {
+  bool isWide = type.getIntOrFloatBitWidth() > 32;
+  double limit = isWide ? 0x1p63 : 0x1p31;
+  if (!(-limit <= value && value < limit))
+    return isWide ? std::numeric_limits<int64_t>::min()
+                  : std::numeric_limits<int32_t>::min();
   return static_cast<int64_t>(value);
 }
 
@@ -154,8 +158,9 @@ Tensor Tensor::converted(Type element) const {
                       : (isFloat() ? floats()[i] != 0 : integers()[i] != 0);
     else
       result.mutableIntegers()[i] =
-          isInteger() ? integers()[i]
-                      : truncate(isComplex() ? value.real() : floats()[i]);
+          isInteger()
+              ? integers()[i]
+              : truncate(isComplex() ? value.real() : floats()[i], element);
   }
   result.round();
   return result;

@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace shardc {
@@ -159,6 +161,26 @@ static Value fromInteger(Scalar scalar, Type type) {
                 : castTo<arith::ExtSIOp>(scalar, type);
 }
 
+/// As PyTorch on x86, by way of 32 bits to those of `type` or fewer: what does
+/// not fit becomes the smallest integer. The operation itself would leave its
+/// result open, and so what memory an index of it reads.
+static Value toInteger(Scalar scalar, Type type) {
+  bool isWide = isa<IndexType>(type) || type.getIntOrFloatBitWidth() > 32;
+  OpBuilder &builder = scalar.getBuilder();
+  Type integer = builder.getIntegerType(isWide ? 64 : 32);
+  if (scalar.getType().getIntOrFloatBitWidth() == 16)
+    scalar = scalar.to(builder.getF32Type());
+  double limit = isWide ? 0x1p63 : 0x1p31;
+  double last = scalar.getType().isF32() ? std::nextafterf(limit, 0)
+                                         : std::nextafter(limit, 0);
+  Scalar isFit =
+      (scalar.constant(-limit) <= scalar) & (scalar <= scalar.constant(last));
+  Scalar fit = select(isFit, scalar, scalar.constant(0));
+  Scalar converted(builder, scalar.getLoc(),
+                   castTo<arith::FPToSIOp>(fit, integer));
+  return select(isFit, converted, converted.constant(-limit)).to(type).get();
+}
+
 Scalar Scalar::to(Type type) const {
   if (getType() == type)
     return *this;
@@ -168,7 +190,7 @@ Scalar Scalar::to(Type type) const {
     return Scalar(*builder, location, fromInteger(*this, type));
   if (auto floatType = dyn_cast<FloatType>(type))
     return Scalar(*builder, location, floatToFloat(*this, floatType));
-  return Scalar(*builder, location, castTo<arith::FPToSIOp>(*this, type));
+  return Scalar(*builder, location, toInteger(*this, type));
 }
 
 } // namespace shardc
