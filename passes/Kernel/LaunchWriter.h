@@ -39,8 +39,11 @@ private:
   llvm::SmallVector<mlir::Value> writeSerialReduction(llvm::ArrayRef<int> loops,
                                                       mlir::ValueRange carried);
   llvm::SmallVector<mlir::Value> writeLaneReduction(llvm::ArrayRef<int> loops);
-  void writeLanes(llvm::ArrayRef<mlir::Value> lanes, int loop,
+  void writeLanes(llvm::ArrayRef<mlir::Value> lanes,
+                  llvm::ArrayRef<mlir::Value> terms, int loop,
                   mlir::Value chunk, int64_t count);
+  void writeTerms(llvm::ArrayRef<mlir::Value> terms, mlir::Value lane);
+  llvm::SmallVector<mlir::Value> allocateTerms();
   llvm::SmallVector<mlir::Value> startLanes();
   mlir::Value startOfFurtherLanes(mlir::Operation *combiner, mlir::Value start);
   void combineLanes(mlir::Operation *combiner, mlir::Value lanes);

@@ -7,6 +7,7 @@
 
 #include "passes/Kernel/LaunchWriter.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -118,12 +119,87 @@ SmallVector<Value> LaunchWriter::writeSerialReduction(ArrayRef<int> loops,
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
+/// What an iteration combines with output `number`, before it is widened.
+static Value termOf(const StageBody &code, unsigned number) {
+  Operation *combiner = combinerOf(code, number);
+  Value carried = code.body->getArgument(code.inputs.size() + number);
+  Value term = combiner->getOperand(combiner->getOperand(0) == carried ? 1 : 0);
+  if (auto wide = term.getDefiningOp<arith::ExtFOp>())
+    term = wide.getIn();
+  return term;
+}
+
+/// Memory for the terms of 16 lanes where they are to have a loop of their own:
+/// a vector holds more numbers of their type than of the sum's, and they take
+/// long enough to compute. Else nothing.
+SmallVector<Value> LaunchWriter::allocateTerms() {
+  constexpr size_t fewOperations = 8;
+  bool isNarrow = false;
+  bool isLong = code().body->getOperations().size() > fewOperations ||
+                llvm::any_of(*code().body, [](Operation &op) {
+                  return isa<math::MathDialect>(op.getDialect());
+                });
+  SmallVector<Value> terms;
+  for (unsigned number = 0; number < writes().size(); ++number) {
+    Type term = termOf(code(), number).getType();
+    Type sum = code().starts[number].getType();
+    isNarrow |= term.getIntOrFloatBitWidth() < sum.getIntOrFloatBitWidth();
+  }
+  for (unsigned number = 0; number < writes().size() && isNarrow && isLong;
+       ++number)
+    terms.push_back(memref::AllocaOp::create(
+        builder, location,
+        MemRefType::get(laneCount, termOf(code(), number).getType())));
+  return terms;
+}
+
+/// Stores the terms of one iteration.
+void LaunchWriter::writeTerms(ArrayRef<Value> terms, Value lane) {
+  IRMapping values;
+  readInputs(values);
+  llvm::SmallPtrSet<Operation *, 4> combiners;
+  for (unsigned number = 0; number < terms.size(); ++number)
+    combiners.insert(combinerOf(code(), number));
+  for (Operation &op : code().body->without_terminator())
+    if (!combiners.contains(&op))
+      writeOperation(&op, values);
+  for (auto [number, memory] : llvm::enumerate(terms)) {
+    Value term = termOf(code(), number);
+    auto outside = term.getDefiningOp<arith::ConstantOp>();
+    Value value = outside && !values.contains(term)
+                      ? constant(outside.getValue())
+                      : values.lookup(term);
+    memref::StoreOp::create(builder, location, value, memory, lane);
+  }
+}
+
 /// Iterations chunk * 16 + [0, count) of `loop`, each into its lane.
-void LaunchWriter::writeLanes(ArrayRef<Value> lanes, int loop, Value chunk,
-                              int64_t count) {
+void LaunchWriter::writeLanes(ArrayRef<Value> lanes, ArrayRef<Value> terms,
+                              int loop, Value chunk, int64_t count) {
+  if (!terms.empty()) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value lane = writeLoop(count);
+    counters[loop] = elementIndex(0, {laneCount, 1}, {chunk, lane});
+    writeTerms(terms, lane);
+  }
   OpBuilder::InsertionGuard guard(builder);
   Value lane = writeLoop(count);
   counters[loop] = elementIndex(0, {laneCount, 1}, {chunk, lane});
+  for (unsigned number = 0; number < terms.size(); ++number) {
+    Operation *combiner = combinerOf(code(), number);
+    Value carried = code().body->getArgument(code().inputs.size() + number);
+    Value sum = memref::LoadOp::create(builder, location, lanes[number], lane);
+    Value term = memref::LoadOp::create(builder, location, terms[number], lane);
+    if (term.getType() != sum.getType())
+      term = arith::ExtFOp::create(builder, location, sum.getType(), term);
+    bool isFirst = combiner->getOperand(0) == carried;
+    Operation *combined = builder.clone(*combiner);
+    combined->setOperands({isFirst ? sum : term, isFirst ? term : sum});
+    memref::StoreOp::create(builder, location, combined->getResult(0),
+                            lanes[number], lane);
+  }
+  if (!terms.empty())
+    return;
   SmallVector<Value> carried;
   for (Value values : lanes)
     carried.push_back(memref::LoadOp::create(builder, location, values, lane));
@@ -174,7 +250,7 @@ SmallVector<Value> LaunchWriter::startLanes() {
 }
 
 SmallVector<Value> LaunchWriter::writeLaneReduction(ArrayRef<int> loops) {
-  SmallVector<Value> lanes = startLanes();
+  SmallVector<Value> lanes = startLanes(), terms = allocateTerms();
   int last = loops.back();
   int64_t chunks = stage().sizes[last] / laneCount;
   int64_t rest = stage().sizes[last] % laneCount;
@@ -182,10 +258,10 @@ SmallVector<Value> LaunchWriter::writeLaneReduction(ArrayRef<int> loops) {
     {
       OpBuilder::InsertionGuard guard(builder);
       Value chunk = writeLoop(chunks);
-      writeLanes(lanes, last, chunk, laneCount);
+      writeLanes(lanes, terms, last, chunk, laneCount);
     }
     if (rest != 0)
-      writeLanes(lanes, last, constantIndex(chunks), rest);
+      writeLanes(lanes, terms, last, constantIndex(chunks), rest);
   });
   SmallVector<Value> results;
   for (auto [number, memory] : llvm::enumerate(lanes)) {

@@ -410,3 +410,38 @@ func.func @scan_of_columns(%x: tensor<9x64xf32>) -> tensor<9x64xf32> {
   }
   return %0 : tensor<9x64xf32>
 }
+
+// -----
+
+// Terms that are narrower than their sum, and take long to compute, have a loop
+// of their own, so that vectors are full. Each lane gets the same in the same
+// order.
+// CHECK-LABEL: func.func @kernel_exponentials(
+//   CHECK-DAG:   %[[LANES:.*]] = memref.alloca() : memref<16xf64>
+//   CHECK-DAG:   %[[TERMS:.*]] = memref.alloca() : memref<16xf32>
+//       CHECK:   scf.for %[[CHUNK:.*]] = %c0 to %c4
+//       CHECK:     scf.for %[[LANE:.*]] = %c0 to %c16
+//       CHECK:       %[[TERM:.*]] = math.exp
+//  CHECK-NEXT:       memref.store %[[TERM]], %[[TERMS]][%[[LANE]]]
+//       CHECK:     scf.for %[[LANE:.*]] = %c0 to %c16
+//       CHECK:       memref.load %[[LANES]][%[[LANE]]]
+//       CHECK:       memref.load %[[TERMS]][%[[LANE]]]
+//  CHECK-NEXT:       arith.extf
+//  CHECK-NEXT:       %[[SUM:.*]] = arith.addf
+//  CHECK-NEXT:       memref.store %[[SUM]], %[[LANES]][%[[LANE]]]
+func.func @sum_of_exponentials(%x: tensor<64xf32>) -> tensor<f64> {
+  %0 = exec.kernel "exponentials" (%in = %x : tensor<64xf32>) -> tensor<f64> {
+    %zero = arith.constant 0.0 : f64
+    %empty = tensor.empty() : tensor<f64>
+    %start = linalg.fill ins(%zero : f64) outs(%empty : tensor<f64>) -> tensor<f64>
+    %sum = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%in : tensor<64xf32>) outs(%start : tensor<f64>) {
+    ^bb0(%a: f32, %b: f64):
+      %e = math.exp %a : f32
+      %wide = arith.extf %e : f32 to f64
+      %s = arith.addf %b, %wide : f64
+      linalg.yield %s : f64
+    } -> tensor<f64>
+    exec.yield %sum : tensor<f64>
+  }
+  return %0 : tensor<f64>
+}
