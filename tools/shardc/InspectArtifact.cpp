@@ -31,13 +31,30 @@ static std::string describe(const Mesh &mesh) {
   return std::to_string(mesh.ranks()) + " (" + text + ")";
 }
 
+/// `adamw (beta1 0.9, weight_decay 0.1)`
+static std::string describe(const PlanOptimizer &optimizer) {
+  std::ostringstream text;
+  text << optimizer.kind;
+  const char *separator = " (";
+  for (const auto &[name, value] : optimizer.attributes) {
+    text << separator << name << " ";
+    separator = ", ";
+    if (const auto *number = std::get_if<double>(&value))
+      text << *number;
+    else if (const auto *words = std::get_if<std::string>(&value))
+      text << "'" << *words << "'";
+  }
+  text << (optimizer.attributes.empty() ? "" : ")");
+  return text.str();
+}
+
 static void printHeader(const Artifact &artifact) {
   const Manifest &manifest = artifact.manifest;
   std::cout << "model      " << manifest.model << "\n"
             << "ranks      " << describe(manifest.mesh) << "\n"
             << "target     " << manifest.target.kind << " ("
             << manifest.target.cpu << ")\n"
-            << "optimizer  " << artifact.plan.optimizer.kind << "\n"
+            << "optimizer  " << describe(artifact.plan.optimizer) << "\n"
             << "made by    " << manifest.producer << ", format "
             << manifest.major << "." << manifest.minor << "\n";
   for (const Input &input : artifact.parameters.inputs) {
