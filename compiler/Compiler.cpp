@@ -14,6 +14,7 @@
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
 #include "compiler/WeightsReader.h"
+#include "passes/Differentiate/LossScale.h"
 
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
@@ -24,6 +25,12 @@ using namespace mlir;
 
 namespace shardc {
 
+/// What the gradients of the first step are scaled by.
+static double firstLossScale(const Options &options) {
+  std::optional<LossScale> scale = LossScale::parse(options.lossScale);
+  return scale ? scale->getFirst() : 1;
+}
+
 namespace {
 
 /// One compilation.
@@ -32,7 +39,8 @@ public:
   Compilation(const std::string &input, const std::string &output,
               const Options &options)
       : input(input), output(output), options(options), diagnostics(context),
-        executionCheck(std::max<int64_t>(options.worldSize, 1)) {}
+        executionCheck(std::max<int64_t>(options.worldSize, 1),
+                       firstLossScale(options)) {}
 
   int run();
 

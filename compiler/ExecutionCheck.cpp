@@ -204,13 +204,14 @@ bool ExecutionCheck::checkGradients(Pass *pass, ModuleOp module) {
     // The quotient divides by 2e-8 what has 16 digits. A derivative's constants
     // have its operator's dtype: one over a count is off by a rounding.
     double relative = hasNarrowFloats(module) ? 0x1p-8 : 1e-5;
-    double allowed = relative * derivative->magnitude + 1e-7 * derivative->loss;
-    if (std::abs(derivative->fromGradients - derivative->fromLosses) <= allowed)
+    double allowed =
+        relative * derivative->magnitude + 1e-7 * derivative->loss * lossScale;
+    double slope = derivative->fromLosses * lossScale;
+    if (std::abs(derivative->fromGradients - slope) <= allowed)
       continue;
     std::string numbers;
-    llvm::raw_string_ostream(numbers)
-        << llvm::format("%.9g, and the loss changes by %.9g",
-                        derivative->fromGradients, derivative->fromLosses);
+    llvm::raw_string_ostream(numbers) << llvm::format(
+        "%.9g, and the loss changes by %.9g", derivative->fromGradients, slope);
     report(pass, module) << "along a direction with seed " << run.seed
                          << " the gradients add up to " << numbers;
     return false;

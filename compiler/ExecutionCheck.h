@@ -30,7 +30,10 @@ namespace shardc {
 
 class ExecutionCheck {
 public:
-  explicit ExecutionCheck(int64_t ranks) : ranks(ranks) {}
+  /// Of a program for `ranks`, whose gradients are of the loss times
+  /// `lossScale`.
+  explicit ExecutionCheck(int64_t ranks, double lossScale = 1)
+      : ranks(ranks), lossScale(lossScale) {}
 
   /// Checks every pass of `manager`. The check must outlive the run.
   void add(mlir::PassManager &manager);
@@ -43,6 +46,7 @@ private:
   friend class ExecutionInstrumentation;
 
   int64_t ranks;
+  double lossScale;
   bool failed = false;
   /// Of the program as it was after the last pass; empty before the first.
   Observation exact;

@@ -29,7 +29,7 @@ ModuleOp findTensorProgram(Operation *op) {
   if (!module)
     module = op->getParentOfType<ModuleOp>();
   auto functions = module.getOps<func::FuncOp>();
-  return llvm::hasSingleElement(functions) ? module : ModuleOp();
+  return functions.empty() ? ModuleOp() : module;
 }
 
 static std::string nameOf(const Twine &what, const ObservedRun &run,
@@ -97,9 +97,9 @@ static LogicalResult observeRun(ModuleOp module, int64_t ranks,
   auto function = *module.getOps<func::FuncOp>().begin();
   bool isTrained = hasUpdate(module), hasReductions = hasGradients(module);
   for (int64_t step = 1; step <= run.steps; ++step) {
-    FailureOr<reference::Execution> execution =
-        interpreter.accumulate(reference::randomInputs(
-            function, ranks, run.seed * 100 + static_cast<uint64_t>(step)));
+    SmallVector<RankTensors> inputs = reference::randomInputs(
+        function, ranks, run.seed * 100 + static_cast<uint64_t>(step));
+    FailureOr<reference::Execution> execution = interpreter.accumulate(inputs);
     if (failed(execution))
       return failure();
     observation[nameOf("loss", run, step)] =
@@ -117,6 +117,12 @@ static LogicalResult observeRun(ModuleOp module, int64_t ranks,
         state, run, step,
         [&](StringRef key, StringRef name) { return state.getKept(key, name); },
         [&](StringRef name) { return state.get(name); }, observation);
+    if (!interpreter.hasEvaluation())
+      continue;
+    FailureOr<reference::Execution> evaluation = interpreter.evaluate(inputs);
+    if (failed(evaluation))
+      return failure();
+    observation[nameOf("evaluation", run, step)] = *evaluation->losses;
   }
   return success();
 }
@@ -133,6 +139,12 @@ FailureOr<Observation> observeTensors(ModuleOp module, int64_t ranks) {
 // Commands
 //===----------------------------------------------------------------------===//
 
+static void observeLosses(const reference::ProgramExecution &program,
+                          StringRef name, Observation &observation) {
+  for (int64_t rank = 0; rank < program.getRanks(); ++rank)
+    observation[name.str()].push_back(program.getLoss(rank));
+}
+
 /// After a step's only micro-batch.
 static void observeMicroBatch(const reference::ProgramExecution &program,
                               const ShardedState &state, const ObservedRun &run,
@@ -146,8 +158,23 @@ static void observeMicroBatch(const reference::ProgramExecution &program,
       observation[nameOf("gradient " + name, run, step)] = {
           program.getKept(ShardedState::gradientKey, name)};
   }
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    observation[nameOf("loss", run, step)].push_back(program.getLoss(rank));
+  observeLosses(program, nameOf("loss", run, step), observation);
+}
+
+/// Runs the sections of a step or an evaluation of one micro-batch, and calls
+/// `afterMicroBatch` before what comes after it.
+static LogicalResult runSections(reference::ProgramExecution &program,
+                                 format::Run run, ArrayRef<RankTensors> inputs,
+                                 function_ref<void()> afterMicroBatch) {
+  for (const format::SectionRun &one :
+       format::runsOfSections(program.getSections(), /*microBatches=*/1, run)) {
+    if (failed(program.run(one.section,
+                           one.microBatch ? inputs : ArrayRef<RankTensors>())))
+      return failure();
+    if (one.microBatch)
+      afterMicroBatch();
+  }
+  return success();
 }
 
 static LogicalResult observeCommandRun(ModuleOp module,
@@ -164,24 +191,24 @@ static LogicalResult observeCommandRun(ModuleOp module,
     for (int64_t rank = 0; rank < ranks; ++rank)
       program.setScalars(rank, {state.learningRate, microBatches, run.seed,
                                 step - 1, /*slice=*/rank});
-    for (const format::SectionRun &one : program.getRuns(microBatches)) {
-      SmallVector<RankTensors> inputs;
-      if (one.microBatch)
-        inputs = reference::randomInputs(program.getInputs(), ranks,
-                                         run.seed * 100 +
-                                             static_cast<uint64_t>(step));
-      if (failed(program.run(one.section, inputs)))
-        return failure();
-      // An update may change what backward left, and sums losses over ranks.
-      if (one.microBatch)
-        observeMicroBatch(program, state, run, step, observation);
-    }
+    SmallVector<RankTensors> inputs =
+        reference::randomInputs(program.getInputs(), ranks,
+                                run.seed * 100 + static_cast<uint64_t>(step));
+    // An update may change what backward left, and sums losses over ranks.
+    if (failed(runSections(program, format::Run::Training, inputs, [&] {
+          observeMicroBatch(program, state, run, step, observation);
+        })))
+      return failure();
     observeUpdates(
         state, run, step,
         [&](StringRef key, StringRef name) {
           return program.getKept(key, name);
         },
         [&](StringRef name) { return program.getNumber(name); }, observation);
+    if (failed(runSections(program, format::Run::Evaluation, inputs, [&] {
+          observeLosses(program, nameOf("evaluation", run, step), observation);
+        })))
+      return failure();
   }
   return success();
 }

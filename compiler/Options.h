@@ -53,9 +53,16 @@ struct Options {
   /// Gradients whose norm, of all together, is larger are scaled to it; 0:
   /// none.
   double clipGradNorm = 0.0;
+  /// What the loss is multiplied by for backward: a number, or "dynamic".
+  std::string lossScale = "1";
+  /// Whether steps whose gradients are not all finite are skipped.
+  bool skipNonFinite = false;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+
+  /// Whether the artifact can also evaluate the model.
+  bool evaluation = false;
 
   /// cpu.
   std::string target = "cpu";

@@ -65,7 +65,12 @@ static void addShard(OpPassManager &manager, const Options &) {
 }
 
 static void addDifferentiate(OpPassManager &manager, const Options &options) {
-  manager.addPass(createDifferentiatePass());
+  // While the step is a forward alone.
+  if (options.evaluation)
+    manager.addPass(createAddEvaluationPass());
+  DifferentiatePassOptions backward;
+  backward.lossScale = options.lossScale;
+  manager.addPass(createDifferentiatePass(backward));
   // Dead gradients are dropped before anything counts or widens them.
   manager.addNestedPass<func::FuncOp>(createCSEPass());
   manager.addNestedPass<func::FuncOp>(createWidenWeightGradientsPass());
@@ -77,6 +82,8 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   optimizer.epsilon = options.epsilon;
   optimizer.weightDecay = options.weightDecay;
   optimizer.clipGradNorm = options.clipGradNorm;
+  optimizer.lossScale = options.lossScale;
+  optimizer.skipNonFinite = options.skipNonFinite;
   manager.addPass(createInsertOptimizerPass(optimizer));
   manager.addPass(createVerifyTrainingStepPass());
 }

@@ -31,6 +31,9 @@ static int64_t countParameters(fsdp::GroupOp group, SymbolTable &symbols) {
 static void countCollectives(exec::ProgramOp program, int64_t shards,
                              StringRef name, format::PlanGroup &group) {
   for (exec::CommandInterface op : exec::getCommands(program)) {
+    auto section = cast<exec::SectionOp>(op->getParentOp());
+    if (section.getRun() == exec::RunKind::evaluation)
+      continue;
     if (auto gather = dyn_cast<exec::AllGatherOp>(*op))
       if (gather.getGroup() == name) {
         ++group.gathers;
@@ -54,6 +57,10 @@ static format::PlanOptimizer buildOptimizer(const Options &options) {
     optimizer.attributes["param_groups"] = options.paramGroups;
   if (options.clipGradNorm > 0)
     optimizer.attributes["clip_grad_norm"] = options.clipGradNorm;
+  if (options.lossScale != "1")
+    optimizer.attributes["loss_scale"] = options.lossScale;
+  if (options.skipNonFinite)
+    optimizer.attributes["skip_non_finite"] = true;
   if (options.optimizer == "sgd") {
     optimizer.attributes["momentum"] = options.momentum;
     return optimizer;
@@ -72,6 +79,7 @@ static format::Attributes buildOptions(const Options &options) {
           {"reshard", options.reshard},
           {"prefetch", static_cast<int64_t>(options.prefetch)},
           {"fuse", options.fuse},
+          {"evaluation", options.evaluation},
           {"target", options.target},
           {"cpu", options.cpu}};
 }

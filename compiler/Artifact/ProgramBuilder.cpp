@@ -154,6 +154,7 @@ static void addSection(exec::SectionOp op, const exec::References &references,
   format::Section &section = program.sections.emplace_back();
   section.name = op.getName().str();
   section.repeat = static_cast<format::Repeat>(op.getRepeat());
+  section.run = static_cast<format::Run>(op.getRun());
   if (Value condition = op.getCondition())
     section.condition = references.get(condition).index;
   for (auto command : op.getBody().front().getOps<exec::CommandInterface>()) {
@@ -171,6 +172,8 @@ static format::KernelSignature toSignature(func::FuncOp function) {
   signature.name = function.getSymName().str();
   signature.extent =
       function->getAttrOfType<IntegerAttr>("exec.extent").getInt();
+  if (auto threads = function->getAttrOfType<IntegerAttr>("exec.threads"))
+    signature.threads = threads.getInt();
   for (auto [number, type] : llvm::enumerate(function.getArgumentTypes())) {
     auto memref = dyn_cast<MemRefType>(type);
     if (!memref)

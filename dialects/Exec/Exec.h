@@ -38,10 +38,14 @@ llvm::LogicalResult verifyAxes(mlir::Operation *collective);
 namespace shardc::exec {
 
 /// The sections of a program, and the commands and buffers of all of them, in
-/// the order in which a step runs them.
+/// the order in which runs take them.
 llvm::SmallVector<SectionOp> getSections(ProgramOp program);
+
 llvm::SmallVector<CommandInterface> getCommands(ProgramOp program);
 llvm::SmallVector<BufferOp> getBuffers(ProgramOp program);
+
+/// The sections as the format has them, without their conditions.
+std::vector<format::Section> describeSections(ProgramOp program);
 
 /// Creates a command that waits for no event and records none. `specific` are
 /// the arguments that its kind has before its stream.

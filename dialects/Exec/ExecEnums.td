@@ -22,7 +22,12 @@ def Exec_Access : I32EnumAttr<"Access", "what a command does with an operand", [
   let cppNamespace = "::shardc::exec";
 }
 
-def Exec_Repeat : I32EnumAttr<"Repeat", "how often a section runs in a step", [
+def Exec_RunKind : I32EnumAttr<"RunKind", "what a section is run for", [
+    I32EnumAttrCase<"training", 0>, I32EnumAttrCase<"evaluation", 1>]> {
+  let cppNamespace = "::shardc::exec";
+}
+
+def Exec_Repeat : I32EnumAttr<"Repeat", "how often a section runs in a run", [
     I32EnumAttrCase<"once", 0>, I32EnumAttrCase<"micro_batches", 1>,
     I32EnumAttrCase<"only_micro_batch", 2>, I32EnumAttrCase<"first_micro_batch", 3>,
     I32EnumAttrCase<"middle_micro_batches", 4>, I32EnumAttrCase<"last_micro_batch", 5>]> {

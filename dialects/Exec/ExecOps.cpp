@@ -240,6 +240,17 @@ SmallVector<SectionOp> shardc::exec::getSections(ProgramOp program) {
   return llvm::to_vector(program.getBody().front().getOps<SectionOp>());
 }
 
+std::vector<shardc::format::Section>
+shardc::exec::describeSections(ProgramOp program) {
+  std::vector<format::Section> sections;
+  for (SectionOp section : getSections(program))
+    sections.push_back({section.getName().str(),
+                        static_cast<format::Repeat>(section.getRepeat()),
+                        std::nullopt,
+                        static_cast<format::Run>(section.getRun())});
+  return sections;
+}
+
 SmallVector<CommandInterface> shardc::exec::getCommands(ProgramOp program) {
   SmallVector<CommandInterface> commands;
   for (SectionOp section : getSections(program))

@@ -74,7 +74,7 @@ def Exec_ScanOp : Exec_Op<"scan", [Pure, SingleBlock]> {
 
     Example:
     ```mlir
-    %y = exec.scan %x along 1 from [0.0] : (tensor<4x8xf32>) -> tensor<4x8xf32> {
+    %y = exec.scan %x along 1 from [0.0 : f32] : (tensor<4x8xf32>) -> tensor<4x8xf32> {
     ^bb0(%element: f32, %sum: f32):
       %0 = arith.addf %sum, %element : f32
       exec.yield %0 : f32
@@ -117,9 +117,8 @@ def Exec_ScatterOp : Exec_Op<"scatter", [Pure, SingleBlock, AllTypesMatch<["whol
   let assemblyFormat = "$inputs `into` $whole `at` $loops attr-dict `:` type($inputs) `into` type($whole) $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Operations of the body, without the terminator, that the computed indices
-    /// or anything but the new element may need: those that do not depend on the
-    /// whole's element. The others are `dependent`.
+    /// The body's operations, without the terminator, that do not depend on the
+    /// whole's element, and those that do. Computed indices need the first alone.
     void partition(::llvm::SmallVectorImpl<::mlir::Operation *> &independent,
                    ::llvm::SmallVectorImpl<::mlir::Operation *> &dependent);
   }];
@@ -206,7 +205,7 @@ def Exec_ScalarOp : Exec_DeclarationOp<"scalar",
 }
 
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, SingleBlock, NoTerminator]> {
-  let summary = "one training step, in sections";
+  let summary = "a training step, and an evaluation, in sections";
   let description = [{
     `arena` has the bytes of the arena when its buffers have places, `events` how
     many events there are, and `reuse_waits` how many waits only serve buffers that
@@ -223,11 +222,11 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SingleBlock, NoTerminator]> {
 def Exec_SectionOp : Exec_Op<"section", [HasParent<"ProgramOp">, SingleBlock, NoTerminator]> {
   let summary = "commands that run together, in issue order";
   let description = [{
-    A step runs its sections one after the other, each as often as `repeat` says:
-    once, or for micro-batches; all of them, or the only, the first, the middle
-    and the last ones. With `if` a run takes place where the state, one i1, is
-    true when it would begin. Streams are joined between runs, and nothing in the
-    arena outlives one.
+    A training step, or an evaluation, runs its sections one after the other, each
+    as often as `repeat` says: once, or for micro-batches; all of them, or the only,
+    the first, the middle and the last ones. With `if` a section runs where the
+    state, one i1, is true when it would begin. Streams are joined between sections,
+    and nothing in the arena outlives one. An evaluation changes metrics alone.
 
     Example:
     ```mlir
@@ -235,16 +234,20 @@ def Exec_SectionOp : Exec_Op<"section", [HasParent<"ProgramOp">, SingleBlock, No
       %0 = exec.buffer : memref<16xf32>
       exec.fill %0 : memref<16xf32> on 0
     }
-    exec.section "update" if %all_finite : memref<1xi1> {
+    exec.section "update" if %all_finite : memref<i1> {
+      ...
+    }
+    exec.section "evaluate" run evaluation repeat micro_batches {
       ...
     }
     ```
   }];
   let arguments = (ins StrAttr:$name,
+                       DefaultValuedAttr<Exec_RunKind, "RunKind::training">:$run,
                        DefaultValuedAttr<Exec_Repeat, "Repeat::once">:$repeat,
-                       Optional<MemRefRankOf<[I1], [1]>>:$condition);
+                       Optional<MemRefRankOf<[I1], [0, 1]>>:$condition);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$name (`repeat` $repeat^)? (`if` $condition^ `:` type($condition))? attr-dict-with-keyword $body";
+  let assemblyFormat = "$name (`run` $run^)? (`repeat` $repeat^)? (`if` $condition^ `:` type($condition))? attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 

@@ -24,7 +24,7 @@ def Fsdp_Boundary : I32EnumAttr<"Boundary", "where a cast sits at a module's bou
 
 def Fsdp_Phase : I32EnumAttr<"Phase", "a part of the training step", [
     I32EnumAttrCase<"forward", 0>, I32EnumAttrCase<"backward", 1>,
-    I32EnumAttrCase<"update", 2>]> {
+    I32EnumAttrCase<"check", 2>, I32EnumAttrCase<"update", 3>]> {
   let cppNamespace = "::shardc::fsdp";
 }
 

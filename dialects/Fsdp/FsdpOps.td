@@ -184,12 +184,18 @@ def Fsdp_CastOp : Fsdp_Op<"cast", [Pure]> {
 def Fsdp_BeginOp : Fsdp_Op<"begin"> {
   let summary = "a part of the training step begins here";
   let description = [{
-    `forward` and `backward` run once a micro-batch, `update` once a step. No
-    operation may move across a `begin` except a gather or a reduction that the
-    schedule phase moves deliberately.
+    `forward` and `backward` run once a micro-batch, then `check`, if there is one,
+    and `update` once a step; with `if`, where that state is true when the part would
+    begin. No operation may move across a `begin` except a gather or a reduction
+    that the schedule phase moves deliberately.
+
+    Example: `fsdp.begin update if @"optimizer#all_finite"`
   }];
-  let arguments = (ins Fsdp_Phase:$phase);
-  let assemblyFormat = "$phase attr-dict";
+  let arguments = (ins Fsdp_Phase:$phase, OptionalAttr<FlatSymbolRefAttr>:$condition);
+  let builders = [OpBuilder<(ins "::shardc::fsdp::Phase":$phase), [{
+    build($_builder, $_state, phase, ::mlir::FlatSymbolRefAttr());
+  }]>];
+  let assemblyFormat = "$phase (`if` $condition^)? attr-dict";
 }
 
 def Fsdp_UnshardOp : Fsdp_Op<"unshard", [MemoryEffects<[MemRead]>, Fsdp_NamedResults]> {
@@ -263,6 +269,10 @@ def Fsdp_StateOp : Fsdp_Op<"state", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$key,
       OptionalAttr<FlatSymbolRefAttr>:$group, OptionalAttr<I64Attr>:$segment,
       TypeAttrOf<AnyStaticShapeTensor>:$type);
+  let extraClassDeclaration = [{
+    /// The key of what this step's gradients are scaled by, where they are.
+    static constexpr ::llvm::StringLiteral lossScaleKey = "loss_scale";
+  }];
   let assemblyFormat = "$sym_name $key (`of` $group^ `[` $segment `]`)? attr-dict `:` $type";
 }
 

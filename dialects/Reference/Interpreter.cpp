@@ -262,12 +262,16 @@ static Block &bodyOf(ModuleOp module) {
   return (*functions.begin()).getBody().front();
 }
 
-/// Where the update part begins; the terminator without one.
-static Block::iterator findUpdate(Block &body) {
+/// Where the parts of the end of a step begin; the terminator without any.
+static Block::iterator findEnd(Block &body) {
   for (auto begin : body.getOps<fsdp::BeginOp>())
-    if (begin.getPhase() == fsdp::Phase::update)
+    if (begin.getPhase() > fsdp::Phase::backward)
       return begin->getIterator();
   return body.getTerminator()->getIterator();
+}
+
+static func::FuncOp findEvaluation(ModuleOp module) {
+  return module.lookupSymbol<func::FuncOp>("evaluate");
 }
 
 void Interpreter::begin() {
@@ -278,12 +282,26 @@ void Interpreter::begin() {
   resharded.clear();
 }
 
-FailureOr<Execution> Interpreter::accumulate(ArrayRef<RankTensors> inputs) {
-  Block &body = bodyOf(module);
+/// What a micro-batch runs of a function.
+LogicalResult Interpreter::visitBody(Block &body,
+                                     ArrayRef<RankTensors> inputs) {
   begin();
   for (auto [argument, tensors] : llvm::zip_equal(body.getArguments(), inputs))
     define(argument, tensors);
-  if (failed(visitRange({body.begin(), findUpdate(body)})))
+  return visitRange({body.begin(), findEnd(body)});
+}
+
+bool Interpreter::hasEvaluation() const { return bool(findEvaluation(module)); }
+
+FailureOr<Execution> Interpreter::evaluate(ArrayRef<RankTensors> inputs) {
+  if (failed(visitBody(findEvaluation(module).getBody().front(), inputs)))
+    return failure();
+  return std::move(execution);
+}
+
+FailureOr<Execution> Interpreter::accumulate(ArrayRef<RankTensors> inputs) {
+  Block &body = bodyOf(module);
+  if (failed(visitBody(body, inputs)))
     return failure();
   for (Value result : body.getTerminator()->getOperands())
     execution.results.push_back(take(result));
@@ -291,21 +309,45 @@ FailureOr<Execution> Interpreter::accumulate(ArrayRef<RankTensors> inputs) {
   return std::move(execution);
 }
 
-/// The end of a step: the update part, if there is one, on exact operands: what
-/// a perturbation asks is how gradients move.
+/// Whether a part runs.
+bool Interpreter::holds(fsdp::BeginOp begin) const {
+  return !begin.getCondition() ||
+         state.getOptimizerState(*begin.getCondition())[0].integers()[0];
+}
+
+/// What the gradients of the last step were scaled by.
+double Interpreter::lossScale() const {
+  for (auto kept : ModuleOp(module).getOps<fsdp::StateOp>())
+    if (kept.getKey() == fsdp::StateOp::lossScaleKey)
+      return state.getOptimizerState(kept.getSymName())[0].floats()[0];
+  return 1;
+}
+
+/// The end of a step, if there is one, on exact operands: what a perturbation
+/// asks is how gradients move.
 LogicalResult Interpreter::visitUpdate() {
   state.microBatch = 0;
   llvm::scope_exit countStep([&] { ++state.step; });
   Block &body = bodyOf(module);
-  Block::iterator first = findUpdate(body);
+  Block::iterator first = findEnd(body);
   Block::iterator last = body.getTerminator()->getIterator();
   if (first == last)
     return success();
   std::optional<Perturbation> kept = std::exchange(perturbation, std::nullopt);
-  LogicalResult done = visitRange({first, last});
-  perturbation = kept;
-  state.clearGradients();
-  return done;
+  llvm::scope_exit end([&] {
+    perturbation = kept;
+    state.clearGradients();
+    if (execution.gradientNorm)
+      *execution.gradientNorm /= lossScale();
+  });
+  for (; first != last; ++first) {
+    auto part = dyn_cast<fsdp::BeginOp>(*first);
+    if (part && !holds(part))
+      break;
+    if (failed(visit(&*first)))
+      return failure();
+  }
+  return success();
 }
 
 FailureOr<Execution> Interpreter::run(ArrayRef<RankTensors> inputs) {

@@ -50,7 +50,7 @@ public:
     this->perturbation = perturbation;
   }
 
-  /// Runs the module's only function on one micro-batch a rank: `inputs` has
+  /// Runs the module's first function on one micro-batch a rank: `inputs` has
   /// one entry an argument. Fails, with a diagnostic, at an operation without a
   /// meaning and where data does not fit, such as an index out of range.
   llvm::FailureOr<Execution> run(llvm::ArrayRef<RankTensors> inputs);
@@ -61,6 +61,11 @@ public:
 
   /// The optimizer alone, on the gradients in the state.
   llvm::FailureOr<Execution> update();
+
+  /// Whether the module has an evaluation beside its training step; and one
+  /// micro-batch a rank of it, which changes nothing.
+  bool hasEvaluation() const;
+  llvm::FailureOr<Execution> evaluate(llvm::ArrayRef<RankTensors> inputs);
 
 private:
   /// What an SSA value holds: tensors, or nothing where the state has it, as
@@ -82,7 +87,11 @@ private:
 
   llvm::LogicalResult
   visitRange(llvm::iterator_range<mlir::Block::iterator> operations);
+  llvm::LogicalResult visitBody(mlir::Block &body,
+                                llvm::ArrayRef<RankTensors> inputs);
   llvm::LogicalResult visitUpdate();
+  bool holds(fsdp::BeginOp begin) const;
+  double lossScale() const;
   void begin();
   llvm::LogicalResult visit(mlir::Operation *op);
   llvm::LogicalResult visitAten(mlir::Operation *op);

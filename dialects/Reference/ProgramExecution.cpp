@@ -291,12 +291,9 @@ size_t ProgramExecution::choose(ArrayRef<std::vector<size_t>> streams,
   });
 }
 
-std::vector<format::SectionRun>
-ProgramExecution::getRuns(int64_t microBatches) const {
-  std::vector<format::Repeat> repeats;
-  for (exec::SectionOp section : sections)
-    repeats.push_back(static_cast<format::Repeat>(section.getRepeat()));
-  return format::runsOfSections(repeats, microBatches);
+std::vector<format::Section> ProgramExecution::getSections() const {
+  return exec::describeSections(
+      *ModuleOp(module).getOps<exec::ProgramOp>().begin());
 }
 
 /// Whether the section runs: its condition is the same on every rank.

@@ -95,8 +95,8 @@ public:
   /// order, and says what they write. Fails with a diagnostic.
   llvm::FailureOr<std::vector<Written>> executeTogether(size_t number);
 
-  /// The runs of sections of a step, in order.
-  std::vector<format::SectionRun> getRuns(int64_t microBatches) const;
+  /// The sections in the format's words.
+  std::vector<format::Section> getSections() const;
 
   /// Runs a section, if its condition holds; `inputs` has one entry an input
   /// and a tensor a rank, and is empty but for micro-batches. Fails with a

@@ -15,11 +15,13 @@
 #include "passes/Differentiate/Passes.h"
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/Gradients.h"
 #include "dialects/Aten/TypePromotion.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "passes/Differentiate/GradientTable.h"
+#include "passes/Differentiate/LossScale.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
@@ -37,14 +39,15 @@ namespace shardc {
 namespace {
 
 struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
+  using impl::DifferentiatePassBase<DifferentiatePass>::DifferentiatePassBase;
   void runOnOperation() override;
 };
 
 /// The reverse walk over one step.
 class ReverseWalk {
 public:
-  ReverseWalk(func::FuncOp step, const Groups &groups)
-      : body(step.getBody().front()), groups(groups),
+  ReverseWalk(func::FuncOp step, const Groups &groups, LossScale scale)
+      : body(step.getBody().front()), groups(groups), scale(scale),
         builder(OpBuilder::atBlockTerminator(&body)) {}
 
   LogicalResult run();
@@ -53,6 +56,7 @@ private:
   void markActive();
   FailureOr<fsdp::RecordLossOp> findLoss();
   LogicalResult checkDerivatives(Value loss);
+  Value buildSeed(Value loss);
   LogicalResult visit(Operation *op);
   LogicalResult visitDifferentiable(Operation *op);
   void visitCast(fsdp::CastOp cast);
@@ -61,6 +65,7 @@ private:
 
   Block &body;
   const Groups &groups;
+  LossScale scale;
   OpBuilder builder;
   GradientTable gradients;
   llvm::DenseSet<Value> active;
@@ -150,6 +155,18 @@ LogicalResult ReverseWalk::checkDerivatives(Value loss) {
   return diagnostic;
 }
 
+/// The gradient of the loss, 1 or its scale.
+Value ReverseWalk::buildSeed(Value loss) {
+  RankedTensorType type = aten::tensorType(loss);
+  if (!scale.isOne())
+    return aten::convertTo(builder, loss.getLoc(),
+                           scale.build(builder, loss.getLoc()),
+                           type.getElementType());
+  auto one = DenseElementsAttr::get(
+      type, builder.getFloatAttr(type.getElementType(), 1.0));
+  return aten::ConstantOp::create(builder, loss.getLoc(), type, one);
+}
+
 LogicalResult ReverseWalk::run() {
   markActive();
   FailureOr<fsdp::RecordLossOp> loss = findLoss();
@@ -162,11 +179,7 @@ LogicalResult ReverseWalk::run() {
   if (failed(checkDerivatives(value)))
     return failure();
   fsdp::BeginOp::create(builder, loss->getLoc(), fsdp::Phase::backward);
-  RankedTensorType type = aten::tensorType(value);
-  auto one = DenseElementsAttr::get(
-      type, builder.getFloatAttr(type.getElementType(), 1.0));
-  gradients.add(value,
-                aten::ConstantOp::create(builder, loss->getLoc(), type, one));
+  gradients.add(value, buildSeed(value));
   for (Operation *op : llvm::reverse(forward))
     if (failed(visit(op)))
       return failure();
@@ -267,7 +280,16 @@ void DifferentiatePass::runOnOperation() {
     getOperation().emitError("expected a function @step");
     return signalPassFailure();
   }
-  if (failed(ReverseWalk(step, groups).run()))
+  std::optional<LossScale> scale = LossScale::parse(lossScale);
+  if (!scale) {
+    emitNumberedError(getOperation(), "E0225")
+        << "expected a positive loss scale or dynamic, got '" << lossScale
+        << "'";
+    return signalPassFailure();
+  }
+  OpBuilder declarations(step);
+  scale->declare(declarations, step.getLoc());
+  if (failed(ReverseWalk(step, groups, *scale).run()))
     signalPassFailure();
 }
 

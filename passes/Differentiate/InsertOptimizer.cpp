@@ -3,8 +3,10 @@
 //
 // Appends, after backward:
 //
-//   fsdp.begin update
+//   fsdp.begin check                          where an update may be skipped
 //   %squares = fsdp.gradient_norm %g0, %g1
+//   fsdp.write %finite, @"optimizer#all_finite"
+//   fsdp.begin update if @"optimizer#all_finite"
 //   %p = fsdp.read_shard @group0[0]
 //   %g = fsdp.gradient %g0[0]
 //   %new = fsdp.update "sgd" (%p, %g, …) { … }
@@ -46,16 +48,18 @@ struct InsertOptimizerPass
 class UpdateBuilder {
 public:
   UpdateBuilder(ModuleOp module, func::FuncOp step, const Optimizer &optimizer,
-                Hyperparameters hyperparameters, double clipGradNorm)
+                Hyperparameters hyperparameters, const GradientRules &rules)
       : module(module), step(step), optimizer(optimizer),
-        hyperparameters(hyperparameters), clipGradNorm(clipGradNorm),
+        hyperparameters(hyperparameters), rules(rules),
         builder(OpBuilder::atBlockTerminator(&step.getBody().front())),
         declarations(step) {}
 
   LogicalResult build();
 
 private:
+  Value addNorm();
   void addNumbers(Value squares);
+  Expression buildScale(Value squares);
   Expression clipped(Expression scale, Value squares);
   Hyperparameters hyperparametersOf(fsdp::SegmentOp segment) const;
   ArrayRef<Value> sharedIn(FloatType compute, Hyperparameters own);
@@ -73,7 +77,7 @@ private:
   func::FuncOp step;
   const Optimizer &optimizer;
   Hyperparameters hyperparameters;
-  double clipGradNorm;
+  GradientRules rules;
   OpBuilder builder, declarations;
   Value learningRate, gradientScale;
   SmallVector<Value> numbers;
@@ -83,6 +87,9 @@ private:
   std::map<SharedKey, SmallVector<Value>> shared;
 };
 } // namespace
+
+/// Whether all gradients of this step are finite.
+static constexpr StringLiteral allFiniteKey = "all_finite";
 
 /// The dtype that updates of parameters are computed in.
 static FloatType computeTypeOf(RankedTensorType shard) {
@@ -117,26 +124,32 @@ Expression UpdateBuilder::clipped(Expression scale, Value squares) {
   Value sum = aten::SumOp::create(builder, step.getLoc(), squares,
                                   ArrayRef<int64_t>{0}, /*keepdim=*/false);
   Expression norm = scale * sqrt(at(sum));
-  return scale * clampMax(clipGradNorm * reciprocal(norm + epsilon), 1);
+  return scale * clampMax(rules.clipNorm * reciprocal(norm + epsilon), 1);
 }
 
-/// The numbers of the step, in f64. The gradients' sums are over ranks and
-/// micro-batches.
+/// What the gradients' sums over ranks and micro-batches are multiplied by.
+Expression UpdateBuilder::buildScale(Value squares) {
+  auto ranks = static_cast<double>(getRanks(module));
+  Expression count = ranks * at(readScalar(fsdp::Scalar::micro_batches));
+  if (!rules.lossScale.isOne())
+    count = count *
+            at(readNumber(builder, step.getLoc(), fsdp::StateOp::lossScaleKey));
+  Expression scale = reciprocal(count);
+  return rules.clipNorm > 0 ? clipped(scale, squares) : scale;
+}
+
+/// The numbers of the step, in f64.
 void UpdateBuilder::addNumbers(Value squares) {
-  auto type = RankedTensorType::get({}, builder.getF64Type());
-  SmallVector<std::string> symbols;
+  Location location = step.getLoc();
   for (StringRef key : optimizer.getNumbers()) {
-    symbols.push_back(("optimizer#" + key).str());
-    numbers.push_back(createState(symbols.back(), key, type, nullptr, 0));
+    declareNumber(declarations, location, key, builder.getF64Type());
+    numbers.push_back(readNumber(builder, location, key));
   }
   learningRate = readScalar(fsdp::Scalar::learning_rate);
-  Value microBatches = readScalar(fsdp::Scalar::micro_batches);
-  auto ranks = static_cast<double>(getRanks(module));
-  Expression scale = reciprocal(ranks * at(microBatches));
-  gradientScale = (clipGradNorm > 0 ? clipped(scale, squares) : scale).get();
-  for (auto [index, symbol] : llvm::enumerate(symbols)) {
+  gradientScale = buildScale(squares).get();
+  for (auto [index, key] : llvm::enumerate(optimizer.getNumbers())) {
     numbers[index] = optimizer.next(index, at(numbers[index])).get();
-    fsdp::WriteOp::create(builder, step.getLoc(), numbers[index], symbol);
+    writeNumber(builder, location, numbers[index], key);
   }
 }
 
@@ -233,16 +246,43 @@ void UpdateBuilder::addUpdate(fsdp::ReduceScatterOp reduction,
     fsdp::WriteOp::create(builder, location, value, symbol);
 }
 
+/// The sum of all gradients' squares, whether they are finite, and the scale
+/// that they have. A sum is finite where its terms are: squares of f32 are far
+/// from the end of f64.
+Value UpdateBuilder::addNorm() {
+  Location location = step.getLoc();
+  SmallVector<Value> shards;
+  for (auto reduction : step.getBody().front().getOps<fsdp::ReduceScatterOp>())
+    shards.push_back(reduction.getResult());
+  fsdp::BeginOp::create(builder, location,
+                        rules.maySkip() ? fsdp::Phase::check
+                                        : fsdp::Phase::update);
+  auto type = RankedTensorType::get({2}, builder.getF64Type());
+  Value squares = fsdp::GradientNormOp::create(builder, location, type, shards);
+  if (!rules.lossScale.isOne()) {
+    declareNumber(declarations, location, fsdp::StateOp::lossScaleKey,
+                  builder.getF64Type());
+    writeNumber(builder, location, rules.lossScale.build(builder, location),
+                fsdp::StateOp::lossScaleKey);
+  }
+  if (!rules.maySkip())
+    return squares;
+  Value sum = aten::SumOp::create(builder, location, squares,
+                                  ArrayRef<int64_t>{0}, /*keepdim=*/false);
+  Value allFinite = aten::IsFiniteOp::create(builder, location, sum);
+  declareNumber(declarations, location, allFiniteKey, builder.getI1Type());
+  writeNumber(builder, location, allFinite, allFiniteKey);
+  rules.lossScale.update(builder, location, allFinite);
+  fsdp::BeginOp::create(
+      builder, location, fsdp::Phase::update,
+      FlatSymbolRefAttr::get(builder.getContext(), numberSymbol(allFiniteKey)));
+  return squares;
+}
+
 LogicalResult UpdateBuilder::build() {
   SmallVector<fsdp::ReduceScatterOp> reductions(
       step.getBody().front().getOps<fsdp::ReduceScatterOp>());
-  SmallVector<Value> shards;
-  for (fsdp::ReduceScatterOp reduction : reductions)
-    shards.push_back(reduction.getResult());
-  fsdp::BeginOp::create(builder, step.getLoc(), fsdp::Phase::update);
-  auto squares = RankedTensorType::get({2}, builder.getF64Type());
-  addNumbers(
-      fsdp::GradientNormOp::create(builder, step.getLoc(), squares, shards));
+  addNumbers(addNorm());
   SymbolTable symbols(module);
   for (fsdp::ReduceScatterOp reduction : reductions) {
     auto group = symbols.lookup<fsdp::GroupOp>(reduction.getGroup());
@@ -259,12 +299,11 @@ LogicalResult UpdateBuilder::build() {
 
 LogicalResult insertOptimizer(ModuleOp module, const Optimizer &optimizer,
                               Hyperparameters hyperparameters,
-                              double clipGradNorm) {
+                              const GradientRules &rules) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (!step)
     return module.emitError("expected a function @step");
-  return UpdateBuilder(module, step, optimizer, hyperparameters, clipGradNorm)
-      .build();
+  return UpdateBuilder(module, step, optimizer, hyperparameters, rules).build();
 }
 
 void InsertOptimizerPass::runOnOperation() {
@@ -278,8 +317,15 @@ void InsertOptimizerPass::runOnOperation() {
         << "expected optimizer sgd or adamw, got '" << optimizer << "'";
     return signalPassFailure();
   }
+  std::optional<LossScale> scale = LossScale::parse(lossScale);
+  if (!scale) {
+    emitNumberedError(getOperation(), "E0225")
+        << "expected a positive loss scale or dynamic, got '" << lossScale
+        << "'";
+    return signalPassFailure();
+  }
   if (failed(insertOptimizer(getOperation(), *chosen, {weightDecay},
-                             clipGradNorm)))
+                             {clipGradNorm, *scale, skipNonFinite})))
     signalPassFailure();
 }
 

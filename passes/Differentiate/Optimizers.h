@@ -9,6 +9,8 @@
 #ifndef SHARDC_PASSES_DIFFERENTIATE_OPTIMIZERS_H
 #define SHARDC_PASSES_DIFFERENTIATE_OPTIMIZERS_H
 
+#include "passes/Differentiate/LossScale.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -89,16 +91,28 @@ public:
          double weightDecay) const = 0;
 };
 
+/// What is done to all gradients before the update.
+struct GradientRules {
+  /// Gradients whose norm, of all together, is larger are scaled to it as
+  /// torch.nn.utils.clip_grad_norm_ scales them, unless it is 0.
+  double clipNorm = 0;
+  /// What the loss was multiplied by.
+  LossScale lossScale = LossScale(1);
+  /// Update only where all gradients are finite.
+  bool skipNonFinite = false;
+
+  /// Whether an update may not happen.
+  bool maySkip() const { return skipNonFinite || lossScale.isDynamic(); }
+};
+
 /// Appends the update part to `@step` of `module`, whose groups have segments.
-/// `hyperparameters` are those of segments that say nothing else. Gradients
-/// whose norm, of all together, is larger than `clipGradNorm` are scaled to it
-/// as torch.nn.utils.clip_grad_norm_ scales them, unless it is 0.
+/// `hyperparameters` are those of segments that say nothing else.
 /// Fails, with an error, without a function of that name or a group that it
 /// reduces.
 llvm::LogicalResult insertOptimizer(mlir::ModuleOp module,
                                     const Optimizer &optimizer,
                                     Hyperparameters hyperparameters = {},
-                                    double clipGradNorm = 0);
+                                    const GradientRules &rules = {});
 
 /// torch.optim.SGD, with dampening 0 and without nesterov.
 std::unique_ptr<Optimizer> createSgd(double momentum);

@@ -1,8 +1,9 @@
 //===- Passes.h - The differentiate phase ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a sharded forward program to a training step. Order: differentiate,
-// widen-weight-gradients, insert-optimizer, verify-training-step.
+// From a sharded forward program to a training step. Order: add-evaluation,
+// differentiate, widen-weight-gradients, insert-optimizer,
+// verify-training-step.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_DIFFERENTIATE_PASSES_H

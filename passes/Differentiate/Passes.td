@@ -10,6 +10,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def AddEvaluationPass : Pass<"shardc-add-evaluation", "::mlir::ModuleOp"> {
+  let summary = "Adds the evaluation of the model that the step trains.";
+  let description = [{
+    `@evaluate` is `@step` as `model.eval()` has it: without dropout, with
+    `batch_norm` on its running statistics where it keeps some, and without writes.
+    It comes before differentiation, so it is a forward alone.
+
+    A loss that depends on other random numbers, or on what a buffer becomes, is
+    error E0224: an export of training does not show whether an evaluation draws and
+    changes them.
+
+    {{example: test/passes/Differentiate/add-evaluation.mlir @dropout_and_batch_norm}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
+}
+
 def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {
   let summary = "Appends the backward program of the recorded loss.";
   let description = [{
@@ -22,8 +38,14 @@ def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {
     An operator on the path from a trainable parameter to the loss that has no
     derivative is error E0221.
 
+    Backward begins with `loss-scale`: 1, another number, or `dynamic`, a state of
+    the optimizer's (`passes/Differentiate/LossScale.h`).
+
     {{example: test/passes/Differentiate/differentiate.mlir @linear_layer}}
   }];
+  let options = [
+    Option<"lossScale", "loss-scale", "std::string", /*default=*/"\"1\"",
+           "What the loss is multiplied by: a number, or dynamic.">];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
 }
 
@@ -44,8 +66,12 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
   let description = [{
     After the last reduction: the squared gradient norm over all ranks, the
     numbers of the step, among them what gradients are clipped by, then one
-    `fsdp.update` a segment that is trained. Its region has the optimizer's formulas as operators; `fsdp.state` declares what
-    they keep. `passes/Differentiate/Optimizers.cpp` has one class an optimizer.
+    `fsdp.update` a segment that is trained. Its region has the optimizer's formulas
+    as operators; `fsdp.state` declares what they keep.
+    `passes/Differentiate/Optimizers.cpp` has one class an optimizer.
+
+    With `skip-non-finite` or a dynamic loss scale the norm comes in a part of its
+    own, `check`, and the update runs where it is finite.
 
     {{example: test/passes/Differentiate/insert-optimizer.mlir @sgd_on_one_group}}
   }];
@@ -58,20 +84,29 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
     Option<"epsilon", "epsilon", "double", "1e-8", "Added to adamw's denominator.">,
     Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay.">,
     Option<"clipGradNorm", "clip-grad-norm", "double", "0.0",
-           "The largest norm of all gradients; 0 for any.">];
+           "The largest norm of all gradients; 0 for any.">,
+    Option<"lossScale", "loss-scale", "std::string", "\"1\"",
+           "What gradients are scaled by, as shardc-differentiate has it.">,
+    Option<"skipNonFinite", "skip-non-finite", "bool", "false",
+           "Update only where all gradients are finite.">];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
 }
 
 def VerifyTrainingStepPass : Pass<"shardc-verify-training-step", "::mlir::ModuleOp"> {
   let summary = "Checks what the differentiate phase promises.";
   let description = [{
-    - D1: the step has begin forward, backward and update, once each, in order.
+    - D1: the step has begin forward, backward, check, if anything, and update,
+      once each, in order.
     - D2: a group is reduced at most once, in backward; a group that the loss
       does not depend on is not.
     - D3: a reduced gradient has its parameter's shape and reduce dtype.
     - D4: in the update part, each segment of a reduced group that is not frozen
       is written once, after its gradient was read.
     - D5: the loss is recorded once, in forward.
+    - D6: a tensor is used before the part that follows begins: where forward and
+      backward, `check` and `update` meet, memory is another section's. The norm
+      is a metric, and may be used later.
+    - D7: an evaluation is a forward that writes nothing and records the loss once.
 
     {{example: test/passes/Differentiate/verify-training-step.mlir @accepted}}
   }];

@@ -1,7 +1,7 @@
 //===- VerifyTrainingStep.cpp - The contract of the differentiate phase ---===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks rules D1 to D5 of docs/Spec.md. Changes nothing.
+// Checks rules D1 to D7 of docs/Spec.md. Changes nothing.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Differentiate/Passes.h"
@@ -88,20 +88,66 @@ verifyUpdate(fsdp::ReduceScatterOp reduction, SymbolTable &symbols,
 /// D1: which phase each operation is in.
 static LogicalResult verifyPhases(Block &body,
                                   DenseMap<Operation *, fsdp::Phase> &phases) {
-  std::optional<fsdp::Phase> current;
+  using fsdp::Phase;
+  constexpr char complaint[] =
+      "D1: expected phases forward, backward, update, or check before update";
+  std::optional<Phase> current;
   for (Operation &op : body) {
     if (auto begin = dyn_cast<fsdp::BeginOp>(op)) {
-      int expected = current ? static_cast<int>(*current) + 1 : 0;
-      if (static_cast<int>(begin.getPhase()) != expected)
-        return begin.emitError("D1: expected phases forward, backward, update");
-      current = begin.getPhase();
+      Phase next = begin.getPhase();
+      bool follows =
+          !current ? next == Phase::forward
+          : *current == Phase::backward
+              ? next == Phase::check || next == Phase::update
+              : static_cast<int>(next) == static_cast<int>(*current) + 1;
+      if (!follows)
+        return begin.emitError(complaint);
+      if (begin.getCondition() && next != Phase::update)
+        return begin.emitError("D1: expected no condition but the update's");
+      current = next;
     }
     if (current)
       phases[&op] = *current;
   }
-  if (current != fsdp::Phase::update)
-    return body.getParentOp()->emitError(
-        "D1: expected phases forward, backward, update");
+  if (current != Phase::update)
+    return body.getParentOp()->emitError(complaint);
+  return success();
+}
+
+/// D6: which section of the program an operation becomes a part of.
+static LogicalResult
+verifyParts(Block &body, const DenseMap<Operation *, fsdp::Phase> &phases) {
+  auto partOf = [&](Operation *op) {
+    fsdp::Phase phase = phases.lookup(op);
+    return phase == fsdp::Phase::forward ? fsdp::Phase::backward : phase;
+  };
+  for (Operation &op : body) {
+    if (isa<fsdp::GradientNormOp>(op))
+      continue;
+    for (Value result : op.getResults())
+      for (Operation *user : result.getUsers())
+        if (isa<RankedTensorType>(result.getType()) &&
+            partOf(user) != partOf(&op))
+          return user->emitError("D6: expected operands of its own part, got "
+                                 "a result of '")
+                 << op.getName() << "'";
+  }
+  return success();
+}
+
+/// D7.
+static LogicalResult verifyEvaluation(func::FuncOp evaluation) {
+  unsigned losses = 0;
+  for (Operation &op : evaluation.getBody().front()) {
+    auto begin = dyn_cast<fsdp::BeginOp>(op);
+    if (begin && begin.getPhase() != fsdp::Phase::forward)
+      return op.emitError("D7: expected a forward alone");
+    if (isa<fsdp::WriteOp, fsdp::WriteShardOp, fsdp::ReduceScatterOp>(op))
+      return op.emitError("D7: expected no operation that changes a state");
+    losses += isa<fsdp::RecordLossOp>(op);
+  }
+  if (losses != 1)
+    return evaluation.emitError("D7: expected one loss, got ") << losses;
   return success();
 }
 
@@ -109,7 +155,7 @@ static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
                                 SymbolTable &symbols) {
   Block &body = step.getBody().front();
   DenseMap<Operation *, fsdp::Phase> phases;
-  if (failed(verifyPhases(body, phases)))
+  if (failed(verifyPhases(body, phases)) || failed(verifyParts(body, phases)))
     return failure();
   llvm::StringMap<unsigned> reductions;
   unsigned losses = 0;
@@ -143,7 +189,10 @@ void VerifyTrainingStepPass::runOnOperation() {
     return signalPassFailure();
   }
   if (failed(verifyStep(step, groups, symbols)))
-    signalPassFailure();
+    return signalPassFailure();
+  if (auto evaluation = getOperation().lookupSymbol<func::FuncOp>("evaluate"))
+    if (failed(verifyEvaluation(evaluation)))
+      signalPassFailure();
 }
 
 } // namespace shardc

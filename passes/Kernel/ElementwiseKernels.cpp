@@ -14,18 +14,6 @@ using namespace mlir;
 
 namespace shardc {
 
-/// One result of the type that `op` has, its operands broadcast to it.
-template <typename OpTy>
-static void buildPointwise(OpTy op, ValueRange operands, KernelBuilder &kernel,
-                           PointwiseBody body) {
-  RankedTensorType type = tensorTypeOf(op.getResult());
-  auto reads = llvm::map_to_vector(operands, [&](Value operand) {
-    return readBroadcast(operand, type.getRank());
-  });
-  kernel.results.push_back(
-      pointwise(kernel.builder, kernel.location, type, reads, body));
-}
-
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//
@@ -80,20 +68,6 @@ static void buildReciprocal(aten::ReciprocalOp op,
                             KernelBuilder &kernel) {
   buildPointwise(op, inputs.getSelf(), kernel,
                  [](LoopBody &body) { return 1.0 / body[0]; });
-}
-
-/// The number of an overload `.Scalar`, in the type of `like`.
-static Scalar numberOf(TypedAttr number, Scalar like) {
-  if (auto floating = dyn_cast<FloatAttr>(number))
-    return like.constant(floating.getValueAsDouble());
-  int64_t integer = cast<IntegerAttr>(number).getInt();
-  OpBuilder &builder = like.getBuilder();
-  if (isa<IntegerType>(like.getType())) // A double has too few digits.
-    return Scalar(builder, like.getLoc(),
-                  arith::ConstantOp::create(
-                      builder, like.getLoc(),
-                      builder.getIntegerAttr(like.getType(), integer)));
-  return like.constant(static_cast<double>(integer));
 }
 
 static void buildAddScalar(aten::AddScalarOp op,

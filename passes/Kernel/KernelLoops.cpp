@@ -284,6 +284,9 @@ func::FuncOp createLaunchFunction(ModuleOp kernels, Location location,
   auto function = func::FuncOp::create(builder, location, name,
                                        builder.getFunctionType(types, {}));
   function->setAttr("exec.extent", builder.getI64IntegerAttr(launch.extent()));
+  if (launch.threads != 1)
+    function->setAttr("exec.threads",
+                      builder.getI64IntegerAttr(launch.threads));
   for (auto [number, access] : llvm::enumerate(accesses))
     if (access != exec::Access::read)
       function.setArgAttr(number, "exec.access",

@@ -19,7 +19,8 @@ namespace shardc::kernel {
 /// launch. `tensors` lists the tensors that become operands, in order: inputs,
 /// results and scratch, each as a flat memref; `accesses` what the launch does
 /// with each. The function's attributes are its signature: `exec.extent` has
-/// the iterations of the launch, an operand's `exec.access` is the word of an
+/// the iterations of the launch, `exec.threads` those of a block where that is
+/// not one, an operand's `exec.access` is the word of an
 /// exec::Access, read where there is none.
 mlir::func::FuncOp
 createLaunchFunction(mlir::ModuleOp kernels, mlir::Location location,

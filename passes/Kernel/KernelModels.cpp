@@ -13,6 +13,7 @@ using namespace mlir;
 void shardc::registerKernelModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, aten::AtenDialect *) {
     attachElementwiseKernels(context);
+    attachComparisonKernels(context);
     attachReductionKernels(context);
     attachMatmulKernels(context);
     attachNormalizationKernels(context);

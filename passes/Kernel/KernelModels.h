@@ -55,12 +55,25 @@ inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType());
 }
 
+/// One result of the type that `op` has, its operands broadcast to it.
+template <typename OpTy>
+void buildPointwise(OpTy op, mlir::ValueRange operands, KernelBuilder &kernel,
+                    PointwiseBody body) {
+  mlir::RankedTensorType type = tensorTypeOf(op.getResult());
+  auto reads = llvm::map_to_vector(operands, [&](mlir::Value operand) {
+    return readBroadcast(operand, type.getRank());
+  });
+  kernel.results.push_back(
+      pointwise(kernel.builder, kernel.location, type, reads, body));
+}
+
 /// A copy of `tensor` as it is, in row-major order.
 mlir::Value buildCopy(mlir::OpBuilder &builder, mlir::Location location,
                       mlir::Value tensor);
 
 // One function a family; each attaches its models.
 void attachElementwiseKernels(mlir::MLIRContext *context);
+void attachComparisonKernels(mlir::MLIRContext *context);
 void attachCastKernels(mlir::MLIRContext *context);
 void attachReductionKernels(mlir::MLIRContext *context);
 void attachMatmulKernels(mlir::MLIRContext *context);

@@ -465,7 +465,13 @@ LoopPreferences preferencesOf(const Target &target) {
   const TargetMemory &nearest = target.memories.front();
   const int64_t iterations = 4 * target.threads;
   if (target.interleavesThreads)
-    return {1, 1, 1, iterations, nearest.bytes, target.threadWork};
+    return {1,
+            1,
+            1,
+            iterations,
+            nearest.bytes,
+            target.threadWork,
+            target.blockThreads};
   const int64_t line =
       std::max(nearest.lineBytes, target.vectorBytes.front()) / elementBytes;
   return {nearest.bytes / (blockTensors * elementBytes),
@@ -473,7 +479,16 @@ LoopPreferences preferencesOf(const Target &target) {
           line,
           iterations,
           nearest.bytes,
-          target.threadWork};
+          target.threadWork,
+          target.blockThreads};
+}
+
+/// As few as run all iterations in one block, in the steps that hardware has.
+static int64_t threadsOf(int64_t iterations, int64_t most) {
+  int64_t threads = 1;
+  while (threads < most && threads < iterations)
+    threads *= 2;
+  return threads;
 }
 
 KernelSchedule scheduleKernel(const KernelStages &kernel,
@@ -484,8 +499,10 @@ KernelSchedule scheduleKernel(const KernelStages &kernel,
   LoopClasses classes(schedule.merged);
   LaunchPlanner planner(schedule.merged, classes, preferences);
   StageGrouper grouper(schedule.merged, classes, planner, preferences);
-  for (const StageGroup &group : grouper.run())
-    schedule.launches.push_back(planner.plan(group));
+  for (const StageGroup &group : grouper.run()) {
+    Launch &launch = schedule.launches.emplace_back(planner.plan(group));
+    launch.threads = threadsOf(launch.extent(), preferences.blockThreads);
+  }
   for (size_t tensor = 0; tensor < kernel.tensors.size(); ++tensor)
     schedule.placements.push_back(
         place(schedule, static_cast<int>(tensor), preferences));

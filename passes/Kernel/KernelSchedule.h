@@ -103,6 +103,8 @@ struct LoopPreferences {
   int64_t privateBytes;
   /// Iterations below which a nest need not be split over threads.
   int64_t smallWork;
+  /// The most threads of a block.
+  int64_t blockThreads = 1;
 };
 
 /// What follows from the target's vectors, threads and memories.
@@ -127,6 +129,8 @@ struct Launch {
   /// Iterations of the blocked loop and of one block; 0 without one.
   int64_t blockedSize = 0, block = 0;
   std::vector<ScheduledStage> stages;
+  /// Iterations that run in one block of the target, a thread each.
+  int64_t threads = 1;
 
   int64_t blocks() const {
     return block ? (blockedSize + block - 1) / block : 1;

@@ -74,6 +74,19 @@ Scalar operator/(Scalar a, Scalar b) {
 }
 Scalar operator-(Scalar a) { return unary<arith::NegFOp>(a); }
 
+Scalar numberOf(TypedAttr number, Scalar like) {
+  if (auto floating = dyn_cast<FloatAttr>(number))
+    return like.constant(floating.getValueAsDouble());
+  int64_t integer = cast<IntegerAttr>(number).getInt();
+  OpBuilder &builder = like.getBuilder();
+  if (isa<IntegerType>(like.getType())) // A double has too few digits.
+    return Scalar(builder, like.getLoc(),
+                  arith::ConstantOp::create(
+                      builder, like.getLoc(),
+                      builder.getIntegerAttr(like.getType(), integer)));
+  return like.constant(static_cast<double>(integer));
+}
+
 template <typename IntegerOp>
 static Scalar bitwise(Scalar a, Scalar b) {
   return Scalar(

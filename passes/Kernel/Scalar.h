@@ -39,6 +39,9 @@ private:
   mlir::Value value;
 };
 
+/// The number of an overload `.Scalar`, in the type of `like`.
+Scalar numberOf(mlir::TypedAttr number, Scalar like);
+
 Scalar operator+(Scalar a, Scalar b);
 Scalar operator-(Scalar a, Scalar b);
 Scalar operator*(Scalar a, Scalar b);

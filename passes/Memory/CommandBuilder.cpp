@@ -16,42 +16,62 @@ using namespace mlir;
 
 namespace shardc {
 
-CommandBuilder::CommandBuilder(func::FuncOp step, exec::ProgramOp program,
+CommandBuilder::CommandBuilder(ModuleOp module, exec::ProgramOp program,
                                const StateTable &states, ValueRange inputs)
-    : step(step), program(program),
+    : program(program),
       builder(OpBuilder::atBlockEnd(&program.getBody().front())),
-      symbols(step->getParentOfType<ModuleOp>()),
-      groups(step->getParentOfType<ModuleOp>()), states(states),
+      symbols(module), groups(module), states(states), inputs(inputs),
       shardAxis(builder.getStrArrayAttr({fsdp::MeshOp::shardAxis})),
-      shards(getShards(step->getParentOfType<ModuleOp>())),
-      ranks(getRanks(step->getParentOfType<ModuleOp>())) {
+      shards(getShards(module)), ranks(getRanks(module)) {
   SmallVector<StringRef> axes;
-  format::Mesh mesh = exec::getMesh(step->getParentOfType<ModuleOp>());
+  format::Mesh mesh = exec::getMesh(module);
   for (const format::MeshAxis &axis : mesh.axes)
     axes.push_back(axis.name);
   allAxes = builder.getStrArrayAttr(axes);
-  for (auto [argument, input] : llvm::zip_equal(step.getArguments(), inputs))
-    memory[argument] = input;
 }
 
-LogicalResult CommandBuilder::build() {
-  beginSection("begin", exec::Repeat::once);
+LogicalResult CommandBuilder::buildStep(func::FuncOp step) {
+  function = step;
+  beginSection("begin", exec::RunKind::training);
   addInitialFills();
-  beginSection("micro_batch", exec::Repeat::micro_batches);
+  beginSection("micro_batch", exec::RunKind::training,
+               exec::Repeat::micro_batches);
   placeGradients();
   placeUpdates();
+  return visitBody(step);
+}
+
+LogicalResult CommandBuilder::buildEvaluation(func::FuncOp evaluation) {
+  function = evaluation;
+  beginSection("evaluate_begin", exec::RunKind::evaluation);
+  addFill(states.getLoss(), evaluation.getLoc());
+  beginSection("evaluate", exec::RunKind::evaluation,
+               exec::Repeat::micro_batches);
+  if (failed(visitBody(evaluation)))
+    return failure();
+  if (ranks == 1)
+    return success();
+  beginSection("evaluate_end", exec::RunKind::evaluation);
+  addLossSum(evaluation.getLoc());
+  return success();
+}
+
+LogicalResult CommandBuilder::visitBody(func::FuncOp body) {
+  for (auto [argument, input] : llvm::zip_equal(body.getArguments(), inputs))
+    memory[argument] = input;
   for (Operation &op :
-       llvm::make_early_inc_range(step.getBody().front().without_terminator()))
+       llvm::make_early_inc_range(body.getBody().front().without_terminator()))
     if (failed(visit(&op)))
       return failure();
   addStateWrites();
   return success();
 }
 
-void CommandBuilder::beginSection(StringRef name, exec::Repeat repeat) {
+void CommandBuilder::beginSection(StringRef name, exec::RunKind run,
+                                  exec::Repeat repeat, Value condition) {
   builder.setInsertionPointToEnd(&program.getBody().front());
-  auto section = exec::SectionOp::create(builder, step.getLoc(), name, repeat,
-                                         /*condition=*/Value());
+  auto section = exec::SectionOp::create(builder, function.getLoc(), name, run,
+                                         repeat, condition);
   builder.setInsertionPointToEnd(&section.getBody().emplaceBlock());
 }
 
@@ -138,7 +158,7 @@ Value CommandBuilder::createMemory(Value result, ArrayRef<int64_t> order) {
 
 void CommandBuilder::placeGradients() {
   for (auto reduction :
-       step.getBody().front().getOps<fsdp::ReduceScatterStartOp>())
+       function.getBody().front().getOps<fsdp::ReduceScatterStartOp>())
     placeReduction(reduction);
 }
 

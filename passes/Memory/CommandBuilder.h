@@ -1,7 +1,7 @@
 //===- CommandBuilder.h - From a scheduled step to commands ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Walks `@step` once and says where every value lives:
+// Walks a function once and says where every value lives:
 //
 //   value of                      lives in
 //   fsdp.view                     its segment's gathered buffer, at its offset
@@ -29,16 +29,18 @@ namespace shardc {
 
 class CommandBuilder {
 public:
-  /// Fills the empty `program` with the commands of `step`. `inputs` are the
-  /// memory of the step's arguments. Numbers of the runtime are declared before
-  /// the program.
-  CommandBuilder(mlir::func::FuncOp step, exec::ProgramOp program,
+  /// Fills the empty `program`. `inputs` are the memory of functions'
+  /// arguments. Numbers of the runtime are declared before the program.
+  CommandBuilder(mlir::ModuleOp module, exec::ProgramOp program,
                  const StateTable &states, mlir::ValueRange inputs);
 
-  /// Emits an error and fails on an operation that has no command.
-  llvm::LogicalResult build();
+  /// Appends the sections of a training step, or of an evaluation. Emits an
+  /// error and fails on an operation that has no command.
+  llvm::LogicalResult buildStep(mlir::func::FuncOp step);
+  llvm::LogicalResult buildEvaluation(mlir::func::FuncOp evaluation);
 
 private:
+  llvm::LogicalResult visitBody(mlir::func::FuncOp body);
   llvm::LogicalResult visit(mlir::Operation *op);
 
   // Values (CommandBuilder.cpp).
@@ -80,8 +82,11 @@ private:
                                   fsdp::SegmentOp segment, mlir::Value buffer);
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
   void visitGradientNorm(fsdp::GradientNormOp norm);
+  void addLossSum(mlir::Location location);
   void visitBegin(fsdp::BeginOp begin);
-  void beginSection(llvm::StringRef name, exec::Repeat repeat);
+  void beginSection(llvm::StringRef name, exec::RunKind run,
+                    exec::Repeat repeat = exec::Repeat::once,
+                    mlir::Value condition = {});
 
   template <typename CommandOp, typename... Specific>
   CommandOp add(mlir::Location location, uint64_t stream,
@@ -94,13 +99,15 @@ private:
   void addFill(mlir::Value target, mlir::Location location);
   llvm::SmallVector<fsdp::SegmentOp> segmentsOf(llvm::StringRef group);
 
-  mlir::func::FuncOp step;
+  /// The function in progress.
+  mlir::func::FuncOp function;
   exec::ProgramOp program;
   /// At the end of the last section.
   mlir::OpBuilder builder;
   mlir::SymbolTable symbols;
   Groups groups;
   const StateTable &states;
+  llvm::SmallVector<mlir::Value> inputs;
   /// The axis that parameters are divided over, and all axes.
   mlir::ArrayAttr shardAxis, allAxes;
   int64_t shards, ranks;

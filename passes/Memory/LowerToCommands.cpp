@@ -5,6 +5,8 @@
 //   -> %0 = exec.state "h.0#0.parameter" parameter segment 0 : memref<…>
 //      %1 = exec.input "idx" : memref<4x64xi64>
 //      exec.program @step … { exec.run "gelu" … }
+//
+// and `@evaluate`, if there is one, to further sections of the program.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/Passes.h"
@@ -74,10 +76,15 @@ void LowerToCommandsPass::runOnOperation() {
   StateTable states(builder, module);
   SmallVector<Value> inputs = declareInputs(builder, step);
   exec::ProgramOp program = createProgram(builder, step.getLoc());
-  CommandBuilder commands(step, program, states, inputs);
-  if (failed(commands.build()))
+  CommandBuilder commands(module, program, states, inputs);
+  if (failed(commands.buildStep(step)))
     return signalPassFailure();
-  step.erase();
+  auto evaluation = module.lookupSymbol<func::FuncOp>("evaluate");
+  if (evaluation && failed(commands.buildEvaluation(evaluation)))
+    return signalPassFailure();
+  for (auto function :
+       llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    function.erase();
 }
 
 } // namespace shardc

@@ -41,14 +41,18 @@ void CommandBuilder::addInitialFills() {
   for (exec::StateOp state : states.getStates())
     if (state.getRole() == exec::Role::gradient ||
         state.getRole() == exec::Role::metric)
-      addFill(state.getMemory(), step.getLoc());
+      addFill(state.getMemory(), function.getLoc());
 }
 
 void CommandBuilder::visitBegin(fsdp::BeginOp begin) {
-  if (begin.getPhase() != fsdp::Phase::update)
+  if (begin.getPhase() <= fsdp::Phase::backward)
     return;
   addStateWrites();
-  beginSection("update", exec::Repeat::once);
+  Value condition;
+  if (auto state = begin.getCondition())
+    condition = states.lookup(*state);
+  beginSection(fsdp::stringifyPhase(begin.getPhase()), exec::RunKind::training,
+               exec::Repeat::once, condition);
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,7 +119,7 @@ bool CommandBuilder::mayOverwrite(OpResult value, Value target) {
   if (!kernel || memory.contains(value) || assigned.contains(value))
     return false;
   SmallVector<kernel::SharedStorage> shareable;
-  for (Operation &access : step.getBody().front()) {
+  for (Operation &access : function.getBody().front()) {
     if (isa<fsdp::WriteOp, fsdp::WriteShardOp>(access) ||
         findState(&access) != target)
       continue;
@@ -140,7 +144,7 @@ bool CommandBuilder::mayOverwrite(OpResult value, Value target) {
 /// New values of the update part live in their state where that is possible.
 void CommandBuilder::placeUpdates() {
   bool isUpdate = false;
-  for (Operation &op : step.getBody().front()) {
+  for (Operation &op : function.getBody().front()) {
     if (auto begin = dyn_cast<fsdp::BeginOp>(op))
       isUpdate = begin.getPhase() == fsdp::Phase::update;
     if (!isUpdate || !isa<fsdp::WriteOp, fsdp::WriteShardOp>(op))
@@ -339,8 +343,13 @@ void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
     add<exec::AllReduceOp>(location, /*stream=*/0, total,
                            /*double_double=*/true, shardAxis);
   if (ranks > 1)
-    add<exec::AllReduceOp>(location, /*stream=*/0, states.getLoss(),
-                           /*double_double=*/false, allAxes);
+    addLossSum(location);
+}
+
+/// Over ranks.
+void CommandBuilder::addLossSum(Location location) {
+  add<exec::AllReduceOp>(location, /*stream=*/0, states.getLoss(),
+                         /*double_double=*/false, allAxes);
 }
 
 } // namespace shardc

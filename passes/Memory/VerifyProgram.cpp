@@ -10,8 +10,6 @@
 #include "passes/Memory/CommandRanges.h"
 #include "runtime/format/Program.h"
 
-#include <set>
-
 #define DEBUG_TYPE "shardc-verify-program"
 
 using namespace mlir;
@@ -201,16 +199,9 @@ LogicalResult ProgramVerifier::verifyOrder(int64_t rank) {
   return success();
 }
 
-/// M6: a step's micro-batches are each in one section.
+/// M6: a run's micro-batches are each in one section.
 LogicalResult ProgramVerifier::verifySections() {
-  std::vector<format::Repeat> repeats;
-  std::set<StringRef> names;
-  for (exec::SectionOp section : exec::getSections(program)) {
-    if (!names.insert(section.getName()).second)
-      return section.emitError("M6: expected one section of this name");
-    repeats.push_back(static_cast<format::Repeat>(section.getRepeat()));
-  }
-  std::string complaint = format::checkRepeats(repeats);
+  std::string complaint = format::checkRuns(exec::describeSections(program));
   if (!complaint.empty())
     return program.emitError("M6: ") << complaint;
   return success();

@@ -47,7 +47,7 @@ static void splitGather(fsdp::UnshardOp unshard) {
 
 /// `update` is the begin of the update part, after which the wait goes.
 static Operation *splitReduction(fsdp::ReduceScatterOp reduction,
-                                 Operation *update) {
+                                 Operation *begin) {
   OpBuilder builder(reduction);
   auto pending =
       fsdp::PendingType::get(builder.getContext(), reduction.getGroupAttr());
@@ -55,7 +55,7 @@ static Operation *splitReduction(fsdp::ReduceScatterOp reduction,
       builder, reduction.getLoc(), pending, reduction.getGroupAttr(),
       reduction.getParametersAttr(), reduction.getGradients(),
       fsdp::StreamAttr::get(builder.getContext(), fsdp::Stream::reduce));
-  builder.setInsertionPointAfter(update);
+  builder.setInsertionPointAfter(begin);
   auto wait = fsdp::WaitOp::create(builder, reduction.getLoc(),
                                    reduction.getType(), start.getResult());
   reduction.replaceAllUsesWith(wait.getResult());
@@ -70,7 +70,7 @@ void SplitCollectivesPass::runOnOperation() {
     splitGather(unshard);
   Operation *after = nullptr;
   for (auto begin : body.getOps<fsdp::BeginOp>())
-    if (begin.getPhase() == fsdp::Phase::update)
+    if (!after && begin.getPhase() > fsdp::Phase::backward)
       after = begin;
   if (!after)
     return;

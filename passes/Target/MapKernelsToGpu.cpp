@@ -12,8 +12,6 @@
 
 #include "passes/Target/Passes.h"
 
-#include "passes/Kernel/TargetOf.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -54,14 +52,20 @@ static void writeThread(OpBuilder &builder, scf::ParallelOp loop,
     body.clone(op, values);
 }
 
-static void mapFunction(func::FuncOp function, OpBuilder &builder,
-                        int32_t threads) {
+/// The threads of a block.
+static int32_t threadsOf(func::FuncOp function) {
+  auto threads = function->getAttrOfType<IntegerAttr>("exec.threads");
+  return threads ? static_cast<int32_t>(threads.getInt()) : 1;
+}
+
+static void mapFunction(func::FuncOp function, OpBuilder &builder) {
   auto kernel =
       gpu::GPUFuncOp::create(builder, function.getLoc(), function.getSymName(),
                              function.getFunctionType());
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
-  kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr({threads, 1, 1}));
+  kernel.setKnownBlockSizeAttr(
+      builder.getDenseI32ArrayAttr({threadsOf(function), 1, 1}));
   IRMapping values;
   values.map(function.getArguments(), kernel.getArguments());
   OpBuilder body = OpBuilder::atBlockBegin(&kernel.getBody().front());
@@ -74,29 +78,26 @@ static void mapFunction(func::FuncOp function, OpBuilder &builder,
       body.clone(op, values);
 }
 
-static void mapModule(ModuleOp kernels, int32_t threads) {
+static void mapModule(ModuleOp kernels) {
   OpBuilder builder(kernels);
   auto mapped = gpu::GPUModuleOp::create(builder, kernels.getLoc(),
                                          *kernels.getSymName());
   builder.setInsertionPointToStart(mapped.getBody());
   for (Operation &op : *kernels.getBody())
     if (auto function = dyn_cast<func::FuncOp>(op))
-      mapFunction(function, builder, threads);
+      mapFunction(function, builder);
     else
       builder.clone(op);
   kernels.erase();
 }
 
 void MapKernelsToGpuPass::runOnOperation() {
-  const Target *target = targetOf(getOperation());
-  if (!target)
-    return signalPassFailure();
   getOperation()->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                           UnitAttr::get(&getContext()));
   for (auto kernels :
        llvm::make_early_inc_range(getOperation().getOps<ModuleOp>()))
     if (kernels.getSymName() == "kernels")
-      mapModule(kernels, static_cast<int32_t>(target->blockThreads));
+      mapModule(kernels);
 }
 
 } // namespace shardc

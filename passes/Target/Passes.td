@@ -16,8 +16,8 @@ def MapKernelsToGpuPass : Pass<"shardc-map-kernels-to-gpu", "::mlir::ModuleOp"> 
   let description = [{
     The functions of the module `@kernels` become kernels of a `gpu.module` of
     that name with the same operands: thread t of the grid runs iteration begin +
-    t if that is below end. Blocks have the target's number of threads, which a
-    launch must have. For a GPU, kernels are outlined with blocks of one element,
+    t if that is below end. A function says in `exec.threads` how many threads its
+    blocks have, which a launch must have. For a GPU, kernels are outlined with blocks of one element,
     so that neighbouring threads touch neighbouring elements.
 
     {{example: test/passes/Target/map-kernels-to-gpu.mlir @relu}}

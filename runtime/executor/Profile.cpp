@@ -15,10 +15,12 @@ namespace shardc::runtime {
 
 int64_t runsOfStep(const format::Program &program, int64_t microBatches) {
   int64_t runs = 0;
-  for (const format::Command &command : program.commands)
-    runs += format::countRuns(
-        program.sections[static_cast<size_t>(command.section)].repeat,
-        microBatches);
+  for (const format::Command &command : program.commands) {
+    const format::Section &section =
+        program.sections[static_cast<size_t>(command.section)];
+    if (section.run == format::Run::Training)
+      runs += format::countRuns(section.repeat, microBatches);
+  }
   return runs;
 }
 
@@ -30,6 +32,8 @@ RankProfile::RankProfile(const format::Program &program, int64_t microBatches,
 
 void RankProfile::add(int64_t command, Clock::time_point begin,
                       Clock::time_point end) {
+  if (current.step == noStep)
+    return;
   auto since = [](Clock::time_point later, Clock::time_point earlier) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(later - earlier)
         .count();

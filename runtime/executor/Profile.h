@@ -53,6 +53,9 @@ public:
     current.microBatch = static_cast<int32_t>(microBatch);
   }
 
+  /// The commands that follow belong to no step, and are not recorded.
+  void pause() { current.step = noStep; }
+
   void add(int64_t command, Clock::time_point begin, Clock::time_point end);
 
   /// A step took `duration` all in all.
@@ -66,6 +69,9 @@ public:
   }
 
 private:
+  /// Steps count from 1.
+  static constexpr int64_t noStep = 0;
+
   const Clock::time_point zero;
   const int64_t keptSteps;
   Slice current;

@@ -124,6 +124,10 @@ inline std::string_view kindOf(const State &state) {
 inline constexpr std::string_view lossMetric = "loss";
 inline constexpr std::string_view gradientNormMetric = "gradient_norm_squares";
 
+/// The key of what the optimizer keeps, in f64, of what the gradients of a step
+/// are scaled by, beside their number. Without it they are not.
+inline constexpr std::string_view lossScaleKey = "loss_scale";
+
 } // namespace shardc::format
 
 #endif // SHARDC_RUNTIME_FORMAT_PARAMETERS_H

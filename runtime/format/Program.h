@@ -18,6 +18,8 @@
 #include "runtime/format/Attributes.h"
 #include "runtime/format/Dtype.h"
 #include "runtime/format/Mesh.h"
+#include "runtime/format/Parameters.h"
+#include "runtime/format/Sections.h"
 
 #include <array>
 #include <cstddef>
@@ -81,12 +83,15 @@ struct KernelOperand {
   bool operator==(const KernelOperand &) const = default;
 };
 
-/// What a kernel of kernels.so can be called with: iterations below `extent`,
-/// and these operands.
+/// What a kernel can be called with: iterations below `extent`, and these
+/// operands. Iterations run in blocks of `threads`, which share `sharedBytes`
+/// of memory; a processor's blocks are one iteration and share nothing.
 struct KernelSignature {
   std::string name;
   int64_t extent = 0;
   std::vector<KernelOperand> operands;
+  int64_t threads = 1;
+  int64_t sharedBytes = 0;
 
   bool operator==(const KernelSignature &) const = default;
 };
@@ -105,42 +110,6 @@ enum class CommandKind {
   AllReduce,
   Copy,
   Fill
-};
-
-/// How often a section runs in a step of M micro-batches: once, or for some of
-/// them. The only one of a step with M = 1, the first and the last one of
-/// others and the M - 2 in the middle may have sections of their own.
-enum class Repeat {
-  Once,
-  MicroBatches,
-  OnlyMicroBatch,
-  FirstMicroBatch,
-  MiddleMicroBatches,
-  LastMicroBatch
-};
-
-/// The names in program.json.
-inline constexpr std::array<std::string_view, 6> repeatNames = {
-    "once",
-    "micro_batches",
-    "only_micro_batch",
-    "first_micro_batch",
-    "middle_micro_batches",
-    "last_micro_batch"};
-
-/// How many times it is in a step of `microBatches`.
-int64_t countRuns(Repeat repeat, int64_t microBatches);
-
-/// A part of a step. Its commands run in list order, on each stream; streams
-/// are joined between runs of sections.
-struct Section {
-  std::string name;
-  Repeat repeat = Repeat::Once;
-  /// The state, one bool, that says when a run of the section begins whether it
-  /// runs; the same on every rank. Without one it does.
-  std::optional<int64_t> condition;
-
-  bool operator==(const Section &) const = default;
 };
 
 /// One command on a stream. It starts after the earlier commands of its stream
@@ -209,7 +178,7 @@ struct Program {
   std::vector<CommunicatorShape> communicators;
   int64_t eventCount = 0;
   std::vector<Scalar> scalars;
-  /// In the order in which a step runs them.
+  /// In the order in which runs take them.
   std::vector<Section> sections;
   std::vector<KernelSignature> kernels;
   std::vector<Command> commands;
@@ -221,28 +190,12 @@ struct Program {
 /// theirs, or `slice` outside of micro-batches. Empty when nothing is.
 std::string checkScalars(const Program &program, const Command &command);
 
-/// What is wrong with sections of these repetitions, in a step's order: they
-/// take each micro-batch once, and the first, the middle and the last ones in
-/// this order. Empty when nothing is.
-std::string checkRepeats(const std::vector<Repeat> &repeats);
-
-/// One run of a section in a step, and the micro-batch, counted from 0, that it
-/// is for.
-struct SectionRun {
-  size_t section = 0;
-  std::optional<int64_t> microBatch;
-
-  bool operator==(const SectionRun &) const = default;
-};
-
-/// The runs of a step of `microBatches`, in order, of sections of these
-/// repetitions.
-std::vector<SectionRun> runsOfSections(const std::vector<Repeat> &repeats,
-                                       int64_t microBatches);
-
-/// The same of a program's.
-std::vector<SectionRun> runsOfSections(const Program &program,
-                                       int64_t microBatches);
+/// What is wrong with the sections: two have one name, a kind of run does not
+/// take each micro-batch once and in order, a condition is no state of one
+/// bool, or an evaluation changes a state that is no metric. Empty when nothing
+/// is. Commands have operands of their kinds.
+std::string checkSections(const Program &program,
+                          const std::vector<State> &states);
 
 /// Row-major strides, in elements, of a tensor without gaps.
 std::vector<int64_t> contiguousStrides(const std::vector<int64_t> &shape);

@@ -76,6 +76,10 @@ static ordered_json toJson(const KernelSignature &kernel) {
   ordered_json object;
   object["name"] = kernel.name;
   object["extent"] = kernel.extent;
+  if (kernel.threads != 1)
+    object["threads"] = kernel.threads;
+  if (kernel.sharedBytes != 0)
+    object["shared_bytes"] = kernel.sharedBytes;
   object["operands"] = toJson(kernel.operands);
   return object;
 }
@@ -90,6 +94,8 @@ static ordered_json toJson(const CommunicatorShape &communicator) {
 static ordered_json toJson(const Section &section) {
   ordered_json object;
   object["name"] = section.name;
+  if (section.run != Run::Training)
+    object["run"] = runNames[static_cast<size_t>(section.run)];
   if (section.repeat != Repeat::Once)
     object["repeat"] = repeatNames[static_cast<size_t>(section.repeat)];
   if (section.condition)
@@ -197,6 +203,8 @@ static std::vector<TensorReference> parseTensors(const JsonField &field) {
 
 static KernelSignature parseKernel(const JsonField &field) {
   KernelSignature kernel{field["name"].text(), field["extent"].integer(), {}};
+  kernel.threads = integerOr(field, "threads", 1);
+  kernel.sharedBytes = integerOr(field, "shared_bytes", 0);
   for (const JsonField &element : field["operands"].elements())
     kernel.operands.push_back(
         {element["bytes"].integer(), element["alignment"].integer(),
@@ -215,6 +223,8 @@ static CommandKind parseKind(const JsonField &field) {
 static Section parseSection(const JsonField &field) {
   Section section;
   section.name = field["name"].text();
+  if (std::optional<JsonField> run = field.find("run"))
+    section.run = parseWord<Run>(*run, runNames, "run");
   if (std::optional<JsonField> repeat = field.find("repeat"))
     section.repeat = parseWord<Repeat>(*repeat, repeatNames, "repeat");
   if (std::optional<JsonField> condition = field.find("if"))

@@ -35,9 +35,7 @@ public:
 private:
   Status checkHeader();
   Status checkKernels();
-  Status checkSections();
   Status checkCommunicators();
-  void checkCondition(const Section &section);
   void check(const KernelSignature &kernel);
   void checkEvents(const Command &command);
 
@@ -260,6 +258,7 @@ static bool isSymbolName(const std::string &name) {
 void ProgramValidator::check(const KernelSignature &kernel) {
   constexpr size_t mostOperands = 1024;
   constexpr uint64_t mostAlignment = 64;
+  constexpr int64_t mostThreads = 1024, mostSharedBytes = 1 << 20;
   require(isSymbolName(kernel.name), "F16",
           "kernel name '" + kernel.name + "' is no symbol");
   require(kernels.emplace(kernel.name, &kernel).second, "F16",
@@ -268,6 +267,14 @@ void ProgramValidator::check(const KernelSignature &kernel) {
           "greatest extent " + std::to_string(kernel.extent) + " of kernel '" +
               kernel.name + "' is not from 0 to " +
               std::to_string(mostElements));
+  const bool isCpu = artifact.manifest.target.kind == "cpu";
+  require(kernel.threads >= 1 && kernel.sharedBytes >= 0 &&
+              kernel.threads <= (isCpu ? 1 : mostThreads) &&
+              kernel.sharedBytes <= (isCpu ? 0 : mostSharedBytes),
+          "F16",
+          "kernel '" + kernel.name + "' has blocks of " +
+              std::to_string(kernel.threads) + " threads that share " +
+              std::to_string(kernel.sharedBytes) + " bytes");
   require(kernel.operands.size() <= mostOperands, "F16",
           "kernel '" + kernel.name + "' has more than " +
               std::to_string(mostOperands) + " operands");
@@ -530,40 +537,13 @@ Status ProgramValidator::checkCommunicators() {
   return status;
 }
 
-/// F19 for a section.
-void ProgramValidator::checkCondition(const Section &section) {
-  if (!section.condition)
-    return;
-  const std::vector<State> &states = artifact.parameters.states;
-  const auto index = static_cast<size_t>(*section.condition);
-  require(*section.condition >= 0 && index < states.size() &&
-              states[index].dtype == Dtype::Bool && states[index].elements == 1,
-          "F19", "section '" + section.name + "' needs a state of one bool");
-}
-
-/// F19: sections take each micro-batch of a step once, in order.
-Status ProgramValidator::checkSections() {
-  std::set<std::string_view> names;
-  for (const Section &section : program.sections) {
-    require(names.insert(section.name).second, "F19",
-            "section '" + section.name + "' appears twice");
-    checkCondition(section);
-  }
-  std::vector<Repeat> repeats;
-  for (const Section &section : program.sections)
-    repeats.push_back(section.repeat);
-  const std::string complaint = checkRepeats(repeats);
-  require(complaint.empty(), "F19", complaint);
-  for (const Command &command : program.commands)
-    require(command.section >= 0 &&
-                command.section < static_cast<int64_t>(program.sections.size()),
-            "F19", "a command is in no section");
-  return status;
-}
-
 Status ProgramValidator::run() {
-  if (!checkHeader().ok() || !checkCommunicators().ok() ||
-      !checkSections().ok() || !checkKernels().ok())
+  if (checkHeader().ok() && checkCommunicators().ok()) {
+    const std::string complaint =
+        checkSections(program, artifact.parameters.states);
+    require(complaint.empty(), "F19", complaint);
+  }
+  if (!status.ok() || !checkKernels().ok())
     return Status(ErrorCode::E0309, "program.json " + status.message());
   // Running order: section by section, each in list order.
   for (size_t section = 0; section < program.sections.size(); ++section) {

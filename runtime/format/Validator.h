@@ -40,14 +40,16 @@
 // - F15: a copy's source and target have one size.
 // - F16: kernels are symbols with names of their own. A signature's extent is
 //   from 0 to 2^48, it has at most 1024 operands, and their alignment is a
-//   power of two up to 64.
+//   power of two up to 64. A block has from 1 to 1024 threads that share up to
+//   2^20 bytes; on a processor 1, and none.
 // - F17: what a command writes overlaps, on no rank, another of its operands.
 // - F18: a command has a callee where its kind has one, and no operands and
 //   attributes but its kind's. Operands of collectives, copies and fills are
 //   row-major and the whole of their ranges.
-// - F19: sections have different names and take each micro-batch of a step
-//   once, in order; a condition is a state of one bool; an event of a section
-//   that may not run is waited for in it alone.
+// - F19: sections have different names, and those of a run take each of its
+//   micro-batches once, in order; a condition is a state of one bool; an
+//   evaluation changes no state but metrics; an event of a section that may not
+//   run is waited for in it alone.
 // - F20: the mesh has from 1 to 4 axes with names of their own and from 1 to
 //   65536 ranks. Axes of segments and communicators are its own, in order.
 // - F21: no two communicators are the same, and they are on declared streams. A

@@ -18,17 +18,17 @@ using format::Dtype;
 /// The rank's threads, transport and device, and its memory there.
 Status RankTrainer::takeDevice() {
   StatusOr<std::unique_ptr<WorkerPool>> started =
-      WorkerPool::create(run.threadsOfRank, run.spin);
+      WorkerPool::create(shared.threadsOfRank, shared.spin);
   if (!started.ok())
     return started.status();
   workers = std::move(*started);
-  transport = run.group.transport(rank);
-  const CpuResources resources = {run.kernels, *transport, *workers,
-                                  run.options.poison};
-  device = run.makeDevice ? run.makeDevice(resources)
-                          : std::make_unique<CpuDevice>(resources);
+  transport = shared.group.transport(rank);
+  const CpuResources resources = {shared.kernels, *transport, *workers,
+                                  shared.options.poison};
+  device = shared.makeDevice ? shared.makeDevice(resources)
+                             : std::make_unique<CpuDevice>(resources);
   StatusOr<std::unique_ptr<RankMemory>> taken =
-      RankMemory::take(run.artifact, rank, *device);
+      RankMemory::take(shared.artifact, rank, *device);
   if (!taken.ok())
     return taken.status();
   memory = std::move(*taken);
@@ -38,64 +38,85 @@ Status RankTrainer::takeDevice() {
 Status RankTrainer::prepare() {
   if (Status status = takeDevice(); !status.ok())
     return status;
-  const format::Parameters &parameters = run.artifact.parameters;
   if (Status status =
-          initializeStates(run.weights, run.artifact, rank, *memory);
+          initializeStates(shared.weights, shared.artifact, rank, *memory);
       !status.ok())
     return status;
-  order = {run.group.worldSize(), run.options.microBatches,
-           parameters.inputs[0].shape[0], run.options.replicateData};
-  feed = std::make_unique<InputFeed>(run.data, parameters.inputs, order, rank,
-                                     *memory);
-  if (!run.options.profile.empty())
+  training = makeSeries(format::Run::Training, shared.data,
+                        shared.options.microBatches, shared.options.steps);
+  if (shared.evalData)
+    evaluation = makeSeries(format::Run::Evaluation, *shared.evalData,
+                            shared.evalBatches, /*steps=*/1);
+  if (!shared.options.profile.empty())
     recorded = std::make_unique<RankProfile>(
-        run.artifact.program, run.options.microBatches,
-        tracedSteps(run.artifact, run.options.microBatches, run.options.steps),
-        run.start);
-  StatusOr<std::unique_ptr<Executor>> created =
-      Executor::create(run.artifact, {*device, *memory, run.cancellation,
-                                      run.options.poison, recorded.get()});
+        shared.artifact.program, shared.options.microBatches,
+        tracedSteps(shared.artifact, shared.options.microBatches,
+                    shared.options.steps),
+        shared.start);
+  StatusOr<std::unique_ptr<Executor>> created = Executor::create(
+      shared.artifact, {*device, *memory, shared.cancellation,
+                        shared.options.poison, recorded.get()});
   if (!created.ok())
     return created.status();
   executor = std::move(*created);
-  sectionRuns =
-      format::runsOfSections(run.artifact.program, run.options.microBatches);
   return transport->barrier();
+}
+
+RankTrainer::Series RankTrainer::makeSeries(format::Run kind,
+                                            const DataSource &data,
+                                            int64_t microBatches,
+                                            int64_t steps) const {
+  const std::vector<format::Input> &inputs = shared.artifact.parameters.inputs;
+  Series series;
+  series.runs = format::runsOfSections(shared.artifact.program.sections,
+                                       microBatches, kind);
+  series.order = {shared.group.worldSize(), microBatches, inputs[0].shape[0],
+                  shared.options.replicateData};
+  series.feed =
+      std::make_unique<InputFeed>(data, inputs, series.order, rank, *memory);
+  series.steps = steps;
+  return series;
 }
 
 Status RankTrainer::runStep(int64_t step) {
   if (!recorded)
-    return runSections(step);
+    return run(training, step - 1);
   const RankProfile::Clock::time_point begin = RankProfile::Clock::now();
-  Status status = runSections(step);
+  Status status = run(training, step - 1);
   recorded->addStep(RankProfile::Clock::now() - begin);
   return status;
 }
 
+Status RankTrainer::evaluate() { return run(evaluation, 0); }
+
 /// Reads what comes after a micro-batch, if something does.
-void RankTrainer::readAhead(int64_t step, int64_t microBatch) {
-  if (microBatch + 1 < run.options.microBatches)
-    feed->readAhead(step - 1, microBatch + 1);
-  else if (step < run.options.steps)
-    feed->readAhead(step, 0);
+void RankTrainer::readAhead(const Series &series, int64_t step,
+                            int64_t microBatch) {
+  if (microBatch + 1 < series.order.microBatches)
+    series.feed->readAhead(step, microBatch + 1);
+  else if (step + 1 < series.steps)
+    series.feed->readAhead(step + 1, 0);
 }
 
-Status RankTrainer::runSections(int64_t step) {
-  const TrainOptions &options = run.options;
-  for (const format::SectionRun &one : sectionRuns) {
-    memory->setScalars({options.learningRate, options.microBatches,
-                        options.seed, step - 1,
-                        order.slice(one.microBatch.value_or(0), rank)});
+/// `step` counts from 0.
+Status RankTrainer::run(const Series &series, int64_t step) {
+  const TrainOptions &options = shared.options;
+  for (const format::SectionRun &one : series.runs) {
+    memory->setScalars({options.learningRate, series.order.microBatches,
+                        options.seed, step,
+                        series.order.slice(one.microBatch.value_or(0), rank)});
     if (one.microBatch)
-      if (Status status = feed->copyToDevice(step - 1, *one.microBatch);
+      if (Status status = series.feed->copyToDevice(step, *one.microBatch);
           !status.ok())
         return status;
-    if (recorded)
-      recorded->begin(step, one.microBatch.value_or(0));
+    if (recorded && &series == &training)
+      recorded->begin(step + 1, one.microBatch.value_or(0));
+    else if (recorded)
+      recorded->pause();
     if (Status status = executor->issue(one.section); !status.ok())
       return status;
     if (one.microBatch)
-      readAhead(step, *one.microBatch);
+      readAhead(series, step, *one.microBatch);
     if (Status status = executor->finish(); !status.ok())
       return status;
   }
@@ -113,7 +134,7 @@ T RankTrainer::read(size_t state, size_t element) const {
 }
 
 double RankTrainer::metric(std::string_view name, size_t element) const {
-  const std::vector<format::State> &states = run.artifact.parameters.states;
+  const std::vector<format::State> &states = shared.artifact.parameters.states;
   for (size_t i = 0; i < states.size(); ++i)
     if (states[i].role == format::Role::Metric && states[i].name == name)
       return states[i].dtype == Dtype::F64 ? read<double>(i, element)
@@ -121,19 +142,31 @@ double RankTrainer::metric(std::string_view name, size_t element) const {
   return std::nan("");
 }
 
-double RankTrainer::gradientScale() const {
-  return 1.0 /
-         static_cast<double>(run.group.worldSize() * run.options.microBatches);
+static double samplesOf(const SampleOrder &order) {
+  return static_cast<double>(order.worldSize * order.microBatches);
 }
 
 double RankTrainer::loss() const {
-  return metric(format::lossMetric, 0) * gradientScale();
+  return metric(format::lossMetric, 0) / samplesOf(training.order);
+}
+
+double RankTrainer::evaluationLoss() const {
+  return metric(format::lossMetric, 0) / samplesOf(evaluation.order);
+}
+
+std::optional<double> RankTrainer::lossScale() const {
+  const std::vector<format::State> &states = shared.artifact.parameters.states;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i].key == format::lossScaleKey)
+      return read<double>(i, 0);
+  return std::nullopt;
 }
 
 double RankTrainer::gradientNorm() const {
   const double squares = metric(format::gradientNormMetric, 0) +
                          metric(format::gradientNormMetric, 1);
-  return std::sqrt(squares) * gradientScale();
+  return std::sqrt(squares) / samplesOf(training.order) /
+         lossScale().value_or(1);
 }
 
 MemoryReport RankTrainer::memoryReport() const {

@@ -33,6 +33,9 @@ struct TrainingRun {
   Cancellation &cancellation;
   int threadsOfRank;
   SpinPolicy spin;
+  /// What is evaluated, and how many micro-batches of each rank; null: nothing.
+  const DataSource *evalData = nullptr;
+  int64_t evalBatches = 0;
   /// Makes each rank's device; the processor if empty.
   std::function<std::unique_ptr<Device>(const CpuResources &)> makeDevice = {};
   /// Where the time of profiles begins.
@@ -51,7 +54,7 @@ struct MemoryReport {
 /// object ends, because other ranks may still read it when this one fails.
 class RankTrainer {
 public:
-  RankTrainer(const TrainingRun &run, int64_t rank) : run(run), rank(rank) {}
+  RankTrainer(const TrainingRun &run, int64_t rank) : shared(run), rank(rank) {}
 
   /// Takes memory, cuts this rank's shards of the weights and prepares the
   /// program.
@@ -60,10 +63,19 @@ public:
   /// Runs step `step`, counted from 1.
   Status runStep(int64_t step);
 
+  /// Runs the evaluation of the parameters as they are.
+  Status evaluate();
+
+  /// The mean loss of the last evaluation; the same on every rank.
+  double evaluationLoss() const;
+
   /// The mean loss and the norm of the mean gradient of the last step; the
   /// same on every rank.
   double loss() const;
   double gradientNorm() const;
+
+  /// What the gradients of the last step were scaled by, where they are.
+  std::optional<double> lossScale() const;
 
   /// Of the steps until now; null unless one was asked for.
   const RankProfile *profile() const { return recorded.get(); }
@@ -72,25 +84,34 @@ public:
   const RankMemory &rankMemory() const { return *memory; }
 
 private:
+  /// The sections of a step or of an evaluation, and the samples that they
+  /// take.
+  struct Series {
+    std::vector<format::SectionRun> runs;
+    SampleOrder order;
+    std::unique_ptr<InputFeed> feed;
+    /// How many times it is run on other samples; steps count from 0.
+    int64_t steps = 1;
+  };
+
   Status takeDevice();
-  Status runSections(int64_t step);
-  void readAhead(int64_t step, int64_t microBatch);
+  Series makeSeries(format::Run kind, const DataSource &data,
+                    int64_t microBatches, int64_t steps) const;
+  Status run(const Series &series, int64_t step);
+  void readAhead(const Series &series, int64_t step, int64_t microBatch);
   double metric(std::string_view name, size_t element) const;
   template <typename T>
   T read(size_t state, size_t element) const;
-  double gradientScale() const;
 
-  const TrainingRun &run;
+  const TrainingRun &shared;
   const int64_t rank;
   std::unique_ptr<WorkerPool> workers;
   std::unique_ptr<Transport> transport;
   std::unique_ptr<Device> device;
   std::unique_ptr<RankMemory> memory;
-  SampleOrder order;
-  std::unique_ptr<InputFeed> feed;
   std::unique_ptr<RankProfile> recorded;
   std::unique_ptr<Executor> executor;
-  std::vector<format::SectionRun> sectionRuns;
+  Series training, evaluation;
 };
 
 } // namespace shardc::runtime

@@ -26,6 +26,16 @@ std::string jsonLine(const StepRecord &record) {
   line["seconds"] = record.seconds;
   if (record.tokensPerSecond)
     line["tokens_per_second"] = *record.tokensPerSecond;
+  if (record.lossScale)
+    line["loss_scale"] = *record.lossScale;
+  return line.dump();
+}
+
+std::string jsonLine(const EvaluationRecord &record) {
+  nlohmann::ordered_json line;
+  line["step"] = record.step;
+  line["evaluation_loss"] = record.loss;
+  line["seconds"] = record.seconds;
   return line.dump();
 }
 
@@ -46,7 +56,21 @@ std::string textLine(const StepRecord &record) {
                   *record.tokensPerSecond);
     line += text.data();
   }
+  if (record.lossScale) {
+    std::snprintf(text.data(), text.size(), "  loss_scale: %g",
+                  *record.lossScale);
+    line += text.data();
+  }
   return line;
+}
+
+std::string textLine(const EvaluationRecord &record) {
+  std::array<char, 256> text;
+  std::snprintf(text.data(), text.size(),
+                "step: %5lld  evaluation_loss: %#.9g  seconds: %.4f",
+                static_cast<long long>(record.step), printable(record.loss),
+                record.seconds);
+  return text.data();
 }
 
 StatusOr<std::unique_ptr<StepLog>> StepLog::create(const std::string &path,
@@ -65,12 +89,12 @@ Status StepLog::failure() const {
                 "cannot write '" + path + "': " + std::strerror(errno));
 }
 
-Status StepLog::write(const StepRecord &record) {
+Status StepLog::writeLines(const std::string &json, const std::string &text) {
   if (stream)
-    *stream << textLine(record) << std::endl;
+    *stream << text << std::endl;
   if (!file)
     return Status();
-  const std::string line = jsonLine(record) + "\n";
+  const std::string line = json + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file.get()) != line.size() ||
       std::fflush(file.get()) != 0)
     return failure();

@@ -31,17 +31,28 @@ struct StepRecord {
   double seconds = 0;
   /// For models whose first input is tokens.
   std::optional<double> tokensPerSecond;
+  /// What gradients were scaled by, where they are.
+  std::optional<double> lossScale;
 };
 
-/// {"step":1,"loss":…,"gradient_norm":…,"seconds":…,"tokens_per_second":…}.
-/// Numbers have as many digits as it takes to read back the same double; what
-/// is not finite is null.
+/// An evaluation after a step.
+struct EvaluationRecord {
+  int64_t step = 0;
+  /// Mean over ranks and micro-batches.
+  double loss = 0;
+  double seconds = 0;
+};
+
+/// {"step":1,"loss":…,"gradient_norm":…,"seconds":…,"tokens_per_second":…} and
+/// {"step":1,"evaluation_loss":…,"seconds":…}. Numbers have as many digits as
+/// it takes to read back the same double; what is not finite is null.
 std::string jsonLine(const StepRecord &record);
+std::string jsonLine(const EvaluationRecord &record);
 
 /// One line like "step:    1  loss: 4.17438126  grad_norm: …".
 std::string textLine(const StepRecord &record);
+std::string textLine(const EvaluationRecord &record);
 
-/// Used by one thread.
 class StepLog {
 public:
   /// Creates the file at `path`, unless it is empty (E0601). Lines for people
@@ -49,8 +60,13 @@ public:
   static StatusOr<std::unique_ptr<StepLog>> create(const std::string &path,
                                                    std::ostream *stream);
 
-  /// Reports a step; fails with E0601.
-  Status write(const StepRecord &record);
+  /// Reports a step or an evaluation; fails with E0601.
+  Status write(const StepRecord &record) {
+    return writeLines(jsonLine(record), textLine(record));
+  }
+  Status write(const EvaluationRecord &record) {
+    return writeLines(jsonLine(record), textLine(record));
+  }
 
 private:
   struct CloseFile {
@@ -59,6 +75,7 @@ private:
   StepLog(std::string path, std::ostream *stream)
       : path(std::move(path)), stream(stream) {}
 
+  Status writeLines(const std::string &json, const std::string &text);
   Status failure() const;
 
   const std::string path;

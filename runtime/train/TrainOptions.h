@@ -23,6 +23,12 @@ struct TrainOptions {
   /// See openData.
   std::string data = "random";
   bool replicateData = false;
+  /// What is evaluated; empty: nothing. After each `evalEvery` steps, or, if
+  /// that is 0, and in any case, after the last one; `evalBatches`
+  /// micro-batches of each rank, or, if that is 0, as many as the data fills.
+  std::string evalData;
+  int64_t evalEvery = 0;
+  int64_t evalBatches = 0;
   /// Threads of each rank; 0 divides the processor's among the ranks.
   int threads = 0;
   /// Files; empty means none.

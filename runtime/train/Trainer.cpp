@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <new>
 #include <thread>
 
@@ -55,14 +56,63 @@ static void printHeader(const TrainingRun &run, const RankTrainer &rank,
          << "  scratch: " << memory.scratch << std::endl;
 }
 
+/// The samples of one micro-batch of all ranks.
+static int64_t samplesOfAll(const Artifact &artifact,
+                            const TrainOptions &options) {
+  return artifact.parameters.inputs[0].shape[0] *
+         (options.replicateData ? 1 : artifact.manifest.mesh.ranks());
+}
+
+/// Micro-batches of each rank in an evaluation: what was asked for, or as many
+/// as the data fills; of data without an end, those of a step.
+static int64_t evaluationBatches(const Artifact &artifact,
+                                 const TrainOptions &options,
+                                 const DataSource &data) {
+  if (options.evalBatches > 0)
+    return options.evalBatches;
+  if (data.samples() == std::numeric_limits<int64_t>::max())
+    return options.microBatches;
+  return std::max<int64_t>(data.samples() / samplesOfAll(artifact, options), 1);
+}
+
+static void noteSamplesLeftOut(const TrainingRun &run, std::ostream &output) {
+  const int64_t taken =
+      run.evalBatches * samplesOfAll(run.artifact, run.options);
+  if (taken < run.evalData->samples() && run.options.evalBatches == 0 &&
+      run.evalData->samples() != std::numeric_limits<int64_t>::max())
+    output << "note: evaluation takes " << taken << " of "
+           << run.evalData->samples()
+           << " samples, which fill whole micro-batches of every rank"
+           << std::endl;
+}
+
 /// What rank 0 does after a step.
 static Status report(const TrainingRun &run, const RankTrainer &rank,
                      StepLog &log, int64_t step, double seconds) {
-  StepRecord record = {step, rank.loss(), rank.gradientNorm(), seconds, {}};
+  StepRecord record = {step,    rank.loss(), rank.gradientNorm(),
+                       seconds, {},          rank.lossScale()};
   if (const std::optional<int64_t> tokens =
           tokensOfStep(run.artifact, run.options))
     record.tokensPerSecond = static_cast<double>(*tokens) / seconds;
   return log.write(record);
+}
+
+/// Evaluates after step `step`, if it is time. Rank 0, which has a log,
+/// reports.
+static Status evaluate(const TrainingRun &run, RankTrainer &rank, int64_t step,
+                       StepLog *log) {
+  using Clock = std::chrono::steady_clock;
+  const int64_t every = run.options.evalEvery;
+  if (!run.evalData ||
+      (step != run.options.steps && (every == 0 || step % every != 0)))
+    return Status();
+  const Clock::time_point begin = Clock::now();
+  if (Status status = rank.evaluate(); !status.ok())
+    return status;
+  const std::chrono::duration<double> elapsed = Clock::now() - begin;
+  return log ? log->write(EvaluationRecord{step, rank.evaluationLoss(),
+                                           elapsed.count()})
+             : Status();
 }
 
 /// The life of a rank's thread. Rank 0 reports.
@@ -78,10 +128,11 @@ static Status runRank(const TrainingRun &run, RankTrainer &rank, StepLog *log,
     if (Status status = rank.runStep(step); !status.ok())
       return status;
     const std::chrono::duration<double> elapsed = Clock::now() - begin;
-    if (!log)
-      continue;
-    if (Status status = report(run, rank, *log, step, elapsed.count());
-        !status.ok())
+    if (log)
+      if (Status status = report(run, rank, *log, step, elapsed.count());
+          !status.ok())
+        return status;
+    if (Status status = evaluate(run, rank, step, log); !status.ok())
       return status;
   }
   return Status();
@@ -174,7 +225,7 @@ namespace {
 /// What is opened before the ranks start.
 struct Session {
   Weights weights;
-  std::unique_ptr<DataSource> data;
+  std::unique_ptr<DataSource> data, evalData;
   std::unique_ptr<KernelLibrary> kernels;
   std::unique_ptr<StepLog> log;
 };
@@ -188,6 +239,19 @@ Status assign(T &target, StatusOr<T> source) {
   return Status();
 }
 } // namespace
+
+static Status openEvaluation(const Artifact &artifact,
+                             const TrainOptions &options, Session &session) {
+  if (options.evalData.empty())
+    return Status();
+  if (!format::hasEvaluation(artifact.program.sections))
+    return Status(ErrorCode::E0002,
+                  "--eval-data: the artifact cannot evaluate the model")
+        .setHelp("compile it with shardc compile --evaluation");
+  return assign(
+      session.evalData,
+      openData(options.evalData, artifact.parameters.inputs, options.seed));
+}
 
 static Status open(const Artifact &artifact, const TrainOptions &options,
                    std::ostream *output, Session &session) {
@@ -206,6 +270,8 @@ static Status open(const Artifact &artifact, const TrainOptions &options,
           session.data,
           openData(options.data, artifact.parameters.inputs, options.seed));
       !status.ok())
+    return status;
+  if (Status status = openEvaluation(artifact, options, session); !status.ok())
     return status;
   if (Status status = assign(
           session.kernels,
@@ -226,10 +292,22 @@ Status train(const Artifact &artifact, const TrainOptions &options,
   const SpinPolicy spin = SpinPolicy::forThreads(worldSize * threads);
   InProcessGroup group(artifact.manifest.mesh, artifact.program.communicators,
                        cancellation, spin);
-  const TrainingRun run = {
-      artifact,      options,          session.weights.tensors,
-      *session.data, *session.kernels, group,
-      cancellation,  threads,          spin};
+  const int64_t evalBatches =
+      session.evalData ? evaluationBatches(artifact, options, *session.evalData)
+                       : 0;
+  const TrainingRun run = {artifact,
+                           options,
+                           session.weights.tensors,
+                           *session.data,
+                           *session.kernels,
+                           group,
+                           cancellation,
+                           threads,
+                           spin,
+                           session.evalData.get(),
+                           evalBatches};
+  if (run.evalData && stream)
+    noteSamplesLeftOut(run, *stream);
   std::vector<std::unique_ptr<RankTrainer>> ranks;
   for (int64_t rank = 0; rank < worldSize; ++rank)
     ranks.push_back(std::make_unique<RankTrainer>(run, rank));

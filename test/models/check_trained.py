@@ -46,7 +46,7 @@ def expectations(name, ranks, param_dtype):
 
 def resolution(quantity, param_dtype):
     """FSDP2's loss is in bf16 under its policy; all else is kept in f32."""
-    if quantity == "losses" and param_dtype == "bf16":
+    if quantity.endswith("losses") and param_dtype == "bf16":
         return trained.BFLOAT16_EPSILON
     return trained.EPSILON
 
@@ -70,7 +70,8 @@ def check(options, folder):
     found = []
     for name in ("first", "second"):
         state, log = folder / f"{name}.safetensors", folder / f"{name}.jsonl"
-        run.train(options.shardrun, artifact, data, state, log)
+        run.train(options.shardrun, artifact, data, state, log,
+                  evaluation_batches=document.get("evaluation_batches", 0))
         found.append(trained.quantities(state, log))
     rows = trained.differences(
         expectations(options.name, options.ranks, options.param_dtype),

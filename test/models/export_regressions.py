@@ -31,6 +31,7 @@ FOLDER = HERE / "regressions"
 REALIZATIONS = 16
 BFLOAT16 = MixedPrecisionPolicy(param_dtype=torch.bfloat16,
                                 reduce_dtype=torch.float32)
+BATCH_NORM = MixedPrecisionPolicy(output_dtype=torch.bfloat16)
 
 
 def micro_batches(samples, batch):
@@ -47,25 +48,43 @@ def train_fsdp2(module, batches, training, realization):
     def train(rank):
         init_device_mesh("cpu", (training.ranks,))
         replica = replicas[rank]
+        for child in list(replica.modules()):
+            if isinstance(child, torch.nn.BatchNorm1d):
+                fully_shard(child, mp_policy=BATCH_NORM)
         fully_shard(replica, mp_policy=BFLOAT16)
         optimizer = train_reference.sgd(replica, training)
-        losses, norms = [], []
+        scaler = train_reference.Scaler(module)
+        losses, norms, evaluations = [], [], []
+
+        def batch_of(index):
+            index %= len(batches)
+            return train_reference.realized(
+                module, batches[index], index, torch.float32, realization)
+
+        def mean_over_ranks(number):
+            total = torch.tensor(number, dtype=torch.float64)
+            torch.distributed.all_reduce(total)
+            return total.item() / training.ranks
+
         for step in range(training.steps):
             optimizer.zero_grad()
-            index = (step * training.ranks + rank) % len(batches)
             train_reference.begin_micro_batch(replica, step, rank)
-            loss = replica(*train_reference.realized(
-                module, batches[index], index, torch.float32, realization))
-            loss.backward()
-            total = loss.detach().to(torch.float64)
-            torch.distributed.all_reduce(total)
-            losses.append(total.item() / training.ranks)
+            loss = replica(*batch_of(step * training.ranks + rank))
+            scaler.backward(loss)
+            losses.append(mean_over_ranks(loss.item()))
+            scaler.unscale(optimizer)
             norms.append(sum(
                 train_reference.vector(each.grad).square().sum()
                 for each in replica.parameters()).sqrt().item())
             train_reference.clip(replica)
-            optimizer.step()
-        return train_reference.quantities(replica, optimizer, losses, norms)
+            scaler.step(optimizer)
+            if hasattr(module, "evaluation_batches"):
+                evaluations.append(mean_over_ranks(train_reference.evaluate(
+                    module, replica, rank, training.ranks, batch_of)
+                    / module.evaluation_batches))
+        return train_reference.quantities(replica, optimizer, {
+            "losses": losses, "gradient norms": norms,
+            "loss scales": scaler.scales, "evaluation losses": evaluations})
 
     return reference.run_ranks(training.ranks, train)[0]
 
@@ -99,8 +118,9 @@ def write(name, factory):
     batch = inputs[0].shape[0]
     batches = micro_batches(check_trained.samples(name, shapes, batch), batch)
     document = {"batch": batch, "inputs": shapes, "errors": {}}
-    if hasattr(module, "flags"):
-        document["flags"] = module.flags
+    for key in ("flags", "evaluation_batches"):
+        if hasattr(module, key):
+            document[key] = getattr(module, key)
     vectors = {}
     for ranks in check_trained.RANKS:
         exact, errors = expectation(module, batches, ranks)

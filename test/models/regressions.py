@@ -121,6 +121,8 @@ class DocumentedDropout(nn.Module):
         self.step = self.slice = 0
 
     def forward(self, x):
+        if not self.training:
+            return x
         if torch.compiler.is_exporting():
             dropout = F.dropout1d if self.shared else F.dropout
             return dropout(x, self.p, True)
@@ -185,17 +187,64 @@ class Grouped(nn.Module):
         return F.mse_loss(self.g(F.gelu(self.f(F.gelu(self.e(x))))), y)
 
 
+class Evaluated(nn.Module):
+    """Evaluated after each step as model.eval() has it: no dropout, one norm
+    with its running statistics and one, which keeps none, with the batch's."""
+
+    samples_are_alike = False  # each has its own draws
+    evaluation_batches = 2
+    flags = ["--evaluation"]
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.g = nn.Linear(16, 24), nn.Linear(24, 16)
+        self.norm = nn.BatchNorm1d(24)
+        self.bare = nn.BatchNorm1d(24, track_running_stats=False)
+        self.dropout = DocumentedDropout(0.3, stream=0)
+
+    def begin_micro_batch(self, step, piece):
+        self.dropout.step, self.dropout.slice = step, piece
+
+    def forward(self, x, y):
+        h = self.dropout(F.gelu(self.norm(self.f(x))))
+        return F.mse_loss(self.g(self.bare(h)), y)
+
+
+class Scaled(nn.Module):
+    """Scaled as GradScaler scales: the gradients of the first step are not
+    numbers, although its loss is one, and those of the second are."""
+
+    scaler = {"init_scale": 65536.0}
+    flags = ["--loss-scale", "dynamic"]
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.g = nn.Linear(16, 24), nn.Linear(24, 16)
+        self.register_buffer("steps", torch.zeros(1))
+
+    def forward(self, x, y):
+        h = self.f(x)
+        barrier = F.relu(-1.0 * (h * h) * self.steps.reciprocal()).sum()
+        with torch.no_grad():
+            self.steps.add_(1)
+        return F.mse_loss(self.g(F.gelu(h)), y) + barrier
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
     "dropped": lambda: (
         Dropped(), (torch.randn(5, 16), torch.randn(5, 3, 16))),
+    "evaluated": lambda: (
+        Evaluated(), (torch.randn(8, 16), torch.randn(8, 16))),
     "grouped": lambda: (
         Grouped(), (torch.randn(8, 16), torch.randn(8, 16))),
     "masked": lambda: (
         Masked(), (torch.randn(8, 16), torch.randn(8, 16))),
     "metric": lambda: (
         Metric(), (torch.randn(8, 16), torch.randn(8, 16))),
+    "scaled": lambda: (
+        Scaled(), (torch.randn(8, 16), torch.randn(8, 16))),
     "spatial-gate": lambda: (
         SpatialGate(), (torch.randn(4, 12, 16), torch.randn(4, 12, 16))),
     "two-buffers": lambda: (

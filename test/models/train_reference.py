@@ -65,6 +65,41 @@ def clip(module):
         torch.nn.utils.clip_grad_norm_(module.parameters(), module.max_norm)
 
 
+class Scaler:
+    """What multiplies a module's loss: the GradScaler that it asks for, or
+    nothing. `scales` has that of each step."""
+
+    def __init__(self, module):
+        options = getattr(module, "scaler", None)
+        self.scales = []
+        self._scaler = torch.amp.GradScaler("cpu", enabled=options is not None,
+                                            **(options or {}))
+
+    def backward(self, loss):
+        self._scaler.scale(loss).backward()
+
+    def unscale(self, optimizer):
+        if self._scaler.is_enabled():
+            self.scales.append(self._scaler.get_scale())
+            self._scaler.unscale_(optimizer)
+
+    def step(self, optimizer):
+        self._scaler.step(optimizer)
+        self._scaler.update()
+
+
+@torch.no_grad()
+def evaluate(module, replica, rank, ranks, batch_of):
+    """The sum of a rank's losses in an evaluation, in eval mode."""
+    replica.eval()
+    total = sum(replica(*batch_of(micro_batch * ranks + rank)).item()
+                for micro_batch in range(module.evaluation_batches))
+    replica.train()
+    if hasattr(replica, "reshard"):  # FSDP2 does so in backward
+        replica.reshard()
+    return total
+
+
 @torch.no_grad()
 def _average_gradients(replicas):
     """Leaves the mean of all ranks' gradients in those of rank 0."""
@@ -84,10 +119,11 @@ def _share_parameters(replicas):
             other.copy_(parameters[0])
 
 
-def quantities(module, optimizer, losses, norms):
-    """{name: elements as a float64 vector}, the names of trained.quantities."""
-    result = {"losses": torch.tensor(losses, dtype=torch.float64),
-              "gradient norms": torch.tensor(norms, dtype=torch.float64)}
+def quantities(module, optimizer, series):
+    """{name: elements as a float64 vector}, the names of trained.quantities;
+    `series` are those that have a number a step."""
+    result = {name: torch.tensor(numbers, dtype=torch.float64)
+              for name, numbers in series.items() if numbers}
     for name, parameter in module.named_parameters():
         momentum = optimizer.state[parameter].get("momentum_buffer")
         if momentum is not None:  # else nothing uses the parameter
@@ -108,33 +144,49 @@ def train(module, micro_batches, training, dtype, realization=0):
     its weights. Odd realizations use ATen's kernels instead of oneDNN's."""
     replicas = [copy.deepcopy(module).to(dtype)
                 for _ in range(training.ranks)]
-    optimizer = sgd(replicas[0], training)
-    losses, norms = [], []
+    optimizer, scaler = sgd(replicas[0], training), Scaler(module)
+    losses, norms, evaluations = [], [], []
+
+    def batch_of(index):
+        index %= len(micro_batches)
+        return realized(module, micro_batches[index], index, dtype, realization)
+
     with torch.backends.mkldnn.flags(enabled=realization % 2 == 0):
         for step in range(training.steps):
             loss_sum = 0.0
             for rank, replica in enumerate(replicas):
-                index = (step * training.ranks + rank) % len(micro_batches)
-                positional, keyword = shardc_export.arguments_of(realized(
-                    module, micro_batches[index], index, dtype, realization))
+                positional, keyword = shardc_export.arguments_of(
+                    batch_of(step * training.ranks + rank))
                 replica.zero_grad()
                 begin_micro_batch(replica, step, rank)
                 loss = replica(*positional, **keyword)
-                loss.backward()
+                scaler.backward(loss)
                 loss_sum += loss.item()
             _average_gradients(replicas)
+            scaler.unscale(optimizer)
             losses.append(loss_sum / training.ranks)
             norms.append(torch.nn.utils.get_total_norm(
                 [parameter.grad for parameter in replicas[0].parameters()
                  if parameter.grad is not None]).item())
             clip(replicas[0])
-            optimizer.step()
+            scaler.step(optimizer)
             _share_parameters(replicas)
-    return quantities(replicas[0], optimizer, losses, norms)
+            if hasattr(module, "evaluation_batches"):
+                evaluations.append(sum(
+                    evaluate(module, replica, rank, training.ranks, batch_of)
+                    for rank, replica in enumerate(replicas))
+                    / training.ranks / module.evaluation_batches)
+    return quantities(replicas[0], optimizer, {
+        "losses": losses, "gradient norms": norms,
+        "loss scales": scaler.scales, "evaluation losses": evaluations})
 
 
 def largest_errors(exact, realizations):
-    """{name: largest error of any element in any realization}."""
-    return {name: max((run[name] - values).abs().max().item()
-                      for run in realizations) if values.numel() else 0.0
-            for name, values in exact.items()}
+    """{name: largest error of any element in any realization}; what is not a
+    number in both is no error."""
+    def error(found, values):
+        both = found.isnan() & values.isnan()
+        return (found - values).masked_fill(both, 0).abs().max().item()
+
+    return {name: max(error(run[name], values) for run in realizations)
+            if values.numel() else 0.0 for name, values in exact.items()}

@@ -66,6 +66,8 @@ def difference(expected, values):
                           math.nan, math.nan, math.inf)
     worst = Difference(expected.name, 0, 0.0, 0.0, -1.0)
     for index, (value, exact) in enumerate(zip(values, expected.values)):
+        if math.isnan(value) and math.isnan(exact):
+            continue
         error, limit = abs(value - exact), expected.limit(exact)
         used = error / limit if limit else (0.0 if error == 0.0 else math.inf)
         if math.isnan(used) or (value != exact and not math.isfinite(value)):
@@ -113,10 +115,15 @@ class Training:
              MOMENTUM, "--param-dtype", self.param_dtype, "--reduce-dtype",
              "f32", *flags], timeout, pathlib.Path(artifact).parent)
 
-    def train(self, shardrun, artifact, data, state, log, timeout=None):
+    def train(self, shardrun, artifact, data, state, log, timeout=None,
+              evaluation_batches=0):
+        """Evaluates on the first samples after each step, if on any."""
+        evaluation = ["--eval-data", data, "--eval-every", 1,
+                      "--eval-batches", evaluation_batches]
         run([shardrun, artifact, "--data", data, "--steps", self.steps, "--lr",
              self.learning_rate, "--save", state, "--save-optimizer", "--log",
-             log, "--quiet"], timeout)
+             log, "--quiet", *(evaluation if evaluation_batches else ())],
+            timeout)
 
 
 def quantities(state, log):
@@ -125,9 +132,11 @@ def quantities(state, log):
               for name, value in tensors.read(state).items()}
     with open(log) as file:
         records = [json.loads(line) for line in file]
-    for name, key in (("losses", "loss"), ("gradient norms", "gradient_norm")):
+    for name, key in (("losses", "loss"), ("gradient norms", "gradient_norm"),
+                      ("loss scales", "loss_scale"),
+                      ("evaluation losses", "evaluation_loss")):
         result[name] = [math.nan if record[key] is None else record[key]
-                        for record in records if "loss" in record]
+                        for record in records if key in record]
     return result
 
 

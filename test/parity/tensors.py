@@ -13,7 +13,8 @@ import math
 import struct
 import sys
 
-TYPECODES = {"F64": "d", "F32": "f", "I64": "q", "I32": "i", "U8": "B"}
+TYPECODES = {"F64": "d", "F32": "f", "I64": "q", "I32": "i", "U8": "B",
+             "BOOL": "B"}
 
 
 @dataclasses.dataclass

@@ -25,20 +25,25 @@ struct Range {
 };
 } // namespace
 
-/// Refuses other numbers, NaN among them.
+/// What is wrong with a number; NaN is in no range. Empty for what is none:
+/// options have their own message for that.
+static std::string complainAbout(const std::string &text, Range range) {
+  double value = 0;
+  if (!CLI::detail::lexical_cast(text, value))
+    return "";
+  if (value >= range.least &&
+      (range.hasMost ? value <= range.most : value < range.most))
+    return "";
+  std::ostringstream message;
+  message << std::setprecision(12) << outOfRange << range.least
+          << (range.hasMost ? " to " : " to below ") << range.most << ", found "
+          << text;
+  return message.str();
+}
+
 static CLI::Validator inRange(Range range) {
   auto check = [range](const std::string &text) {
-    double value = 0;
-    if (!CLI::detail::lexical_cast(text, value))
-      return std::string(); // The option's own message.
-    if (value >= range.least &&
-        (range.hasMost ? value <= range.most : value < range.most))
-      return std::string();
-    std::ostringstream message;
-    message << std::setprecision(12) << outOfRange << range.least
-            << (range.hasMost ? " to " : " to below ") << range.most
-            << ", found " << text;
-    return message.str();
+    return complainAbout(text, range);
   };
   return CLI::Validator(check, "");
 }
@@ -91,6 +96,15 @@ static void addPrecisionOptions(CLI::App &command, Options &options) {
       ->group("Precision");
 }
 
+static std::string checkLossScale(const std::string &text) {
+  double value = 0;
+  if (text == "dynamic")
+    return "";
+  if (!CLI::detail::lexical_cast(text, value))
+    return "expected a number or dynamic, found '" + text + "'";
+  return complainAbout(text, {1e-30, 1e30});
+}
+
 static void addOptimizerOptions(CLI::App &command, Options &options) {
   command.add_option("--optimizer", options.optimizer, "As in torch.optim")
       ->check(oneOf({"sgd", "adamw"}))
@@ -117,6 +131,18 @@ static void addOptimizerOptions(CLI::App &command, Options &options) {
       ->group("Optimizer");
   number("--clip-grad-norm", options.clipGradNorm, {0, 1e30},
          "Largest norm of all gradients; 0: any");
+  command
+      .add_option("--loss-scale", options.lossScale,
+                  "What the loss is multiplied by for backward; dynamic: as "
+                  "torch.amp.GradScaler does, skipping steps")
+      ->check(CLI::Validator(checkLossScale, ""))
+      ->type_name("X|dynamic")
+      ->group("Optimizer")
+      ->capture_default_str();
+  command
+      .add_flag("--skip-non-finite", options.skipNonFinite,
+                "Skip steps whose gradients are not all finite")
+      ->group("Optimizer");
   number("--beta1", options.beta1, decay, "Decay of adamw's first moment");
   number("--beta2", options.beta2, decay, "Decay of adamw's second moment");
   number("--epsilon", options.epsilon, {0, 1e6},
@@ -140,6 +166,10 @@ static void addTargetOptions(CLI::App &command, Options &options) {
       ->type_name(choice)
       ->group("Target")
       ->capture_default_str();
+  command
+      .add_flag("--evaluation", options.evaluation,
+                "Add the model's evaluation, for shardrun --eval-data")
+      ->group("Target");
   command
       .add_flag_callback(
           "--no-fuse", [&options] { options.fuse = false; },

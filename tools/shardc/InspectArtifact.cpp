@@ -167,6 +167,8 @@ static void printProgram(const Program &program, const Mesh &mesh,
       const format::Section &section =
           program.sections[static_cast<size_t>(printed)];
       std::cout << section.name;
+      if (section.run != format::Run::Training)
+        std::cout << ", " << runNames[static_cast<size_t>(section.run)];
       if (section.repeat != format::Repeat::Once &&
           section.repeat != format::Repeat::MicroBatches)
         std::cout << ", " << repeatNames[static_cast<size_t>(section.repeat)];

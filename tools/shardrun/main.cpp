@@ -33,13 +33,19 @@ The artifact's ranks run as threads of this process.
   --data DATA          random (default), tokens:FILE, FILE.npy or
                        FILE.safetensors with one tensor for each input
   --replicate-data     give every rank the same samples
+  --eval-data DATA     evaluate on these samples after the last step; the
+                       artifact is compiled with --evaluation
+  --eval-every K       evaluate after every K steps too
+  --eval-batches B     micro-batches of each rank in an evaluation (default: as
+                       many as the data fills)
   --seed S             seed of random data and of dropout (default 0)
   --weights FILE       initial parameters and buffers, as safetensors
                        (default: those in the artifact)
   --save FILE          write parameters and buffers at the end
   --save-optimizer     write the optimizer's states there as well
   --log FILE.jsonl     one JSON object a step: step, loss, gradient_norm,
-                       seconds, and tokens_per_second for models of tokens
+                       seconds, and tokens_per_second for models of tokens;
+                       one an evaluation: step, evaluation_loss, seconds
   --profile FILE       print where the time goes by kernel, module and command,
                        and write a trace that https://ui.perfetto.dev opens
   --threads T          threads of each rank (default: cores / ranks)
@@ -92,6 +98,9 @@ static void declareOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--lr", train.learningRate);
   app.add_option("--data", train.data);
   app.add_flag("--replicate-data", train.replicateData);
+  app.add_option("--eval-data", train.evalData);
+  app.add_option("--eval-every", train.evalEvery);
+  app.add_option("--eval-batches", train.evalBatches);
   app.add_option("--seed", train.seed);
   app.add_option("--weights", train.weights);
   app.add_option("--save", train.save);
@@ -159,15 +168,23 @@ static Status checkOptions(const CommandLine &line) {
     return Status(ErrorCode::E0002, "expected the path of an artifact")
         .setHelp("shardrun MODEL.shardc; see shardrun --help");
   const TrainOptions &train = line.train;
+  const auto orOne = [](int64_t number) {
+    return static_cast<double>(number == 0 ? 1 : number);
+  };
   const std::tuple<const char *, double, double, double> ranges[] = {
       {"--steps", static_cast<double>(train.steps), 1, 1e12},
       {"--micro-batches", static_cast<double>(train.microBatches), 1, 1e6},
       {"--lr", train.learningRate, 0, 1e6},
       // Zero is how an absent option looks.
-      {"--threads", train.threads == 0 ? 1 : train.threads, 1, 1024}};
+      {"--eval-every", orOne(train.evalEvery), 1, 1e12},
+      {"--eval-batches", orOne(train.evalBatches), 1, 1e6},
+      {"--threads", orOne(train.threads), 1, 1024}};
   for (const auto &[option, value, least, most] : ranges)
     if (Status status = checkRange(option, value, least, most); !status.ok())
       return status;
+  if (train.evalData.empty() && (train.evalEvery || train.evalBatches))
+    return Status(ErrorCode::E0002,
+                  "--eval-every and --eval-batches need --eval-data DATA");
   if (train.saveOptimizer && train.save.empty())
     return Status(ErrorCode::E0002, "--save-optimizer needs --save FILE");
   return Status();

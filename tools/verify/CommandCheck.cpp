@@ -228,15 +228,17 @@ Status CommandCheck::runSection(size_t section) {
 
 Status CommandCheck::run() {
   for (step = 0; step < options.steps && !wrong; ++step) {
-    for (const format::SectionRun &one :
-         runsOfSections(artifact.program, options.microBatches)) {
-      if (wrong)
-        break;
-      if (Status status = compiled.begin(step, one.microBatch); !status.ok())
-        return status;
-      if (Status status = runSection(one.section); !status.ok())
-        return status;
-    }
+    for (const format::Run run :
+         {format::Run::Training, format::Run::Evaluation})
+      for (const format::SectionRun &one : runsOfSections(
+               artifact.program.sections, options.microBatches, run)) {
+        if (wrong)
+          break;
+        if (Status status = compiled.begin(step, one.microBatch); !status.ok())
+          return status;
+        if (Status status = runSection(one.section); !status.ok())
+          return status;
+      }
   }
   return Status();
 }

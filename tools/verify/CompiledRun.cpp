@@ -47,6 +47,8 @@ public:
 private:
   Status prepare();
   Status runStep(int64_t step, ObservedStep &observed);
+  Status runSections(format::Run run, int64_t step,
+                     RankStates &afterMicroBatches);
   RankStates states() const;
 
   const Shared &shared;
@@ -109,12 +111,13 @@ RankStates ObservedRank::states() const {
   return copies;
 }
 
-Status ObservedRank::runStep(int64_t step, ObservedStep &observed) {
-  const auto self = static_cast<size_t>(rank);
+/// All sections of a kind, on the samples of a step.
+Status ObservedRank::runSections(format::Run run, int64_t step,
+                                 RankStates &afterMicroBatches) {
   const RunOptions &options = shared.options;
   const int64_t last = options.microBatches - 1;
-  for (const format::SectionRun &one :
-       runsOfSections(shared.artifact.program, options.microBatches)) {
+  for (const format::SectionRun &one : runsOfSections(
+           shared.artifact.program.sections, options.microBatches, run)) {
     memory->setScalars({options.learningRate, options.microBatches,
                         options.seed, step,
                         order.slice(one.microBatch.value_or(0), rank)});
@@ -125,9 +128,25 @@ Status ObservedRank::runStep(int64_t step, ObservedStep &observed) {
     if (Status status = executor->runSection(one.section); !status.ok())
       return status;
     if (one.microBatch == last)
-      observed.afterGradients[self] = states();
+      afterMicroBatches = states();
   }
+  return Status();
+}
+
+Status ObservedRank::runStep(int64_t step, ObservedStep &observed) {
+  const auto self = static_cast<size_t>(rank);
+  if (Status status = runSections(format::Run::Training, step,
+                                  observed.afterGradients[self]);
+      !status.ok())
+    return status;
   observed.afterUpdate[self] = states();
+  if (!format::hasEvaluation(shared.artifact.program.sections))
+    return Status();
+  if (Status status = runSections(format::Run::Evaluation, step,
+                                  observed.afterLosses[self]);
+      !status.ok())
+    return status;
+  observed.afterEvaluation[self] = states();
   return Status();
 }
 
@@ -188,7 +207,8 @@ runCompiled(const format::Artifact &artifact,
   const auto ranks = static_cast<size_t>(worldSize);
   std::vector<ObservedStep> steps(
       static_cast<size_t>(options.steps),
-      {std::vector<RankStates>(ranks), std::vector<RankStates>(ranks)});
+      {std::vector<RankStates>(ranks), std::vector<RankStates>(ranks),
+       std::vector<RankStates>(ranks), std::vector<RankStates>(ranks)});
   if (Status status = runRanks(shared, steps); !status.ok())
     return status;
   return steps;

@@ -43,6 +43,10 @@ using RankStates = std::vector<std::vector<std::byte>>;
 struct ObservedStep {
   std::vector<RankStates> afterGradients;
   std::vector<RankStates> afterUpdate;
+  /// Of the evaluation of the step's samples after it: before losses are summed
+  /// over ranks, and at its end. Empty without one.
+  std::vector<RankStates> afterLosses;
+  std::vector<RankStates> afterEvaluation;
 };
 
 /// Trains a validated `artifact` from the full tensors `weights` on `data`, in

@@ -8,9 +8,8 @@
 
 #include "tools/verify/FullTensors.h"
 
+#include "runtime/data/Conversion.h"
 #include "runtime/format/Program.h"
-
-#include <cstring>
 
 namespace shardc::verify {
 
@@ -43,16 +42,12 @@ std::optional<ParameterPlace> findParameter(const format::Artifact &artifact,
 static void append(std::vector<double> &elements, const State &state,
                    const std::vector<std::byte> &bytes, int64_t from,
                    int64_t to) {
-  for (int64_t i = from; i < to; ++i)
-    if (state.dtype == format::Dtype::F64) {
-      double value;
-      std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
-      elements.push_back(value);
-    } else {
-      float value;
-      std::memcpy(&value, bytes.data() + i * sizeof(value), sizeof(value));
-      elements.push_back(value);
-    }
+  const size_t first = elements.size();
+  elements.resize(first + static_cast<size_t>(to - from));
+  runtime::convertElements(
+      bytes.data() + from * byteSize(state.dtype), state.dtype,
+      reinterpret_cast<std::byte *>(elements.data() + first),
+      format::Dtype::F64, to - from);
 }
 
 std::vector<double> elementsOf(const State &state,

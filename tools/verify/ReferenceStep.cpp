@@ -38,25 +38,46 @@ static Observed observe(const Twine &what, int64_t rank, const Tensor &tensor) {
   return observed;
 }
 
+/// Of each rank, over micro-batches.
 FailureOr<std::vector<Observed>>
-ReferenceStep::accumulate(const StepInputs &inputs,
-                          std::optional<reference::Perturbation> perturbation) {
-  const ShardedState before = getState();
-  interpreter.setPerturbation(perturbation);
+ReferenceStep::sumLosses(const StepInputs &inputs, StringRef name, Run run) {
   std::vector<Observed> losses(ranks);
   for (const SmallVector<reference::RankTensors> &microBatch : inputs) {
-    FailureOr<reference::Execution> execution =
-        interpreter.accumulate(microBatch);
+    FailureOr<reference::Execution> execution = run(microBatch);
     if (failed(execution))
       return failure();
     for (int64_t rank = 0; rank < ranks; ++rank) {
-      Observed loss = observe("loss", rank, (*execution->losses)[rank]);
+      Observed loss = observe(name, rank, (*execution->losses)[rank]);
       if (!losses[rank].values.empty())
         loss.values[0] += losses[rank].values[0];
       losses[rank] = loss;
     }
   }
-  std::vector<Observed> all = std::move(losses);
+  return losses;
+}
+
+FailureOr<std::vector<Observed>>
+ReferenceStep::evaluate(const StepInputs &inputs,
+                        std::optional<reference::Perturbation> perturbation) {
+  interpreter.setPerturbation(perturbation);
+  return sumLosses(inputs, "evaluation loss",
+                   [&](ArrayRef<reference::RankTensors> batch) {
+                     return interpreter.evaluate(batch);
+                   });
+}
+
+FailureOr<std::vector<Observed>>
+ReferenceStep::accumulate(const StepInputs &inputs,
+                          std::optional<reference::Perturbation> perturbation) {
+  const ShardedState before = getState();
+  interpreter.setPerturbation(perturbation);
+  FailureOr<std::vector<Observed>> losses =
+      sumLosses(inputs, "loss", [&](ArrayRef<reference::RankTensors> batch) {
+        return interpreter.accumulate(batch);
+      });
+  if (failed(losses))
+    return failure();
+  std::vector<Observed> all = std::move(*losses);
   const ShardedState &state = getState();
   for (const std::string &name : state.getNames()) {
     if (state.isTrained(name)) {

@@ -10,7 +10,7 @@
 #ifndef SHARDC_TOOLS_VERIFY_REFERENCESTEP_H
 #define SHARDC_TOOLS_VERIFY_REFERENCESTEP_H
 
-#include "dialects/Reference/Interpreter.h"
+#include "tools/verify/StepInputs.h"
 
 #include <map>
 
@@ -28,9 +28,6 @@ struct Observed {
   /// Of a narrower dtype that its terms are rounded to, or 0.
   double narrowRoundoff = 0;
 };
-
-/// The inputs of a step: one entry a micro-batch, an argument and a rank.
-using StepInputs = std::vector<llvm::SmallVector<reference::RankTensors>>;
 
 /// Whether some number of a step, or its square, which norms and scores compute
 /// on the way, is beyond f32.
@@ -52,10 +49,20 @@ public:
   accumulate(const StepInputs &inputs,
              std::optional<reference::Perturbation> perturbation);
 
+  /// The losses of an evaluation of every micro-batch. The module has one.
+  llvm::FailureOr<std::vector<Observed>>
+  evaluate(const StepInputs &inputs,
+           std::optional<reference::Perturbation> perturbation);
+
   /// The optimizer's step on the state's gradients. Fails after a diagnostic.
   llvm::LogicalResult update();
 
 private:
+  using Run = llvm::function_ref<llvm::FailureOr<reference::Execution>(
+      llvm::ArrayRef<reference::RankTensors>)>;
+  llvm::FailureOr<std::vector<Observed>>
+  sumLosses(const StepInputs &inputs, llvm::StringRef name, Run run);
+
   reference::Interpreter interpreter;
   int64_t ranks;
 };

@@ -6,11 +6,9 @@
 
 #include "tools/verify/Verify.h"
 
-#include "compiler/Pipelines.h"
 #include "dialects/Reference/RandomTensors.h"
 #include "dialects/Reference/TensorBytes.h"
 #include "runtime/format/Validator.h"
-#include "runtime/train/SampleOrder.h"
 #include "tools/verify/DrawnData.h"
 #include "tools/verify/FullTensors.h"
 #include "tools/verify/ReferenceStep.h"
@@ -52,19 +50,22 @@ private:
   Status runArtifact();
   Status locate();
   StatusOr<StepInputs> readInputs(int64_t step) const;
-  StatusOr<Tensor> readInput(size_t input, int64_t firstSample) const;
 
   bool compareStep(int64_t step);
-  bool compareGradients(const StepInputs &inputs);
+  using Execute = llvm::function_ref<FailureOr<std::vector<Observed>>(
+      std::optional<reference::Perturbation>)>;
+  bool compareSampled(Execute execute);
   bool compareUpdate();
   void compareSums();
+  void compareLossSum(StringRef name, const std::vector<RankStates> &before,
+                      const std::vector<RankStates> &after);
+  bool compareEvaluation(const StepInputs &inputs);
   void compareReplicas(const std::vector<RankStates> &states);
   void compareKept(const std::string &name, const std::string &key);
   void compareNumber(const std::string &name);
   std::vector<std::string> keys() const;
   std::vector<double> actualOf(const Observed &observed) const;
   std::vector<double> gradientOf(const std::string &name) const;
-  double rankSum(size_t state, size_t element) const;
   void takeOver();
 
   /// Adds a comparison to the table and its excess to the differences.
@@ -156,39 +157,11 @@ Status Comparison::locate() {
   return Status();
 }
 
-StatusOr<Tensor> Comparison::readInput(size_t input,
-                                       int64_t firstSample) const {
-  const format::Input &declared = parameters.inputs[input];
-  auto function = *program.reference.get().getOps<func::FuncOp>().begin();
-  auto type = cast<RankedTensorType>(function.getArgument(input).getType());
-  int64_t batch = declared.shape[0];
-  int64_t sampleBytes =
-      format::elementCount(declared.shape) / batch * byteSize(declared.dtype);
-  std::vector<std::byte> bytes(batch * sampleBytes);
-  if (Status status =
-          data->readRange(input, firstSample, batch, sampleBytes, bytes.data());
-      !status.ok())
-    return status;
-  return reference::fromBytes(type, bytes);
-}
-
 StatusOr<StepInputs> Comparison::readInputs(int64_t step) const {
-  const runtime::SampleOrder order = {ranks, options.microBatches,
-                                      parameters.inputs[0].shape[0]};
-  StepInputs inputs;
-  for (int64_t microBatch = 0; microBatch < options.microBatches;
-       ++microBatch) {
-    auto &arguments = inputs.emplace_back(parameters.inputs.size());
-    for (auto [number, tensors] : llvm::enumerate(arguments))
-      for (int64_t rank = 0; rank < ranks; ++rank) {
-        StatusOr<Tensor> tensor =
-            readInput(number, order.firstSample(step, microBatch, rank));
-        if (!tensor.ok())
-          return tensor.status();
-        tensors.push_back(std::move(*tensor));
-      }
-  }
-  return inputs;
+  auto function = *program.reference.get().getOps<func::FuncOp>().begin();
+  return readStepInputs(
+      *data, parameters.inputs, function.getArgumentTypes(),
+      {ranks, options.microBatches, parameters.inputs[0].shape[0]}, step);
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,8 +229,10 @@ std::vector<double> Comparison::actualOf(const Observed &expected) const {
     return values;
   }
   size_t state = *findState(parameters, Role::Metric, format::lossMetric);
-  return elementsOf(parameters.states[state],
-                    observed->afterGradients[expected.rank][state]);
+  const std::vector<RankStates> &states = expected.what == "loss"
+                                              ? observed->afterGradients
+                                              : observed->afterLosses;
+  return elementsOf(parameters.states[state], states[expected.rank][state]);
 }
 
 /// Executions with moved operands: how many more, and how far they are moved
@@ -271,9 +246,9 @@ struct SampleRound {
 static constexpr SampleRound sampleRounds[] = {
     {1, 1, 0}, {4, 1, 0}, {4, 4, 1}, {12, 4, 1}};
 
-bool Comparison::compareGradients(const StepInputs &inputs) {
-  FailureOr<std::vector<Observed>> expected =
-      reference.accumulate(inputs, std::nullopt);
+/// Compares what `execute` computes, as it is and with operands moved.
+bool Comparison::compareSampled(Execute execute) {
+  FailureOr<std::vector<Observed>> expected = execute(std::nullopt);
   if (failed(expected)) {
     result.verdict = Verdict::NotInterpreted;
     return false;
@@ -296,9 +271,8 @@ bool Comparison::compareGradients(const StepInputs &inputs) {
     for (int i = 0; i < round.count; ++i) {
       // Every other sample moves equal elements alike.
       const bool alike = samples++ % 2 == 1;
-      FailureOr<std::vector<Observed>> moved = reference.accumulate(
-          inputs, reference::Perturbation(++seed << 20, round.amplitude,
-                                          round.narrow, alike));
+      FailureOr<std::vector<Observed>> moved = execute(reference::Perturbation(
+          ++seed << 20, round.amplitude, round.narrow, alike));
       if (failed(moved)) {
         result.verdict = Verdict::NotInterpreted;
         return false;
@@ -323,19 +297,31 @@ bool Comparison::compareGradients(const StepInputs &inputs) {
   return true;
 }
 
-/// The sum over ranks, in rank order, of what each had before the update.
-double Comparison::rankSum(size_t state, size_t element) const {
-  double sum = 0;
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    sum += elementsOf(parameters.states[state],
-                      observed->afterGradients[rank][state])[element];
-  return sum;
+/// The losses of all ranks, from what the artifact itself had on each rank.
+void Comparison::compareLossSum(StringRef name,
+                                const std::vector<RankStates> &before,
+                                const std::vector<RankStates> &after) {
+  size_t number = *findState(parameters, Role::Metric, format::lossMetric);
+  const format::State &state = parameters.states[number];
+  double losses = 0, magnitude = 0;
+  for (const RankStates &rank : before) {
+    losses += elementsOf(state, rank[number])[0];
+    magnitude += std::abs(elementsOf(state, rank[number])[0]);
+  }
+  // It overflows where its dtype does.
+  if (state.dtype == format::Dtype::F32)
+    losses = static_cast<float>(losses);
+  constexpr double f32 = 0x1p-24;
+  for (auto [rank, states] : llvm::enumerate(after))
+    record(name, static_cast<int64_t>(rank),
+           judge({elementsOf(state, states[number])[0]}, {losses},
+                 {4 * f32 * static_cast<double>(ranks) * magnitude}),
+           1);
 }
 
 /// The loss of all ranks and the norm of all gradients, from what the artifact
 /// itself had on each rank.
 void Comparison::compareSums() {
-  size_t loss = *findState(parameters, Role::Metric, format::lossMetric);
   size_t norm =
       *findState(parameters, Role::Metric, format::gradientNormMetric);
   // Of parameters, by name: what padding holds must not be in the norm.
@@ -344,19 +330,10 @@ void Comparison::compareSums() {
     if (reference.getState().isTrained(name))
       for (double value : gradientOf(name))
         squares += value * value;
-  double losses = rankSum(loss, 0), magnitude = 0;
-  for (int64_t rank = 0; rank < ranks; ++rank)
-    magnitude += std::abs(elementsOf(parameters.states[loss],
-                                     observed->afterGradients[rank][loss])[0]);
-  constexpr double f32 = 0x1p-24;
+  compareLossSum("loss of all ranks", observed->afterGradients,
+                 observed->afterUpdate);
   for (int64_t rank = 0; rank < ranks; ++rank) {
     const RankStates &after = observed->afterUpdate[rank];
-    double sum = elementsOf(parameters.states[loss], after[loss])[0];
-    // It overflows where its dtype does.
-    if (parameters.states[loss].dtype == format::Dtype::F32)
-      losses = static_cast<float>(losses);
-    record("loss of all ranks", rank,
-           judge({sum}, {losses}, {4 * f32 * ranks * magnitude}), 1);
     std::vector<double> pair = elementsOf(parameters.states[norm], after[norm]);
     record("gradient norm", rank,
            judge({pair[0] + pair[1]}, {squares}, {1e-9 * squares}), 1);
@@ -412,7 +389,10 @@ void Comparison::compareKept(const std::string &name, const std::string &key) {
 void Comparison::compareNumber(const std::string &name) {
   size_t state = *findState(parameters, Role::Optimizer, name);
   const std::string &key = parameters.states[state].key;
-  std::vector<double> expected = reference.getState().get(name).floats().vec();
+  Tensor number = reference.getState().get(name);
+  std::vector<double> expected;
+  for (int64_t i = 0; i < number.getNumElements(); ++i)
+    expected.push_back(number.number(i));
   for (int64_t rank = 0; rank < ranks; ++rank)
     record(key, rank,
            judgeExactly(elementsOf(parameters.states[state],
@@ -473,6 +453,29 @@ void Comparison::takeOver() {
   }
 }
 
+/// Of the step's samples after it. Nothing but metrics changes.
+bool Comparison::compareEvaluation(const StepInputs &inputs) {
+  if (!format::hasEvaluation(artifact.program.sections))
+    return true;
+  if (!compareSampled([&](std::optional<reference::Perturbation> moved) {
+        return reference.evaluate(inputs, moved);
+      }))
+    return false;
+  compareLossSum("evaluation loss of all ranks", observed->afterLosses,
+                 observed->afterEvaluation);
+  for (auto [number, state] : llvm::enumerate(parameters.states))
+    for (int64_t rank = 0; rank < ranks; ++rank)
+      if (state.role != Role::Metric &&
+          observed->afterEvaluation[rank][number] !=
+              observed->afterUpdate[rank][number])
+        record("evaluation leaves " + state.name, rank,
+               judgeExactly(
+                   elementsOf(state, observed->afterEvaluation[rank][number]),
+                   elementsOf(state, observed->afterUpdate[rank][number])),
+               static_cast<size_t>(state.elements));
+  return true;
+}
+
 bool Comparison::compareStep(int64_t number) {
   step = number;
   observed = &steps[number];
@@ -482,7 +485,9 @@ bool Comparison::compareStep(int64_t number) {
     result.status = inputs.status();
     return false;
   }
-  if (!compareGradients(*inputs))
+  if (!compareSampled([&](std::optional<reference::Perturbation> moved) {
+        return reference.accumulate(*inputs, moved);
+      }))
     return false;
   compareSums();
   compareReplicas(observed->afterGradients);
@@ -492,8 +497,11 @@ bool Comparison::compareStep(int64_t number) {
   ++result.steps;
   if (result.differences.empty()) {
     takeOver();
-    return true;
+    if (!compareEvaluation(*inputs))
+      return false;
   }
+  if (result.differences.empty())
+    return true;
   result.verdict = Verdict::Differs;
   return false;
 }
@@ -540,35 +548,6 @@ VerifyResult Comparison::run(const WeightSource &weights) {
     if (Status status = locate(); !status.ok())
       return stop(status);
   return std::move(result);
-}
-
-//===----------------------------------------------------------------------===//
-// Both sides
-//===----------------------------------------------------------------------===//
-
-FailureOr<VerifiedProgram> compileBoth(ModuleOp imported,
-                                       const Options &options,
-                                       const PhaseRunner &runAllPhases) {
-  VerifiedProgram program;
-  program.commands = imported.clone();
-  Options kept = options;
-  kept.keepKernels = true;
-  LogicalResult compiled = runAllPhases
-                               ? runAllPhases(program.commands.get(), kept)
-                               : runPhases(program.commands.get(), kept);
-  if (failed(compiled))
-    return failure();
-  FailureOr<CompiledProgram> code =
-      buildProgramWithCode(program.commands.get(), options);
-  if (failed(code))
-    return failure();
-  program.compiled = std::move(*code);
-  Options unsharded = options;
-  unsharded.worldSize = 1;
-  program.reference = imported.clone();
-  if (failed(runPhases(program.reference.get(), unsharded, "differentiate")))
-    return failure();
-  return program;
 }
 
 VerifyResult compareBoth(const VerifiedProgram &program,

@@ -191,12 +191,17 @@ std::string Verification::commandLine(StringRef model) const {
   add("--weight-decay", compile.weightDecay, usual.weightDecay);
   add("--param-groups", compile.paramGroups, usual.paramGroups);
   add("--clip-grad-norm", compile.clipGradNorm, usual.clipGradNorm);
+  add("--loss-scale", compile.lossScale, usual.lossScale);
   add("--beta1", compile.beta1, usual.beta1);
   add("--beta2", compile.beta2, usual.beta2);
   add("--epsilon", compile.epsilon, usual.epsilon);
   add("--cpu", compile.cpu, usual.cpu);
-  if (!compile.fuse)
-    os << " --no-fuse";
+  for (auto [flag, isSet] :
+       {std::pair(" --skip-non-finite", compile.skipNonFinite),
+        {" --evaluation", compile.evaluation},
+        {" --no-fuse", !compile.fuse}})
+    if (isSet)
+      os << flag;
   const VerifyOptions usualRun;
   add("--data", options.data, usualRun.data);
   add("--steps", options.steps, usualRun.steps);

@@ -92,7 +92,10 @@ static void simplifyPolicy(TrainedProgram &program, const SameFailure &isSame) {
       [](TrainingPolicy &p) { p.options.momentum = 0; },
       [](TrainingPolicy &p) { p.options.weightDecay = 0; },
       [](TrainingPolicy &p) { p.options.paramGroups = ""; },
-      [](TrainingPolicy &p) { p.options.clipGradNorm = 0; }};
+      [](TrainingPolicy &p) { p.options.clipGradNorm = 0; },
+      [](TrainingPolicy &p) { p.options.lossScale = "1"; },
+      [](TrainingPolicy &p) { p.options.skipNonFinite = false; },
+      [](TrainingPolicy &p) { p.options.evaluation = false; }};
   for (Change change : changes) {
     TrainingPolicy smaller = program.policy;
     change(smaller);

@@ -116,6 +116,10 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   policy.dataSeed = static_cast<uint64_t>(random.between(1, 1000));
   policy.further = random.pick({FurtherCheck::none, FurtherCheck::none,
                                 FurtherCheck::fusion, FurtherCheck::ranks});
+  options.evaluation = random.chance(0.25);
+  if (random.chance(0.2))
+    options.lossScale = random.pick({"dynamic", "128", "3"});
+  options.skipNonFinite = random.chance(0.1);
   return policy;
 }
 
@@ -150,6 +154,9 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
           {"--weight-decay", &options.weightDecay},
           {"--param-groups", &options.paramGroups},
           {"--clip-grad-norm", &options.clipGradNorm},
+          {"--loss-scale", &options.lossScale},
+          {"--skip-non-finite", &options.skipNonFinite},
+          {"--evaluation", &options.evaluation},
           {"--micro-batches", &policy.microBatches},
           {"--steps", &policy.steps},
           {"--threads", &policy.threads},

@@ -1,6 +1,47 @@
 // RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer=momentum=0.9 | FileCheck %s
 // RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer="optimizer=adamw weight-decay=0.01" | FileCheck %s --check-prefix=ADAMW
 // RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer="clip-grad-norm=0.5" | FileCheck %s --check-prefix=CLIP
+// RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer="loss-scale=dynamic" | FileCheck %s --check-prefix=DYNAMIC
+// RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer="loss-scale=128" | FileCheck %s --check-prefix=CONSTANT
+// RUN: shardc-opt %s --split-input-file --shardc-insert-optimizer="skip-non-finite=true" | FileCheck %s --check-prefix=SKIP
+
+// A dynamic scale: what the gradients have is written down before the next step's
+// replaces it, and the update runs where all are finite. PyTorch's numbers.
+// DYNAMIC-LABEL: module @sgd_on_one_group
+//       DYNAMIC:   fsdp.state @"optimizer#loss_scale" "loss_scale" : tensor<f64>
+//  DYNAMIC-NEXT:   fsdp.state @"optimizer#all_finite" "all_finite" : tensor<i1>
+//       DYNAMIC:   fsdp.begin check
+//  DYNAMIC-NEXT:   %[[SQUARES:.*]] = fsdp.gradient_norm
+//       DYNAMIC:   %[[FIRST:.*]] = aten.constant dense<6.553600e+04> : tensor<f64>
+//  DYNAMIC-NEXT:   %[[KEPT:.*]] = fsdp.read @"optimizer#next_loss_scale"
+//  DYNAMIC-NEXT:   %[[UNSET:.*]] = aten.eq.Scalar %[[KEPT]], 0.000000e+00
+//  DYNAMIC-NEXT:   %[[USED_SCALE:.*]] = aten.where %[[UNSET]], %[[FIRST]], %[[KEPT]]
+//  DYNAMIC-NEXT:   fsdp.write %[[USED_SCALE]], @"optimizer#loss_scale" : tensor<f64>
+//  DYNAMIC-NEXT:   %[[SUM:.*]] = aten.sum %[[SQUARES]]
+//  DYNAMIC-NEXT:   %[[FINITE:.*]] = aten.isfinite %[[SUM]]
+//  DYNAMIC-NEXT:   fsdp.write %[[FINITE]], @"optimizer#all_finite" : tensor<i1>
+//       DYNAMIC:   aten.ge.Scalar %{{.*}}, 2.000000e+03
+//       DYNAMIC:   aten.clamp %{{.*}} {max = 1.7014118346046923E+38 : f64}
+//       DYNAMIC:   aten.mul.Scalar %{{.*}}, 5.000000e-01
+//       DYNAMIC:   fsdp.write %{{.*}}, @"optimizer#next_loss_scale"
+//       DYNAMIC:   fsdp.write %{{.*}}, @"optimizer#growth_tracker"
+//  DYNAMIC-NEXT:   fsdp.begin update if @"optimizer#all_finite"
+//       DYNAMIC:   %[[BATCHES:.*]] = aten.mul.Scalar %{{.*}}, 2.000000e+00 : f64
+//       DYNAMIC:   %[[USED:.*]] = fsdp.read @"optimizer#loss_scale"
+//  DYNAMIC-NEXT:   %[[COUNT:.*]] = aten.mul %[[BATCHES]], %[[USED]]
+//  DYNAMIC-NEXT:   aten.reciprocal %[[COUNT]]
+
+// A constant one needs no check.
+// CONSTANT-LABEL: module @sgd_on_one_group
+//   CONSTANT-NOT:   fsdp.begin check
+//       CONSTANT:   fsdp.begin update{{$}}
+//       CONSTANT:   %[[NUMBER:.*]] = aten.constant dense<1.280000e+02> : tensor<f64>
+//  CONSTANT-NEXT:   fsdp.write %[[NUMBER]], @"optimizer#loss_scale" : tensor<f64>
+
+// SKIP-LABEL: module @sgd_on_one_group
+//       SKIP:   fsdp.begin check
+//   SKIP-NOT:   loss_scale
+//       SKIP:   fsdp.begin update if @"optimizer#all_finite"
 
 // Gradients of a norm above 0.5 are scaled to it, as clip_grad_norm_ does: the
 // norm is of their mean, and lies 1e-6 above what it is.

@@ -7,7 +7,7 @@ module @D1_no_step {
 // -----
 
 module @D1_no_update_part {
-  // expected-error@+1 {{D1: expected phases forward, backward, update}}
+  // expected-error@+1 {{D1: expected phases forward, backward, update, or check before update}}
   func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
     fsdp.begin forward
     fsdp.record_loss %loss : tensor<f32>
@@ -22,7 +22,7 @@ module @D1_wrong_order {
   func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
     fsdp.begin forward
     fsdp.record_loss %loss : tensor<f32>
-    // expected-error@+1 {{D1: expected phases forward, backward, update}}
+    // expected-error@+1 {{D1: expected phases forward, backward, update, or check before update}}
     fsdp.begin update
     return
   }
@@ -35,7 +35,7 @@ module @D1_part_begins_twice {
     fsdp.begin forward
     fsdp.record_loss %loss : tensor<f32>
     fsdp.begin backward
-    // expected-error@+1 {{D1: expected phases forward, backward, update}}
+    // expected-error@+1 {{D1: expected phases forward, backward, update, or check before update}}
     fsdp.begin backward
     fsdp.begin update
     return
@@ -309,6 +309,111 @@ module @D5_no_loss {
     fsdp.begin forward
     fsdp.begin backward
     fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+module @D1_condition_of_a_check {
+  func.func @step(%loss: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D1: expected no condition but the update's}}
+    fsdp.begin check if @flag
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+// The state is another value by then.
+module @D6_value_of_the_check {
+  fsdp.state @"optimizer#n" "n" : tensor<f64>
+  func.func @step(%loss: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    fsdp.begin check
+    %0 = fsdp.read @"optimizer#n" : tensor<f64>
+    fsdp.begin update
+    // expected-error@+1 {{D6: expected operands of its own part, got a result of 'fsdp.read'}}
+    %1 = aten.add %0, %0 : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    fsdp.write %1, @"optimizer#n" : tensor<f64>
+    return
+  }
+}
+
+// -----
+
+module @D6_value_of_backward {
+  fsdp.state @"optimizer#n" "n" : tensor<f32>
+  func.func @step(%loss: tensor<f32>) {
+    fsdp.begin forward
+    %0 = aten.mul.Scalar %loss, 2.0 : f32 : (tensor<f32>) -> tensor<f32>
+    fsdp.record_loss %0 : tensor<f32>
+    fsdp.begin backward
+    fsdp.begin update
+    // expected-error@+1 {{D6: expected operands of its own part, got a result of 'aten.mul.Scalar'}}
+    fsdp.write %0, @"optimizer#n" : tensor<f32>
+    return
+  }
+}
+
+// -----
+
+module @D7_evaluation_that_writes {
+  fsdp.buffer @b : tensor<f32>
+  func.func @step(%loss: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    fsdp.begin update
+    return
+  }
+  func.func @evaluate(%loss: tensor<f32>) {
+    fsdp.begin forward
+    // expected-error@+1 {{D7: expected no operation that changes a state}}
+    fsdp.write %loss, @b : tensor<f32>
+    fsdp.record_loss %loss : tensor<f32>
+    return
+  }
+}
+
+// -----
+
+module @D7_evaluation_without_a_loss {
+  func.func @step(%loss: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    fsdp.begin update
+    return
+  }
+  // expected-error@+1 {{D7: expected one loss, got 0}}
+  func.func @evaluate(%loss: tensor<f32>) {
+    fsdp.begin forward
+    return
+  }
+}
+
+// -----
+
+module @D7_evaluation_with_a_backward {
+  func.func @step(%loss: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    fsdp.begin update
+    return
+  }
+  func.func @evaluate(%loss: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    // expected-error@+1 {{D7: expected a forward alone}}
+    fsdp.begin backward
     return
   }
 }

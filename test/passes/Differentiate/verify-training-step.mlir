@@ -1,6 +1,6 @@
 // RUN: shardc-opt %s --split-input-file --shardc-verify-training-step | FileCheck %s
 
-// D1 to D5 hold: three parts in order, the loss in the first, one reduction of
+// D1 to D7 hold: three parts in order, the loss in the first, one reduction of
 // the group in the second, its update in the third. The frozen group has none.
 // CHECK-LABEL: module @accepted
 module @accepted {
@@ -33,6 +33,11 @@ module @accepted {
       fsdp.yield %0 : tensor<32xf32>
     }
     fsdp.write_shard %new, @root[0] : tensor<32xf32>
+    return
+  }
+  func.func @evaluate(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
     return
   }
 }

@@ -388,3 +388,56 @@ module @inputs {
     return
   }
 }
+
+// -----
+
+// A check is a section before the update, which has a condition; what it writes
+// is copied to the states at its end. An evaluation is sections of its own, which
+// share states and inputs with the step.
+// CHECK-LABEL: module @check_and_evaluation
+//       CHECK:   %[[FLAG:.*]] = exec.state "optimizer#all_finite" optimizer "all_finite" : memref<i1>
+//       CHECK:   %[[LOSS:.*]] = exec.state "loss" metric : memref<1xf32>
+//       CHECK:   %[[X:.*]] = exec.input "input0" : memref<f32>
+//       CHECK:   exec.section "micro_batch" repeat micro_batches {
+//       CHECK:     exec.run "loss" (%[[LOSS]] : memref<1xf32>, %[[X]] : memref<f32>)
+//       CHECK:   exec.section "check" {
+//       CHECK:     %[[NEW:.*]] = exec.buffer : memref<i1>
+//       CHECK:     exec.run "isfinite" (%{{.*}} : memref<2xf64>) -> (%[[NEW]] : memref<i1>)
+//       CHECK:     exec.copy %[[NEW]] : memref<i1> -> %[[FLAG]] : memref<i1>
+//       CHECK:   exec.section "update" if %[[FLAG]] : memref<i1> {
+//       CHECK:   exec.section "evaluate_begin" run evaluation {
+//  CHECK-NEXT:     exec.fill %[[LOSS]] : memref<1xf32>
+//       CHECK:   exec.section "evaluate" run evaluation repeat micro_batches {
+//  CHECK-NEXT:     exec.run "loss" (%[[LOSS]] : memref<1xf32>, %[[X]] : memref<f32>)
+//       CHECK:   exec.section "evaluate_end" run evaluation {
+//  CHECK-NEXT:     exec.all_reduce %[[LOSS]] : memref<1xf32> over ["shard"] on 0
+module @check_and_evaluation {
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.state @"optimizer#all_finite" "all_finite" : tensor<i1>
+  func.func @step(%x: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.record_loss %x : tensor<f32>
+    fsdp.begin backward
+    fsdp.begin check
+    %squares = fsdp.gradient_norm : () -> tensor<2xf64>
+    %0 = exec.kernel "isfinite" (%s = %squares : tensor<2xf64>) -> tensor<i1> {
+      %high = tensor.extract_slice %s[0] [1] [1] : tensor<2xf64> to tensor<f64>
+      %empty = tensor.empty() : tensor<i1>
+      %flag = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%high : tensor<f64>) outs(%empty : tensor<i1>) {
+      ^bb0(%a: f64, %b: i1):
+        %difference = arith.subf %a, %a : f64
+        %finite = arith.cmpf oeq, %difference, %difference : f64
+        linalg.yield %finite : i1
+      } -> tensor<i1>
+      exec.yield %flag : tensor<i1>
+    }
+    fsdp.write %0, @"optimizer#all_finite" : tensor<i1>
+    fsdp.begin update if @"optimizer#all_finite"
+    return
+  }
+  func.func @evaluate(%x: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.record_loss %x : tensor<f32>
+    return
+  }
+}

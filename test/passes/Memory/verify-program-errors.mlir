@@ -255,10 +255,10 @@ module @M5_other_size {
 // -----
 
 module @M6_same_name {
+  // expected-error@+1 {{M6: section 'micro_batch' appears twice}}
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
     exec.section "micro_batch" repeat micro_batches {
     }
-    // expected-error@+1 {{M6: expected one section of this name}}
     exec.section "micro_batch" {
     }
   }
@@ -267,7 +267,7 @@ module @M6_same_name {
 // -----
 
 // Two sections may share the micro-batches, not both take all.
-// expected-error@+2 {{M6: sections take 2 micro-batches of 1}}
+// expected-error@+2 {{M6: sections of training take 2 micro-batches of 1}}
 module @M6_micro_batches_twice {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
     exec.section "micro_batch" repeat micro_batches {

@@ -1,9 +1,10 @@
 // RUN: shardc-opt %s --split-input-file --shardc-set-target=target=sm_90 --shardc-map-kernels-to-gpu | FileCheck %s
 
-// One thread an iteration; threads past the end do nothing.
+// One thread an iteration, in blocks of as many as the function says; threads
+// past the end do nothing.
 // CHECK-LABEL: gpu.module @kernels
 //       CHECK: gpu.func @kernel_relu(%[[X:.*]]: memref<8xf32>, %[[Y:.*]]: memref<8xf32>, %[[BEGIN:.*]]: index, %[[END:.*]]: index) kernel
-//  CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
+//  CHECK-SAME: known_block_size = array<i32: 8, 1, 1>
 //       CHECK: %[[ZERO:.*]] = arith.constant 0.0
 //       CHECK: %[[THREAD:.*]] = gpu.global_id x
 //       CHECK: %[[I:.*]] = arith.addi %[[BEGIN]], %[[THREAD]]
@@ -15,7 +16,7 @@
 //       CHECK: gpu.return
 module @relu {
   module @kernels {
-    func.func @kernel_relu(%x: memref<8xf32>, %y: memref<8xf32>, %begin: index, %end: index) {
+    func.func @kernel_relu(%x: memref<8xf32>, %y: memref<8xf32>, %begin: index, %end: index) attributes {exec.threads = 8 : i64} {
       %zero = arith.constant 0.0 : f32
       %one = arith.constant 1 : index
       scf.parallel (%i) = (%begin) to (%end) step (%one) {

@@ -60,23 +60,45 @@ protected:
   RankTensors gradients{vector({3, 0, 0}), vector({0, -3, 0}),
                         vector({0, 0, 1.5})};
 
-  /// Two steps on w = [1, 2, 3] with gradients whose mean is [1, -1, 0.5].
-  std::vector<double> train(std::unique_ptr<Optimizer> optimizer,
-                            Hyperparameters hyperparameters = {},
-                            double clipGradNorm = 0) {
+  OwningOpRef<ModuleOp> module;
+
+  /// The program with an optimizer, on w = [1, 2, 3].
+  std::unique_ptr<Interpreter> start(std::unique_ptr<Optimizer> optimizer,
+                                     Hyperparameters hyperparameters = {},
+                                     const GradientRules &rules = {}) {
     context
         .loadDialect<aten::AtenDialect, fsdp::FsdpDialect, func::FuncDialect>();
-    auto module = parseSourceString<ModuleOp>(program, &context);
+    module = parseSourceString<ModuleOp>(program, &context);
     EXPECT_TRUE(module);
+    OpBuilder declarations(module->lookupSymbol("step"));
+    rules.lossScale.declare(declarations, module->getLoc());
     EXPECT_TRUE(succeeded(
-        insertOptimizer(*module, *optimizer, hyperparameters, clipGradNorm)));
-    Interpreter interpreter(*module, 3);
-    interpreter.getState().learningRate = 0.1;
-    interpreter.getState().set("w", vector({1, 2, 3}));
+        insertOptimizer(*module, *optimizer, hyperparameters, rules)));
+    auto interpreter = std::make_unique<Interpreter>(*module, 3);
+    interpreter->getState().learningRate = 0.1;
+    interpreter->getState().set("w", vector({1, 2, 3}));
+    return interpreter;
+  }
+
+  Execution step(Interpreter &interpreter) {
     SmallVector<RankTensors> inputs{gradients};
-    for (int step = 0; step < 2; ++step)
-      EXPECT_TRUE(succeeded(interpreter.run(inputs)));
-    return interpreter.getState().get("w").floats().vec();
+    FailureOr<Execution> execution = interpreter.run(inputs);
+    EXPECT_TRUE(succeeded(execution));
+    return *execution;
+  }
+
+  /// Two steps with gradients whose mean is [1, -1, 0.5].
+  std::vector<double> train(std::unique_ptr<Optimizer> optimizer,
+                            Hyperparameters hyperparameters = {},
+                            const GradientRules &rules = {}) {
+    auto interpreter = start(std::move(optimizer), hyperparameters, rules);
+    for (int i = 0; i < 2; ++i)
+      step(*interpreter);
+    return interpreter->getState().get("w").floats().vec();
+  }
+
+  static double number(Interpreter &interpreter, llvm::StringRef key) {
+    return interpreter.getState().get(numberSymbol(key)).number(0);
   }
 };
 
@@ -106,11 +128,11 @@ TEST_F(OptimizersTest, AdamW) {
 
 // The norm is 1.5: every gradient is scaled by 0.5 / (1.5 + 1e-6).
 TEST_F(OptimizersTest, ClippedGradients) {
-  EXPECT_THAT(train(createSgd(/*momentum=*/0), {}, /*clipGradNorm=*/0.5),
+  EXPECT_THAT(train(createSgd(/*momentum=*/0), {}, {/*clipNorm=*/0.5}),
               ElementsAre(DoubleNear(0.9333334, 1e-6),
                           DoubleNear(2.0666666, 1e-6),
                           DoubleNear(2.9666667, 1e-6)));
-  EXPECT_THAT(train(createSgd(/*momentum=*/0), {}, /*clipGradNorm=*/2),
+  EXPECT_THAT(train(createSgd(/*momentum=*/0), {}, {/*clipNorm=*/2}),
               ElementsAre(DoubleNear(0.8, 1e-6), DoubleNear(2.2, 1e-6),
                           DoubleNear(2.9, 1e-6)));
 }
@@ -120,8 +142,59 @@ TEST_F(OptimizersTest, ClippedGradients) {
 TEST_F(OptimizersTest, ClippedInfinity) {
   gradients[1] = vector({0, std::numeric_limits<double>::infinity(), 0});
   std::vector<double> w =
-      train(createSgd(/*momentum=*/0), {}, /*clipGradNorm=*/0.5);
+      train(createSgd(/*momentum=*/0), {}, {/*clipNorm=*/0.5});
   EXPECT_EQ(w[0], 1);
   EXPECT_TRUE(std::isnan(w[1]));
   EXPECT_EQ(w[2], 3);
+}
+
+// Gradients of four times the loss are those of the loss.
+TEST_F(OptimizersTest, ConstantLossScale) {
+  for (Tensor &gradient : gradients)
+    for (double &element : gradient.mutableFloats())
+      element *= 4;
+  const GradientRules rules = {/*clipNorm=*/0, LossScale(4)};
+  EXPECT_THAT(train(createSgd(/*momentum=*/0), {}, rules),
+              ElementsAre(DoubleNear(0.8, 1e-6), DoubleNear(2.2, 1e-6),
+                          DoubleNear(2.9, 1e-6)));
+  auto interpreter = start(createSgd(0), {}, rules);
+  EXPECT_DOUBLE_EQ(*step(*interpreter).gradientNorm, 1.5);
+}
+
+// What torch.amp.GradScaler (2.15) says after each of these steps: 65536 at
+// first, twice as much after 2000 in a row whose gradients are finite, half of
+// it after one whose are not.
+TEST_F(OptimizersTest, DynamicLossScale) {
+  auto interpreter = start(createAdamW(0.9, 0.999, 1e-8), {},
+                           {/*clipNorm=*/0, LossScale(std::nullopt)});
+  for (int i = 0; i < 1999; ++i)
+    step(*interpreter);
+  EXPECT_EQ(number(*interpreter, "next_loss_scale"), 65536);
+  EXPECT_EQ(number(*interpreter, "growth_tracker"), 1999);
+  step(*interpreter);
+  EXPECT_EQ(number(*interpreter, "loss_scale"), 65536);
+  EXPECT_EQ(number(*interpreter, "next_loss_scale"), 131072);
+  EXPECT_EQ(number(*interpreter, "growth_tracker"), 0);
+  step(*interpreter);
+  EXPECT_EQ(number(*interpreter, "loss_scale"), 131072);
+  EXPECT_EQ(number(*interpreter, "growth_tracker"), 1);
+  gradients[1] = vector({0, std::numeric_limits<double>::infinity(), 0});
+  step(*interpreter);
+  EXPECT_EQ(number(*interpreter, "all_finite"), 0);
+  EXPECT_EQ(number(*interpreter, "next_loss_scale"), 65536);
+  EXPECT_EQ(number(*interpreter, "growth_tracker"), 0);
+}
+
+// It changes nothing and counts in no bias correction.
+TEST_F(OptimizersTest, SkippedStep) {
+  const auto expected = train(createAdamW(0.9, 0.999, 1e-8));
+  auto interpreter = start(createAdamW(0.9, 0.999, 1e-8), {},
+                           {/*clipNorm=*/0, LossScale(1), true});
+  for (const double value : {3.0, std::numeric_limits<double>::quiet_NaN(),
+                             std::numeric_limits<double>::infinity(), 3.0}) {
+    gradients[0] = vector({value, 0, 0});
+    step(*interpreter);
+    EXPECT_EQ(number(*interpreter, "all_finite"), std::isfinite(value));
+  }
+  EXPECT_EQ(interpreter->getState().get("w").floats().vec(), expected);
 }

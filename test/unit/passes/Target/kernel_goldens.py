@@ -121,6 +121,35 @@ def elementwise():
         lambda x: x)
 
 
+def choices():
+    """What is chosen are elements of inputs, so that it must be exact."""
+    draws = [Draw("i64", [4, 1, 9]), Draw("f32", [3, 1]), Draw("bf16", [9])]
+    add("where_finite", draws, [("f32", [4, 3, 9])],
+        "  %a = aten.to %0 f32 : (tensor<4x1x9xi64>) -> tensor<4x1x9xf32>\n"
+        "  %b = aten.reciprocal %a : (tensor<4x1x9xf32>) -> tensor<4x1x9xf32>\n"
+        "  %c = aten.isfinite %b : (tensor<4x1x9xf32>) -> tensor<4x1x9xi1>\n"
+        "  %r0 = aten.where %c, %1, %2 : (tensor<4x1x9xi1>, tensor<3x1xf32>, "
+        "tensor<9xbf16>) -> tensor<4x3x9xf32>",
+        lambda a, b, c: torch.where(torch.isfinite(1 / a), b, c))
+    for dtype in DTYPES:
+        draws = [Draw("i64", [40]), Draw(dtype, [40]), Draw(dtype, [40])]
+        # Rounded to the tensor's dtype, it is 1 in bf16.
+        bound = 1 if dtype == "i64" else 1.001
+        shape = f"tensor<40x{dtype}>"
+        convert = (f"  %x = aten.to %0 {dtype} : (tensor<40xi64>) -> {shape}\n"
+                   if dtype != "i64" else
+                   "  %x = aten.mul.Scalar %0, 1 : i64 : (tensor<40xi64>) -> "
+                   "tensor<40xi64>\n")
+        for name, compare in (("eq", torch.eq), ("ge", torch.ge)):
+            add(f"where_{name}_{dtype}", draws, [(dtype, [40])],
+                convert + f"  %c = aten.{name}.Scalar %x, {bound} : {dtype} : "
+                f"({shape}) -> tensor<40xi1>\n"
+                f"  %r0 = aten.where %c, %1, %2 : (tensor<40xi1>, {shape}, "
+                f"{shape}) -> {shape}",
+                lambda a, b, c: torch.where(
+                    compare(a.to(DTYPES[dtype]), bound), b, c))
+
+
 def reductions():
     for dtype in ("f32", "f64", "bf16"):
         draw = Draw(dtype, [3, 4, 35])
@@ -513,7 +542,8 @@ def fused():
 
 
 def main():
-    for family in (elementwise, reductions, scans, scatters, long_sums, layer_norms, batch_norms, losses,
+    for family in (elementwise, choices, reductions, scans, scatters, long_sums,
+                   layer_norms, batch_norms, losses,
                    indexing_and_shapes, pooling, fused):
         family()
     lines = ",\n".join(json.dumps(case) for case in CASES)

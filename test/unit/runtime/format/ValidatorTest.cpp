@@ -365,6 +365,8 @@ TEST(Validator, f16_rejects_signatures_of_nothing) {
   kernel([](KernelSignature &k) { k.name = "running_mean"; });
   kernel([](KernelSignature &k) { k.extent = -1; });
   kernel([](KernelSignature &k) { k.extent = huge; });
+  kernel([](KernelSignature &k) { k.threads = 2; });
+  kernel([](KernelSignature &k) { k.sharedBytes = 4; });
   kernel([](KernelSignature &k) { k.operands[0].bytes = -1; });
   kernel([](KernelSignature &k) { k.operands[0].alignment = 0; });
   kernel([](KernelSignature &k) { k.operands[0].alignment = -4; });

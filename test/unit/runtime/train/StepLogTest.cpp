@@ -22,6 +22,16 @@ TEST(StepLog, writes_as_many_digits_as_a_double_needs) {
             R"("seconds":0.5,"tokens_per_second":128.0})");
 }
 
+TEST(StepLog, writes_loss_scales_and_evaluations) {
+  EXPECT_EQ(jsonLine({3, 0.5, 2, 0.5, {}, 65536}),
+            R"({"step":3,"loss":0.5,"gradient_norm":2.0,)"
+            R"("seconds":0.5,"loss_scale":65536.0})");
+  EXPECT_EQ(jsonLine(EvaluationRecord{3, 0.5, 0.25}),
+            R"({"step":3,"evaluation_loss":0.5,"seconds":0.25})");
+  EXPECT_EQ(textLine(EvaluationRecord{12, 0.5, 0.25}),
+            "step:    12  evaluation_loss: 0.500000000  seconds: 0.2500");
+}
+
 TEST(StepLog, writes_null_for_what_is_not_finite) {
   EXPECT_EQ(jsonLine({1, std::nan(""), INFINITY, 1, {}}),
             R"({"step":1,"loss":null,"gradient_norm":null,"seconds":1.0})");

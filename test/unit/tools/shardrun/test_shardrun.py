@@ -79,7 +79,8 @@ class Shardrun(unittest.TestCase):
         self.assertLess(len(page.stdout.splitlines()), 45)
         for option in ("--steps", "--micro-batches", "--lr", "--seed", "--log",
                        "--data", "--replicate-data", "--threads", "--weights",
-                       "--save", "--quiet", "--poison", "--profile"):
+                       "--save", "--quiet", "--poison", "--profile",
+                       "--eval-data", "--eval-every", "--eval-batches"):
             self.assertIn(option, page.stdout)
         version = self.run_with("--version")
         self.assertRegex(version.stdout, r"^shardrun \d+\.\d+\.\d+\n$")
@@ -91,6 +92,11 @@ class Shardrun(unittest.TestCase):
         self.expect_error(2, "E0002")
         self.expect_error(2, "E0002", self.artifact, "--steps")
         self.expect_error(2, "E0002", self.artifact, "--save-optimizer")
+        self.expect_error(2, "E0002", self.artifact, "--eval-every", 2)
+        result = self.expect_error(
+            2, "E0002: --eval-data: the artifact cannot evaluate the model",
+            self.artifact, "--eval-data", "random")
+        self.assertIn("shardc compile --evaluation", result.stderr)
         for option in ("--steps", "--micro-batches", "--threads"):
             self.expect_error(2, f"E0003: {option} must be from 1 to ",
                               self.artifact, option, -1)

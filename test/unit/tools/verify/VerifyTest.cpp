@@ -366,53 +366,9 @@ static void clearInFirstMicroBatch(exec::ProgramOp program) {
   microBatch.erase();
 }
 
-/// The update runs where a kernel finds the gradients' norm finite; with
-/// `never` it finds it infinite.
-static void updateWhereFinite(exec::ProgramOp program, bool never) {
-  exec::SectionOp update = sectionOf(program, "update");
-  Location location = update.getLoc();
-  OpBuilder builder(program);
-  auto bit = MemRefType::get({1}, builder.getI1Type());
-  auto finite = exec::StateOp::create(
-      builder, location, bit, builder.getStringAttr("finite"),
-      exec::RoleAttr::get(program.getContext(), exec::Role::metric),
-      StringAttr(), IntegerAttr());
-  builder.setInsertionPoint(update);
-  auto norm = exec::SectionOp::create(builder, location, "norm",
-                                      exec::Repeat::once, Value());
-  Block &block = norm.getBody().emplaceBlock();
-  Value squares;
-  for (Operation &op : llvm::make_early_inc_range(update.getBody().front())) {
-    auto call = dyn_cast<exec::CallOp>(op);
-    if (call && call.getCall() == "sum_of_squares")
-      squares = call.getOutputs()[0];
-    if ((call && squares) || isa<exec::AllReduceOp>(op))
-      op.moveBefore(&block, block.end());
-  }
-  ASSERT_TRUE(squares);
-  builder.setInsertionPointToEnd(&block);
-  auto run = exec::createCommand<exec::RunOp>(
-      builder, location, /*stream=*/0, StringRef("finite"), ValueRange(squares),
-      ValueRange(finite.getMemory()));
-  Block &body = run.getBody().emplaceBlock();
-  auto pair = RankedTensorType::get({2}, builder.getF64Type());
-  body.addArgument(pair, location);
-  OpBuilder inner = OpBuilder::atBlockEnd(&body);
-  AffineMap high = AffineMap::get(1, 0, inner.getAffineConstantExpr(0));
-  Value result = pointwise(
-      inner, location, RankedTensorType::get({1}, builder.getI1Type()),
-      {Read{body.getArgument(0), high}}, [&](LoopBody &loop) {
-        Scalar difference = loop[0] - loop[0];
-        return never ? notEqual(difference, difference.constant(0))
-                     : equal(difference, difference.constant(0));
-      });
-  exec::YieldOp::create(inner, location, ValueRange(result));
-  update.getConditionMutable().assign(finite.getMemory());
-}
-
 /// Compiles with other sections than the memory phase makes.
-static FailureOr<VerifiedProgram>
-compileWithSections(ModuleOp module, const Options &options, bool never) {
+static FailureOr<VerifiedProgram> compileWithSections(ModuleOp module,
+                                                      const Options &options) {
   VerifiedProgram both;
   both.commands = module.clone();
   ModuleOp commands = both.commands.get();
@@ -429,7 +385,6 @@ compileWithSections(ModuleOp module, const Options &options, bool never) {
     return failure();
   auto program = *commands.getOps<exec::ProgramOp>().begin();
   clearInFirstMicroBatch(program);
-  updateWhereFinite(program, never);
   if (failed(rest.run(commands)))
     return failure();
   FailureOr<CompiledProgram> code = buildProgramWithCode(commands, options);
@@ -444,10 +399,11 @@ compileWithSections(ModuleOp module, const Options &options, bool never) {
 }
 
 TEST_F(VerifyTest, sections_are_what_the_program_says) {
+  options.compile.skipNonFinite = true;
   for (int64_t ranks : {1, 2}) {
     options.compile.worldSize = ranks;
     FailureOr<VerifiedProgram> both =
-        compileWithSections(*module, options.compile, /*never=*/false);
+        compileWithSections(*module, options.compile);
     ASSERT_TRUE(succeeded(both));
     for (int64_t microBatches : {1, 2, 3, 5}) {
       options.microBatches = microBatches;
@@ -462,13 +418,57 @@ TEST_F(VerifyTest, sections_are_what_the_program_says) {
   }
 }
 
+/// The commands of the section of that name.
+static std::vector<size_t> commandsIn(StringRef name,
+                                      const format::Program &program) {
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < program.commands.size(); ++i)
+    if (program.sections[program.commands[i].section].name == name)
+      numbers.push_back(i);
+  return numbers;
+}
+
+// Without what writes the flag it stays false.
 TEST_F(VerifyTest, an_update_that_does_not_run_is_seen) {
-  FailureOr<VerifiedProgram> both =
-      compileWithSections(*module, options.compile, /*never=*/true);
-  ASSERT_TRUE(succeeded(both));
-  VerifyResult result = compare(*both);
+  options.compile.skipNonFinite = true;
+  VerifiedProgram both = compile();
+  format::Program &changed = both.compiled.artifact.program;
+  const std::vector<size_t> check = commandsIn("check", changed);
+  changed.commands.erase(changed.commands.begin() + check.back());
+  VerifyResult result = compare(both);
   ASSERT_EQ(result.verdict, Verdict::Differs);
   EXPECT_THAT(result.differences.front().what, StartsWith("parameter"));
+}
+
+TEST_F(VerifyTest, scaled_steps_and_evaluations_agree) {
+  options.compile.evaluation = true;
+  options.microBatches = 2;
+  for (std::string scale : {"1", "12", "dynamic"})
+    for (int64_t ranks : {1, 3}) {
+      options.compile.lossScale = scale;
+      options.compile.worldSize = ranks;
+      VerifyResult result = verify();
+      EXPECT_EQ(result.verdict, Verdict::Agrees) << scale << describe(result);
+      EXPECT_THAT(kindsOf(result), testing::Contains("evaluation"));
+    }
+}
+
+TEST_F(VerifyTest, a_dropped_command_of_an_evaluation_is_seen) {
+  options.compile.evaluation = true;
+  VerifiedProgram both = compile();
+  std::vector<format::Command> &commands =
+      both.compiled.artifact.program.commands;
+  const std::vector<format::Command> whole = commands;
+  for (StringRef name : {"evaluate_begin", "evaluate", "evaluate_end"})
+    for (size_t number : commandsIn(name, both.compiled.artifact.program)) {
+      commands.erase(commands.begin() + number);
+      VerifyResult result = compare(both);
+      // Streams' waits for it are then broken.
+      EXPECT_NE(result.verdict, Verdict::Agrees) << name.str() << number;
+      if (result.verdict == Verdict::Differs)
+        EXPECT_THAT(result.differences.front().what, StartsWith("evaluation"));
+      commands = whole;
+    }
 }
 
 /// Two vector widths, three memories, the nearest of which holds 32 elements,

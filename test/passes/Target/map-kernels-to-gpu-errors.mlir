@@ -1,6 +1,0 @@
-// RUN: not shardc-opt %s --shardc-map-kernels-to-gpu 2>&1 | FileCheck %s
-
-// There is no processor that is meant where none is named.
-// CHECK: error: expected the attribute shardc.target, which shardc-set-target sets
-module @no_target {
-}

@@ -1,0 +1,84 @@
+//===- SectionsTest.cpp - training steps and evaluations ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which sections a run takes, and the rules of an evaluation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/format/Sections.h"
+#include "runtime/format/Validator.h"
+#include "test/unit/runtime/TinyModel.h"
+
+#include <gtest/gtest.h>
+
+using namespace shardc::format;
+using shardc::Status;
+using shardc::testing::TinyModel;
+
+namespace {
+const std::vector<Section> sections = {
+    {"begin", Repeat::Once, {}},
+    {"micro_batch", Repeat::MicroBatches, {}},
+    {"update", Repeat::Once, {}},
+    {"evaluate_begin", Repeat::Once, {}, Run::Evaluation},
+    {"evaluate_first", Repeat::FirstMicroBatch, {}, Run::Evaluation},
+    {"evaluate_only", Repeat::OnlyMicroBatch, {}, Run::Evaluation},
+    {"evaluate_middle", Repeat::MiddleMicroBatches, {}, Run::Evaluation},
+    {"evaluate_last", Repeat::LastMicroBatch, {}, Run::Evaluation}};
+} // namespace
+
+TEST(Sections, belong_to_one_kind_of_run) {
+  EXPECT_EQ(checkRuns(sections), "");
+  EXPECT_TRUE(hasEvaluation(sections));
+  EXPECT_EQ(runsOfSections(sections, 2),
+            (std::vector<SectionRun>{{0, {}}, {1, 0}, {1, 1}, {2, {}}}));
+  EXPECT_EQ(runsOfSections(sections, 1, Run::Evaluation),
+            (std::vector<SectionRun>{{3, {}}, {5, 0}}));
+  EXPECT_EQ(runsOfSections(sections, 3, Run::Evaluation),
+            (std::vector<SectionRun>{{3, {}}, {4, 0}, {6, 1}, {7, 2}}));
+}
+
+TEST(Sections, of_each_kind_take_every_micro_batch) {
+  std::vector<Section> few = sections;
+  few.pop_back();
+  EXPECT_EQ(checkRuns(few), "sections of evaluation take 1 micro-batches of 2");
+  few.resize(3);
+  EXPECT_EQ(checkRuns(few), "");
+  EXPECT_FALSE(hasEvaluation(few));
+  EXPECT_TRUE(runsOfSections(few, 2, Run::Evaluation).empty());
+  few[1].run = Run::Evaluation;
+  EXPECT_EQ(checkRuns(few), "sections of training take 0 micro-batches of 1");
+}
+
+namespace {
+/// The tiny model with an evaluation: what fills the loss, and the commands of
+/// its forward, which are those of micro-batches until the gradient.
+Artifact withEvaluation(const std::string &spoiled = "") {
+  TinyModel model(2);
+  Artifact artifact = model.artifact;
+  Program &program = artifact.program;
+  program.sections.push_back(
+      {"evaluate_begin", Repeat::Once, {}, Run::Evaluation});
+  program.sections.push_back(
+      {"evaluate", Repeat::MicroBatches, {}, Run::Evaluation});
+  std::vector<Command> added;
+  for (Command command : program.commands)
+    if (command.label == "zero loss" || command.label == spoiled) {
+      command.section = command.label == "zero loss" ? 3 : 4;
+      command.waits.clear();
+      command.records.reset();
+      added.push_back(command);
+    }
+  program.commands.insert(program.commands.end(), added.begin(), added.end());
+  return artifact;
+}
+} // namespace
+
+TEST(Sections, f19_lets_an_evaluation_change_metrics_alone) {
+  EXPECT_TRUE(validate(withEvaluation()).ok());
+  const Status status = validate(withEvaluation("zero gradient"));
+  EXPECT_NE(status.message().find("F19: an evaluation changes state"),
+            std::string::npos)
+      << status.message();
+}
