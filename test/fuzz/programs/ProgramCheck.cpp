@@ -96,23 +96,27 @@ Check::Failure Check::compile(const Options &options, VerifiedProgram &result) {
   return std::nullopt;
 }
 
-/// In f32 where the dtypes of the policy do not fit the program's own, and in
-/// blocks where a pattern names a module that nothing is left of.
+/// Makes the policy one that the program takes, where the error says that it
+/// does not: blocks where a pattern names a module that nothing is left of, f32
+/// where dtypes do not fit the program's own, no evaluation where an export
+/// does not show it.
+static bool simplify(Options &options, StringRef error) {
+  if (error.starts_with("E0202") && options.wrap != "blocks")
+    options.wrap = "blocks";
+  else if (error.starts_with("E0210") && !options.paramDtype.empty())
+    options.paramDtype = options.reduceDtype = "";
+  else if (error.starts_with("E0224") && options.evaluation)
+    options.evaluation = false;
+  else
+    return false;
+  return true;
+}
+
 Check::Failure Check::compileOwn() {
   Failure failure = compile(policy.options, compiled);
-  if (failure && StringRef(failure->text).starts_with("E0202")) {
-    policy.options.wrap = "blocks";
+  while (failure && simplify(policy.options, failure->text))
     failure = compile(policy.options, compiled);
-  }
-  // It draws random numbers beside dropout.
-  if (failure && StringRef(failure->text).starts_with("E0224")) {
-    policy.options.evaluation = false;
-    failure = compile(policy.options, compiled);
-  }
-  if (!failure || !StringRef(failure->text).starts_with("E0210"))
-    return failure;
-  policy.options.paramDtype = policy.options.reduceDtype = "";
-  return compile(policy.options, compiled);
+  return failure;
 }
 
 Check::Failure Check::compare(StringRef kind, const VerifiedProgram &with,

@@ -319,6 +319,28 @@ void reduceOncePerStep(Artifact &artifact) {
   program.commands = std::move(commands);
 }
 
+void updateInLastMicroBatch(Artifact &artifact) {
+  reduceOncePerStep(artifact);
+  Program &program = artifact.program;
+  const int64_t reduced = program.eventCount++, only = 1, last = 4, update = 5;
+  std::vector<Command> commands;
+  for (int64_t section = 0; section < update; ++section)
+    for (Command command : program.commands) {
+      const bool isUpdate = command.section == update;
+      if (command.section != section &&
+          !(isUpdate && (section == only || section == last)))
+        continue;
+      if (command.kind == CommandKind::ReduceScatter)
+        command.records = reduced;
+      if (command.label == "norm")
+        command.waits.push_back(reduced);
+      command.section = section;
+      commands.push_back(std::move(command));
+    }
+  program.commands = std::move(commands);
+  program.sections.pop_back();
+}
+
 int64_t updateOnCondition(Artifact &artifact) {
   const auto go = static_cast<int64_t>(artifact.parameters.states.size());
   artifact.parameters.states.push_back(

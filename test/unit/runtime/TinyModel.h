@@ -42,6 +42,9 @@ struct TinyModel {
 /// micro-batches, which are reduced once, after the last one. For two ranks.
 void reduceOncePerStep(format::Artifact &artifact);
 
+/// The same, with the update in the micro-batch that reduces, behind backward.
+void updateInLastMicroBatch(format::Artifact &artifact);
+
 /// Changes it so that it updates only where a state is true, which is returned.
 /// It is false at first.
 int64_t updateOnCondition(format::Artifact &artifact);

@@ -79,6 +79,7 @@ TEST(EmulatedDevice, computes_what_the_processor_computes) {
                          {format::shardMesh(3), reuseMemory},
                          {twoByTwo, reuseMemory},
                          {format::shardMesh(2), reduceOncePerStep},
+                         {format::shardMesh(2), updateInLastMicroBatch},
                          {format::shardMesh(2), [](auto &artifact) {
                             updateOnCondition(artifact);
                           }}}) {
