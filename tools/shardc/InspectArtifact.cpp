@@ -37,12 +37,12 @@ static std::string describe(const PlanOptimizer &optimizer) {
   text << optimizer.kind;
   const char *separator = " (";
   for (const auto &[name, value] : optimizer.attributes) {
-    text << separator << name << " ";
+    text << separator << name;
     separator = ", ";
     if (const auto *number = std::get_if<double>(&value))
-      text << *number;
+      text << " " << *number;
     else if (const auto *words = std::get_if<std::string>(&value))
-      text << "'" << *words << "'";
+      text << " '" << *words << "'";
   }
   text << (optimizer.attributes.empty() ? "" : ")");
   return text.str();
@@ -54,6 +54,9 @@ static void printHeader(const Artifact &artifact) {
             << "ranks      " << describe(manifest.mesh) << "\n"
             << "target     " << manifest.target.kind << " ("
             << manifest.target.cpu << ")\n"
+            << "runs       training"
+            << (hasEvaluation(artifact.program.sections) ? ", evaluation" : "")
+            << "\n"
             << "optimizer  " << describe(artifact.plan.optimizer) << "\n"
             << "made by    " << manifest.producer << ", format "
             << manifest.major << "." << manifest.minor << "\n";
