@@ -19,6 +19,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
 
 #define DEBUG_TYPE "shardc-add-evaluation"
 
@@ -34,43 +35,168 @@ struct AddEvaluationPass : impl::AddEvaluationPassBase<AddEvaluationPass> {
 };
 } // namespace
 
-/// Whether `value` is what a buffer keeps of a statistic, and not a constant in
-/// its place: as it was read, converted, repeated for the samples of an
-/// instance_norm, or renewed by a batch_norm before.
-static bool isRunningStatistic(Value value) {
-  Operation *op = value.getDefiningOp();
+using Operations = llvm::DenseSet<Operation *>;
+
+static InFlightDiagnostic refuse(Operation *op) {
+  return emitNumberedError(op, "E0224");
+}
+
+/// How the refusals end.
+static constexpr char unknown[] =
+    "; whether an evaluation does so, an export of training does not say";
+
+//===----------------------------------------------------------------------===//
+// Where values come from
+//===----------------------------------------------------------------------===//
+
+/// What `value` is computed from, its own operation included.
+static Operations sliceOf(Value value) {
+  Operations slice;
+  SmallVector<Value> values = {value};
+  while (!values.empty())
+    if (Operation *op = values.pop_back_val().getDefiningOp())
+      if (slice.insert(op).second)
+        llvm::append_range(values, op->getOperands());
+  return slice;
+}
+
+/// Whether the elements of the result are those of operands.
+static bool isMovement(Operation *op) {
+  return op->hasTrait<aten::IsView>() ||
+         isa<aten::ToOp, fsdp::CastOp, aten::CatOp, aten::SliceBackwardOp,
+             aten::SliceScatterOp, aten::AsStridedOp, aten::AsStridedScatterOp,
+             aten::PadOp, aten::ScatterOp, aten::IndexOp, aten::IndexPutOp,
+             aten::MaskedScatterOp, aten::GatherOp, aten::EmbeddingOp,
+             aten::RollOp, aten::FlipOp, aten::TrilOp, aten::TriuOp,
+             aten::WhereOp>(op);
+}
+
+/// The values that `value` has its elements from.
+static SmallVector<Value> rootsOf(Value value) {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  SmallVector<Value> roots;
+  for (size_t i = 0; i < values.size(); ++i) {
+    Operation *op = values[i].getDefiningOp();
+    if (op && isMovement(op))
+      values.insert(op->operand_begin(), op->operand_end());
+    else
+      roots.push_back(values[i]);
+  }
+  return roots;
+}
+
+/// The operations that read buffer `symbol` or compute with it, and among those
+/// the ones that hold nothing else than it.
+struct BufferUses {
+  Operations dependent, unchanged;
+};
+
+static BufferUses usesOf(StringRef symbol, Block &body) {
+  BufferUses uses;
+  for (Operation &op : body) {
+    auto isIn = [](const Operations &set) {
+      return
+          [&](Value operand) { return set.contains(operand.getDefiningOp()); };
+    };
+    auto read = dyn_cast<fsdp::ReadOp>(op);
+    bool isRead = read && read.getSymbol() == symbol;
+    if (isRead || llvm::any_of(op.getOperands(), isIn(uses.dependent)))
+      uses.dependent.insert(&op);
+    if (isRead || (isMovement(&op) &&
+                   llvm::all_of(op.getOperands(), isIn(uses.unchanged))))
+      uses.unchanged.insert(&op);
+  }
+  return uses;
+}
+
+//===----------------------------------------------------------------------===//
+// Dropout and batch_norm
+//===----------------------------------------------------------------------===//
+
+/// The buffer that a running statistic was read from, maybe by way of a
+/// batch_norm before; empty for one that is computed.
+static StringRef bufferOf(Value statistic) {
+  Operation *op = statistic.getDefiningOp();
   if (!op)
-    return false;
-  if (isa<fsdp::ReadOp>(op))
-    return true;
+    return "";
+  if (auto read = dyn_cast<fsdp::ReadOp>(op))
+    return read.getSymbol();
   if (auto norm = dyn_cast<aten::BatchNormOp>(op))
-    return value == norm.getNewRunningMean()
-               ? isRunningStatistic(norm.getRunningMean())
-               : value == norm.getNewRunningVar() &&
-                     isRunningStatistic(norm.getRunningVar());
-  return op->getNumOperands() == 1 && isRunningStatistic(op->getOperand(0));
+    return statistic == norm.getNewRunningMean()
+               ? bufferOf(norm.getRunningMean())
+           : statistic == norm.getNewRunningVar()
+               ? bufferOf(norm.getRunningVar())
+               : StringRef();
+  return isMovement(op) && op->getNumOperands() == 1
+             ? bufferOf(op->getOperand(0))
+             : StringRef();
+}
+
+/// Whether buffer `symbol` becomes what `norm` makes of it.
+static bool keeps(aten::BatchNormOp norm, StringRef symbol) {
+  for (auto write : norm->getBlock()->getOps<fsdp::WriteOp>())
+    if (write.getSymbol() == symbol && sliceOf(write.getValue()).contains(norm))
+      return true;
+  return false;
+}
+
+static bool isZero(Value value) {
+  auto constant = value.getDefiningOp<aten::ConstantOp>();
+  auto elements =
+      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  return elements && elements.isSplat() &&
+         elements.getSplatValue<APFloat>().isZero();
+}
+
+/// A norm without statistics has zeros in their place, and stays as it is.
+static FailureOr<bool> usesStatistics(aten::BatchNormOp norm) {
+  Value mean = norm.getRunningMean(), variance = norm.getRunningVar();
+  if (!norm.getTraining() || (isZero(mean) && isZero(variance)))
+    return false;
+  for (Value statistic : {mean, variance}) {
+    StringRef buffer = bufferOf(statistic);
+    if (buffer.empty() || !keeps(norm, buffer))
+      return refuse(norm) << "'aten.batch_norm' normalizes with the batch's "
+                             "statistics beside running ones that it does not "
+                             "keep"
+                          << unknown,
+             failure();
+  }
+  return true;
 }
 
 /// Dropout is the identity, and so is what a batch_norm makes of statistics
 /// that it keeps.
-static void stopTraining(Block &body) {
-  for (Operation &op : llvm::make_early_inc_range(body)) {
+static LogicalResult stopTraining(Block &body) {
+  SmallVector<aten::BatchNormOp> norms;
+  for (auto norm : body.getOps<aten::BatchNormOp>()) {
+    FailureOr<bool> running = usesStatistics(norm);
+    if (failed(running))
+      return failure();
+    if (*running)
+      norms.push_back(norm);
+  }
+  for (aten::BatchNormOp norm : norms) {
+    norm.setTraining(false);
+    norm.getNewRunningMean().replaceAllUsesWith(norm.getRunningMean());
+    norm.getNewRunningVar().replaceAllUsesWith(norm.getRunningVar());
+  }
+  for (Operation &op : llvm::make_early_inc_range(body))
     if (isa<aten::DropoutOp, aten::DetachOp>(op)) {
       op.getResult(0).replaceAllUsesWith(op.getOperand(0));
       op.erase();
-    } else if (auto norm = dyn_cast<aten::BatchNormOp>(op)) {
-      if (!isRunningStatistic(norm.getRunningMean()))
-        continue;
-      norm.setTraining(false);
-      norm.getNewRunningMean().replaceAllUsesWith(norm.getRunningMean());
-      norm.getNewRunningVar().replaceAllUsesWith(norm.getRunningVar());
     }
-  }
+  return success();
 }
 
+//===----------------------------------------------------------------------===//
+// What an export of training does not say
+//===----------------------------------------------------------------------===//
+
 /// What the loss is computed from.
-static llvm::DenseSet<Operation *> findLive(Block &body) {
-  llvm::DenseSet<Operation *> live;
+static Operations findLive(Block &body) {
+  Operations live;
   for (Operation &op : llvm::reverse(body)) {
     bool isUsed = llvm::any_of(
         op.getUsers(), [&](Operation *user) { return live.contains(user); });
@@ -80,33 +206,39 @@ static llvm::DenseSet<Operation *> findLive(Block &body) {
   return live;
 }
 
-/// What a model does in training alone an export does not show, but for dropout
-/// and batch_norm: fails where the loss depends on it.
-static LogicalResult checkLive(Operation &op,
-                               const llvm::DenseSet<Operation *> &live) {
-  constexpr char hint[] = "; whether an evaluation does so, an export of "
-                          "training does not say";
+/// Whether the loss may be computed from what a buffer becomes: from elements
+/// that are written to it, or from something between its old and its new value,
+/// as it may have been in between.
+static bool mayUse(fsdp::WriteOp write, const Operations &live) {
+  auto isLive = [&](Value value) {
+    return llvm::any_of(value.getUsers(),
+                        [&](Operation *user) { return live.contains(user); });
+  };
+  BufferUses uses = usesOf(write.getSymbol(), *write->getBlock());
+  for (Value root : rootsOf(write.getValue()))
+    if (!uses.unchanged.contains(root.getDefiningOp()) && isLive(root))
+      return true;
+  return llvm::any_of(sliceOf(write.getValue()), [&](Operation *op) {
+    return live.contains(op) && uses.dependent.contains(op) &&
+           !uses.unchanged.contains(op);
+  });
+}
+
+static LogicalResult checkLive(Operation &op, const Operations &live) {
   if (live.contains(&op) && isa<aten::RandOp, aten::RandnOp>(op))
-    return emitNumberedError(&op, "E0224")
-           << "'" << op.getName() << "' draws random numbers beside dropout"
-           << hint;
-  auto write = dyn_cast<fsdp::WriteOp>(op);
-  if (!write)
-    return success();
-  auto read = write.getValue().getDefiningOp<fsdp::ReadOp>();
-  bool isUnchanged = read && read.getSymbol() == write.getSymbol();
-  for (Operation *user : write.getValue().getUsers())
-    if (!isUnchanged && live.contains(user))
-      return emitNumberedError(&op, "E0224")
-             << "forward changes buffer '" << write.getSymbol()
-             << "' and uses what it becomes" << hint;
+    return refuse(&op) << "'" << op.getName()
+                       << "' draws random numbers beside dropout" << unknown;
+  if (auto write = dyn_cast<fsdp::WriteOp>(op); write && mayUse(write, live))
+    return refuse(&op) << "forward changes buffer '" << write.getSymbol()
+                       << "' and may use what it becomes" << unknown;
   return success();
 }
 
 static LogicalResult turnIntoEvaluation(func::FuncOp function) {
   Block &body = function.getBody().front();
-  stopTraining(body);
-  llvm::DenseSet<Operation *> live = findLive(body);
+  if (failed(stopTraining(body)))
+    return failure();
+  Operations live = findLive(body);
   for (Operation &op : body)
     if (failed(checkLive(op, live)))
       return failure();

@@ -17,9 +17,9 @@ def AddEvaluationPass : Pass<"shardc-add-evaluation", "::mlir::ModuleOp"> {
     `batch_norm` on its running statistics where it keeps some, and without writes.
     It comes before differentiation, so it is a forward alone.
 
-    A loss that depends on other random numbers, or on what a buffer becomes, is
-    error E0224: an export of training does not show whether an evaluation draws and
-    changes them.
+    A loss that depends on other random numbers, or may on what a buffer becomes, and
+    a `batch_norm` that has running statistics and does not keep them are error
+    E0224: an export of training does not show what an evaluation does.
 
     {{example: test/passes/Differentiate/add-evaluation.mlir @dropout_and_batch_norm}}
   }];
