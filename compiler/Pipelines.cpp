@@ -108,6 +108,8 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   target.target = options.cpu;
   manager.addPass(createSetTargetPass(target));
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  // First: what follows knows real numbers alone.
+  functions.addPass(createExpandComplexPass());
   functions.addPass(createJoinSlicesPass());
   functions.addPass(createSelectLibrariesPass());
   // Before anything is built: what libraries left must have a kernel.

@@ -293,11 +293,12 @@ LogicalResult ModelState::declareBuffer(const pt2::InputSpec &spec) {
   if (failed(type))
     return failure();
   StringRef name = declaredAs(spec.target);
+  RankedTensorType kept = bufferType(*type);
   if (auto declared = buffers.find(name); declared != buffers.end())
-    return addTiedName(declared->second, spec, *type);
+    return addTiedName(declared->second, spec, kept);
   buffers[name] = fsdp::BufferOp::create(
       builder, stateLocation(name), builder.getStringAttr(name),
-      TypeAttr::get(*type), builder.getArrayAttr({}));
+      TypeAttr::get(kept), builder.getArrayAttr({}));
   placeholderOf[name] = spec.name;
   slots.defineState(spec.name, StorageKind::Buffer,
                     FlatSymbolRefAttr::get(builder.getContext(), name), *type);

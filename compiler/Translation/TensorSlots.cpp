@@ -6,6 +6,7 @@
 
 #include "compiler/Translation/TensorSlots.h"
 
+#include "compiler/Translation/TensorTypes.h"
 #include "compiler/Translation/TensorWindow.h"
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
@@ -93,13 +94,30 @@ void TensorSlots::leaveGraph(ArrayRef<StringRef> outputs,
 // Values
 //===----------------------------------------------------------------------===//
 
+/// A complex buffer is kept as pairs.
+static Value readState(OpBuilder &builder, Location location,
+                       RankedTensorType type, const TensorStorage &storage) {
+  if (storage.kind != StorageKind::Buffer ||
+      !isa<ComplexType>(type.getElementType()))
+    return fsdp::ReadOp::create(builder, location, type, storage.symbol);
+  Value pairs =
+      fsdp::ReadOp::create(builder, location, bufferType(type), storage.symbol);
+  return aten::ViewAsComplexOp::create(builder, location, pairs);
+}
+
+void translation::writeBuffer(OpBuilder &builder, Location location,
+                              Value value, FlatSymbolRefAttr symbol) {
+  if (isa<ComplexType>(getElementTypeOrSelf(value)))
+    value = aten::ViewAsRealOp::create(builder, location, value);
+  fsdp::WriteOp::create(builder, location, value, symbol);
+}
+
 Value TensorSlots::readSlot(unsigned index, Location location) {
   TensorSlot &slot = slots[index];
   const TensorStorage &storage = storages[slot.storage];
   if (!slot.source)
     return slot.value ? slot.value
-                      : fsdp::ReadOp::create(builder, location, slot.type,
-                                             storage.symbol);
+                      : readState(builder, location, slot.type, storage);
   if (slot.version == storage.version)
     return slot.value;
   Value source = readSlot(*slot.source, location);
@@ -145,6 +163,8 @@ bool TensorSlots::holds(StringRef name, Value value) const {
   const TensorSlot &slot = *find(name);
   if (slot.value)
     return slot.value == value;
+  if (auto complex = value.getDefiningOp<aten::ViewAsComplexOp>())
+    value = complex.getSelf();
   auto read = value.getDefiningOp<fsdp::ReadOp>();
   return read && read.getSymbolAttr() == storageOf(slot).symbol;
 }
@@ -186,6 +206,6 @@ LogicalResult TensorSlots::change(StringRef name, Value value,
     slots[slot].version = storage.version;
   }
   if (storage.kind == StorageKind::Buffer)
-    fsdp::WriteOp::create(builder, location, value, storage.symbol);
+    writeBuffer(builder, location, value, storage.symbol);
   return success();
 }

@@ -159,6 +159,10 @@ private:
   mlir::Value readSlot(unsigned slot, mlir::Location location);
 };
 
+/// Writes `value` to a buffer; complex numbers as the pairs that it keeps.
+void writeBuffer(mlir::OpBuilder &builder, mlir::Location location,
+                 mlir::Value value, mlir::FlatSymbolRefAttr symbol);
+
 } // namespace shardc::translation
 
 #endif // SHARDC_COMPILER_TRANSLATION_TENSORSLOTS_H

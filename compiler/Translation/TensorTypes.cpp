@@ -54,3 +54,12 @@ RankedTensorType translation::tensorType(MLIRContext &context,
   }
   return element ? RankedTensorType::get(shape, element) : nullptr;
 }
+
+RankedTensorType translation::bufferType(RankedTensorType type) {
+  auto complex = dyn_cast<ComplexType>(type.getElementType());
+  if (!complex)
+    return type;
+  SmallVector<int64_t> shape(type.getShape());
+  shape.push_back(2);
+  return RankedTensorType::get(shape, complex.getElementType());
+}

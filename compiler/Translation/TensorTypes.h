@@ -22,6 +22,10 @@ mlir::Type elementType(mlir::MLIRContext &context, pt2::ScalarType dtype);
 mlir::RankedTensorType tensorType(mlir::MLIRContext &context,
                                   const pt2::TensorMeta &meta);
 
+/// The type that a buffer of `type` is kept in: complex numbers as pairs
+/// [*, 2], because files of weights have no dtype for them. The same bytes.
+mlir::RankedTensorType bufferType(mlir::RankedTensorType type);
+
 } // namespace shardc::translation
 
 #endif // SHARDC_COMPILER_TRANSLATION_TENSORTYPES_H

@@ -217,10 +217,9 @@ LogicalResult ProgramTranslator::writeBuffers(const ModelState &state) {
     FailureOr<Value> value = readOutput(tensor->name);
     if (failed(value))
       return failure();
-    fsdp::WriteOp::create(
-        builder, builder.getUnknownLoc(), *value,
-        FlatSymbolRefAttr::get(builder.getContext(),
-                               state.declaredAs(spec.target)));
+    writeBuffer(builder, builder.getUnknownLoc(), *value,
+                FlatSymbolRefAttr::get(builder.getContext(),
+                                       state.declaredAs(spec.target)));
   }
   return success();
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/Gradients.h"
 #include "dialects/Aten/TypePromotion.h"
 
 #include "mlir/IR/Builders.h"
@@ -25,6 +26,10 @@ LogicalResult PreluOp::inferReturnTypes(MLIRContext *,
                                         " slopes, got " + debugString(weight));
   types.push_back(self);
   return success();
+}
+
+std::string ReluOp::describeUnsupportedForm() {
+  return describeComplex(getSelf());
 }
 
 void ReluOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,

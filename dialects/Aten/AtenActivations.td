@@ -11,7 +11,9 @@
 
 include "dialects/Aten/AtenElementwise.td"
 
-def Aten_ReluOp : Aten_UnaryOp<"relu", "max(self, 0)", Aten_Tensor, [Aten_Derivative]>;
+def Aten_ReluOp : Aten_UnaryOp<"relu", "max(self, 0)", Aten_Tensor, [Aten_Derivative]> {
+  let extraClassDeclaration = "std::string describeUnsupportedForm();";
+}
 
 def Aten_ThresholdBackwardOp : Aten_InferredOp<"threshold_backward", [Aten_Pointwise]> {
   let summary = "the gradient where `result > threshold`, else zero";

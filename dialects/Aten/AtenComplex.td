@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ways between complex numbers and pairs of real ones. `complex`, `polar`,
-// `real`, `imag` and `conj` are imported as these and real arithmetic.
+// `real`, `imag` and `conj` are imported as these and real arithmetic. The
+// gradient of a complex number a + ib is that of a plus i times that of b, as in
+// PyTorch.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_ATEN_ATENCOMPLEX
@@ -10,7 +12,7 @@
 
 include "dialects/Aten/AtenInterfaces.td"
 
-def Aten_ViewAsComplexOp : Aten_InferredOp<"view_as_complex", [Aten_IsView]> {
+def Aten_ViewAsComplexOp : Aten_DifferentiableOp<"view_as_complex", [Aten_IsView]> {
   let summary = "pairs of real numbers as complex numbers";
   let description = "self [*, 2] of f32 or f64 -> [*].";
   let arguments = (ins Aten_FloatTensor:$self);
@@ -18,7 +20,7 @@ def Aten_ViewAsComplexOp : Aten_InferredOp<"view_as_complex", [Aten_IsView]> {
   let assemblyFormat = "$self attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_ViewAsRealOp : Aten_InferredOp<"view_as_real", [Aten_IsView]> {
+def Aten_ViewAsRealOp : Aten_DifferentiableOp<"view_as_real", [Aten_IsView]> {
   let summary = "complex numbers as pairs of real numbers";
   let description = "self [*] -> [*, 2].";
   let arguments = (ins Aten_ComplexTensor:$self);

@@ -52,6 +52,7 @@ class Aten_TensorOf<list<Type> elements, string what>
 
 def Aten_Tensor : Aten_TensorOf<[Aten_Element], "any element type">;
 def Aten_FloatTensor : Aten_TensorOf<[Aten_Float], "floats">;
+def Aten_InexactTensor : Aten_TensorOf<[Aten_Float, Aten_Complex], "floats or complex numbers">;
 def Aten_ComplexTensor : Aten_TensorOf<[Aten_Complex], "complex numbers">;
 def Aten_BoolTensor : Aten_TensorOf<[I1], "booleans">;
 def Aten_IntegerTensor : Aten_TensorOf<[Aten_Integer], "integers or booleans">;

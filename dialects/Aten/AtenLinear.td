@@ -45,6 +45,7 @@ def Aten_MatmulOp : Aten_DifferentiableOp<"matmul", [Aten_Cost]> {
   }];
   let arguments = (ins Aten_Tensor:$self, Aten_Tensor:$other);
   let results = (outs Aten_Tensor:$result);
+  let extraClassDeclaration = "std::string describeUnsupportedForm();";
   let assemblyFormat = "$self `,` $other attr-dict `:` functional-type(operands, results)";
 }
 

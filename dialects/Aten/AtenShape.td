@@ -60,10 +60,10 @@ def Aten_CatOp : Aten_DifferentiableOp<"cat"> {
 
 def Aten_SliceBackwardOp : Aten_InferredOp<"slice_backward"> {
   let summary = "zeros of shape `input_sizes` with the gradient in a slice of `dim`";
-  let arguments = (ins Aten_FloatTensor:$grad_output, DenseI64ArrayAttr:$input_sizes,
+  let arguments = (ins Aten_InexactTensor:$grad_output, DenseI64ArrayAttr:$input_sizes,
                        I64Attr:$dim, I64Attr:$start, I64Attr:$end,
                        DefaultValuedOptionalAttr<I64Attr, "1">:$step);
-  let results = (outs Aten_FloatTensor:$result);
+  let results = (outs Aten_InexactTensor:$result);
   let assemblyFormat = [{
     $grad_output `into` $input_sizes `dim` $dim ` ` `[` $start `:` $end
     (`:` $step^)? `]` attr-dict `:` functional-type(operands, results)

@@ -1,7 +1,7 @@
-//===- Complex.cpp - Types of the ways to and from complex numbers --------===//
+//===- Complex.cpp - The ways to and from complex numbers -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rules for the operators of AtenComplex.td.
+// Types and derivatives of the operators of AtenComplex.td.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
@@ -35,4 +35,24 @@ LogicalResult ViewAsRealOp::inferReturnTypes(MLIRContext *,
   types.push_back(RankedTensorType::get(
       shape, cast<ComplexType>(self.getElementType()).getElementType()));
   return success();
+}
+
+void ViewAsComplexOp::buildBackward(OpBuilder &builder,
+                                    ArrayRef<Value> resultGradients,
+                                    ArrayRef<bool> needed,
+                                    SmallVectorImpl<Value> &operandGradients) {
+  operandGradients.push_back(
+      needed[0] ? ViewAsRealOp::create(builder, getLoc(), resultGradients[0])
+                      .getResult()
+                : Value());
+}
+
+void ViewAsRealOp::buildBackward(OpBuilder &builder,
+                                 ArrayRef<Value> resultGradients,
+                                 ArrayRef<bool> needed,
+                                 SmallVectorImpl<Value> &operandGradients) {
+  operandGradients.push_back(
+      needed[0] ? ViewAsComplexOp::create(builder, getLoc(), resultGradients[0])
+                      .getResult()
+                : Value());
 }

@@ -111,9 +111,7 @@ void SubOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
     operandGradients.push_back(Value());
     return;
   }
-  FloatAttr minusOne =
-      builder.getFloatAttr(tensorType(gradient).getElementType(), -1.0);
-  Value negative = MulScalarOp::create(builder, getLoc(), gradient, minusOne);
+  Value negative = scaleBy(builder, getLoc(), gradient, -1.0);
   operandGradients.push_back(
       sumToType(builder, getLoc(), negative, tensorType(getOther())));
 }
@@ -126,8 +124,8 @@ void MulOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
     operandGradients.push_back(Value());
     if (!needed[i])
       continue;
-    Value product =
-        MulOp::create(builder, getLoc(), resultGradients[0], factor);
+    Value product = MulOp::create(builder, getLoc(), resultGradients[0],
+                                  conjugate(builder, getLoc(), factor));
     operandGradients.back() =
         sumToType(builder, getLoc(), product, tensorType(operand));
   }

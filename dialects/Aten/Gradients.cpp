@@ -35,4 +35,34 @@ Value sumToType(OpBuilder &builder, Location location, Value gradient,
   return convertTo(builder, location, gradient, type.getElementType());
 }
 
+Value scaleBy(OpBuilder &builder, Location location, Value gradient,
+              double factor) {
+  Type element = tensorType(gradient).getElementType();
+  if (auto complex = dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
+  return MulScalarOp::create(builder, location, gradient,
+                             builder.getFloatAttr(element, factor));
+}
+
+Value conjugate(OpBuilder &builder, Location location, Value value) {
+  auto complex = dyn_cast<ComplexType>(tensorType(value).getElementType());
+  if (!complex)
+    return value;
+  Type part = complex.getElementType();
+  Attribute signs[] = {builder.getFloatAttr(part, 1.0),
+                       builder.getFloatAttr(part, -1.0)};
+  Value factors =
+      ConstantOp::create(builder, location,
+                         DenseElementsAttr::get(RankedTensorType::get(2, part),
+                                                ArrayRef<Attribute>(signs)));
+  Value pairs = ViewAsRealOp::create(builder, location, value);
+  Value product = MulOp::create(builder, location, pairs, factors);
+  return ViewAsComplexOp::create(builder, location, product);
+}
+
+std::string describeComplex(Value value) {
+  bool isComplex = isa<ComplexType>(tensorType(value).getElementType());
+  return isComplex ? "complex numbers" : "";
+}
+
 } // namespace shardc::aten

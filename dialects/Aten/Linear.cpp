@@ -145,6 +145,10 @@ int64_t MatmulOp::getFlops() {
          tensorType(getSelf()).getShape().back();
 }
 
+std::string MatmulOp::describeUnsupportedForm() {
+  return describeComplex(getResult());
+}
+
 /// The gradients of rows times one matrix are those of a linear layer, which
 /// sum over all leading dimensions at once.
 static void buildMatrixBackward(MatmulOp op, OpBuilder &builder, Value gradient,

@@ -79,9 +79,7 @@ void MeanOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
   int64_t count = 1;
   for (int64_t dim : getDim())
     count *= type.getDimSize(dim);
-  FloatAttr scale = builder.getFloatAttr(type.getElementType(), 1.0 / count);
-  Value scaled =
-      MulScalarOp::create(builder, getLoc(), resultGradients[0], scale);
+  Value scaled = scaleBy(builder, getLoc(), resultGradients[0], 1.0 / count);
   operandGradients[0] =
       expandReduced(builder, getLoc(), scaled, getDim(), type);
 }

@@ -46,6 +46,8 @@ double scalarNumber(TypedAttr scalar, Type element) {
     value = static_cast<double>(integer.getInt());
   else
     value = cast<FloatAttr>(scalar).getValueAsDouble();
+  if (auto complex = dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
   auto type = dyn_cast<FloatType>(element);
   return type && type.getWidth() <= 32 ? static_cast<float>(value) : value;
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From operators to kernels, library calls and views. Order: set-target,
-// join-slices, select-libraries, form-kernels, fuse-kernels (may be left out),
-// materialize-views, verify-kernels.
+// expand-complex, join-slices, select-libraries, form-kernels, fuse-kernels
+// (may be left out), materialize-views, verify-kernels.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_KERNEL_PASSES_H

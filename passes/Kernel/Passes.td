@@ -38,6 +38,21 @@ def SetTargetPass : Pass<"shardc-set-target", "::mlir::ModuleOp"> {
            "The target's name, such as x86-64-v3 or sm_90.">];
 }
 
+def ExpandComplexPass : Pass<"shardc-expand-complex", "::mlir::func::FuncOp"> {
+  let summary = "Writes complex numbers as pairs of real ones.";
+  let description = [{
+    A complex tensor becomes a real one with a last dimension of 2, so that
+    `view_as_complex` and `view_as_real` vanish, operators on shapes keep that
+    dimension, and arithmetic is real arithmetic on slices of it. Quotients and
+    magnitudes are scaled first: their squares do not overflow. An operator
+    without a rule stays, between a `view_as_complex` and a `view_as_real`, and is
+    refused with the others that have no kernel.
+
+    {{example: test/passes/Kernel/expand-complex.mlir @rotation}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect"];
+}
+
 def JoinSlicesPass : Pass<"shardc-join-slices", "::mlir::func::FuncOp"> {
   let summary = "Joins the gradients of the pieces of one tensor by concatenation.";
   let description = [{

@@ -230,6 +230,44 @@ class Scaled(nn.Module):
         return F.mse_loss(self.g(F.gelu(h)), y) + barrier
 
 
+class Rotary(nn.Module):
+    """Attention whose queries and keys are turned as complex numbers, in f32 or
+    wider, as in Llama: by a table that the export keeps, by one that it computes,
+    and by learned factors."""
+
+    heads, width, context = 2, 8, 17
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(16, 16) for _ in range(3))
+        self.gain = nn.Parameter(torch.randn(self.width // 2, 2))
+        self.table = self.turns(torch.float32)  # no buffer: .to() breaks those
+
+    def turns(self, dtype):
+        half = self.width // 2
+        frequencies = 100.0 ** (-torch.arange(half, dtype=dtype) / half)
+        angles = torch.outer(torch.arange(self.context, dtype=dtype), frequencies)
+        return torch.polar(torch.ones_like(angles), angles)
+
+    def split(self, x):
+        wide = torch.promote_types(x.dtype, torch.float32)
+        return x.unflatten(-1, (self.heads, self.width)).to(wide)
+
+    def rotate(self, x, turns):
+        pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+        gain = torch.view_as_complex(self.gain.to(x.dtype))
+        turned = pairs * turns[:, None] * gain
+        return torch.view_as_real(turned).flatten(-2).transpose(1, 2)
+
+    def forward(self, x, y):
+        query, key, value = (self.split(f(x)) for f in (self.q, self.k, self.v))
+        attended = F.scaled_dot_product_attention(
+            self.rotate(query, self.turns(query.dtype)),
+            self.rotate(key, self.table), value.transpose(1, 2), is_causal=True)
+        error = attended.transpose(1, 2).flatten(2) - y
+        return (error * error).mean()
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
@@ -243,6 +281,8 @@ REGRESSIONS = {
         Masked(), (torch.randn(8, 16), torch.randn(8, 16))),
     "metric": lambda: (
         Metric(), (torch.randn(8, 16), torch.randn(8, 16))),
+    "rotary": lambda: (
+        Rotary(), (torch.randn(4, 17, 16), torch.randn(4, 17, 16))),
     "scaled": lambda: (
         Scaled(), (torch.randn(8, 16), torch.randn(8, 16))),
     "spatial-gate": lambda: (

@@ -15,7 +15,7 @@ ArrayRef<OperatorEntry> operatorEntries() {
     std::vector<OperatorEntry> all;
     for (auto family :
          {pointwiseEntries, shapeEntries, reductionEntries, linearEntries,
-          imageEntries, indexingEntries, orderEntries})
+          imageEntries, indexingEntries, orderEntries, complexEntries})
       llvm::append_range(all, family());
     return all;
   }();

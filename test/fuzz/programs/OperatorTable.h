@@ -38,6 +38,7 @@ llvm::ArrayRef<OperatorEntry> linearEntries();
 llvm::ArrayRef<OperatorEntry> imageEntries();
 llvm::ArrayRef<OperatorEntry> indexingEntries();
 llvm::ArrayRef<OperatorEntry> orderEntries();
+llvm::ArrayRef<OperatorEntry> complexEntries();
 
 /// A size that breaks things: 1, primes, and the neighbours of vector widths.
 int64_t randomSize(RandomSource &random, int64_t limit = 17);

@@ -48,7 +48,7 @@ void ProgramBuilder::record(Operation *op) {
       llvm::any_of(op->getOperands(), [&](Value v) { return isActive(v); });
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), results)) {
     samples[result] = tensor;
-    if (isDifferentiated && tensor.isFloat())
+    if (isDifferentiated && !tensor.isInteger())
       active.insert(result);
   }
 }

@@ -120,9 +120,9 @@ module @transposed_convolution {
 
 // -----
 
-// Gradients do not pass complex numbers in silence.
+// What has a rule for real numbers alone does not use it for complex ones.
 module @loss_through_complex_numbers {
-  fsdp.parameter @w : tensor<2xf32>
+  fsdp.parameter @w : tensor<2x2x2xf32>
   fsdp.mesh @mesh <shard = 1>
   fsdp.group @root on @mesh policy <> reshard default {
     fsdp.segment f32 reduce f32 elements 16 shard 16 {
@@ -132,14 +132,17 @@ module @loss_through_complex_numbers {
   func.func @step() {
     fsdp.begin forward
     %root = fsdp.unshard @root : !fsdp.unsharded<@root>
-    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<2xf32>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<2x2x2xf32>
+    %c = aten.view_as_complex %w : (tensor<2x2x2xf32>) -> tensor<2x2xcomplex<f32>>
     // All that is in the way is named at once.
-    // expected-note@+1 {{'aten.view_as_complex' has no derivative either}}
-    %c = aten.view_as_complex %w : (tensor<2xf32>) -> tensor<complex<f32>>
-    // expected-error@+2 {{E0221: 'aten.view_as_real' has no derivative, but a trainable parameter reaches the loss through it}}
+    // expected-note@+1 {{'aten.matmul' with complex numbers has no derivative yet either}}
+    %d = aten.matmul %c, %c : (tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>) -> tensor<2x2xcomplex<f32>>
+    // expected-note@+1 {{'aten.relu' with complex numbers has no derivative yet either}}
+    %e = aten.relu %d : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xcomplex<f32>>
+    // expected-error@+2 {{E0221: 'aten.abs' has no derivative, but a trainable parameter reaches the loss through it}}
     // expected-note@+1 {{help: freeze the parameters}}
-    %y = aten.view_as_real %c : (tensor<complex<f32>>) -> tensor<2xf32>
-    fsdp.record_loss %y : tensor<2xf32>
+    %y = aten.abs %e : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xf32>
+    fsdp.record_loss %y : tensor<2x2xf32>
     return
   }
 }

@@ -33,6 +33,19 @@ func.func @complex_numbers(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
 
 // -----
 
+// What shardc-expand-complex leaves: the ways to complex numbers and back are
+// there for the operator between them, and not the reader's business.
+func.func @complex_power(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %0 = aten.view_as_complex %x : (tensor<4x2xf32>) -> tensor<4xcomplex<f32>>
+  // expected-error@+2 {{E0240: operator 'aten.pow' has no kernel for tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>}}
+  // expected-note@+1 {{help: replace the operator}}
+  %1 = aten.pow %0, %0 : (tensor<4xcomplex<f32>>, tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  %2 = aten.view_as_real %1 : (tensor<4xcomplex<f32>>) -> tensor<4x2xf32>
+  return %2 : tensor<4x2xf32>
+}
+
+// -----
+
 func.func @no_elements(%x: tensor<0x4xf32>, %w: tensor<3x4xf32>) -> tensor<0x3xf32> {
   // expected-error@+2 {{E0240: operator 'aten.linear' has no kernel for tensor<0x4xf32>, tensor<3x4xf32>}}
   // expected-note@+1 {{help: replace the operator}}

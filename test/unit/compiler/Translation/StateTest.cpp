@@ -210,3 +210,18 @@ TEST(State, UnusedBufferOfUnsupportedDtypeIsLeftOut) {
   model.input("x", {2}).buffer("table", {2}, pt2::ScalarType::Float8E5M2);
   EXPECT_THAT(model.sumOutput("x").translate(), Not(HasSubstr("table")));
 }
+
+// The same bytes as pairs, which artifacts have a dtype for.
+TEST(State, ComplexBuffersArePairs) {
+  const auto complex = pt2::ScalarType::Complex64;
+  ExportBuilder model;
+  model.input("x", {2}).buffer("turns", {2}, complex);
+  model.node("aten.mul_.Tensor",
+             {{"self", tensor("b_turns")}, {"other", tensor("b_turns")}},
+             {{"product", {2}, complex}});
+  std::string module = model.sumOutput("x").translate();
+  EXPECT_THAT(module, HasSubstr("fsdp.buffer @turns : tensor<2x2xf32>"));
+  EXPECT_THAT(module, ContainsRegex("= fsdp.read @turns : tensor<2x2xf32>"));
+  EXPECT_THAT(module, HasSubstr("aten.mul"));
+  EXPECT_THAT(module, ContainsRegex("fsdp.write .*@turns : tensor<2x2xf32>"));
+}

@@ -47,6 +47,26 @@ protected:
 
 } // namespace
 
+/// The numbers of a tensor, of complex ones both parts.
+static std::vector<double> numbersOf(const Tensor &tensor) {
+  if (tensor.isFloat())
+    return {tensor.floats().begin(), tensor.floats().end()};
+  std::vector<double> numbers;
+  for (reference::Complex value : tensor.complexes())
+    numbers.insert(numbers.end(), {value.real(), value.imag()});
+  return numbers;
+}
+
+/// Adds `change` to number `place` of numbersOf(tensor).
+static void moveNumber(Tensor &tensor, int64_t place, double change) {
+  if (tensor.isFloat())
+    tensor.mutableFloats()[place] += change;
+  else
+    tensor.mutableComplexes()[place / 2] += place % 2
+                                                ? reference::Complex(0, change)
+                                                : reference::Complex(change, 0);
+}
+
 Tensor Derivatives::draw(RankedTensorType type) {
   Tensor tensor(type);
   if (tensor.isInteger()) {
@@ -55,8 +75,9 @@ Tensor Derivatives::draw(RankedTensorType type) {
     return tensor;
   }
   std::uniform_real_distribution<double> uniform(-1, 1);
-  for (double &value : tensor.mutableFloats())
-    value = uniform(generator);
+  int64_t count = numbersOf(tensor).size();
+  for (int64_t i = 0; i < count; ++i)
+    moveNumber(tensor, i, uniform(generator));
   return tensor;
 }
 
@@ -78,23 +99,28 @@ llvm::DenseMap<Value, Tensor> Derivatives::evaluate(func::FuncOp function,
   return values;
 }
 
-/// The derivative of sum(weights * result) by each element, by differences.
+/// The derivative of sum(weights * result) by each number, by differences. Of
+/// complex numbers the parts are weighed apart, and the derivative by a part is
+/// that part of the gradient.
 void Derivatives::checkOperand(func::FuncOp function, const Tensors &arguments,
                                unsigned operand, Value result,
                                const Tensor &gradient) {
   constexpr double step = 1e-5;
-  ArrayRef<double> weights = arguments.back().floats();
-  for (int64_t i = 0; i < gradient.getNumElements(); ++i) {
+  std::vector<double> weights = numbersOf(arguments.back());
+  std::vector<double> numbers = numbersOf(gradient);
+  ASSERT_EQ(numbers.size(), numbersOf(arguments[operand]).size());
+  for (size_t i = 0; i < numbers.size(); ++i) {
     double difference = 0;
     for (double side : {1.0, -1.0}) {
       Tensors moved = arguments;
-      moved[operand].mutableFloats()[i] += side * step;
-      Tensor value = evaluate(function, moved).lookup(result);
-      for (int64_t j = 0; j < value.getNumElements(); ++j)
-        difference += side * weights[j] * value.floats()[j];
+      moveNumber(moved[operand], i, side * step);
+      std::vector<double> value =
+          numbersOf(evaluate(function, moved).lookup(result));
+      for (size_t j = 0; j < value.size(); ++j)
+        difference += side * weights[j] * value[j];
     }
-    EXPECT_NEAR(gradient.floats()[i], difference / (2 * step), 1e-6)
-        << "element " << i << " of operand " << operand;
+    EXPECT_NEAR(numbers[i], difference / (2 * step), 1e-6)
+        << "number " << i << " of operand " << operand;
   }
 }
 
@@ -118,7 +144,8 @@ void Derivatives::check(const std::string &text,
   for (Value argument : function.getArguments())
     arguments.push_back(draw(aten::tensorType(argument)));
   for (Value operand : op.getOperands())
-    needed.push_back(isa<FloatType>(getElementTypeOrSelf(operand)));
+    needed.push_back(
+        isa<FloatType, ComplexType>(getElementTypeOrSelf(operand)));
   OpBuilder builder(function.front().getTerminator());
   SmallVector<Value> resultGradients(op.getNumResults()), gradients;
   resultGradients[0] = outer;
@@ -231,4 +258,45 @@ TEST_F(Derivatives, ReductionsAndLookups) {
   check("%r = aten.embedding %0, %1 : (tensor<3x2xf64>, tensor<4xi64>) -> "
         "tensor<4x2xf64>",
         {"3x2xf64", "4xi64"});
+}
+
+TEST_F(Derivatives, ComplexNumbers) {
+  const std::string pairs = "2x3x2xf64", complex = "2x3xcomplex<f64>";
+  check("%r = aten.view_as_complex %0 : (tensor<2x3x2xf64>) -> "
+        "tensor<2x3xcomplex<f64>>",
+        {pairs});
+  check("%r = aten.view_as_real %0 : (tensor<2x3xcomplex<f64>>) -> "
+        "tensor<2x3x2xf64>",
+        {complex});
+  // A real operand, one that is broadcast, and a real one that is both.
+  for (const char *name : {"add", "sub", "mul"})
+    for (const char *other : {"2x3xf64", "3xcomplex<f64>", "1xf64"}) {
+      std::string first = "%r = aten." + std::string(name);
+      std::string types =
+          "tensor<2x3xcomplex<f64>>, tensor<" + std::string(other) + ">";
+      check(first + " %0, %1 : (" + types + ") -> tensor<2x3xcomplex<f64>>",
+            {complex, other});
+      types = "tensor<" + std::string(other) + ">, tensor<2x3xcomplex<f64>>";
+      check(first + " %0, %1 : (" + types + ") -> tensor<2x3xcomplex<f64>>",
+            {other, complex});
+    }
+  for (const char *text :
+       {"add.Scalar %0, 0.5 : f64", "mul.Scalar %0, 0.5 : f64"})
+    check("%r = aten." + std::string(text) +
+              " : (tensor<2x3xcomplex<f64>>) -> tensor<2x3xcomplex<f64>>",
+          {complex});
+  check("%r = aten.mean %0 [1] : (tensor<2x3xcomplex<f64>>) -> "
+        "tensor<2xcomplex<f64>>",
+        {complex});
+  check("%r = aten.slice %0 dim 1 [1 : 3] : (tensor<2x3xcomplex<f64>>) -> "
+        "tensor<2x2xcomplex<f64>>",
+        {complex});
+  check("%r = aten.cat %0, %1 dim 0 : (tensor<2x3xcomplex<f64>>, "
+        "tensor<1x3xf64>) -> tensor<3x3xcomplex<f64>>",
+        {complex, "1x3xf64"});
+  check("%r = aten.to %0 complex<f64> : (tensor<2x3xf64>) -> "
+        "tensor<2x3xcomplex<f64>>",
+        {"2x3xf64"});
+  check("%r = aten.to %0 f64 : (tensor<2x3xcomplex<f64>>) -> tensor<2x3xf64>",
+        {complex});
 }
