@@ -44,8 +44,9 @@ The artifact's ranks run as threads of this process.
   --save FILE          write parameters and buffers at the end
   --save-optimizer     write the optimizer's states there as well
   --log FILE.jsonl     one JSON object a step: step, loss, gradient_norm,
-                       seconds, and tokens_per_second for models of tokens;
-                       one an evaluation: step, evaluation_loss, seconds
+                       seconds, tokens_per_second for models of tokens and
+                       loss_scale where there is one; one an evaluation: step,
+                       evaluation_loss, seconds
   --profile FILE       print where the time goes by kernel, module and command,
                        and write a trace that https://ui.perfetto.dev opens
   --threads T          threads of each rank (default: cores / ranks)
