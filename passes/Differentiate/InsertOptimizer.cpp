@@ -59,8 +59,8 @@ public:
 private:
   Value addNorm();
   void addNumbers(Value squares);
-  Expression buildScale(Value squares);
-  Expression clipped(Expression scale, Value squares);
+  void buildFactors(Value squares);
+  Expression clipFactor(Expression scale, Value squares);
   Hyperparameters hyperparametersOf(fsdp::SegmentOp segment) const;
   ArrayRef<Value> sharedIn(FloatType compute, Hyperparameters own);
   void addUpdate(fsdp::ReduceScatterOp reduction, fsdp::SegmentOp segment,
@@ -79,10 +79,12 @@ private:
   Hyperparameters hyperparameters;
   GradientRules rules;
   OpBuilder builder, declarations;
-  Value learningRate, gradientScale;
+  Value learningRate;
+  /// What gradients are multiplied by, one after the other.
+  SmallVector<Value, 2> gradientFactors;
   SmallVector<Value> numbers;
   /// By dtype of updates, weight decay and scale of the learning rate: the
-  /// gradient's scale, then what the optimizer shares.
+  /// gradients' factors, then what the optimizer shares.
   using SharedKey = std::tuple<const void *, double, double>;
   std::map<SharedKey, SmallVector<Value>> shared;
 };
@@ -117,25 +119,35 @@ Value UpdateBuilder::createState(const Twine &symbol, StringRef key,
                               FlatSymbolRefAttr::get(name));
 }
 
-/// `scale` of gradients whose sum of squares is `squares`, smaller where it
-/// takes that to bring their norm down to the largest.
-Expression UpdateBuilder::clipped(Expression scale, Value squares) {
+/// What brings the norm of gradients, whose mean is `scale` times their sum and
+/// whose sum has these `squares`, down to the largest where it is larger;
+/// else 1.
+Expression UpdateBuilder::clipFactor(Expression scale, Value squares) {
   constexpr double epsilon = 1e-6; // Of clip_grad_norm_.
   Value sum = aten::SumOp::create(builder, step.getLoc(), squares,
                                   ArrayRef<int64_t>{0}, /*keepdim=*/false);
   Expression norm = scale * sqrt(at(sum));
-  return scale * clampMax(rules.clipNorm * reciprocal(norm + epsilon), 1);
+  return clampMax(rules.clipNorm * reciprocal(norm + epsilon), 1);
 }
 
-/// What the gradients' sums over ranks and micro-batches are multiplied by.
-Expression UpdateBuilder::buildScale(Value squares) {
+/// Gradients are sums over ranks and micro-batches. The reciprocal of a loss
+/// scale and a clip factor together may be too small for the dtype of updates.
+void UpdateBuilder::buildFactors(Value squares) {
   auto ranks = static_cast<double>(getRanks(module));
   Expression count = ranks * at(readScalar(fsdp::Scalar::micro_batches));
   if (!rules.lossScale.isOne())
     count = count *
             at(readNumber(builder, step.getLoc(), fsdp::StateOp::lossScaleKey));
   Expression scale = reciprocal(count);
-  return rules.clipNorm > 0 ? clipped(scale, squares) : scale;
+  if (rules.clipNorm == 0) {
+    gradientFactors = {scale.get()};
+    return;
+  }
+  Expression clip = clipFactor(scale, squares);
+  if (rules.lossScale.isOne())
+    gradientFactors = {(scale * clip).get()};
+  else
+    gradientFactors = {scale.get(), clip.get()};
 }
 
 /// The numbers of the step, in f64.
@@ -146,7 +158,7 @@ void UpdateBuilder::addNumbers(Value squares) {
     numbers.push_back(readNumber(builder, location, key));
   }
   learningRate = readScalar(fsdp::Scalar::learning_rate);
-  gradientScale = buildScale(squares).get();
+  buildFactors(squares);
   for (auto [index, key] : llvm::enumerate(optimizer.getNumbers())) {
     numbers[index] = optimizer.next(index, at(numbers[index])).get();
     writeNumber(builder, location, numbers[index], key);
@@ -175,7 +187,8 @@ ArrayRef<Value> UpdateBuilder::sharedIn(FloatType compute,
   SmallVector<Expression> converted;
   for (Value number : numbers)
     converted.push_back(at(number).to(compute));
-  values.push_back(at(gradientScale).to(compute).get());
+  for (Value factor : gradientFactors)
+    values.push_back(at(factor).to(compute).get());
   Expression rate = at(learningRate);
   if (own.learningRateScale != 1)
     rate = own.learningRateScale * rate;
@@ -197,12 +210,15 @@ SmallVector<Value> UpdateBuilder::computeUpdate(OpBuilder &inner,
     values.push_back(Expression(inner, location, argument).to(compute));
   size_t states = optimizer.getStates().size();
   ArrayRef<Expression> rest = ArrayRef(values).drop_front(2);
-  Expression gradient = values[1] * rest[states];
+  Expression gradient = values[1];
+  ArrayRef<Expression> shared = rest.drop_front(states);
+  for (size_t i = 0; i < gradientFactors.size(); ++i)
+    gradient = gradient * shared[i];
   Type element = getElementTypeOrSelf(arguments[0].getType());
   SmallVector<Value> results;
   for (Expression result :
        optimizer.update(values[0], gradient, rest.take_front(states),
-                        rest.drop_front(states + 1), weightDecay))
+                        shared.drop_front(gradientFactors.size()), weightDecay))
     results.push_back(result.to(element).get());
   return results;
 }
@@ -248,7 +264,7 @@ void UpdateBuilder::addUpdate(fsdp::ReduceScatterOp reduction,
 
 /// The sum of all gradients' squares, whether they are finite, and the scale
 /// that they have. A sum is finite where its terms are: squares of f32 are far
-/// from the end of f64.
+/// from the end of f64, and an f64 gradient beyond 1e154 counts as infinite.
 Value UpdateBuilder::addNorm() {
   Location location = step.getLoc();
   SmallVector<Value> shards;

@@ -63,6 +63,10 @@ static int64_t samplesOfAll(const Artifact &artifact,
          (options.replicateData ? 1 : artifact.manifest.mesh.ranks());
 }
 
+static bool isEndless(const DataSource &data) {
+  return data.samples() == std::numeric_limits<int64_t>::max();
+}
+
 /// Micro-batches of each rank in an evaluation: what was asked for, or as many
 /// as the data fills; of data without an end, those of a step.
 static int64_t evaluationBatches(const Artifact &artifact,
@@ -70,20 +74,27 @@ static int64_t evaluationBatches(const Artifact &artifact,
                                  const DataSource &data) {
   if (options.evalBatches > 0)
     return options.evalBatches;
-  if (data.samples() == std::numeric_limits<int64_t>::max())
+  if (isEndless(data))
     return options.microBatches;
   return std::max<int64_t>(data.samples() / samplesOfAll(artifact, options), 1);
 }
 
-static void noteSamplesLeftOut(const TrainingRun &run, std::ostream &output) {
+/// Of an evaluation that was not told how many micro-batches to take, and of
+/// one that takes samples twice.
+static void noteSamples(const TrainingRun &run, std::ostream &output) {
+  const int64_t samples = run.evalData->samples();
   const int64_t taken =
       run.evalBatches * samplesOfAll(run.artifact, run.options);
-  if (taken < run.evalData->samples() && run.options.evalBatches == 0 &&
-      run.evalData->samples() != std::numeric_limits<int64_t>::max())
-    output << "note: evaluation takes " << taken << " of "
-           << run.evalData->samples()
-           << " samples, which fill whole micro-batches of every rank"
-           << std::endl;
+  if (isEndless(*run.evalData) || taken == samples ||
+      (taken < samples && run.options.evalBatches > 0))
+    return;
+  output << "note: evaluation takes " << taken << " of " << samples
+         << " samples, "
+         << (taken < samples
+                 ? "which fill whole micro-batches of every rank"
+                 : "some of them more than once: every rank has whole "
+                   "micro-batches")
+         << std::endl;
 }
 
 /// What rank 0 does after a step.
@@ -240,6 +251,28 @@ Status assign(T &target, StatusOr<T> source) {
 }
 } // namespace
 
+/// Reads what an evaluation will read: a sample that is refused should not cost
+/// the training before it.
+static Status checkSamples(const Artifact &artifact,
+                           const TrainOptions &options,
+                           const DataSource &data) {
+  if (isEndless(data)) // Of the right values.
+    return Status();
+  const int64_t count =
+      std::min(data.samples(), evaluationBatches(artifact, options, data) *
+                                   samplesOfAll(artifact, options));
+  const std::vector<format::Input> &inputs = artifact.parameters.inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::vector<std::byte> sample(
+        static_cast<size_t>(format::elementCount(inputs[i].shape) /
+                            inputs[i].shape[0] * byteSize(inputs[i].dtype)));
+    for (int64_t number = 0; number < count; ++number)
+      if (Status status = data.read(i, number, sample.data()); !status.ok())
+        return status;
+  }
+  return Status();
+}
+
 static Status openEvaluation(const Artifact &artifact,
                              const TrainOptions &options, Session &session) {
   if (options.evalData.empty())
@@ -248,9 +281,12 @@ static Status openEvaluation(const Artifact &artifact,
     return Status(ErrorCode::E0002,
                   "--eval-data: the artifact cannot evaluate the model")
         .setHelp("compile it with shardc compile --evaluation");
-  return assign(
+  Status status = assign(
       session.evalData,
       openData(options.evalData, artifact.parameters.inputs, options.seed));
+  if (status.ok())
+    status = checkSamples(artifact, options, *session.evalData);
+  return status.ok() ? status : status.addNote("in --eval-data");
 }
 
 static Status open(const Artifact &artifact, const TrainOptions &options,
@@ -307,7 +343,7 @@ Status train(const Artifact &artifact, const TrainOptions &options,
                            session.evalData.get(),
                            evalBatches};
   if (run.evalData && stream)
-    noteSamplesLeftOut(run, *stream);
+    noteSamples(run, *stream);
   std::vector<std::unique_ptr<RankTrainer>> ranks;
   for (int64_t rank = 0; rank < worldSize; ++rank)
     ranks.push_back(std::make_unique<RankTrainer>(run, rank));

@@ -100,7 +100,8 @@ static std::string checkLossScale(const std::string &text) {
   double value = 0;
   if (text == "dynamic")
     return "";
-  if (!CLI::detail::lexical_cast(text, value))
+  if (!CLI::detail::lexical_cast(text, value) ||
+      text.find_first_of("xX") != std::string::npos)
     return "expected a number or dynamic, found '" + text + "'";
   return complainAbout(text, {1e-30, 1e30});
 }

@@ -158,10 +158,11 @@ static std::string describe(const Command &command, const Program &program,
   return text;
 }
 
-static void printProgram(const Program &program, const Mesh &mesh,
-                         int64_t reuseWaits) {
+static void printProgram(const Artifact &artifact) {
+  const Program &program = artifact.program;
+  const Mesh &mesh = artifact.manifest.mesh;
   std::cout << "\nprogram, " << program.commands.size() << " commands, "
-            << program.eventCount << " events, " << reuseWaits
+            << program.eventCount << " events, " << artifact.plan.reuseWaits
             << " waits for memory alone\n";
   int64_t printed = -1;
   for (const Command &command : program.commands) {
@@ -176,7 +177,8 @@ static void printProgram(const Program &program, const Mesh &mesh,
           section.repeat != format::Repeat::MicroBatches)
         std::cout << ", " << repeatNames[static_cast<size_t>(section.repeat)];
       if (section.condition)
-        std::cout << ", if state " << *section.condition;
+        std::cout << ", if "
+                  << artifact.parameters.states[*section.condition].name;
       std::cout << ":\n";
     }
     std::cout << "  " << describe(command, program, mesh) << " on "
@@ -205,8 +207,7 @@ int inspectArtifact(const std::string &path, bool program) {
   printMemory(artifact.plan);
   printGroups(artifact.plan);
   if (program)
-    printProgram(artifact.program, artifact.manifest.mesh,
-                 artifact.plan.reuseWaits);
+    printProgram(artifact);
   return 0;
 }
 

@@ -341,6 +341,28 @@ void updateInLastMicroBatch(Artifact &artifact) {
   program.sections.pop_back();
 }
 
+void addEvaluation(Artifact &artifact) {
+  Program &program = artifact.program;
+  const std::pair<const char *, int64_t> parts[] = {
+      {"zero loss", 0}, {"own slot", 1}, {"gather", 1},
+      {"linear", 1},    {"loss", 1},     {"all losses", 2}};
+  const auto first = static_cast<int64_t>(program.sections.size());
+  program.sections.push_back(
+      {"evaluate_begin", Repeat::Once, {}, Run::Evaluation});
+  program.sections.push_back(
+      {"evaluate", Repeat::MicroBatches, {}, Run::Evaluation});
+  program.sections.push_back(
+      {"evaluate_end", Repeat::Once, {}, Run::Evaluation});
+  std::vector<Command> added;
+  for (const auto &[label, part] : parts)
+    for (Command command : program.commands)
+      if (command.label == label && command.section < first) {
+        command.section = first + part;
+        added.push_back(std::move(command));
+      }
+  program.commands.insert(program.commands.end(), added.begin(), added.end());
+}
+
 int64_t updateOnCondition(Artifact &artifact) {
   const auto go = static_cast<int64_t>(artifact.parameters.states.size());
   artifact.parameters.states.push_back(

@@ -45,6 +45,9 @@ void reduceOncePerStep(format::Artifact &artifact);
 /// The same, with the update in the micro-batch that reduces, behind backward.
 void updateInLastMicroBatch(format::Artifact &artifact);
 
+/// Adds its evaluation: the forward of a micro-batch, without the running mean.
+void addEvaluation(format::Artifact &artifact);
+
 /// Changes it so that it updates only where a state is true, which is returned.
 /// It is false at first.
 int64_t updateOnCondition(format::Artifact &artifact);

@@ -60,10 +60,14 @@ struct Step {
   double loss, gradientNorm;
 };
 
+/// The evaluations of a run: after which step, and the loss.
+using Evaluations = std::vector<std::pair<int64_t, double>>;
+
 /// What a run produced.
 struct Outcome {
   Status status;
   std::vector<Step> steps;
+  Evaluations evaluations;
   std::string saved, text;
 };
 
@@ -79,6 +83,11 @@ Outcome run(const TinyModel &model, TrainOptions options,
   std::istringstream lines(readFile(options.log));
   for (std::string line; std::getline(lines, line);) {
     const auto object = nlohmann::json::parse(line);
+    if (object.contains("evaluation_loss")) {
+      outcome.evaluations.emplace_back(object["step"],
+                                       object["evaluation_loss"]);
+      continue;
+    }
     outcome.steps.push_back(
         {object["loss"].get<double>(), object["gradient_norm"].get<double>()});
     EXPECT_EQ(object["step"], outcome.steps.size());
@@ -203,6 +212,58 @@ TEST(Trainer, reduces_once_where_the_program_says_so) {
                     1e-5);
       }
     }
+}
+
+// On the parameters of that time, and without a trace in the training.
+TEST(Trainer, evaluates_when_it_is_time) {
+  const TemporaryFolder folder;
+  const Samples samples(23, folder.file("data.safetensors"));
+  for (const int64_t ranks : {1, 2, 3}) {
+    TinyModel model(ranks);
+    addEvaluation(model.artifact);
+    TrainOptions options = optionsFor(folder.file("data.safetensors"), 2);
+    const Outcome plain = run(model, options, folder);
+    options.evalData = options.data;
+    options.evalEvery = 4;
+    options.evalBatches = 3;
+    const Outcome outcome = run(model, options, folder);
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+    EXPECT_EQ(outcome.saved, plain.saved);
+    ASSERT_EQ(outcome.evaluations.size(), 2u);
+    for (const auto &[step, loss] : outcome.evaluations) {
+      std::vector<double> weight, bias;
+      reference(model, samples, step, 2 * ranks, 0.05, weight, bias);
+      TinyModel trained(ranks);
+      trained.weight.assign(weight.begin(), weight.end());
+      trained.bias.assign(bias.begin(), bias.end());
+      EXPECT_NEAR(loss,
+                  reference(trained, samples, 1, 3 * ranks, 0.05, weight, bias)
+                      .front()
+                      .loss,
+                  1e-5);
+    }
+    EXPECT_EQ(outcome.evaluations[0].first, 4);
+    EXPECT_EQ(outcome.evaluations[1].first, 6);
+  }
+}
+
+// 23 samples fill two micro-batches of two ranks, and none of seven.
+TEST(Trainer, evaluates_what_fills_micro_batches) {
+  const TemporaryFolder folder;
+  const Samples samples(23, folder.file("data.safetensors"));
+  for (const auto &[ranks, note] :
+       {std::pair(2, "evaluation takes 20 of 23 samples, which fill"),
+        std::pair(7, "evaluation takes 35 of 23 samples, some of them more")}) {
+    TinyModel model(ranks);
+    TrainOptions options = optionsFor(folder.file("data.safetensors"), 1);
+    options.evalData = options.data;
+    EXPECT_EQ(run(model, options, folder).status.code(), ErrorCode::E0002);
+    addEvaluation(model.artifact);
+    const Outcome outcome = run(model, options, folder);
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status.message();
+    EXPECT_NE(outcome.text.find(note), std::string::npos) << outcome.text;
+    EXPECT_EQ(outcome.evaluations.size(), 1u);
+  }
 }
 
 // Decision 10: N ranks with one micro-batch are one rank with N.
