@@ -50,7 +50,7 @@ def Aten_GeluBackwardOp : Aten_InferredOp<"gelu_backward", [Aten_Pointwise]> {
   let extraClassDefinition = Aten_InferSelf;
 }
 
-def Aten_SiluOp : Aten_UnaryOp<"silu", "self * sigmoid(self)">;
+def Aten_SiluOp : Aten_UnaryOp<"silu", "self * sigmoid(self)", Aten_FloatTensor, [Aten_Derivative]>;
 def Aten_HardswishOp : Aten_UnaryOp<"hardswish", "self * clamp(self + 3, 0, 6) / 6">;
 def Aten_HardsigmoidOp : Aten_UnaryOp<"hardsigmoid", "clamp(self + 3, 0, 6) / 6">;
 def Aten_MishOp : Aten_UnaryOp<"mish", "self * tanh(softplus(self))">;
@@ -84,7 +84,7 @@ def Aten_PreluOp : Aten_InferredOp<"prelu", [Aten_Pointwise]> {
 }
 
 class Aten_SoftmaxBase<string mnemonic, string what>
-    : Aten_InferredOp<mnemonic, [Aten_Cost]> {
+    : Aten_DifferentiableOp<mnemonic, [Aten_Cost]> {
   let summary = what;
   let description = [{
     The dtype that PyTorch's argument `dtype` asks for is an `aten.to` before it.

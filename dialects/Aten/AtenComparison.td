@@ -64,7 +64,7 @@ def Aten_IsNanOp : Aten_PredicateOp<"isnan", "whether self is not a number">;
 def Aten_IsInfOp : Aten_PredicateOp<"isinf", "whether self is infinite">;
 def Aten_IsFiniteOp : Aten_PredicateOp<"isfinite", "whether self is a finite number">;
 
-def Aten_WhereOp : Aten_InferredOp<"where", [Aten_Pointwise]> {
+def Aten_WhereOp : Aten_DifferentiableOp<"where", [Aten_Pointwise]> {
   let summary = "self where the condition holds, else other";
   let description = [{
     All three broadcast; the element type is that of `self` and `other`

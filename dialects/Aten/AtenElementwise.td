@@ -78,7 +78,7 @@ def Aten_RoundingModeAttr : EnumAttr<Aten_Dialect, Aten_RoundingMode, "rounding_
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Aten_DivOp : Aten_BinaryOp<"div", "self / other"> {
+def Aten_DivOp : Aten_BinaryOp<"div", "self / other", Aten_Tensor, [Aten_Derivative]> {
   let description = [{
     `rounding_mode` rounds the quotient: `none` is true division, which integers
     have not (the importer converts them to f32 first, as PyTorch does), `trunc`
@@ -87,6 +87,7 @@ def Aten_DivOp : Aten_BinaryOp<"div", "self / other"> {
   let arguments = (ins Aten_Tensor:$self, Aten_Tensor:$other,
       DefaultValuedAttr<Aten_RoundingModeAttr, "::shardc::aten::RoundingMode::none">:$rounding_mode);
   let hasVerifier = 1;
+  let extraClassDeclaration = "std::string describeUnsupportedForm();";
 }
 
 def Aten_RemainderOp : Aten_BinaryOp<"remainder", "self - floor(self / other) * other: the sign of `other`">;
@@ -113,19 +114,21 @@ class Aten_ScalarOp<string mnemonic, string what, list<Trait> traits = []>
 def Aten_AddScalarOp : Aten_ScalarOp<"add.Scalar", "self + other", [Aten_Derivative]>;
 def Aten_MulScalarOp : Aten_ScalarOp<"mul.Scalar", "self * other", [Aten_Derivative]>;
 
-def Aten_DivScalarOp : Aten_ScalarOp<"div.Scalar", "self / other"> {
+def Aten_DivScalarOp : Aten_ScalarOp<"div.Scalar", "self / other", [Aten_Derivative]> {
   let arguments = (ins Aten_Tensor:$self, TypedAttrInterface:$other,
       DefaultValuedAttr<Aten_RoundingModeAttr, "::shardc::aten::RoundingMode::none">:$rounding_mode);
   let hasVerifier = 1;
+  let extraClassDeclaration = "std::string describeUnsupportedForm();";
 }
 
-def Aten_PowScalarOp : Aten_ScalarOp<"pow.Tensor_Scalar", "self to the power of exponent"> {
+def Aten_PowScalarOp : Aten_ScalarOp<"pow.Tensor_Scalar", "self to the power of exponent", [Aten_Derivative]> {
   let arguments = (ins Aten_Tensor:$self, TypedAttrInterface:$exponent);
   let assemblyFormat = "$self `,` $exponent attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = "std::string describeUnsupportedForm();";
 }
 
-def Aten_ClampOp : Aten_UnaryOp<"clamp", "min(max(self, min), max) with either bound optional", Aten_Tensor> {
+def Aten_ClampOp : Aten_UnaryOp<"clamp", "min(max(self, min), max) with either bound optional", Aten_Tensor, [Aten_Derivative]> {
   let description = [{
     The bounds are integer attributes for an integer tensor and floating-point
     attributes otherwise; NaN stays NaN. Stands for `hardtanh`, `relu6`,
@@ -148,16 +151,16 @@ def Aten_AbsOp : Aten_InferredOp<"abs", [Aten_Pointwise]> {
 }
 
 def Aten_SignOp : Aten_UnaryOp<"sign", "-1, 0 or 1", Aten_Tensor>;
-def Aten_ExpOp : Aten_UnaryOp<"exp", "e to the power of self">;
+def Aten_ExpOp : Aten_UnaryOp<"exp", "e to the power of self", Aten_FloatTensor, [Aten_Derivative]>;
 def Aten_Exp2Op : Aten_UnaryOp<"exp2", "2 to the power of self">;
 def Aten_Expm1Op : Aten_UnaryOp<"expm1", "e to the power of self, minus 1, exact near 0">;
-def Aten_LogOp : Aten_UnaryOp<"log", "the natural logarithm">;
+def Aten_LogOp : Aten_UnaryOp<"log", "the natural logarithm", Aten_FloatTensor, [Aten_Derivative]>;
 def Aten_Log1pOp : Aten_UnaryOp<"log1p", "the natural logarithm of 1 + self, exact near 0">;
 def Aten_Log2Op : Aten_UnaryOp<"log2", "the logarithm to base 2">;
 def Aten_Log10Op : Aten_UnaryOp<"log10", "the logarithm to base 10">;
-def Aten_SqrtOp : Aten_UnaryOp<"sqrt", "the square root">;
-def Aten_RsqrtOp : Aten_UnaryOp<"rsqrt", "1 / sqrt(self)">;
-def Aten_ReciprocalOp : Aten_UnaryOp<"reciprocal", "1 / self">;
+def Aten_SqrtOp : Aten_UnaryOp<"sqrt", "the square root", Aten_FloatTensor, [Aten_Derivative]>;
+def Aten_RsqrtOp : Aten_UnaryOp<"rsqrt", "1 / sqrt(self)", Aten_FloatTensor, [Aten_Derivative]>;
+def Aten_ReciprocalOp : Aten_UnaryOp<"reciprocal", "1 / self", Aten_FloatTensor, [Aten_Derivative]>;
 def Aten_SinOp : Aten_UnaryOp<"sin", "the sine">;
 def Aten_CosOp : Aten_UnaryOp<"cos", "the cosine">;
 def Aten_TanOp : Aten_UnaryOp<"tan", "the tangent">;
@@ -170,7 +173,7 @@ def Aten_TanhOp : Aten_UnaryOp<"tanh", "the hyperbolic tangent">;
 def Aten_AsinhOp : Aten_UnaryOp<"asinh", "the inverse of sinh">;
 def Aten_AcoshOp : Aten_UnaryOp<"acosh", "the inverse of cosh">;
 def Aten_AtanhOp : Aten_UnaryOp<"atanh", "the inverse of tanh">;
-def Aten_SigmoidOp : Aten_UnaryOp<"sigmoid", "1 / (1 + exp(-self))">;
+def Aten_SigmoidOp : Aten_UnaryOp<"sigmoid", "1 / (1 + exp(-self))", Aten_FloatTensor, [Aten_Derivative]>;
 def Aten_ErfOp : Aten_UnaryOp<"erf", "the error function">;
 def Aten_ErfcOp : Aten_UnaryOp<"erfc", "1 minus the error function">;
 def Aten_ErfinvOp : Aten_UnaryOp<"erfinv", "the inverse of the error function">;

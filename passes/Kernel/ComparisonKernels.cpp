@@ -12,15 +12,24 @@ using namespace mlir;
 
 namespace shardc {
 
-/// `compare` on an element and the scalar, which is rounded to its type before.
+/// `number`, rounded to the tensor's element type, in the type that elements
+/// are compared in.
+static Scalar boundOf(TypedAttr number, Type element, Scalar like) {
+  auto floating = dyn_cast<FloatAttr>(number);
+  if (!floating)
+    return numberOf(number, like);
+  auto rounded = FloatAttr::get(element, floating.getValueAsDouble());
+  return like.constant(rounded.getValueAsDouble());
+}
+
+/// `compare` on an element and the scalar.
 template <typename OpTy>
 static void buildComparison(OpTy op, typename OpTy::Adaptor inputs,
                             KernelBuilder &kernel,
                             function_ref<Scalar(Scalar, Scalar)> compare) {
   Type type = tensorTypeOf(op.getSelf()).getElementType();
   buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
-    Scalar number = numberOf(op.getOther(), body[0]);
-    return compare(body[0], number.to(type).to(body[0].getType()));
+    return compare(body[0], boundOf(op.getOther(), type, body[0]));
   });
 }
 
@@ -36,6 +45,12 @@ static void buildGeScalar(aten::GeScalarOp op, aten::GeScalarOp::Adaptor inputs,
                   [](Scalar a, Scalar b) { return b <= a; });
 }
 
+static void buildLeScalar(aten::LeScalarOp op, aten::LeScalarOp::Adaptor inputs,
+                          KernelBuilder &kernel) {
+  buildComparison(op, inputs, kernel,
+                  [](Scalar a, Scalar b) { return a <= b; });
+}
+
 /// NaN is on neither side of a bound.
 static void buildIsFinite(aten::IsFiniteOp op, aten::IsFiniteOp::Adaptor inputs,
                           KernelBuilder &kernel) {
@@ -47,14 +62,18 @@ static void buildIsFinite(aten::IsFiniteOp op, aten::IsFiniteOp::Adaptor inputs,
   });
 }
 
+/// Elements of 16 bits are chosen in f32, which has them all: processors choose
+/// no others.
 static void buildWhere(aten::WhereOp op, aten::WhereOp::Adaptor inputs,
                        KernelBuilder &kernel) {
   Type type = tensorTypeOf(op.getResult()).getElementType();
   buildPointwise(op,
                  {inputs.getCondition(), inputs.getSelf(), inputs.getOther()},
                  kernel, [&](LoopBody &body) {
-                   return select(body.stored(0), body.stored(1).to(type),
-                                 body.stored(2).to(type));
+                   auto choice = [&](unsigned operand) {
+                     return body.stored(operand).to(type).to(computeType(type));
+                   };
+                   return select(body.stored(0), choice(1), choice(2));
                  });
 }
 
@@ -62,6 +81,7 @@ void attachComparisonKernels(MLIRContext *context) {
   using namespace aten;
   EqScalarOp::attachInterface<KernelModel<EqScalarOp, buildEqScalar>>(*context);
   GeScalarOp::attachInterface<KernelModel<GeScalarOp, buildGeScalar>>(*context);
+  LeScalarOp::attachInterface<KernelModel<LeScalarOp, buildLeScalar>>(*context);
   IsFiniteOp::attachInterface<KernelModel<IsFiniteOp, buildIsFinite>>(*context);
   WhereOp::attachInterface<KernelModel<WhereOp, buildWhere>>(*context);
 }

@@ -8,6 +8,7 @@
 #include "dialects/Fsdp/Fsdp.h"
 #include "passes/Kernel/KernelModels.h"
 
+#include <cmath>
 #include <numbers>
 
 using namespace mlir;
@@ -56,6 +57,52 @@ static void buildDiv(aten::DivOp op, aten::DivOp::Adaptor inputs,
                      KernelBuilder &kernel) {
   buildBinary(op, inputs, kernel, [](Scalar a, Scalar b) { return a / b; });
 }
+
+static void buildDivScalar(aten::DivScalarOp op,
+                           aten::DivScalarOp::Adaptor inputs,
+                           KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
+    return body[0] / numberOf(op.getOther(), body[0]);
+  });
+}
+
+/// Products of at least one factor.
+static Scalar product(Scalar x, int64_t factors) {
+  if (factors == 1)
+    return x;
+  Scalar half = product(x, factors / 2);
+  return factors % 2 ? half * half * x : half * half;
+}
+
+/// Multiples of a half (PowScalarOp::describeUnsupportedForm).
+static void buildPowScalar(aten::PowScalarOp op,
+                           aten::PowScalarOp::Adaptor inputs,
+                           KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
+    auto number = dyn_cast<FloatAttr>(op.getExponent());
+    double exponent =
+        number
+            ? number.getValueAsDouble()
+            : static_cast<double>(cast<IntegerAttr>(op.getExponent()).getInt());
+    Scalar x = body[0];
+    auto halves = static_cast<int64_t>(std::abs(2 * exponent));
+    if (halves == 0)
+      return x.constant(1);
+    Scalar power =
+        halves % 2 ? product(sqrt(x), halves) : product(x, halves / 2);
+    return exponent < 0 ? 1.0 / power : power;
+  });
+}
+
+/// A function of each element.
+template <typename OpTy, Scalar (*function)(Scalar)>
+static void buildFunction(OpTy op, typename OpTy::Adaptor inputs,
+                          KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel,
+                 [](LoopBody &body) { return function(body[0]); });
+}
+
+static Scalar inverseRoot(Scalar x) { return 1.0 / sqrt(x); }
 
 static void buildSqrt(aten::SqrtOp op, aten::SqrtOp::Adaptor inputs,
                       KernelBuilder &kernel) {
@@ -159,20 +206,28 @@ static constexpr double tanhScale =
 static constexpr double tanhCubic = 0.044715;
 
 namespace {
-/// 1 / (1 + exp(-2 u)) of that u, and its derivative by 2 u.
+/// 1 / (1 + exp(-x)), and its derivative.
 struct Logistic {
   Scalar value, derivative;
 };
 } // namespace
 
-static Logistic geluLogistic(Scalar x) {
-  Scalar twice = 2 * tanhScale * (x + tanhCubic * (x * x * x));
-  Scalar isNegative = twice <= x.constant(0);
-  Scalar power = exp(select(isNegative, twice, -twice));
+static Logistic logistic(Scalar x) {
+  Scalar isNegative = x <= x.constant(0);
+  Scalar power = exp(select(isNegative, x, -x));
   Scalar larger = 1.0 / (1.0 + power);
   Scalar smaller = power * larger;
   return {select(isNegative, smaller, larger), smaller * larger};
 }
+
+/// Of 2 u.
+static Logistic geluLogistic(Scalar x) {
+  return logistic(2 * tanhScale * (x + tanhCubic * (x * x * x)));
+}
+
+static Scalar sigmoid(Scalar x) { return logistic(x).value; }
+
+static Scalar silu(Scalar x) { return x * sigmoid(x); }
 
 static void buildGelu(aten::GeluOp op, aten::GeluOp::Adaptor inputs,
                       KernelBuilder &kernel) {
@@ -221,6 +276,20 @@ void attachElementwiseKernels(MLIRContext *context) {
   AddScalarOp::attachInterface<KernelModel<AddScalarOp, buildAddScalar>>(
       *context);
   MulScalarOp::attachInterface<KernelModel<MulScalarOp, buildMulScalar>>(
+      *context);
+  DivScalarOp::attachInterface<KernelModel<DivScalarOp, buildDivScalar>>(
+      *context);
+  PowScalarOp::attachInterface<KernelModel<PowScalarOp, buildPowScalar>>(
+      *context);
+  ExpOp::attachInterface<KernelModel<ExpOp, buildFunction<ExpOp, exp>>>(
+      *context);
+  LogOp::attachInterface<KernelModel<LogOp, buildFunction<LogOp, log>>>(
+      *context);
+  RsqrtOp::attachInterface<
+      KernelModel<RsqrtOp, buildFunction<RsqrtOp, inverseRoot>>>(*context);
+  SigmoidOp::attachInterface<
+      KernelModel<SigmoidOp, buildFunction<SigmoidOp, sigmoid>>>(*context);
+  SiluOp::attachInterface<KernelModel<SiluOp, buildFunction<SiluOp, silu>>>(
       *context);
   ClampOp::attachInterface<KernelModel<ClampOp, buildClamp>>(*context);
   ToOp::attachInterface<KernelModel<ToOp, buildTo>>(*context);

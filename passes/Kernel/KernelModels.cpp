@@ -18,6 +18,7 @@ void shardc::registerKernelModels(DialectRegistry &registry) {
     attachMatmulKernels(context);
     attachNormalizationKernels(context);
     attachBatchNormKernels(context);
+    attachSoftmaxKernels(context);
     attachLossKernels(context);
     attachIndexingKernels(context);
     attachRandomKernels(context);

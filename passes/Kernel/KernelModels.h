@@ -79,6 +79,7 @@ void attachReductionKernels(mlir::MLIRContext *context);
 void attachMatmulKernels(mlir::MLIRContext *context);
 void attachNormalizationKernels(mlir::MLIRContext *context);
 void attachBatchNormKernels(mlir::MLIRContext *context);
+void attachSoftmaxKernels(mlir::MLIRContext *context);
 void attachLossKernels(mlir::MLIRContext *context);
 void attachIndexingKernels(mlir::MLIRContext *context);
 void attachRandomKernels(mlir::MLIRContext *context);

@@ -25,23 +25,6 @@ static bool buildScan(ProgramBuilder &builder) {
   return builder.offer(builder.create<Op>(value, dim));
 }
 
-static bool buildClamp(ProgramBuilder &builder) {
-  RandomSource &random = builder.getRandom();
-  Value value = pickDetached(builder);
-  if (!value)
-    return false;
-  auto bound = [&](double least, double most) {
-    if (random.chance(0.3))
-      return FloatAttr();
-    return builder.floatAttribute(least + (most - least) *
-                                              double(random.below(16)) / 16);
-  };
-  FloatAttr least = bound(-2, 0.5), most = bound(-0.5, 2);
-  if (!least && !most)
-    most = builder.floatAttribute(1);
-  return builder.offer(builder.create<aten::ClampOp>(value, least, most));
-}
-
 /// The largest or smallest elements; which they were would be left to rounding.
 static bool buildTopk(ProgramBuilder &builder) {
   RandomSource &random = builder.getRandom();
@@ -80,7 +63,6 @@ ArrayRef<OperatorEntry> orderEntries() {
   static constexpr OperatorEntry entries[] = {
       {"aten.cumsum", 1, buildScan<aten::CumsumOp>},
       {"aten.cumprod", 1, buildScan<aten::CumprodOp>},
-      {"aten.clamp", 1, buildClamp},
       {"aten.topk", 1, buildTopk},
       {"aten.scatter_reduce", 2, buildScatter},
   };

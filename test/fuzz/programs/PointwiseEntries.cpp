@@ -66,6 +66,91 @@ static bool buildGelu(ProgramBuilder &builder) {
                           builder.getBuilder().getContext(), approximation)));
 }
 
+template <typename Op>
+static bool buildFunction(ProgramBuilder &builder) {
+  return builder.offer(builder.create<Op>(builder.pick()));
+}
+
+/// x x + 0.5: far from where roots, logarithms and quotients have their poles.
+static Value positive(ProgramBuilder &builder, Value value) {
+  Value square = builder.create<aten::MulOp>(value, value);
+  return builder.create<aten::AddScalarOp>(
+      square, builder.getBuilder().getFloatAttr(builder.getElement(), 0.5));
+}
+
+template <typename Op>
+static bool buildOfPositive(ProgramBuilder &builder) {
+  return builder.offer(builder.create<Op>(positive(builder, builder.pick())));
+}
+
+static Value clamped(ProgramBuilder &builder, Value value, double least,
+                     double most) {
+  RandomSource &random = builder.getRandom();
+  auto bound = [&](double number) {
+    return builder.getBuilder().getFloatAttr(builder.getElement(), number);
+  };
+  bool hasLeast = random.chance(0.7);
+  return builder.create<aten::ClampOp>(
+      value, hasLeast ? bound(least) : FloatAttr(),
+      !hasLeast || random.chance(0.7) ? bound(most) : FloatAttr());
+}
+
+static bool buildClamp(ProgramBuilder &builder) {
+  return builder.offer(clamped(builder, builder.pick(), -0.7, 0.9));
+}
+
+/// Of numbers that it does not make infinite.
+static bool buildExp(ProgramBuilder &builder) {
+  Value sigmoid = builder.create<aten::SigmoidOp>(builder.pick());
+  return builder.offer(builder.create<aten::ExpOp>(sigmoid));
+}
+
+static bool buildDiv(ProgramBuilder &builder) {
+  Value self = builder.pick();
+  Value other = builder.operand(partnerShape(builder, shapeOf(self)));
+  if (builder.getRandom().chance(0.5))
+    std::swap(self, other);
+  return builder.offer(builder.create<aten::DivOp>(
+      self, positive(builder, other), aten::RoundingMode::none));
+}
+
+static bool buildDivScalar(ProgramBuilder &builder) {
+  return builder.offer(builder.create<aten::DivScalarOp>(
+      builder.pick(), randomScalar(builder), aten::RoundingMode::none));
+}
+
+static bool buildPow(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value = builder.pick();
+  double exponent = random.pick({0.0, 1.0, 2.0, 3.0});
+  if (random.chance(0.5)) {
+    value = positive(builder, value);
+    exponent = random.pick({-2.0, -1.0, -0.5, 0.5, 1.5});
+  }
+  return builder.offer(builder.create<aten::PowScalarOp>(
+      value,
+      builder.getBuilder().getFloatAttr(builder.getElement(), exponent)));
+}
+
+/// A condition on integers: that of rounded numbers may be another one.
+static bool buildWhere(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value self = builder.pick();
+  Shape shape = {builder.getBatch()};
+  Value other = builder.operand(partnerShape(builder, shapeOf(self)));
+  Value index = builder.indexInput(shape, random.between(2, 4));
+  Shape column(typeOf(self).getRank(), 1);
+  if (column.empty() || shapeOf(self)[0] != builder.getBatch())
+    return false;
+  column[0] = builder.getBatch();
+  Value condition = builder.create<aten::EqScalarOp>(
+      builder.create<aten::ViewOp>(index, column),
+      builder.getBuilder().getI64IntegerAttr(random.between(0, 1)));
+  if (random.chance(0.5))
+    std::swap(self, other);
+  return builder.offer(builder.create<aten::WhereOp>(condition, self, other));
+}
+
 /// There, something computed in the other type, and back.
 static bool buildTo(ProgramBuilder &builder) {
   RandomSource &random = builder.getRandom();
@@ -115,6 +200,18 @@ ArrayRef<OperatorEntry> pointwiseEntries() {
       {"aten.mul.Scalar", 2, buildScalar<aten::MulScalarOp>},
       {"aten.relu", 4, buildRelu},
       {"aten.gelu", 4, buildGelu},
+      {"aten.silu", 2, buildFunction<aten::SiluOp>},
+      {"aten.sigmoid", 2, buildFunction<aten::SigmoidOp>},
+      {"aten.exp", 2, buildExp},
+      {"aten.log", 2, buildOfPositive<aten::LogOp>},
+      {"aten.sqrt", 2, buildOfPositive<aten::SqrtOp>},
+      {"aten.rsqrt", 2, buildOfPositive<aten::RsqrtOp>},
+      {"aten.reciprocal", 2, buildOfPositive<aten::ReciprocalOp>},
+      {"aten.div", 3, buildDiv},
+      {"aten.div.Scalar", 2, buildDivScalar},
+      {"aten.pow.Tensor_Scalar", 3, buildPow},
+      {"aten.clamp", 2, buildClamp},
+      {"aten.where", 2, buildWhere},
       {"aten.dropout", 2, buildDropout},
       {"aten.to", 2, buildTo},
       {"aten.detach", 1, buildDetach},

@@ -29,6 +29,15 @@ static bool buildReduction(ProgramBuilder &builder) {
   return builder.offer(builder.create<Op>(value, dims, random.chance(0.5)));
 }
 
+template <typename Op>
+static bool buildSoftmax(ProgramBuilder &builder) {
+  Value value =
+      builder.pick([](RankedTensorType type) { return type.getRank() > 0; });
+  return value &&
+         builder.offer(builder.create<Op>(
+             value, builder.getRandom().below(typeOf(value).getRank())));
+}
+
 static bool buildLayerNorm(ProgramBuilder &builder) {
   RandomSource &random = builder.getRandom();
   Value value =
@@ -101,6 +110,8 @@ ArrayRef<OperatorEntry> reductionEntries() {
   static constexpr OperatorEntry entries[] = {
       {"aten.sum", 4, buildReduction<aten::SumOp>},
       {"aten.mean", 4, buildReduction<aten::MeanOp>},
+      {"aten.softmax", 3, buildSoftmax<aten::SoftmaxOp>},
+      {"aten.log_softmax", 2, buildSoftmax<aten::LogSoftmaxOp>},
       {"aten.layer_norm", 5, buildLayerNorm},
       {"aten.batch_norm", 4, buildBatchNorm},
   };

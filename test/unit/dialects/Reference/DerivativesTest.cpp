@@ -40,6 +40,8 @@ protected:
   void checkOperand(func::FuncOp function, const Tensors &arguments,
                     unsigned operand, Value result, const Tensor &gradient);
 
+  /// The range of drawn numbers.
+  double least = -1, most = 1;
   MLIRContext context;
   EvaluationTable table;
   std::mt19937 generator{7};
@@ -74,7 +76,7 @@ Tensor Derivatives::draw(RankedTensorType type) {
       value = generator() % 3;
     return tensor;
   }
-  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::uniform_real_distribution<double> uniform(least, most);
   int64_t count = numbersOf(tensor).size();
   for (int64_t i = 0; i < count; ++i)
     moveNumber(tensor, i, uniform(generator));
@@ -247,6 +249,46 @@ TEST_F(Derivatives, PointwiseOperators) {
         "aten.add.Scalar %0, 0.5 : f64", "aten.mul.Scalar %0, 0.5 : f64"})
     check("%r = " + std::string(text) + " : (tensor<6xf64>) -> tensor<6xf64>",
           {"6xf64"});
+}
+
+TEST_F(Derivatives, Functions) {
+  for (const char *text :
+       {"aten.exp %0", "aten.sigmoid %0", "aten.silu %0",
+        "aten.div.Scalar %0, 0.7 : f64", "aten.clamp %0 {max = 0.5 : f64}",
+        "aten.clamp %0 {max = 0.5 : f64, min = -0.25 : f64}",
+        "aten.pow.Tensor_Scalar %0, 0.0 : f64",
+        "aten.pow.Tensor_Scalar %0, 2.0 : f64",
+        "aten.pow.Tensor_Scalar %0, 3.0 : f64", "aten.softmax %0 dim 0",
+        "aten.log_softmax %0 dim 0"})
+    check("%r = " + std::string(text) + " : (tensor<6xf64>) -> tensor<6xf64>",
+          {"6xf64"});
+  for (const char *text : {"aten.softmax %0 dim 1", "aten.log_softmax %0 dim 0",
+                           "aten.softmax %0 dim 2"})
+    check("%r = " + std::string(text) +
+              " : (tensor<2x3x2xf64>) -> tensor<2x3x2xf64>",
+          {"2x3x2xf64"});
+  check("%r = aten.where %0, %1, %2 : (tensor<2x1xi1>, tensor<3xf64>, "
+        "tensor<2x3xf64>) -> tensor<2x3xf64>",
+        {"2x1xi1", "3xf64", "2x3xf64"});
+}
+
+// Of numbers from 1 to 3, where they have no poles.
+TEST_F(Derivatives, FunctionsOfPositiveNumbers) {
+  least = 1;
+  most = 3;
+  for (const char *text :
+       {"aten.log %0", "aten.sqrt %0", "aten.rsqrt %0", "aten.reciprocal %0",
+        "aten.pow.Tensor_Scalar %0, -0.5 : f64",
+        "aten.pow.Tensor_Scalar %0, 1.5 : f64",
+        "aten.pow.Tensor_Scalar %0, -2.0 : f64"})
+    check("%r = " + std::string(text) + " : (tensor<6xf64>) -> tensor<6xf64>",
+          {"6xf64"});
+  check("%r = aten.div %0, %1 : (tensor<2x3xf64>, tensor<3xf64>) -> "
+        "tensor<2x3xf64>",
+        {"2x3xf64", "3xf64"});
+  check("%r = aten.div %0, %1 : (tensor<2x3xcomplex<f64>>, "
+        "tensor<3xcomplex<f64>>) -> tensor<2x3xcomplex<f64>>",
+        {"2x3xcomplex<f64>", "3xcomplex<f64>"});
 }
 
 TEST_F(Derivatives, ReductionsAndLookups) {

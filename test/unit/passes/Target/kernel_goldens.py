@@ -23,6 +23,7 @@ from torch.nn import functional
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from kernel_cases import (  # noqa: E402
     CASES, DTYPES, Draw, add, op, type_of, wide)
+from function_cases import choices, functions  # noqa: E402
 from kernel_terms import Terms, select  # noqa: E402
 
 OUT = pathlib.Path(__file__).with_name("kernel_goldens.json")
@@ -119,35 +120,6 @@ def elementwise():
     add("to_f32_from_i64", [Draw("i64", [50], -99.0, 99.0)], [("f32", [50])],
         "  %r0 = aten.to %0 f32 : (tensor<50xi64>) -> tensor<50xf32>",
         lambda x: x)
-
-
-def choices():
-    """What is chosen are elements of inputs, so that it must be exact."""
-    draws = [Draw("i64", [4, 1, 9]), Draw("f32", [3, 1]), Draw("bf16", [9])]
-    add("where_finite", draws, [("f32", [4, 3, 9])],
-        "  %a = aten.to %0 f32 : (tensor<4x1x9xi64>) -> tensor<4x1x9xf32>\n"
-        "  %b = aten.reciprocal %a : (tensor<4x1x9xf32>) -> tensor<4x1x9xf32>\n"
-        "  %c = aten.isfinite %b : (tensor<4x1x9xf32>) -> tensor<4x1x9xi1>\n"
-        "  %r0 = aten.where %c, %1, %2 : (tensor<4x1x9xi1>, tensor<3x1xf32>, "
-        "tensor<9xbf16>) -> tensor<4x3x9xf32>",
-        lambda a, b, c: torch.where(torch.isfinite(1 / a), b, c))
-    for dtype in DTYPES:
-        draws = [Draw("i64", [40]), Draw(dtype, [40]), Draw(dtype, [40])]
-        # Rounded to the tensor's dtype, it is 1 in bf16.
-        bound = 1 if dtype == "i64" else 1.001
-        shape = f"tensor<40x{dtype}>"
-        convert = (f"  %x = aten.to %0 {dtype} : (tensor<40xi64>) -> {shape}\n"
-                   if dtype != "i64" else
-                   "  %x = aten.mul.Scalar %0, 1 : i64 : (tensor<40xi64>) -> "
-                   "tensor<40xi64>\n")
-        for name, compare in (("eq", torch.eq), ("ge", torch.ge)):
-            add(f"where_{name}_{dtype}", draws, [(dtype, [40])],
-                convert + f"  %c = aten.{name}.Scalar %x, {bound} : {dtype} : "
-                f"({shape}) -> tensor<40xi1>\n"
-                f"  %r0 = aten.where %c, %1, %2 : (tensor<40xi1>, {shape}, "
-                f"{shape}) -> {shape}",
-                lambda a, b, c: torch.where(
-                    compare(a.to(DTYPES[dtype]), bound), b, c))
 
 
 def reductions():
@@ -542,7 +514,7 @@ def fused():
 
 
 def main():
-    for family in (elementwise, choices, reductions, scans, scatters, long_sums,
+    for family in (elementwise, functions, choices, reductions, scans, scatters, long_sums,
                    layer_norms, batch_norms, losses,
                    indexing_and_shapes, pooling, fused):
         family()

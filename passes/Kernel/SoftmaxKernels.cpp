@@ -1,0 +1,89 @@
+//===- SoftmaxKernels.cpp - softmax and its logarithm as loop nests -------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Along any dimension, with the largest element taken away before exponentials
+// are, as in PyTorch's aten/src/ATen/native/SoftMax.cpp.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/KernelModels.h"
+
+#include "llvm/ADT/Sequence.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+namespace {
+/// Elements, and what their slices along a dimension have in common.
+struct Slices {
+  Read elements, largest, sum;
+};
+} // namespace
+
+/// The largest element of each slice along `dim`, and the sum of exp(element -
+/// largest) in the accumulator's dtype. A tensor without dimensions is one
+/// slice.
+static Slices buildSlices(Value self, int64_t dim, KernelBuilder &kernel) {
+  RankedTensorType type = tensorTypeOf(self);
+  int64_t rank = type.getRank();
+  if (rank == 0) {
+    Read element = readBroadcast(self, 0);
+    Value one = pointwise(kernel.builder, kernel.location, type, element,
+                          [](LoopBody &body) { return body[0].constant(1); });
+    return {element, element, readBroadcast(one, 0)};
+  }
+  auto all = llvm::to_vector(llvm::seq(rank)), others = all;
+  others.erase(others.begin() + dim);
+  // Each loop reads, also those of size 1.
+  Read elements = readAt(self, all, rank);
+  Value largest =
+      reduce(kernel.builder, kernel.location, type.getShape(), {dim},
+             cast<FloatType>(computeType(type.getElementType())),
+             Combiner::Maximum, elements, 1,
+             [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })
+          .front();
+  Read common = readAt(largest, others, rank);
+  Value sum =
+      reduce(kernel.builder, kernel.location, type.getShape(), {dim},
+             kernel.accumulatorOf(self), Combiner::Add, {elements, common}, 1,
+             [](LoopBody &body) -> SmallVector<Scalar> {
+               return {exp(body[0] - body[1])};
+             })
+          .front();
+  return {elements, common, readAt(sum, others, rank)};
+}
+
+/// The sum is rounded to the dtype of the exponentials before it is used.
+static void buildSoftmax(aten::SoftmaxOp op, aten::SoftmaxOp::Adaptor inputs,
+                         KernelBuilder &kernel) {
+  Slices slices =
+      buildSlices(inputs.getSelf(), static_cast<int64_t>(op.getDim()), kernel);
+  kernel.results.push_back(pointwise(
+      kernel.builder, kernel.location, tensorTypeOf(op.getResult()),
+      {slices.elements, slices.largest, slices.sum}, [](LoopBody &body) {
+        Scalar power = exp(body[0] - body[1]);
+        return power / body[2].to(power.getType());
+      }));
+}
+
+static void buildLogSoftmax(aten::LogSoftmaxOp op,
+                            aten::LogSoftmaxOp::Adaptor inputs,
+                            KernelBuilder &kernel) {
+  Slices slices =
+      buildSlices(inputs.getSelf(), static_cast<int64_t>(op.getDim()), kernel);
+  kernel.results.push_back(pointwise(
+      kernel.builder, kernel.location, tensorTypeOf(op.getResult()),
+      {slices.elements, slices.largest, slices.sum}, [](LoopBody &body) {
+        Scalar below = body[0] - body[1];
+        return below - log(body[2].to(below.getType()));
+      }));
+}
+
+void attachSoftmaxKernels(MLIRContext *context) {
+  using namespace aten;
+  SoftmaxOp::attachInterface<KernelModel<SoftmaxOp, buildSoftmax>>(*context);
+  LogSoftmaxOp::attachInterface<KernelModel<LogSoftmaxOp, buildLogSoftmax>>(
+      *context);
+}
+
+} // namespace shardc
