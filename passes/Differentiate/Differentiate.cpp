@@ -280,13 +280,9 @@ void DifferentiatePass::runOnOperation() {
     getOperation().emitError("expected a function @step");
     return signalPassFailure();
   }
-  std::optional<LossScale> scale = LossScale::parse(lossScale);
-  if (!scale) {
-    emitNumberedError(getOperation(), "E0225")
-        << "expected a positive loss scale or dynamic, got '" << lossScale
-        << "'";
+  FailureOr<LossScale> scale = LossScale::parse(lossScale, getOperation());
+  if (failed(scale))
     return signalPassFailure();
-  }
   OpBuilder declarations(step);
   scale->declare(declarations, step.getLoc());
   if (failed(ReverseWalk(step, groups, *scale).run()))

@@ -333,13 +333,9 @@ void InsertOptimizerPass::runOnOperation() {
         << "expected optimizer sgd or adamw, got '" << optimizer << "'";
     return signalPassFailure();
   }
-  std::optional<LossScale> scale = LossScale::parse(lossScale);
-  if (!scale) {
-    emitNumberedError(getOperation(), "E0225")
-        << "expected a positive loss scale or dynamic, got '" << lossScale
-        << "'";
+  FailureOr<LossScale> scale = LossScale::parse(lossScale, getOperation());
+  if (failed(scale))
     return signalPassFailure();
-  }
   if (failed(insertOptimizer(getOperation(), *chosen, {weightDecay},
                              {clipGradNorm, *scale, skipNonFinite})))
     signalPassFailure();

@@ -9,6 +9,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/ModulePath.h"
 #include "passes/Differentiate/Optimizers.h"
 
 #include <cmath>
@@ -61,6 +62,15 @@ std::optional<LossScale> LossScale::parse(StringRef text) {
   if (text.getAsDouble(number) || !std::isfinite(number) || number <= 0)
     return std::nullopt;
   return LossScale(number);
+}
+
+FailureOr<LossScale> LossScale::parse(StringRef text, ModuleOp module) {
+  if (std::optional<LossScale> scale = parse(text))
+    return *scale;
+  return emitNumberedError(module, "E0225")
+             << "expected a positive loss scale or dynamic, got '" << text
+             << "'",
+         failure();
 }
 
 double LossScale::getFirst() const { return constant.value_or(firstScale); }

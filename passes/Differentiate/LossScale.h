@@ -22,6 +22,9 @@ class LossScale {
 public:
   /// "dynamic" or a positive number; null for other texts.
   static std::optional<LossScale> parse(llvm::StringRef text);
+  /// The same; fails with E0225 at `module`.
+  static llvm::FailureOr<LossScale> parse(llvm::StringRef text,
+                                          mlir::ModuleOp module);
 
   bool isOne() const { return constant == 1.0; }
   bool isDynamic() const { return !constant; }

@@ -53,36 +53,32 @@ static Slices buildSlices(Value self, int64_t dim, KernelBuilder &kernel) {
   return {elements, common, readAt(sum, others, rank)};
 }
 
-/// The sum is rounded to the dtype of the exponentials before it is used.
-static void buildSoftmax(aten::SoftmaxOp op, aten::SoftmaxOp::Adaptor inputs,
-                         KernelBuilder &kernel) {
-  Slices slices =
-      buildSlices(inputs.getSelf(), static_cast<int64_t>(op.getDim()), kernel);
-  kernel.results.push_back(pointwise(
-      kernel.builder, kernel.location, tensorTypeOf(op.getResult()),
-      {slices.elements, slices.largest, slices.sum}, [](LoopBody &body) {
-        Scalar power = exp(body[0] - body[1]);
-        return power / body[2].to(power.getType());
-      }));
-}
-
-static void buildLogSoftmax(aten::LogSoftmaxOp op,
-                            aten::LogSoftmaxOp::Adaptor inputs,
-                            KernelBuilder &kernel) {
+/// `finish` on an element less the largest, and the sum in its dtype.
+template <typename OpTy, Scalar (*finish)(Scalar, Scalar)>
+static void buildOfSlices(OpTy op, typename OpTy::Adaptor inputs,
+                          KernelBuilder &kernel) {
   Slices slices =
       buildSlices(inputs.getSelf(), static_cast<int64_t>(op.getDim()), kernel);
   kernel.results.push_back(pointwise(
       kernel.builder, kernel.location, tensorTypeOf(op.getResult()),
       {slices.elements, slices.largest, slices.sum}, [](LoopBody &body) {
         Scalar below = body[0] - body[1];
-        return below - log(body[2].to(below.getType()));
+        return finish(below, body[2].to(below.getType()));
       }));
+}
+
+static Scalar share(Scalar below, Scalar sum) { return exp(below) / sum; }
+
+static Scalar logarithmOfShare(Scalar below, Scalar sum) {
+  return below - log(sum);
 }
 
 void attachSoftmaxKernels(MLIRContext *context) {
   using namespace aten;
-  SoftmaxOp::attachInterface<KernelModel<SoftmaxOp, buildSoftmax>>(*context);
-  LogSoftmaxOp::attachInterface<KernelModel<LogSoftmaxOp, buildLogSoftmax>>(
+  SoftmaxOp::attachInterface<
+      KernelModel<SoftmaxOp, buildOfSlices<SoftmaxOp, share>>>(*context);
+  LogSoftmaxOp::attachInterface<
+      KernelModel<LogSoftmaxOp, buildOfSlices<LogSoftmaxOp, logarithmOfShare>>>(
       *context);
 }
 

@@ -7,12 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Sections.h"
+#include "runtime/format/JsonDocuments.h"
 #include "runtime/format/Validator.h"
 #include "test/unit/runtime/TinyModel.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <span>
 
 using namespace shardc::format;
 using shardc::Status;
@@ -68,4 +70,19 @@ TEST(Sections, f19_lets_an_evaluation_change_metrics_alone) {
       status.message().find("F19: an evaluation changes state 'linear.mean'"),
       std::string::npos)
       << status.message();
+}
+
+// With a kernel for blocks of threads, which no processor has.
+TEST(Sections, are_read_back_as_they_were_written) {
+  TinyModel model(2);
+  addEvaluation(model.artifact);
+  Program &program = model.artifact.program;
+  program.sections[2].condition = 3;
+  program.kernels[0].threads = 32;
+  program.kernels[0].sharedBytes = 64;
+  const std::string text = printProgram(program);
+  const auto read = parseProgram(std::as_bytes(std::span(text)));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, program);
+  EXPECT_FALSE(validate(model.artifact).ok());
 }

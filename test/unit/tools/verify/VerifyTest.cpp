@@ -13,7 +13,6 @@
 #include "passes/CostModel/Target.h"
 #include "passes/Differentiate/Optimizers.h"
 #include "passes/Differentiate/Passes.h"
-#include "passes/Kernel/LoopNest.h"
 #include "passes/Kernel/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "runtime/format/CommandKinds.h"
