@@ -68,6 +68,8 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   // While the step is a forward alone.
   if (options.evaluation)
     manager.addPass(createAddEvaluationPass());
+  // After evaluation, which looks for operators of the model.
+  manager.addNestedPass<func::FuncOp>(createDecomposeOperatorsPass());
   DifferentiatePassOptions backward;
   backward.lossScale = options.lossScale;
   manager.addPass(createDifferentiatePass(backward));

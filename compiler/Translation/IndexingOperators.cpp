@@ -239,18 +239,23 @@ static LogicalResult translateIndexSelect(NodeCall &call) {
   return success(bool(result));
 }
 
-/// Puts `values` at the indices along `dim`, or adds them.
-static LogicalResult putAlong(NodeCall &call, Value values, bool accumulate) {
+/// `self`, [1] when it is 0-d, with `values` put at the indices along `dim`, or
+/// added to it; null after an error.
+static Value putInto(NodeCall &call, Value self, Value values,
+                     bool accumulate) {
   FailureOr<int64_t> dim = readDimension(call);
-  Value self = readSelf(call), index = readLine(call);
+  Value index = readLine(call);
   if (failed(dim) || !self || !index || !values)
-    return failure();
+    return Value();
   values = call.convert(values, getElementTypeOrSelf(self));
   auto op = call.create<aten::IndexPutOp>(self, ValueRange(index), values,
                                           ArrayRef<int64_t>{*dim}, accumulate);
-  if (failed(op))
-    return failure();
-  Value result = viewAs(call, op->getResult(), call.typeOf("self").getShape());
+  return failed(op) ? Value() : op->getResult();
+}
+
+static LogicalResult putAlong(NodeCall &call, Value values, bool accumulate) {
+  Value result = viewAs(call, putInto(call, readSelf(call), values, accumulate),
+                        call.typeOf("self").getShape());
   return result ? setComputed(call, result) : failure();
 }
 
@@ -272,12 +277,36 @@ static LogicalResult translateIndexCopy(NodeCall &call) {
 }
 
 static LogicalResult translateIndexFill(NodeCall &call) {
-  Type element = call.typeOf("self").getElementType();
-  Value value = call.isNumber("value")
-                    ? splat(call, RankedTensorType::get({}, element),
-                            call.scalar("value"))
-                    : call.tensor("value");
-  return putAlong(call, value, /*accumulate=*/false);
+  RankedTensorType type = call.typeOf("self");
+  if (call.isNumber("value"))
+    return putAlong(
+        call,
+        splat(call, type.clone(ArrayRef<int64_t>()), call.scalar("value")),
+        /*accumulate=*/false);
+  // By way of a mask: a place that has several indices counts once in the
+  // value's gradient.
+  Value self = readSelf(call);
+  if (!self)
+    return failure();
+  auto boolean = IntegerType::get(type.getContext(), 1);
+  auto truth = [&](ArrayRef<int64_t> shape, bool value) {
+    return call.create<aten::ConstantOp>(
+        DenseElementsAttr::get(RankedTensorType::get(shape, boolean), value));
+  };
+  auto none = truth(aten::tensorType(self).getShape(), false);
+  auto chosen = truth({}, true);
+  if (failed(none) || failed(chosen))
+    return failure();
+  Value mask = putInto(call, none->getResult(), chosen->getResult(),
+                       /*accumulate=*/false);
+  if (!mask)
+    return failure();
+  Value value = call.convert(call.tensor("value"), type.getElementType());
+  auto filled = call.create<aten::WhereOp>(mask, value, self);
+  Value result = failed(filled)
+                     ? Value()
+                     : viewAs(call, filled->getResult(), type.getShape());
+  return result ? setComputed(call, result) : failure();
 }
 
 /// take: indices into the flattened tensor.

@@ -28,6 +28,7 @@ OperatorTable::OperatorTable() {
   addPoolingOperators(*this);
   addResamplingOperators(*this);
   addComplexOperators(*this);
+  addFourierOperators(*this);
   addRecurrentOperators(*this);
   addIndexingOperators(*this);
   addCreationOperators(*this);

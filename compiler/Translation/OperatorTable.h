@@ -61,6 +61,7 @@ void addLossOperators(OperatorTable &table);
 void addPoolingOperators(OperatorTable &table);
 void addResamplingOperators(OperatorTable &table);
 void addComplexOperators(OperatorTable &table);
+void addFourierOperators(OperatorTable &table);
 void addRecurrentOperators(OperatorTable &table);
 void addIndexingOperators(OperatorTable &table);
 void addCreationOperators(OperatorTable &table);

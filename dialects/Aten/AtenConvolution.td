@@ -10,7 +10,7 @@
 
 include "dialects/Aten/AtenInterfaces.td"
 
-def Aten_ConvolutionOp : Aten_DifferentiableOp<"convolution", [Aten_Cost]> {
+def Aten_ConvolutionOp : Aten_DifferentiableOp<"convolution", [Aten_Cost, Aten_PartialComposition]> {
   let summary = "convolution over 1 to 3 dimensions";
   let description = [{
     input [N, C, H, W], weight [O, C/groups, kH, kW], bias [O] -> [N, O, H', W'],
@@ -25,17 +25,21 @@ def Aten_ConvolutionOp : Aten_DifferentiableOp<"convolution", [Aten_Cost]> {
       DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation, I64Attr:$groups,
       UnitAttr:$transposed, OptionalAttr<DenseI64ArrayAttr>:$output_padding);
   let results = (outs Aten_FloatTensor:$result);
-  let extraClassDeclaration = "std::string describeUnsupportedForm();";
   let assemblyFormat = "$input `,` $weight (`,` $bias^)? attr-dict `:` functional-type(operands, results)";
 }
 
-class Aten_ConvolutionBackwardOp<string mnemonic> : Aten_Op<mnemonic, [Aten_Cost]> {
+class Aten_ConvolutionBackwardOp<string mnemonic, list<Trait> traits = []>
+    : Aten_Op<mnemonic, !listconcat([Aten_Cost], traits)> {
   let results = (outs Aten_FloatTensor:$result);
 }
 
-def Aten_ConvolutionBackwardInputOp : Aten_ConvolutionBackwardOp<"convolution_backward_input"> {
+def Aten_ConvolutionBackwardInputOp : Aten_ConvolutionBackwardOp<"convolution_backward_input",
+        [DeclareOpInterfaceMethods<Aten_DifferentiableOpInterface>]> {
   let summary = "the gradient of a convolution's input";
-  let description = "The result type is the forward input's type.";
+  let description = [{
+    The result type is the forward input's type. Stands for a transposed
+    convolution too, so that it has a derivative.
+  }];
   let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$weight,
       DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
       DenseI64ArrayAttr:$dilation, I64Attr:$groups);

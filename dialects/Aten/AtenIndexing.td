@@ -37,7 +37,7 @@ def Aten_EmbeddingBackwardOp : Aten_Op<"embedding_dense_backward", [Aten_Cost]> 
 // Indices along one dimension
 //===----------------------------------------------------------------------===//
 
-def Aten_GatherOp : Aten_InferredOp<"gather"> {
+def Aten_GatherOp : Aten_DifferentiableOp<"gather"> {
   let summary = "the elements at `index` along `dim`, at equal places in the other dimensions";
   let description = [{
     `index` has the rank of `self` and is nowhere larger outside of `dim`. The
@@ -48,7 +48,7 @@ def Aten_GatherOp : Aten_InferredOp<"gather"> {
   let assemblyFormat = "$self `dim` $dim `at` $index attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_ScatterOp : Aten_InferredOp<"scatter"> {
+def Aten_ScatterOp : Aten_DifferentiableOp<"scatter"> {
   let summary = "self with the elements of `src` put at `index` along `dim`";
   let description = [{
     The inverse of `gather`: result[index[i, j], j] = src[i, j] for `dim` 0. Of
@@ -65,7 +65,8 @@ def Aten_ScatterReductionAttr
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Aten_ScatterReduceOp : Aten_InferredOp<"scatter_reduce", [Aten_Cost]> {
+def Aten_ScatterReduceOp
+    : Aten_DifferentiableOp<"scatter_reduce", [Aten_Cost, Aten_PartialComposition]> {
   let summary = "self combined with the elements of `src` at `index` along `dim`";
   let description = [{
     As `scatter`, but elements for one place are combined, with the element of
@@ -76,6 +77,7 @@ def Aten_ScatterReduceOp : Aten_InferredOp<"scatter_reduce", [Aten_Cost]> {
                        Aten_Tensor:$src, Aten_ScatterReductionAttr:$reduce,
                        DefaultValuedAttr<BoolAttr, "true">:$include_self);
   let results = (outs Aten_Tensor:$result);
+  let extraClassDeclaration = "std::string describeUnsupportedForm();";
   let assemblyFormat = "$self `dim` $dim `at` $index `from` $src attr-dict `:` functional-type(operands, results)";
 }
 
@@ -83,7 +85,7 @@ def Aten_ScatterReduceOp : Aten_InferredOp<"scatter_reduce", [Aten_Cost]> {
 // Index tensors of several dimensions
 //===----------------------------------------------------------------------===//
 
-def Aten_IndexOp : Aten_InferredOp<"index"> {
+def Aten_IndexOp : Aten_DifferentiableOp<"index"> {
   let summary = "`self[:, i, j, :]` with index tensors";
   let description = [{
     `dims` says, in increasing order, which dimension each index tensor is for;
@@ -98,7 +100,7 @@ def Aten_IndexOp : Aten_InferredOp<"index"> {
   let assemblyFormat = "$self `at` $indices `of` $dims attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_IndexPutOp : Aten_InferredOp<"index_put", [Aten_Cost]> {
+def Aten_IndexPutOp : Aten_DifferentiableOp<"index_put", [Aten_Cost]> {
   let summary = "self with `values` at `self[:, i, j, :]`";
   let description = [{
     The places are those of `aten.index`; `values` broadcasts to their shape. With
@@ -117,7 +119,7 @@ def Aten_IndexPutOp : Aten_InferredOp<"index_put", [Aten_Cost]> {
   }];
 }
 
-def Aten_MaskedScatterOp : Aten_InferredOp<"masked_scatter"> {
+def Aten_MaskedScatterOp : Aten_InferredOp<"masked_scatter", [Aten_Composition]> {
   let summary = "self with the first elements of `source` where the mask holds";
   let description = [{
     The mask broadcasts with `self`. The n-th true element of the mask, in
@@ -133,21 +135,22 @@ def Aten_MaskedScatterOp : Aten_InferredOp<"masked_scatter"> {
 // Fixed patterns
 //===----------------------------------------------------------------------===//
 
-def Aten_RollOp : Aten_InferredOp<"roll"> {
+def Aten_RollOp : Aten_InferredOp<"roll", [Aten_Composition]> {
   let summary = "moves the elements by `shifts` along `dims`, around the end";
   let arguments = (ins Aten_Tensor:$self, DenseI64ArrayAttr:$shifts, DenseI64ArrayAttr:$dims);
   let results = (outs Aten_Tensor:$result);
   let assemblyFormat = "$self `by` $shifts `along` $dims attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_FlipOp : Aten_InferredOp<"flip"> {
+def Aten_FlipOp : Aten_InferredOp<"flip", [Aten_Composition]> {
   let summary = "reverses the order along `dims`";
   let arguments = (ins Aten_Tensor:$self, DenseI64ArrayAttr:$dims);
   let results = (outs Aten_Tensor:$result);
   let assemblyFormat = "$self $dims attr-dict `:` functional-type(operands, results)";
 }
 
-class Aten_TriangleOp<string mnemonic, string what> : Aten_InferredOp<mnemonic> {
+class Aten_TriangleOp<string mnemonic, string what>
+    : Aten_InferredOp<mnemonic, [Aten_Composition]> {
   let summary = what # " of each matrix, zero elsewhere";
   let arguments = (ins Aten_Tensor:$self, DefaultValuedAttr<I64Attr, "0">:$diagonal);
   let results = (outs Aten_Tensor:$result);

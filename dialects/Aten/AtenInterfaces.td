@@ -41,6 +41,29 @@ def Aten_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   ];
 }
 
+def Aten_DecomposableOpInterface : OpInterface<"DecomposableOpInterface"> {
+  let cppNamespace = "::shardc::aten";
+  let description = [{
+    An operator that trains as a composition of others, which have a derivative
+    and a kernel each: `shardc-decompose-operators` replaces it before
+    differentiation.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Builds operators that compute the same at the builder's insertion point
+        and appends a value of the result's type for each result.
+      }],
+      "void", "decompose",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::mlir::SmallVectorImpl<::mlir::Value> &":$results)>,
+    InterfaceMethod<[{
+        Says whether this form is a composition; the others train as they are.
+      }],
+      "bool", "isComposition", (ins), /*methodBody=*/[{}],
+      /*defaultImplementation=*/[{ return true; }]>
+  ];
+}
+
 def Aten_CostOpInterface : OpInterface<"CostOpInterface"> {
   let cppNamespace = "::shardc::aten";
   let description = [{
@@ -94,6 +117,12 @@ def Aten_Pointwise : NativeOpTrait<"Pointwise"> {
 def Aten_IsView : NativeOpTrait<"IsView"> {
   let cppNamespace = "::shardc::aten";
 }
+
+/// For operators that train as a composition of others, in every form or in
+/// those that `isComposition` says.
+defvar Aten_Composition = DeclareOpInterfaceMethods<Aten_DecomposableOpInterface>;
+defvar Aten_PartialComposition
+    = DeclareOpInterfaceMethods<Aten_DecomposableOpInterface, ["isComposition"]>;
 
 /// For operators that say their own floating-point operations.
 defvar Aten_Cost = DeclareOpInterfaceMethods<Aten_CostOpInterface, ["getFlops"]>;

@@ -49,7 +49,7 @@ def Aten_MatmulOp : Aten_DifferentiableOp<"matmul", [Aten_Cost]> {
   let assemblyFormat = "$self `,` $other attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_GroupedMmOp : Aten_InferredOp<"grouped_mm", [Aten_Cost]> {
+def Aten_GroupedMmOp : Aten_InferredOp<"grouped_mm", [Aten_Cost, Aten_Composition]> {
   let summary = "multiplies groups of rows by a matrix each";
   let description = [{
     self [n, k], mat2 [groups, k, m], offs [groups] -> [n, m]: rows

@@ -14,7 +14,7 @@ def Aten_ReductionAttr : EnumAttr<Aten_Dialect, Aten_Reduction, "reduction"> {
 }
 
 def Aten_CrossEntropyLossOp
-    : Aten_DifferentiableOp<"cross_entropy_loss", [Aten_Cost]> {
+    : Aten_DifferentiableOp<"cross_entropy_loss", [Aten_Cost, Aten_PartialComposition]> {
   let summary = "negative log-likelihood of log_softmax(self) at the target class";
   let description = [{
     self [N, C], target [N] of class indices -> loss, log_sum_exp [N] and
@@ -32,14 +32,13 @@ def Aten_CrossEntropyLossOp
       I64Attr:$ignore_index, DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing);
   let results = (outs Aten_FloatTensor:$loss, Aten_FloatTensor:$log_sum_exp,
                       Aten_FloatTensor:$total_weight);
-  let extraClassDeclaration = "std::string describeUnsupportedForm();";
   let assemblyFormat = [{
     $self `,` $target (`weight` `(` $weight^ `)`)? attr-dict
     `:` functional-type(operands, results)
   }];
 }
 
-def Aten_NllLossOp : Aten_InferredOp<"nll_loss", [Aten_Cost]> {
+def Aten_NllLossOp : Aten_InferredOp<"nll_loss", [Aten_Cost, Aten_Composition]> {
   let summary = "minus the log-probability `self` of the target class";
   let description = [{
     self [N, C], target [N] of class indices -> loss and total_weight, with

@@ -42,7 +42,7 @@ def Aten_LayerNormBackwardOp
   }];
 }
 
-def Aten_RmsNormOp : Aten_InferredOp<"rms_norm", [Aten_Cost]> {
+def Aten_RmsNormOp : Aten_DifferentiableOp<"rms_norm", [Aten_Cost]> {
   let summary = "divides by the root of the mean square over `normalized_shape`";
   let description = [{
     `eps` is resolved: the machine epsilon of the type of rstd unless
@@ -57,7 +57,8 @@ def Aten_RmsNormOp : Aten_InferredOp<"rms_norm", [Aten_Cost]> {
 }
 
 def Aten_GroupNormOp
-    : Aten_InferredOp<"group_norm", [AttrSizedOperandSegments, Aten_Cost]> {
+    : Aten_InferredOp<"group_norm",
+        [AttrSizedOperandSegments, Aten_Cost, Aten_Composition]> {
   let summary = "normalizes each of `num_groups` groups of channels of each sample";
   let description = [{
     input [N, C, ...], weight and bias [C]. mean and rstd [N, num_groups] are f32

@@ -25,11 +25,10 @@ class Aten_MaxPoolOp<string mnemonic, string place, list<Trait> traits = []>
 
 def Aten_MaxPool2dOp
     : Aten_MaxPoolOp<"max_pool2d_with_indices", "h * W + w",
-        [DeclareOpInterfaceMethods<Aten_DifferentiableOpInterface>]> {
-  let extraClassDeclaration = "std::string describeUnsupportedForm();";
-}
+        [DeclareOpInterfaceMethods<Aten_DifferentiableOpInterface>]>;
 def Aten_MaxPool3dOp
-    : Aten_MaxPoolOp<"max_pool3d_with_indices", "(d * H + h) * W + w">;
+    : Aten_MaxPoolOp<"max_pool3d_with_indices", "(d * H + h) * W + w",
+        [Aten_Composition]>;
 
 def Aten_MaxPool2dBackwardOp
     : Aten_Op<"max_pool2d_with_indices_backward", [Aten_Cost]> {
@@ -42,7 +41,8 @@ def Aten_MaxPool2dBackwardOp
   let assemblyFormat = "$grad_output `,` $indices attr-dict `:` functional-type(operands, results)";
 }
 
-class Aten_AvgPoolOp<string mnemonic> : Aten_InferredOp<mnemonic, [Aten_Cost]> {
+class Aten_AvgPoolOp<string mnemonic>
+    : Aten_InferredOp<mnemonic, [Aten_Cost, Aten_Composition]> {
   let summary = "the mean of each window";
   let description = [{
     A window's sum is divided by `divisor_override`, or else by the number of its
@@ -69,17 +69,16 @@ defvar Aten_AdaptiveWindows = [{
 }];
 
 def Aten_AdaptiveAvgPool2dOp
-    : Aten_DifferentiableOp<"adaptive_avg_pool2d", [Aten_Cost]> {
+    : Aten_DifferentiableOp<"adaptive_avg_pool2d", [Aten_Cost, Aten_PartialComposition]> {
   let summary = "means over windows that cover [H, W] in `output_size` positions";
   let description = Aten_AdaptiveWindows;
   let arguments = (ins Aten_FloatTensor:$self, DenseI64ArrayAttr:$output_size);
   let results = (outs Aten_FloatTensor:$result);
-  let extraClassDeclaration = "std::string describeUnsupportedForm();";
   let assemblyFormat = "$self $output_size attr-dict `:` functional-type(operands, results)";
 }
 
 def Aten_AdaptiveAvgPool3dOp
-    : Aten_InferredOp<"adaptive_avg_pool3d", [Aten_Cost]> {
+    : Aten_InferredOp<"adaptive_avg_pool3d", [Aten_Cost, Aten_Composition]> {
   let summary = "means over windows that cover [D, H, W] in `output_size` positions";
   let description = Aten_AdaptiveWindows;
   let arguments = (ins Aten_FloatTensor:$self, DenseI64ArrayAttr:$output_size);
@@ -97,7 +96,7 @@ def Aten_AdaptiveAvgPool2dBackwardOp
 }
 
 class Aten_AdaptiveMaxPoolOp<string mnemonic>
-    : Aten_InferredOp<mnemonic, [Aten_Cost]> {
+    : Aten_InferredOp<mnemonic, [Aten_Cost, Aten_Composition]> {
   let summary = "maxima over windows that cover the image, and where they were found";
   let description = Aten_AdaptiveWindows;
   let arguments = (ins Aten_FloatTensor:$self, DenseI64ArrayAttr:$output_size);

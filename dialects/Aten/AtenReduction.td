@@ -53,18 +53,25 @@ def Aten_MeanOp : Aten_DimensionReductionOp<"mean", "the mean", Aten_Tensor, "sa
                                             [Aten_DerivativeOfReduction]> {
   let hasVerifier = 1;
 }
-def Aten_ProdOp : Aten_DimensionReductionOp<"prod", "the product", Aten_Tensor, "sumElement">;
-def Aten_AmaxOp : Aten_DimensionReductionOp<"amax", "the maximum, or NaN where there is one,", Aten_Tensor> {
+def Aten_ProdOp : Aten_DimensionReductionOp<"prod", "the product", Aten_Tensor, "sumElement",
+                                            [Aten_DerivativeOfReduction]>;
+def Aten_AmaxOp : Aten_DimensionReductionOp<"amax", "the maximum, or NaN where there is one,", Aten_Tensor,
+                                            "sameElement", [Aten_DerivativeOfReduction]> {
+  let description = "Equal extremes share the gradient alike.";
   let hasVerifier = 1;
 }
-def Aten_AminOp : Aten_DimensionReductionOp<"amin", "the minimum, or NaN where there is one,", Aten_Tensor> {
+def Aten_AminOp : Aten_DimensionReductionOp<"amin", "the minimum, or NaN where there is one,", Aten_Tensor,
+                                            "sameElement", [Aten_DerivativeOfReduction]> {
+  let description = "Equal extremes share the gradient alike.";
   let hasVerifier = 1;
 }
 def Aten_AnyOp : Aten_DimensionReductionOp<"any", "whether one element is not zero", Aten_Tensor, "truthElement">;
 def Aten_AllOp : Aten_DimensionReductionOp<"all", "whether no element is zero", Aten_Tensor, "truthElement">;
-def Aten_LogsumexpOp : Aten_DimensionReductionOp<"logsumexp", "log(sum(exp(self))) without overflow", Aten_FloatTensor>;
+def Aten_LogsumexpOp : Aten_DimensionReductionOp<"logsumexp", "log(sum(exp(self))) without overflow",
+                                                 Aten_FloatTensor, "sameElement", [Aten_DerivativeOfReduction]>;
 
-def Aten_VarOp : Aten_DimensionReductionOp<"var", "the variance", Aten_FloatTensor> {
+def Aten_VarOp : Aten_DimensionReductionOp<"var", "the variance", Aten_FloatTensor,
+                                           "sameElement", [Aten_DerivativeOfReduction]> {
   let description = [{
     The sum of squared distances from the mean, divided by the number of
     elements minus `correction` (1: the sample variance), or by 0 where that is
@@ -75,8 +82,8 @@ def Aten_VarOp : Aten_DimensionReductionOp<"var", "the variance", Aten_FloatTens
 }
 
 /// Reductions along one dimension that say where the element was found.
-class Aten_ArgReductionOp<string mnemonic, string what>
-    : Aten_InferredOp<mnemonic, [Aten_Cost]> {
+class Aten_ArgReductionOp<string mnemonic, string what, list<Trait> traits = []>
+    : Aten_InferredOp<mnemonic, !listconcat([Aten_Cost], traits)> {
   let summary = what # " along `dim`";
   let description = "The first of equal elements; NaN counts as the extreme.";
   let arguments = (ins Aten_Tensor:$self, I64Attr:$dim,
@@ -100,17 +107,17 @@ def Aten_ArgminOp : Aten_ArgReductionOp<"argmin", "the index of the minimum"> {
   let results = (outs Aten_IndexTensor:$result);
   let extraClassDeclaration = "static unsigned getNumberOfResults() { return 1; }";
 }
-def Aten_MaxDimOp : Aten_ArgReductionOp<"max.dim", "the maximum and its index"> {
+def Aten_MaxDimOp : Aten_ArgReductionOp<"max.dim", "the maximum and its index", [Aten_DerivativeOfReduction]> {
   let results = (outs Aten_Tensor:$values, Aten_IndexTensor:$indices);
   let extraClassDeclaration = "static unsigned getNumberOfResults() { return 2; }";
 }
-def Aten_MinDimOp : Aten_ArgReductionOp<"min.dim", "the minimum and its index"> {
+def Aten_MinDimOp : Aten_ArgReductionOp<"min.dim", "the minimum and its index", [Aten_DerivativeOfReduction]> {
   let results = (outs Aten_Tensor:$values, Aten_IndexTensor:$indices);
   let extraClassDeclaration = "static unsigned getNumberOfResults() { return 2; }";
 }
 
 class Aten_ScanOp<string mnemonic, string what>
-    : Aten_InferredOp<mnemonic, [Aten_Cost]> {
+    : Aten_InferredOp<mnemonic, [Aten_Cost, Aten_DerivativeOfReduction]> {
   let summary = what # " up to each element along `dim`";
   let description = "Integers and booleans give i64.";
   let arguments = (ins Aten_Tensor:$self, I64Attr:$dim);

@@ -14,7 +14,23 @@ def Aten_UpsampleModeAttr
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Aten_UpsampleOp : Aten_InferredOp<"upsample", [Aten_Cost]> {
+def Aten_ResampleOp : Aten_DifferentiableOp<"resample", [Aten_Cost]> {
+  let summary = "weighted sums of a few elements along `dim`";
+  let description = [{
+    Element i along `dim` of the result is the sum over k < `taps` of
+    weights[i * taps + k] * self[indices[i * taps + k]]; an index of -1 adds
+    nothing. Without `weights`, which only floats may have, they are 1, and
+    `taps` of 1 moves elements of any type. What upsampling, average pooling,
+    padding, `roll` and `flip` are, one dimension after the other; its
+    derivative is one too.
+  }];
+  let arguments = (ins Aten_Tensor:$self, I64Attr:$dim, I64Attr:$taps,
+      DenseI64ArrayAttr:$indices, OptionalAttr<DenseF64ArrayAttr>:$weights);
+  let results = (outs Aten_Tensor:$result);
+  let assemblyFormat = "$self `dim` $dim `at` $indices attr-dict `:` functional-type(operands, results)";
+}
+
+def Aten_UpsampleOp : Aten_InferredOp<"upsample", [Aten_Cost, Aten_Composition]> {
   let summary = "the image at `output_size` positions a dimension";
   let description = [{
     self [N, C, ...] with 1 to 3 dimensions more, one of `output_size` each.

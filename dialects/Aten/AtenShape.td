@@ -70,7 +70,7 @@ def Aten_SliceBackwardOp : Aten_InferredOp<"slice_backward"> {
   }];
 }
 
-def Aten_SliceScatterOp : Aten_InferredOp<"slice_scatter"> {
+def Aten_SliceScatterOp : Aten_DifferentiableOp<"slice_scatter"> {
   let summary = "`self` with `src` in a slice of dimension `dim`";
   let description = "What `self[..., start:end:step, ...] = src` leaves behind; the slice is resolved as in `slice`.";
   let arguments = (ins Aten_Tensor:$self, Aten_Tensor:$src, I64Attr:$dim,
@@ -87,7 +87,7 @@ def Aten_PadModeAttr : EnumAttr<Aten_Dialect, Aten_PadMode, "pad_mode"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Aten_PadOp : Aten_InferredOp<"pad"> {
+def Aten_PadOp : Aten_InferredOp<"pad", [Aten_Composition]> {
   let summary = "widens or, where `pad` is negative, narrows the last dimensions";
   let description = [{
     `pad` has two numbers a dimension, before and after it, the last dimension
@@ -101,7 +101,7 @@ def Aten_PadOp : Aten_InferredOp<"pad"> {
   let assemblyFormat = "$self $pad attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_AsStridedOp : Aten_InferredOp<"as_strided"> {
+def Aten_AsStridedOp : Aten_InferredOp<"as_strided", [Aten_Composition]> {
   let summary = "elements of `self`, taken as a row-major vector, at regular distances";
   let description = [{
     Element (i, j, ...) is the vector's element storage_offset + i * stride[0] +
@@ -116,7 +116,7 @@ def Aten_AsStridedOp : Aten_InferredOp<"as_strided"> {
   }];
 }
 
-def Aten_AsStridedScatterOp : Aten_InferredOp<"as_strided_scatter"> {
+def Aten_AsStridedScatterOp : Aten_InferredOp<"as_strided_scatter", [Aten_Composition]> {
   let summary = "`self` with `src` where `as_strided` would read";
   let description = "Where two elements of `src` fall into one place, the later one in row-major order stays.";
   let arguments = (ins Aten_Tensor:$self, Aten_Tensor:$src, DenseI64ArrayAttr:$size,
@@ -128,7 +128,7 @@ def Aten_AsStridedScatterOp : Aten_InferredOp<"as_strided_scatter"> {
   }];
 }
 
-def Aten_Col2imOp : Aten_InferredOp<"col2im", [Aten_Cost]> {
+def Aten_Col2imOp : Aten_InferredOp<"col2im", [Aten_Cost, Aten_Composition]> {
   let summary = "adds up the windows of an image where they overlap";
   let description = [{
     self [N, C * kH * kW, positions] -> [N, C, H, W] with [H, W] =

@@ -11,7 +11,7 @@
 
 include "dialects/Aten/AtenInterfaces.td"
 
-def Aten_SortOp : Aten_InferredOp<"sort", [Aten_Cost]> {
+def Aten_SortOp : Aten_DifferentiableOp<"sort", [Aten_Cost]> {
   let summary = "the elements along `dim` in order, and where they were";
   let description = "Equal elements stay in order (PyTorch promises that for `stable` alone).";
   let arguments = (ins Aten_Tensor:$self, I64Attr:$dim,
@@ -20,7 +20,7 @@ def Aten_SortOp : Aten_InferredOp<"sort", [Aten_Cost]> {
   let assemblyFormat = "$self `dim` $dim attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_TopkOp : Aten_InferredOp<"topk", [Aten_Cost]> {
+def Aten_TopkOp : Aten_DifferentiableOp<"topk", [Aten_Cost]> {
   let summary = "the `k` largest elements along `dim` in order, and where they were";
   let description = [{
     The smallest unless `largest`. Of equal elements the first; PyTorch leaves

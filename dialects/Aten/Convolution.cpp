@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
-#include "dialects/Aten/TypePromotion.h"
+#include "dialects/Aten/Composition.h"
 #include "dialects/Aten/Weights.h"
 #include "dialects/Aten/Windows.h"
 
@@ -123,12 +123,9 @@ int64_t ConvolutionBackwardWeightOp::getFlops() {
   return convolutionFlops(getGradOutput(), tensorType(getResult()));
 }
 
-std::string ConvolutionOp::describeUnsupportedForm() {
-  if (getTransposed())
-    return "transposed=true";
-  int64_t dimensions = tensorType(getInput()).getRank() - 2;
-  return dimensions == 2 ? "" : std::to_string(dimensions) + " dimensions";
-}
+//===----------------------------------------------------------------------===//
+// Derivatives
+//===----------------------------------------------------------------------===//
 
 void ConvolutionOp::buildBackward(OpBuilder &builder,
                                   ArrayRef<Value> resultGradients,
@@ -146,4 +143,176 @@ void ConvolutionOp::buildBackward(OpBuilder &builder,
         getStrideAttr(), getPaddingAttr(), getDilationAttr(), getGroupsAttr());
   if (getBias() && needed[2])
     operandGradients[2] = biasGradient(builder, getLoc(), gradient, 1);
+}
+
+/// The gradient of an input is linear in both operands, as the convolution is.
+void ConvolutionBackwardInputOp::buildBackward(
+    OpBuilder &builder, ArrayRef<Value> resultGradients, ArrayRef<bool> needed,
+    SmallVectorImpl<Value> &operandGradients) {
+  Value gradient = resultGradients[0];
+  operandGradients.assign(2, Value());
+  if (needed[0])
+    operandGradients[0] = ConvolutionOp::create(
+        builder, getLoc(), gradient, getWeight(), /*bias=*/Value(),
+        getStrideAttr(), getPaddingAttr(), getDilationAttr(), getGroupsAttr(),
+        /*transposed=*/UnitAttr(), /*output_padding=*/DenseI64ArrayAttr());
+  if (needed[1])
+    operandGradients[1] = ConvolutionBackwardWeightOp::create(
+        builder, getLoc(), getWeight().getType(), getGradOutput(), gradient,
+        getStrideAttr(), getPaddingAttr(), getDilationAttr(), getGroupsAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Compositions
+//===----------------------------------------------------------------------===//
+
+/// Two dimensions are a library call.
+bool ConvolutionOp::isComposition() {
+  return getTransposed() || tensorType(getInput()).getRank() != 4;
+}
+
+namespace {
+
+/// Builds convolutions over two dimensions with the settings of another one.
+class PlaneConvolution {
+public:
+  PlaneConvolution(Composition &c, ConvolutionOp op)
+      : c(c), op(op), strides(settings(op.getStride(), 1)),
+        paddings(settings(op.getPadding(), 0)),
+        dilations(settings(op.getDilation(), 1)) {}
+
+  Value build(Value input, Value weight, Value bias) {
+    return c.create<ConvolutionOp>(
+        input, weight, bias, list(strides), list(paddings), list(dilations),
+        op.getGroupsAttr(), /*transposed=*/UnitAttr(),
+        /*output_padding=*/DenseI64ArrayAttr());
+  }
+
+  /// Transposed, to images of `size`. Where output_padding makes these larger
+  /// than by a step, further elements of the input are zero.
+  Value buildTransposed(Value input, Value weight, ArrayRef<int64_t> size) {
+    for (int64_t i = 0; i < 2; ++i) {
+      int64_t reach = dilations[i] * (shapeOf(weight)[2 + i] - 1) + 1;
+      int64_t count = (size[i] + 2 * paddings[i] - reach) / strides[i] + 1;
+      SmallVector<int64_t> shape(shapeOf(input));
+      shape[2 + i] = count - shape[2 + i];
+      if (shape[2 + i] > 0)
+        input =
+            c.cat({input, c.splat(tensorType(input).clone(shape), 0)}, 2 + i);
+    }
+    auto channels = static_cast<int64_t>(op.getGroups()) * shapeOf(weight)[1];
+    auto type = RankedTensorType::get(
+        {shapeOf(input)[0], channels, size[0], size[1]}, elementOf(input));
+    return c.create<ConvolutionBackwardInputOp>(
+        type, input, weight, list(strides), list(paddings), list(dilations),
+        op.getGroupsAttr());
+  }
+
+private:
+  /// The last two of a list, or `neutral` before the only one.
+  static SmallVector<int64_t> settings(ArrayRef<int64_t> list,
+                                       int64_t neutral) {
+    SmallVector<int64_t> two(list.size() > 2 ? list.take_back(2) : list);
+    if (two.size() == 1)
+      two.insert(two.begin(), neutral);
+    return two;
+  }
+  DenseI64ArrayAttr list(ArrayRef<int64_t> numbers) {
+    return c.builder.getDenseI64ArrayAttr(numbers);
+  }
+
+  Composition &c;
+  ConvolutionOp op;
+  SmallVector<int64_t> strides, paddings, dilations;
+};
+
+} // namespace
+
+/// `result` plus a number a channel.
+static Value addBias(Composition &c, Value result, Value bias) {
+  if (!bias)
+    return result;
+  SmallVector<int64_t> shape(tensorType(result).getRank() - 1, 1);
+  shape[0] = shapeOf(bias)[0];
+  return c.add(result, c.view(bias, shape));
+}
+
+/// [N, C, D, H, W] -> [N * D, C, H, W].
+static Value planesOf(Composition &c, Value value) {
+  ArrayRef<int64_t> s = shapeOf(value);
+  return c.view(c.permute(value, {0, 2, 1, 3, 4}),
+                {s[0] * s[2], s[1], s[3], s[4]});
+}
+
+/// The depths of the window are channels of planes: one convolution over two
+/// dimensions adds all of it up.
+static Value buildDeepConvolution(Composition &c, ConvolutionOp op) {
+  Value input = op.getInput(), weight = op.getWeight();
+  ArrayRef<int64_t> s = shapeOf(input), w = shapeOf(weight);
+  ArrayRef<int64_t> r = shapeOf(op.getResult());
+  int64_t depths = w[2];
+  SmallVector<Taps> positions;
+  for (int64_t position = 0; position < r[2]; ++position)
+    for (int64_t depth = 0; depth < depths; ++depth) {
+      int64_t index = position * op.getStride()[0] - op.getPadding()[0] +
+                      depth * op.getDilation()[0];
+      positions.push_back({{index >= 0 && index < s[2] ? index : -1}});
+    }
+  Value windows = c.view(c.resample(input, 2, positions),
+                         {s[0], s[1], r[2], depths, s[3], s[4]});
+  Value planes = c.view(c.permute(windows, {0, 2, 1, 3, 4, 5}),
+                        {s[0] * r[2], s[1] * depths, s[3], s[4]});
+  Value result = PlaneConvolution(c, op).build(
+      planes, c.view(weight, {w[0], w[1] * depths, w[3], w[4]}), op.getBias());
+  return c.permute(c.view(result, {r[0], r[2], r[1], r[3], r[4]}),
+                   {0, 2, 1, 3, 4});
+}
+
+/// Each plane gives channels for all depths of the window, which are added up
+/// where they meet.
+static Value buildDeepTransposed(Composition &c, ConvolutionOp op) {
+  Value input = op.getInput(), weight = op.getWeight();
+  ArrayRef<int64_t> s = shapeOf(input), w = shapeOf(weight);
+  ArrayRef<int64_t> r = shapeOf(op.getResult());
+  int64_t depths = w[2];
+  SmallVector<Taps> positions(r[2]);
+  for (int64_t plane = 0; plane < s[2]; ++plane)
+    for (int64_t depth = 0; depth < depths; ++depth) {
+      int64_t index = plane * op.getStride()[0] - op.getPadding()[0] +
+                      depth * op.getDilation()[0];
+      if (index >= 0 && index < r[2])
+        positions[index].push_back({plane * depths + depth});
+    }
+  Value planes = PlaneConvolution(c, op).buildTransposed(
+      planesOf(c, input), c.view(weight, {w[0], w[1] * depths, w[3], w[4]}),
+      r.drop_front(3));
+  Value parts =
+      c.permute(c.view(c.wide(planes), {s[0], s[2], r[1], depths, r[3], r[4]}),
+                {0, 2, 1, 3, 4, 5});
+  Value sums = c.resample(
+      c.view(parts, {s[0], r[1], s[2] * depths, r[3], r[4]}), 2, positions);
+  return addBias(c, c.to(sums, elementOf(input)), op.getBias());
+}
+
+void ConvolutionOp::decompose(OpBuilder &builder,
+                              SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  ArrayRef<int64_t> size = shapeOf(getResult());
+  if (size.size() == 5) {
+    results.push_back(getTransposed() ? buildDeepTransposed(c, *this)
+                                      : buildDeepConvolution(c, *this));
+    return;
+  }
+  bool isLine = size.size() == 3;
+  Value input = isLine ? c.unsqueeze(getInput(), 2) : getInput();
+  Value weight = isLine ? c.unsqueeze(getWeight(), 2) : getWeight();
+  PlaneConvolution plane(c, *this);
+  Value result;
+  if (getTransposed()) {
+    int64_t image[] = {isLine ? 1 : size[2], size.back()};
+    result = addBias(c, plane.buildTransposed(input, weight, image), getBias());
+  } else {
+    result = plane.build(input, weight, getBias());
+  }
+  results.push_back(c.view(result, size));
 }

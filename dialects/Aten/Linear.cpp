@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/Composition.h"
 #include "dialects/Aten/Gradients.h"
-#include "dialects/Aten/TypePromotion.h"
 #include "dialects/Aten/Weights.h"
 
 using namespace mlir;
@@ -210,6 +210,26 @@ LogicalResult GroupedMmOp::inferReturnTypes(MLIRContext *,
                       ", " + debugString(offs));
   types.push_back(self.clone({self.getDimSize(0), mat2.getDimSize(2)}));
   return success();
+}
+
+/// Each matrix multiplies all rows, of which its own are kept.
+void GroupedMmOp::decompose(OpBuilder &builder,
+                            SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  ArrayRef<int64_t> matrices = shapeOf(getMat2());
+  int64_t rows = shapeOf(getSelf())[0];
+  Value row = c.count(rows, 0, 2);
+  Value ends = c.to(getOffs(), builder.getI64Type());
+  Value result = c.splat(tensorType(getResult()), 0);
+  // From the last group on: rows before the end of an earlier one are its own.
+  for (int64_t group = matrices[0]; group-- > 0;) {
+    Value end = c.view(c.slice(ends, 0, group, group + 1), {1, 1});
+    Value matrix =
+        c.view(c.slice(getMat2(), 0, group, group + 1), matrices.drop_front());
+    result = c.where(c.create<LtOp>(row, end),
+                     c.create<MatmulOp>(getSelf(), matrix), result);
+  }
+  results.push_back(result);
 }
 
 /// Every row is multiplied by one matrix.

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
-#include "dialects/Aten/TypePromotion.h"
+#include "dialects/Aten/Composition.h"
 
 using namespace mlir;
 using namespace shardc::aten;
@@ -77,14 +77,6 @@ int64_t NllLossOp::getFlops() {
   return tensorType(getTarget()).getNumElements();
 }
 
-std::string CrossEntropyLossOp::describeUnsupportedForm() {
-  if (getWeight())
-    return "a weight";
-  if (!getLabelSmoothing().isZero())
-    return "label_smoothing";
-  return getReduction() == Reduction::none ? "reduction none" : "";
-}
-
 LogicalResult CrossEntropyLossBackwardOp::inferReturnTypes(
     MLIRContext *, std::optional<Location>, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
@@ -101,4 +93,93 @@ void CrossEntropyLossOp::buildBackward(
         builder, getLoc(), resultGradients[0], getSelf(), getTarget(),
         getLogSumExp(), getTotalWeight(), getReductionAttr(),
         getIgnoreIndexAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Compositions
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Class indices [N] with what counts of them.
+class Targets {
+public:
+  Targets(Composition &c, Value target, Value weight, int64_t ignored,
+          Type element)
+      : c(c), rows(shapeOf(target)[0]) {
+    valid = c.create<NeScalarOp>(
+        target, c.builder.getIntegerAttr(elementOf(target), ignored));
+    indices = c.to(c.where(valid, target, c.number(target, 0)),
+                   c.builder.getI64Type());
+    auto type = RankedTensorType::get(rows, element);
+    Value own =
+        weight ? c.gather(c.to(weight, element), 0, indices) : c.splat(type, 1);
+    weights = counted(own);
+    total = c.sum(weights, {0});
+  }
+
+  /// The elements of `table` [N, C] at the targets, [N].
+  Value pick(Value table) {
+    return c.view(c.gather(table, 1, c.unsqueeze(indices, 1)), {rows});
+  }
+
+  /// 0 where the target is ignored.
+  Value counted(Value losses) {
+    return c.where(valid, losses, c.number(losses, 0));
+  }
+
+  Value reduce(Value losses, Reduction reduction) {
+    if (reduction == Reduction::none)
+      return losses;
+    Value sum = c.sum(losses, {0});
+    return reduction == Reduction::mean ? c.div(sum, total) : sum;
+  }
+
+  Value weights, total;
+
+private:
+  Composition &c;
+  int64_t rows;
+  Value valid, indices;
+};
+
+} // namespace
+
+void NllLossOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  Value self = c.wide(getSelf());
+  Targets targets(c, getTarget(), getWeight(),
+                  static_cast<int64_t>(getIgnoreIndex()), elementOf(self));
+  Value losses =
+      targets.counted(c.mul(c.mul(targets.pick(self), targets.weights), -1));
+  Type element = elementOf(getSelf());
+  results.push_back(c.to(targets.reduce(losses, getReduction()), element));
+  results.push_back(c.to(targets.total, element));
+}
+
+/// The form of a language model's loss has a kernel of its own.
+bool CrossEntropyLossOp::isComposition() {
+  return getWeight() || !getLabelSmoothing().isZero() ||
+         getReduction() == Reduction::none;
+}
+
+void CrossEntropyLossOp::decompose(OpBuilder &builder,
+                                   SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  Value self = c.wide(getSelf());
+  double smoothing = getLabelSmoothing().convertToDouble();
+  Value logarithms = c.create<LogSoftmaxOp>(self, 1);
+  Targets targets(c, getTarget(), getWeight(),
+                  static_cast<int64_t>(getIgnoreIndex()), elementOf(self));
+  Value losses =
+      c.mul(c.mul(targets.pick(logarithms), targets.weights), smoothing - 1);
+  if (smoothing != 0) {
+    Value all = getWeight()
+                    ? c.mul(logarithms, c.to(getWeight(), elementOf(self)))
+                    : logarithms;
+    losses = c.add(losses, c.mul(c.mean(all, {1}), -smoothing));
+  }
+  results.push_back(targets.reduce(targets.counted(losses), getReduction()));
+  results.push_back(c.create<LogsumexpOp>(self, ArrayRef<int64_t>{1}, false));
+  results.push_back(targets.total);
 }

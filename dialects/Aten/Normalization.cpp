@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
-#include "dialects/Aten/TypePromotion.h"
+#include "dialects/Aten/Composition.h"
+#include "dialects/Aten/Gradients.h"
 
 using namespace mlir;
 using namespace shardc::aten;
@@ -108,6 +109,59 @@ LogicalResult GroupNormOp::inferReturnTypes(MLIRContext *,
       {input.getDimSize(0), groups}, statisticsType(input.getElementType()));
   types.append({input, statistics, statistics});
   return success();
+}
+
+/// Each group of a sample is a row of layer_norm.
+void GroupNormOp::decompose(OpBuilder &builder,
+                            SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  auto groups = static_cast<int64_t>(getNumGroups());
+  int64_t row = tensorType(getInput()).getNumElements() / (shape[0] * groups);
+  auto norm = LayerNormOp::create(
+      builder, getLoc(), c.view(c.wide(getInput()), {shape[0] * groups, row}),
+      /*weight=*/Value(), /*bias=*/Value(), builder.getDenseI64ArrayAttr(row),
+      getEpsAttr());
+  Value value = c.view(norm.getResult(), shape);
+  SmallVector<int64_t> channels(shape.size() - 1, 1);
+  channels[0] = shape[1];
+  if (getWeight())
+    value = c.mul(value, c.view(c.wide(getWeight()), channels));
+  if (getBias())
+    value = c.add(value, c.view(c.wide(getBias()), channels));
+  results.push_back(c.to(value, elementOf(getInput())));
+  results.push_back(c.view(norm.getMean(), {shape[0], groups}));
+  results.push_back(c.view(norm.getRstd(), {shape[0], groups}));
+}
+
+//===----------------------------------------------------------------------===//
+// Root mean square normalization
+//===----------------------------------------------------------------------===//
+
+/// With n = x rstd and h the gradient by it: (h - n mean(h n)) rstd.
+void RmsNormOp::buildBackward(OpBuilder &builder,
+                              ArrayRef<Value> resultGradients,
+                              ArrayRef<bool> needed,
+                              SmallVectorImpl<Value> &operandGradients) {
+  Composition c(builder, getLoc());
+  RankedTensorType type = tensorType(getInput());
+  int64_t leading = type.getRank() - getNormalizedShape().size();
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(leading, type.getRank()));
+  Value gradient = c.wide(resultGradients[0]);
+  Value normalized = c.mul(c.wide(getInput()), getRstd());
+  operandGradients.assign(getNumOperands(), Value());
+  if (needed[0]) {
+    Value weighted =
+        getWeight() ? c.mul(gradient, c.wide(getWeight())) : gradient;
+    Value common = c.mean(c.mul(weighted, normalized), dims, /*keepDims=*/true);
+    Value centered = c.sub(weighted, c.mul(normalized, common));
+    operandGradients[0] =
+        c.to(c.mul(centered, getRstd()), type.getElementType());
+  }
+  if (getWeight() && needed[1])
+    operandGradients[1] =
+        sumToType(builder, getLoc(), c.mul(gradient, normalized),
+                  tensorType(getWeight()));
 }
 
 //===----------------------------------------------------------------------===//

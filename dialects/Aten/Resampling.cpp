@@ -1,14 +1,80 @@
-//===- Resampling.cpp - Types and costs of resampling ---------------------===//
+//===- Resampling.cpp - Types, derivatives and costs of resampling --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules for the operators of AtenResampling.td.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
-#include "dialects/Aten/TypePromotion.h"
+#include "dialects/Aten/Composition.h"
+#include "dialects/Aten/Inference.h"
 
 using namespace mlir;
 using namespace shardc::aten;
+
+//===----------------------------------------------------------------------===//
+// Taps
+//===----------------------------------------------------------------------===//
+
+LogicalResult ResampleOp::inferReturnTypes(MLIRContext *,
+                                           std::optional<Location> location,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  RankedTensorType self = tensorType(adaptor.getSelf());
+  auto dim = static_cast<int64_t>(adaptor.getDim());
+  auto taps = static_cast<int64_t>(adaptor.getTaps());
+  ArrayRef<int64_t> indices = adaptor.getIndices();
+  if (dim < 0 || dim >= self.getRank())
+    return inferenceError(location, "expected a dimension below " +
+                                        Twine(self.getRank()) + ", got " +
+                                        Twine(dim));
+  if (taps < 1 || indices.empty() || indices.size() % taps != 0)
+    return inferenceError(location, "expected indices of positions with " +
+                                        Twine(taps) + " taps each, got " +
+                                        Twine(indices.size()));
+  for (int64_t index : indices)
+    if (index < -1 || index >= self.getDimSize(dim))
+      return inferenceError(location, "expected indices below " +
+                                          Twine(self.getDimSize(dim)) +
+                                          ", got " + Twine(index));
+  bool isWeighted = taps > 1 || adaptor.getWeights();
+  if (adaptor.getWeights() && adaptor.getWeights()->size() != indices.size())
+    return inferenceError(location, "expected a weight for each index");
+  if (isWeighted && isa<IntegerType>(self.getElementType()))
+    return inferenceError(location, "expected floats to add up, got " +
+                                        Twine(debugString(self)));
+  SmallVector<int64_t> shape(self.getShape());
+  shape[dim] = static_cast<int64_t>(indices.size()) / taps;
+  types.push_back(self.clone(shape));
+  return success();
+}
+
+int64_t ResampleOp::getFlops() {
+  auto taps = static_cast<int64_t>(getTaps());
+  if (taps == 1 && !getWeights())
+    return 0;
+  return 2 * taps * tensorType(getResult()).getNumElements();
+}
+
+/// Every element gets from the positions that read it.
+void ResampleOp::buildBackward(OpBuilder &builder,
+                               ArrayRef<Value> resultGradients,
+                               ArrayRef<bool> needed,
+                               SmallVectorImpl<Value> &operandGradients) {
+  operandGradients.push_back(Value());
+  if (!needed[0])
+    return;
+  Composition c(builder, getLoc());
+  auto dim = static_cast<int64_t>(getDim());
+  SmallVector<Taps> positions =
+      transposed(static_cast<int64_t>(getTaps()), getIndices(),
+                 getWeights().value_or(ArrayRef<double>()),
+                 tensorType(getSelf()).getDimSize(dim));
+  operandGradients[0] = c.resample(resultGradients[0], dim, positions);
+}
+
+//===----------------------------------------------------------------------===//
+// Upsampling
+//===----------------------------------------------------------------------===//
 
 /// Fails where `mode` does not know the attributes that it was given.
 static LogicalResult checkMode(std::optional<Location> location,
@@ -64,6 +130,21 @@ int64_t UpsampleOp::getFlops() {
     flops *= reads;
   return flops;
 }
+
+/// The last dimension first; rounded once.
+void UpsampleOp::decompose(OpBuilder &builder,
+                           SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  Value value = c.wide(getSelf());
+  for (int64_t dim = tensorType(value).getRank() - 1; dim >= 2; --dim)
+    value = c.resample(value, dim,
+                       upsampleTaps(*this, shapeOf(value)[dim], dim - 2));
+  results.push_back(c.to(value, elementOf(getResult())));
+}
+
+//===----------------------------------------------------------------------===//
+// Grids
+//===----------------------------------------------------------------------===//
 
 LogicalResult GridSamplerOp::inferReturnTypes(MLIRContext *,
                                               std::optional<Location> location,

@@ -1,10 +1,11 @@
-//===- Sorting.cpp - Types and costs of order and counts ------------------===//
+//===- Sorting.cpp - Types, derivatives and costs of order and counts -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules for the operators of AtenSorting.td.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/Composition.h"
 #include "dialects/Aten/Inference.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -113,4 +114,34 @@ LogicalResult HistcOp::inferReturnTypes(MLIRContext *,
     return inferenceError(location, "expected elements that have an order");
   types.push_back(RankedTensorType::get({bins}, element));
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Derivatives
+//===----------------------------------------------------------------------===//
+
+/// Each value's gradient goes to where it was found.
+template <typename Op>
+static void differentiateFound(Op op, OpBuilder &builder, Value gradient,
+                               ArrayRef<bool> needed,
+                               SmallVectorImpl<Value> &operandGradients) {
+  Composition c(builder, op.getLoc());
+  operandGradients.push_back(
+      needed[0] ? c.create<ScatterOp>(c.splat(tensorType(op.getSelf()), 0),
+                                      op.getDim(), op.getIndices(), gradient)
+                : Value());
+}
+
+void SortOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
+                           ArrayRef<bool> needed,
+                           SmallVectorImpl<Value> &operandGradients) {
+  differentiateFound(*this, builder, resultGradients[0], needed,
+                     operandGradients);
+}
+
+void TopkOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
+                           ArrayRef<bool> needed,
+                           SmallVectorImpl<Value> &operandGradients) {
+  differentiateFound(*this, builder, resultGradients[0], needed,
+                     operandGradients);
 }

@@ -2,154 +2,39 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every mode of upsampling is separable: each position of a dimension reads a
-// few elements with a weight each, by the formulas of PyTorch's UpSample.h.
-// Positions are computed in f32 as there, because an index that is rounded the
-// other way reads another element.
+// few elements with a weight each.
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/Taps.h"
 #include "dialects/Reference/EvaluationTable.h"
 
-#include <array>
 #include <cmath>
 
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::reference;
 
-namespace {
-
-/// An element to read and its weight.
-struct Tap {
-  int64_t index;
-  double weight;
-};
-/// What one position of a dimension reads.
-using Taps = SmallVector<Tap, 4>;
-
-/// One dimension of an upsample.
-struct Axis {
-  int64_t input, output;
-  /// Distance of neighbouring positions in the input.
-  double step;
-  bool alignCorners;
-};
-
-} // namespace
-
-/// Keys' cubic convolution at distances t + 1, t, 1 - t and 2 - t.
-static std::array<double, 4> cubicWeights(double t, double a = -0.75) {
-  auto inner = [&](double x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
-  auto outer = [&](double x) {
-    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-  };
-  return {outer(t + 1), inner(t), inner(1 - t), outer(2 - t)};
-}
+using aten::cubicWeights;
+using aten::Tap;
+using aten::Taps;
+using aten::upsampleTaps;
 
 //===----------------------------------------------------------------------===//
 // Upsampling
 //===----------------------------------------------------------------------===//
 
-static Axis axisOf(aten::UpsampleOp op, int64_t input, size_t dim) {
-  int64_t output = op.getOutputSize()[dim];
-  Axis axis{input, output, 0, op.getAlignCorners()};
-  if (axis.alignCorners)
-    axis.step = output > 1 ? double(input - 1) / (output - 1) : 0;
-  else if (op.getScales())
-    axis.step = 1 / (*op.getScales())[dim];
-  else
-    axis.step = double(input) / output;
-  if (!op.getType().getElementType().isF64())
-    axis.step = static_cast<float>(axis.step);
-  return axis;
-}
-
-static Taps nearestTaps(const Axis &axis, int64_t position, double shift) {
-  auto index = static_cast<int64_t>(
-      std::floor(static_cast<float>((position + shift) * axis.step)));
-  return {{std::clamp<int64_t>(index, 0, axis.input - 1), 1}};
-}
-
-/// Where `position` lies between the input's elements.
-static double sourceOf(const Axis &axis, int64_t position) {
-  return axis.alignCorners ? axis.step * position
-                           : axis.step * (position + 0.5) - 0.5;
-}
-
-static Taps linearTaps(const Axis &axis, int64_t position) {
-  double source = std::max(sourceOf(axis, position), 0.0);
-  int64_t first = std::min(static_cast<int64_t>(source), axis.input - 1);
-  int64_t second = std::min(first + 1, axis.input - 1);
-  double part = std::clamp(source - first, 0.0, 1.0);
-  return {{first, 1 - part}, {second, part}};
-}
-
-static Taps cubicTaps(const Axis &axis, int64_t position) {
-  double source = sourceOf(axis, position);
-  auto floor = static_cast<int64_t>(std::floor(source));
-  Taps taps;
-  for (auto [i, weight] : llvm::enumerate(cubicWeights(source - floor)))
-    taps.push_back(
-        {std::clamp<int64_t>(floor - 1 + i, 0, axis.input - 1), weight});
-  return taps;
-}
-
-/// The filters of antialiased modes: a triangle, and Keys' with a = -0.5.
-static double filterAt(aten::UpsampleMode mode, double x) {
-  x = std::abs(x);
-  if (mode == aten::UpsampleMode::linear)
-    return x < 1 ? 1 - x : 0;
-  if (x < 1)
-    return cubicWeights(x, -0.5)[1];
-  return x < 2 ? cubicWeights(x - 1, -0.5)[0] : 0;
-}
-
-static Taps antialiasedTaps(const Axis &axis, aten::UpsampleMode mode,
-                            int64_t position) {
-  double shrink = std::max(axis.step, 1.0);
-  double support = (mode == aten::UpsampleMode::linear ? 1 : 2) * shrink;
-  double center = axis.step * (position + 0.5), sum = 0;
-  int64_t first = std::max<int64_t>(center - support + 0.5, 0);
-  int64_t last = std::min<int64_t>(center + support + 0.5, axis.input);
-  Taps taps;
-  for (int64_t i = first; i < last; ++i) {
-    taps.push_back({i, filterAt(mode, (i - center + 0.5) / shrink)});
-    sum += taps.back().weight;
-  }
-  for (Tap &tap : taps)
-    tap.weight /= sum;
-  return taps;
-}
-
-static Taps tapsOf(aten::UpsampleOp op, const Axis &axis, int64_t position) {
-  aten::UpsampleMode mode = op.getMode();
-  if (op.getAntialias())
-    return antialiasedTaps(axis, mode, position);
-  switch (mode) {
-  case aten::UpsampleMode::nearest:
-    return nearestTaps(axis, position, 0);
-  case aten::UpsampleMode::nearest_exact:
-    return nearestTaps(axis, position, 0.5);
-  case aten::UpsampleMode::linear:
-    return linearTaps(axis, position);
-  case aten::UpsampleMode::cubic:
-    return cubicTaps(axis, position);
-  }
-  llvm_unreachable("covered switch");
-}
-
-/// Resamples one dimension of [outer, axis.input, inner].
-static std::vector<double> resample(aten::UpsampleOp op, const Axis &axis,
+/// Resamples one dimension of [outer, input, inner].
+static std::vector<double> resample(ArrayRef<Taps> positions, int64_t input,
                                     const std::vector<double> &source,
                                     int64_t inner) {
-  int64_t outer = source.size() / (axis.input * inner);
-  std::vector<double> result(outer * axis.output * inner);
-  for (int64_t position = 0; position < axis.output; ++position)
-    for (const Tap &tap : tapsOf(op, axis, position))
+  int64_t outer = source.size() / (input * inner), output = positions.size();
+  std::vector<double> result(outer * output * inner);
+  for (auto [position, taps] : llvm::enumerate(positions))
+    for (const Tap &tap : taps)
       for (int64_t n = 0; n < outer; ++n) {
-        const double *from =
-            source.data() + (n * axis.input + tap.index) * inner;
-        double *to = result.data() + (n * axis.output + position) * inner;
+        const double *from = source.data() + (n * input + tap.index) * inner;
+        double *to = result.data() + (n * output + position) * inner;
         for (int64_t i = 0; i < inner; ++i)
           to[i] += tap.weight * from[i];
       }
@@ -163,9 +48,9 @@ static void evaluateUpsample(aten::UpsampleOp op, Operands in, Results out) {
   // The last dimension first: what it shrinks is not resampled again.
   int64_t inner = 1;
   for (size_t dim = op.getOutputSize().size(); dim-- > 0;) {
-    Axis axis = axisOf(op, in[0].getDimSize(2 + dim), dim);
-    elements = resample(op, axis, elements, inner);
-    inner *= axis.output;
+    int64_t input = in[0].getDimSize(2 + dim);
+    elements = resample(upsampleTaps(op, input, dim), input, elements, inner);
+    inner *= op.getOutputSize()[dim];
   }
   if (out[0].isFloat())
     llvm::copy(elements, out[0].mutableFloats().begin());
@@ -274,7 +159,48 @@ static void evaluateGridSampler(aten::GridSamplerOp op, Operands in,
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Taps
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit(to, from, weight)` for what each element of the result reads.
+template <typename F>
+static void visitTaps(aten::ResampleOp op, const Tensor &self, F visit) {
+  int64_t input = self.getDimSize(op.getDim()), taps = op.getTaps(), inner = 1;
+  int64_t output = op.getIndices().size() / taps;
+  for (int64_t i = op.getDim() + 1; i < self.getRank(); ++i)
+    inner *= self.getDimSize(i);
+  int64_t outer = self.getNumElements() / (input * inner);
+  for (auto [i, index] : llvm::enumerate(op.getIndices()))
+    for (int64_t n = 0; n < outer && index >= 0; ++n)
+      for (int64_t j = 0; j < inner; ++j)
+        visit((n * output + i / taps) * inner + j,
+              (n * input + index) * inner + j,
+              op.getWeights() ? (*op.getWeights())[i] : 1.0);
+}
+
+static void evaluateResample(aten::ResampleOp op, Operands in, Results out) {
+  if (in[0].isFloat()) {
+    MutableArrayRef<double> result = out[0].mutableFloats();
+    visitTaps(op, in[0], [&](int64_t to, int64_t from, double weight) {
+      double element = weight * in[0].floats()[from];
+      result[to] = op.getTaps() == 1 ? element : result[to] + element;
+    });
+  } else if (in[0].isInteger()) {
+    MutableArrayRef<int64_t> result = out[0].mutableIntegers();
+    visitTaps(op, in[0], [&](int64_t to, int64_t from, double) {
+      result[to] = in[0].integers()[from];
+    });
+  } else {
+    MutableArrayRef<Complex> result = out[0].mutableComplexes();
+    visitTaps(op, in[0], [&](int64_t to, int64_t from, double weight) {
+      result[to] += weight * in[0].complexes()[from];
+    });
+  }
+}
+
 void shardc::reference::addResamplingEvaluations(EvaluationTable &table) {
+  table.add<aten::ResampleOp>(evaluateResample);
   table.add<aten::UpsampleOp>(evaluateUpsample);
   table.add<aten::GridSamplerOp>(evaluateGridSampler);
 }

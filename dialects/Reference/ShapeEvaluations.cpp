@@ -111,10 +111,12 @@ static void evaluateAsStridedScatter(aten::AsStridedScatterOp op, Operands in,
 // Padding
 //===----------------------------------------------------------------------===//
 
-/// The source of padded index `index`, which lies at `position` of `size`
-/// elements or outside of them; -1 for a new element of a constant pad.
-static int64_t padSource(aten::PadMode mode, int64_t position, int64_t size) {
-  if (position >= 0 && position < size)
+/// The source of a padded index that lies at `position` of `size` elements or
+/// outside of them; -1 for a new element of a constant pad. A circle is one of
+/// [first, last), the elements that a negative pad leaves.
+static int64_t padSource(aten::PadMode mode, int64_t position, int64_t size,
+                         int64_t first, int64_t last) {
+  if (position >= first && position < last)
     return position;
   switch (mode) {
   case aten::PadMode::constant:
@@ -124,7 +126,8 @@ static int64_t padSource(aten::PadMode mode, int64_t position, int64_t size) {
   case aten::PadMode::replicate:
     return position < 0 ? 0 : size - 1;
   case aten::PadMode::circular:
-    return position < 0 ? position + size : position - size;
+    return position < first ? position + (last - first)
+                            : position - (last - first);
   }
   llvm_unreachable("covered switch");
 }
@@ -144,11 +147,14 @@ static void evaluatePad(aten::PadOp op, Operands in, Results out) {
   SmallVector<SmallVector<int64_t>> sources(shape.size());
   for (auto [dim, size] : llvm::enumerate(shape)) {
     size_t fromLast = shape.size() - 1 - dim;
-    int64_t before =
-        2 * fromLast < op.getPad().size() ? op.getPad()[2 * fromLast] : 0;
+    bool isPadded = 2 * fromLast < op.getPad().size();
+    int64_t before = isPadded ? op.getPad()[2 * fromLast] : 0;
+    int64_t behind = isPadded ? op.getPad()[2 * fromLast + 1] : 0;
+    int64_t length = in[0].getDimSize(dim);
     for (int64_t i = 0; i < size; ++i)
-      sources[dim].push_back(
-          padSource(op.getMode(), i - before, in[0].getDimSize(dim)));
+      sources[dim].push_back(padSource(op.getMode(), i - before, length,
+                                       std::max<int64_t>(-before, 0),
+                                       length + std::min<int64_t>(behind, 0)));
   }
   double value = op.getValue().convertToDouble();
   withElements(in[0], out[0], [&](auto source, auto target) {

@@ -26,6 +26,20 @@ def AddEvaluationPass : Pass<"shardc-add-evaluation", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
 }
 
+def DecomposeOperatorsPass : Pass<"shardc-decompose-operators", "::mlir::func::FuncOp"> {
+  let summary = "Replaces operators that train as compositions of others.";
+  let description = [{
+    Operators with `DecomposableOpInterface` become what they are composed of:
+    pooling, padding and resampling a chain of `aten.resample`, convolutions over
+    one and three dimensions one over two, and so on. Their derivative is that of
+    the composition. An operator that is hot, or whose derivative needs less
+    memory as a whole, has a derivative and a kernel instead.
+
+    {{example: test/passes/Differentiate/decompose-operators.mlir @flip}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect"];
+}
+
 def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {
   let summary = "Appends the backward program of the recorded loss.";
   let description = [{

@@ -24,6 +24,7 @@ void shardc::registerKernelModels(DialectRegistry &registry) {
     attachRandomKernels(context);
     attachPoolingKernels(context);
     attachShapeKernels(context);
+    attachResamplingKernels(context);
   });
   registry.addExtension(+[](MLIRContext *context, fsdp::FsdpDialect *) {
     attachCastKernels(context);

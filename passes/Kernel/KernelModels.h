@@ -85,6 +85,7 @@ void attachIndexingKernels(mlir::MLIRContext *context);
 void attachRandomKernels(mlir::MLIRContext *context);
 void attachPoolingKernels(mlir::MLIRContext *context);
 void attachShapeKernels(mlir::MLIRContext *context);
+void attachResamplingKernels(mlir::MLIRContext *context);
 void attachUpdateKernels(mlir::MLIRContext *context);
 
 } // namespace shardc

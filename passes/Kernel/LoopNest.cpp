@@ -124,18 +124,46 @@ Value pointwise(OpBuilder &builder, Location location, RankedTensorType type,
 }
 
 /// The value that combines with any other to the other.
-static Value neutralElement(OpBuilder &builder, Location location,
-                            FloatType type, Combiner combiner) {
-  double number = combiner == Combiner::Add
-                      ? 0.0
-                      : -std::numeric_limits<double>::infinity();
+static Value neutralElement(OpBuilder &builder, Location location, Type type,
+                            Combiner combiner) {
+  double number = combiner == Combiner::Multiply ? 1 : 0;
+  bool isSum = combiner == Combiner::Add || combiner == Combiner::Multiply;
+  bool isMinimum = combiner == Combiner::Minimum;
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    unsigned bits = integer.getWidth();
+    APInt extreme = isMinimum ? APInt::getSignedMaxValue(bits)
+                              : APInt::getSignedMinValue(bits);
+    APInt neutral =
+        isSum ? APInt(bits, static_cast<uint64_t>(number)) : extreme;
+    return arith::ConstantOp::create(builder, location,
+                                     builder.getIntegerAttr(type, neutral));
+  }
+  double infinity = std::numeric_limits<double>::infinity();
+  if (!isSum)
+    number = isMinimum ? infinity : -infinity;
   return arith::ConstantOp::create(builder, location,
                                    builder.getFloatAttr(type, number));
 }
 
+static Scalar combine(Combiner combiner, Scalar a, Scalar b) {
+  switch (combiner) {
+  case Combiner::Add:
+    return a + b;
+  case Combiner::Multiply:
+    return a * b;
+  case Combiner::MaximumNumber:
+    return maximumNumber(a, b);
+  case Combiner::Maximum:
+    return maximum(a, b);
+  case Combiner::Minimum:
+    return minimum(a, b);
+  }
+  llvm_unreachable("covered switch");
+}
+
 SmallVector<Value> reduce(OpBuilder &builder, Location location,
                           ArrayRef<int64_t> sizes, ArrayRef<int64_t> reduced,
-                          FloatType accumulator, Combiner combiner,
+                          Type accumulator, Combiner combiner,
                           ArrayRef<Read> reads, unsigned results,
                           ReductionBody body) {
   SmallVector<int64_t> shape;
@@ -163,10 +191,7 @@ SmallVector<Value> reduce(OpBuilder &builder, Location location,
         for (auto [value, sum] : llvm::zip_equal(body(loopBody), accumulated)) {
           Scalar before(loopBody.builder, loopBody.location, sum);
           Scalar next = value.to(accumulator);
-          stored.push_back((combiner == Combiner::Add
-                                ? before + next
-                                : maximumNumber(before, next))
-                               .get());
+          stored.push_back(combine(combiner, before, next).get());
         }
         return stored;
       });

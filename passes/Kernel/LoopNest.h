@@ -75,16 +75,17 @@ mlir::Value pointwiseInto(mlir::OpBuilder &builder, mlir::Location location,
                           llvm::ArrayRef<Read> reads, PointwiseBody body);
 
 /// How the values of a reduction are combined.
-enum class Combiner { Add, Maximum };
+/// MaximumNumber leaves NaN out; of Maximum and Minimum one NaN is the result.
+enum class Combiner { Add, Multiply, MaximumNumber, Maximum, Minimum };
 
 /// Combines `body`'s values over the loops `reduced` of a nest of `sizes`, in
-/// the type `accumulator`, which is also the results' element type. A result
-/// has the other loops' sizes, in order.
+/// the type `accumulator`, a float or an integer, which is also the results'
+/// element type. A result has the other loops' sizes, in order.
 llvm::SmallVector<mlir::Value>
 reduce(mlir::OpBuilder &builder, mlir::Location location,
        llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<int64_t> reduced,
-       mlir::FloatType accumulator, Combiner combiner,
-       llvm::ArrayRef<Read> reads, unsigned results, ReductionBody body);
+       mlir::Type accumulator, Combiner combiner, llvm::ArrayRef<Read> reads,
+       unsigned results, ReductionBody body);
 
 /// Computes what a scan carries on from what it carried.
 using ScanBody = llvm::function_ref<Scalar(LoopBody &body, Scalar carried)>;

@@ -37,7 +37,7 @@ static LogSumExp buildLogSumExp(Value logits, FloatType accumulator,
   Read rows = readAt(logits, {0, 1}, 2);
   Value largest =
       reduce(kernel.builder, kernel.location, shape.getShape(), {1}, compute,
-             Combiner::Maximum, rows, 1,
+             Combiner::MaximumNumber, rows, 1,
              [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })
           .front();
   SmallVector<Value> sums =

@@ -1,8 +1,9 @@
-//===- NormalizationKernels.cpp - Layer normalization as loop nests -------===//
+//===- NormalizationKernels.cpp - Row normalizations as loop nests --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// layer_norm and its backward. The variance is centred (two passes over a row
-// that is in cache). Formulas: aten/src/ATen/native/cpu/layer_norm_kernel.cpp.
+// layer_norm, its backward, and rms_norm. The variance is centred (two passes
+// over a row that is in cache). Formulas:
+// aten/src/ATen/native/cpu/layer_norm_kernel.cpp.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelModels.h"
@@ -119,6 +120,33 @@ static void buildLayerNorm(aten::LayerNormOp op,
   kernel.results.append({result, mean, rstd});
 }
 
+/// One pass over a row for its mean square, and one to divide.
+static void buildRmsNorm(aten::RmsNormOp op, aten::RmsNormOp::Adaptor inputs,
+                         KernelBuilder &kernel) {
+  Value input = inputs.getInput();
+  RowLoops loops(tensorTypeOf(input), op.getNormalizedShape().size());
+  FloatType accumulator = kernel.accumulatorOf(input);
+  Value square = rowMean(loops, loops.everywhere(input), accumulator, kernel,
+                         [&](LoopBody &body) {
+                           Scalar wide = body[0].to(accumulator);
+                           return wide * wide;
+                         });
+  double epsilon = op.getEps().convertToDouble();
+  Value rstd =
+      statistic(op.getRstd(), square, loops, kernel,
+                [&](Scalar value) { return 1.0 / sqrt(value + epsilon); });
+  SmallVector<Read> reads = {loops.everywhere(input), loops.byKeptRow(rstd)};
+  if (inputs.getWeight())
+    reads.push_back(loops.byColumn(inputs.getWeight()));
+  Value result =
+      pointwise(kernel.builder, kernel.location, tensorTypeOf(op.getResult()),
+                reads, [&](LoopBody &body) {
+                  Scalar y = body[0] * body[1];
+                  return inputs.getWeight() ? y * body[2].to(y.getType()) : y;
+                });
+  kernel.results.append({result, rstd});
+}
+
 //===----------------------------------------------------------------------===//
 // Backward
 //===----------------------------------------------------------------------===//
@@ -204,6 +232,7 @@ static void buildLayerNormBackward(aten::LayerNormBackwardOp op,
 
 void attachNormalizationKernels(MLIRContext *context) {
   using namespace aten;
+  RmsNormOp::attachInterface<KernelModel<RmsNormOp, buildRmsNorm>>(*context);
   LayerNormOp::attachInterface<KernelModel<LayerNormOp, buildLayerNorm>>(
       *context);
   LayerNormBackwardOp::attachInterface<

@@ -48,15 +48,16 @@ static bool hasComputableTypes(Operation *op) {
 
 /// What about `op` its kernel does not do; empty where it does all of it.
 static std::string describeMissingForm(Operation *op) {
-  if (auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op))
-    return differentiable.describeUnsupportedForm();
-  auto division = dyn_cast<aten::DivOp>(op);
-  if (division && division.getRoundingMode() != aten::RoundingMode::none)
-    return "a rounding_mode";
   auto scatter = dyn_cast<aten::ScatterReduceOp>(op);
   if (scatter && (!scatter.getIncludeSelf() ||
                   scatter.getReduce() == aten::ScatterReduction::mean))
     return "include_self = false or a mean";
+  auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op);
+  if (differentiable && !scatter)
+    return differentiable.describeUnsupportedForm();
+  auto division = dyn_cast<aten::DivOp>(op);
+  if (division && division.getRoundingMode() != aten::RoundingMode::none)
+    return "a rounding_mode";
   return "";
 }
 

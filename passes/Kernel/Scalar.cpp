@@ -130,6 +130,13 @@ Scalar maximumNumber(Scalar a, Scalar b) {
   return binary<arith::MaxNumFOp, arith::MaxSIOp>(a, b);
 }
 
+Scalar maximum(Scalar a, Scalar b) {
+  return binary<arith::MaximumFOp, arith::MaxSIOp>(a, b);
+}
+Scalar minimum(Scalar a, Scalar b) {
+  return binary<arith::MinimumFOp, arith::MinSIOp>(a, b);
+}
+
 Scalar exp(Scalar a) { return unary<math::ExpOp>(a); }
 Scalar log(Scalar a) { return unary<math::LogOp>(a); }
 Scalar log1p(Scalar a) { return unary<math::Log1pOp>(a); }

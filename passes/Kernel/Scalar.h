@@ -76,6 +76,10 @@ std::pair<Scalar, Scalar> indexBelow(Scalar index, int64_t size);
 /// The greater number; the other one when one is NaN.
 Scalar maximumNumber(Scalar a, Scalar b);
 
+/// The greater and the smaller number; NaN when one is.
+Scalar maximum(Scalar a, Scalar b);
+Scalar minimum(Scalar a, Scalar b);
+
 Scalar exp(Scalar a);
 Scalar log(Scalar a);
 Scalar log1p(Scalar a);

@@ -212,9 +212,15 @@ static Value exchangeWithLast(OpBuilder &builder, Location location,
 /// Rows are along the last dimension.
 template <typename Op>
 static void selectSort(Op op, int64_t dim, bool isDescending) {
-  if (cast<RankedTensorType>(op.getSelf().getType()).getRank() == 0)
-    return;
   OpBuilder builder(op);
+  if (cast<RankedTensorType>(op.getSelf().getType()).getRank() == 0) {
+    op.getValues().replaceAllUsesWith(op.getSelf());
+    op.getIndices().replaceAllUsesWith(aten::ConstantOp::create(
+        builder, op.getLoc(),
+        cast<ElementsAttr>(builder.getZeroAttr(op.getIndices().getType()))));
+    op->erase();
+    return;
+  }
   Value rows = exchangeWithLast(builder, op.getLoc(), op.getSelf(), dim);
   SmallVector<Type> types;
   for (Type type : op->getResultTypes()) {

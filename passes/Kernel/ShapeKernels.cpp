@@ -73,9 +73,28 @@ static void buildSliceBackward(aten::SliceBackwardOp op,
       insertAt(part, zeros, op.getDim(), op.getStart(), op.getStep(), kernel));
 }
 
+static void buildSliceScatter(aten::SliceScatterOp op,
+                              aten::SliceScatterOp::Adaptor inputs,
+                              KernelBuilder &kernel) {
+  RankedTensorType type = tensorTypeOf(op.getResult());
+  Value whole = tensor::EmptyOp::create(kernel.builder, kernel.location, type,
+                                        ValueRange());
+  Value self = buildCopy(kernel.builder, kernel.location, inputs.getSelf());
+  whole = insertAt(self, whole, op.getDim(), 0, 1, kernel);
+  Value source =
+      pointwise(kernel.builder, kernel.location,
+                tensorTypeOf(inputs.getSrc()).clone(type.getElementType()),
+                readBroadcast(inputs.getSrc(), type.getRank()),
+                [](LoopBody &body) { return body.stored(0); });
+  kernel.results.push_back(insertAt(source, whole, op.getDim(), op.getStart(),
+                                    op.getStep(), kernel));
+}
+
 void attachShapeKernels(MLIRContext *context) {
   using namespace aten;
   CatOp::attachInterface<KernelModel<CatOp, buildCat>>(*context);
+  SliceScatterOp::attachInterface<
+      KernelModel<SliceScatterOp, buildSliceScatter>>(*context);
   SliceBackwardOp::attachInterface<
       KernelModel<SliceBackwardOp, buildSliceBackward>>(*context);
 }

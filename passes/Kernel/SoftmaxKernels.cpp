@@ -39,7 +39,7 @@ static Slices buildSlices(Value self, int64_t dim, KernelBuilder &kernel) {
   Value largest =
       reduce(kernel.builder, kernel.location, type.getShape(), {dim},
              cast<FloatType>(computeType(type.getElementType())),
-             Combiner::Maximum, elements, 1,
+             Combiner::MaximumNumber, elements, 1,
              [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })
           .front();
   Read common = readAt(largest, others, rank);

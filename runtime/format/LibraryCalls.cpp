@@ -372,9 +372,15 @@ static void checkPoolShapes(LibraryCallCheck &check,
     // that is not behind the end; one that does not is inside.
     const bool meets = padding[i] == 0 || dilation[i] <= input.shape[2 + i];
     if (!check.require(room >= 0 && 2 * padding[i] <= kernel[i] && meets,
-                       "the window does not fit the input"))
+                       "the window does not fit the input") ||
+        !check.rank(output, 4))
       return;
-    expected.push_back(room / stride[i] + 1);
+    const int64_t whole = room / stride[i] + 1;
+    // With ceil_mode a last window begins in the input and reaches behind it.
+    const bool hasPart = output.shape[2 + i] == whole + 1 &&
+                         room % stride[i] != 0 &&
+                         whole * stride[i] < input.shape[2 + i] + padding[i];
+    expected.push_back(hasPart ? whole + 1 : whole);
   }
   check.shape(output, expected);
   check.shape(indices, expected);

@@ -170,7 +170,10 @@ def check_constants(program):
                      for name, buffer in program.named_buffers()]
     owners = {storage_of(tensor): f"{kind} '{name}'"
               for kind, name, tensor in changing}
+    buffers = {name for name, _ in program.named_buffers()}
     for name, constant in program.constants.items():
+        if name in buffers:  # One that state_dict leaves out.
+            continue
         owner = isinstance(constant, torch.Tensor) and storage_of(constant)
         if owner and owner in owners:
             raise ExportError(

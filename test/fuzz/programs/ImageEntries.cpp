@@ -81,6 +81,91 @@ static bool buildMaxPool(ProgramBuilder &builder) {
 }
 
 /// The sizes divide the image: other windows have no kernel yet.
+/// A transposed convolution, as the gradient of one.
+static bool buildConvolutionBackward(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value image = pickImage(builder);
+  int64_t groups = shapeOf(image)[1] % 2 == 0 && random.chance(0.3) ? 2 : 1;
+  int64_t channels = random.between(1, 3), kernel = random.between(1, 3);
+  int64_t stride = random.between(1, 2), padding = random.below(kernel);
+  Shape shape = {shapeOf(image)[0], channels * groups};
+  for (int64_t size : shapeOf(image).drop_front(2))
+    shape.push_back((size - 1) * stride - 2 * padding + kernel +
+                    random.below(stride));
+  if (shape[2] < 1 || shape[3] < 1 ||
+      elementsOf(shape) > ProgramBuilder::maxElements)
+    return false;
+  Value weight =
+      builder.parameter({shapeOf(image)[1], channels, kernel, kernel});
+  return builder.offer(builder.create<aten::ConvolutionBackwardInputOp>(
+      typeOf(image).clone(shape), image, weight, Shape{stride, stride},
+      Shape{padding, padding}, Shape{1, 1}, groups));
+}
+
+static bool buildResample(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value =
+      builder.pick([](RankedTensorType type) { return type.getRank() > 0; });
+  if (!value)
+    return false;
+  int64_t dim = random.below(typeOf(value).getRank());
+  int64_t taps = random.between(1, 3), positions = randomSize(random, 9);
+  SmallVector<int64_t> indices;
+  SmallVector<double> weights;
+  for (int64_t i = 0; i < positions * taps; ++i) {
+    indices.push_back(random.between(-1, shapeOf(value)[dim] - 1));
+    weights.push_back(random.pick({-0.5, 0.25, 1.0, 1.5}));
+  }
+  OpBuilder &attributes = builder.getBuilder();
+  auto resampled = builder.create<aten::ResampleOp>(
+      value, attributes.getI64IntegerAttr(dim),
+      attributes.getI64IntegerAttr(taps),
+      attributes.getDenseI64ArrayAttr(indices),
+      random.chance(0.5) ? attributes.getDenseF64ArrayAttr(weights)
+                         : DenseF64ArrayAttr());
+  return typeOf(resampled.getResult()).getNumElements() <=
+             ProgramBuilder::maxElements &&
+         builder.offer(resampled);
+}
+
+static bool buildUpsample(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value image = pickImage(builder);
+  using Mode = aten::UpsampleMode;
+  auto mode = random.pick(
+      {Mode::nearest, Mode::nearest_exact, Mode::linear, Mode::cubic});
+  bool isSmooth = mode == Mode::linear || mode == Mode::cubic;
+  bool alignsCorners = isSmooth && random.chance(0.4);
+  OpBuilder &attributes = builder.getBuilder();
+  auto upsampled = builder.create<aten::UpsampleOp>(
+      image,
+      attributes.getDenseI64ArrayAttr(
+          {randomSize(random, 11), randomSize(random, 11)}),
+      aten::UpsampleModeAttr::get(attributes.getContext(), mode),
+      attributes.getBoolAttr(alignsCorners),
+      attributes.getBoolAttr(isSmooth && !alignsCorners && random.chance(0.3)),
+      DenseF64ArrayAttr());
+  return typeOf(upsampled.getResult()).getNumElements() <=
+             ProgramBuilder::maxElements &&
+         builder.offer(upsampled);
+}
+
+static bool buildWindowMeans(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value image = pickImage(builder);
+  Window window(random, shapeOf(image).drop_front(2), /*isPool=*/true);
+  OpBuilder &attributes = builder.getBuilder();
+  auto pool = builder.create<aten::AvgPool2dOp>(
+      image, attributes.getDenseI64ArrayAttr(window.size),
+      attributes.getDenseI64ArrayAttr(window.stride),
+      attributes.getDenseI64ArrayAttr(window.padding),
+      attributes.getBoolAttr(random.chance(0.3)),
+      attributes.getBoolAttr(random.chance(0.5)), IntegerAttr());
+  return typeOf(pool.getResult()).getNumElements() <=
+             ProgramBuilder::maxElements &&
+         builder.offer(pool);
+}
+
 static bool buildAveragePool(ProgramBuilder &builder) {
   Value image = pickImage(builder);
   Shape output;
@@ -89,7 +174,9 @@ static bool buildAveragePool(ProgramBuilder &builder) {
     for (int64_t divisor = 1; divisor <= length; ++divisor)
       if (length % divisor == 0)
         divisors.push_back(divisor);
-    output.push_back(builder.getRandom().pick(ArrayRef(divisors)));
+    output.push_back(builder.getRandom().chance(0.7)
+                         ? builder.getRandom().pick(ArrayRef(divisors))
+                         : builder.getRandom().between(1, 7));
   }
   return builder.offer(builder.create<aten::AdaptiveAvgPool2dOp>(
       image, builder.getBuilder().getDenseI64ArrayAttr(output)));
@@ -99,7 +186,11 @@ ArrayRef<OperatorEntry> imageEntries() {
   static constexpr OperatorEntry entries[] = {
       {"aten.convolution", 4, buildConvolution},
       {"aten.max_pool2d_with_indices", 2, buildMaxPool},
+      {"aten.convolution_backward_input", 2, buildConvolutionBackward},
       {"aten.adaptive_avg_pool2d", 2, buildAveragePool},
+      {"aten.avg_pool2d", 2, buildWindowMeans},
+      {"aten.resample", 2, buildResample},
+      {"aten.upsample", 2, buildUpsample},
   };
   return entries;
 }

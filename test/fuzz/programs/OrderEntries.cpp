@@ -1,7 +1,7 @@
 //===- OrderEntries.cpp - scans, scatters and sorts in programs -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operators without a derivative: of values that no gradient flows to.
+// Order is decided by numbers that rounding moves, which the judge knows of.
 //===----------------------------------------------------------------------===//
 
 #include "test/fuzz/programs/OperatorTable.h"
@@ -10,15 +10,13 @@ using namespace mlir;
 
 namespace shardc::fuzz {
 
-static Value pickDetached(ProgramBuilder &builder) {
-  Value value =
-      builder.pick([](RankedTensorType type) { return type.getRank() > 0; });
-  return value ? builder.create<aten::DetachOp>(value) : Value();
+static Value pickDimensioned(ProgramBuilder &builder) {
+  return builder.pick([](RankedTensorType type) { return type.getRank() > 0; });
 }
 
 template <typename Op>
 static bool buildScan(ProgramBuilder &builder) {
-  Value value = pickDetached(builder);
+  Value value = pickDimensioned(builder);
   if (!value)
     return false;
   int64_t dim = builder.getRandom().below(typeOf(value).getRank());
@@ -28,7 +26,7 @@ static bool buildScan(ProgramBuilder &builder) {
 /// The largest or smallest elements; which they were would be left to rounding.
 static bool buildTopk(ProgramBuilder &builder) {
   RandomSource &random = builder.getRandom();
-  Value value = pickDetached(builder);
+  Value value = pickDimensioned(builder);
   if (!value)
     return false;
   int64_t dim = random.below(typeOf(value).getRank());
@@ -51,12 +49,37 @@ static bool buildScatter(ProgramBuilder &builder) {
   int64_t dim = random.below(whole.size());
   whole[dim] = random.between(1, 5);
   Value index = builder.indexInput(shape, whole[dim]);
-  source = builder.create<aten::DetachOp>(source);
-  Value self = builder.create<aten::DetachOp>(builder.operand(whole));
+  Value self = builder.operand(whole);
   using Kind = aten::ScatterReduction;
   auto kind = random.pick({Kind::sum, Kind::sum, Kind::amax, Kind::amin});
+  if (kind != Kind::sum) { // These have no derivative.
+    source = builder.create<aten::DetachOp>(source);
+    self = builder.create<aten::DetachOp>(self);
+  }
   return builder.offer(builder.create<aten::ScatterReduceOp>(
-      self, dim, index, source, kind, /*include_self=*/true));
+      self, dim, index, source, kind,
+      /*include_self=*/kind != Kind::sum || random.chance(0.7)));
+}
+
+static bool buildSort(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value = pickDimensioned(builder);
+  if (!value)
+    return false;
+  int64_t dim = random.below(typeOf(value).getRank());
+  return builder.offer(
+      builder.create<aten::SortOp>(value, dim, random.chance(0.5)).getValues());
+}
+
+template <typename Op>
+static bool buildExtreme(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value = pickDimensioned(builder);
+  if (!value)
+    return false;
+  int64_t dim = random.below(typeOf(value).getRank());
+  return builder.offer(
+      builder.create<Op>(value, dim, random.chance(0.5)).getValues());
 }
 
 ArrayRef<OperatorEntry> orderEntries() {
@@ -64,6 +87,9 @@ ArrayRef<OperatorEntry> orderEntries() {
       {"aten.cumsum", 1, buildScan<aten::CumsumOp>},
       {"aten.cumprod", 1, buildScan<aten::CumprodOp>},
       {"aten.topk", 1, buildTopk},
+      {"aten.sort", 1, buildSort},
+      {"aten.max.dim", 1, buildExtreme<aten::MaxDimOp>},
+      {"aten.min.dim", 1, buildExtreme<aten::MinDimOp>},
       {"aten.scatter_reduce", 2, buildScatter},
   };
   return entries;

@@ -29,6 +29,44 @@ static bool buildReduction(ProgramBuilder &builder) {
   return builder.offer(builder.create<Op>(value, dims, random.chance(0.5)));
 }
 
+/// Of a few elements: products of many are too large or too small.
+static bool buildProd(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value = builder.pick([](RankedTensorType type) {
+    return llvm::any_of(type.getShape(), [](int64_t size) { return size < 5; });
+  });
+  if (!value)
+    return false;
+  int64_t dim = 0;
+  do
+    dim = random.below(typeOf(value).getRank());
+  while (shapeOf(value)[dim] >= 5);
+  return builder.offer(
+      builder.create<aten::ProdOp>(value, Shape{dim}, random.chance(0.5)));
+}
+
+static bool buildVar(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value =
+      builder.pick([](RankedTensorType type) { return type.getRank() > 0; });
+  if (!value)
+    return false;
+  Shape dims;
+  for (int64_t dim : llvm::seq(typeOf(value).getRank()))
+    if (random.chance(0.6))
+      dims.push_back(dim);
+  if (dims.empty() || !builder.isVaried(value, dims))
+    return false;
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count *= shapeOf(value)[dim];
+  OpBuilder &attributes = builder.getBuilder();
+  return builder.offer(builder.create<aten::VarOp>(
+      value, attributes.getDenseI64ArrayAttr(dims),
+      builder.floatAttribute(count > 1 ? random.pick({0.0, 1.0}) : 0.0),
+      attributes.getBoolAttr(random.chance(0.5))));
+}
+
 template <typename Op>
 static bool buildSoftmax(ProgramBuilder &builder) {
   Value value =
@@ -59,6 +97,50 @@ static bool buildLayerNorm(ProgramBuilder &builder) {
       value, weight, bias,
       builder.getBuilder().getDenseI64ArrayAttr(normalized),
       builder.floatAttribute(1e-5));
+  return builder.offer(norm.getResult());
+}
+
+static bool buildRmsNorm(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value =
+      builder.pick([](RankedTensorType type) { return type.getRank() > 0; });
+  if (!value)
+    return false;
+  int64_t rank = typeOf(value).getRank();
+  Shape normalized(
+      shapeOf(value).take_back(random.between(1, std::min<int64_t>(rank, 2))));
+  Value weight;
+  if (random.chance(0.7))
+    weight = builder.operand(normalized);
+  auto norm = builder.create<aten::RmsNormOp>(
+      value, weight, builder.getBuilder().getDenseI64ArrayAttr(normalized),
+      builder.floatAttribute(1e-3));
+  return builder.offer(norm.getResult());
+}
+
+static bool buildGroupNorm(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value =
+      builder.pick([](RankedTensorType type) { return type.getRank() > 1; });
+  if (!value)
+    return false;
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(1, typeOf(value).getRank()));
+  int64_t channels = shapeOf(value)[1];
+  int64_t groups = channels % 2 == 0 && random.chance(0.5) ? 2 : 1;
+  if (groups == 1 && typeOf(value).getRank() > 2 && random.chance(0.3)) {
+    groups = channels;
+    dims.erase(dims.begin());
+  }
+  if (!builder.isVaried(value, dims))
+    return false;
+  Value weight, bias;
+  if (random.chance(0.7))
+    weight = builder.parameter({channels});
+  if (random.chance(0.6))
+    bias = builder.parameter({channels});
+  auto norm = builder.create<aten::GroupNormOp>(
+      value, weight, bias, builder.getBuilder().getI64IntegerAttr(groups),
+      builder.floatAttribute(1e-2));
   return builder.offer(norm.getResult());
 }
 
@@ -110,6 +192,13 @@ ArrayRef<OperatorEntry> reductionEntries() {
   static constexpr OperatorEntry entries[] = {
       {"aten.sum", 4, buildReduction<aten::SumOp>},
       {"aten.mean", 4, buildReduction<aten::MeanOp>},
+      {"aten.amax", 2, buildReduction<aten::AmaxOp>},
+      {"aten.amin", 1, buildReduction<aten::AminOp>},
+      {"aten.prod", 1, buildProd},
+      {"aten.var", 2, buildVar},
+      {"aten.logsumexp", 1, buildReduction<aten::LogsumexpOp>},
+      {"aten.rms_norm", 3, buildRmsNorm},
+      {"aten.group_norm", 2, buildGroupNorm},
       {"aten.softmax", 3, buildSoftmax<aten::SoftmaxOp>},
       {"aten.log_softmax", 2, buildSoftmax<aten::LogSoftmaxOp>},
       {"aten.layer_norm", 5, buildLayerNorm},

@@ -158,11 +158,105 @@ static bool buildCat(ProgramBuilder &builder) {
          builder.offer(builder.create<aten::CatOp>(parts, dim));
 }
 
+static bool buildSliceScatter(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  int64_t dim = 0;
+  Value value = pickSplittable(builder, dim);
+  if (!value)
+    return false;
+  int64_t size = shapeOf(value)[dim];
+  int64_t start = random.below(size), end = random.between(start + 1, size);
+  int64_t step = random.between(1, 3);
+  Shape shape(shapeOf(value));
+  shape[dim] = (end - start + step - 1) / step;
+  return builder.offer(builder.create<aten::SliceScatterOp>(
+      value, builder.operand(shape), dim, start, end, step));
+}
+
+/// All modes, and less than nothing of constants.
+static bool buildPad(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value =
+      builder.pick([](RankedTensorType type) { return type.getRank() > 0; });
+  if (!value)
+    return false;
+  using Mode = aten::PadMode;
+  auto mode = random.pick(
+      {Mode::constant, Mode::reflect, Mode::replicate, Mode::circular});
+  Shape pad;
+  int64_t count =
+      random.between(1, std::min<int64_t>(typeOf(value).getRank(), 2));
+  for (int64_t size : llvm::reverse(shapeOf(value).take_back(count))) {
+    int64_t most = mode == Mode::reflect    ? size - 1
+                   : mode == Mode::circular ? size
+                                            : 3;
+    for (int64_t side = 0; side < 2; ++side)
+      pad.push_back(random.between(0, std::min<int64_t>(most, 3)));
+    if (mode == Mode::constant && size > 1 && random.chance(0.3))
+      pad.back() = -1;
+  }
+  OpBuilder &attributes = builder.getBuilder();
+  auto padded = builder.create<aten::PadOp>(
+      value, attributes.getDenseI64ArrayAttr(pad),
+      aten::PadModeAttr::get(attributes.getContext(), mode),
+      builder.floatAttribute(random.pick({0.0, 0.5})));
+  return typeOf(padded.getResult()).getNumElements() <=
+             ProgramBuilder::maxElements &&
+         builder.offer(padded);
+}
+
+static bool buildRoll(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  int64_t dim = 0;
+  Value value = pickSplittable(builder, dim);
+  return value && builder.offer(builder.create<aten::RollOp>(
+                      value, Shape{random.between(-3, 9)}, Shape{dim}));
+}
+
+static bool buildFlip(ProgramBuilder &builder) {
+  int64_t dim = 0;
+  Value value = pickSplittable(builder, dim);
+  return value &&
+         builder.offer(builder.create<aten::FlipOp>(value, Shape{dim}));
+}
+
+template <typename Op>
+static bool buildTriangle(ProgramBuilder &builder) {
+  Value value =
+      builder.pick([](RankedTensorType type) { return type.getRank() > 1; });
+  return value && builder.offer(builder.create<Op>(
+                      value, builder.getRandom().between(-2, 2)));
+}
+
+/// Windows that overlap, or a diagonal.
+static bool buildAsStrided(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value value = builder.pick(
+      [](RankedTensorType type) { return type.getNumElements() > 3; });
+  if (!value)
+    return false;
+  int64_t elements = typeOf(value).getNumElements();
+  int64_t window = random.between(1, 3), step = random.between(1, 3);
+  int64_t offset = random.below(elements - window + 1);
+  int64_t count = (elements - offset - window) / step + 1;
+  return builder.offer(builder.create<aten::AsStridedOp>(
+      value, Shape{count, window}, Shape{step, 1}, offset));
+}
+
 ArrayRef<OperatorEntry> shapeEntries() {
   static constexpr OperatorEntry entries[] = {
-      {"aten.view", 6, buildView},     {"aten.permute", 6, buildPermute},
-      {"aten.expand", 4, buildExpand}, {"aten.slice", 6, buildSlice},
+      {"aten.view", 6, buildView},
+      {"aten.permute", 6, buildPermute},
+      {"aten.expand", 4, buildExpand},
+      {"aten.slice", 6, buildSlice},
       {"aten.cat", 7, buildCat},
+      {"aten.slice_scatter", 2, buildSliceScatter},
+      {"aten.pad", 2, buildPad},
+      {"aten.roll", 1, buildRoll},
+      {"aten.flip", 1, buildFlip},
+      {"aten.tril", 1, buildTriangle<aten::TrilOp>},
+      {"aten.triu", 1, buildTriangle<aten::TriuOp>},
+      {"aten.as_strided", 1, buildAsStrided},
   };
   return entries;
 }

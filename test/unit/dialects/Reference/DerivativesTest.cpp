@@ -302,6 +302,78 @@ TEST_F(Derivatives, ReductionsAndLookups) {
         {"3x2xf64", "4xi64"});
 }
 
+TEST_F(Derivatives, ExtremesAndMoments) {
+  for (const char *text :
+       {"aten.amax %0 [1]", "aten.amin %0 [1]", "aten.prod %0 [1]",
+        "aten.logsumexp %0 [1]", "aten.max.dim %0 dim 1 : r",
+        "aten.min.dim %0 dim 1 : r",
+        "aten.var %0 [1] {correction = 1.0 : f64}"}) {
+    std::string operation = text;
+    bool hasIndices = operation.ends_with(" : r");
+    if (hasIndices)
+      operation.resize(operation.size() - 4);
+    check((hasIndices ? "%r:2 = " : "%r = ") + operation +
+              " : (tensor<2x3xf64>) -> " +
+              (hasIndices ? "(tensor<2xf64>, tensor<2xi64>)" : "tensor<2xf64>"),
+          {"2x3xf64"});
+  }
+  for (const char *text : {"cumsum %0 dim 0", "cumprod %0 dim 1"})
+    check("%r = aten." + std::string(text) +
+              " : (tensor<2x3xf64>) -> tensor<2x3xf64>",
+          {"2x3xf64"});
+  check("%r:2 = aten.sort %0 dim 1 {descending = true} : (tensor<2x3xf64>) -> "
+        "(tensor<2x3xf64>, tensor<2x3xi64>)",
+        {"2x3xf64"});
+  check("%r:2 = aten.topk %0 dim 1 {k = 2 : i64} : (tensor<2x3xf64>) -> "
+        "(tensor<2x2xf64>, tensor<2x2xi64>)",
+        {"2x3xf64"});
+  check("%r:2 = aten.rms_norm %0 weight(%1) {normalized_shape = array<i64: 3>, "
+        "eps = 1.0e-2 : f64} : (tensor<2x3xf64>, tensor<3xf64>) -> "
+        "(tensor<2x3xf64>, tensor<2x1xf64>)",
+        {"2x3xf64", "3xf64"});
+}
+
+// Without two elements for one place, of which scatter keeps one.
+TEST_F(Derivatives, TakingAndPutting) {
+  check("%r = aten.gather %0 dim 1 at %1 : (tensor<2x3xf64>, tensor<2x4xi64>) "
+        "-> tensor<2x4xf64>",
+        {"2x3xf64", "2x4xi64"});
+  check("%r = aten.scatter %0 dim 1 at %1 from %2 : (tensor<2x3xf64>, "
+        "tensor<2x1xi64>, tensor<2x2xf64>) -> tensor<2x3xf64>",
+        {"2x3xf64", "2x1xi64", "2x2xf64"});
+  check("%r = aten.scatter_reduce %0 dim 1 at %1 from %2 {reduce = "
+        "#aten.scatter_reduction<sum>} : (tensor<2x3xf64>, tensor<2x4xi64>, "
+        "tensor<2x4xf64>) -> tensor<2x3xf64>",
+        {"2x3xf64", "2x4xi64", "2x4xf64"});
+  check("%r = aten.index %0 at %1, %2 of [0, 2] : (tensor<3x2x3xf64>, "
+        "tensor<4xi64>, tensor<2x1xi64>) -> tensor<2x4x2xf64>",
+        {"3x2x3xf64", "4xi64", "2x1xi64"});
+  check("%r = aten.index_put %0 at %1 of [1] from %2 {accumulate = true} : "
+        "(tensor<2x3xf64>, tensor<4xi64>, tensor<2x1xf64>) -> tensor<2x3xf64>",
+        {"2x3xf64", "4xi64", "2x1xf64"});
+  check("%r = aten.index_put %0 at %1 of [1] from %2 : (tensor<2x3xf64>, "
+        "tensor<1xi64>, tensor<2x1xf64>) -> tensor<2x3xf64>",
+        {"2x3xf64", "1xi64", "2x1xf64"});
+  check("%r = aten.slice_scatter %0, %1 dim 1 [1 : 4 : 2] : (tensor<2x5xf64>, "
+        "tensor<2x2xf64>) -> tensor<2x5xf64>",
+        {"2x5xf64", "2x2xf64"});
+}
+
+TEST_F(Derivatives, ResamplingAndTransposedConvolution) {
+  check("%r = aten.resample %0 dim 1 at [0, 2, -1, 1, 2, 2] {taps = 2 : i64, "
+        "weights = array<f64: 0.5, 1.0, 9.0, -2.0, 0.25, 0.5>} : "
+        "(tensor<2x3x2xf64>) -> tensor<2x3x2xf64>",
+        {"2x3x2xf64"});
+  check("%r = aten.resample %0 dim 0 at [1, 1, -1] {taps = 1 : i64} : "
+        "(tensor<2x3xf64>) -> tensor<3x3xf64>",
+        {"2x3xf64"});
+  check("%r = aten.convolution_backward_input %0, %1 {stride = array<i64: 2, "
+        "1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 1>, groups = "
+        "2 : i64} : (tensor<1x2x2x3xf64>, tensor<2x2x3x2xf64>) -> "
+        "tensor<1x4x4x4xf64>",
+        {"1x2x2x3xf64", "2x2x3x2xf64"});
+}
+
 TEST_F(Derivatives, ComplexNumbers) {
   const std::string pairs = "2x3x2xf64", complex = "2x3xcomplex<f64>";
   check("%r = aten.view_as_complex %0 : (tensor<2x3x2xf64>) -> "

@@ -48,6 +48,18 @@ class InList(nn.Module):
         return (x * self.hidden[0]).sum()
 
 
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.register_buffer("count", torch.zeros(()), persistent=False)
+        self.register_buffer("scale", torch.ones(4), persistent=False)
+
+    def forward(self, x):
+        self.count.add_(1)
+        return (self.linear(x) * self.scale).sum()
+
+
 class SliceInAttribute(nn.Module):
     """An attribute that looks at a buffer, which forward changes or not."""
 
@@ -120,6 +132,10 @@ class ShardcExportTest(unittest.TestCase):
                                     "buffer 'whole' is used as the constant "
                                     "'part'"):
             shardc_export.export_program(SliceInAttribute(True), inputs)
+
+    def test_buffers_that_are_not_saved_are_no_constants(self):
+        """PyTorch keeps them among the constants, under the buffer's name."""
+        shardc_export.export_program(Counting(), (torch.ones(4, 4),))
 
     def test_gradients_of_the_models_own_are_refused(self):
         inputs = (torch.ones(4, 4),)

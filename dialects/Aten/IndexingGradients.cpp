@@ -1,0 +1,210 @@
+//===- IndexingGradients.cpp - Derivatives of look-ups --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Taking elements and putting them somewhere are each other's derivative. The
+// rules are those of tools/autograd/derivatives.yaml; what is left here of
+// patterns and masks are compositions.
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Aten/Composition.h"
+#include "dialects/Aten/Gradients.h"
+
+using namespace mlir;
+using namespace shardc::aten;
+
+//===----------------------------------------------------------------------===//
+// Indices along one dimension
+//===----------------------------------------------------------------------===//
+
+/// Zeros of `type` with the elements of `src` added at `index`.
+static Value addInto(Composition &c, RankedTensorType type, uint64_t dim,
+                     Value index, Value src) {
+  if (type.getRank() != tensorType(index).getRank()) // One element of a scalar.
+    return c.view(c.sum(src, llvm::to_vector(llvm::seq<int64_t>(
+                                 0, tensorType(src).getRank()))),
+                  type.getShape());
+  return c.create<ScatterReduceOp>(c.splat(type, 0), dim, index, src,
+                                   ScatterReduction::sum, true);
+}
+
+void GatherOp::buildBackward(OpBuilder &builder,
+                             ArrayRef<Value> resultGradients,
+                             ArrayRef<bool> needed,
+                             SmallVectorImpl<Value> &operandGradients) {
+  Composition c(builder, getLoc());
+  operandGradients.assign(2, Value());
+  if (needed[0])
+    operandGradients[0] = addInto(c, tensorType(getSelf()), getDim(),
+                                  getIndex(), resultGradients[0]);
+}
+
+/// The gradient of what was put at `index`: `src` may have more elements, whose
+/// gradient is 0.
+static Value gradientOfSource(Composition &c, Value gradient, uint64_t dim,
+                              Value index, Value src) {
+  Value taken = c.gather(gradient, dim, index);
+  for (auto [i, size] : llvm::enumerate(shapeOf(src)))
+    if (int64_t count = shapeOf(taken)[i]; count != size) {
+      SmallVector<int64_t> shape(shapeOf(taken));
+      shape[i] = size;
+      taken = c.create<SliceBackwardOp>(taken, shape, i, 0, count,
+                                        static_cast<uint64_t>(1));
+    }
+  return taken;
+}
+
+/// Of several elements for one place each gets the gradient, as in PyTorch.
+void ScatterOp::buildBackward(OpBuilder &builder,
+                              ArrayRef<Value> resultGradients,
+                              ArrayRef<bool> needed,
+                              SmallVectorImpl<Value> &operandGradients) {
+  Composition c(builder, getLoc());
+  Value gradient = resultGradients[0];
+  operandGradients.assign(3, Value());
+  if (needed[0]) {
+    Value zeros = c.splat(tensorType(getIndex()).clone(elementOf(gradient)), 0);
+    operandGradients[0] =
+        c.create<ScatterOp>(gradient, getDim(), getIndex(), zeros);
+  }
+  if (needed[2])
+    operandGradients[2] =
+        gradientOfSource(c, gradient, getDim(), getIndex(), getSrc());
+}
+
+std::string ScatterReduceOp::describeUnsupportedForm() {
+  return getReduce() == ScatterReduction::sum ? ""
+                                              : "a reduction that is no sum";
+}
+
+void ScatterReduceOp::buildBackward(OpBuilder &builder,
+                                    ArrayRef<Value> resultGradients,
+                                    ArrayRef<bool> needed,
+                                    SmallVectorImpl<Value> &operandGradients) {
+  Composition c(builder, getLoc());
+  operandGradients.assign(3, Value());
+  if (needed[0])
+    operandGradients[0] = resultGradients[0];
+  if (needed[2])
+    operandGradients[2] =
+        gradientOfSource(c, resultGradients[0], getDim(), getIndex(), getSrc());
+}
+
+/// Sums and products that leave out what was there begin with 0 and 1.
+bool ScatterReduceOp::isComposition() {
+  return !getIncludeSelf() && (getReduce() == ScatterReduction::sum ||
+                               getReduce() == ScatterReduction::prod);
+}
+
+void ScatterReduceOp::decompose(OpBuilder &builder,
+                                SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  double neutral = getReduce() == ScatterReduction::sum ? 0 : 1;
+  Value starts =
+      c.splat(tensorType(getIndex()).clone(elementOf(getSelf())), neutral);
+  Value cleared = c.create<ScatterOp>(getSelf(), getDim(), getIndex(), starts);
+  results.push_back(c.create<ScatterReduceOp>(cleared, getDim(), getIndex(),
+                                              getSrc(), getReduce(), true));
+}
+
+//===----------------------------------------------------------------------===//
+// Index tensors of several dimensions
+//===----------------------------------------------------------------------===//
+
+void IndexOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
+                            ArrayRef<bool> needed,
+                            SmallVectorImpl<Value> &operandGradients) {
+  Composition c(builder, getLoc());
+  operandGradients.assign(getNumOperands(), Value());
+  if (needed[0])
+    operandGradients[0] = c.create<IndexPutOp>(
+        c.splat(tensorType(getSelf()), 0), getIndices(), resultGradients[0],
+        getDims(), /*accumulate=*/true);
+}
+
+void IndexPutOp::buildBackward(OpBuilder &builder,
+                               ArrayRef<Value> resultGradients,
+                               ArrayRef<bool> needed,
+                               SmallVectorImpl<Value> &operandGradients) {
+  Composition c(builder, getLoc());
+  Value gradient = resultGradients[0];
+  operandGradients.assign(getNumOperands(), Value());
+  if (needed.front())
+    operandGradients.front() =
+        getAccumulate() ? gradient
+                        : c.create<IndexPutOp>(gradient, getIndices(),
+                                               c.number(gradient, 0), getDims(),
+                                               /*accumulate=*/false);
+  if (needed.back())
+    operandGradients.back() = sumToType(
+        builder, getLoc(), c.create<IndexOp>(gradient, getIndices(), getDims()),
+        tensorType(getValues()));
+}
+
+/// The n-th true element takes the n-th element of the source.
+void MaskedScatterOp::decompose(OpBuilder &builder,
+                                SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  RankedTensorType type = tensorType(getResult());
+  int64_t count = type.getNumElements();
+  Value mask = c.expand(getMask(), type.getShape());
+  Value number =
+      c.create<CumsumOp>(c.to(c.view(mask, {count}), builder.getI64Type()),
+                         static_cast<uint64_t>(0));
+  // Elements that are not chosen take whichever there is.
+  Value index =
+      c.where(c.view(mask, {count}), c.add(number, -1), c.number(number, 0));
+  Value source =
+      c.view(getSource(), {tensorType(getSource()).getNumElements()});
+  Value chosen = c.view(c.gather(source, 0, index), type.getShape());
+  results.push_back(
+      c.where(mask, chosen, c.expand(getSelf(), type.getShape())));
+}
+
+//===----------------------------------------------------------------------===//
+// Fixed patterns
+//===----------------------------------------------------------------------===//
+
+void RollOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  Value value = getSelf();
+  for (auto [shift, dim] : llvm::zip_equal(getShifts(), getDims())) {
+    int64_t size = shapeOf(value)[dim];
+    SmallVector<Taps> positions;
+    for (int64_t i = 0; i < size; ++i)
+      positions.push_back({{((i - shift) % size + size) % size}});
+    value = c.resample(value, dim, positions);
+  }
+  results.push_back(value);
+}
+
+void FlipOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  Value value = getSelf();
+  for (int64_t dim : getDims()) {
+    SmallVector<Taps> positions;
+    for (int64_t i = shapeOf(value)[dim]; i-- > 0;)
+      positions.push_back({{i}});
+    value = c.resample(value, dim, positions);
+  }
+  results.push_back(value);
+}
+
+/// `self` where row + diagonal and column compare as `Compare` says.
+template <typename Compare>
+static void decomposeTriangle(OpBuilder &builder, Location location, Value self,
+                              int64_t diagonal,
+                              SmallVectorImpl<Value> &results) {
+  Composition c(builder, location);
+  ArrayRef<int64_t> matrix = shapeOf(self).take_back(2);
+  Value row = c.add(c.count(matrix[0], 0, 2), static_cast<double>(diagonal));
+  Value isKept = c.create<Compare>(c.count(matrix[1], 1, 2), row);
+  results.push_back(c.where(isKept, self, c.number(self, 0)));
+}
+
+void TrilOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
+  decomposeTriangle<LeOp>(builder, getLoc(), getSelf(), getDiagonal(), results);
+}
+
+void TriuOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
+  decomposeTriangle<GeOp>(builder, getLoc(), getSelf(), getDiagonal(), results);
+}
