@@ -50,9 +50,6 @@ static bool hasComputableTypes(Operation *op) {
 static std::string describeMissingForm(Operation *op) {
   if (auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op))
     return differentiable.describeUnsupportedForm();
-  auto division = dyn_cast<aten::DivOp>(op);
-  if (division && division.getRoundingMode() != aten::RoundingMode::none)
-    return "a rounding_mode";
   auto scatter = dyn_cast<aten::ScatterReduceOp>(op);
   if (scatter && (!scatter.getIncludeSelf() ||
                   scatter.getReduce() == aten::ScatterReduction::mean))
