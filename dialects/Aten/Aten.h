@@ -25,6 +25,10 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Aten/AtenAttributes.h.inc"
 
+namespace shardc::aten {
+class Formula;
+} // namespace shardc::aten
+
 #define GET_OP_CLASSES
 #include "dialects/Aten/AtenOps.h.inc"
 

@@ -50,17 +50,17 @@ def Aten_GeluBackwardOp : Aten_InferredOp<"gelu_backward", [Aten_Pointwise]> {
   let extraClassDefinition = Aten_InferSelf;
 }
 
-def Aten_SiluOp : Aten_UnaryOp<"silu", "self * sigmoid(self)", Aten_FloatTensor, [Aten_Derivative]>;
-def Aten_HardswishOp : Aten_UnaryOp<"hardswish", "self * clamp(self + 3, 0, 6) / 6">;
-def Aten_HardsigmoidOp : Aten_UnaryOp<"hardsigmoid", "clamp(self + 3, 0, 6) / 6">;
-def Aten_MishOp : Aten_UnaryOp<"mish", "self * tanh(softplus(self))">;
-def Aten_LogSigmoidOp : Aten_UnaryOp<"log_sigmoid", "log(sigmoid(self)), exact for large self">;
+def Aten_SiluOp : Aten_FunctionOp<"silu", "self * sigmoid(self)">;
+def Aten_HardswishOp : Aten_FunctionOp<"hardswish", "self * clamp(self + 3, 0, 6) / 6">;
+def Aten_HardsigmoidOp : Aten_FunctionOp<"hardsigmoid", "clamp(self + 3, 0, 6) / 6">;
+def Aten_MishOp : Aten_FunctionOp<"mish", "self * tanh(softplus(self))">;
+def Aten_LogSigmoidOp : Aten_FunctionOp<"log_sigmoid", "log(sigmoid(self)), exact for large self">;
 
-def Aten_LeakyReluOp : Aten_UnaryOp<"leaky_relu", "self where positive, else self * negative_slope"> {
+def Aten_LeakyReluOp : Aten_FunctionOp<"leaky_relu", "self where positive, else self * negative_slope"> {
   let arguments = (ins Aten_FloatTensor:$self, F64Attr:$negative_slope);
 }
 
-def Aten_EluOp : Aten_UnaryOp<"elu", "an exponential below zero, a line above"> {
+def Aten_EluOp : Aten_FunctionOp<"elu", "an exponential below zero, a line above"> {
   let description = [{
     `scale * self` where positive, else
     `scale * alpha * expm1(input_scale * self)`. `selu` and `celu` are this with
@@ -70,12 +70,12 @@ def Aten_EluOp : Aten_UnaryOp<"elu", "an exponential below zero, a line above"> 
                        F64Attr:$input_scale);
 }
 
-def Aten_SoftplusOp : Aten_UnaryOp<"softplus", "log(1 + exp(beta * self)) / beta"> {
+def Aten_SoftplusOp : Aten_FunctionOp<"softplus", "log(1 + exp(beta * self)) / beta"> {
   let description = "Where `beta * self > threshold` it is `self`.";
   let arguments = (ins Aten_FloatTensor:$self, F64Attr:$beta, F64Attr:$threshold);
 }
 
-def Aten_PreluOp : Aten_InferredOp<"prelu", [Aten_Pointwise]> {
+def Aten_PreluOp : Aten_DifferentiableOp<"prelu", [Aten_Pointwise]> {
   let summary = "self where positive, else self times a learned slope";
   let description = "`weight` has one element, or one for each index of dimension 1.";
   let arguments = (ins Aten_FloatTensor:$self, Aten_FloatTensor:$weight);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/Formula.h"
 #include "dialects/Aten/Inference.h"
 
 #include "mlir/IR/Builders.h"

@@ -50,6 +50,42 @@ class Aten_UnaryOp<string mnemonic, string what, Type operand = Aten_FloatTensor
   let extraClassDefinition = Aten_InferSelf;
 }
 
+/// Declares `buildGradient`, which builds the gradient of the only operand from
+/// that of the result, both in the type that gradients are computed in.
+defvar Aten_DeclareGradient = [{
+  ::mlir::Value buildGradient(Formula &formula, ::mlir::Value gradient);
+}];
+defvar Aten_BuildBackward = [{
+  void $cppClass::buildBackward(
+      ::mlir::OpBuilder &builder, ::mlir::ArrayRef<::mlir::Value> resultGradients,
+      ::mlir::ArrayRef<bool> needed,
+      ::mlir::SmallVectorImpl<::mlir::Value> &operandGradients) {
+    operandGradients.push_back(
+        needed[0] ? Formula::build(*this, builder, resultGradients[0])
+                  : ::mlir::Value());
+  }
+}];
+
+/// A function of one tensor that has a slope.
+class Aten_FunctionOp<string mnemonic, string what>
+    : Aten_UnaryOp<mnemonic, what, Aten_FloatTensor, [Aten_Derivative]> {
+  let extraClassDeclaration = Aten_DeclareGradient;
+  let extraClassDefinition = !strconcat(Aten_InferSelf, Aten_BuildBackward);
+}
+
+/// A function of one tensor that is flat but for jumps: the gradient is zero.
+class Aten_StepOp<string mnemonic, string what, Type operand = Aten_FloatTensor>
+    : Aten_UnaryOp<mnemonic, what, operand, [Aten_Derivative]> {
+  let extraClassDefinition = Aten_InferSelf # [{
+    void $cppClass::buildBackward(
+        ::mlir::OpBuilder &, ::mlir::ArrayRef<::mlir::Value>,
+        ::mlir::ArrayRef<bool>,
+        ::mlir::SmallVectorImpl<::mlir::Value> &operandGradients) {
+      operandGradients.push_back(::mlir::Value());
+    }
+  }];
+}
+
 /// A function of two tensors that broadcast and promote.
 class Aten_BinaryOp<string mnemonic, string what, Type operand = Aten_Tensor,
                     list<Trait> traits = []>
@@ -70,6 +106,12 @@ class Aten_BinaryOp<string mnemonic, string what, Type operand = Aten_Tensor,
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
+/// The derivative is one of real numbers.
+class Aten_RealBinaryOp<string mnemonic, string what>
+    : Aten_BinaryOp<mnemonic, what, Aten_Tensor, [Aten_Derivative]> {
+  let extraClassDeclaration = "std::string describeUnsupportedForm();";
+}
+
 def Aten_AddOp : Aten_BinaryOp<"add", "self + other", Aten_Tensor, [Aten_Derivative]>;
 def Aten_SubOp : Aten_BinaryOp<"sub", "self - other", Aten_Tensor, [Aten_Derivative]>;
 def Aten_MulOp : Aten_BinaryOp<"mul", "self * other", Aten_Tensor, [Aten_Derivative]>;
@@ -87,15 +129,14 @@ def Aten_DivOp : Aten_BinaryOp<"div", "self / other", Aten_Tensor, [Aten_Derivat
   let arguments = (ins Aten_Tensor:$self, Aten_Tensor:$other,
       DefaultValuedAttr<Aten_RoundingModeAttr, "::shardc::aten::RoundingMode::none">:$rounding_mode);
   let hasVerifier = 1;
-  let extraClassDeclaration = "std::string describeUnsupportedForm();";
 }
 
-def Aten_RemainderOp : Aten_BinaryOp<"remainder", "self - floor(self / other) * other: the sign of `other`">;
-def Aten_FmodOp : Aten_BinaryOp<"fmod", "self - trunc(self / other) * other: the sign of `self`">;
-def Aten_PowOp : Aten_BinaryOp<"pow", "self to the power of other">;
-def Aten_MaximumOp : Aten_BinaryOp<"maximum", "the larger element, or NaN where one is">;
-def Aten_MinimumOp : Aten_BinaryOp<"minimum", "the smaller element, or NaN where one is">;
-def Aten_Atan2Op : Aten_BinaryOp<"atan2", "the angle of the point (other, self)", Aten_FloatTensor>;
+def Aten_RemainderOp : Aten_RealBinaryOp<"remainder", "self - floor(self / other) * other: the sign of `other`">;
+def Aten_FmodOp : Aten_RealBinaryOp<"fmod", "self - trunc(self / other) * other: the sign of `self`">;
+def Aten_PowOp : Aten_RealBinaryOp<"pow", "self to the power of other">;
+def Aten_MaximumOp : Aten_RealBinaryOp<"maximum", "the larger element, or NaN where one is">;
+def Aten_MinimumOp : Aten_RealBinaryOp<"minimum", "the smaller element, or NaN where one is">;
+def Aten_Atan2Op : Aten_BinaryOp<"atan2", "the angle of the point (other, self)", Aten_FloatTensor, [Aten_Derivative]>;
 
 class Aten_ScalarOp<string mnemonic, string what, list<Trait> traits = []>
     : Aten_InferredOp<mnemonic, !listconcat([Aten_Pointwise], traits)> {
@@ -118,7 +159,6 @@ def Aten_DivScalarOp : Aten_ScalarOp<"div.Scalar", "self / other", [Aten_Derivat
   let arguments = (ins Aten_Tensor:$self, TypedAttrInterface:$other,
       DefaultValuedAttr<Aten_RoundingModeAttr, "::shardc::aten::RoundingMode::none">:$rounding_mode);
   let hasVerifier = 1;
-  let extraClassDeclaration = "std::string describeUnsupportedForm();";
 }
 
 def Aten_PowScalarOp : Aten_ScalarOp<"pow.Tensor_Scalar", "self to the power of exponent", [Aten_Derivative]> {
@@ -143,44 +183,47 @@ def Aten_ClampOp : Aten_UnaryOp<"clamp", "min(max(self, min), max) with either b
 // Functions
 //===----------------------------------------------------------------------===//
 
-def Aten_AbsOp : Aten_InferredOp<"abs", [Aten_Pointwise]> {
+def Aten_AbsOp : Aten_DifferentiableOp<"abs", [Aten_Pointwise]> {
   let summary = "the absolute value; of a complex number its magnitude";
   let arguments = (ins Aten_Tensor:$self);
   let results = (outs Aten_Tensor:$result);
   let assemblyFormat = "$self attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = "std::string describeUnsupportedForm();";
 }
 
-def Aten_SignOp : Aten_UnaryOp<"sign", "-1, 0 or 1", Aten_Tensor>;
-def Aten_ExpOp : Aten_UnaryOp<"exp", "e to the power of self", Aten_FloatTensor, [Aten_Derivative]>;
-def Aten_Exp2Op : Aten_UnaryOp<"exp2", "2 to the power of self">;
-def Aten_Expm1Op : Aten_UnaryOp<"expm1", "e to the power of self, minus 1, exact near 0">;
-def Aten_LogOp : Aten_UnaryOp<"log", "the natural logarithm", Aten_FloatTensor, [Aten_Derivative]>;
-def Aten_Log1pOp : Aten_UnaryOp<"log1p", "the natural logarithm of 1 + self, exact near 0">;
-def Aten_Log2Op : Aten_UnaryOp<"log2", "the logarithm to base 2">;
-def Aten_Log10Op : Aten_UnaryOp<"log10", "the logarithm to base 10">;
-def Aten_SqrtOp : Aten_UnaryOp<"sqrt", "the square root", Aten_FloatTensor, [Aten_Derivative]>;
-def Aten_RsqrtOp : Aten_UnaryOp<"rsqrt", "1 / sqrt(self)", Aten_FloatTensor, [Aten_Derivative]>;
-def Aten_ReciprocalOp : Aten_UnaryOp<"reciprocal", "1 / self", Aten_FloatTensor, [Aten_Derivative]>;
-def Aten_SinOp : Aten_UnaryOp<"sin", "the sine">;
-def Aten_CosOp : Aten_UnaryOp<"cos", "the cosine">;
-def Aten_TanOp : Aten_UnaryOp<"tan", "the tangent">;
-def Aten_AsinOp : Aten_UnaryOp<"asin", "the angle of a sine">;
-def Aten_AcosOp : Aten_UnaryOp<"acos", "the angle of a cosine">;
-def Aten_AtanOp : Aten_UnaryOp<"atan", "the angle of a tangent">;
-def Aten_SinhOp : Aten_UnaryOp<"sinh", "the hyperbolic sine">;
-def Aten_CoshOp : Aten_UnaryOp<"cosh", "the hyperbolic cosine">;
-def Aten_TanhOp : Aten_UnaryOp<"tanh", "the hyperbolic tangent">;
-def Aten_AsinhOp : Aten_UnaryOp<"asinh", "the inverse of sinh">;
-def Aten_AcoshOp : Aten_UnaryOp<"acosh", "the inverse of cosh">;
-def Aten_AtanhOp : Aten_UnaryOp<"atanh", "the inverse of tanh">;
-def Aten_SigmoidOp : Aten_UnaryOp<"sigmoid", "1 / (1 + exp(-self))", Aten_FloatTensor, [Aten_Derivative]>;
-def Aten_ErfOp : Aten_UnaryOp<"erf", "the error function">;
-def Aten_ErfcOp : Aten_UnaryOp<"erfc", "1 minus the error function">;
-def Aten_ErfinvOp : Aten_UnaryOp<"erfinv", "the inverse of the error function">;
-def Aten_FloorOp : Aten_UnaryOp<"floor", "the next lower integer">;
-def Aten_CeilOp : Aten_UnaryOp<"ceil", "the next higher integer">;
-def Aten_TruncOp : Aten_UnaryOp<"trunc", "the next integer towards zero">;
-def Aten_RoundOp : Aten_UnaryOp<"round", "the nearest integer, halves to even">;
+def Aten_SignOp : Aten_StepOp<"sign", "-1, 0 or 1", Aten_Tensor> {
+  let extraClassDeclaration = "std::string describeUnsupportedForm();";
+}
+def Aten_ExpOp : Aten_FunctionOp<"exp", "e to the power of self">;
+def Aten_Exp2Op : Aten_FunctionOp<"exp2", "2 to the power of self">;
+def Aten_Expm1Op : Aten_FunctionOp<"expm1", "e to the power of self, minus 1, exact near 0">;
+def Aten_LogOp : Aten_FunctionOp<"log", "the natural logarithm">;
+def Aten_Log1pOp : Aten_FunctionOp<"log1p", "the natural logarithm of 1 + self, exact near 0">;
+def Aten_Log2Op : Aten_FunctionOp<"log2", "the logarithm to base 2">;
+def Aten_Log10Op : Aten_FunctionOp<"log10", "the logarithm to base 10">;
+def Aten_SqrtOp : Aten_FunctionOp<"sqrt", "the square root">;
+def Aten_RsqrtOp : Aten_FunctionOp<"rsqrt", "1 / sqrt(self)">;
+def Aten_ReciprocalOp : Aten_FunctionOp<"reciprocal", "1 / self">;
+def Aten_SinOp : Aten_FunctionOp<"sin", "the sine">;
+def Aten_CosOp : Aten_FunctionOp<"cos", "the cosine">;
+def Aten_TanOp : Aten_FunctionOp<"tan", "the tangent">;
+def Aten_AsinOp : Aten_FunctionOp<"asin", "the angle of a sine">;
+def Aten_AcosOp : Aten_FunctionOp<"acos", "the angle of a cosine">;
+def Aten_AtanOp : Aten_FunctionOp<"atan", "the angle of a tangent">;
+def Aten_SinhOp : Aten_FunctionOp<"sinh", "the hyperbolic sine">;
+def Aten_CoshOp : Aten_FunctionOp<"cosh", "the hyperbolic cosine">;
+def Aten_TanhOp : Aten_FunctionOp<"tanh", "the hyperbolic tangent">;
+def Aten_AsinhOp : Aten_FunctionOp<"asinh", "the inverse of sinh">;
+def Aten_AcoshOp : Aten_FunctionOp<"acosh", "the inverse of cosh">;
+def Aten_AtanhOp : Aten_FunctionOp<"atanh", "the inverse of tanh">;
+def Aten_SigmoidOp : Aten_FunctionOp<"sigmoid", "1 / (1 + exp(-self))">;
+def Aten_ErfOp : Aten_FunctionOp<"erf", "the error function">;
+def Aten_ErfcOp : Aten_FunctionOp<"erfc", "1 minus the error function">;
+def Aten_ErfinvOp : Aten_FunctionOp<"erfinv", "the inverse of the error function">;
+def Aten_FloorOp : Aten_StepOp<"floor", "the next lower integer">;
+def Aten_CeilOp : Aten_StepOp<"ceil", "the next higher integer">;
+def Aten_TruncOp : Aten_StepOp<"trunc", "the next integer towards zero">;
+def Aten_RoundOp : Aten_StepOp<"round", "the nearest integer, halves to even">;
 
 //===----------------------------------------------------------------------===//
 // Bits

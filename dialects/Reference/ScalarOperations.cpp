@@ -21,6 +21,7 @@ using namespace mlir;
 namespace shardc::reference {
 
 using Numbers = ArrayRef<BoundedNumber>;
+using Function = double (*)(double);
 
 /// `value` as a number of `type`, whose operands may move it by `bound`.
 static BoundedNumber rounded(double value, double bound, const Rounding &type) {
@@ -42,6 +43,19 @@ static BoundedNumber ofInteger(int64_t integer, double bound = 0) {
 //===----------------------------------------------------------------------===//
 // Floats
 //===----------------------------------------------------------------------===//
+
+/// Exact for exact operands; else the quotient may be the next integer.
+static BoundedNumber remainder(Numbers in) {
+  BoundedNumber result;
+  double quotient = std::trunc(in[0].value / in[1].value);
+  result.value = std::fmod(in[0].value, in[1].value);
+  result.bound = in[0].bound + std::abs(quotient) * in[1].bound;
+  double size = std::abs(in[1].value) - in[1].bound;
+  double rest = std::abs(result.value);
+  if (result.bound > 0 && (rest <= result.bound || rest + result.bound >= size))
+    result.bound += std::abs(in[1].value);
+  return result;
+}
 
 static ScalarFunction floatArithmetic(Operation *op, const Rounding &type) {
   return llvm::TypeSwitch<Operation *, ScalarFunction>(op)
@@ -77,6 +91,7 @@ static ScalarFunction floatArithmetic(Operation *op, const Rounding &type) {
           return rounded(quotient, bound, type);
         };
       })
+      .Case([&](arith::RemFOp) { return remainder; })
       .Case([&](arith::NegFOp) {
         return [](Numbers in) {
           BoundedNumber result = in[0];
@@ -127,6 +142,50 @@ static float single(float x) {
   return (functions.*function)(x);
 }
 
+/// A function of two numbers of f64 that a C library computes.
+static ScalarFunction evaluation(const Rounding &type,
+                                 double (*exact)(double, double)) {
+  return [=](Numbers in) {
+    double value = exact(in[0].value, in[1].value), moved = 0;
+    for (double side : {-1.0, 1.0})
+      for (double other : {-1.0, 1.0}) {
+        double change = std::abs(exact(in[0].value + side * in[0].bound,
+                                       in[1].value + other * in[1].bound) -
+                                 value);
+        if (in[0].bound == 0 && in[1].bound == 0)
+          change = 0;
+        // Not defined beside these numbers, or infinite.
+        if (std::isnan(change))
+          change = std::numeric_limits<double>::infinity();
+        moved = std::max(moved, change);
+      }
+    BoundedNumber result = rounded(value, 0, type);
+    result.bound = moved + 2 * type.spacing(result.value);
+    return result;
+  };
+}
+
+/// What is rounded to an integer may become the next one where its operand may
+/// be on the other side.
+static ScalarFunction roundingFunction(Operation *op) {
+  auto function =
+      llvm::TypeSwitch<Operation *, Function>(op)
+          .Case([](math::FloorOp) -> Function { return std::floor; })
+          .Case([](math::CeilOp) -> Function { return std::ceil; })
+          .Case([](math::TruncOp) -> Function { return std::trunc; })
+          .Case([](math::RoundEvenOp) -> Function { return std::nearbyint; })
+          .Default(nullptr);
+  if (!function)
+    return {};
+  return [=](Numbers in) {
+    BoundedNumber result = in[0];
+    result.value = function(in[0].value);
+    result.bound = std::max(function(in[0].value + in[0].bound) - result.value,
+                            result.value - function(in[0].value - in[0].bound));
+    return result;
+  };
+}
+
 /// Numbers of f32 have one right result where the operand is exact.
 static ScalarFunction evaluation(const Rounding &type, Elementary function,
                                  bool isSingle) {
@@ -149,6 +208,26 @@ static ScalarFunction evaluation(const Rounding &type, Elementary function,
   };
 }
 
+/// A function that kernels compute in f64 alone.
+static Function libraryFunction(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Function>(op)
+      .Case([](math::Exp2Op) -> Function { return std::exp2; })
+      .Case([](math::Log2Op) -> Function { return std::log2; })
+      .Case([](math::Log10Op) -> Function { return std::log10; })
+      .Case([](math::SinOp) -> Function { return std::sin; })
+      .Case([](math::CosOp) -> Function { return std::cos; })
+      .Case([](math::TanOp) -> Function { return std::tan; })
+      .Case([](math::AsinOp) -> Function { return std::asin; })
+      .Case([](math::AcosOp) -> Function { return std::acos; })
+      .Case([](math::AtanOp) -> Function { return std::atan; })
+      .Case([](math::SinhOp) -> Function { return std::sinh; })
+      .Case([](math::CoshOp) -> Function { return std::cosh; })
+      .Case([](math::AsinhOp) -> Function { return std::asinh; })
+      .Case([](math::AcoshOp) -> Function { return std::acosh; })
+      .Case([](math::AtanhOp) -> Function { return std::atanh; })
+      .Default(nullptr);
+}
+
 static ScalarFunction mathFunction(Operation *op, const Rounding &type) {
   using F = ElementaryFunctions<MachineArithmetic>;
   auto function =
@@ -165,15 +244,28 @@ static ScalarFunction mathFunction(Operation *op, const Rounding &type) {
           .Case([](math::ErfcOp) {
             return Elementary{std::erfc, single<&F::erfc>, erfcError};
           })
-          .Case([](math::Exp2Op) { return Elementary{std::exp2}; })
-          .Case([](math::ExpM1Op) { return Elementary{std::expm1}; })
-          .Case([](math::SinOp) { return Elementary{std::sin}; })
-          .Case([](math::CosOp) { return Elementary{std::cos}; })
-          .Default(Elementary{nullptr});
+          .Case([](math::ExpM1Op) {
+            return Elementary{std::expm1, single<&F::expm1>, expm1Error};
+          })
+          .Case([](math::TanhOp) {
+            return Elementary{std::tanh, single<&F::tanh>, tanhError};
+          })
+          .Case([](math::ErfOp) {
+            return Elementary{std::erf, single<&F::erf>, erfError};
+          })
+          .Default([](Operation *other) {
+            return Elementary{libraryFunction(other)};
+          });
   if (function.exact) {
     bool isF32 = op->getResult(0).getType().isF32();
     return evaluation(type, function, isF32 && function.single);
   }
+  if (isa<math::PowFOp>(op))
+    return evaluation(type, std::pow);
+  if (isa<math::Atan2Op>(op))
+    return evaluation(type, std::atan2);
+  if (ScalarFunction found = roundingFunction(op))
+    return found;
   if (isa<math::SqrtOp>(op))
     return [=](Numbers in) {
       double root = std::sqrt(in[0].value);
@@ -329,6 +421,20 @@ static ScalarFunction integerArithmetic(Operation *op, Type type) {
         return onIntegers(type, [bits](Word a, Word b) {
           Word unsign = bits == 64 ? a : a & ((Word(1) << bits) - 1);
           return b < bits ? unsign >> b : 0;
+        });
+      })
+      .Case([&](arith::ShLIOp) {
+        return onIntegers(type,
+                          [](Word a, Word b) { return b < 64 ? a << b : 0; });
+      })
+      .Case([&](arith::ShRSIOp) {
+        return onIntegers(type, [](Word a, Word b) {
+          return static_cast<int64_t>(a) >> std::min<Word>(b, 63);
+        });
+      })
+      .Case([&](arith::RemSIOp) {
+        return onIntegers(type, [](Word a, Word b) {
+          return b == 0 ? 0 : static_cast<int64_t>(a) % static_cast<int64_t>(b);
         });
       })
       .Case([&](arith::MaxSIOp) {

@@ -4,6 +4,7 @@
 // Operators of AtenComparison.td.
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Aten/TypePromotion.h"
 #include "passes/Kernel/KernelModels.h"
 
 #include <limits>
@@ -22,33 +23,54 @@ static Scalar boundOf(TypedAttr number, Type element, Scalar like) {
   return like.constant(rounded.getValueAsDouble());
 }
 
-/// `compare` on an element and the scalar.
-template <typename OpTy>
-static void buildComparison(OpTy op, typename OpTy::Adaptor inputs,
-                            KernelBuilder &kernel,
-                            function_ref<Scalar(Scalar, Scalar)> compare) {
+static Scalar less(Scalar a, Scalar b) { return a < b; }
+static Scalar lessOrEqual(Scalar a, Scalar b) { return a <= b; }
+static Scalar greater(Scalar a, Scalar b) { return b < a; }
+static Scalar greaterOrEqual(Scalar a, Scalar b) { return b <= a; }
+
+/// `compare` on an element and the scalar, of integers in i64: the scalar need
+/// not fit into narrower ones.
+template <typename OpTy, Scalar (*compare)(Scalar, Scalar)>
+static void buildScalarComparison(OpTy op, typename OpTy::Adaptor inputs,
+                                  KernelBuilder &kernel) {
   Type type = tensorTypeOf(op.getSelf()).getElementType();
   buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
-    return compare(body[0], boundOf(op.getOther(), type, body[0]));
+    Scalar x = body[0];
+    if (isa<IntegerType>(type))
+      x = x.to(body.builder.getI64Type());
+    return compare(x, boundOf(op.getOther(), type, x));
   });
 }
 
-static void buildEqScalar(aten::EqScalarOp op, aten::EqScalarOp::Adaptor inputs,
-                          KernelBuilder &kernel) {
-  buildComparison(op, inputs, kernel,
-                  [](Scalar a, Scalar b) { return equal(a, b); });
+/// `compare` on elements in their promoted type.
+template <typename OpTy, Scalar (*compare)(Scalar, Scalar)>
+static void buildComparison(OpTy op, typename OpTy::Adaptor inputs,
+                            KernelBuilder &kernel) {
+  Type promoted = aten::promoteOperands(tensorTypeOf(op.getSelf()),
+                                        tensorTypeOf(op.getOther()));
+  buildPromoted(op, inputs, kernel, promoted, compare);
 }
 
-static void buildGeScalar(aten::GeScalarOp op, aten::GeScalarOp::Adaptor inputs,
-                          KernelBuilder &kernel) {
-  buildComparison(op, inputs, kernel,
-                  [](Scalar a, Scalar b) { return b <= a; });
+static Scalar logicalAnd(Scalar a, Scalar b) { return a & b; }
+static Scalar logicalOr(Scalar a, Scalar b) { return a | b; }
+static Scalar logicalXor(Scalar a, Scalar b) { return a ^ b; }
+
+/// `combine` on whether elements are not zero.
+template <typename OpTy, Scalar (*combine)(Scalar, Scalar)>
+static void buildLogical(OpTy op, typename OpTy::Adaptor inputs,
+                         KernelBuilder &kernel) {
+  buildPointwise(op, {inputs.getSelf(), inputs.getOther()}, kernel,
+                 [](LoopBody &body) {
+                   Type boolean = body.builder.getI1Type();
+                   return combine(body[0].to(boolean), body[1].to(boolean));
+                 });
 }
 
-static void buildLeScalar(aten::LeScalarOp op, aten::LeScalarOp::Adaptor inputs,
-                          KernelBuilder &kernel) {
-  buildComparison(op, inputs, kernel,
-                  [](Scalar a, Scalar b) { return a <= b; });
+static Scalar logicalNot(Scalar x) { return equal(x, x.constant(0)); }
+static Scalar isNan(Scalar x) { return notEqual(x, x); }
+static Scalar isInf(Scalar x) {
+  Scalar size = absoluteFloat(x);
+  return equal(size, size.constant(std::numeric_limits<double>::infinity()));
 }
 
 /// NaN is on neither side of a bound.
@@ -79,9 +101,50 @@ static void buildWhere(aten::WhereOp op, aten::WhereOp::Adaptor inputs,
 
 void attachComparisonKernels(MLIRContext *context) {
   using namespace aten;
-  EqScalarOp::attachInterface<KernelModel<EqScalarOp, buildEqScalar>>(*context);
-  GeScalarOp::attachInterface<KernelModel<GeScalarOp, buildGeScalar>>(*context);
-  LeScalarOp::attachInterface<KernelModel<LeScalarOp, buildLeScalar>>(*context);
+  EqOp::attachInterface<KernelModel<EqOp, buildComparison<EqOp, equal>>>(
+      *context);
+  EqScalarOp::attachInterface<
+      KernelModel<EqScalarOp, buildScalarComparison<EqScalarOp, equal>>>(
+      *context);
+  NeOp::attachInterface<KernelModel<NeOp, buildComparison<NeOp, notEqual>>>(
+      *context);
+  NeScalarOp::attachInterface<
+      KernelModel<NeScalarOp, buildScalarComparison<NeScalarOp, notEqual>>>(
+      *context);
+  LtOp::attachInterface<KernelModel<LtOp, buildComparison<LtOp, less>>>(
+      *context);
+  LtScalarOp::attachInterface<
+      KernelModel<LtScalarOp, buildScalarComparison<LtScalarOp, less>>>(
+      *context);
+  LeOp::attachInterface<KernelModel<LeOp, buildComparison<LeOp, lessOrEqual>>>(
+      *context);
+  LeScalarOp::attachInterface<
+      KernelModel<LeScalarOp, buildScalarComparison<LeScalarOp, lessOrEqual>>>(
+      *context);
+  GtOp::attachInterface<KernelModel<GtOp, buildComparison<GtOp, greater>>>(
+      *context);
+  GtScalarOp::attachInterface<
+      KernelModel<GtScalarOp, buildScalarComparison<GtScalarOp, greater>>>(
+      *context);
+  GeOp::attachInterface<
+      KernelModel<GeOp, buildComparison<GeOp, greaterOrEqual>>>(*context);
+  GeScalarOp::attachInterface<KernelModel<
+      GeScalarOp, buildScalarComparison<GeScalarOp, greaterOrEqual>>>(*context);
+  LogicalAndOp::attachInterface<
+      KernelModel<LogicalAndOp, buildLogical<LogicalAndOp, logicalAnd>>>(
+      *context);
+  LogicalOrOp::attachInterface<
+      KernelModel<LogicalOrOp, buildLogical<LogicalOrOp, logicalOr>>>(*context);
+  LogicalXorOp::attachInterface<
+      KernelModel<LogicalXorOp, buildLogical<LogicalXorOp, logicalXor>>>(
+      *context);
+  LogicalNotOp::attachInterface<
+      KernelModel<LogicalNotOp, buildFunction<LogicalNotOp, logicalNot>>>(
+      *context);
+  IsNanOp::attachInterface<KernelModel<IsNanOp, buildFunction<IsNanOp, isNan>>>(
+      *context);
+  IsInfOp::attachInterface<KernelModel<IsInfOp, buildFunction<IsInfOp, isInf>>>(
+      *context);
   IsFiniteOp::attachInterface<KernelModel<IsFiniteOp, buildIsFinite>>(*context);
   WhereOp::attachInterface<KernelModel<WhereOp, buildWhere>>(*context);
 }

@@ -13,6 +13,9 @@ using namespace mlir;
 void shardc::registerKernelModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, aten::AtenDialect *) {
     attachElementwiseKernels(context);
+    attachDivisionKernels(context);
+    attachFunctionKernels(context);
+    attachActivationKernels(context);
     attachComparisonKernels(context);
     attachReductionKernels(context);
     attachMatmulKernels(context);

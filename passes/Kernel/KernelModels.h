@@ -67,12 +67,53 @@ void buildPointwise(OpTy op, mlir::ValueRange operands, KernelBuilder &kernel,
       pointwise(kernel.builder, kernel.location, type, reads, body));
 }
 
+/// A function of each element of `op`'s only operand.
+template <typename OpTy, Scalar (*function)(Scalar)>
+void buildFunction(OpTy op, typename OpTy::Adaptor inputs,
+                   KernelBuilder &kernel) {
+  buildPointwise(op, inputs.getSelf(), kernel,
+                 [](LoopBody &body) { return function(body[0]); });
+}
+
+/// `combine` on the elements of `op`'s two operands as `promoted`, or as f32
+/// where that has 16 bits. They are rounded to `promoted` before: one without
+/// dimensions may be wider.
+template <typename OpTy>
+void buildPromoted(OpTy op, typename OpTy::Adaptor inputs,
+                   KernelBuilder &kernel, mlir::Type promoted,
+                   llvm::function_ref<Scalar(Scalar, Scalar)> combine) {
+  mlir::Type type = computeType(promoted);
+  buildPointwise(op, {inputs.getSelf(), inputs.getOther()}, kernel,
+                 [&](LoopBody &body) {
+                   return combine(body.stored(0).to(promoted).to(type),
+                                  body.stored(1).to(promoted).to(type));
+                 });
+}
+
+/// As above in the type of the result.
+template <typename OpTy>
+void buildBinary(OpTy op, typename OpTy::Adaptor inputs, KernelBuilder &kernel,
+                 llvm::function_ref<Scalar(Scalar, Scalar)> combine) {
+  buildPromoted(op, inputs, kernel,
+                tensorTypeOf(op.getResult()).getElementType(), combine);
+}
+
+/// The same where `combine` needs no attributes.
+template <typename OpTy, Scalar (*combine)(Scalar, Scalar)>
+void buildFunctionOfTwo(OpTy op, typename OpTy::Adaptor inputs,
+                        KernelBuilder &kernel) {
+  buildBinary(op, inputs, kernel, combine);
+}
+
 /// A copy of `tensor` as it is, in row-major order.
 mlir::Value buildCopy(mlir::OpBuilder &builder, mlir::Location location,
                       mlir::Value tensor);
 
 // One function a family; each attaches its models.
 void attachElementwiseKernels(mlir::MLIRContext *context);
+void attachDivisionKernels(mlir::MLIRContext *context);
+void attachFunctionKernels(mlir::MLIRContext *context);
+void attachActivationKernels(mlir::MLIRContext *context);
 void attachComparisonKernels(mlir::MLIRContext *context);
 void attachCastKernels(mlir::MLIRContext *context);
 void attachReductionKernels(mlir::MLIRContext *context);

@@ -55,9 +55,6 @@ static std::string describeMissingForm(Operation *op) {
   auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op);
   if (differentiable && !scatter)
     return differentiable.describeUnsupportedForm();
-  auto division = dyn_cast<aten::DivOp>(op);
-  if (division && division.getRoundingMode() != aten::RoundingMode::none)
-    return "a rounding_mode";
   return "";
 }
 

@@ -72,6 +72,9 @@ Scalar operator*(Scalar a, Scalar b) {
 Scalar operator/(Scalar a, Scalar b) {
   return binary<arith::DivFOp, arith::DivSIOp>(a, b);
 }
+Scalar operator%(Scalar a, Scalar b) {
+  return binary<arith::RemFOp, arith::RemSIOp>(a, b);
+}
 Scalar operator-(Scalar a) { return unary<arith::NegFOp>(a); }
 
 Scalar numberOf(TypedAttr number, Scalar like) {
@@ -87,21 +90,37 @@ Scalar numberOf(TypedAttr number, Scalar like) {
   return like.constant(static_cast<double>(integer));
 }
 
-template <typename IntegerOp>
-static Scalar bitwise(Scalar a, Scalar b) {
-  return Scalar(
-      a.getBuilder(), a.getLoc(),
-      IntegerOp::create(a.getBuilder(), a.getLoc(), a.get(), b.get()));
+template <typename Op>
+static Scalar combine(Scalar a, Scalar b) {
+  return Scalar(a.getBuilder(), a.getLoc(),
+                Op::create(a.getBuilder(), a.getLoc(), a.get(), b.get()));
 }
 
-Scalar operator&(Scalar a, Scalar b) { return bitwise<arith::AndIOp>(a, b); }
-Scalar operator^(Scalar a, Scalar b) { return bitwise<arith::XOrIOp>(a, b); }
+Scalar operator&(Scalar a, Scalar b) { return combine<arith::AndIOp>(a, b); }
+Scalar operator|(Scalar a, Scalar b) { return combine<arith::OrIOp>(a, b); }
+Scalar operator^(Scalar a, Scalar b) { return combine<arith::XOrIOp>(a, b); }
 Scalar shiftRight(Scalar a, unsigned bits) {
-  return bitwise<arith::ShRUIOp>(a, a.constant(bits));
+  return combine<arith::ShRUIOp>(a, a.constant(bits));
+}
+Scalar shiftLeft(Scalar a, Scalar count) {
+  return combine<arith::ShLIOp>(a, count);
+}
+Scalar shiftRightSigned(Scalar a, Scalar count) {
+  return combine<arith::ShRSIOp>(a, count);
 }
 
+/// The only bit of a boolean is no sign.
+static bool isBoolean(Scalar scalar) { return scalar.getType().isInteger(1); }
+
+Scalar operator<(Scalar a, Scalar b) {
+  return compare(a, b, arith::CmpFPredicate::OLT,
+                 isBoolean(a) ? arith::CmpIPredicate::ult
+                              : arith::CmpIPredicate::slt);
+}
 Scalar operator<=(Scalar a, Scalar b) {
-  return compare(a, b, arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle);
+  return compare(a, b, arith::CmpFPredicate::OLE,
+                 isBoolean(a) ? arith::CmpIPredicate::ule
+                              : arith::CmpIPredicate::sle);
 }
 Scalar equal(Scalar a, Scalar b) {
   return compare(a, b, arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq);
@@ -138,10 +157,37 @@ Scalar minimum(Scalar a, Scalar b) {
 }
 
 Scalar exp(Scalar a) { return unary<math::ExpOp>(a); }
+Scalar expm1(Scalar a) { return unary<math::ExpM1Op>(a); }
 Scalar log(Scalar a) { return unary<math::LogOp>(a); }
 Scalar log1p(Scalar a) { return unary<math::Log1pOp>(a); }
+Scalar tanh(Scalar a) { return unary<math::TanhOp>(a); }
+Scalar erf(Scalar a) { return unary<math::ErfOp>(a); }
 Scalar erfc(Scalar a) { return unary<math::ErfcOp>(a); }
 Scalar sqrt(Scalar a) { return unary<math::SqrtOp>(a); }
+Scalar absoluteFloat(Scalar a) { return unary<math::AbsFOp>(a); }
+Scalar floor(Scalar a) { return unary<math::FloorOp>(a); }
+Scalar ceil(Scalar a) { return unary<math::CeilOp>(a); }
+Scalar trunc(Scalar a) { return unary<math::TruncOp>(a); }
+Scalar roundEven(Scalar a) { return unary<math::RoundEvenOp>(a); }
+
+Scalar exp2(Scalar a) { return unary<math::Exp2Op>(a); }
+Scalar log2(Scalar a) { return unary<math::Log2Op>(a); }
+Scalar log10(Scalar a) { return unary<math::Log10Op>(a); }
+Scalar sin(Scalar a) { return unary<math::SinOp>(a); }
+Scalar cos(Scalar a) { return unary<math::CosOp>(a); }
+Scalar tan(Scalar a) { return unary<math::TanOp>(a); }
+Scalar asin(Scalar a) { return unary<math::AsinOp>(a); }
+Scalar acos(Scalar a) { return unary<math::AcosOp>(a); }
+Scalar atan(Scalar a) { return unary<math::AtanOp>(a); }
+Scalar sinh(Scalar a) { return unary<math::SinhOp>(a); }
+Scalar cosh(Scalar a) { return unary<math::CoshOp>(a); }
+Scalar asinh(Scalar a) { return unary<math::AsinhOp>(a); }
+Scalar acosh(Scalar a) { return unary<math::AcoshOp>(a); }
+Scalar atanh(Scalar a) { return unary<math::AtanhOp>(a); }
+Scalar atan2(Scalar y, Scalar x) { return combine<math::Atan2Op>(y, x); }
+Scalar pow(Scalar base, Scalar exponent) {
+  return combine<math::PowFOp>(base, exponent);
+}
 
 //===----------------------------------------------------------------------===//
 // Conversions

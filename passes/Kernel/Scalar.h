@@ -47,6 +47,8 @@ Scalar operator-(Scalar a, Scalar b);
 Scalar operator*(Scalar a, Scalar b);
 Scalar operator/(Scalar a, Scalar b);
 Scalar operator-(Scalar a);
+/// The remainder of the quotient that is rounded towards zero.
+Scalar operator%(Scalar a, Scalar b);
 
 inline Scalar operator+(Scalar a, double b) { return a + a.constant(b); }
 inline Scalar operator-(Scalar a, double b) { return a - a.constant(b); }
@@ -59,10 +61,16 @@ inline Scalar operator/(double a, Scalar b) { return b.constant(a) / b; }
 
 /// Bit by bit, of integers; the shift fills with zeros.
 Scalar operator&(Scalar a, Scalar b);
+Scalar operator|(Scalar a, Scalar b);
 Scalar operator^(Scalar a, Scalar b);
 Scalar shiftRight(Scalar a, unsigned bits);
 
+/// By a count from 0 to below the width; to the right the sign is kept.
+Scalar shiftLeft(Scalar a, Scalar count);
+Scalar shiftRightSigned(Scalar a, Scalar count);
+
 /// i1 scalars; comparisons with NaN are false.
+Scalar operator<(Scalar a, Scalar b);
 Scalar operator<=(Scalar a, Scalar b);
 Scalar equal(Scalar a, Scalar b);
 Scalar notEqual(Scalar a, Scalar b);
@@ -80,11 +88,40 @@ Scalar maximumNumber(Scalar a, Scalar b);
 Scalar maximum(Scalar a, Scalar b);
 Scalar minimum(Scalar a, Scalar b);
 
+// Functions that runtime/math/Functions.h has in f32.
 Scalar exp(Scalar a);
+Scalar expm1(Scalar a);
 Scalar log(Scalar a);
 Scalar log1p(Scalar a);
+Scalar tanh(Scalar a);
+Scalar erf(Scalar a);
 Scalar erfc(Scalar a);
+
+// Functions with an instruction.
 Scalar sqrt(Scalar a);
+Scalar absoluteFloat(Scalar a);
+Scalar floor(Scalar a);
+Scalar ceil(Scalar a);
+Scalar trunc(Scalar a);
+Scalar roundEven(Scalar a);
+
+// The C library's, of f64 alone: the result is rounded to another type.
+Scalar exp2(Scalar a);
+Scalar log2(Scalar a);
+Scalar log10(Scalar a);
+Scalar sin(Scalar a);
+Scalar cos(Scalar a);
+Scalar tan(Scalar a);
+Scalar asin(Scalar a);
+Scalar acos(Scalar a);
+Scalar atan(Scalar a);
+Scalar sinh(Scalar a);
+Scalar cosh(Scalar a);
+Scalar asinh(Scalar a);
+Scalar acosh(Scalar a);
+Scalar atanh(Scalar a);
+Scalar atan2(Scalar y, Scalar x);
+Scalar pow(Scalar base, Scalar exponent);
 
 } // namespace shardc
 

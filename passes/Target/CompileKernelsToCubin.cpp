@@ -21,6 +21,7 @@
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -103,16 +104,19 @@ static void callIntrinsics(Operation *module) {
   MLIRContext *context = module->getContext();
   RewritePatternSet patterns(context);
   patterns.add<CallIntrinsic<math::AbsFOp>>(context, "llvm.fabs");
+  patterns.add<CallIntrinsic<math::CeilOp>>(context, "llvm.ceil");
+  patterns.add<CallIntrinsic<math::FloorOp>>(context, "llvm.floor");
   patterns.add<CallIntrinsic<math::FmaOp>>(context, "llvm.fma");
   patterns.add<CallIntrinsic<math::RoundEvenOp>>(context, "llvm.roundeven");
   patterns.add<CallIntrinsic<math::SqrtOp>>(context, "llvm.sqrt");
+  patterns.add<CallIntrinsic<math::TruncOp>>(context, "llvm.trunc");
   walkAndApplyPatterns(module, std::move(patterns));
 }
 
-/// What expandKernelMath left has no instruction.
+/// What expandKernelMath and callIntrinsics left has no instruction.
 static LogicalResult checkMath(Operation *module) {
   WalkResult result = module->walk([](Operation *op) {
-    if (!isa<math::ExpOp, math::LogOp, math::Log1pOp, math::ErfcOp>(op))
+    if (!isa<math::MathDialect>(op->getDialect()) && !isa<arith::RemFOp>(op))
       return WalkResult::advance();
     emitNumberedError(op, "E0241")
         << "'" << op->getName() << "' of " << op->getResult(0).getType()
@@ -167,9 +171,9 @@ void CompileKernelsToCubinPass::runOnOperation() {
     return signalPassFailure();
   target::expandKernelMath(getOperation());
   target::hoistAllocas(getOperation());
+  callIntrinsics(getOperation());
   if (failed(checkMath(getOperation())))
     return signalPassFailure();
-  callIntrinsics(getOperation());
   OpPassManager passes = makePipeline(target->processor);
   if (failed(runPipeline(passes, getOperation())))
     return signalPassFailure();

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/Passes.h"
@@ -98,6 +99,40 @@ static void storeBf16AsIntegers(ModuleOp kernels) {
 }
 
 //===----------------------------------------------------------------------===//
+// The C library
+//===----------------------------------------------------------------------===//
+
+/// `function` of f64 in place of `op`.
+static void callLibrary(ModuleOp kernels, Operation *op, StringRef function) {
+  OpBuilder builder(op);
+  Type type = op->getResult(0).getType();
+  auto declaration = kernels.lookupSymbol<func::FuncOp>(function);
+  if (!declaration) {
+    OpBuilder atStart = OpBuilder::atBlockBegin(kernels.getBody());
+    declaration = func::FuncOp::create(atStart, op->getLoc(), function,
+                                       builder.getFunctionType(type, type));
+    declaration.setPrivate();
+    declaration->setAttr(LLVM::LLVMDialect::getReadnoneAttrName(),
+                         builder.getUnitAttr());
+  }
+  auto call = func::CallOp::create(builder, op->getLoc(), declaration,
+                                   op->getOperands());
+  op->replaceAllUsesWith(call);
+  op->erase();
+}
+
+/// What upstream conversions would compute from exp and log, which leaves no
+/// digits near 0.
+static void callExactFunctions(ModuleOp kernels) {
+  kernels.walk([&](Operation *op) {
+    if (isa<math::ExpM1Op>(op))
+      callLibrary(kernels, op, "expm1");
+    else if (isa<math::Log1pOp>(op))
+      callLibrary(kernels, op, "log1p");
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Lowering
 //===----------------------------------------------------------------------===//
 
@@ -112,6 +147,7 @@ LogicalResult lowerKernelsToLlvm(ModuleOp kernels) {
   expandKernelMath(kernels);
   storeBf16AsIntegers(kernels);
   hoistAllocas(kernels);
+  callExactFunctions(kernels);
   PassManager passes(kernels.getContext());
   addArithmeticLowering(passes);
   passes.addPass(createSCFToControlFlowPass());

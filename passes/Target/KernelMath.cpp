@@ -111,8 +111,11 @@ struct ExpandFunction : OpRewritePattern<MathOp> {
 
 void populateKernelMathPatterns(RewritePatternSet &patterns) {
   patterns.add<ExpandFunction<math::ExpOp, &KernelFunctions::exp>,
+               ExpandFunction<math::ExpM1Op, &KernelFunctions::expm1>,
                ExpandFunction<math::LogOp, &KernelFunctions::log>,
                ExpandFunction<math::Log1pOp, &KernelFunctions::log1p>,
+               ExpandFunction<math::TanhOp, &KernelFunctions::tanh>,
+               ExpandFunction<math::ErfOp, &KernelFunctions::erf>,
                ExpandFunction<math::ErfcOp, &KernelFunctions::erfc>>(
       patterns.getContext());
 }

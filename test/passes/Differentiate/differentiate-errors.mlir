@@ -139,7 +139,7 @@ module @loss_through_complex_numbers {
     %d = aten.matmul %c, %c : (tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>) -> tensor<2x2xcomplex<f32>>
     // expected-note@+1 {{'aten.relu' with complex numbers has no derivative yet either}}
     %e = aten.relu %d : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xcomplex<f32>>
-    // expected-error@+2 {{E0221: 'aten.abs' has no derivative, but a trainable parameter reaches the loss through it}}
+    // expected-error@+2 {{E0221: 'aten.abs' with complex numbers has no derivative yet, but a trainable parameter reaches the loss through it}}
     // expected-note@+1 {{help: freeze the parameters}}
     %y = aten.abs %e : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xf32>
     fsdp.record_loss %y : tensor<2x2xf32>

@@ -262,6 +262,11 @@ TEST_F(Derivatives, Functions) {
         "aten.log_softmax %0 dim 0"})
     check("%r = " + std::string(text) + " : (tensor<6xf64>) -> tensor<6xf64>",
           {"6xf64"});
+  for (const char *name : {"abs", "exp2", "expm1", "sin", "cos", "tan", "atan",
+                           "sinh", "cosh", "tanh", "asinh", "erf", "erfc"})
+    check("%r = aten." + std::string(name) +
+              " %0 : (tensor<6xf64>) -> tensor<6xf64>",
+          {"6xf64"});
   for (const char *text : {"aten.softmax %0 dim 1", "aten.log_softmax %0 dim 0",
                            "aten.softmax %0 dim 2"})
     check("%r = " + std::string(text) +
@@ -272,6 +277,61 @@ TEST_F(Derivatives, Functions) {
         {"2x1xi1", "3xf64", "2x3xf64"});
 }
 
+TEST_F(Derivatives, Activations) {
+  // Where hardswish and hardsigmoid have their corners.
+  least = -5;
+  most = 5;
+  for (const char *text :
+       {"aten.hardswish %0", "aten.hardsigmoid %0", "aten.mish %0",
+        "aten.log_sigmoid %0",
+        "aten.leaky_relu %0 {negative_slope = 0.1 : f64}",
+        "aten.elu %0 {alpha = 1.5 : f64, scale = 1.2 : f64, input_scale = 0.7 "
+        ": f64}",
+        "aten.softplus %0 {beta = 2.0 : f64, threshold = 4.0 : f64}"})
+    check("%r = " + std::string(text) + " : (tensor<16xf64>) -> tensor<16xf64>",
+          {"16xf64"});
+  for (const char *slopes : {"1xf64", "3xf64", "f64"})
+    check("%r = aten.prelu %0, %1 : (tensor<2x3x2xf64>, tensor<" +
+              std::string(slopes) + ">) -> tensor<2x3x2xf64>",
+          {"2x3x2xf64", slopes});
+}
+
+// What is flat has no gradient.
+TEST_F(Derivatives, Steps) {
+  least = -5;
+  most = 5;
+  for (const char *text :
+       {"sign %0", "floor %0", "ceil %0", "trunc %0", "round %0",
+        "div.Scalar %0, 0.7 : f64 {rounding_mode = "
+        "#aten.rounding_mode<floor>}"})
+    check("%r = aten." + std::string(text) +
+              " : (tensor<6xf64>) -> tensor<6xf64>",
+          {"6xf64"});
+  for (const char *text :
+       {"remainder %0, %1", "fmod %0, %1",
+        "div %0, %1 {rounding_mode = #aten.rounding_mode<trunc>}"})
+    check("%r = aten." + std::string(text) +
+              " : (tensor<2x3xf64>, tensor<3xf64>) -> tensor<2x3xf64>",
+          {"2x3xf64", "3xf64"});
+}
+
+TEST_F(Derivatives, FunctionsOfTwoTensors) {
+  for (const char *name : {"maximum", "minimum", "atan2"})
+    check("%r = aten." + std::string(name) +
+              " %0, %1 : (tensor<2x3xf64>, tensor<3xf64>) -> tensor<2x3xf64>",
+          {"2x3xf64", "3xf64"});
+}
+
+// Numbers from -0.9 to 0.9.
+TEST_F(Derivatives, InverseFunctions) {
+  least = -0.9;
+  most = 0.9;
+  for (const char *name : {"asin", "acos", "atanh", "erfinv", "log1p"})
+    check("%r = aten." + std::string(name) +
+              " %0 : (tensor<6xf64>) -> tensor<6xf64>",
+          {"6xf64"});
+}
+
 // Of numbers from 1 to 3, where they have no poles.
 TEST_F(Derivatives, FunctionsOfPositiveNumbers) {
   least = 1;
@@ -280,15 +340,24 @@ TEST_F(Derivatives, FunctionsOfPositiveNumbers) {
        {"aten.log %0", "aten.sqrt %0", "aten.rsqrt %0", "aten.reciprocal %0",
         "aten.pow.Tensor_Scalar %0, -0.5 : f64",
         "aten.pow.Tensor_Scalar %0, 1.5 : f64",
-        "aten.pow.Tensor_Scalar %0, -2.0 : f64"})
+        "aten.pow.Tensor_Scalar %0, -2.0 : f64",
+        "aten.pow.Tensor_Scalar %0, 2.3 : f64", "aten.log2 %0",
+        "aten.log10 %0"})
     check("%r = " + std::string(text) + " : (tensor<6xf64>) -> tensor<6xf64>",
           {"6xf64"});
-  check("%r = aten.div %0, %1 : (tensor<2x3xf64>, tensor<3xf64>) -> "
-        "tensor<2x3xf64>",
-        {"2x3xf64", "3xf64"});
+  for (const char *name : {"div", "pow"})
+    check("%r = aten." + std::string(name) +
+              " %0, %1 : (tensor<2x3xf64>, tensor<3xf64>) -> tensor<2x3xf64>",
+          {"2x3xf64", "3xf64"});
   check("%r = aten.div %0, %1 : (tensor<2x3xcomplex<f64>>, "
         "tensor<3xcomplex<f64>>) -> tensor<2x3xcomplex<f64>>",
         {"2x3xcomplex<f64>", "3xcomplex<f64>"});
+}
+
+TEST_F(Derivatives, FunctionsOfNumbersAboveOne) {
+  least = 1.2;
+  most = 3;
+  check("%r = aten.acosh %0 : (tensor<6xf64>) -> tensor<6xf64>", {"6xf64"});
 }
 
 TEST_F(Derivatives, ReductionsAndLookups) {

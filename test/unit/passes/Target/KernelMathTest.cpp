@@ -70,6 +70,9 @@ static void expectSameBits(const std::string &name,
 TEST(KernelMath, Exp) { expectSameBits("exp", &Functions::exp); }
 TEST(KernelMath, Log) { expectSameBits("log", &Functions::log); }
 TEST(KernelMath, Log1p) { expectSameBits("log1p", &Functions::log1p); }
+TEST(KernelMath, Expm1) { expectSameBits("expm1", &Functions::expm1); }
+TEST(KernelMath, Tanh) { expectSameBits("tanh", &Functions::tanh); }
+TEST(KernelMath, Erf) { expectSameBits("erf", &Functions::erf); }
 TEST(KernelMath, Erfc) { expectSameBits("erfc", &Functions::erfc); }
 
 } // namespace shardc::test

@@ -25,6 +25,7 @@ from kernel_cases import (  # noqa: E402
     CASES, DTYPES, Draw, add, op, type_of, wide)
 from function_cases import choices, functions  # noqa: E402
 from kernel_terms import Terms, select  # noqa: E402
+from pointwise_cases import pointwise  # noqa: E402
 
 OUT = pathlib.Path(__file__).with_name("kernel_goldens.json")
 
@@ -514,7 +515,7 @@ def fused():
 
 
 def main():
-    for family in (elementwise, functions, choices, reductions, scans, scatters, long_sums,
+    for family in (elementwise, functions, pointwise, choices, reductions, scans, scatters, long_sums,
                    layer_norms, batch_norms, losses,
                    indexing_and_shapes, pooling, fused):
         family()
