@@ -66,9 +66,9 @@ void ResampleOp::buildBackward(OpBuilder &builder,
   Composition c(builder, getLoc());
   auto dim = static_cast<int64_t>(getDim());
   SmallVector<Taps> positions =
-      transposed(static_cast<int64_t>(getTaps()), getIndices(),
-                 getWeights().value_or(ArrayRef<double>()),
-                 tensorType(getSelf()).getDimSize(dim));
+      transposedTaps(static_cast<int64_t>(getTaps()), getIndices(),
+                     getWeights().value_or(ArrayRef<double>()),
+                     tensorType(getSelf()).getDimSize(dim));
   operandGradients[0] = c.resample(resultGradients[0], dim, positions);
 }
 

@@ -163,8 +163,8 @@ bool TapTable::isIdentity(int64_t size) const {
   return true;
 }
 
-SmallVector<Taps> transposed(int64_t taps, ArrayRef<int64_t> indices,
-                             ArrayRef<double> weights, int64_t size) {
+SmallVector<Taps> transposedTaps(int64_t taps, ArrayRef<int64_t> indices,
+                                 ArrayRef<double> weights, int64_t size) {
   SmallVector<Taps> positions(size);
   for (auto [i, index] : llvm::enumerate(indices))
     if (index >= 0)

@@ -52,10 +52,10 @@ struct TapTable {
 };
 
 /// What each of `size` elements gives to which position: the transpose.
-llvm::SmallVector<Taps> transposed(int64_t taps,
-                                   llvm::ArrayRef<int64_t> indices,
-                                   llvm::ArrayRef<double> weights,
-                                   int64_t size);
+llvm::SmallVector<Taps> transposedTaps(int64_t taps,
+                                       llvm::ArrayRef<int64_t> indices,
+                                       llvm::ArrayRef<double> weights,
+                                       int64_t size);
 
 } // namespace shardc::aten
 

@@ -73,23 +73,8 @@ static void buildClamp(aten::ClampOp op, aten::ClampOp::Adaptor inputs,
 }
 
 //===----------------------------------------------------------------------===//
-// Extremes and signs
+// Signs
 //===----------------------------------------------------------------------===//
-
-/// `chosen`, or `other` where that is NaN.
-static Scalar orNan(Scalar other, Scalar chosen) {
-  if (!isa<FloatType>(other.getType()))
-    return chosen;
-  return select(notEqual(other, other), other, chosen);
-}
-
-static Scalar maximum(Scalar a, Scalar b) {
-  return orNan(b, select(a <= b, b, a));
-}
-
-static Scalar minimum(Scalar a, Scalar b) {
-  return orNan(b, select(b <= a, b, a));
-}
 
 /// Of NaN 0, as in PyTorch.
 static Scalar sign(Scalar x) {
