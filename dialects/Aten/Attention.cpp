@@ -68,23 +68,22 @@ LogicalResult ScaledDotProductAttentionOp::inferReturnTypes(
   return success();
 }
 
-std::string ScaledDotProductAttentionOp::describeUnsupportedForm() {
-  if (getAttnMask())
-    return "an attn_mask";
-  if (tensorType(getQuery()).getDimSize(1) !=
-      tensorType(getKey()).getDimSize(1))
-    return "fewer key than query heads";
-  return getKey().getType() == getValue().getType()
-             ? ""
-             : "another head size of value than of key";
-}
-
 LogicalResult ScaledDotProductAttentionBackwardOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location>, Adaptor adaptor,
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
+  Value mask = adaptor.getAttnMask();
+  if (failed(checkMask(location, mask, tensorType(adaptor.getQuery()),
+                       tensorType(adaptor.getKey()))))
+    return failure();
   types.push_back(adaptor.getQuery().getType());
   types.push_back(adaptor.getKey().getType());
   types.push_back(adaptor.getValue().getType());
+  if (!adaptor.getMaskGradient())
+    return success();
+  if (!mask || !isa<FloatType>(tensorType(mask).getElementType()))
+    return inferenceError(location, "expected mask_gradient with a mask of "
+                                    "floats");
+  types.push_back(mask.getType());
   return success();
 }
 
@@ -105,9 +104,11 @@ int64_t ScaledDotProductAttentionBackwardOp::getFlops() {
 void ScaledDotProductAttentionOp::buildBackward(
     OpBuilder &builder, ArrayRef<Value> resultGradients, ArrayRef<bool> needed,
     SmallVectorImpl<Value> &operandGradients) {
+  bool isMaskNeeded = getAttnMask() && needed[3];
   auto backward = ScaledDotProductAttentionBackwardOp::create(
       builder, getLoc(), resultGradients[0], getQuery(), getKey(), getValue(),
-      getResult(), getLogSumExp(), getIsCausalAttr(), getScaleAttr());
-  for (auto [result, need] : llvm::zip_equal(backward.getResults(), needed))
-    operandGradients.push_back(need ? result : Value());
+      getResult(), getLogSumExp(), getAttnMask(), getIsCausalAttr(),
+      getScaleAttr(), isMaskNeeded ? builder.getUnitAttr() : UnitAttr());
+  for (auto [i, need] : llvm::enumerate(needed))
+    operandGradients.push_back(need ? backward->getResult(i) : Value());
 }
