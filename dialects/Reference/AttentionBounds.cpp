@@ -166,3 +166,103 @@ boundAttentionBackward(const AttentionProblem &problem) {
 }
 
 } // namespace shardc::reference
+
+/// The probabilities that backward recomputes from log-sum-exp, or, where that
+/// has too few digits, by their own sum.
+static std::vector<Score> probabilitiesOf(const Head &head,
+                                          ArrayRef<Score> scores, double logSum,
+                                          double unit) {
+  constexpr double exactLogSumExp = 1024;
+  if (head.hasMask() && !(std::abs(logSum) <= exactLogSumExp))
+    return softmaxRow(scores, unit).of;
+  std::vector<Score> probabilities;
+  for (const Score &score : scores) {
+    double moved =
+        std::isinf(score.value)
+            ? 0
+            : score.bound +
+                  2 * unit * (std::abs(score.value) + std::abs(logSum));
+    double value = std::exp(score.value - logSum);
+    // None of it can be off by more than 1.
+    double bound =
+        std::min(1.0, std::exp(score.value - logSum + 2 * moved) - value);
+    probabilities.push_back({value, bound + 10 * unit * value});
+  }
+  return probabilities;
+}
+
+namespace {
+
+/// The bounds of all gradients while rows add to them.
+struct GradientBounds {
+  GradientBounds(const AttentionProblem &problem)
+      : problem(problem), head(problem, /*query=*/1, /*mask=*/6),
+        rowTerms(static_cast<double>(head.rows * head.heads / head.keyHeads) +
+                 2),
+        columnTerms(static_cast<double>(head.columns) + 2) {
+    for (unsigned i : {1, 2, 3})
+      of.emplace_back(problem.tensors[i].getNumElements());
+    if (head.hasMask())
+      of.emplace_back(head.maskElements.size());
+  }
+
+  void addRow(int64_t h, int64_t row);
+
+  const AttentionProblem &problem;
+  const Head head;
+  const double rowTerms, columnTerms;
+  std::vector<std::vector<double>> of;
+};
+
+} // namespace
+
+void GradientBounds::addRow(int64_t h, int64_t row) {
+  int64_t size = head.size, valueSize = head.valueSize;
+  int64_t keys = head.keyHead(h) * head.columns, at = h * head.rows + row;
+  double unit = problem.unit, scale = std::abs(problem.scale);
+  const double *query = elementsOf(problem, 1, at * size);
+  const double *key = elementsOf(problem, 2, keys * size);
+  const double *value = elementsOf(problem, 3, keys * valueSize);
+  const double *gradient = elementsOf(problem, 0, at * valueSize);
+  Score sum = innerProduct(gradient, elementsOf(problem, 4, at * valueSize),
+                           valueSize, 1, unit);
+  std::vector<Score> probabilities =
+      probabilitiesOf(head, scoreRow(head, problem, 1, h, row),
+                      problem.tensors[5].floats()[at], unit);
+  for (auto [column, probability] : llvm::enumerate(probabilities)) {
+    Score change =
+        innerProduct(gradient, value + column * valueSize, valueSize, 1, unit);
+    double slope = std::abs(probability.value * (change.value - sum.value));
+    double slopeBound =
+        probability.value *
+            (change.bound + sum.bound +
+             4 * unit * (std::abs(change.value) + std::abs(sum.value))) +
+        probability.bound * std::abs(change.value - sum.value);
+    for (int64_t i = 0; i < valueSize; ++i)
+      of[2][(keys + column) * valueSize + i] +=
+          std::abs(gradient[i]) *
+          (probability.bound + 2 * rowTerms * unit * probability.value);
+    for (int64_t i = 0; i < size; ++i) {
+      of[0][at * size + i] += std::abs(key[column * size + i]) * scale *
+                              (slopeBound + 2 * columnTerms * unit * slope);
+      of[1][(keys + column) * size + i] +=
+          std::abs(query[i]) * scale *
+          (slopeBound + 2 * rowTerms * unit * slope);
+    }
+    if (head.hasMask())
+      of[3][head.maskIndex(h, row, column)] +=
+          slopeBound +
+          2 * static_cast<double>(head.scoresPerMask() + 2) * unit * slope;
+  }
+}
+
+std::vector<std::vector<double>>
+boundAttentionBackward(const AttentionProblem &problem) {
+  GradientBounds bounds(problem);
+  for (int64_t h = 0; h < bounds.head.count; ++h)
+    for (int64_t row = 0; row < bounds.head.rows; ++row)
+      bounds.addRow(h, row);
+  return std::move(bounds.of);
+}
+
+} // namespace shardc::reference

@@ -193,15 +193,17 @@ backwardBlock(const AttentionShape &shape, const BackwardLayout &at, T *memory,
       {memory + at.gradQuery, width}, paddedQueries, width, block.keys);
 }
 
-/// Whether a log-sum-exp of the block's queries is too large to be exact.
+template <typename T>
+bool isInexact(T logSumExp) {
+  return std::isfinite(logSumExp) && std::abs(logSumExp) > T(exactLogSumExp);
+}
+
+/// Whether weights of the block's queries have to be corrected.
 template <typename T>
 bool needsCorrection(const BackwardBlock<T> &block) {
-  auto isInexact = [](T value) {
-    return std::isfinite(value) && std::abs(value) > T(exactLogSumExp);
-  };
   const T *first = block.logSumExp + block.firstQuery;
   return block.mask.data &&
-         std::any_of(first, first + block.queries, isInexact);
+         std::any_of(first, first + block.queries, isInexact<T>);
 }
 
 /// Finds by what the weights of the block's queries have to be multiplied in
@@ -221,7 +223,8 @@ correctWeights(const AttentionShape &shape, const BackwardLayout &at, T *memory,
                                       memory + at.weights + i * keyBlock);
   }
   for (int64_t i = 0; i < block.queries; ++i)
-    factors[i] = factors[i] == 0 ? T(1) : 1 / factors[i];
+    factors[i] =
+        isInexact(block.logSumExp[block.firstQuery + i]) ? 1 / factors[i] : 1;
 }
 
 template <typename Vectors, typename Element, typename T>
