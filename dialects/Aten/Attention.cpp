@@ -87,18 +87,22 @@ LogicalResult ScaledDotProductAttentionBackwardOp::inferReturnTypes(
   return success();
 }
 
-/// `products` matrix products of [T, D] with [D, S] a head; half of them under
-/// a causal mask are counted all the same, as PyTorch's FLOP counter does.
-static int64_t attentionFlops(Value query, Value key, int64_t products) {
-  RankedTensorType type = tensorType(query);
-  return 2 * products * type.getNumElements() * tensorType(key).getDimSize(2);
+/// So many matrix products of [T, D] with [D, S] a head, and of [T, V] with
+/// [V, S]; half of them under a causal mask are counted all the same, as
+/// PyTorch's FLOP counter does.
+static int64_t attentionFlops(Value query, Value value, int64_t keyProducts,
+                              int64_t valueProducts) {
+  ArrayRef<int64_t> q = tensorType(query).getShape();
+  ArrayRef<int64_t> v = tensorType(value).getShape();
+  return 2 * q[0] * q[1] * q[2] * v[2] *
+         (keyProducts * q[3] + valueProducts * v[3]);
 }
 
 int64_t ScaledDotProductAttentionOp::getFlops() {
-  return attentionFlops(getQuery(), getKey(), 2);
+  return attentionFlops(getQuery(), getValue(), 1, 1);
 }
 int64_t ScaledDotProductAttentionBackwardOp::getFlops() {
-  return attentionFlops(getQuery(), getKey(), 5);
+  return attentionFlops(getQuery(), getValue(), 3, 2);
 }
 
 void ScaledDotProductAttentionOp::buildBackward(

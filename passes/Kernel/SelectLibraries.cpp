@@ -15,6 +15,7 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Dtype.h"
 #include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/Fsdp.h"
 #include "passes/Kernel/TargetOf.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -109,7 +110,7 @@ private:
 
 /// Makes the library's masks of attention's: numbers [B, H, T, S], with sizes
 /// of 1 where the mask broadcasts, that are added to the scores. One that many
-/// layers have is made once.
+/// layers have is made once for all in forward, and once in backward.
 class MaskMaker {
 public:
   /// `mask` of `op` with the elements of its log-sum-exp.
@@ -199,8 +200,7 @@ Value MaskMaker::make(Operation *op, Value mask, Type element) {
   Value &made = masks[{mask, element}];
   if (made)
     return made;
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfterValue(mask);
+  OpBuilder builder(op);
   Location location = op->getLoc();
   auto type = cast<RankedTensorType>(mask.getType());
   made = mask;
@@ -211,9 +211,9 @@ Value MaskMaker::make(Operation *op, Value mask, Type element) {
           builder, location,
           DenseElementsAttr::get(scalar, builder.getFloatAttr(element, value)));
     };
-    made = aten::WhereOp::create(
-        builder, location, mask, constant(0),
-        constant(-std::numeric_limits<double>::infinity()));
+    Value seen = constant(0);
+    Value unseen = constant(-std::numeric_limits<double>::infinity());
+    made = aten::WhereOp::create(builder, location, mask, seen, unseen);
   } else if (type.getElementType() != element) {
     made = aten::ToOp::create(builder, location, mask, TypeAttr::get(element));
   }
@@ -421,8 +421,12 @@ void SelectLibrariesPass::runOnOperation() {
     return signalPassFailure();
   for (Block &block : getOperation().getBody()) {
     MaskMaker masks;
-    for (Operation &op : llvm::make_early_inc_range(block))
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      // A mask is not kept from one part of the step to the next.
+      if (isa<fsdp::BeginOp>(op))
+        masks = MaskMaker();
       selectLibrary(&op, *target, masks);
+    }
   }
 }
 
