@@ -28,7 +28,6 @@ def Aten_ScaledDotProductAttentionOp
                        Aten_FloatTensor:$value, Optional<Aten_Tensor>:$attn_mask,
                        BoolAttr:$is_causal, F64Attr:$scale);
   let results = (outs Aten_FloatTensor:$result, Aten_FloatTensor:$log_sum_exp);
-  let extraClassDeclaration = "std::string describeUnsupportedForm();";
   let assemblyFormat = [{
     $query `,` $key `,` $value (`mask` `(` $attn_mask^ `)`)? attr-dict
     `:` functional-type(operands, results)
@@ -37,13 +36,23 @@ def Aten_ScaledDotProductAttentionOp
 
 def Aten_ScaledDotProductAttentionBackwardOp
     : Aten_InferredOp<"scaled_dot_product_attention_backward", [Aten_Cost]> {
-  let summary = "the gradients of query, key and value";
+  let summary = "the gradients of query, key, value and a learned attn_mask";
+  let description = [{
+    With `mask_gradient` the last result is the gradient of `attn_mask`, a float
+    then: that of the scaled scores, summed where the mask broadcasts. Where
+    log_sum_exp has too few digits to say the probabilities of a row, as under a
+    mask of large negative numbers, they are those that add up to 1.
+  }];
   let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$query,
       Aten_FloatTensor:$key, Aten_FloatTensor:$value, Aten_FloatTensor:$output,
-      Aten_FloatTensor:$log_sum_exp, BoolAttr:$is_causal, F64Attr:$scale);
+      Aten_FloatTensor:$log_sum_exp, Optional<Aten_Tensor>:$attn_mask,
+      BoolAttr:$is_causal, F64Attr:$scale, UnitAttr:$mask_gradient);
   let results = (outs Aten_FloatTensor:$grad_query, Aten_FloatTensor:$grad_key,
-                      Aten_FloatTensor:$grad_value);
-  let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+      Aten_FloatTensor:$grad_value, Optional<Aten_FloatTensor>:$grad_mask);
+  let assemblyFormat = [{
+    $grad_output `,` $query `,` $key `,` $value `,` $output `,` $log_sum_exp
+    (`mask` `(` $attn_mask^ `)`)? attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 #endif // SHARDC_DIALECTS_ATEN_ATENATTENTION

@@ -68,46 +68,51 @@ LogicalResult ScaledDotProductAttentionOp::inferReturnTypes(
   return success();
 }
 
-std::string ScaledDotProductAttentionOp::describeUnsupportedForm() {
-  if (getAttnMask())
-    return "an attn_mask";
-  if (tensorType(getQuery()).getDimSize(1) !=
-      tensorType(getKey()).getDimSize(1))
-    return "fewer key than query heads";
-  return getKey().getType() == getValue().getType()
-             ? ""
-             : "another head size of value than of key";
-}
-
 LogicalResult ScaledDotProductAttentionBackwardOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location>, Adaptor adaptor,
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &types) {
+  Value mask = adaptor.getAttnMask();
+  if (failed(checkMask(location, mask, tensorType(adaptor.getQuery()),
+                       tensorType(adaptor.getKey()))))
+    return failure();
   types.push_back(adaptor.getQuery().getType());
   types.push_back(adaptor.getKey().getType());
   types.push_back(adaptor.getValue().getType());
+  if (!adaptor.getMaskGradient())
+    return success();
+  if (!mask || !isa<FloatType>(tensorType(mask).getElementType()))
+    return inferenceError(location, "expected mask_gradient with a mask of "
+                                    "floats");
+  types.push_back(mask.getType());
   return success();
 }
 
-/// `products` matrix products of [T, D] with [D, S] a head; half of them under
-/// a causal mask are counted all the same, as PyTorch's FLOP counter does.
-static int64_t attentionFlops(Value query, Value key, int64_t products) {
-  RankedTensorType type = tensorType(query);
-  return 2 * products * type.getNumElements() * tensorType(key).getDimSize(2);
+/// So many matrix products of [T, D] with [D, S] a head, and of [T, V] with
+/// [V, S]; half of them under a causal mask are counted all the same, as
+/// PyTorch's FLOP counter does.
+static int64_t attentionFlops(Value query, Value value, int64_t keyProducts,
+                              int64_t valueProducts) {
+  ArrayRef<int64_t> q = tensorType(query).getShape();
+  ArrayRef<int64_t> v = tensorType(value).getShape();
+  return 2 * q[0] * q[1] * q[2] * v[2] *
+         (keyProducts * q[3] + valueProducts * v[3]);
 }
 
 int64_t ScaledDotProductAttentionOp::getFlops() {
-  return attentionFlops(getQuery(), getKey(), 2);
+  return attentionFlops(getQuery(), getValue(), 1, 1);
 }
 int64_t ScaledDotProductAttentionBackwardOp::getFlops() {
-  return attentionFlops(getQuery(), getKey(), 5);
+  return attentionFlops(getQuery(), getValue(), 3, 2);
 }
 
 void ScaledDotProductAttentionOp::buildBackward(
     OpBuilder &builder, ArrayRef<Value> resultGradients, ArrayRef<bool> needed,
     SmallVectorImpl<Value> &operandGradients) {
+  bool isMaskNeeded = getAttnMask() && needed[3];
   auto backward = ScaledDotProductAttentionBackwardOp::create(
       builder, getLoc(), resultGradients[0], getQuery(), getKey(), getValue(),
-      getResult(), getLogSumExp(), getIsCausalAttr(), getScaleAttr());
-  for (auto [result, need] : llvm::zip_equal(backward.getResults(), needed))
-    operandGradients.push_back(need ? result : Value());
+      getResult(), getLogSumExp(), getAttnMask(), getIsCausalAttr(),
+      getScaleAttr(), isMaskNeeded ? builder.getUnitAttr() : UnitAttr());
+  for (auto [i, need] : llvm::enumerate(needed))
+    operandGradients.push_back(need ? backward->getResult(i) : Value());
 }

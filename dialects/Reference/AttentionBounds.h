@@ -15,7 +15,8 @@
 namespace shardc::reference {
 
 /// The operands of scaled_dot_product_attention (query, key, value), or of its
-/// backward (gradient, query, key, value, output, log-sum-exp).
+/// backward (gradient, query, key, value, output, log-sum-exp), and a mask of
+/// numbers, if there is one.
 struct AttentionProblem {
   llvm::ArrayRef<Tensor> tensors;
   bool isCausal = false;
@@ -28,7 +29,8 @@ struct AttentionProblem {
 std::vector<std::vector<double>>
 boundAttention(const AttentionProblem &problem);
 
-/// The bounds of the gradients of query, key and value.
+/// The bounds of the gradients of query, key and value, and of the mask if
+/// there is one.
 std::vector<std::vector<double>>
 boundAttentionBackward(const AttentionProblem &problem);
 

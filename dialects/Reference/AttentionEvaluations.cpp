@@ -57,23 +57,31 @@ static std::vector<double> scores(const Heads &heads, int64_t head,
   return result;
 }
 
-/// Adds a floating-point mask, or removes what a boolean one does not keep.
-static void applyMask(const Heads &heads, int64_t head, const Tensor &mask,
-                      std::vector<double> &scores) {
+/// Calls `visit` with the number of each score of a head and of the element of
+/// the mask that it meets.
+static void
+forEachMasked(const Heads &heads, int64_t head, const Tensor &mask,
+              llvm::function_ref<void(int64_t score, int64_t index)> visit) {
   SmallVector<int64_t> strides =
       broadcastStrides(mask.getShape(), {heads.count / heads.heads, heads.heads,
                                          heads.rows, heads.columns});
   int64_t first =
       head / heads.heads * strides[0] + head % heads.heads * strides[1];
   for (int64_t row = 0; row < heads.rows; ++row)
-    for (int64_t column = 0; column < heads.columns; ++column) {
-      double &score = scores[row * heads.columns + column];
-      int64_t index = first + row * strides[2] + column * strides[3];
-      if (mask.isFloat())
-        score += mask.floats()[index];
-      else if (!mask.integers()[index])
-        score = minusInfinity;
-    }
+    for (int64_t column = 0; column < heads.columns; ++column)
+      visit(row * heads.columns + column,
+            first + row * strides[2] + column * strides[3]);
+}
+
+/// Adds a floating-point mask, or removes what a boolean one does not keep.
+static void applyMask(const Heads &heads, int64_t head, const Tensor &mask,
+                      std::vector<double> &scores) {
+  forEachMasked(heads, head, mask, [&](int64_t score, int64_t index) {
+    if (mask.isFloat())
+      scores[score] += mask.floats()[index];
+    else if (!mask.integers()[index])
+      scores[score] = minusInfinity;
+  });
 }
 
 /// Turns a row of scores into probabilities and returns the logarithm of the
@@ -116,12 +124,50 @@ static void evaluateAttention(aten::ScaledDotProductAttentionOp op, Operands in,
   }
 }
 
+/// The probabilities of one head by its log-sum-exps, or by their own sum where
+/// those have too few digits. A row that sees nothing has none.
+static std::vector<double> probabilitiesOf(const Heads &heads,
+                                           std::vector<double> scores,
+                                           ArrayRef<double> logSumExp,
+                                           bool isMasked) {
+  constexpr double exactLogSumExp = 1024;
+  for (int64_t row = 0; row < heads.rows; ++row) {
+    auto ofRow =
+        MutableArrayRef(scores).slice(row * heads.columns, heads.columns);
+    if (isMasked && !(std::abs(logSumExp[row]) <= exactLogSumExp))
+      softmaxRow(ofRow);
+    else
+      for (double &score : ofRow)
+        score = std::exp(score - logSumExp[row]);
+  }
+  return scores;
+}
+
+/// The gradients of the scores of one head, before they are scaled:
+/// P * (dO V^T - sum(dO * O)).
+static std::vector<double>
+scoreGradients(const Heads &heads, ArrayRef<double> probabilities,
+               const double *outer, const double *output, const double *value) {
+  int64_t rows = heads.rows, columns = heads.columns, size = heads.valueSize;
+  std::vector<double> changes(rows * columns);
+  addProduct(changes.data(), outer, transposed(value, columns, size).data(),
+             rows, size, columns);
+  for (int64_t row = 0; row < rows; ++row) {
+    double sum = 0;
+    for (int64_t i = row * size; i < (row + 1) * size; ++i)
+      sum += outer[i] * output[i];
+    for (int64_t i = row * columns; i < (row + 1) * columns; ++i)
+      changes[i] = probabilities[i] * (changes[i] - sum);
+  }
+  return changes;
+}
+
 /// Of one head, with P the probabilities: dV = P^T dO, dP = dO V^T,
-/// dS = P * (dP - sum(dO * O)) * scale, dQ = dS K, dK = dS^T Q.
+/// dS = P * (dP - sum(dO * O)), dQ = dS K * scale, dK = dS^T Q * scale, and dS
+/// is the gradient of the mask.
 static void evaluateBackward(aten::ScaledDotProductAttentionBackwardOp op,
                              Operands in, Results out) {
-  const Tensor &gradient = in[0], &query = in[1], &key = in[2], &value = in[3],
-               &output = in[4], &logSumExp = in[5];
+  const Tensor &query = in[1], &key = in[2], &value = in[3];
   Heads heads(query, key, value);
   double scale = op.getScale().convertToDouble();
   int64_t rows = heads.rows, columns = heads.columns, size = heads.size;
@@ -130,28 +176,29 @@ static void evaluateBackward(aten::ScaledDotProductAttentionBackwardOp op,
     gradients[i] = out[i].mutableFloats().data();
   for (int64_t head = 0; head < heads.count; ++head) {
     int64_t ofQuery = head * rows * size;
+    int64_t ofOutput = head * rows * heads.valueSize;
     int64_t ofKey = heads.keyHead(head) * columns * size;
-    std::vector<double> probabilities =
+    int64_t ofValue = heads.keyHead(head) * columns * heads.valueSize;
+    std::vector<double> masked =
         scores(heads, head, query, key, scale, op.getIsCausal());
-    for (int64_t i = 0; i < rows * columns; ++i)
-      probabilities[i] = std::exp(
-          probabilities[i] - logSumExp.floats()[head * rows + i / columns]);
-    const double *outer = gradient.floats().data() + ofQuery;
-    addProduct(gradients[2] + ofKey,
+    if (op.getAttnMask())
+      applyMask(heads, head, in[6], masked);
+    std::vector<double> probabilities = probabilitiesOf(
+        heads, std::move(masked), in[5].floats().slice(head * rows, rows),
+        op.getAttnMask() != nullptr);
+    const double *outer = in[0].floats().data() + ofOutput;
+    addProduct(gradients[2] + ofValue,
                transposed(probabilities.data(), rows, columns).data(), outer,
-               columns, rows, size);
-    std::vector<double> changes(rows * columns);
-    addProduct(changes.data(), outer,
-               transposed(value.floats().data() + ofKey, columns, size).data(),
-               rows, size, columns);
-    for (int64_t row = 0; row < rows; ++row) {
-      double sum = 0;
-      for (int64_t i = 0; i < size; ++i)
-        sum +=
-            outer[row * size + i] * output.floats()[ofQuery + row * size + i];
-      for (int64_t i = row * columns; i < (row + 1) * columns; ++i)
-        changes[i] = probabilities[i] * (changes[i] - sum) * scale;
-    }
+               columns, rows, heads.valueSize);
+    std::vector<double> changes = scoreGradients(
+        heads, probabilities, outer, in[4].floats().data() + ofOutput,
+        value.floats().data() + ofValue);
+    if (op.getGradMask())
+      forEachMasked(heads, head, in[6], [&](int64_t score, int64_t index) {
+        out[3].mutableFloats()[index] += changes[score];
+      });
+    for (double &change : changes)
+      change *= scale;
     addProduct(gradients[0] + ofQuery, changes.data(),
                key.floats().data() + ofKey, rows, columns, size);
     addProduct(gradients[1] + ofKey,

@@ -297,7 +297,8 @@ static LogicalResult evaluateAttention(
   problem.scale =
       call.site.settings.getAs<FloatAttr>("scale").getValueAsDouble();
   problem.unit = unitRoundoff(call.accumulator());
-  for (auto [value, bound] : llvm::zip_equal(values, bounds(problem))) {
+  // The last bound is that of a mask's gradient, which not every call has.
+  for (auto [value, bound] : llvm::zip_first(values, bounds(problem))) {
     BoundedTensor result{value, bound};
     boundRounding(result);
     call.results.push_back(std::move(result));
@@ -322,6 +323,11 @@ static Evaluation lookupEvaluation(StringRef call) {
                                                                boundAttention);
        }},
       {"scaled_dot_product_attention_backward",
+       [](Call &site) {
+         return evaluateAttention<ScaledDotProductAttentionBackwardOp>(
+             site, boundAttentionBackward);
+       }},
+      {"scaled_dot_product_attention_backward_mask",
        [](Call &site) {
          return evaluateAttention<ScaledDotProductAttentionBackwardOp>(
              site, boundAttentionBackward);

@@ -71,8 +71,10 @@ def SelectLibrariesPass : Pass<"shardc-select-libraries", "::mlir::func::FuncOp"
   let description = [{
     A call has the name, the settings and the operands of docs/Format.md. A
     linear layer's leading dimensions are collapsed by a view, its bias becomes
-    the product's epilogue. An operator whose form or element types the library
-    does not take, or that the target has no call for, is left as it is.
+    the product's epilogue. A mask of attention becomes numbers that are added
+    to the scores, made once for forward and once for backward. An operator
+    whose form or element types the library does not take, or that the target
+    has no call for, is left as it is.
 
     {{example: test/passes/Kernel/select-libraries.mlir @linear_with_bias}}
   }];

@@ -6,7 +6,8 @@
 //                               %y = aten.view %c [*, out]
 //
 // One function an operator; the calls and their settings are those of
-// docs/Format.md. Collapsing views are left to materialize-views.
+// docs/Format.md. Collapsing views are left to materialize-views, conversions
+// of operands to form-kernels.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/Passes.h"
@@ -14,10 +15,13 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Dtype.h"
 #include "dialects/Exec/Exec.h"
+#include "dialects/Fsdp/Fsdp.h"
 #include "passes/Kernel/TargetOf.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
 
 #define DEBUG_TYPE "shardc-select-libraries"
 
@@ -83,11 +87,6 @@ public:
     op->erase();
   }
 
-private:
-  Value view(Value value, ArrayRef<int64_t> size) {
-    return aten::ViewOp::create(builder, op->getLoc(), value, size);
-  }
-
   exec::LibraryOp create(TypeRange types) {
     SmallVector<Attribute> orders(types.size(),
                                   builder.getDenseI64ArrayAttr({}));
@@ -97,11 +96,28 @@ private:
                                    builder.getArrayAttr(orders), operands);
   }
 
+private:
+  Value view(Value value, ArrayRef<int64_t> size) {
+    return aten::ViewOp::create(builder, op->getLoc(), value, size);
+  }
+
   OpBuilder builder;
   Operation *op;
   StringRef name;
   SmallVector<Value> operands;
   SmallVector<NamedAttribute> settings;
+};
+
+/// Makes the library's masks of attention's: numbers [B, H, T, S], with sizes
+/// of 1 where the mask broadcasts, that are added to the scores. One that many
+/// layers have is made once for all in forward, and once in backward.
+class MaskMaker {
+public:
+  /// `mask` of `op` with the elements of its log-sum-exp.
+  Value make(Operation *op, Value mask, Type element);
+
+private:
+  llvm::DenseMap<std::pair<Value, Type>, Value> masks;
 };
 } // namespace
 
@@ -173,14 +189,98 @@ static void selectMaxPool(OpTy op, StringRef name) {
 // Attention and embeddings
 //===----------------------------------------------------------------------===//
 
+/// A mask's shape as one of four dimensions.
+static SmallVector<int64_t> maskShape(RankedTensorType type) {
+  SmallVector<int64_t> shape(4 - type.getRank(), 1);
+  llvm::append_range(shape, type.getShape());
+  return shape;
+}
+
+Value MaskMaker::make(Operation *op, Value mask, Type element) {
+  Value &made = masks[{mask, element}];
+  if (made)
+    return made;
+  OpBuilder builder(op);
+  Location location = op->getLoc();
+  auto type = cast<RankedTensorType>(mask.getType());
+  made = mask;
+  if (type.getElementType().isInteger(1)) {
+    auto scalar = RankedTensorType::get({}, element);
+    auto constant = [&](double value) {
+      return aten::ConstantOp::create(
+          builder, location,
+          DenseElementsAttr::get(scalar, builder.getFloatAttr(element, value)));
+    };
+    Value seen = constant(0);
+    Value unseen = constant(-std::numeric_limits<double>::infinity());
+    made = aten::WhereOp::create(builder, location, mask, seen, unseen);
+  } else if (type.getElementType() != element) {
+    made = aten::ToOp::create(builder, location, mask, TypeAttr::get(element));
+  }
+  if (type.getRank() != 4)
+    made = aten::ViewOp::create(builder, location, made, maskShape(type));
+  return made;
+}
+
+/// The mask of attention, in either direction, or null.
+static Value maskOf(Operation *op) {
+  if (auto attention = dyn_cast<aten::ScaledDotProductAttentionOp>(op))
+    return attention.getAttnMask();
+  if (auto backward = dyn_cast<aten::ScaledDotProductAttentionBackwardOp>(op))
+    return backward.getAttnMask();
+  return Value();
+}
+
+/// What broadcasts to `mask`, which broadcasts just as well.
+static Value withoutExpansion(Value mask) {
+  while (auto expand = mask.getDefiningOp<aten::ExpandOp>())
+    mask = expand.getSelf();
+  return mask;
+}
+
 template <typename OpTy>
-static void selectAttention(OpTy op, StringRef name) {
+static CallBuilder beginAttention(OpTy op, StringRef name, MaskMaker &masks,
+                                  bool keepsShape) {
   CallBuilder call(op, name);
-  for (Value operand : op->getOperands())
+  Value mask = op.getAttnMask();
+  for (Value operand : op->getOperands().drop_back(mask ? 1 : 0))
     call.operand(operand);
+  if (mask)
+    call.operand(masks.make(op, keepsShape ? mask : withoutExpansion(mask),
+                            getElementTypeOrSelf(op.getLogSumExp().getType())));
   call.setting("is_causal", op.getIsCausalAttr())
-      .setting("scale", op.getScaleAttr())
-      .replace();
+      .setting("scale", op.getScaleAttr());
+  return call;
+}
+
+static void selectAttention(aten::ScaledDotProductAttentionOp op,
+                            StringRef name, MaskMaker &masks) {
+  beginAttention(op, name, masks, /*keepsShape=*/false).replace();
+}
+
+/// The gradient of a mask has the shape and the elements of the library's mask.
+static void
+selectAttentionBackward(aten::ScaledDotProductAttentionBackwardOp op,
+                        StringRef name, MaskMaker &masks) {
+  Value gradient = op.getGradMask();
+  CallBuilder call = beginAttention(op, name, masks, gradient != nullptr);
+  if (!gradient)
+    return call.replace();
+  auto type = cast<RankedTensorType>(gradient.getType());
+  Type element = getElementTypeOrSelf(op.getLogSumExp().getType());
+  SmallVector<Type> types(op->getResultTypes());
+  types.back() = RankedTensorType::get(maskShape(type), element);
+  exec::LibraryOp made = call.create(types);
+  SmallVector<Value> results(made.getResults());
+  OpBuilder builder(op);
+  if (type.getRank() != 4)
+    results.back() = aten::ViewOp::create(builder, op.getLoc(), results.back(),
+                                          type.getShape());
+  if (type.getElementType() != element)
+    results.back() = aten::ToOp::create(builder, op.getLoc(), results.back(),
+                                        TypeAttr::get(type.getElementType()));
+  op->replaceAllUsesWith(results);
+  op->erase();
 }
 
 /// The library's indices are i64.
@@ -242,10 +342,13 @@ static bool isAccepted(Operation *op) {
   auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op);
   if (differentiable && !differentiable.describeUnsupportedForm().empty())
     return false;
-  auto isTensor = [](Type type) {
+  // Masks are made the library's.
+  Value mask = maskOf(op);
+  auto isTensor = [&](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.getNumElements() != 0 &&
-           exec::isLibraryElement(tensor.getElementType());
+           ((mask && type == mask.getType()) ||
+            exec::isLibraryElement(tensor.getElementType()));
   };
   return llvm::all_of(op->getOperandTypes(), isTensor) &&
          llvm::all_of(op->getResultTypes(), isTensor);
@@ -267,8 +370,10 @@ static StringRef callOf(Operation *op) {
       .Case([](ScaledDotProductAttentionOp) {
         return "scaled_dot_product_attention";
       })
-      .Case([](ScaledDotProductAttentionBackwardOp) {
-        return "scaled_dot_product_attention_backward";
+      .Case([](ScaledDotProductAttentionBackwardOp backward) {
+        return backward.getGradMask()
+                   ? "scaled_dot_product_attention_backward_mask"
+                   : "scaled_dot_product_attention_backward";
       })
       .Case([](MaxPool2dOp) { return "max_pool2d"; })
       .Case([](MaxPool2dBackwardOp) { return "max_pool2d_backward"; })
@@ -277,7 +382,8 @@ static StringRef callOf(Operation *op) {
       .Default([](Operation *) { return StringRef(); });
 }
 
-static void selectLibrary(Operation *op, const Target &target) {
+static void selectLibrary(Operation *op, const Target &target,
+                          MaskMaker &masks) {
   using namespace aten;
   if (auto embedding = dyn_cast<EmbeddingBackwardOp>(op))
     widenIndices(embedding);
@@ -292,8 +398,12 @@ static void selectLibrary(Operation *op, const Target &target) {
       .Case<ConvolutionOp, ConvolutionBackwardInputOp,
             ConvolutionBackwardWeightOp>(
           [&](auto convolution) { selectConvolution(convolution, call); })
-      .Case<ScaledDotProductAttentionOp, ScaledDotProductAttentionBackwardOp>(
-          [&](auto attention) { selectAttention(attention, call); })
+      .Case([&](ScaledDotProductAttentionOp attention) {
+        selectAttention(attention, call, masks);
+      })
+      .Case([&](ScaledDotProductAttentionBackwardOp backward) {
+        selectAttentionBackward(backward, call, masks);
+      })
       .Case<MaxPool2dOp, MaxPool2dBackwardOp>(
           [&](auto pool) { selectMaxPool(pool, call); })
       .Case(selectEmbedding)
@@ -309,9 +419,15 @@ void SelectLibrariesPass::runOnOperation() {
   const Target *target = targetOf(getOperation());
   if (!target)
     return signalPassFailure();
-  for (Block &block : getOperation().getBody())
-    for (Operation &op : llvm::make_early_inc_range(block))
-      selectLibrary(&op, *target);
+  for (Block &block : getOperation().getBody()) {
+    MaskMaker masks;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      // A mask is not kept from one part of the step to the next.
+      if (isa<fsdp::BeginOp>(op))
+        masks = MaskMaker();
+      selectLibrary(&op, *target, masks);
+    }
+  }
 }
 
 } // namespace shardc

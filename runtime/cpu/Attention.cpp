@@ -5,7 +5,7 @@
 // For each block of queries, runs over the blocks of keys it may look at and
 // keeps, for every query, the largest score so far, the sum of exponentials
 // relative to it, and the output weighted by them; a larger score rescales the
-// latter two (online softmax).
+// latter two (online softmax). A query that sees nothing gives zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,6 +22,7 @@ namespace {
 template <typename Element, typename T>
 struct ForwardHead {
   HeadRows<const Element> query, key, value;
+  HeadMask<const T> mask;
   HeadRows<Element> output;
   T *logSumExp;
 };
@@ -30,12 +31,13 @@ struct ForwardHead {
 struct ForwardLayout {
   explicit ForwardLayout(const AttentionShape &shape) {
     const int64_t width = shape.paddedWidth(), keys = shape.paddedKeys();
+    const int64_t valueWidth = shape.paddedValueWidth();
     keyColumns = 0;
     valueRows = keyColumns + width * keys;
-    queryRows = valueRows + keys * width;
+    queryRows = valueRows + keys * valueWidth;
     scores = queryRows + queryBlock * width;
     output = scores + queryBlock * keyBlock;
-    largest = output + queryBlock * width;
+    largest = output + queryBlock * valueWidth;
     sums = largest + queryBlock;
     end = sums + queryBlock;
   }
@@ -46,22 +48,17 @@ struct ForwardLayout {
 /// every query and rescales what was summed relative to the old one.
 template <typename Vectors, typename T>
 [[gnu::always_inline]] inline void
-weighBlock(const AttentionShape &shape, const ForwardLayout &at, T *memory,
-           int64_t firstQuery, int64_t queries, int64_t firstKey,
-           int64_t keys) {
+weighBlock(const AttentionShape &shape, const ForwardLayout &at,
+           HeadMask<const T> mask, T *memory, int64_t firstQuery,
+           int64_t queries, int64_t firstKey, int64_t keys) {
   const int64_t paddedKeys = padForAttention(keys);
-  const int64_t width = shape.paddedWidth();
+  const int64_t width = shape.paddedValueWidth();
   for (int64_t i = 0; i < queries; ++i) {
     T *scores = memory + at.scores + i * keyBlock;
-    const int64_t visible =
-        shape.isCausal
-            ? std::clamp<int64_t>(firstQuery + i + 1 - firstKey, 0, keys)
-            : keys;
-    std::fill(scores + visible, scores + paddedKeys,
-              -std::numeric_limits<T>::infinity());
+    maskScores(shape, mask, firstQuery + i, firstKey, keys, scores);
     const T before = memory[at.largest + i];
     const T largest = largestOf<Vectors>(scores, paddedKeys, before);
-    const T sum = exponentials<Vectors>(scores, paddedKeys, largest);
+    const T sum = exponentials<Vectors>(scores, paddedKeys, offsetOf(largest));
     const T rescale = before == largest ? T(1) : std::exp(before - largest);
     memory[at.largest + i] = largest;
     memory[at.sums + i] = memory[at.sums + i] * rescale + sum;
@@ -79,10 +76,11 @@ forwardQueries(const AttentionShape &shape, const ForwardLayout &at,
   const int64_t queries = std::min(queryBlock, shape.queries - firstQuery);
   const int64_t paddedQueries = padForAttention(queries);
   const int64_t width = shape.paddedWidth();
+  const int64_t valueWidth = shape.paddedValueWidth();
   packRows<Element, T>(
       {head.query.data + firstQuery * head.query.stride, head.query.stride},
       queries, shape.width, static_cast<T>(shape.scale), memory + at.queryRows);
-  std::fill_n(memory + at.output, queryBlock * width, T(0));
+  std::fill_n(memory + at.output, queryBlock * valueWidth, T(0));
   std::fill_n(memory + at.sums, queryBlock, T(0));
   std::fill_n(memory + at.largest, queryBlock,
               -std::numeric_limits<T>::infinity());
@@ -94,21 +92,24 @@ forwardQueries(const AttentionShape &shape, const ForwardLayout &at,
         {memory + at.keyColumns + firstKey, shape.paddedKeys()},
         {memory + at.scores, keyBlock}, paddedQueries, padForAttention(keys),
         shape.width);
-    weighBlock<Vectors>(shape, at, memory, firstQuery, queries, firstKey, keys);
+    weighBlock<Vectors>(shape, at, head.mask, memory, firstQuery, queries,
+                        firstKey, keys);
     multiplyMatrices<Vectors, true, T>(
         {memory + at.scores, keyBlock, 1},
-        {memory + at.valueRows + firstKey * width, width},
-        {memory + at.output, width}, paddedQueries, width, keys);
+        {memory + at.valueRows + firstKey * valueWidth, valueWidth},
+        {memory + at.output, valueWidth}, paddedQueries, valueWidth, keys);
   }
   for (int64_t i = 0; i < queries; ++i) {
     const T sum = memory[at.sums + i];
-    T *output = memory + at.output + i * width;
-    for (int64_t j = 0; j < width; ++j)
-      output[j] /= sum;
     head.logSumExp[firstQuery + i] = memory[at.largest + i] + std::log(sum);
+    // What sees nothing has summed zeros.
+    const T divisor = sum == 0 ? T(1) : sum;
+    T *output = memory + at.output + i * valueWidth;
+    for (int64_t j = 0; j < valueWidth; ++j)
+      output[j] /= divisor;
   }
   unpackRows<Element, T>(
-      memory + at.output, queries, shape.width,
+      memory + at.output, queries, shape.valueWidth,
       {head.output.data + firstQuery * head.output.stride, head.output.stride});
 }
 
@@ -120,7 +121,7 @@ struct ForwardLoop {
     const ForwardLayout at(*shape);
     packColumns<Element, T>(head->key, shape->keys, shape->width,
                             memory + at.keyColumns);
-    packRows<Element, T>(head->value, shape->keys, shape->width, T(1),
+    packRows<Element, T>(head->value, shape->keys, shape->valueWidth, T(1),
                          memory + at.valueRows);
     for (int64_t query = 0; query < shape->queries; query += queryBlock)
       forwardQueries<Vectors>(*shape, at, *head, memory, query);
@@ -132,9 +133,7 @@ class Attention : public LibraryCall {
 public:
   explicit Attention(LibraryCallArguments list)
       : operands(std::move(list.operands)), results(std::move(list.results)),
-        shape{operands[0].shape[2], operands[1].shape[2], operands[0].shape[3],
-              format::attributeOr(list.attributes, "is_causal", false),
-              format::attributeOr(list.attributes, "scale", 1.0)} {}
+        shape(operands[0], operands[1], operands[2], list.attributes) {}
 
   ScratchNeed scratchNeed() const override {
     const auto elements = static_cast<size_t>(ForwardLayout(shape).end);
@@ -142,12 +141,17 @@ public:
   }
 
   Status run(WorkerPool &workers, const Scratch &scratch) override {
-    const int64_t heads = operands[0].shape[0] * operands[0].shape[1];
-    workers.run(heads, [&](int64_t index, int worker) {
+    const int64_t batches = operands[0].shape[0], heads = operands[0].shape[1];
+    const int64_t keyHeads = operands[1].shape[1];
+    workers.run(batches * heads, [&](int64_t index, int worker) {
+      const int64_t batch = index / heads, query = index % heads;
+      const int64_t key = batch * keyHeads + query * keyHeads / heads;
       const ForwardHead<Element, T> head = {
           headOf<const Element>(operands[0], index),
-          headOf<const Element>(operands[1], index),
-          headOf<const Element>(operands[2], index),
+          headOf<const Element>(operands[1], key),
+          headOf<const Element>(operands[2], key),
+          operands.size() > 3 ? maskOf<const T>(operands[3], batch, query)
+                              : HeadMask<const T>(),
           headOf<Element>(results[0], index),
           results[1].as<T>() + index * shape.queries};
       runVectorised<ForwardLoop>(&shape, &head,

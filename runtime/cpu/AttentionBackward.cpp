@@ -11,6 +11,10 @@
 //   dP = dO V^T      dS = P * (dP - delta)
 //   dV += P^T dO     dK += dS^T Q'     dQ += scale * dS K
 //
+// The gradient of a mask is dS. The queries that share a key and a value, and
+// those that share a part of a mask that has a gradient, are one part of the
+// call, which sums in order; without such a mask a key head is.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/AttentionProblem.h"
@@ -22,17 +26,25 @@ namespace shardc::runtime {
 using format::Dtype;
 
 namespace {
+/// Log-sum-exps beyond this have too few digits left for weights to add up to
+/// 1, as where a query sees nothing but keys whose mask is a large negative
+/// number: then the weights are divided by their sum.
+constexpr double exactLogSumExp = 1024;
+
 template <typename Element, typename T>
 struct BackwardHead {
-  HeadRows<const Element> gradOutput, query, key, value, output;
-  HeadRows<Element> gradQuery, gradKey, gradValue;
+  HeadRows<const Element> gradOutput, query, output;
+  HeadRows<Element> gradQuery;
   const T *logSumExp;
+  HeadMask<const T> mask;
+  HeadMask<T> gradMask;
 };
 
 /// Working memory of one head, as offsets of T into it.
 struct BackwardLayout {
   explicit BackwardLayout(const AttentionShape &shape) {
     const int64_t width = shape.paddedWidth(), keys = shape.paddedKeys();
+    const int64_t valueWidth = shape.paddedValueWidth();
     int64_t next = 0;
     auto take = [&](int64_t elements) {
       const int64_t begin = next;
@@ -40,20 +52,21 @@ struct BackwardLayout {
       return begin;
     };
     keyColumns = take(width * keys);
-    valueColumns = take(width * keys);
+    valueColumns = take(valueWidth * keys);
     keyRows = take(keys * width);
     gradKey = take(keys * width);
-    gradValue = take(keys * width);
+    gradValue = take(keys * valueWidth);
     queryRows = take(queryBlock * width);
-    gradOutputRows = take(queryBlock * width);
+    gradOutputRows = take(queryBlock * valueWidth);
     gradQuery = take(queryBlock * width);
     weights = take(queryBlock * keyBlock);
     gradScores = take(queryBlock * keyBlock);
     delta = take(queryBlock);
+    factors = take(queryBlock);
     end = next;
   }
   int64_t keyColumns, valueColumns, keyRows, gradKey, gradValue, queryRows,
-      gradOutputRows, gradQuery, weights, gradScores, delta, end;
+      gradOutputRows, gradQuery, weights, gradScores, delta, factors, end;
 };
 
 /// Sums in 16 lanes, so that the loop can use vectors.
@@ -74,25 +87,54 @@ template <typename Element, typename T>
   return total;
 }
 
+/// What a block of queries and keys needs of its head.
+template <typename T>
+struct BackwardBlock {
+  int64_t firstQuery, queries, firstKey, keys;
+  const T *logSumExp;
+  HeadMask<const T> mask;
+  HeadMask<T> gradMask;
+  /// Whether weights are multiplied by the factors of their queries.
+  bool isCorrected;
+};
+
+template <typename Vectors, typename T>
+[[gnu::always_inline]] inline void
+scoreBlock(const AttentionShape &shape, const BackwardLayout &at, T *memory,
+           const BackwardBlock<T> &block) {
+  multiplyMatrices<Vectors, false, T>(
+      {memory + at.queryRows, shape.paddedWidth(), 1},
+      {memory + at.keyColumns + block.firstKey, shape.paddedKeys()},
+      {memory + at.weights, keyBlock}, padForAttention(block.queries),
+      padForAttention(block.keys), shape.width);
+}
+
+/// Scores of one query become weights, whose sum is returned.
+template <typename Vectors, typename T>
+[[gnu::always_inline]] inline T weighRow(const AttentionShape &shape,
+                                         const BackwardBlock<T> &block,
+                                         int64_t row, T *scores) {
+  const int64_t query = block.firstQuery + row;
+  maskScores(shape, block.mask, query, block.firstKey, block.keys, scores);
+  return exponentials<Vectors>(scores, padForAttention(block.keys),
+                               offsetOf(block.logSumExp[query]));
+}
+
 /// Scores become weights, and gradients of weights become gradients of scores.
 template <typename Vectors, typename T>
 [[gnu::always_inline]] inline void
 differentiateScores(const AttentionShape &shape, const BackwardLayout &at,
-                    T *memory, const T *logSumExp, int64_t firstQuery,
-                    int64_t queries, int64_t firstKey, int64_t keys) {
+                    T *memory, const BackwardBlock<T> &block) {
   using Vector = typename Vectors::template Vector<T>;
   constexpr int lanes = Vectors::template lanes<T>;
-  const int64_t paddedKeys = padForAttention(keys);
-  for (int64_t i = 0; i < queries; ++i) {
+  const int64_t paddedKeys = padForAttention(block.keys);
+  for (int64_t i = 0; i < block.queries; ++i) {
     T *weights = memory + at.weights + i * keyBlock;
     T *gradients = memory + at.gradScores + i * keyBlock;
-    const int64_t visible =
-        shape.isCausal
-            ? std::clamp<int64_t>(firstQuery + i + 1 - firstKey, 0, keys)
-            : keys;
-    std::fill(weights + visible, weights + paddedKeys,
-              -std::numeric_limits<T>::infinity());
-    exponentials<Vectors>(weights, paddedKeys, logSumExp[firstQuery + i]);
+    weighRow<Vectors>(shape, block, i, weights);
+    if (block.isCorrected)
+      for (int64_t j = 0; j < paddedKeys; ++j)
+        weights[j] *= memory[at.factors + i];
     const T delta = memory[at.delta + i];
     for (int64_t j = 0; j < paddedKeys; j += lanes) {
       auto *place = reinterpret_cast<Vector *>(gradients + j);
@@ -102,38 +144,87 @@ differentiateScores(const AttentionShape &shape, const BackwardLayout &at,
   }
 }
 
-template <typename Vectors, typename Element, typename T>
+/// Adds the gradients of scores to those of the mask.
+template <typename T>
 [[gnu::always_inline]] inline void
-backwardBlock(const AttentionShape &shape, const BackwardLayout &at,
-              const BackwardHead<Element, T> &head, T *memory,
-              int64_t firstQuery, int64_t queries, int64_t firstKey,
-              int64_t keys) {
+addMaskGradient(const T *gradScores, const BackwardBlock<T> &block) {
+  for (int64_t i = 0; i < block.queries; ++i) {
+    const T *gradients = gradScores + i * keyBlock;
+    T *target = block.gradMask.at(block.firstQuery + i, block.firstKey);
+    if (block.gradMask.columnStride == 0)
+      for (int64_t j = 0; j < block.keys; ++j)
+        *target += gradients[j];
+    else
+      for (int64_t j = 0; j < block.keys; ++j)
+        target[j] += gradients[j];
+  }
+}
+
+template <typename Vectors, typename T>
+[[gnu::always_inline]] inline void
+backwardBlock(const AttentionShape &shape, const BackwardLayout &at, T *memory,
+              const BackwardBlock<T> &block) {
   const int64_t width = shape.paddedWidth();
-  const int64_t paddedQueries = padForAttention(queries);
-  const int64_t paddedKeys = padForAttention(keys);
+  const int64_t valueWidth = shape.paddedValueWidth();
+  const int64_t firstKey = block.firstKey;
+  const int64_t paddedQueries = padForAttention(block.queries);
+  const int64_t paddedKeys = padForAttention(block.keys);
+  scoreBlock<Vectors>(shape, at, memory, block);
   multiplyMatrices<Vectors, false, T>(
-      {memory + at.queryRows, width, 1},
-      {memory + at.keyColumns + firstKey, shape.paddedKeys()},
-      {memory + at.weights, keyBlock}, paddedQueries, paddedKeys, shape.width);
-  multiplyMatrices<Vectors, false, T>(
-      {memory + at.gradOutputRows, width, 1},
+      {memory + at.gradOutputRows, valueWidth, 1},
       {memory + at.valueColumns + firstKey, shape.paddedKeys()},
       {memory + at.gradScores, keyBlock}, paddedQueries, paddedKeys,
-      shape.width);
-  differentiateScores<Vectors>(shape, at, memory, head.logSumExp, firstQuery,
-                               queries, firstKey, keys);
+      shape.valueWidth);
+  differentiateScores<Vectors>(shape, at, memory, block);
+  if (block.gradMask.data)
+    addMaskGradient(memory + at.gradScores, block);
   multiplyMatrices<Vectors, true, T>(
-      {memory + at.weights, 1, keyBlock}, {memory + at.gradOutputRows, width},
-      {memory + at.gradValue + firstKey * width, width}, paddedKeys, width,
-      queries);
+      {memory + at.weights, 1, keyBlock},
+      {memory + at.gradOutputRows, valueWidth},
+      {memory + at.gradValue + firstKey * valueWidth, valueWidth}, paddedKeys,
+      valueWidth, block.queries);
   multiplyMatrices<Vectors, true, T>(
       {memory + at.gradScores, 1, keyBlock}, {memory + at.queryRows, width},
       {memory + at.gradKey + firstKey * width, width}, paddedKeys, width,
-      queries);
+      block.queries);
   multiplyMatrices<Vectors, true, T>(
       {memory + at.gradScores, keyBlock, 1},
       {memory + at.keyRows + firstKey * width, width},
-      {memory + at.gradQuery, width}, paddedQueries, width, keys);
+      {memory + at.gradQuery, width}, paddedQueries, width, block.keys);
+}
+
+template <typename T>
+bool isInexact(T logSumExp) {
+  return std::isfinite(logSumExp) && std::abs(logSumExp) > T(exactLogSumExp);
+}
+
+/// Whether weights of the block's queries have to be corrected.
+template <typename T>
+bool needsCorrection(const BackwardBlock<T> &block) {
+  const T *first = block.logSumExp + block.firstQuery;
+  return block.mask.data &&
+         std::any_of(first, first + block.queries, isInexact<T>);
+}
+
+/// Finds by what the weights of the block's queries have to be multiplied in
+/// order to add up to 1.
+template <typename Vectors, typename T>
+[[gnu::always_inline]] inline void
+correctWeights(const AttentionShape &shape, const BackwardLayout &at, T *memory,
+               BackwardBlock<T> block, int64_t visible) {
+  T *factors = memory + at.factors;
+  std::fill_n(factors, block.queries, T(0));
+  for (block.firstKey = 0; block.firstKey < visible;
+       block.firstKey += keyBlock) {
+    block.keys = std::min(keyBlock, visible - block.firstKey);
+    scoreBlock<Vectors>(shape, at, memory, block);
+    for (int64_t i = 0; i < block.queries; ++i)
+      factors[i] += weighRow<Vectors>(shape, block, i,
+                                      memory + at.weights + i * keyBlock);
+  }
+  for (int64_t i = 0; i < block.queries; ++i)
+    factors[i] =
+        isInexact(block.logSumExp[block.firstQuery + i]) ? 1 / factors[i] : 1;
 }
 
 template <typename Vectors, typename Element, typename T>
@@ -149,87 +240,148 @@ backwardQueries(const AttentionShape &shape, const BackwardLayout &at,
   };
   packRows<Element, T>(rowsFrom(head.query), queries, shape.width,
                        static_cast<T>(shape.scale), memory + at.queryRows);
-  packRows<Element, T>(rowsFrom(head.gradOutput), queries, shape.width, T(1),
-                       memory + at.gradOutputRows);
+  packRows<Element, T>(rowsFrom(head.gradOutput), queries, shape.valueWidth,
+                       T(1), memory + at.gradOutputRows);
   const HeadRows<const Element> output = rowsFrom(head.output);
   for (int64_t i = 0; i < queries; ++i)
     memory[at.delta + i] =
-        dotProduct(memory + at.gradOutputRows + i * width,
-                   output.data + i * output.stride, shape.width);
+        dotProduct(memory + at.gradOutputRows + i * shape.paddedValueWidth(),
+                   output.data + i * output.stride, shape.valueWidth);
   std::fill_n(memory + at.gradQuery, queryBlock * width, T(0));
   const int64_t visible = shape.visibleKeys(firstQuery + queries);
-  for (int64_t firstKey = 0; firstKey < visible; firstKey += keyBlock)
-    backwardBlock<Vectors>(shape, at, head, memory, firstQuery, queries,
-                           firstKey, std::min(keyBlock, visible - firstKey));
+  BackwardBlock<T> block = {firstQuery, queries,       0,    0, head.logSumExp,
+                            head.mask,  head.gradMask, false};
+  block.isCorrected = needsCorrection(block);
+  if (block.isCorrected)
+    correctWeights<Vectors>(shape, at, memory, block, visible);
+  for (block.firstKey = 0; block.firstKey < visible;
+       block.firstKey += keyBlock) {
+    block.keys = std::min(keyBlock, visible - block.firstKey);
+    backwardBlock<Vectors>(shape, at, memory, block);
+  }
   for (int64_t i = 0; i < queries * width; ++i)
     memory[at.gradQuery + i] *= static_cast<T>(shape.scale);
   unpackRows<Element, T>(memory + at.gradQuery, queries, shape.width,
                          rowsFrom(head.gradQuery));
 }
 
+/// One key head and the query heads that read it.
 struct BackwardLoop {
-  template <typename Vectors, typename Element, typename T>
-  [[gnu::always_inline]] static void run(const AttentionShape *shape,
-                                         const BackwardHead<Element, T> *head,
-                                         T *memory) {
-    const BackwardLayout at(*shape);
-    const int64_t keys = shape->keys, width = shape->width;
-    packColumns<Element, T>(head->key, keys, width, memory + at.keyColumns);
-    packColumns<Element, T>(head->value, keys, width, memory + at.valueColumns);
-    packRows<Element, T>(head->key, keys, width, T(1), memory + at.keyRows);
-    const int64_t gradients = shape->paddedKeys() * shape->paddedWidth();
-    std::fill_n(memory + at.gradKey, gradients, T(0));
-    std::fill_n(memory + at.gradValue, gradients, T(0));
-    for (int64_t query = 0; query < shape->queries; query += queryBlock)
-      backwardQueries<Vectors>(*shape, at, *head, memory, query);
-    unpackRows<Element, T>(memory + at.gradKey, keys, width, head->gradKey);
-    unpackRows<Element, T>(memory + at.gradValue, keys, width, head->gradValue);
+  template <typename Vectors, typename Problem, typename T>
+  [[gnu::always_inline]] static void run(const Problem *problem, int64_t batch,
+                                         int64_t keyHead, T *memory) {
+    using Element = typename Problem::Value;
+    const AttentionShape &shape = problem->shape;
+    const BackwardLayout at(shape);
+    const int64_t keys = shape.keys;
+    const int64_t index = batch * problem->keyHeads + keyHead;
+    const auto key = problem->operand(2, index);
+    const auto value = problem->operand(3, index);
+    packColumns<Element, T>(key, keys, shape.width, memory + at.keyColumns);
+    packColumns<Element, T>(value, keys, shape.valueWidth,
+                            memory + at.valueColumns);
+    packRows<Element, T>(key, keys, shape.width, T(1), memory + at.keyRows);
+    std::fill_n(memory + at.gradKey, shape.paddedKeys() * shape.paddedWidth(),
+                T(0));
+    std::fill_n(memory + at.gradValue,
+                shape.paddedKeys() * shape.paddedValueWidth(), T(0));
+    const int64_t group = problem->heads / problem->keyHeads;
+    for (int64_t i = keyHead * group; i < (keyHead + 1) * group; ++i) {
+      const BackwardHead<Element, T> head = problem->startHead(batch, i);
+      for (int64_t query = 0; query < shape.queries; query += queryBlock)
+        backwardQueries<Vectors>(shape, at, head, memory, query);
+    }
+    unpackRows<Element, T>(memory + at.gradKey, keys, shape.width,
+                           problem->result(1, index));
+    unpackRows<Element, T>(memory + at.gradValue, keys, shape.valueWidth,
+                           problem->result(2, index));
   }
+};
+
+/// The tensors of a call.
+template <typename Element, typename T>
+struct BackwardProblem {
+  using Value = Element;
+
+  explicit BackwardProblem(LibraryCallArguments list)
+      : operands(std::move(list.operands)), results(std::move(list.results)),
+        shape(operands[1], operands[2], operands[3], list.attributes),
+        batches(operands[1].shape[0]), heads(operands[1].shape[1]),
+        keyHeads(operands[2].shape[1]) {}
+
+  HeadRows<const Element> operand(size_t i, int64_t index) const {
+    return headOf<const Element>(operands[i], index);
+  }
+  HeadRows<Element> result(size_t i, int64_t index) const {
+    return headOf<Element>(results[i], index);
+  }
+  bool hasMaskGradient() const { return results.size() > 3; }
+
+  /// One query head; the first that adds to a part of the mask's gradient sets
+  /// it to zero.
+  BackwardHead<Element, T> startHead(int64_t batch, int64_t head) const {
+    const int64_t index = batch * heads + head;
+    BackwardHead<Element, T> made = {operand(0, index),
+                                     operand(1, index),
+                                     operand(4, index),
+                                     result(0, index),
+                                     operands[5].as<const T>() +
+                                         index * shape.queries,
+                                     {},
+                                     {}};
+    if (operands.size() > 6)
+      made.mask = maskOf<const T>(operands[6], batch, head);
+    if (!hasMaskGradient())
+      return made;
+    const TensorView &gradient = results[3];
+    made.gradMask = maskOf<T>(gradient, batch, head);
+    if ((gradient.shape[0] > 1 || batch == 0) &&
+        (gradient.shape[1] > 1 || head == 0))
+      for (int64_t row = 0; row < gradient.shape[2]; ++row)
+        std::fill_n(made.gradMask.at(row, 0), gradient.shape[3], T(0));
+    return made;
+  }
+
+  const std::vector<TensorView> operands;
+  const std::vector<TensorView> results;
+  const AttentionShape shape;
+  const int64_t batches, heads, keyHeads;
 };
 
 template <typename Element, typename T>
 class AttentionBackward : public LibraryCall {
 public:
   explicit AttentionBackward(LibraryCallArguments list)
-      : operands(std::move(list.operands)), results(std::move(list.results)),
-        shape{operands[1].shape[2], operands[2].shape[2], operands[1].shape[3],
-              format::attributeOr(list.attributes, "is_causal", false),
-              format::attributeOr(list.attributes, "scale", 1.0)} {}
+      : problem(std::move(list)) {}
 
   ScratchNeed scratchNeed() const override {
-    const auto elements = static_cast<size_t>(BackwardLayout(shape).end);
+    const auto elements =
+        static_cast<size_t>(BackwardLayout(problem.shape).end);
     return {0, alignScratch(elements * sizeof(T)), 0};
   }
 
   Status run(WorkerPool &workers, const Scratch &scratch) override {
-    const int64_t heads = operands[1].shape[0] * operands[1].shape[1];
-    workers.run(heads, [&](int64_t index, int worker) {
-      auto operand = [&](size_t i) {
-        return headOf<const Element>(operands[i], index);
-      };
-      auto result = [&](size_t i) {
-        return headOf<Element>(results[i], index);
-      };
-      const BackwardHead<Element, T> head = {
-          operand(0),
-          operand(1),
-          operand(2),
-          operand(3),
-          operand(4),
-          result(0),
-          result(1),
-          result(2),
-          operands[5].as<const T>() + index * shape.queries};
-      runVectorised<BackwardLoop>(
-          &shape, &head, reinterpret_cast<T *>(scratch.worker(worker)));
+    const bool isShared = problem.hasMaskGradient();
+    auto partsAlong = [&](size_t dimension, int64_t heads, int64_t parts) {
+      return isShared && problem.results[3].shape[dimension] != heads ? 1
+                                                                      : parts;
+    };
+    const int64_t batches = problem.batches, keyHeads = problem.keyHeads;
+    const int64_t batchParts = partsAlong(0, batches, batches);
+    const int64_t headParts = partsAlong(1, problem.heads, keyHeads);
+    workers.run(batchParts * headParts, [&](int64_t part, int worker) {
+      auto *memory = reinterpret_cast<T *>(scratch.worker(worker));
+      for (int64_t batch = part / headParts; batch < batches;
+           batch += batchParts)
+        for (int64_t head = part % headParts; head < keyHeads;
+             head += headParts)
+          runVectorised<BackwardLoop>(&problem, batch, head, memory);
     });
     return Status();
   }
 
 private:
-  const std::vector<TensorView> operands;
-  const std::vector<TensorView> results;
-  const AttentionShape shape;
+  const BackwardProblem<Element, T> problem;
 };
 } // namespace
 

@@ -4,7 +4,7 @@
 //
 // What forward and backward of scaled-dot-product attention share: the shapes
 // of one head (a pair of batch element and head), how its rows are copied into
-// padded working memory and back, and the exponential function.
+// padded working memory and back, its mask, and the exponential function.
 //
 // Both directions are FlashAttention's (Dao 2023, arXiv:2307.08691): scores
 // exist only for a block of queries and a block of keys at a time. A head is
@@ -37,20 +37,34 @@ inline int64_t padForAttention(int64_t count) {
   return (count + attentionPadding - 1) / attentionPadding * attentionPadding;
 }
 
-/// The shape of one head, and the scale and mask of its scores.
+/// The shape of one head, and the scale and causal mask of its scores.
 struct AttentionShape {
-  int64_t queries = 0;
-  int64_t keys = 0;
-  int64_t width = 0;
-  bool isCausal = false;
-  double scale = 1;
+  AttentionShape(const TensorView &query, const TensorView &key,
+                 const TensorView &value, const format::Attributes &attributes)
+      : queries(query.shape[2]), keys(key.shape[2]), width(query.shape[3]),
+        valueWidth(value.shape[3]),
+        isCausal(format::attributeOr(attributes, "is_causal", false)),
+        scale(format::attributeOr(attributes, "scale", 1.0)) {}
+
+  int64_t queries, keys;
+  /// Of a query and a key, and of a value and a row of the output.
+  int64_t width, valueWidth;
+  bool isCausal;
+  double scale;
 
   int64_t paddedWidth() const { return padForAttention(width); }
+  int64_t paddedValueWidth() const { return padForAttention(valueWidth); }
   int64_t paddedKeys() const { return padForAttention(keys); }
 
   /// How many keys the queries before `queryEnd` may look at.
   int64_t visibleKeys(int64_t queryEnd) const {
     return isCausal ? std::min(keys, queryEnd) : keys;
+  }
+
+  /// How many of `count` keys from `firstKey` this query may look at.
+  int64_t visibleOf(int64_t query, int64_t firstKey, int64_t count) const {
+    return isCausal ? std::clamp<int64_t>(query + 1 - firstKey, 0, count)
+                    : count;
   }
 };
 
@@ -68,6 +82,65 @@ HeadRows<Element> headOf(const TensorView &tensor, int64_t index) {
   return {tensor.as<Element>() + index / heads * tensor.strides[0] +
               index % heads * tensor.strides[1],
           tensor.strides[2]};
+}
+
+/// What is added to the scores of one head, or the gradient of that: [queries,
+/// keys], where a stride is 0 along a dimension of size 1. No data: no mask.
+template <typename T>
+struct HeadMask {
+  T *data = nullptr;
+  int64_t rowStride = 0;
+  int64_t columnStride = 0;
+
+  T *at(int64_t query, int64_t key) const {
+    return data + query * rowStride + key * columnStride;
+  }
+};
+
+/// The part for one head of a mask that broadcasts to [batch, heads, queries,
+/// keys].
+template <typename T>
+HeadMask<T> maskOf(const TensorView &mask, int64_t batch, int64_t head) {
+  auto stride = [&](size_t i) {
+    return mask.shape[i] == 1 ? 0 : mask.strides[i];
+  };
+  return {mask.as<T>() + batch * stride(0) + head * stride(1), stride(2),
+          stride(3)};
+}
+
+/// Adds the mask of the keys from `key` to the scores of one query.
+template <typename T>
+[[gnu::always_inline]] inline void addMask(HeadMask<const T> mask,
+                                           int64_t query, int64_t key,
+                                           int64_t count, T *scores) {
+  const T *from = mask.at(query, key);
+  if (mask.columnStride == 0)
+    for (int64_t j = 0; j < count; ++j)
+      scores[j] += *from;
+  else
+    for (int64_t j = 0; j < count; ++j)
+      scores[j] += from[j];
+}
+
+/// The scores of one query become those of what it sees: a mask is added, and
+/// what is beyond the causal mask, or padding, becomes minus infinity.
+template <typename T>
+[[gnu::always_inline]] inline void
+maskScores(const AttentionShape &shape, HeadMask<const T> mask, int64_t query,
+           int64_t firstKey, int64_t keys, T *scores) {
+  const int64_t visible = shape.visibleOf(query, firstKey, keys);
+  if (mask.data)
+    addMask(mask, query, firstKey, visible, scores);
+  std::fill(scores + visible, scores + padForAttention(keys),
+            -std::numeric_limits<T>::infinity());
+}
+
+/// What exponentials of scores are relative to, given their largest or their
+/// log-sum-exp: any number where all of them are minus infinity, since
+/// infinities have no difference.
+template <typename T>
+[[gnu::always_inline]] inline T offsetOf(T value) {
+  return value == -std::numeric_limits<T>::infinity() ? T(0) : value;
 }
 
 /// Copies rows, times `factor`, into rows of `paddedWidth`, filled up with

@@ -141,7 +141,7 @@ static bool isMatrix(Sizes shape, Sizes strides) {
   return byRows || byColumns;
 }
 
-/// Heads [B, H, T, D]; log-sum-exp [B, H, T] as a whole.
+/// Heads [B, H, T, D] and masks; log-sum-exp [B, H, T] as a whole.
 static bool isAttention(Sizes shape, Sizes strides) {
   if (shape.size() != 4)
     return isContiguous(shape, strides);
@@ -280,57 +280,78 @@ static void checkConvolutionBackwardWeight(LibraryCallCheck &check) {
                          check.operand(0));
 }
 
-static bool
-checkAttentionTensors(LibraryCallCheck &check, const Shape &queryShape,
-                      const Shape &keyShape,
-                      std::initializer_list<const TensorReference *> queryLike,
-                      std::initializer_list<const TensorReference *> keyLike) {
-  const Dtype dtype = check.operand(0).dtype;
-  bool holds = check.dtype(check.operand(0), floats) &&
-               check.attribute<bool>("is_causal") &&
-               check.require(check.command.attributes.contains("scale"),
-                             "attribute 'scale' is missing");
-  auto checkOne = [&](const TensorReference &tensor, const Shape &shape) {
-    holds = holds && check.dtype(tensor, {dtype}) && check.shape(tensor, shape);
-  };
-  for (const TensorReference *tensor : queryLike)
-    checkOne(*tensor, queryShape);
-  for (const TensorReference *tensor : keyLike)
-    checkOne(*tensor, keyShape);
-  return holds;
+/// The tensors of attention in both directions; gradients are as what they are
+/// of.
+struct AttentionTensors {
+  const TensorReference &query, &key, &value, &output, &logSumExp;
+};
+
+/// A mask broadcasts to the scores [B, H, T, S], to which it is added, so that
+/// it has their dtype.
+static bool checkAttentionMask(LibraryCallCheck &check,
+                               const AttentionTensors &of,
+                               const TensorReference &mask) {
+  if (!check.rank(mask, 4) || !check.dtype(mask, {of.logSumExp.dtype}))
+    return false;
+  const Shape &q = of.query.shape;
+  const Shape scores = {q[0], q[1], q[2], of.key.shape[2]};
+  for (size_t i = 0; i < scores.size(); ++i)
+    if (!check.require(mask.shape[i] == 1 || mask.shape[i] == scores[i],
+                       "the mask does not broadcast to the scores"))
+      return false;
+  return true;
 }
 
 static bool checkAttentionShapes(LibraryCallCheck &check,
-                                 const TensorReference &query,
-                                 const TensorReference &key,
-                                 const TensorReference &logSumExp) {
-  if (!check.rank(query, 4) || !check.rank(key, 4))
+                                 const AttentionTensors &of) {
+  if (!check.dtype(of.query, floats) || !check.attribute<bool>("is_causal") ||
+      !check.require(check.command.attributes.contains("scale"),
+                     "attribute 'scale' is missing") ||
+      !check.rank(of.query, 4) || !check.rank(of.key, 4) ||
+      !check.rank(of.value, 4))
     return false;
-  const Shape &q = query.shape, &k = key.shape;
-  const Dtype wide = query.dtype == Dtype::F64 ? Dtype::F64 : Dtype::F32;
-  return check.require(q[0] == k[0] && q[1] == k[1] && q[3] == k[3] &&
-                           q[3] > 0 && k[2] > 0,
+  const Shape &q = of.query.shape, &k = of.key.shape;
+  const int64_t valueWidth = of.value.shape[3];
+  const Dtype dtype = of.query.dtype;
+  const Dtype wide = dtype == Dtype::F64 ? Dtype::F64 : Dtype::F32;
+  return check.require(q[0] == k[0] && k[1] > 0 && q[1] % k[1] == 0 &&
+                           q[3] == k[3] && q[3] > 0 && k[2] > 0 &&
+                           valueWidth > 0,
                        "query and key have different dimensions") &&
-         check.dtype(logSumExp, {wide}) &&
-         check.shape(logSumExp, {q[0], q[1], q[2]});
+         check.dtype(of.key, {dtype}) && check.dtype(of.value, {dtype}) &&
+         check.dtype(of.output, {dtype}) &&
+         check.shape(of.value, {k[0], k[1], k[2], valueWidth}) &&
+         check.shape(of.output, {q[0], q[1], q[2], valueWidth}) &&
+         check.dtype(of.logSumExp, {wide}) &&
+         check.shape(of.logSumExp, {q[0], q[1], q[2]});
 }
 
 static void checkAttention(LibraryCallCheck &check) {
-  const TensorReference &query = check.operand(0), &key = check.operand(1);
-  if (!checkAttentionShapes(check, query, key, check.result(1)))
-    return;
-  checkAttentionTensors(check, query.shape, key.shape,
-                        {&query, &check.result(0)}, {&key, &check.operand(2)});
+  const AttentionTensors tensors = {check.operand(0), check.operand(1),
+                                    check.operand(2), check.result(0),
+                                    check.result(1)};
+  if (checkAttentionShapes(check, tensors) && check.operands() > 3)
+    checkAttentionMask(check, tensors, check.operand(3));
 }
 
 static void checkAttentionBackward(LibraryCallCheck &check) {
-  const TensorReference &query = check.operand(1), &key = check.operand(2);
-  if (!checkAttentionShapes(check, query, key, check.operand(5)))
+  const AttentionTensors tensors = {check.operand(1), check.operand(2),
+                                    check.operand(3), check.operand(4),
+                                    check.operand(5)};
+  if (!checkAttentionShapes(check, tensors))
     return;
-  checkAttentionTensors(
-      check, query.shape, key.shape,
-      {&check.operand(0), &query, &check.operand(4), &check.result(0)},
-      {&key, &check.operand(3), &check.result(1), &check.result(2)});
+  auto isLike = [&](const TensorReference &gradient,
+                    const TensorReference &of) {
+    return check.dtype(gradient, {of.dtype}) && check.shape(gradient, of.shape);
+  };
+  if (!isLike(check.operand(0), tensors.output) ||
+      !isLike(check.result(0), tensors.query) ||
+      !isLike(check.result(1), tensors.key) ||
+      !isLike(check.result(2), tensors.value) || check.operands() == 6)
+    return;
+  const TensorReference &mask = check.operand(6);
+  if (checkAttentionMask(check, tensors, mask) && check.kind.results > 3)
+    isLike(check.result(3), mask);
 }
 
 static void checkEmbeddingBackward(LibraryCallCheck &check) {
@@ -430,8 +451,10 @@ std::span<const LibraryCallKind> libraryCallKinds() {
       {"matmul", 2, 3, 1, matrices, false, checkMatmul},
       {"max_pool2d", 1, 1, 2, contiguous, false, checkMaxPool},
       {"max_pool2d_backward", 2, 2, 1, contiguous, false, checkMaxPoolBackward},
-      {"scaled_dot_product_attention", 3, 3, 2, heads, false, checkAttention},
-      {"scaled_dot_product_attention_backward", 6, 6, 3, heads, false,
+      {"scaled_dot_product_attention", 3, 4, 2, heads, false, checkAttention},
+      {"scaled_dot_product_attention_backward", 6, 7, 3, heads, false,
+       checkAttentionBackward},
+      {"scaled_dot_product_attention_backward_mask", 7, 7, 4, heads, false,
        checkAttentionBackward},
       {"sort", 1, 1, 2, contiguous, false, checkSort},
       {"sum_of_squares", 1, any, 1, contiguous, true, checkSumOfSquares},

@@ -34,3 +34,12 @@ func.func @attention_mask_of_integers(%q: tensor<1x4x3x8xf32>, %m: tensor<3x3xi6
   %0:2 = aten.scaled_dot_product_attention %q, %q, %q mask(%m) {is_causal = false, scale = 1.0 : f64} : (tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<3x3xi64>) -> (tensor<1x4x3x8xf32>, tensor<1x4x3xf32>)
   return
 }
+
+// -----
+
+func.func @gradient_of_booleans(%q: tensor<1x4x3x8xf32>, %l: tensor<1x4x3xf32>, %m: tensor<3x3xi1>) {
+  // expected-error@+2 {{expected mask_gradient with a mask of floats}}
+  // expected-error@+1 {{'aten.scaled_dot_product_attention_backward' op failed to infer returned types}}
+  %0:4 = aten.scaled_dot_product_attention_backward %q, %q, %q, %q, %q, %l mask(%m) {is_causal = false, mask_gradient, scale = 1.0 : f64} : (tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3xf32>, tensor<3x3xi1>) -> (tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<3x3xf32>)
+  return
+}

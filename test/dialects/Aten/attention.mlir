@@ -26,3 +26,18 @@ func.func @masked_attention(%q: tensor<1x4x3x16xf32>, %k: tensor<1x2x6x16xf32>, 
       : (tensor<1x4x3x16xf32>, tensor<1x2x6x16xf32>, tensor<1x2x6x8xf32>, tensor<3x6xi1>) -> (tensor<1x4x3x8xf32>, tensor<1x4x3xf32>)
   return
 }
+
+// The gradient of a mask is a result where one is wanted.
+// CHECK-LABEL: @gradients_under_a_mask
+//       CHECK:   aten.scaled_dot_product_attention_backward %{{.*}} mask(%{{.*}}) {is_causal = false, scale = 2.500000e-01 : f64}
+//       CHECK:   aten.scaled_dot_product_attention_backward %{{.*}} mask(%{{.*}}) {is_causal = false, mask_gradient, scale = 2.500000e-01 : f64}
+//  CHECK-SAME:     -> (tensor<1x4x3x16xf32>, tensor<1x2x6x16xf32>, tensor<1x2x6x8xf32>, tensor<4x1x6xbf16>)
+func.func @gradients_under_a_mask(%q: tensor<1x4x3x16xf32>, %k: tensor<1x2x6x16xf32>, %v: tensor<1x2x6x8xf32>, %y: tensor<1x4x3x8xf32>, %l: tensor<1x4x3xf32>, %mask: tensor<4x1x6xbf16>) {
+  %0:3 = aten.scaled_dot_product_attention_backward %y, %q, %k, %v, %y, %l mask(%mask) {is_causal = false, scale = 0.25 : f64}
+      : (tensor<1x4x3x8xf32>, tensor<1x4x3x16xf32>, tensor<1x2x6x16xf32>, tensor<1x2x6x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3xf32>, tensor<4x1x6xbf16>)
+      -> (tensor<1x4x3x16xf32>, tensor<1x2x6x16xf32>, tensor<1x2x6x8xf32>)
+  %1:4 = aten.scaled_dot_product_attention_backward %y, %q, %k, %v, %y, %l mask(%mask) {is_causal = false, mask_gradient, scale = 0.25 : f64}
+      : (tensor<1x4x3x8xf32>, tensor<1x4x3x16xf32>, tensor<1x2x6x16xf32>, tensor<1x2x6x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3xf32>, tensor<4x1x6xbf16>)
+      -> (tensor<1x4x3x16xf32>, tensor<1x2x6x16xf32>, tensor<1x2x6x8xf32>, tensor<4x1x6xbf16>)
+  return
+}

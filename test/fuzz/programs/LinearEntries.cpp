@@ -48,21 +48,51 @@ static bool buildMatmul(ProgramBuilder &builder) {
   return builder.offer(builder.create<aten::MatmulOp>(self, other));
 }
 
+/// Which keys of [*, H, T, S] are seen: a condition on integers, since that of
+/// rounded numbers may be another one.
+static Value booleanMask(ProgramBuilder &builder, Shape shape) {
+  int64_t size = shape[0];
+  shape[0] = builder.getBatch();
+  Value index = builder.indexInput(shape, 3);
+  if (size != builder.getBatch())
+    index = builder.create<aten::SliceOp>(index, /*dim=*/0, /*start=*/0,
+                                          /*end=*/1, /*step=*/1);
+  return builder.create<aten::GtScalarOp>(
+      index, builder.getBuilder().getI64IntegerAttr(0));
+}
+
+/// A mask that broadcasts to `scores`: booleans, or numbers, which may be
+/// learned; or none. Leading sizes of 1 may be missing.
+static Value maskOf(ProgramBuilder &builder, Shape shape) {
+  RandomSource &random = builder.getRandom();
+  if (random.chance(0.4))
+    return Value();
+  for (int64_t &size : shape)
+    size = random.chance(0.4) ? 1 : size;
+  if (random.chance(0.5))
+    return booleanMask(builder, shape);
+  while (shape.size() > 1 && shape.front() == 1 && random.chance(0.5))
+    shape.erase(shape.begin());
+  return weightOf(builder, shape);
+}
+
 static bool buildAttention(ProgramBuilder &builder) {
   RandomSource &random = builder.getRandom();
   int64_t batches =
       random.chance(0.5) ? builder.getBatch() : random.between(1, 3);
-  int64_t heads = random.between(1, 3), head = randomSize(random, 8);
+  int64_t keyHeads = random.between(1, 3), head = randomSize(random, 8);
+  int64_t heads = keyHeads * (random.chance(0.3) ? random.between(2, 3) : 1);
+  int64_t valueSize = random.chance(0.3) ? randomSize(random, 8) : head;
   int64_t rows = randomSize(random, 11);
   int64_t columns = random.chance(0.5) ? rows : randomSize(random, 11);
   Value query = builder.operand({batches, heads, rows, head});
-  Value key = builder.operand({batches, heads, columns, head});
+  Value key = builder.operand({batches, keyHeads, columns, head});
   Value value = random.chance(0.2)
                     ? key
-                    : builder.operand({batches, heads, columns, head});
+                    : builder.operand({batches, keyHeads, columns, valueSize});
   double scale = random.chance(0.7) ? 1 / std::sqrt(double(head)) : 0.4;
   auto attention = builder.create<aten::ScaledDotProductAttentionOp>(
-      query, key, value, Value(),
+      query, key, value, maskOf(builder, {batches, heads, rows, columns}),
       builder.getBuilder().getBoolAttr(random.chance(0.5)),
       builder.floatAttribute(scale));
   return builder.offer(attention.getResult());

@@ -62,3 +62,33 @@ module @attention_to_an_input {
     return
   }
 }
+
+// -----
+
+// A learned mask has a gradient of its own; under a mask that is no parameter's,
+// the other three are all.
+// CHECK-LABEL: module @learned_mask
+//       CHECK:   %[[BIAS:.*]] = fsdp.view {{.*}}[@bias]
+//       CHECK:   aten.scaled_dot_product_attention_backward {{.*}} mask(%{{.*}}) {is_causal = false, scale = 5.000000e-01 : f64}
+//       CHECK:   %{{.*}}, %{{.*}}, %{{.*}}, %[[D_BIAS:.*]] = aten.scaled_dot_product_attention_backward {{.*}} mask(%[[BIAS]]) {is_causal = false, mask_gradient, scale = 5.000000e-01 : f64}
+//       CHECK:   fsdp.reduce_scatter @root [@bias](%[[D_BIAS]])
+module @learned_mask {
+  fsdp.parameter @bias : tensor<2x4x4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 32 shard 32 {
+      fsdp.member @bias at 0
+    }
+  }
+  func.func @step(%q: tensor<1x2x4x8xf32>, %seen: tensor<4x4xi1>) {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %bias = fsdp.view %root[@bias] : !fsdp.unsharded<@root> -> tensor<2x4x4xf32>
+    %y, %0 = aten.scaled_dot_product_attention %q, %q, %q mask(%bias) {is_causal = false, scale = 0.5 : f64}
+        : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<2x4x4xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4xf32>)
+    %z, %1 = aten.scaled_dot_product_attention %y, %q, %q mask(%seen) {is_causal = false, scale = 0.5 : f64}
+        : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<4x4xi1>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4xf32>)
+    fsdp.record_loss %z : tensor<1x2x4x8xf32>
+    return
+  }
+}

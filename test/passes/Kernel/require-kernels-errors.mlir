@@ -86,26 +86,6 @@ func.func @convolution_of_vectors(%x: tensor<1x1x4xf32>, %w: tensor<1x1x2xf32>) 
 
 // -----
 
-func.func @attention_mask(%q: tensor<1x2x4x8xf32>, %mask: tensor<4x4xi1>) -> tensor<1x2x4x8xf32> {
-  // expected-error@+2 {{E0240: operator 'aten.scaled_dot_product_attention' with an attn_mask has no kernel yet}}
-  // expected-note@+1 {{help: replace the operator}}
-  %0, %1 = aten.scaled_dot_product_attention %q, %q, %q mask(%mask) {is_causal = false, scale = 1.0 : f64}
-      : (tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<1x2x4x8xf32>, tensor<4x4xi1>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4xf32>)
-  return %0 : tensor<1x2x4x8xf32>
-}
-
-// -----
-
-func.func @grouped_queries(%q: tensor<1x2x4x8xf32>, %k: tensor<1x1x4x8xf32>) -> tensor<1x2x4x8xf32> {
-  // expected-error@+2 {{E0240: operator 'aten.scaled_dot_product_attention' with fewer key than query heads has no kernel yet}}
-  // expected-note@+1 {{help: replace the operator}}
-  %0, %1 = aten.scaled_dot_product_attention %q, %k, %k {is_causal = false, scale = 1.0 : f64}
-      : (tensor<1x2x4x8xf32>, tensor<1x1x4x8xf32>, tensor<1x1x4x8xf32>) -> (tensor<1x2x4x8xf32>, tensor<1x2x4xf32>)
-  return %0 : tensor<1x2x4x8xf32>
-}
-
-// -----
-
 func.func @scatter_without_self(%x: tensor<4xf32>, %i: tensor<4xi64>) -> tensor<4xf32> {
   // expected-error@+2 {{E0240: operator 'aten.scatter_reduce' with include_self = false or a mean has no kernel yet}}
   // expected-note@+1 {{help: replace the operator}}

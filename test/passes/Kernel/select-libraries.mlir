@@ -100,6 +100,41 @@ func.func @attention(%q: tensor<2x3x8x4xf32>, %k: tensor<2x3x8x4xf32>, %v: tenso
 
 // -----
 
+// A boolean mask becomes numbers that are added to the scores, once for all that
+// read it; what it was expanded from broadcasts as well.
+// CHECK-LABEL: @attention_with_a_mask
+//       CHECK: %[[SEEN:.*]] = aten.constant dense<0.000000e+00> : tensor<f32>
+//       CHECK: %[[UNSEEN:.*]] = aten.constant dense<0xFF800000> : tensor<f32>
+//       CHECK: %[[CHOICE:.*]] = aten.where %{{.*}}, %[[SEEN]], %[[UNSEEN]] : (tensor<2x1x8xi1>, tensor<f32>, tensor<f32>)
+//       CHECK: %[[MASK:.*]] = aten.view %[[CHOICE]] [1, 2, 1, 8]
+//   CHECK-NOT: aten.where
+//       CHECK: exec.library "scaled_dot_product_attention"(%{{.*}}, %{{.*}}, %{{.*}}, %[[MASK]]) {is_causal = false
+//       CHECK: exec.library "scaled_dot_product_attention_backward"({{.*}}, %[[MASK]]) {is_causal = false
+func.func @attention_with_a_mask(%q: tensor<3x2x8x4xbf16>, %k: tensor<3x1x8x4xbf16>, %v: tensor<3x1x8x6xbf16>, %heads: tensor<2x1x8xi1>) -> tensor<3x2x8x4xbf16> {
+  %m = aten.expand %heads [3, 2, 8, 8] : (tensor<2x1x8xi1>) -> tensor<3x2x8x8xi1>
+  %o, %l = aten.scaled_dot_product_attention %q, %k, %v mask(%m) {is_causal = false, scale = 0.5 : f64} : (tensor<3x2x8x4xbf16>, tensor<3x1x8x4xbf16>, tensor<3x1x8x6xbf16>, tensor<3x2x8x8xi1>) -> (tensor<3x2x8x6xbf16>, tensor<3x2x8xf32>)
+  %dq, %dk, %dv = aten.scaled_dot_product_attention_backward %o, %q, %k, %v, %o, %l mask(%m) {is_causal = false, scale = 0.5 : f64} : (tensor<3x2x8x6xbf16>, tensor<3x2x8x4xbf16>, tensor<3x1x8x4xbf16>, tensor<3x1x8x6xbf16>, tensor<3x2x8x6xbf16>, tensor<3x2x8xf32>, tensor<3x2x8x8xi1>) -> (tensor<3x2x8x4xbf16>, tensor<3x1x8x4xbf16>, tensor<3x1x8x6xbf16>)
+  return %dq : tensor<3x2x8x4xbf16>
+}
+
+// -----
+
+// The gradient of a learned mask is another call; it is made the mask's own.
+// CHECK-LABEL: @attention_with_a_learned_mask
+//       CHECK: %[[NUMBERS:.*]] = aten.to %{{.*}} f32
+//       CHECK: %[[MASK:.*]] = aten.view %[[NUMBERS]] [1, 3, 8, 8]
+//       CHECK: %[[CALL:.*]]:4 = exec.library "scaled_dot_product_attention_backward_mask"({{.*}}, %[[MASK]])
+//  CHECK-SAME: tensor<1x3x8x8xf32>)
+//       CHECK: %[[BIAS:.*]] = aten.view %[[CALL]]#3 [3, 8, 8]
+//       CHECK: %[[D_MASK:.*]] = aten.to %[[BIAS]] bf16
+//       CHECK: return %[[D_MASK]]
+func.func @attention_with_a_learned_mask(%q: tensor<2x3x8x4xbf16>, %l: tensor<2x3x8xf32>, %bias: tensor<3x8x8xbf16>) -> tensor<3x8x8xbf16> {
+  %dq, %dk, %dv, %db = aten.scaled_dot_product_attention_backward %q, %q, %q, %q, %q, %l mask(%bias) {is_causal = false, mask_gradient, scale = 0.5 : f64} : (tensor<2x3x8x4xbf16>, tensor<2x3x8x4xbf16>, tensor<2x3x8x4xbf16>, tensor<2x3x8x4xbf16>, tensor<2x3x8x4xbf16>, tensor<2x3x8xf32>, tensor<3x8x8xbf16>) -> (tensor<2x3x8x4xbf16>, tensor<2x3x8x4xbf16>, tensor<2x3x8x4xbf16>, tensor<3x8x8xbf16>)
+  return %db : tensor<3x8x8xbf16>
+}
+
+// -----
+
 // CHECK-LABEL: @embedding_gradient
 //       CHECK: exec.library "embedding_dense_backward"(%{{.*}}, %{{.*}}) {padding_idx = -1 : i64}
 //  CHECK-SAME: (tensor<2x5x8xbf16>, tensor<2x5xi64>) -> tensor<11x8xf32>

@@ -201,6 +201,15 @@ TEST_F(Derivatives, Attention) {
               "tensor<1x2x4x2xf64>, tensor<1x2x4x2xf64>) -> "
               "(tensor<1x2x3x2xf64>, tensor<1x2x3xf64>)",
           {"1x2x3x2xf64", "1x2x4x2xf64", "1x2x4x2xf64"});
+  // Grouped queries, values of another size, and masks of every kind.
+  for (const char *mask :
+       {"4x3x2xi1", "3x1xi1", "2xf64", "4x1x2xf64", "2x1x3x2xf64", "f64"})
+    check("%r:2 = aten.scaled_dot_product_attention %0, %1, %2 mask(%3) "
+          "{is_causal = false, scale = 0.7 : f64} : (tensor<2x4x3x2xf64>, "
+          "tensor<2x2x2x2xf64>, tensor<2x2x2x3xf64>, tensor<" +
+              std::string(mask) +
+              ">) -> (tensor<2x4x3x3xf64>, tensor<2x4x3xf64>)",
+          {"2x4x3x2xf64", "2x2x2x2xf64", "2x2x2x3xf64", mask});
 }
 
 TEST_F(Derivatives, Normalizations) {

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Forward is compared with softmax(scale * Q K^T) V computed in double.
+// Forward is compared with softmax(scale * Q K^T + mask) V computed in double.
 // Backward is compared with the derivative of that definition, which in turn
 // is checked by finite differences.
 //
@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 using namespace shardc;
 using namespace shardc::runtime;
@@ -23,80 +24,117 @@ struct Case {
   int64_t heads, queries, keys, width;
   bool isCausal;
   double scale;
+  int64_t batches = 1;
+  /// 0: as many as query heads, and as wide as keys.
+  int64_t fewerKeyHeads = 0, otherValueWidth = 0;
+  /// Empty: no mask.
+  Shape mask = {};
+
+  int64_t keyHeads() const { return fewerKeyHeads ? fewerKeyHeads : heads; }
+  int64_t valueWidth() const {
+    return otherValueWidth ? otherValueWidth : width;
+  }
+  int64_t rows() const { return batches * heads * queries; }
+  /// The first row of the keys and values that a row of the queries reads.
+  int64_t keyRow(int64_t row) const {
+    const int64_t head = row / queries;
+    return (head / heads * keyHeads() + head % heads * keyHeads() / heads) *
+           keys;
+  }
+  /// Which element of the mask is added to a score.
+  size_t maskPlace(int64_t row, int64_t key) const {
+    const int64_t place[] = {row / queries / heads, row / queries % heads,
+                             row % queries, key};
+    int64_t index = 0;
+    for (size_t i = 0; i < 4; ++i)
+      index = index * mask[i] + (mask[i] == 1 ? 0 : place[i]);
+    return static_cast<size_t>(index);
+  }
 };
 
 using Values = std::vector<double>;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Tensors {
+  Values q, k, v, mask;
+};
 
 /// Row-major [heads, queries, keys] weights, and log-sum-exp of the scores.
 struct Weights {
   Values weights, logSumExp;
 };
 
-Weights weigh(const Case &c, const Values &q, const Values &k) {
+Weights weigh(const Case &c, const Tensors &in) {
   Weights result;
-  for (int64_t h = 0; h < c.heads; ++h)
-    for (int64_t i = 0; i < c.queries; ++i) {
-      const int64_t visible = c.isCausal ? std::min(c.keys, i + 1) : c.keys;
-      Values scores;
-      double sum = 0;
-      for (int64_t j = 0; j < visible; ++j) {
-        double score = 0;
-        for (int64_t d = 0; d < c.width; ++d)
-          score += q[size_t((h * c.queries + i) * c.width + d)] *
-                   k[size_t((h * c.keys + j) * c.width + d)];
-        scores.push_back(score * c.scale);
-        sum += std::exp(scores.back());
-      }
-      for (int64_t j = 0; j < c.keys; ++j)
-        result.weights.push_back(j < visible ? std::exp(scores[size_t(j)]) / sum
-                                             : 0);
-      result.logSumExp.push_back(std::log(sum));
+  for (int64_t row = 0; row < c.rows(); ++row) {
+    Values scores(size_t(c.keys), -infinity);
+    double largest = -infinity, sum = 0;
+    for (int64_t j = 0; j < c.keys; ++j) {
+      if (c.isCausal && j > row % c.queries)
+        break;
+      double score = 0;
+      for (int64_t d = 0; d < c.width; ++d)
+        score += in.q[size_t(row * c.width + d)] *
+                 in.k[size_t((c.keyRow(row) + j) * c.width + d)];
+      score *= c.scale;
+      if (!c.mask.empty())
+        score += in.mask[c.maskPlace(row, j)];
+      scores[size_t(j)] = score;
+      largest = std::max(largest, score);
     }
+    for (const double score : scores)
+      sum += score == -infinity ? 0 : std::exp(score - largest);
+    for (const double score : scores)
+      result.weights.push_back(
+          score == -infinity ? 0 : std::exp(score - largest) / sum);
+    result.logSumExp.push_back(largest + std::log(sum));
+  }
   return result;
 }
 
-Values attend(const Case &c, const Values &q, const Values &k,
-              const Values &v) {
-  const Values weights = weigh(c, q, k).weights;
+Values attend(const Case &c, const Tensors &in) {
+  const Values weights = weigh(c, in).weights;
   Values output;
-  for (int64_t row = 0; row < c.heads * c.queries; ++row)
-    for (int64_t d = 0; d < c.width; ++d) {
+  for (int64_t row = 0; row < c.rows(); ++row)
+    for (int64_t d = 0; d < c.valueWidth(); ++d) {
       double sum = 0;
       for (int64_t j = 0; j < c.keys; ++j)
         sum += weights[size_t(row * c.keys + j)] *
-               v[size_t((row / c.queries * c.keys + j) * c.width + d)];
+               in.v[size_t((c.keyRow(row) + j) * c.valueWidth() + d)];
       output.push_back(sum);
     }
   return output;
 }
 
-struct Gradients {
-  Values q, k, v;
-};
-
-Gradients differentiate(const Case &c, const Values &q, const Values &k,
-                        const Values &v, const Values &gradOutput) {
-  const Values weights = weigh(c, q, k).weights;
-  const Values output = attend(c, q, k, v);
-  Gradients g{Values(q.size()), Values(k.size()), Values(v.size())};
-  for (int64_t row = 0; row < c.heads * c.queries; ++row) {
+Tensors differentiate(const Case &c, const Tensors &in,
+                      const Values &gradOutput) {
+  const Values weights = weigh(c, in).weights;
+  const Values output = attend(c, in);
+  Tensors g{Values(in.q.size()), Values(in.k.size()), Values(in.v.size()),
+            Values(in.mask.size())};
+  const int64_t width = c.width, valueWidth = c.valueWidth();
+  for (int64_t row = 0; row < c.rows(); ++row) {
     double delta = 0;
-    for (int64_t d = 0; d < c.width; ++d)
-      delta += gradOutput[size_t(row * c.width + d)] *
-               output[size_t(row * c.width + d)];
+    for (int64_t d = 0; d < valueWidth; ++d)
+      delta += gradOutput[size_t(row * valueWidth + d)] *
+               output[size_t(row * valueWidth + d)];
     for (int64_t j = 0; j < c.keys; ++j) {
-      const int64_t key = (row / c.queries * c.keys + j) * c.width;
+      const int64_t key = c.keyRow(row) + j;
       const double weight = weights[size_t(row * c.keys + j)];
       double gradWeight = 0;
-      for (int64_t d = 0; d < c.width; ++d) {
-        gradWeight +=
-            gradOutput[size_t(row * c.width + d)] * v[size_t(key + d)];
-        g.v[size_t(key + d)] += weight * gradOutput[size_t(row * c.width + d)];
+      for (int64_t d = 0; d < valueWidth; ++d) {
+        const double outer = gradOutput[size_t(row * valueWidth + d)];
+        gradWeight += outer * in.v[size_t(key * valueWidth + d)];
+        g.v[size_t(key * valueWidth + d)] += weight * outer;
       }
-      const double gradScore = weight * (gradWeight - delta) * c.scale;
-      for (int64_t d = 0; d < c.width; ++d) {
-        g.q[size_t(row * c.width + d)] += gradScore * k[size_t(key + d)];
-        g.k[size_t(key + d)] += gradScore * q[size_t(row * c.width + d)];
+      const double gradScore = weight * (gradWeight - delta);
+      if (!c.mask.empty())
+        g.mask[c.maskPlace(row, j)] += gradScore;
+      for (int64_t d = 0; d < width; ++d) {
+        g.q[size_t(row * width + d)] +=
+            gradScore * c.scale * in.k[size_t(key * width + d)];
+        g.k[size_t(key * width + d)] +=
+            gradScore * c.scale * in.q[size_t(row * width + d)];
       }
     }
   }
@@ -107,63 +145,152 @@ Attributes attributesOf(const Case &c) {
   return {{"is_causal", c.isCausal}, {"scale", c.scale}};
 }
 
-/// Tensors [1, heads, rows, width] that lie interleaved as [rows, heads,
-/// width], as they come out of a fused projection.
-TestTensor headsTensor(Dtype dtype, const Case &c, int64_t rows) {
-  return TestTensor(
-      dtype, {1, c.heads, rows, c.width},
-      {rows * c.heads * c.width * 3, c.width, c.heads * c.width * 3, 1});
+/// Tensors [batches, heads, rows, width] that lie interleaved as [batches,
+/// rows, heads, width], as they come out of a fused projection.
+TestTensor headsTensor(Dtype dtype, const Case &c, int64_t heads, int64_t rows,
+                       int64_t width) {
+  return TestTensor(dtype, {c.batches, heads, rows, width},
+                    {rows * heads * width * 3, width, heads * width * 3, 1});
 }
 
-void checkCase(const Case &c, Dtype dtype) {
-  std::mt19937 generator(3);
-  TestTensor q = headsTensor(dtype, c, c.queries);
-  TestTensor k = headsTensor(dtype, c, c.keys);
-  TestTensor v = headsTensor(dtype, c, c.keys);
-  TestTensor gradOutput = headsTensor(dtype, c, c.queries);
-  const Values qs = q.fillRandom(generator), ks = k.fillRandom(generator);
-  const Values vs = v.fillRandom(generator);
-  const Values gs = gradOutput.fillRandom(generator);
-  const Dtype wide = dtype == Dtype::F64 ? Dtype::F64 : Dtype::F32;
-  const Gradients expected = differentiate(c, qs, ks, vs, gs);
-  std::vector<std::byte> bits, gradBits;
-  for (int threads : {1, 3}) {
-    TestTensor output = headsTensor(dtype, c, c.queries);
-    TestTensor logSumExp(wide, {1, c.heads, c.queries});
-    Status status = runCall("scaled_dot_product_attention", attributesOf(c),
-                            {&q, &k, &v}, {&output, &logSumExp}, threads);
-    ASSERT_TRUE(status.ok()) << status.message();
-    EXPECT_LT(largestError(output.values(), attend(c, qs, ks, vs)),
-              tolerance(dtype));
-    EXPECT_LT(largestError(logSumExp.values(), weigh(c, qs, ks).logSumExp),
-              tolerance(wide));
+/// Random numbers, one of five minus infinity. One row sees nothing, and one
+/// nothing but what has the least number, as Hugging Face makes its masks.
+Values fillMask(TestTensor &mask, std::mt19937 &generator) {
+  mask.fillRandom(generator);
+  const int64_t columns = mask.reference.shape[3];
+  const int64_t rows = mask.size() / columns;
+  for (int64_t i = 0; i < mask.size(); ++i) {
+    const int64_t row = i / columns;
+    if (rows > 2 && row == rows / 2)
+      mask.set(i, -infinity);
+    else if (rows > 2 && row == rows / 2 + 1)
+      mask.set(i, std::numeric_limits<float>::lowest());
+    else if (columns > 1 && i % 5 == 3)
+      mask.set(i, -infinity);
+  }
+  return mask.values();
+}
 
-    TestTensor gradQ = headsTensor(dtype, c, c.queries);
-    TestTensor gradK = headsTensor(dtype, c, c.keys);
-    TestTensor gradV = headsTensor(dtype, c, c.keys);
-    status = runCall("scaled_dot_product_attention_backward", attributesOf(c),
-                     {&gradOutput, &q, &k, &v, &output, &logSumExp},
-                     {&gradQ, &gradK, &gradV}, threads);
+/// Numbers that differences can be taken of.
+Values withoutInfinities(Values values) {
+  for (double &value : values)
+    value = value == -infinity ? -1e300 : value;
+  return values;
+}
+
+/// The results of one run, with the tensors that it needs.
+class Run {
+public:
+  Run(const Case &c, Dtype dtype)
+      : c(c), dtype(dtype), wide(dtype == Dtype::F64 ? dtype : Dtype::F32) {
+    in = {q.fillRandom(generator), k.fillRandom(generator),
+          v.fillRandom(generator), Values()};
+    gs = gradOutput.fillRandom(generator);
+    if (!c.mask.empty())
+      in.mask = fillMask(mask, generator);
+  }
+
+  void check(int threads) {
+    std::vector<TestTensor *> operands = {&q, &k, &v};
+    if (!c.mask.empty())
+      operands.push_back(&mask);
+    Status status = runCall("scaled_dot_product_attention", attributesOf(c),
+                            operands, {&output, &logSumExp}, threads);
     ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_LT(largestError(output.values(), attend(c, in)), tolerance(dtype));
+    EXPECT_LT(largestError(withoutInfinities(logSumExp.values()),
+                           withoutInfinities(weigh(c, in).logSumExp)),
+              tolerance(wide));
+    operands = {&gradOutput, &q, &k, &v, &output, &logSumExp};
+    if (!c.mask.empty())
+      operands.push_back(&mask);
+    std::vector<TestTensor *> results = {&gradQ, &gradK, &gradV};
+    checkBackward("scaled_dot_product_attention_backward", operands, results,
+                  threads);
+    if (c.mask.empty())
+      return;
+    results.push_back(&gradMask);
+    checkBackward("scaled_dot_product_attention_backward_mask", operands,
+                  results, threads);
+    EXPECT_LT(largestError(gradMask.values(), differentiate(c, in, gs).mask),
+              8 * tolerance(dtype));
+  }
+
+  std::vector<std::vector<std::byte>> bytes() const {
+    return {output.bytes(), gradQ.bytes(), gradK.bytes(), gradV.bytes(),
+            gradMask.bytes()};
+  }
+
+private:
+  void checkBackward(const char *call,
+                     const std::vector<TestTensor *> &operands,
+                     const std::vector<TestTensor *> &results, int threads) {
+    Status status = runCall(call, attributesOf(c), operands, results, threads);
+    ASSERT_TRUE(status.ok()) << status.message();
+    const Tensors expected = differentiate(c, in, gs);
     const double limit = 4 * tolerance(dtype);
     EXPECT_LT(largestError(gradQ.values(), expected.q), limit);
     EXPECT_LT(largestError(gradK.values(), expected.k), limit);
     EXPECT_LT(largestError(gradV.values(), expected.v), limit);
-    if (threads == 1) {
-      bits = output.bytes();
-      gradBits = gradK.bytes();
-    }
-    EXPECT_EQ(bits, output.bytes());
-    EXPECT_EQ(gradBits, gradK.bytes());
   }
+
+  TestTensor like(int64_t heads, int64_t rows, int64_t width) const {
+    return headsTensor(dtype, c, heads, rows, width);
+  }
+  TestTensor queryLike() const { return like(c.heads, c.queries, c.width); }
+  TestTensor keyLike() const { return like(c.keyHeads(), c.keys, c.width); }
+  TestTensor valueLike() const {
+    return like(c.keyHeads(), c.keys, c.valueWidth());
+  }
+  TestTensor outputLike() const {
+    return like(c.heads, c.queries, c.valueWidth());
+  }
+  TestTensor maskLike() const {
+    return TestTensor(wide, c.mask.empty() ? Shape{1} : c.mask);
+  }
+
+  const Case &c;
+  const Dtype dtype, wide;
+  std::mt19937 generator{3};
+  TestTensor q = queryLike(), k = keyLike(), v = valueLike();
+  TestTensor mask = maskLike(), gradMask = maskLike();
+  TestTensor output = outputLike(), gradOutput = outputLike();
+  TestTensor logSumExp{wide, {c.batches, c.heads, c.queries}};
+  TestTensor gradQ = queryLike(), gradK = keyLike(), gradV = valueLike();
+  Tensors in;
+  Values gs;
+};
+
+void checkCase(const Case &c, Dtype dtype) {
+  Run alone(c, dtype), together(c, dtype);
+  alone.check(1);
+  together.check(3);
+  EXPECT_EQ(alone.bytes(), together.bytes());
 }
 
 const Case cases[] = {
-    {1, 1, 1, 1, false, 1.0},      {2, 5, 5, 4, true, 0.5},
-    {3, 64, 64, 32, true, 0.177},  {2, 100, 100, 64, true, 0.125},
-    {2, 70, 300, 24, false, 0.2},  {1, 300, 300, 48, true, 0.144},
-    {1, 513, 513, 40, true, 0.16}, {2, 40, 10, 17, true, 0.3},
+    {1, 1, 1, 1, false, 1.0},
+    {2, 5, 5, 4, true, 0.5},
+    {3, 64, 64, 32, true, 0.177},
+    {2, 100, 100, 64, true, 0.125},
+    {2, 70, 300, 24, false, 0.2},
+    {1, 300, 300, 48, true, 0.144},
+    {1, 513, 513, 40, true, 0.16},
+    {2, 40, 10, 17, true, 0.3},
     {2, 10, 40, 100, true, 0.1},
+    // Grouped queries, and another width of values.
+    {4, 30, 30, 16, true, 0.25, 2, 2},
+    {6, 70, 20, 8, false, 0.3, 2, 1, 20},
+    {2, 65, 270, 20, true, 0.2, 1, 2, 5},
+    // Masks of every way to broadcast.
+    {2, 70, 300, 24, false, 0.2, 2, 2, 24, {2, 2, 70, 300}},
+    {2, 40, 40, 16, true, 0.25, 3, 2, 16, {1, 2, 40, 40}},
+    {4, 33, 33, 16, false, 0.25, 2, 2, 12, {2, 1, 33, 33}},
+    {4, 33, 17, 16, false, 0.25, 2, 2, 16, {1, 4, 33, 17}},
+    {3, 20, 50, 16, false, 0.25, 2, 1, 16, {2, 1, 1, 50}},
+    {3, 20, 50, 16, true, 0.25, 2, 3, 16, {1, 1, 20, 1}},
+    {2, 9, 300, 16, false, 0.25, 2, 2, 16, {1, 1, 9, 300}},
+    {2, 9, 8, 4, false, 0.25, 2, 2, 4, {1, 1, 1, 1}},
 };
 } // namespace
 
@@ -185,15 +312,17 @@ TEST(Attention, matches_the_definition_in_bf16) {
 // The derivative that the other tests compare with is right: it predicts how
 // the output changes.
 TEST(Attention, reference_derivative_agrees_with_finite_differences) {
-  const Case c = {2, 6, 6, 4, true, 0.5};
+  const Case c = {4, 6, 6, 4, true, 0.5, 2, 2, 3, {1, 4, 6, 6}};
   std::mt19937 generator(4);
-  TestTensor tensor(Dtype::F64, {c.heads, c.queries, c.width});
-  Values q = tensor.fillRandom(generator), k = tensor.fillRandom(generator);
-  Values v = tensor.fillRandom(generator);
-  const Values gradOutput = tensor.fillRandom(generator);
-  const Gradients gradients = differentiate(c, q, k, v, gradOutput);
+  auto draw = [&](int64_t elements) {
+    return TestTensor(Dtype::F64, {elements}).fillRandom(generator);
+  };
+  Tensors in = {draw(c.rows() * c.width), draw(2 * 2 * c.keys * c.width),
+                draw(2 * 2 * c.keys * c.valueWidth()), draw(4 * 6 * 6)};
+  const Values gradOutput = draw(c.rows() * c.valueWidth());
+  const Tensors gradients = differentiate(c, in, gradOutput);
   auto objective = [&] {
-    const Values output = attend(c, q, k, v);
+    const Values output = attend(c, in);
     double sum = 0;
     for (size_t i = 0; i < output.size(); ++i)
       sum += output[i] * gradOutput[i];
@@ -211,9 +340,25 @@ TEST(Attention, reference_derivative_agrees_with_finite_differences) {
       EXPECT_NEAR((above - below) / (2 * step), gradient[i], 1e-8);
     }
   };
-  check(q, gradients.q);
-  check(k, gradients.k);
-  check(v, gradients.v);
+  check(in.q, gradients.q);
+  check(in.k, gradients.k);
+  check(in.v, gradients.v);
+  check(in.mask, gradients.mask);
+}
+
+// A mask that does not broadcast, or is narrower than the scores, is refused.
+TEST(Attention, refuses_other_masks) {
+  TestTensor q(Dtype::BF16, {2, 2, 3, 4}), output(Dtype::BF16, {2, 2, 3, 4});
+  TestTensor logSumExp(Dtype::F32, {2, 2, 3});
+  for (auto [dtype, shape] : {std::pair(Dtype::F32, Shape{3, 3}),
+                              std::pair(Dtype::F32, Shape{2, 3, 3, 3}),
+                              std::pair(Dtype::BF16, Shape{1, 1, 3, 3})}) {
+    TestTensor mask(dtype, shape);
+    EXPECT_FALSE(runCall("scaled_dot_product_attention",
+                         {{"is_causal", false}, {"scale", 1.0}},
+                         {&q, &q, &q, &mask}, {&output, &logSumExp})
+                     .ok());
+  }
 }
 
 // Scores of ±300 would overflow exp without the subtraction of the largest.

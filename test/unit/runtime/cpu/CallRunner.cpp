@@ -150,8 +150,9 @@ double largestError(const std::vector<double> &a, const std::vector<double> &b,
   double largest = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     const double error = std::abs(a[i] - b[i]) / (scale + std::abs(b[i]));
-    if (!(error <= largest))
-      largest = error;
+    if (std::isnan(error))
+      return error;
+    largest = std::max(largest, error);
   }
   return largest;
 }
