@@ -71,7 +71,7 @@ static Value maskOf(ProgramBuilder &builder, Shape shape) {
     size = random.chance(0.4) ? 1 : size;
   if (random.chance(0.5))
     return booleanMask(builder, shape);
-  while (!shape.empty() && shape.front() == 1 && random.chance(0.5))
+  while (shape.size() > 1 && shape.front() == 1 && random.chance(0.5))
     shape.erase(shape.begin());
   return weightOf(builder, shape);
 }
