@@ -351,15 +351,15 @@ void translation::addFourierOperators(OperatorTable &table) {
     table.add(name + "(Tensor self, SymInt? n=None, int dim=-1, "
                      "str? norm=None) -> Tensor",
               function.one);
-    table.add(name + "2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2, -1], "
+    table.add(name + "2(Tensor self, SymInt[]? s=None, int[] dim=[-2, -1], "
                      "str? norm=None) -> Tensor",
               function.many);
-    table.add(name + "n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, "
+    table.add(name + "n(Tensor self, SymInt[]? s=None, int[]? dim=None, "
                      "str? norm=None) -> Tensor",
               function.many);
   }
-  table.add("fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor",
+  table.add("fft_fftshift(Tensor self, int[]? dim=None) -> Tensor",
             translateShift<false>);
-  table.add("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor",
+  table.add("fft_ifftshift(Tensor self, int[]? dim=None) -> Tensor",
             translateShift<true>);
 }

@@ -28,18 +28,13 @@ def Aten_ConvolutionOp : Aten_DifferentiableOp<"convolution", [Aten_Cost, Aten_P
   let assemblyFormat = "$input `,` $weight (`,` $bias^)? attr-dict `:` functional-type(operands, results)";
 }
 
-class Aten_ConvolutionBackwardOp<string mnemonic, list<Trait> traits = []>
-    : Aten_Op<mnemonic, !listconcat([Aten_Cost], traits)> {
+class Aten_ConvolutionBackwardOp<string mnemonic> : Aten_Op<mnemonic, [Aten_Cost]> {
   let results = (outs Aten_FloatTensor:$result);
 }
 
-def Aten_ConvolutionBackwardInputOp : Aten_ConvolutionBackwardOp<"convolution_backward_input",
-        [DeclareOpInterfaceMethods<Aten_DifferentiableOpInterface>]> {
+def Aten_ConvolutionBackwardInputOp : Aten_ConvolutionBackwardOp<"convolution_backward_input"> {
   let summary = "the gradient of a convolution's input";
-  let description = [{
-    The result type is the forward input's type. Stands for a transposed
-    convolution too, so that it has a derivative.
-  }];
+  let description = "The result type is the forward input's type.";
   let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$weight,
       DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
       DenseI64ArrayAttr:$dilation, I64Attr:$groups);

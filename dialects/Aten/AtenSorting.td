@@ -32,7 +32,7 @@ def Aten_TopkOp : Aten_DifferentiableOp<"topk", [Aten_Cost]> {
   let assemblyFormat = "$self `dim` $dim attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_SearchsortedOp : Aten_InferredOp<"searchsorted", [Aten_Cost]> {
+def Aten_SearchsortedOp : Aten_InferredOp<"searchsorted", [Aten_Cost, Aten_Composition]> {
   let summary = "where each element would be inserted into a sorted sequence";
   let description = [{
     `sorted_sequence` is [N], or has the leading dimensions of `self` and is
@@ -47,7 +47,7 @@ def Aten_SearchsortedOp : Aten_InferredOp<"searchsorted", [Aten_Cost]> {
   let assemblyFormat = "$sorted_sequence `,` $self attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_HistcOp : Aten_InferredOp<"histc", [Aten_Cost]> {
+def Aten_HistcOp : Aten_InferredOp<"histc", [Aten_Cost, Aten_Composition]> {
   let summary = "how many elements fall into each of `bins` equal parts of [min, max]";
   let description = [{
     The last part includes `max`; elements outside count nowhere. `min` equal to

@@ -127,12 +127,33 @@ int64_t ConvolutionBackwardWeightOp::getFlops() {
 // Derivatives
 //===----------------------------------------------------------------------===//
 
+/// A transposed convolution is the gradient of an input, and the other way
+/// around; its bias is apart (isComposition).
+static void differentiateTransposed(ConvolutionOp op, OpBuilder &builder,
+                                    Value gradient, ArrayRef<bool> needed,
+                                    SmallVectorImpl<Value> &operandGradients) {
+  if (needed[0])
+    operandGradients[0] = ConvolutionOp::create(
+        builder, op.getLoc(), gradient, op.getWeight(), /*bias=*/Value(),
+        op.getStrideAttr(), op.getPaddingAttr(), op.getDilationAttr(),
+        op.getGroupsAttr(), /*transposed=*/UnitAttr(),
+        /*output_padding=*/DenseI64ArrayAttr());
+  if (needed[1])
+    operandGradients[1] = ConvolutionBackwardWeightOp::create(
+        builder, op.getLoc(), op.getWeight().getType(), op.getInput(), gradient,
+        op.getStrideAttr(), op.getPaddingAttr(), op.getDilationAttr(),
+        op.getGroupsAttr());
+}
+
 void ConvolutionOp::buildBackward(OpBuilder &builder,
                                   ArrayRef<Value> resultGradients,
                                   ArrayRef<bool> needed,
                                   SmallVectorImpl<Value> &operandGradients) {
   Value gradient = resultGradients[0];
   operandGradients.assign(getNumOperands(), Value());
+  if (getTransposed())
+    return differentiateTransposed(*this, builder, gradient, needed,
+                                   operandGradients);
   if (needed[0])
     operandGradients[0] = ConvolutionBackwardInputOp::create(
         builder, getLoc(), getInput().getType(), gradient, getWeight(),
@@ -145,30 +166,19 @@ void ConvolutionOp::buildBackward(OpBuilder &builder,
     operandGradients[2] = biasGradient(builder, getLoc(), gradient, 1);
 }
 
-/// The gradient of an input is linear in both operands, as the convolution is.
-void ConvolutionBackwardInputOp::buildBackward(
-    OpBuilder &builder, ArrayRef<Value> resultGradients, ArrayRef<bool> needed,
-    SmallVectorImpl<Value> &operandGradients) {
-  Value gradient = resultGradients[0];
-  operandGradients.assign(2, Value());
-  if (needed[0])
-    operandGradients[0] = ConvolutionOp::create(
-        builder, getLoc(), gradient, getWeight(), /*bias=*/Value(),
-        getStrideAttr(), getPaddingAttr(), getDilationAttr(), getGroupsAttr(),
-        /*transposed=*/UnitAttr(), /*output_padding=*/DenseI64ArrayAttr());
-  if (needed[1])
-    operandGradients[1] = ConvolutionBackwardWeightOp::create(
-        builder, getLoc(), getWeight().getType(), getGradOutput(), gradient,
-        getStrideAttr(), getPaddingAttr(), getDilationAttr(), getGroupsAttr());
-}
-
 //===----------------------------------------------------------------------===//
 // Compositions
 //===----------------------------------------------------------------------===//
 
-/// Two dimensions are a library call.
+/// Two dimensions are a library call: transposed ones without a bias, and where
+/// every element of the result belongs to a position of the window.
 bool ConvolutionOp::isComposition() {
-  return getTransposed() || tensorType(getInput()).getRank() != 4;
+  ArrayRef<int64_t> extra = getOutputPadding().value_or(ArrayRef<int64_t>());
+  bool goesBeyond = llvm::any_of(llvm::zip(extra, getStride()), [](auto pair) {
+    return std::get<0>(pair) >= std::get<1>(pair);
+  });
+  return tensorType(getInput()).getRank() != 4 || goesBeyond ||
+         (getTransposed() && getBias());
 }
 
 namespace {
@@ -191,21 +201,22 @@ public:
   /// Transposed, to images of `size`. Where output_padding makes these larger
   /// than by a step, further elements of the input are zero.
   Value buildTransposed(Value input, Value weight, ArrayRef<int64_t> size) {
+    SmallVector<int64_t> extra;
     for (int64_t i = 0; i < 2; ++i) {
       int64_t reach = dilations[i] * (shapeOf(weight)[2 + i] - 1) + 1;
-      int64_t count = (size[i] + 2 * paddings[i] - reach) / strides[i] + 1;
+      int64_t room = size[i] + 2 * paddings[i] - reach;
+      int64_t count = room / strides[i] + 1;
+      extra.push_back(room % strides[i]);
       SmallVector<int64_t> shape(shapeOf(input));
       shape[2 + i] = count - shape[2 + i];
       if (shape[2 + i] > 0)
         input =
             c.cat({input, c.splat(tensorType(input).clone(shape), 0)}, 2 + i);
     }
-    auto channels = static_cast<int64_t>(op.getGroups()) * shapeOf(weight)[1];
-    auto type = RankedTensorType::get(
-        {shapeOf(input)[0], channels, size[0], size[1]}, elementOf(input));
-    return c.create<ConvolutionBackwardInputOp>(
-        type, input, weight, list(strides), list(paddings), list(dilations),
-        op.getGroupsAttr());
+    return c.create<ConvolutionOp>(input, weight, /*bias=*/Value(),
+                                   list(strides), list(paddings),
+                                   list(dilations), op.getGroupsAttr(),
+                                   c.builder.getUnitAttr(), list(extra));
   }
 
 private:

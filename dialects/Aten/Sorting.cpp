@@ -145,3 +145,66 @@ void TopkOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
   differentiateFound(*this, builder, resultGradients[0], needed,
                      operandGradients);
 }
+
+//===----------------------------------------------------------------------===//
+// Compositions
+//===----------------------------------------------------------------------===//
+
+/// How many elements of the sequence are smaller, or with `right` not larger.
+/// NaN is the largest.
+void SearchsortedOp::decompose(OpBuilder &builder,
+                               SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  Value sequence = getSortedSequence(), self = getSelf();
+  int64_t rank = tensorType(self).getRank();
+  if (tensorType(sequence).getRank() > 1)
+    sequence = c.unsqueeze(sequence, rank - 1);
+  Value each = c.unsqueeze(self, rank);
+  Value isBefore = getRight() ? c.create<LeOp>(sequence, each)
+                              : c.create<LtOp>(sequence, each);
+  if (isa<FloatType>(elementOf(self))) {
+    Value isNan = c.create<IsNanOp>(each);
+    Value counts = isNan;
+    if (!getRight()) {
+      Value other = isa<FloatType>(elementOf(sequence))
+                        ? c.create<LogicalNotOp>(c.create<IsNanOp>(sequence))
+                        : Value();
+      counts = other ? c.create<LogicalAndOp>(isNan, other) : isNan;
+    }
+    isBefore = c.create<LogicalOrOp>(isBefore, counts);
+  }
+  Value count = c.sum(c.to(isBefore, builder.getI64Type()), {rank});
+  results.push_back(c.to(count, elementOf(getResult())));
+}
+
+/// Computed in f64, as the interpreter does.
+void HistcOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  Type wide = builder.getF64Type();
+  int64_t count = tensorType(getSelf()).getNumElements();
+  Value self = c.to(c.view(getSelf(), {count}), wide);
+  auto scalar = RankedTensorType::get({}, wide);
+  Value low = c.splat(scalar, getMin().convertToDouble());
+  Value high = c.splat(scalar, getMax().convertToDouble());
+  if (getMin() == getMax()) {
+    int64_t only[] = {0};
+    low = c.create<AminOp>(self, ArrayRef<int64_t>(only), false);
+    high = c.create<AmaxOp>(self, ArrayRef<int64_t>(only), false);
+    Value isPoint = c.create<EqOp>(low, high);
+    low = c.where(isPoint, c.add(low, -1), low);
+    high = c.where(isPoint, c.add(high, 1), high);
+  }
+  auto bins = static_cast<int64_t>(getBins());
+  Value place = c.div(c.mul(c.sub(self, low), static_cast<double>(bins)),
+                      c.sub(high, low));
+  place = c.to(place, builder.getI64Type());
+  Value last = c.number(place, static_cast<double>(bins - 1));
+  place = c.where(c.create<LtOp>(place, last), place, last);
+  Value isInside = c.create<LogicalAndOp>(c.create<GeOp>(self, low),
+                                          c.create<LeOp>(self, high));
+  Value isHere = c.create<LogicalAndOp>(
+      c.view(isInside, {1, count}),
+      c.create<EqOp>(c.view(place, {1, count}), c.count(bins, 0, 2)));
+  Value counts = c.sum(c.to(isHere, builder.getI64Type()), {1});
+  results.push_back(c.to(counts, elementOf(getResult())));
+}

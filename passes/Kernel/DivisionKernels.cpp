@@ -9,6 +9,7 @@
 #include "passes/Kernel/KernelModels.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 
@@ -134,6 +135,14 @@ static Scalar power(Scalar x, double exponent) {
   auto halves = static_cast<int64_t>(std::abs(2 * exponent));
   if (halves == 0)
     return x.constant(1);
+  if (halves == 1)
+    return exponent < 0 ? 1.0 / sqrt(x) : sqrt(x);
+  // As C has it: of minus infinity and zero the power is that of infinity and
+  // zero, where the root would be NaN and minus zero.
+  if (halves % 2) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    x = select(x <= x.constant(-infinity), x.constant(infinity), x) + 0.0;
+  }
   Scalar power = halves % 2 ? product(sqrt(x), halves) : product(x, halves / 2);
   return exponent < 0 ? 1.0 / power : power;
 }

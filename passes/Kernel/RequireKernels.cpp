@@ -48,6 +48,9 @@ static bool hasComputableTypes(Operation *op) {
 
 /// What about `op` its kernel does not do; empty where it does all of it.
 static std::string describeMissingForm(Operation *op) {
+  auto composition = dyn_cast<aten::DecomposableOpInterface>(op);
+  if (composition && composition.isComposition())
+    return "what shardc-decompose-operators takes apart";
   auto scatter = dyn_cast<aten::ScatterReduceOp>(op);
   if (scatter && (!scatter.getIncludeSelf() ||
                   scatter.getReduce() == aten::ScatterReduction::mean))

@@ -150,9 +150,13 @@ Scalar maximumNumber(Scalar a, Scalar b) {
 }
 
 Scalar maximum(Scalar a, Scalar b) {
+  if (a.getType().isInteger(1)) // Which is negative as a signed number.
+    return select(a, a, b);
   return binary<arith::MaximumFOp, arith::MaxSIOp>(a, b);
 }
 Scalar minimum(Scalar a, Scalar b) {
+  if (a.getType().isInteger(1))
+    return select(a, b, a);
   return binary<arith::MinimumFOp, arith::MinSIOp>(a, b);
 }
 

@@ -161,6 +161,11 @@ static void selectLinearWeight(aten::LinearBackwardWeightOp op) {
 // Convolutions and pooling
 //===----------------------------------------------------------------------===//
 
+/// A transposed convolution is the gradient of an input.
+static StringRef convolutionCall(aten::ConvolutionOp op) {
+  return op.getTransposed() ? "convolution_backward_input" : "convolution";
+}
+
 template <typename OpTy>
 static void selectConvolution(OpTy op, StringRef name) {
   CallBuilder call(op, name);
@@ -348,6 +353,9 @@ static bool isAccepted(Operation *op) {
   auto differentiable = dyn_cast<aten::DifferentiableOpInterface>(op);
   if (differentiable && !differentiable.describeUnsupportedForm().empty())
     return false;
+  auto composition = dyn_cast<aten::DecomposableOpInterface>(op);
+  if (composition && composition.isComposition())
+    return false;
   // Masks are made the library's.
   Value mask = maskOf(op);
   auto isTensor = [&](Type type) {
@@ -366,7 +374,7 @@ static StringRef callOf(Operation *op) {
   return TypeSwitch<Operation *, StringRef>(op)
       .Case<MatmulOp, LinearOp, LinearBackwardInputOp, LinearBackwardWeightOp>(
           [](auto) { return "matmul"; })
-      .Case([](ConvolutionOp) { return "convolution"; })
+      .Case(convolutionCall)
       .Case([](ConvolutionBackwardInputOp) {
         return "convolution_backward_input";
       })

@@ -73,21 +73,31 @@ static void buildSliceBackward(aten::SliceBackwardOp op,
       insertAt(part, zeros, op.getDim(), op.getStart(), op.getStep(), kernel));
 }
 
+/// Chosen element by element, so that both tensors may be of any kind.
 static void buildSliceScatter(aten::SliceScatterOp op,
                               aten::SliceScatterOp::Adaptor inputs,
                               KernelBuilder &kernel) {
   RankedTensorType type = tensorTypeOf(op.getResult());
-  Value whole = tensor::EmptyOp::create(kernel.builder, kernel.location, type,
-                                        ValueRange());
-  Value self = buildCopy(kernel.builder, kernel.location, inputs.getSelf());
-  whole = insertAt(self, whole, op.getDim(), 0, 1, kernel);
-  Value source =
-      pointwise(kernel.builder, kernel.location,
-                tensorTypeOf(inputs.getSrc()).clone(type.getElementType()),
-                readBroadcast(inputs.getSrc(), type.getRank()),
-                [](LoopBody &body) { return body.stored(0); });
-  kernel.results.push_back(insertAt(source, whole, op.getDim(), op.getStart(),
-                                    op.getStep(), kernel));
+  RankedTensorType part = tensorTypeOf(inputs.getSrc());
+  auto dim = static_cast<int64_t>(op.getDim());
+  auto step = static_cast<double>(op.getStep());
+  Type wide = kernel.builder.getI64Type();
+  buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
+    Scalar behind =
+        body.index(dim).to(wide) - static_cast<double>(op.getStart());
+    Scalar number = step == 1 ? behind : behind / step;
+    auto [place, isPlace] = indexBelow(number, part.getDimSize(dim));
+    // A quotient of a negative number is rounded towards zero.
+    Scalar isPart =
+        isPlace & (behind.constant(0) <= behind) & equal(number * step, behind);
+    SmallVector<Scalar> places;
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      places.push_back(i == dim ? place : body.index(i));
+    Scalar element = body.extract(inputs.getSrc(), places);
+    Type computed = computeType(type.getElementType());
+    return select(isPart, element.to(type.getElementType()).to(computed),
+                  body[0]);
+  });
 }
 
 void attachShapeKernels(MLIRContext *context) {

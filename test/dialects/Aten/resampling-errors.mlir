@@ -61,3 +61,39 @@ func.func @grid_sampler_bicubic_volumes(%x: tensor<2x3x4x4x4xf32>, %g: tensor<2x
   %0 = aten.grid_sampler %x, %g {interpolation_mode = #aten.grid_interpolation<bicubic>, padding_mode = #aten.grid_padding<zeros>, align_corners = false} : (tensor<2x3x4x4x4xf32>, tensor<2x5x6x7x3xf32>) -> tensor<2x3x5x6x7xf32>
   return
 }
+
+// -----
+
+func.func @resampled_dimension_that_is_not_there(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{expected a dimension below 2, got 2}}
+  // expected-error@+1 {{'aten.resample' op failed to infer returned types}}
+  %y = aten.resample %x dim 2 at [0] {taps = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @resampled_index_that_is_not_there(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{expected indices below 3, got 3}}
+  // expected-error@+1 {{'aten.resample' op failed to infer returned types}}
+  %y = aten.resample %x dim 1 at [0, 3] {taps = 1 : i64} : (tensor<2x3xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @positions_of_different_taps(%x: tensor<2x3xf32>) {
+  // expected-error@+2 {{expected indices of positions with 2 taps each, got 3}}
+  // expected-error@+1 {{'aten.resample' op failed to infer returned types}}
+  %y = aten.resample %x dim 1 at [0, 1, 2] {taps = 2 : i64} : (tensor<2x3xf32>) -> tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @integers_do_not_add_up(%x: tensor<3xi64>) {
+  // expected-error@+2 {{expected floats to add up, got tensor<3xi64>}}
+  // expected-error@+1 {{'aten.resample' op failed to infer returned types}}
+  %y = aten.resample %x dim 0 at [0, 1] {taps = 2 : i64} : (tensor<3xi64>) -> tensor<1xi64>
+  return
+}

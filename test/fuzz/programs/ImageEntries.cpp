@@ -43,8 +43,42 @@ struct Window {
 
 } // namespace
 
+static bool buildTransposedConvolution(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value image = pickImage(builder);
+  int64_t groups = shapeOf(image)[1] % 2 == 0 && random.chance(0.3) ? 2 : 1;
+  int64_t channels = random.between(1, 3), kernel = random.between(1, 3);
+  int64_t stride = random.between(1, 2), padding = random.below(kernel);
+  int64_t dilation = random.between(1, 2);
+  Shape extra;
+  for (int64_t size : shapeOf(image).drop_front(2)) {
+    extra.push_back(random.below(std::max(stride, dilation)));
+    if ((size - 1) * stride - 2 * padding + dilation * (kernel - 1) + 1 +
+            extra.back() <
+        1)
+      return false;
+  }
+  Value weight =
+      builder.parameter({shapeOf(image)[1], channels, kernel, kernel});
+  Value bias;
+  if (random.chance(0.5))
+    bias = builder.parameter({channels * groups});
+  OpBuilder &attributes = builder.getBuilder();
+  auto convolution = builder.create<aten::ConvolutionOp>(
+      image, weight, bias, attributes.getDenseI64ArrayAttr({stride, stride}),
+      attributes.getDenseI64ArrayAttr({padding, padding}),
+      attributes.getDenseI64ArrayAttr({dilation, dilation}),
+      attributes.getI64IntegerAttr(groups), attributes.getUnitAttr(),
+      attributes.getDenseI64ArrayAttr(extra));
+  return typeOf(convolution.getResult()).getNumElements() <=
+             ProgramBuilder::maxElements &&
+         builder.offer(convolution);
+}
+
 static bool buildConvolution(ProgramBuilder &builder) {
   RandomSource &random = builder.getRandom();
+  if (random.chance(0.3))
+    return buildTransposedConvolution(builder);
   Value image = pickImage(builder);
   Window window(random, shapeOf(image).drop_front(2), /*isPool=*/false);
   int64_t channels = shapeOf(image)[1], groups = 1;
@@ -81,27 +115,6 @@ static bool buildMaxPool(ProgramBuilder &builder) {
 }
 
 /// The sizes divide the image: other windows have no kernel yet.
-/// A transposed convolution, as the gradient of one.
-static bool buildConvolutionBackward(ProgramBuilder &builder) {
-  RandomSource &random = builder.getRandom();
-  Value image = pickImage(builder);
-  int64_t groups = shapeOf(image)[1] % 2 == 0 && random.chance(0.3) ? 2 : 1;
-  int64_t channels = random.between(1, 3), kernel = random.between(1, 3);
-  int64_t stride = random.between(1, 2), padding = random.below(kernel);
-  Shape shape = {shapeOf(image)[0], channels * groups};
-  for (int64_t size : shapeOf(image).drop_front(2))
-    shape.push_back((size - 1) * stride - 2 * padding + kernel +
-                    random.below(stride));
-  if (shape[2] < 1 || shape[3] < 1 ||
-      elementsOf(shape) > ProgramBuilder::maxElements)
-    return false;
-  Value weight =
-      builder.parameter({shapeOf(image)[1], channels, kernel, kernel});
-  return builder.offer(builder.create<aten::ConvolutionBackwardInputOp>(
-      typeOf(image).clone(shape), image, weight, Shape{stride, stride},
-      Shape{padding, padding}, Shape{1, 1}, groups));
-}
-
 static bool buildResample(ProgramBuilder &builder) {
   RandomSource &random = builder.getRandom();
   Value value =
@@ -186,7 +199,6 @@ ArrayRef<OperatorEntry> imageEntries() {
   static constexpr OperatorEntry entries[] = {
       {"aten.convolution", 4, buildConvolution},
       {"aten.max_pool2d_with_indices", 2, buildMaxPool},
-      {"aten.convolution_backward_input", 2, buildConvolutionBackward},
       {"aten.adaptive_avg_pool2d", 2, buildAveragePool},
       {"aten.avg_pool2d", 2, buildWindowMeans},
       {"aten.resample", 2, buildResample},

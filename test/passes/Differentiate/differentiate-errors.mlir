@@ -96,24 +96,24 @@ module @loss_through_a_statistic {
 
 // -----
 
-// Some forms of an operator have no derivative yet.
-module @transposed_convolution {
-  fsdp.parameter @w : tensor<1x1x2x2xf32>
+// An operator may have a derivative in some of its forms.
+module @largest_of_scattered {
+  fsdp.parameter @w : tensor<4xf32>
   fsdp.mesh @mesh <shard = 1>
   fsdp.group @root on @mesh policy <> reshard default {
     fsdp.segment f32 reduce f32 elements 16 shard 16 {
       fsdp.member @w at 0
     }
   }
-  func.func @step(%x: tensor<1x1x1x1xf32>) {
+  func.func @step(%x: tensor<1xf32>, %i: tensor<4xi64>) {
     fsdp.begin forward
     %root = fsdp.unshard @root : !fsdp.unsharded<@root>
-    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<1x1x2x2xf32>
-    // expected-error@+2 {{E0221: 'aten.convolution' with transposed=true has no derivative yet, but a trainable parameter reaches the loss through it}}
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<4xf32>
+    // expected-error@+2 {{E0221: 'aten.scatter_reduce' with a reduction that is no sum has no derivative yet, but a trainable parameter reaches the loss through it}}
     // expected-note@+1 {{help: freeze the parameters}}
-    %y = aten.convolution %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64, transposed}
-        : (tensor<1x1x1x1xf32>, tensor<1x1x2x2xf32>) -> tensor<1x1x2x2xf32>
-    fsdp.record_loss %y : tensor<1x1x2x2xf32>
+    %y = aten.scatter_reduce %x dim 0 at %i from %w {reduce = #aten.scatter_reduction<amax>}
+        : (tensor<1xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<1xf32>
+    fsdp.record_loss %y : tensor<1xf32>
     return
   }
 }

@@ -32,11 +32,11 @@ module @sigmoid_of_bf16 {
 
 // -----
 
-// Bounds belong to the range that gradients pass; operands that were broadcast
+// No gradient passes at a bound or beyond; operands that were broadcast
 // get the sum of their uses.
 // CHECK-LABEL: module @clamp_and_where
 //       CHECK:     fsdp.begin backward
-//       CHECK:     %[[INSIDE:.*]] = aten.le.Scalar %{{.*}}, 2.000000e+00
+//       CHECK:     %[[INSIDE:.*]] = aten.lt.Scalar %{{.*}}, 2.000000e+00
 //       CHECK:     aten.where %[[INSIDE]]
 //       CHECK:     %[[CHOSEN:.*]] = aten.where %arg0, %{{.*}}, %{{.*}} : (tensor<4xi1>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
 //       CHECK:     aten.sum %[[CHOSEN]] [0]

@@ -65,27 +65,6 @@ func.func @half_precision(%x: tensor<2x4xf16>, %w: tensor<3x4xf16>) -> tensor<2x
 
 // -----
 
-// A kernel's windows have one size.
-func.func @windows_of_two_sizes(%x: tensor<1x1x3x3xf32>) -> tensor<1x1x2x2xf32> {
-  // expected-error@+2 {{E0240: operator 'aten.adaptive_avg_pool2d' with an output_size that does not divide the image's has no kernel yet}}
-  // expected-note@+1 {{help: replace the operator}}
-  %0 = aten.adaptive_avg_pool2d %x [2, 2] : (tensor<1x1x3x3xf32>) -> tensor<1x1x2x2xf32>
-  return %0 : tensor<1x1x2x2xf32>
-}
-
-// -----
-
-// The library's convolution is 2-d and goes forwards.
-func.func @convolution_of_vectors(%x: tensor<1x1x4xf32>, %w: tensor<1x1x2xf32>) -> tensor<1x1x3xf32> {
-  // expected-error@+2 {{E0240: operator 'aten.convolution' with 1 dimensions has no kernel yet}}
-  // expected-note@+1 {{help: replace the operator}}
-  %0 = aten.convolution %x, %w {stride = array<i64: 1>, padding = array<i64: 0>, dilation = array<i64: 1>, groups = 1 : i64}
-      : (tensor<1x1x4xf32>, tensor<1x1x2xf32>) -> tensor<1x1x3xf32>
-  return %0 : tensor<1x1x3xf32>
-}
-
-// -----
-
 func.func @scatter_without_self(%x: tensor<4xf32>, %i: tensor<4xi64>) -> tensor<4xf32> {
   // expected-error@+2 {{E0240: operator 'aten.scatter_reduce' with include_self = false or a mean has no kernel yet}}
   // expected-note@+1 {{help: replace the operator}}

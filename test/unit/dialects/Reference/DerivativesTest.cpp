@@ -445,10 +445,10 @@ TEST_F(Derivatives, ResamplingAndTransposedConvolution) {
   check("%r = aten.resample %0 dim 0 at [1, 1, -1] {taps = 1 : i64} : "
         "(tensor<2x3xf64>) -> tensor<3x3xf64>",
         {"2x3xf64"});
-  check("%r = aten.convolution_backward_input %0, %1 {stride = array<i64: 2, "
-        "1>, padding = array<i64: 1, 0>, dilation = array<i64: 1, 1>, groups = "
-        "2 : i64} : (tensor<1x2x2x3xf64>, tensor<2x2x3x2xf64>) -> "
-        "tensor<1x4x4x4xf64>",
+  check("%r = aten.convolution %0, %1 {stride = array<i64: 2, 1>, padding = "
+        "array<i64: 1, 0>, dilation = array<i64: 1, 1>, groups = 2 : i64, "
+        "transposed, output_padding = array<i64: 1, 0>} : "
+        "(tensor<1x2x2x3xf64>, tensor<2x2x3x2xf64>) -> tensor<1x4x4x4xf64>",
         {"1x2x2x3xf64", "2x2x3x2xf64"});
 }
 

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures training steps of twelve models beside PyTorch eager.
+
+    VENV/bin/python tools/bench/bench_zoo.py --bin build/release/bin
+        [--threads N] [--rounds R] [--cpu native] [NAME…]
+
+A step is forward, backward and SGD with momentum on one rank, in f32, reading
+the micro-batch included. Both run the same module on the same inputs with the
+same number of threads, in turns: R rounds of 3 steps each, of which the least
+time counts. `compile` is the time of `shardc compile`. Models have their
+published widths and depths, but for the language models that would not fit:
+Llama and Mixtral have 8 layers of width 512, T5 is t5-small. Dropout is off.
+Needs PyTorch, torchvision and transformers.
+"""
+
+import argparse
+import json
+import logging
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test" / "models"))
+import unet  # noqa: E402
+import zoo  # noqa: E402
+from zoo import shardc_export  # noqa: E402
+
+STEPS = 3  # of a round
+
+
+def text(name, batch=1, length=256, vocabulary=32000, prepare=None, **sizes):
+    """A Hugging Face model of the class and configuration of this name."""
+    import transformers
+    config = getattr(transformers, sizes.pop("config"))(
+        vocab_size=vocabulary, **sizes)
+    zoo.without_dropout(config)
+    ids = torch.randint(vocabulary, (batch, length))
+    model = getattr(transformers, name)(config)
+    if prepare:
+        prepare(model)
+    return shardc_export.training_module(model).train(), {
+        "input_ids": ids, "labels": ids.clone()}
+
+
+def image(name, pixels=224, batch=2):
+    import torchvision
+    model = torchvision.models.get_model(name, weights=None)
+    inputs = torch.randn(batch, 3, pixels, pixels), torch.randint(1000, (batch,))
+    module = shardc_export.training_module(
+        zoo.without_randomness(model), "cross_entropy")
+    return module.train(), inputs
+
+
+def u_net():
+    inputs = torch.randn(1, 3, 128, 128), torch.randint(5, (1, 128, 128))
+    model = unet.UNet(3, 5, width=32)
+    return shardc_export.training_module(model, "cross_entropy").train(), inputs
+
+
+LAYERS = {"hidden_size": 512, "intermediate_size": 1376,
+          "num_hidden_layers": 8, "num_attention_heads": 8,
+          "num_key_value_heads": 4, "use_cache": False}
+
+MODELS = {
+    "GPT-2 124M": lambda: text("GPT2LMHeadModel", config="GPT2Config",
+                               vocabulary=50257, use_cache=False),
+    "Llama": lambda: text("LlamaForCausalLM", config="LlamaConfig", **LAYERS),
+    "Mixtral": lambda: text("MixtralForCausalLM", config="MixtralConfig",
+                            num_local_experts=4, num_experts_per_tok=2,
+                            prepare=zoo.use_batched_experts, **LAYERS),
+    "BERT base": lambda: text("BertForMaskedLM", config="BertConfig",
+                              vocabulary=30522),
+    "T5 small": lambda: text("T5ForConditionalGeneration", config="T5Config",
+                             vocabulary=32128, use_cache=False, num_layers=6,
+                             d_model=512, d_kv=64, d_ff=2048, num_heads=8,
+                             decoder_start_token_id=0),
+    "ViT-B/16": lambda: image("vit_b_16"),
+    "Swin-T": lambda: image("swin_t"),
+    "ResNet-50": lambda: image("resnet50"),
+    "EfficientNet-B0": lambda: image("efficientnet_b0"),
+    "ConvNeXt-T": lambda: image("convnext_tiny"),
+    "U-Net": u_net,
+    "MobileNetV3": lambda: image("mobilenet_v3_large"),
+}
+
+
+def run(*words):
+    subprocess.run([str(word) for word in words], check=True,
+                   capture_output=True, text=True)
+
+
+def shardrun_seconds(artifact, options, folder):
+    log = folder / "log.jsonl"
+    run(options.bin / "shardrun", artifact, "--data",
+        folder / "data.safetensors", "--steps", STEPS, "--lr", 1e-6,
+        "--threads", options.threads, "--log", log, "--quiet")
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    return [record["seconds"] for record in records if "loss" in record]
+
+
+def pytorch_seconds(module, inputs, optimizer):
+    positional, keyword = shardc_export.arguments_of(inputs)
+    seconds = []
+    for _ in range(STEPS):
+        start = time.perf_counter()
+        optimizer.zero_grad()
+        module(*positional, **keyword).backward()
+        optimizer.step()
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def measure(factory, options, folder):
+    """The seconds of a compilation, of our step and of PyTorch's."""
+    torch.manual_seed(1234)
+    module, inputs = factory()
+    model, artifact = folder / "model.pt2", folder / "model.shardc"
+    shardc_export.export(module, inputs, model, folder / "data.safetensors")
+    start = time.perf_counter()
+    run(options.bin / "shardc", "compile", model, "-o", artifact,
+        "--world-size", 1, "--momentum", 0.9, "--cpu", options.cpu)
+    compiling = time.perf_counter() - start
+    optimizer = torch.optim.SGD(module.parameters(), lr=1e-6, momentum=0.9)
+    ours, theirs = [], []
+    for _ in range(options.rounds):
+        ours += shardrun_seconds(artifact, options, folder)
+        theirs += pytorch_seconds(module, inputs, optimizer)
+    return compiling, min(ours), min(theirs)
+
+
+def options_of():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="models (default: all)")
+    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cpu", default="native")
+    return parser.parse_args()
+
+
+def main():
+    options = options_of()
+    torch.set_num_threads(options.threads)
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
+    print("| model | compile, s | shardc, ms | PyTorch, ms | × |\n"
+          "|---|--:|--:|--:|--:|")
+    ratios = []
+    for name in options.names or MODELS:
+        with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
+            compiling, ours, theirs = measure(MODELS[name], options,
+                                              pathlib.Path(folder))
+        ratios.append(theirs / ours)
+        print(f"| {name} | {compiling:.1f} | {1e3 * ours:.0f} | "
+              f"{1e3 * theirs:.0f} | {ratios[-1]:.2f} |", flush=True)
+    ratios.sort()
+    print(f"least {ratios[0]:.2f}, median {ratios[len(ratios) // 2]:.2f}")
+
+
+if __name__ == "__main__":
+    main()
