@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the gradients of compiled operators against PyTorch's, in float64.
+
+    check_gradients.py FAMILY --shardc build/dev/bin/shardc
+                       --shardrun build/dev/bin/shardrun
+                       [--ranks N] [--poison]
+
+gradients/FAMILY.tar.xz has calls of many operators as one model, and PyTorch's
+gradients (export_gradients.py). Every rank has the same input, so that the mean
+over ranks is the same gradient. Standard library only.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import sys
+import tarfile
+import tempfile
+
+import trained_gradients
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def failures(found, expected, calls):
+    """A line for each call with a gradient beyond TOLERANCE."""
+    by_call = collections.defaultdict(dict)
+    for name, tensor in expected.items():
+        by_call[name.partition(".")[0]][name] = tensor.elements()
+    for call, gradients in by_call.items():
+        error, detail = trained_gradients.worst(
+            found, gradients, trained_gradients.scale_of(gradients))
+        if not error <= trained_gradients.TOLERANCE:
+            yield f"{calls[call]}: {detail}"
+
+
+def check(options, folder):
+    with tarfile.open(HERE / "gradients" / f"{options.family}.tar.xz") as archive:
+        archive.extractall(folder)
+    found = trained_gradients.train(
+        options.shardc, options.shardrun, folder / "model.pt2", folder,
+        options.ranks, ["--poison"] if options.poison else [])
+    expected = trained_gradients.tensors.read(folder / "gradients.safetensors")
+    calls = json.loads((folder / "calls.json").read_text())
+    lines = list(failures(found, expected, calls))
+    for line in lines:
+        print(line)
+    print(f"{len(calls)} calls, {len(lines)} with wrong gradients")
+    return bool(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("family")
+    parser.add_argument("--shardc", required=True, type=pathlib.Path)
+    parser.add_argument("--shardrun", required=True, type=pathlib.Path)
+    parser.add_argument("--ranks", type=int, default=1)
+    parser.add_argument("--poison", action="store_true",
+                        help="as shardrun has it")
+    options = parser.parse_args()
+    for tool in ("shardc", "shardrun"):
+        setattr(options, tool, getattr(options, tool).resolve())
+    with tempfile.TemporaryDirectory(prefix="shardc-gradients-") as folder:
+        try:
+            sys.exit(check(options, pathlib.Path(folder)))
+        except trained_gradients.Failed as error:
+            sys.exit(f"check_gradients: {error}")
+
+
+if __name__ == "__main__":
+    main()

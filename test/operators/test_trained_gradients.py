@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that trained_gradients.py's rule passes rounding and nothing more."""
+
+import math
+import unittest
+
+import trained_gradients
+from trained_gradients import TOLERANCE
+
+EXPECTED = {"exp_0.p0": [2.0, -0.5, 1e-9], "exp_0.p1": [math.nan, math.inf]}
+
+
+class TrainedGradientsTest(unittest.TestCase):
+
+    def error(self, name, index, value):
+        """The error after one number of PyTorch's is replaced."""
+        found = {key: list(numbers) for key, numbers in EXPECTED.items()}
+        found[name][index] = value
+        scale = trained_gradients.scale_of(EXPECTED)
+        return trained_gradients.worst(found, EXPECTED, scale)[0]
+
+    def test_pytorchs_numbers_have_no_error(self):
+        self.assertEqual(self.error("exp_0.p0", 0, 2.0), 0)
+
+    def test_the_scale_is_the_largest_finite_number(self):
+        self.assertEqual(trained_gradients.scale_of(EXPECTED), 2)
+
+    def test_rounding_passes(self):
+        self.assertLess(self.error("exp_0.p0", 1, -0.5 + 1e-12), TOLERANCE)
+
+    def test_a_small_mistake_fails(self):
+        self.assertGreater(self.error("exp_0.p0", 1, -0.5000001), TOLERANCE)
+
+    def test_a_number_for_nan_fails(self):
+        self.assertEqual(self.error("exp_0.p1", 0, 1.0), math.inf)
+
+    def test_nan_for_a_number_fails(self):
+        self.assertEqual(self.error("exp_0.p0", 0, math.nan), math.inf)
+
+    def test_the_other_infinity_fails(self):
+        self.assertEqual(self.error("exp_0.p1", 1, -math.inf), math.inf)
+
+    def test_no_gradient_is_zero(self):
+        scale = trained_gradients.scale_of(EXPECTED)
+        self.assertEqual(
+            trained_gradients.worst({}, {"a": [0.0, 0.0]}, scale)[0], 0)
+        self.assertEqual(
+            trained_gradients.worst({}, {"a": [0.0, 4.0]}, scale)[0], 1)
+
+    def test_gradients_that_cancel_have_a_scale(self):
+        self.assertEqual(trained_gradients.scale_of({"a": [1e-17]}), 1e-3)
+
+    def test_an_overflow_hides_no_other_number(self):
+        expected = {"a": [1e40, 2.0]}
+        scale = trained_gradients.scale_of(expected)
+        found = {"a": [1e40, 2.0001]}
+        self.assertGreater(
+            trained_gradients.worst(found, expected, scale)[0], TOLERANCE)
+
+
+if __name__ == "__main__":
+    unittest.main()
