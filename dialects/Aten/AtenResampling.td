@@ -59,7 +59,7 @@ def Aten_GridSamplerPaddingAttr
   let assemblyFormat = "`<` $value `>`";
 }
 
-def Aten_GridSamplerOp : Aten_InferredOp<"grid_sampler", [Aten_Cost]> {
+def Aten_GridSamplerOp : Aten_InferredOp<"grid_sampler", [Aten_Cost, Aten_Composition]> {
   let summary = "the image at the positions in `grid`";
   let description = [{
     input [N, C, H, W], grid [N, H', W', 2] of (x, y) in [-1, 1] -> [N, C, H', W'],

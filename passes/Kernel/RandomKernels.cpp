@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cmath>
+#include <numbers>
 
 using namespace mlir;
 
@@ -92,6 +93,26 @@ static void buildRand(aten::RandOp op, aten::RandOp::Adaptor inputs,
       }));
 }
 
+/// Box and Muller in f64: 1 - u lies in (0, 1], so that the logarithm is
+/// finite.
+static Scalar normal(const Words &words) {
+  constexpr double unit = 0x1p-32;
+  Type wide = words[0].getBuilder().getF64Type();
+  Scalar u = words[0].to(wide) * unit, v = words[1].to(wide) * unit;
+  return sqrt(-2.0 * log(1.0 - u)) * cos(2 * std::numbers::pi * v);
+}
+
+static void buildRandn(aten::RandnOp op, aten::RandnOp::Adaptor inputs,
+                       KernelBuilder &kernel) {
+  RankedTensorType type = tensorTypeOf(op.getResult());
+  DrawReads draw({inputs.getSeed(), inputs.getStep(), inputs.getSlice()},
+                 type.getShape(), kernel);
+  kernel.results.push_back(pointwise(
+      kernel.builder, kernel.location, type, draw.reads, [&](LoopBody &body) {
+        return normal(drawWords(body, 0, draw.elements, op.getStream()));
+      }));
+}
+
 /// An element stays where its 24 bits, as a part of 1, are less than 1 - p in
 /// f32: where its word is less than the least one for which they are not.
 static void buildDropout(aten::DropoutOp op, aten::DropoutOp::Adaptor inputs,
@@ -116,6 +137,7 @@ static void buildDropout(aten::DropoutOp op, aten::DropoutOp::Adaptor inputs,
 void attachRandomKernels(MLIRContext *context) {
   using namespace aten;
   RandOp::attachInterface<KernelModel<RandOp, buildRand>>(*context);
+  RandnOp::attachInterface<KernelModel<RandnOp, buildRandn>>(*context);
   DropoutOp::attachInterface<KernelModel<DropoutOp, buildDropout>>(*context);
 }
 

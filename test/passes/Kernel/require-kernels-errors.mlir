@@ -1,14 +1,14 @@
 // RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-select-libraries --shardc-require-kernels --verify-diagnostics
 
 // One error names one operator of each kind, and the modules that they are in.
-func.func @all_at_once(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@unknown {{E0240: operator 'aten.histc' has no kernel for tensor<4xf32>}}
+func.func @all_at_once(%x: tensor<4xui8>) -> tensor<4xf32> {
+  // expected-error@unknown {{E0240: operator 'aten.mul' has no kernel for tensor<4xui8>, tensor<4xui8>}}
   // expected-note@unknown {{in module 'ranking'}}
-  // expected-note@unknown {{operator 'aten.flip' has no kernel for tensor<4xf32> either, in module 'ranking.last'}}
+  // expected-note@unknown {{operator 'aten.to' has no kernel for tensor<4xui8> either, in module 'ranking.last'}}
   // expected-note@unknown {{help: replace the operator, or compute its result outside of the model and pass it as input}}
-  %0 = aten.histc %x {bins = 4 : i64, max = 1.0 : f64, min = 0.0 : f64} : (tensor<4xf32>) -> tensor<4xf32> loc("ranking")
-  %1 = aten.histc %0 {bins = 4 : i64, max = 1.0 : f64, min = 0.0 : f64} : (tensor<4xf32>) -> tensor<4xf32>
-  %2 = aten.flip %1 [0] : (tensor<4xf32>) -> tensor<4xf32> loc("ranking.last")
+  %0 = aten.mul %x, %x : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8> loc("ranking")
+  %1 = aten.mul %0, %x : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8>
+  %2 = aten.to %1 f32 : (tensor<4xui8>) -> tensor<4xf32> loc("ranking.last")
   %3 = aten.relu %2 : (tensor<4xf32>) -> tensor<4xf32>
   return %3 : tensor<4xf32>
 }
