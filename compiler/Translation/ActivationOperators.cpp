@@ -5,6 +5,7 @@
 // others, as their documentation defines them.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
@@ -115,15 +116,16 @@ static LogicalResult translateThreshold(NodeCall &call) {
       call, call.create<aten::WhereOp>(isBelow->getResult(), value, self));
 }
 
-/// x - clamp(x, -lambd, lambd).
+/// 0 where |x| <= lambd, else x - sign(x) lambd.
 static LogicalResult translateSoftshrink(NodeCall &call) {
+  Decomposition build(call);
   Value self = call.tensor("self");
   double bound = call.number("lambd");
-  auto middle =
-      call.create<aten::ClampOp>(self, f64(call, -bound), f64(call, bound));
-  return failed(middle)
-             ? failure()
-             : call.translate<aten::SubOp>(self, middle->getResult());
+  Value isSmall = build.build<aten::LeScalarOp>(build.build<aten::AbsOp>(self),
+                                                f64(call, bound));
+  Value outside = build.sub(
+      self, build.mul(build.build<aten::SignOp>(self), Scalar(bound)));
+  return build.finish(build.where(isSmall, build.constant(0, self), outside));
 }
 
 /// 0 where |x| <= lambd, else x.

@@ -289,24 +289,31 @@ static LogicalResult translateMarginRanking(NodeCall &call) {
   return finishLosses(call, build.clampMin(excess, 0));
 }
 
-/// `positive` where the target is 1 and `negative` where it is -1.
-static Value chooseBySign(NodeCall &call, Value positive, Value negative) {
+/// `value` where `Compare` holds of the target and `sign`, else 0.
+template <typename Compare>
+static Value whereTarget(NodeCall &call, int64_t sign, Value value) {
   Decomposition build(call);
   Value target = call.tensor("target");
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(target));
   OpBuilder &builder = call.builder();
-  Value isOne = build.build<aten::EqScalarOp>(
-      target, isFloat ? TypedAttr(builder.getF64FloatAttr(1.0))
-                      : TypedAttr(builder.getI64IntegerAttr(1)));
-  return build.where(isOne, positive, negative);
+  Value holds = build.build<Compare>(
+      target,
+      isFloat ? TypedAttr(builder.getF64FloatAttr(static_cast<double>(sign)))
+              : TypedAttr(builder.getI64IntegerAttr(sign)));
+  return value ? build.where(holds, value, build.constant(0, value)) : value;
 }
 
+/// self where the target is not -1, plus max(margin - self, 0) where it is
+/// not 1.
 static LogicalResult translateHingeEmbedding(NodeCall &call) {
   Decomposition build(call);
   Value self = call.tensor("self");
   Value negative = build.clampMin(
       build.subtractFrom(Scalar(call.number("margin")), self), 0);
-  return finishLosses(call, chooseBySign(call, self, negative));
+  // Both of a target that is neither 1 nor -1.
+  return finishLosses(
+      call, build.add(whereTarget<aten::NeScalarOp>(call, 1, negative),
+                      whereTarget<aten::NeScalarOp>(call, -1, self)));
 }
 
 /// sum(a * b) / (max(|a|, eps) * max(|b|, eps)) over `dim`.
@@ -345,9 +352,10 @@ static LogicalResult translateCosineEmbedding(NodeCall &call) {
   Value cosine = build.div(product(a, b), build.build<aten::SqrtOp>(squares));
   Value negative =
       build.clampMin(build.add(cosine, Scalar(-call.number("margin"))), 0);
+  Value positive = build.subtractFrom(Scalar(1.0), cosine);
   return finishLosses(
-      call,
-      chooseBySign(call, build.subtractFrom(Scalar(1.0), cosine), negative));
+      call, build.add(whereTarget<aten::EqScalarOp>(call, 1, positive),
+                      whereTarget<aten::EqScalarOp>(call, -1, negative)));
 }
 
 /// The 2-norm of x1 - x2 + eps over the last dimension.

@@ -5,6 +5,7 @@
 // and None mean all of them.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
@@ -297,10 +298,13 @@ static Value countNonzero(NodeCall &call, Value self, const Reduced &reduced) {
              : reduce<aten::SumOp>(call, isNonzero->getResult(), reduced);
 }
 
-/// The sum of `self` to the power of `order`, to the power of 1 / `order`.
+/// The sum of `self` to the power of `order`, to the power of 1 / `order`. Of
+/// zeros it is chosen apart: the root has an infinite slope there, PyTorch's
+/// norm none.
 static Value buildPowerNorm(NodeCall &call, Value self, double order,
                             const Reduced &reduced) {
   OpBuilder &builder = call.builder();
+  Decomposition build(call);
   auto powers =
       call.create<aten::PowScalarOp>(self, builder.getF64FloatAttr(order));
   if (failed(powers))
@@ -308,11 +312,13 @@ static Value buildPowerNorm(NodeCall &call, Value self, double order,
   Value sum = reduce<aten::SumOp>(call, powers->getResult(), reduced);
   if (!sum)
     return nullptr;
-  if (order == 2)
-    return aten::SqrtOp::create(builder, call.loc(), sum);
-  auto root =
-      call.create<aten::PowScalarOp>(sum, builder.getF64FloatAttr(1 / order));
-  return failed(root) ? Value() : root->getResult();
+  auto zero = builder.getFloatAttr(getElementTypeOrSelf(sum), 0);
+  Value isZero = build.build<aten::EqScalarOp>(sum, zero);
+  Value positive = build.where(isZero, build.constant(1, sum), sum);
+  Value root = order == 2 ? build.build<aten::SqrtOp>(positive)
+                          : build.build<aten::PowScalarOp>(
+                                positive, builder.getF64FloatAttr(1 / order));
+  return build.where(isZero, build.constant(0, sum), root);
 }
 
 static Value buildNorm(NodeCall &call, Value self, double order,
