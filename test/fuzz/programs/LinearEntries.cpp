@@ -57,7 +57,7 @@ static Value booleanMask(ProgramBuilder &builder, Shape shape) {
   if (size != builder.getBatch())
     index = builder.create<aten::SliceOp>(index, /*dim=*/0, /*start=*/0,
                                           /*end=*/1, /*step=*/1);
-  return builder.create<aten::GtScalarOp>(
+  return builder.create<aten::EqScalarOp>(
       index, builder.getBuilder().getI64IntegerAttr(0));
 }
 
