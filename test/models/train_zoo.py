@@ -4,7 +4,7 @@
 
     train_zoo.py --shardc build/release/bin/shardc
                  --shardrun build/release/bin/shardrun
-                 [--work FOLDER] [--ranks N] [--table FILE.md] [NAME…]
+                 [--work FOLDER] [--ranks N] [--write docs/Training.md] [NAME…]
 
 For each model: export, `shardc compile` for N ranks, two steps of SGD with
 momentum on different micro-batches, and the same in PyTorch, in float64 and in
@@ -13,18 +13,23 @@ parameters, momentum (which is the gradients) and buffers is compared by the
 rule of trained.py. Prints a line for each model:
 
     right      no element is beyond its limit
-    WRONG      one is: the worst follows
+    right in float64
+               one is, but all of them agree when the model itself is float64:
+               the network amplifies the rounding of float32
+    WRONG      one is beyond its limit, and in float64 too: the worst follows
     refused    a numbered error of shardc
     internal   any other end: a mistake of shardc or shardrun
     no export  PyTorch does not export or train the model
 
-Exits with 1 if a model is WRONG or ends in an internal error. Exports stay in
---work and are used again.
+Exits with 1 if a model is WRONG or ends in an internal error. Exports and the
+last outcome of each model stay in --work; --write makes a page of all outcomes
+that are there.
 """
 
 import argparse
 import collections
 import dataclasses
+import json
 import logging
 import pathlib
 import re
@@ -35,6 +40,7 @@ import warnings
 
 import safetensors.torch
 import torch
+from torch.utils._pytree import tree_map
 
 import run_zoo
 import train_reference
@@ -48,6 +54,9 @@ LEARNING_RATE = 1e-4
 # branch) gets as many as it takes to know by how much before it is called wrong.
 REALIZATIONS = (4, 20)
 HOPELESS = 1e3  # of the limit: no further realization can explain it
+# Of the largest element of a tensor, or of a millionth of the largest gradient.
+# PyTorch's hardsigmoid has its 1/6 in float32, also of float64: 3e-8.
+FLOAT64_LIMIT, FLOAT64_FLOOR = 1e-7, 1e-6
 TIMEOUT = 1200  # seconds that compiling or training one model may take
 NUMBER = re.compile(r"error E\d{4}")
 
@@ -135,6 +144,47 @@ def worst_difference(exact, errors, found):
     return max(rows, key=lambda row: row.used)
 
 
+def in_float64(factory, folder, options):
+    """The largest difference from PyTorch of the model in float64, relative."""
+    training = trained.Training(options.ranks, STEPS, LEARNING_RATE)
+    module, batches = model_and_batches(factory, options.ranks * STEPS)
+    module = module.double()
+    batches = [tree_map(run_zoo.in_float64, batch) for batch in batches]
+    export(module, batches, folder)
+    artifact = folder / "model.shardc"
+    state, log = folder / "state.safetensors", folder / "log.jsonl"
+    trained.run([options.shardc, "compile", folder / "model.pt2", "-o",
+                 artifact, "--world-size", options.ranks, "--momentum",
+                 trained.MOMENTUM], TIMEOUT, folder)
+    training.train(options.shardrun, artifact, folder / "data.safetensors",
+                   state, log, timeout=TIMEOUT)
+    found = trained.quantities(state, log)
+    exact = train_reference.train(module, batches, training, torch.float64)
+    largest = {name: values.abs().max().item()
+               for name, values in exact.items() if values.numel()}
+    floor = FLOAT64_FLOOR * max(size for name, size in largest.items()
+                                if name.startswith("momentum/"))
+    return max(
+        (torch.as_tensor(found[name], dtype=torch.float64) - exact[name])
+        .abs().max().item() / (size + floor)
+        for name, size in largest.items())
+
+
+def judged(name, factory, worst, seconds, folder, options):
+    """The row of a model that trained."""
+    detail = f"{worst}; compiled in {seconds:.0f} s"
+    if worst.used <= 1:
+        return Row(name, "right", detail)
+    try:
+        error = in_float64(factory, folder / "float64", options)
+    except Exception as problem:
+        return Row(name, "WRONG", f"{detail}; in float64: "
+                                  f"{run_zoo.first_line(problem)}")
+    detail = f"in float64 {error:.0e} of the largest; {detail}"
+    return Row(name, "right in float64" if error <= FLOAT64_LIMIT else "WRONG",
+               detail)
+
+
 def refusal(error):
     """The outcome and detail of a CommandFailed."""
     numbered = NUMBER.search(str(error))
@@ -169,8 +219,46 @@ def trained_row(name, factory, folder, options):
         worst = compare(module, batches, training, found)
     except Exception as error:
         return Row(name, "no export", run_zoo.first_line(error))
-    return Row(name, "right" if worst.used <= 1 else "WRONG",
-               f"{worst}; compiled in {seconds:.0f} s")
+    return judged(name, factory, worst, seconds, folder, options)
+
+
+PAGE = """\
+# Training
+
+What a training step of each exported model computes, beside PyTorch: two steps
+of SGD with momentum on {ranks} ranks, every element of losses, gradient norms,
+gradients, parameters and buffers. Regenerated by
+
+<!-- not run: needs PyTorch, torchvision, timm and transformers -->
+```sh
+python3 test/models/train_zoo.py --shardc build/release/bin/shardc --shardrun build/release/bin/shardrun --write docs/Training.md
+```
+
+The factories are in `test/models/zoo*.py` ([Models.md](Models.md)). `right`: no
+element is further from PyTorch in float64 than a few times what PyTorch in
+float32 is (`test/models/trained.py` has the rule; the part of the limit that
+the worst element uses follows). `right in float64`: rounding is amplified so
+much that float32 says nothing, and the same model in float64 agrees.
+{summary}
+
+| model | outcome | the worst element |
+|---|---|---|
+"""
+
+
+def page(options):
+    """The stored outcomes of all models, in the order of the tables."""
+    rows = []
+    for name, _ in wanted_models([]):
+        stored = options.work / name / f"row-{options.ranks}.json"
+        if stored.exists():
+            rows.append(Row(**json.loads(stored.read_text())))
+    counts = collections.Counter(row.outcome for row in rows)
+    summary = ", ".join(f"{count} {outcome}"
+                        for outcome, count in counts.most_common())
+    return PAGE.format(ranks=options.ranks,
+                       summary=f"Of {len(rows)}: {summary}.") + "".join(
+        row.line() + "\n" for row in rows)
 
 
 def wanted_models(names):
@@ -190,7 +278,7 @@ def options_of():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--work", type=pathlib.Path,
                         default=pathlib.Path(tempfile.gettempdir()) / "trained")
-    parser.add_argument("--table", type=pathlib.Path)
+    parser.add_argument("--write", type=pathlib.Path)
     return parser.parse_args()
 
 
@@ -203,12 +291,14 @@ def main():
     logging.disable(logging.WARNING)
     rows = []
     for name, factory in wanted_models(options.names):
-        rows.append(trained_row(name, factory, options.work / name, options))
+        folder = options.work / name
+        rows.append(trained_row(name, factory, folder, options))
         print(rows[-1].line(), flush=True)
-    table = "\n".join(["| model | outcome | what |", "|---|---|---|",
-                       *(row.line() for row in rows)])
-    if options.table:
-        options.table.write_text(table + "\n")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"row-{options.ranks}.json").write_text(
+            json.dumps(dataclasses.asdict(rows[-1])))
+    if options.write:
+        options.write.write_text(page(options))
     print(dict(collections.Counter(row.outcome for row in rows)))
     sys.exit(any(row.is_mistake() for row in rows))
 

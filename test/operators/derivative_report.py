@@ -116,7 +116,8 @@ def page(results):
     parts = [HEADING, summary(results) + ".", "", "## Agree", "",
              "| operator | samples | worst relative error |", "|---|--:|--:|",
              *agreeing_rows(results)]
-    for outcome, title in (("WRONG", "Wrong"), ("internal", "Internal errors")):
+    for outcome, title in (("WRONG", "Wrong"), ("internal", "Internal errors"),
+                           ("differs", "Different on purpose")):
         rows = [each for _, each in flat(results) if each.outcome == outcome]
         if rows:
             parts += ["", f"## {title}", "", "| call | what |", "|---|---|"]
