@@ -9,6 +9,8 @@
 #include "dialects/Aten/Composition.h"
 #include "dialects/Aten/Gradients.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace shardc::aten;
 
@@ -38,19 +40,23 @@ void GatherOp::buildBackward(OpBuilder &builder,
                                   getIndex(), resultGradients[0]);
 }
 
+/// `value` with zeros behind, in a larger shape.
+static Value padded(Composition &c, Value value, ArrayRef<int64_t> shape) {
+  for (auto [i, size] : llvm::enumerate(shape))
+    if (int64_t count = shapeOf(value)[i]; count != size) {
+      SmallVector<int64_t> larger(shapeOf(value));
+      larger[i] = size;
+      value = c.create<SliceBackwardOp>(value, larger, i, 0, count,
+                                        static_cast<uint64_t>(1));
+    }
+  return value;
+}
+
 /// The gradient of what was put at `index`: `src` may have more elements, whose
 /// gradient is 0.
 static Value gradientOfSource(Composition &c, Value gradient, uint64_t dim,
                               Value index, Value src) {
-  Value taken = c.gather(gradient, dim, index);
-  for (auto [i, size] : llvm::enumerate(shapeOf(src)))
-    if (int64_t count = shapeOf(taken)[i]; count != size) {
-      SmallVector<int64_t> shape(shapeOf(taken));
-      shape[i] = size;
-      taken = c.create<SliceBackwardOp>(taken, shape, i, 0, count,
-                                        static_cast<uint64_t>(1));
-    }
-  return taken;
+  return padded(c, c.gather(gradient, dim, index), shapeOf(src));
 }
 
 /// Of several elements for one place each gets the gradient, as in PyTorch.
@@ -72,8 +78,32 @@ void ScatterOp::buildBackward(OpBuilder &builder,
 }
 
 std::string ScatterReduceOp::describeUnsupportedForm() {
-  return getReduce() == ScatterReduction::sum ? ""
-                                              : "a reduction that is no sum";
+  return getReduce() == ScatterReduction::prod ? "a product" : "";
+}
+
+/// Equal extremes share the gradient alike, what was there among them.
+static void differentiateExtreme(ScatterReduceOp op, Composition &c,
+                                 Value gradient, ArrayRef<bool> needed,
+                                 SmallVectorImpl<Value> &operandGradients) {
+  Value result = op.getResult(), index = op.getIndex();
+  uint64_t dim = op.getDim();
+  Type wide = elementOf(c.wide(gradient));
+  Value source = op.getSrc();
+  for (auto [i, size] : llvm::enumerate(shapeOf(index)))
+    source = c.slice(source, i, 0, size);
+  Value isOwn = c.create<EqOp>(op.getSelf(), result);
+  Value isSource = c.create<EqOp>(source, c.gather(result, dim, index));
+  Value count = c.create<ScatterReduceOp>(c.to(isOwn, wide), dim, index,
+                                          c.to(isSource, wide),
+                                          ScatterReduction::sum, true);
+  Value share = c.to(c.div(c.wide(gradient), count), elementOf(gradient));
+  if (needed[0])
+    operandGradients[0] = c.where(isOwn, share, c.number(share, 0));
+  if (!needed[2])
+    return;
+  Value taken = c.gather(share, dim, index);
+  taken = c.where(isSource, taken, c.number(taken, 0));
+  operandGradients[2] = padded(c, taken, shapeOf(op.getSrc()));
 }
 
 void ScatterReduceOp::buildBackward(OpBuilder &builder,
@@ -82,6 +112,9 @@ void ScatterReduceOp::buildBackward(OpBuilder &builder,
                                     SmallVectorImpl<Value> &operandGradients) {
   Composition c(builder, getLoc());
   operandGradients.assign(3, Value());
+  if (getReduce() != ScatterReduction::sum)
+    return differentiateExtreme(*this, c, resultGradients[0], needed,
+                                operandGradients);
   if (needed[0])
     operandGradients[0] = resultGradients[0];
   if (needed[2])
@@ -89,21 +122,53 @@ void ScatterReduceOp::buildBackward(OpBuilder &builder,
         gradientOfSource(c, resultGradients[0], getDim(), getIndex(), getSrc());
 }
 
-/// Sums and products that leave out what was there begin with 0 and 1.
+/// A mean is a sum and a count; what leaves out what was there begins with the
+/// number that changes nothing.
 bool ScatterReduceOp::isComposition() {
-  return !getIncludeSelf() && (getReduce() == ScatterReduction::sum ||
-                               getReduce() == ScatterReduction::prod);
+  return isa<FloatType>(elementOf(getSelf())) &&
+         (!getIncludeSelf() || getReduce() == ScatterReduction::mean);
+}
+
+static double neutralElement(ScatterReduction reduction) {
+  switch (reduction) {
+  case ScatterReduction::sum:
+  case ScatterReduction::mean:
+    return 0;
+  case ScatterReduction::prod:
+    return 1;
+  case ScatterReduction::amax:
+    return -std::numeric_limits<double>::infinity();
+  case ScatterReduction::amin:
+    return std::numeric_limits<double>::infinity();
+  }
+  llvm_unreachable("covered switch");
 }
 
 void ScatterReduceOp::decompose(OpBuilder &builder,
                                 SmallVectorImpl<Value> &results) {
   Composition c(builder, getLoc());
-  double neutral = getReduce() == ScatterReduction::sum ? 0 : 1;
-  Value starts =
-      c.splat(tensorType(getIndex()).clone(elementOf(getSelf())), neutral);
-  Value cleared = c.create<ScatterOp>(getSelf(), getDim(), getIndex(), starts);
-  results.push_back(c.create<ScatterReduceOp>(cleared, getDim(), getIndex(),
-                                              getSrc(), getReduce(), true));
+  Value self = c.wide(getSelf()), source = c.wide(getSrc());
+  auto indexed = [&](double number) {
+    return c.splat(tensorType(getIndex()).clone(elementOf(self)), number);
+  };
+  auto reduced = [&](Value start, Value values, ScatterReduction reduction) {
+    return c.create<ScatterReduceOp>(start, getDim(), getIndex(), values,
+                                     reduction, true);
+  };
+  bool isMean = getReduce() == ScatterReduction::mean;
+  Value start = self;
+  if (!getIncludeSelf())
+    start = c.create<ScatterOp>(self, getDim(), getIndex(),
+                                indexed(neutralElement(getReduce())));
+  Value result =
+      reduced(start, source, isMean ? ScatterReduction::sum : getReduce());
+  if (isMean) {
+    Value count = c.splat(tensorType(self), 1);
+    if (!getIncludeSelf())
+      count = c.create<ScatterOp>(count, getDim(), getIndex(), indexed(0));
+    result = c.div(result, reduced(count, indexed(1), ScatterReduction::sum));
+  }
+  results.push_back(c.to(result, elementOf(getSelf())));
 }
 
 //===----------------------------------------------------------------------===//

@@ -51,6 +51,7 @@ static std::string describeMissingForm(Operation *op) {
   auto composition = dyn_cast<aten::DecomposableOpInterface>(op);
   if (composition && composition.isComposition())
     return "what shardc-decompose-operators takes apart";
+  // Of integers.
   auto scatter = dyn_cast<aten::ScatterReduceOp>(op);
   if (scatter && (!scatter.getIncludeSelf() ||
                   scatter.getReduce() == aten::ScatterReduction::mean))

@@ -134,16 +134,29 @@ def quantities(module, optimizer, series):
 
 
 def vector(value):
-    """A tensor, sharded or whole, as a float64 vector of its elements."""
+    """A tensor, sharded or whole, as a float64 vector of its elements; of
+    complex ones the pairs."""
     whole = value.full_tensor() if hasattr(value, "full_tensor") else value
+    if whole.is_complex():
+        whole = torch.view_as_real(whole)
     return whole.detach().to(torch.float64).flatten().clone()
+
+
+def module_in(module, dtype):
+    """A copy in a real dtype; nn.Module.to would make complex buffers real."""
+    def convert(tensor):
+        if tensor.is_complex():
+            wide = torch.float64 if dtype == torch.float64 else torch.float32
+            return tensor.to(wide.to_complex())
+        return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+    return copy.deepcopy(module)._apply(convert)
 
 
 def train(module, micro_batches, training, dtype, realization=0):
     """{name: elements} after the steps of a trained.Training; `module` keeps
     its weights. Odd realizations use ATen's kernels instead of oneDNN's."""
-    replicas = [copy.deepcopy(module).to(dtype)
-                for _ in range(training.ranks)]
+    replicas = [module_in(module, dtype) for _ in range(training.ranks)]
     optimizer, scaler = sgd(replicas[0], training), Scaler(module)
     losses, norms, evaluations = [], [], []
 

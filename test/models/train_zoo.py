@@ -148,7 +148,7 @@ def in_float64(factory, folder, options):
     """The largest difference from PyTorch of the model in float64, relative."""
     training = trained.Training(options.ranks, STEPS, LEARNING_RATE)
     module, batches = model_and_batches(factory, options.ranks * STEPS)
-    module = module.double()
+    module = train_reference.module_in(module, torch.float64)
     batches = [tree_map(run_zoo.in_float64, batch) for batch in batches]
     export(module, batches, folder)
     artifact = folder / "model.shardc"

@@ -59,6 +59,10 @@ DIFFERENT = {
     "nn.functional.relu6": ("differs", "as hardtanh"),
     "polar": ("differs", "at radius 0 PyTorch takes the sign of 0, which has "
                          "no direction"),
+    "scatter_reduce.amax": (
+        "differs", "PyTorch counts self among equal extremes where "
+                   "include_self is false, too"),
+    "scatter_reduce.amin": ("differs", "as scatter_reduce.amax"),
     "nn.functional.dropout2d": ("random", "draws random numbers"),
     "nn.functional.multi_head_attention_forward": (
         "random", "draws random numbers")}

@@ -51,14 +51,9 @@ static bool buildScatter(ProgramBuilder &builder) {
   Value index = builder.indexInput(shape, whole[dim]);
   Value self = builder.operand(whole);
   using Kind = aten::ScatterReduction;
-  auto kind = random.pick({Kind::sum, Kind::sum, Kind::amax, Kind::amin});
-  if (kind != Kind::sum) { // These have no derivative.
-    source = builder.create<aten::DetachOp>(source);
-    self = builder.create<aten::DetachOp>(self);
-  }
+  auto kind = random.pick({Kind::sum, Kind::mean, Kind::amax, Kind::amin});
   return builder.offer(builder.create<aten::ScatterReduceOp>(
-      self, dim, index, source, kind,
-      /*include_self=*/kind != Kind::sum || random.chance(0.7)));
+      self, dim, index, source, kind, /*include_self=*/random.chance(0.7)));
 }
 
 static bool buildSort(ProgramBuilder &builder) {

@@ -97,7 +97,7 @@ module @loss_through_a_statistic {
 // -----
 
 // An operator may have a derivative in some of its forms.
-module @largest_of_scattered {
+module @product_of_scattered {
   fsdp.parameter @w : tensor<4xf32>
   fsdp.mesh @mesh <shard = 1>
   fsdp.group @root on @mesh policy <> reshard default {
@@ -109,9 +109,9 @@ module @largest_of_scattered {
     fsdp.begin forward
     %root = fsdp.unshard @root : !fsdp.unsharded<@root>
     %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<4xf32>
-    // expected-error@+2 {{E0221: 'aten.scatter_reduce' with a reduction that is no sum has no derivative yet, but a trainable parameter reaches the loss through it}}
+    // expected-error@+2 {{E0221: 'aten.scatter_reduce' with a product has no derivative yet, but a trainable parameter reaches the loss through it}}
     // expected-note@+1 {{help: freeze the parameters}}
-    %y = aten.scatter_reduce %x dim 0 at %i from %w {reduce = #aten.scatter_reduction<amax>}
+    %y = aten.scatter_reduce %x dim 0 at %i from %w {reduce = #aten.scatter_reduction<prod>}
         : (tensor<1xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<1xf32>
     fsdp.record_loss %y : tensor<1xf32>
     return

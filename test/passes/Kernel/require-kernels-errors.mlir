@@ -65,9 +65,9 @@ func.func @half_precision(%x: tensor<2x4xf16>, %w: tensor<3x4xf16>) -> tensor<2x
 
 // -----
 
-func.func @scatter_without_self(%x: tensor<4xf32>, %i: tensor<4xi64>) -> tensor<4xf32> {
+func.func @scatter_without_self(%x: tensor<4xi64>, %i: tensor<4xi64>) -> tensor<4xi64> {
   // expected-error@+2 {{E0240: operator 'aten.scatter_reduce' with include_self = false or a mean has no kernel yet}}
   // expected-note@+1 {{help: replace the operator}}
-  %0 = aten.scatter_reduce %x dim 0 at %i from %x {reduce = #aten.scatter_reduction<amax>, include_self = false} : (tensor<4xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
+  %0 = aten.scatter_reduce %x dim 0 at %i from %x {reduce = #aten.scatter_reduction<amax>, include_self = false} : (tensor<4xi64>, tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>
+  return %0 : tensor<4xi64>
 }

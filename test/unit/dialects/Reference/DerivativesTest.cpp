@@ -423,6 +423,10 @@ TEST_F(Derivatives, TakingAndPutting) {
         "#aten.scatter_reduction<sum>} : (tensor<2x3xf64>, tensor<2x4xi64>, "
         "tensor<2x4xf64>) -> tensor<2x3xf64>",
         {"2x3xf64", "2x4xi64", "2x4xf64"});
+  check("%r = aten.scatter_reduce %0 dim 1 at %1 from %2 {reduce = "
+        "#aten.scatter_reduction<amax>} : (tensor<2x3xf64>, tensor<2x4xi64>, "
+        "tensor<3x4xf64>) -> tensor<2x3xf64>",
+        {"2x3xf64", "2x4xi64", "3x4xf64"});
   check("%r = aten.index %0 at %1, %2 of [0, 2] : (tensor<3x2x3xf64>, "
         "tensor<4xi64>, tensor<2x1xi64>) -> tensor<2x4x2xf64>",
         {"3x2x3xf64", "4xi64", "2x1xi64"});
