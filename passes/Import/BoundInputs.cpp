@@ -52,6 +52,8 @@ struct Bounds {
   /// What both this and `other` allow. Where each ignores a number of its own,
   /// only one that the other allows is left.
   Bounds meet(const Bounds &other) const;
+  /// What one of both allows, or more.
+  Bounds join(const Bounds &other) const;
 };
 
 /// Finds what the uses of values allow; each value once.
@@ -61,6 +63,7 @@ public:
 
 private:
   Bounds ofUse(OpOperand &use);
+  Bounds ofSlices(Value value);
 
   DenseMap<Value, Bounds> known;
 };
@@ -76,6 +79,14 @@ Bounds Bounds::meet(const Bounds &other) const {
     if (number && allows(*number) && other.allows(*number))
       both.ignored = number;
   return both;
+}
+
+Bounds Bounds::join(const Bounds &other) const {
+  Bounds either;
+  if (upper && other.upper)
+    either.upper = std::max(*upper, *other.upper);
+  either.ignored = ignored ? ignored : other.ignored;
+  return either;
 }
 
 /// The numbers x for which `bounds` allows x + `amount`.
@@ -118,8 +129,9 @@ Bounds UseBounds::ofUse(OpOperand &use) {
   using namespace aten;
   Value value = use.get();
   return llvm::TypeSwitch<Operation *, Bounds>(use.getOwner())
-      .Case<ViewOp, PermuteOp, SliceOp, ExpandOp, DetachOp, CatOp, RollOp,
-            FlipOp, SliceScatterOp, ToOp>(
+      .Case([](SliceOp) { return Bounds(); }) // ofSlices
+      .Case<ViewOp, PermuteOp, ExpandOp, DetachOp, CatOp, RollOp, FlipOp,
+            SliceScatterOp, ToOp>(
           [&](Operation *moving) { return of(moving->getResult(0)); })
       .Case([&](AddScalarOp add) {
         auto amount = dyn_cast<IntegerAttr>(add.getOther());
@@ -158,12 +170,43 @@ Bounds UseBounds::ofUse(OpOperand &use) {
       .Default(Bounds());
 }
 
+/// What the slices of `value` take. Those that overlap, as tokens and labels
+/// do, must all take an element; columns that do not may hold different things.
+Bounds UseBounds::ofSlices(Value value) {
+  SmallVector<aten::SliceOp> slices;
+  for (Operation *user : value.getUsers())
+    if (auto slice = dyn_cast<aten::SliceOp>(user))
+      slices.push_back(slice);
+  llvm::sort(slices, [](aten::SliceOp a, aten::SliceOp b) {
+    return std::make_tuple(a.getDim(), a.getStart(), a.getEnd()) <
+           std::make_tuple(b.getDim(), b.getStart(), b.getEnd());
+  });
+  Bounds all;
+  for (size_t i = 0; i < slices.size();) {
+    uint64_t dim = slices[i].getDim();
+    std::optional<Bounds> ofDimension;
+    while (i < slices.size() && slices[i].getDim() == dim) {
+      Bounds overlapping = of(slices[i].getResult());
+      uint64_t end = slices[i].getEnd();
+      for (++i; i < slices.size() && slices[i].getDim() == dim &&
+                slices[i].getStart() < end;
+           ++i) {
+        overlapping = overlapping.meet(of(slices[i].getResult()));
+        end = std::max<uint64_t>(end, slices[i].getEnd());
+      }
+      ofDimension = ofDimension ? ofDimension->join(overlapping) : overlapping;
+    }
+    all = all.meet(*ofDimension);
+  }
+  return all;
+}
+
 Bounds UseBounds::of(Value value) {
   if (!isa<IntegerType>(aten::tensorType(value).getElementType()))
     return Bounds();
   if (auto found = known.find(value); found != known.end())
     return found->second;
-  Bounds bounds;
+  Bounds bounds = ofSlices(value);
   for (OpOperand &use : value.getUses())
     bounds = bounds.meet(ofUse(use));
   return known[value] = bounds;

@@ -156,3 +156,19 @@ func.func @uses_in_modules(%t: tensor<4xi64>, %table: tensor<9x9xf32>) -> tensor
       : (tensor<4x9xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>)
   return %loss : tensor<f32>
 }
+
+// -----
+
+// Columns of one input index tables of their own: the largest says what some
+// element may be.
+// CHECK-LABEL: @columns_of_different_tables
+//  CHECK-SAME:   tensor<4x2xi64> {shardc.upper_bound = 7 : i64}
+func.func @columns_of_different_tables(%idx: tensor<4x2xi64>, %a: tensor<7x2xf32>,
+                                       %b: tensor<5x2xf32>) -> tensor<4x1x2xf32> {
+  %0 = aten.slice %idx dim 1 [0:1] : (tensor<4x2xi64>) -> tensor<4x1xi64>
+  %1 = aten.slice %idx dim 1 [1:2] : (tensor<4x2xi64>) -> tensor<4x1xi64>
+  %2 = aten.embedding %a, %0 : (tensor<7x2xf32>, tensor<4x1xi64>) -> tensor<4x1x2xf32>
+  %3 = aten.embedding %b, %1 : (tensor<5x2xf32>, tensor<4x1xi64>) -> tensor<4x1x2xf32>
+  %4 = aten.add %2, %3 : (tensor<4x1x2xf32>, tensor<4x1x2xf32>) -> tensor<4x1x2xf32>
+  return %4 : tensor<4x1x2xf32>
+}
