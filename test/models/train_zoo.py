@@ -239,6 +239,7 @@ element is further from PyTorch in float64 than a few times what PyTorch in
 float32 is (`test/models/trained.py` has the rule; the part of the limit that
 the worst element uses follows). `right in float64`: rounding is amplified so
 much that float32 says nothing, and the same model in float64 agrees.
+
 {summary}
 
 | model | outcome | the worst element |
@@ -256,8 +257,12 @@ def page(options):
     counts = collections.Counter(row.outcome for row in rows)
     summary = ", ".join(f"{count} {outcome}"
                         for outcome, count in counts.most_common())
-    return PAGE.format(ranks=options.ranks,
-                       summary=f"Of {len(rows)}: {summary}.") + "".join(
+    summary = f"Of {len(rows)}: {summary}."
+    stored = {row.name for row in rows}
+    missing = [name for name, _ in wanted_models([]) if name not in stored]
+    if missing:
+        summary += f" Not run: {', '.join(missing)}."
+    return PAGE.format(ranks=options.ranks, summary=summary) + "".join(
         row.line() + "\n" for row in rows)
 
 
