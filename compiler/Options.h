@@ -66,8 +66,9 @@ struct Options {
 
   /// cpu.
   std::string target = "cpu";
-  /// The processor level that kernels may use, in LLVM's words. Not the
-  /// compiling machine's: the same input gives the same artifact everywhere.
+  /// The processor level that kernels may use, in LLVM's words. By default not
+  /// the compiling machine's: the same input gives the same artifact
+  /// everywhere.
   std::string cpu = "x86-64-v3";
 
   /// The last phase to run; empty for all.

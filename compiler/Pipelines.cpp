@@ -53,6 +53,8 @@ static void addGroup(OpPassManager &manager, const Options &options) {
 
 static void addPrecision(OpPassManager &manager, const Options &) {
   manager.addPass(createApplyPrecisionPass());
+  // After all dtypes: it reads what `other` has become.
+  manager.addPass(createResolveConversionsPass());
   manager.addPass(createVerifyPrecisionPass());
 }
 

@@ -35,9 +35,14 @@ static LogicalResult translateToOrCopy(NodeCall &call) {
   return translateTo(call);
 }
 
-/// `x.to(other)` and `x.type_as(other)`.
+/// `x.to(other)` and `x.type_as(other)`. No policy changes the dtype of
+/// integers and booleans.
 static LogicalResult translateToOther(NodeCall &call) {
-  return convertTo(call, call.typeOf("other").getElementType());
+  Type element = call.typeOf("other").getElementType();
+  if (!isa<FloatType>(element))
+    return convertTo(call, element);
+  return call.translate<aten::ToOtherOp>(call.tensor("self"),
+                                         call.tensor("other"));
 }
 
 static LogicalResult translateIdentity(NodeCall &call) {

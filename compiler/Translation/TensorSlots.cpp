@@ -148,9 +148,9 @@ bool TensorSlots::becomesOneOf(size_t count, StringRef name) {
   unsigned index = scopes.back().at(name);
   while (index >= count) {
     const TensorSlot &slot = slots[index];
-    auto conversion =
-        slot.source ? slot.seen.getDefiningOp<aten::ToOp>() : aten::ToOp();
-    if (!conversion || conversion.getSelf() != slot.lookedAt ||
+    Operation *conversion = slot.source ? slot.seen.getDefiningOp() : nullptr;
+    if (!isa_and_nonnull<aten::ToOp, aten::ToOtherOp>(conversion) ||
+        conversion->getOperand(0) != slot.lookedAt ||
         slot.lookedAt.getType() != slot.type)
       return false;
     index = *slot.source;

@@ -22,7 +22,9 @@ static std::optional<SmallVector<Operation *>> chainOf(TensorWindow window) {
   for (Value value = window.seen; value != window.lookedAt;
        value = chain.back()->getOperand(0)) {
     Operation *op = value.getDefiningOp();
-    if (!op || op->getNumOperands() != 1 || op->getNumResults() != 1)
+    bool looks = op && op->getNumResults() == 1 &&
+                 (op->getNumOperands() == 1 || isa<aten::ToOtherOp>(op));
+    if (!looks)
       return std::nullopt;
     chain.push_back(op);
   }
@@ -79,9 +81,10 @@ static Value invert(Operation *op, OpBuilder &builder, Value source,
       .Case([&](aten::ViewAsComplexOp) -> Value {
         return aten::ViewAsRealOp::create(builder, location, value);
       })
-      .Case<aten::ToOp, aten::DetachOp>([&](Operation *) -> Value {
-        return value.getType() == source.getType() ? value : Value();
-      })
+      .Case<aten::ToOp, aten::ToOtherOp, aten::DetachOp>(
+          [&](Operation *) -> Value {
+            return value.getType() == source.getType() ? value : Value();
+          })
       .Default(Value());
 }
 

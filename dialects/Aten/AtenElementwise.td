@@ -251,4 +251,16 @@ def Aten_ToOp : Aten_DifferentiableOp<"to", [Aten_Pointwise]> {
   let assemblyFormat = "$self $dtype attr-dict `:` functional-type(operands, results)";
 }
 
+def Aten_ToOtherOp : Aten_InferredOp<"to.other"> {
+  let summary = "converts to the element type of another tensor, as `Tensor.to(other)`";
+  let description = [{
+    A conversion that follows `other`, of which nothing but the element type
+    matters. The precision phase turns it into an `aten.to`, or into nothing,
+    once it knows every dtype; later phases never see it.
+  }];
+  let arguments = (ins Aten_Tensor:$self, Aten_Tensor:$other);
+  let results = (outs Aten_Tensor:$result);
+  let assemblyFormat = "$self `as` $other attr-dict `:` functional-type(operands, results)";
+}
+
 #endif // SHARDC_DIALECTS_ATEN_ATENELEMENTWISE

@@ -23,6 +23,15 @@ LogicalResult ToOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
   return success();
 }
 
+LogicalResult ToOtherOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location>,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  types.push_back(tensorType(adaptor.getSelf())
+                      .clone(tensorType(adaptor.getOther()).getElementType()));
+  return success();
+}
+
 LogicalResult AbsOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
                                       Adaptor adaptor,
                                       SmallVectorImpl<Type> &types) {

@@ -429,4 +429,8 @@ void reference::addElementwiseEvaluations(EvaluationTable &table) {
   table.add<aten::ToOp>([](aten::ToOp op, Operands operands, Results results) {
     results[0] = operands[0].converted(op.getDtype());
   });
+  table.add<aten::ToOtherOp>(
+      [](aten::ToOtherOp op, Operands operands, Results results) {
+        results[0] = operands[0].converted(getElementTypeOrSelf(op.getType()));
+      });
 }

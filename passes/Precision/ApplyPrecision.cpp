@@ -11,7 +11,9 @@
 //     aten.linear %h, %w : (…bf16, …bf16) -> tensor<8x4xbf16>
 //
 // Keeps every operation and shape; adds casts at boundaries and conversions
-// before writes to buffers.
+// before writes to buffers. Where an operator cannot take its operands and a
+// conversion turns out to follow another tensor's dtype (SilentConversions.h),
+// the walk begins again: what it did before is what it finds.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Precision/Passes.h"
@@ -20,6 +22,7 @@
 #include "dialects/Fsdp/Fsdp.h"
 #include "passes/Group/RootGroup.h"
 #include "passes/Precision/GatheredDtype.h"
+#include "passes/Precision/SilentConversions.h"
 #include "passes/Precision/TypePropagation.h"
 
 #include "mlir/IR/Builders.h"
@@ -42,11 +45,15 @@ class PolicyRewriter {
 public:
   explicit PolicyRewriter(ModuleOp module) : gathered(module) {}
 
+  /// The operator that could not take its operands when rewriting failed.
+  InferTypeOpInterface getRefused() const { return refused; }
+
   /// Rewrites `function`, whose inputs and outputs follow `policy` (or null).
   LogicalResult rewrite(func::FuncOp function, fsdp::PolicyAttr policy);
 
 private:
   GatheredDtype gathered;
+  InferTypeOpInterface refused;
 
   LogicalResult rewriteBlock(Block &block);
   LogicalResult rewriteModule(fsdp::ModuleOp call);
@@ -121,9 +128,18 @@ LogicalResult PolicyRewriter::rewriteBlock(Block &block) {
       read.getResult().setType(gathered.readType(read.getSymbol()));
     } else if (auto write = dyn_cast<fsdp::WriteOp>(op)) {
       rewriteWrite(write);
+    } else if (auto cast = dyn_cast<fsdp::CastOp>(op)) {
+      // Of an earlier walk, and for nothing since a conversion follows.
+      if (cast.getValue().getType() == cast.getType()) {
+        cast.replaceAllUsesWith(cast.getValue());
+        cast.erase();
+      }
     } else if (auto inferred = dyn_cast<InferTypeOpInterface>(op)) {
-      if (failed(reinferTypes(inferred)))
+      std::string reason;
+      if (failed(reinferTypes(inferred, reason))) {
+        refused = inferred;
         return failure();
+      }
     }
   }
   return success();
@@ -160,9 +176,16 @@ void ApplyPrecisionPass::runOnOperation() {
     getOperation().emitError("expected a function @forward and one root group");
     return signalPassFailure();
   }
-  if (failed(PolicyRewriter(getOperation())
-                 .rewrite(function, roots.front().getPolicy())))
-    signalPassFailure();
+  SilentConversions silent(function);
+  for (;;) {
+    PolicyRewriter rewriter(getOperation());
+    if (succeeded(rewriter.rewrite(function, roots.front().getPolicy())))
+      return silent.report();
+    if (!silent.follow(rewriter.getRefused())) {
+      reportDtypes(rewriter.getRefused());
+      return signalPassFailure();
+    }
+  }
 }
 
 } // namespace shardc

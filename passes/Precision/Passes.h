@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From a policy on groups to a dtype on every value. Order: apply-precision,
-// verify-precision.
+// resolve-conversions, verify-precision.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_PRECISION_PASSES_H

@@ -23,11 +23,28 @@ def ApplyPrecisionPass : Pass<"shardc-apply-precision", "::mlir::ModuleOp"> {
     converted to it, as `copy_` does. A policy without dtypes changes nothing.
 
     An operator that cannot take its operands' dtypes is error E0210; PyTorch
-    checks this only at run time.
+    checks this only at run time. Before that, the operator's wide operands are
+    followed back: where they are wide because of conversions alone that change
+    nothing (f32 to f32, which an export has of an `x.to(y.dtype)`), the model
+    could not run in PyTorch if these stayed f32, so they take the operator's
+    narrow dtype. A remark names each, and each one whose f32 is taken at its
+    word.
 
     {{example: test/passes/Precision/apply-precision.mlir @casts_at_input}}
   }];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
+}
+
+def ResolveConversionsPass : Pass<"shardc-resolve-conversions", "::mlir::ModuleOp"> {
+  let summary = "Replaces conversions to another tensor's dtype by ones to a known dtype.";
+  let description = [{
+    All dtypes are known, so an `aten.to.other` is an `aten.to`, or nothing where
+    it changes nothing. What was there for its dtype alone goes away: a parameter
+    that no operator reads would be gathered for nothing.
+
+    {{example: test/passes/Precision/resolve-conversions.mlir @becomes_to}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect"];
 }
 
 def VerifyPrecisionPass : Pass<"shardc-verify-precision", "::mlir::ModuleOp"> {
@@ -40,6 +57,7 @@ def VerifyPrecisionPass : Pass<"shardc-verify-precision", "::mlir::ModuleOp"> {
     - P4: under `cast_inputs`, a floating-point input of forward or of a group's
       module has the policy's `param`.
     - P5: batch_norm's statistics and affine parameters are f32 or f64.
+    - P6: no `aten.to.other` is left.
 
     {{example: test/passes/Precision/verify-precision.mlir @accepted}}
   }];

@@ -33,19 +33,8 @@ static void noteOperandDtypes(InFlightDiagnostic &error, Operation *op) {
   }
 }
 
-static LogicalResult reportDtypes(Operation *op, StringRef reason) {
-  InFlightDiagnostic error = emitNumberedError(op, "E0210");
-  error << "'" << op->getName()
-        << "' cannot take its operands under the policy: " << reason;
-  noteOperandDtypes(error, op);
-  error.attachNote() << "convert with .to() in the model so that the dtypes "
-                        "agree; PyTorch checks them only at run time";
-  return error;
-}
-
-LogicalResult reinferTypes(InferTypeOpInterface op) {
+LogicalResult reinferTypes(InferTypeOpInterface op, std::string &reason) {
   SmallVector<Type> types;
-  std::string reason;
   LogicalResult inferred = failure();
   {
     ScopedDiagnosticHandler handler(op->getContext(), [&](Diagnostic &error) {
@@ -58,10 +47,24 @@ LogicalResult reinferTypes(InferTypeOpInterface op) {
         op->getRegions(), types);
   }
   if (failed(inferred))
-    return reportDtypes(op, reason);
+    return failure();
   for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
     result.setType(type);
   return success();
+}
+
+void reportDtypes(InferTypeOpInterface op) {
+  std::string reason;
+  if (succeeded(reinferTypes(op, reason)))
+    return;
+  InFlightDiagnostic error = emitNumberedError(op, "E0210");
+  error << "'" << op->getName()
+        << "' cannot take its operands under the policy: " << reason;
+  noteOperandDtypes(error, op);
+  error.attachNote() << "convert with .to() in the model so that the dtypes "
+                        "agree; PyTorch checks them only at run time";
+  error.attachNote() << "a plain export does not tell x.to(y.dtype) from "
+                        "x.float(); one by tools/export/shardc_export.py does";
 }
 
 } // namespace shardc

@@ -10,12 +10,18 @@
 
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
+#include <string>
+
 namespace shardc {
 
-/// Sets the result types of `op` to the inferred ones. On failure reports
-/// error E0210 with the operator, its module, where its operands got their
-/// dtypes, and what to do.
-llvm::LogicalResult reinferTypes(mlir::InferTypeOpInterface op);
+/// Sets the result types of `op` to the inferred ones. On failure `reason` is
+/// what inference said.
+llvm::LogicalResult reinferTypes(mlir::InferTypeOpInterface op,
+                                 std::string &reason);
+
+/// Reports error E0210 for an operator that cannot take its operands, with its
+/// module, where they got their dtypes, and what to do.
+void reportDtypes(mlir::InferTypeOpInterface op);
 
 } // namespace shardc
 

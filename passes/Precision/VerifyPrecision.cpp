@@ -1,7 +1,7 @@
 //===- VerifyPrecision.cpp - The contract of the precision phase ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks rules P1 to P5 of docs/Spec.md. Changes nothing. An operator that
+// Checks rules P1 to P6 of docs/Spec.md. Changes nothing. An operator that
 // infers its types is checked against inference by its own verifier, so P1
 // looks at the others.
 //===----------------------------------------------------------------------===//
@@ -146,6 +146,9 @@ LogicalResult PrecisionVerifier::verifyOperation(Operation *op) {
     return verifyModuleInputs(call, gathered.policyOf(call));
   if (auto norm = dyn_cast<aten::BatchNormOp>(op))
     return verifyBatchNorm(norm);
+  if (isa<aten::ToOtherOp>(op))
+    return op->emitError("P6: expected a conversion to a dtype, not to that of "
+                         "another tensor");
   if (isa<aten::AtenDialect>(op->getDialect()) &&
       !isa<InferTypeOpInterface>(op))
     return verifySameDtype(op);

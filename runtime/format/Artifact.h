@@ -66,6 +66,10 @@ Status writeArtifact(const std::string &path, const Artifact &artifact);
 /// any file.
 StatusOr<LoadedArtifact> readArtifact(const std::string &path);
 
+/// The highest level of the x86-64 psABI whose instructions this machine has;
+/// nothing on other machines.
+std::optional<std::string> nativeProcessor();
+
 /// Fails with E0308 when this machine cannot run the target's code.
 Status checkTarget(const Target &target);
 

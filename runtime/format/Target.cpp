@@ -25,6 +25,13 @@ static std::optional<bool> supportsLevel(const std::string &level) {
   return std::nullopt;
 }
 
+std::optional<std::string> nativeProcessor() {
+  for (const char *level : {"x86-64-v4", "x86-64-v3", "x86-64-v2", "x86-64"})
+    if (supportsLevel(level).value_or(false))
+      return level;
+  return std::nullopt;
+}
+
 Status checkTarget(const Target &target) {
   if (target.kind != "cpu")
     return Status(ErrorCode::E0308, "made for target '" + target.kind +

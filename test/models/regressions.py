@@ -268,6 +268,65 @@ class Rotary(nn.Module):
         return (error * error).mean()
 
 
+class InputDtypeNorm(nn.Module):
+    """RMSNorm as in Llama: in f32, and back in the dtype of its input."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(1 + 0.1 * torch.randn(width))
+
+    def forward(self, x):
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        scale = torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
+        return self.weight * (wide * scale).to(x.dtype)
+
+
+class LlamaBlock(nn.Module):
+    """A decoder block as Hugging Face writes Llama: conversions to f32 and back
+    to the dtype of another tensor, which under bf16 follow it."""
+
+    heads, width = 2, 8
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v, self.o = (
+            nn.Linear(16, 16, bias=False) for _ in range(4))
+        self.gate, self.up, self.down = (
+            nn.Linear(16, 16, bias=False) for _ in range(3))
+        self.before, self.after = InputDtypeNorm(16), InputDtypeNorm(16)
+
+    @torch.no_grad()
+    def turns(self, x):
+        half = self.width // 2
+        frequencies = 100.0 ** (-torch.arange(half, dtype=torch.float32) / half)
+        angles = torch.outer(torch.arange(x.shape[1]).float(), frequencies)
+        angles = torch.cat([angles, angles], -1)
+        return angles.cos().to(dtype=x.dtype), angles.sin().to(dtype=x.dtype)
+
+    def split(self, x):
+        return x.unflatten(-1, (self.heads, self.width)).transpose(1, 2)
+
+    def rotated(self, x, cos, sin):
+        first, second = x.chunk(2, -1)
+        return x * cos + torch.cat([-second, first], -1) * sin
+
+    def attend(self, x):
+        query, key, value = (self.split(f(x)) for f in (self.q, self.k, self.v))
+        cos, sin = self.turns(x)
+        query, key = self.rotated(query, cos, sin), self.rotated(key, cos, sin)
+        scores = query @ key.transpose(-1, -2) * self.width ** -0.5
+        wide = torch.promote_types(query.dtype, torch.float32)
+        share = F.softmax(scores, -1, dtype=wide).to(query.dtype)
+        return self.o((share @ value).transpose(1, 2).flatten(2))
+
+    def forward(self, x, y):
+        x = x + self.attend(self.before(x))
+        h = self.after(x)
+        x = x + self.down(F.silu(self.gate(h)) * self.up(h))
+        error = x.to(torch.promote_types(x.dtype, torch.float32)) - y
+        return (error * error).mean()
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
@@ -277,6 +336,8 @@ REGRESSIONS = {
         Evaluated(), (torch.randn(8, 16), torch.randn(8, 16))),
     "grouped": lambda: (
         Grouped(), (torch.randn(8, 16), torch.randn(8, 16))),
+    "llama-block": lambda: (
+        LlamaBlock(), (torch.randn(4, 6, 16), torch.randn(4, 6, 16))),
     "masked": lambda: (
         Masked(), (torch.randn(8, 16), torch.randn(8, 16))),
     "metric": lambda: (

@@ -36,6 +36,10 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import followed_dtypes  # noqa: E402
+
 
 class ExportError(Exception):
     """What is wrong with the model or its inputs, and what to do."""
@@ -223,6 +227,15 @@ def refusing_custom_gradients():
         yield
 
 
+def record_conversions(program, module, positional, keyword):
+    """Makes what follows another dtype say so; one line says where it cannot."""
+    try:
+        followed_dtypes.record(program, module, positional, keyword)
+    except followed_dtypes.NotAligned as error:
+        print(f"shardc_export: the file does not say which conversions follow "
+              f"a dtype: {error}", file=sys.stderr)
+
+
 def strip_provenance(program):
     for graph_module in program.graph_module.modules():
         for node in getattr(getattr(graph_module, "graph", None), "nodes", ()):
@@ -248,6 +261,7 @@ def export_program(module, example_inputs):
                           f"(--traceback shows where)") from error
     check_result(program)
     check_constants(program)
+    record_conversions(program, module, positional, keyword)
     strip_provenance(program)
     return program
 

@@ -7,6 +7,7 @@
 #include "tools/shardc/Commands.h"
 
 #include "passes/CostModel/Target.h"
+#include "runtime/format/Artifact.h"
 
 #include <iomanip>
 #include <sstream>
@@ -150,6 +151,18 @@ static void addOptimizerOptions(CLI::App &command, Options &options) {
          "Added to adamw's denominator");
 }
 
+/// Replaces `native` by the level of this machine, so that the artifact says
+/// which one it is for.
+static std::string resolveNative(std::string &text) {
+  if (text != "native")
+    return "";
+  std::optional<std::string> level = format::nativeProcessor();
+  if (!level)
+    return "native: this machine is no x86-64 one; name a level";
+  text = *level;
+  return "";
+}
+
 static void addTargetOptions(CLI::App &command, Options &options) {
   command.add_option("--target", options.target, "What the artifact runs on")
       ->check(oneOf({"cpu"}))
@@ -157,13 +170,16 @@ static void addTargetOptions(CLI::App &command, Options &options) {
       ->group("Target")
       ->capture_default_str();
   const std::vector<std::string> levels = targetNames(Compiler::Cpu);
-  std::string choice;
+  std::string choice = "native";
   for (const std::string &level : levels)
-    choice += (choice.empty() ? "" : "|") + level;
+    choice += "|" + level;
   command
       .add_option("--cpu", options.cpu,
-                  "The processor level that kernels may use")
+                  "The processor level that kernels may use; native: this "
+                  "machine's. The default runs on most machines and leaves "
+                  "AVX-512 unused")
       ->check(oneOf(levels))
+      ->transform(CLI::Validator(resolveNative, ""))
       ->type_name(choice)
       ->group("Target")
       ->capture_default_str();

@@ -44,8 +44,10 @@ func.func @activations(%x: tensor<4xf32>) {
 
 // CHECK-LABEL: @conversion
 //       CHECK:   aten.to %{{.*}} bf16 : (tensor<4xf32>) -> tensor<4xbf16>
-func.func @conversion(%x: tensor<4xf32>) {
+//       CHECK:   aten.to.other %{{.*}} as %{{.*}} : (tensor<4xf32>, tensor<2x3xbf16>) -> tensor<4xbf16>
+func.func @conversion(%x: tensor<4xf32>, %other: tensor<2x3xbf16>) {
   %0 = aten.to %x bf16 : (tensor<4xf32>) -> tensor<4xbf16>
+  %1 = aten.to.other %x as %other : (tensor<4xf32>, tensor<2x3xbf16>) -> tensor<4xbf16>
   return
 }
 

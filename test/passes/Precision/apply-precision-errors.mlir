@@ -4,9 +4,10 @@
 // error names the operator, its module and where each dtype comes from.
 // CHECK: fc.py:7:9: error: E0210: 'aten.linear' cannot take its operands under the policy: expected operands of one dtype, got f32 and bf16
 // CHECK: note: in module 'fc'
-// CHECK: apply-precision-errors.mlir:[[#@LINE + 10]]:{{.*}} note: operand 0 is converted to 'f32' by the model's own .to()
-// CHECK: apply-precision-errors.mlir:[[#@LINE + 10]]:{{.*}} note: operand 1 is @fc.weight, which is read as 'tensor<2x4xbf16>'
+// CHECK: apply-precision-errors.mlir:[[#@LINE + 11]]:{{.*}} note: operand 0 is converted to 'f32' by the model's own .to()
+// CHECK: apply-precision-errors.mlir:[[#@LINE + 11]]:{{.*}} note: operand 1 is @fc.weight, which is read as 'tensor<2x4xbf16>'
 // CHECK: note: convert with .to() in the model so that the dtypes agree; PyTorch checks them only at run time
+// CHECK: note: a plain export does not tell x.to(y.dtype) from x.float(); one by tools/export/shardc_export.py does
 module @explicit_to_before_linear {
   fsdp.parameter @fc.weight : tensor<2x4xf32>
   fsdp.mesh @mesh <shard = 4>
@@ -21,6 +22,30 @@ module @explicit_to_before_linear {
   }
 }
 #fc = loc("fc"("fc.py":7:9))
+
+// -----
+
+// A buffer is a reason of its own beside a conversion that may have been an
+// x.to(y.dtype).
+// CHECK: E0210: 'aten.linear' cannot take its operands under the policy: expected operands of one dtype, got f32 and bf16
+module @buffer_before_linear {
+  fsdp.parameter @fc.weight : tensor<2x4xf32>
+  fsdp.buffer @table : tensor<8x4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+    fsdp.member @fc.weight
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x2xf32> {
+    %f32 = aten.to %x f32 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %table = fsdp.read @table : tensor<8x4xf32>
+    %again = aten.to %f32 f32 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %sum = aten.add %again, %table : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %weight = fsdp.read @fc.weight : tensor<2x4xf32>
+    %out = aten.linear %sum, %weight : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32> loc(#other)
+    return %out : tensor<8x2xf32>
+  }
+}
+#other = loc("fc"("fc.py":7:9))
 
 // -----
 

@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s --split-input-file --shardc-apply-precision --shardc-verify-precision | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-apply-precision --shardc-resolve-conversions --shardc-verify-precision | FileCheck %s
 
 // The model's floating-point inputs are cast once, parameters are read in the
 // dtype they are gathered in, and the dtypes inside of modules follow. Indices
@@ -184,5 +184,66 @@ module @output_of_the_model {
   }
   func.func @forward(%x: tensor<4xf32> {shardc.name = "x"}) -> tensor<4xf32> {
     return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+// A conversion to another tensor's dtype follows it: the norm's result is what
+// its input is, and the mask what the parameter is, which nothing else reads.
+// CHECK-LABEL: module @follows_other
+//       CHECK:   %[[INPUT:.*]] = fsdp.cast
+//  CHECK-NEXT:   %[[F32:.*]] = aten.to %[[INPUT]] f32
+//  CHECK-NEXT:   aten.to %[[F32]] bf16 : (tensor<8x4xf32>) -> tensor<8x4xbf16>
+//  CHECK-NEXT:   aten.to %{{.*}} bf16 : (tensor<8x4xi1>) -> tensor<8x4xbf16>
+module @follows_other {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+    fsdp.member @w
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}, %mask: tensor<8x4xi1> {shardc.name = "mask"}) -> tensor<8x4xf32> {
+    %f32 = aten.to %x f32 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %back = aten.to.other %f32 as %x : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %w = fsdp.read @w : tensor<4xf32>
+    %factor = aten.to.other %mask as %w : (tensor<8x4xi1>, tensor<4xf32>) -> tensor<8x4xf32>
+    %out = aten.mul %back, %factor : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    return %out : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+// A plain export has `.to(input_dtype)` as f32. It converts what is f32 already,
+// and is the only reason why the linear's input would be f32, which PyTorch
+// refuses beside a bf16 weight, so it follows; the one before it stays.
+// CHECK-LABEL: module @must_follow
+//       CHECK:   %[[INPUT:.*]] = fsdp.cast
+//       CHECK:   fsdp.module "norm"
+//       CHECK:     %[[F32:.*]] = aten.to %{{.*}} f32 : (tensor<8x4xbf16>) -> tensor<8x4xf32>
+//       CHECK:     %[[SQUARE:.*]] = aten.mul %[[F32]], %[[F32]] : {{.*}} -> tensor<8x4xf32>
+//       CHECK:     %[[BACK:.*]] = aten.to %[[SQUARE]] bf16 : (tensor<8x4xf32>) -> tensor<8x4xbf16>
+//       CHECK:     aten.mul %{{.*}}, %[[BACK]] : {{.*}} -> tensor<8x4xbf16>
+//       CHECK:   aten.linear {{.*}} -> tensor<8x2xbf16>
+module @must_follow {
+  fsdp.parameter @norm.weight : tensor<4xf32>
+  fsdp.parameter @fc.weight : tensor<2x4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+    fsdp.member @norm.weight
+    fsdp.member @fc.weight
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x2xf32> {
+    %norm = fsdp.module "norm" : "RMSNorm" (%in = %x : tensor<8x4xf32>) -> tensor<8x4xf32> {
+      %f32 = aten.to %in f32 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      %square = aten.mul %f32, %f32 : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+      %back = aten.to %square f32 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      %weight = fsdp.read @norm.weight : tensor<4xf32>
+      %scaled = aten.mul %weight, %back : (tensor<4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+      fsdp.yield %scaled : tensor<8x4xf32>
+    }
+    %w = fsdp.read @fc.weight : tensor<2x4xf32>
+    %out = aten.linear %norm, %w : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32>
+    return %out : tensor<8x2xf32>
   }
 }

@@ -140,3 +140,16 @@ module @P5_batch_norm_with_bf16_weight {
 // expected-error@+1 {{expected a function @forward and one root group}}
 module @no_root_group {
 }
+
+// -----
+
+module @P6_unresolved_conversion {
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <> reshard default {
+  }
+  func.func @forward(%x: tensor<4xf32> {shardc.name = "x"}) -> tensor<4xf32> {
+    // expected-error@+1 {{P6: expected a conversion to a dtype, not to that of another tensor}}
+    %0 = aten.to.other %x as %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}

@@ -1,6 +1,6 @@
 // RUN: shardc-opt %s --split-input-file --shardc-verify-precision | FileCheck %s
 
-// P1 to P5: casts at the input, parameters in their gathered dtypes, a buffer in
+// P1 to P6: casts at the input, parameters in their gathered dtypes, a buffer in
 // its own, and a batch_norm whose statistics and affine parameters are f32.
 // CHECK-LABEL: module @accepted
 module @accepted {

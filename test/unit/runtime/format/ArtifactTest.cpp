@@ -328,6 +328,19 @@ TEST(Target, accepts_what_this_machine_runs_and_names_what_it_lacks) {
     EXPECT_EQ(checkTarget(target).code(), ErrorCode::E0308);
 }
 
+TEST(Target, native_is_the_highest_level_that_this_machine_runs) {
+  std::optional<std::string> native = nativeProcessor();
+  ASSERT_TRUE(native);
+  bool higher = false;
+  for (const char *level : {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    EXPECT_EQ(checkTarget({"cpu", "x86_64-unknown-linux-gnu", level}).ok(),
+              !higher)
+        << level;
+    higher = higher || level == *native;
+  }
+  EXPECT_TRUE(higher) << *native;
+}
+
 TEST(Sha256, gives_the_digest_of_the_standard) {
   // FIPS 180-2, appendix B.1, in two pieces.
   EXPECT_EQ(sha256(std::vector{bytesOf("a"), bytesOf("bc")}),

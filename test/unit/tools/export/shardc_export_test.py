@@ -3,6 +3,8 @@
 """Tests of tools/export/shardc_export.py. They need PyTorch and safetensors,
 and are skipped without; run this file with an interpreter that has them."""
 
+import contextlib
+import io
 import json
 import pathlib
 import sys
@@ -104,6 +106,65 @@ def hooked(x):
     return x
 
 
+class RMSNorm(nn.Module):
+    """As Hugging Face's Llama has it."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(4))
+
+    def forward(self, hidden):
+        input_dtype = hidden.dtype
+        hidden = hidden.to(torch.float32)
+        hidden = hidden * torch.rsqrt(hidden.pow(2).mean(-1, keepdim=True))
+        return self.weight * hidden.to(input_dtype)
+
+
+class Converting(nn.Module):
+    """A linear layer, a norm whose input is used again, and `change` of the
+    results of both."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(4, 4), RMSNorm()
+        self.change = change
+
+    def forward(self, x):
+        x = self.linear(x)
+        return self.change(self.norm(x), x).sum()
+
+
+def attend(query, key):
+    scores = query @ key.transpose(0, 1)
+    weights = torch.softmax(scores, -1, dtype=torch.float32)
+    return weights.to(query.dtype) @ key
+
+
+def turn(query, key):
+    with torch.no_grad():
+        angles = torch.arange(4).float().cos().to(dtype=key.dtype)
+    return query * angles
+
+
+def in_bfloat16_alone(query, key):
+    if query.dtype == torch.bfloat16:
+        query = query.float().exp().to(key.dtype)
+    return query
+
+
+def converted_in_bfloat16_alone(query, key):
+    """As T5's norm."""
+    query = query.float() * 2
+    if key.dtype in (torch.float16, torch.bfloat16):
+        query = query.to(key.dtype)
+    return query @ key
+
+
+def masked(query, key):
+    least = torch.finfo(query.dtype).min
+    return query + torch.full((4, 4), least, dtype=query.dtype).triu(1)
+
+
 def batch():
     return torch.tensor([[1, 2]]), torch.tensor([[2, 4]])
 
@@ -149,6 +210,80 @@ class ShardcExportTest(unittest.TestCase):
         with self.assertRaisesRegex(shardc_export.ExportError,
                                     "parameter 'linear.weight' has a hook"):
             shardc_export.export_program(model, inputs)
+
+    def conversions(self, change):
+        """The conversions behind the norm as (target, name of what follows)."""
+        module, x = Converting(change), torch.randn(4, 4)
+        program = shardc_export.export_program(module, (x,))
+        self.assertTrue(torch.equal(program.module()(x), module(x)))
+        torch.export.save(program, self.folder / "m.pt2")
+        nodes = [node for each in program.graph_module.modules()
+                 for node in each.graph.nodes if ".to." in str(node.target)]
+        return [(str(node.target), node.args[1].name
+                 if node.target == torch.ops.aten.to.other else node.args[1])
+                for node in nodes]
+
+    def test_conversions_to_the_dtype_of_the_input_follow(self):
+        norm = [("aten.to.dtype", torch.float32), ("aten.to.other", "linear")]
+        self.assertEqual(self.conversions(lambda normed, x: normed), norm)
+        self.assertEqual(self.conversions(lambda normed, x: normed.float()),
+                         [*norm, ("aten.to.dtype", torch.float32)])
+
+    def test_a_tensor_keeps_its_name_behind_a_conversion_of_it(self):
+        """PyTorch takes x.float() for x where the two are one tensor."""
+        program = shardc_export.export_program(
+            Converting(torch.add), (torch.randn(4, 4),))
+        (add,) = (node for node in program.graph.nodes
+                  if node.target == torch.ops.aten.add.Tensor)
+        self.assertEqual(add.args[1].name, "linear")
+
+    def test_softmax_in_float32_stays_and_its_way_back_follows(self):
+        self.assertEqual([target for target, _ in self.conversions(attend)], [
+            "aten.to.dtype", "aten.to.other", "aten.to.other"])
+
+    def test_conversions_in_a_region_follow_what_is_outside(self):
+        *_, (target, source) = self.conversions(turn)
+        self.assertEqual(target, "aten.to.other")
+        self.assertTrue(source.startswith("followed"))
+
+    def test_a_conversion_in_bfloat16_alone_is_added(self):
+        *_, last = self.conversions(converted_in_bfloat16_alone)
+        self.assertEqual(last[0], "aten.to.other")
+
+    def test_masks_are_finite_in_bfloat16(self):
+        program = shardc_export.export_program(
+            Converting(masked), (torch.randn(4, 4),))
+        (full,) = (node for node in program.graph.nodes
+                   if node.target == torch.ops.aten.full.default)
+        self.assertEqual(full.args[1], torch.finfo(torch.bfloat16).min)
+        (to,) = full.users
+        self.assertEqual(to.target, torch.ops.aten.to.other)
+
+    def test_what_follows_does_not_follow_what_stays(self):
+        """Zeros are made in float32: the next that follow take their copy."""
+        def change(query, key):
+            first = torch.zeros(4, 4, dtype=query.dtype)
+            return query + first + torch.zeros(4, 4, dtype=first.dtype)
+
+        *_, first, second = self.conversions(change)
+        self.assertEqual(first[0], "aten.to.other")
+        self.assertNotIn("zeros", second[1])
+
+    def test_numbers_do_not_promote_what_is_chosen_from(self):
+        def change(query, key):
+            zero = torch.zeros((), dtype=query.dtype)
+            return query + torch.where(key > 0, zero, -1.0)
+
+        self.assertEqual(self.conversions(change)[-1],
+                         ("aten.to.other", "to_other"))
+
+    def test_a_model_that_differs_in_bfloat16_is_exported_as_it_is(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            conversions = self.conversions(in_bfloat16_alone)
+        self.assertNotIn("aten.to.other", dict(conversions))
+        self.assertIn("does not say which conversions follow a dtype: in "
+                      "bfloat16 it computes something else", said.getvalue())
 
     def test_inputs_are_written_under_the_names_of_the_program(self):
         module = shardc_export.training_module(Tied(), "cross_entropy")

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares shardc's bf16 policy with FSDP2's on the models of zoo*.py.
+
+    compare_precision.py --shardc build/release/bin/shardc
+                         --shardrun build/release/bin/shardrun
+                         [--plain] [NAME…]
+
+For each model one rank trains with SGD in both, from the same weights on the
+same micro-batches: FSDP2 over gloo with MixedPrecisionPolicy(param_dtype=bf16,
+reduce_dtype=f32) on the whole model (BatchNorm apart, in f32), and shardc with
+`--wrap '' --param-dtype bf16 --reduce-dtype f32`. Prints a line for each model:
+the first loss of both, how far apart they are, how far FSDP2 is from f32 (what
+bf16 costs the model, and about as far as two that round in other places may be
+apart), and the same of the norm of the first gradient. Losses hide much, so
+`dtypes` counts the tensors that modules return, by path and shape, whose dtype
+is the same in both, of all that both have; the first that differ follow. The
+loss itself differs: shardc's is f32 where PyTorch's cross-entropy of bf16 logits
+is bf16. `--plain` compiles an export in which no conversion is
+recorded as following, as torch.export.save writes it.
+"""
+
+import argparse
+import contextlib
+import copy
+import json
+import logging
+import pathlib
+import re
+import subprocess
+import tempfile
+import warnings
+from unittest import mock
+
+import torch
+from torch import distributed
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.utils._pytree import tree_leaves
+
+import run_zoo
+import train_zoo
+import trained
+from zoo import shardc_export
+
+BFLOAT16 = MixedPrecisionPolicy(param_dtype=torch.bfloat16,
+                                reduce_dtype=torch.float32)
+BATCH_NORM = MixedPrecisionPolicy(output_dtype=torch.bfloat16)
+NAMES = {torch.float64: "f64", torch.float32: "f32", torch.bfloat16: "bf16",
+         torch.float16: "f16"}
+MODULE = re.compile(r'fsdp\.module "([^"]*)".* -> (.*) \{')
+TENSOR = re.compile(r"tensor<((?:\d+x)*)(b?f\d+)>")
+NORMS = (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d)
+
+
+def first_step(module, batch):
+    """(loss, norm of the gradient) of one step in PyTorch."""
+    positional, keyword = shardc_export.arguments_of(batch)
+    loss = module(*positional, **keyword)
+    loss.backward()
+    squares = 0.0
+    for parameter in module.parameters():
+        if parameter.grad is not None:
+            gradient = parameter.grad
+            whole = getattr(gradient, "full_tensor", lambda: gradient)()
+            squares += whole.double().square().sum().item()
+    return loss.item(), squares ** 0.5
+
+
+def sharded(module):
+    replica = copy.deepcopy(module)
+    for child in list(replica.modules()):
+        if isinstance(child, NORMS):
+            fully_shard(child, mp_policy=BATCH_NORM)
+    return fully_shard(replica, mp_policy=BFLOAT16)
+
+
+def returned_dtypes(module):
+    """Fills {(path, shape): dtype} of the floating tensors that the modules
+    return in the first call of each."""
+    found = {}
+
+    def note(path, output):
+        for value in tree_leaves(output):
+            if isinstance(value, torch.Tensor) and value.is_floating_point():
+                found.setdefault((path, tuple(value.shape)), NAMES[value.dtype])
+
+    for path, child in module.named_modules():
+        child.register_forward_hook(
+            lambda _, inputs, output, path=path: note(path, output))
+    return found
+
+
+def compiled_dtypes(folder, options):
+    """{(path, shape): dtypes} of the module tree after the precision phase. A
+    module there also returns what operators outside use of its inside."""
+    dump = subprocess.run(
+        [options.shardc, "compile", folder / "model.pt2", "--world-size", "1",
+         "--wrap", "", "--param-dtype", "bf16", "--reduce-dtype", "f32",
+         "--compile-to", "precision"], capture_output=True, text=True).stdout
+    found = {}
+    for path, results in MODULE.findall(dump):
+        for shape, dtype in TENSOR.findall(results):
+            sizes = tuple(int(size) for size in shape.split("x") if size)
+            found.setdefault((path, sizes), set()).add(dtype)
+    return found
+
+
+def dtype_cell(mine, theirs):
+    both = [key for key in theirs if key in mine]
+    differ = [f"{path} {theirs[path, shape]}, not {min(mine[path, shape])}"
+              for path, shape in both
+              if theirs[path, shape] not in mine[path, shape]]
+    return "; ".join([f"{len(both) - len(differ)} of {len(both)}", *differ[:3]])
+
+
+def compiled_step(module, batch, folder, options):
+    """(loss, norm of the gradient) of one step of shardrun."""
+    record = mock.patch.object(shardc_export, "record_conversions",
+                               lambda *_: None)
+    with record if options.plain else contextlib.nullcontext():
+        train_zoo.export(copy.deepcopy(module), [batch], folder)
+    training = trained.Training(1, 1, 0.0, param_dtype="bf16")
+    artifact, log = folder / "model.shardc", folder / "log.jsonl"
+    training.compile(options.shardc, folder / "model.pt2", artifact,
+                     ["--wrap", ""], train_zoo.TIMEOUT)
+    training.train(options.shardrun, artifact, folder / "data.safetensors",
+                   folder / "state.safetensors", log, train_zoo.TIMEOUT)
+    record = json.loads(log.read_text().splitlines()[0])
+    return record["loss"], record["gradient_norm"]
+
+
+def compiled(module, batch, options):
+    """(step, dtypes) of shardc."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        try:
+            step = compiled_step(module, batch, folder, options)
+        except trained.CommandFailed as error:
+            step = str(error)
+        return step, compiled_dtypes(folder, options)
+
+
+def line(name, factory, options):
+    module, (batch,) = train_zoo.model_and_batches(factory, 1)
+    found, mine = compiled(module, batch, options)
+    wide = first_step(copy.deepcopy(module), batch)
+    replica = sharded(module)
+    theirs = returned_dtypes(replica)
+    try:
+        expected = first_step(replica, batch)
+    except RuntimeError as error:
+        return f"| {name} | FSDP2: {run_zoo.first_line(error)} |"
+    dtypes = dtype_cell(mine, theirs)
+    if isinstance(found, str):
+        return f"| {name} | {found} | {dtypes} |"
+    cells = []
+    for value, reference, exact in zip(found, expected, wide):
+        cells += [f"{reference:.6g}", f"{value:.6g}",
+                  f"{abs(value / reference - 1):.1e}",
+                  f"{abs(reference / exact - 1):.1e}"]
+    return " | ".join((f"| {name}", *cells, dtypes)) + " |"
+
+
+def options_of():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--shardc", required=True, type=pathlib.Path)
+    parser.add_argument("--shardrun", required=True, type=pathlib.Path)
+    parser.add_argument("--plain", action="store_true",
+                        help="record no conversion as following another dtype")
+    options = parser.parse_args()
+    options.shardc = options.shardc.resolve()
+    options.shardrun = options.shardrun.resolve()
+    return options
+
+
+def main():
+    options = options_of()
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
+    with tempfile.TemporaryDirectory() as store:
+        distributed.init_process_group("gloo", init_method=f"file://{store}/store",
+                                       rank=0, world_size=1)
+        init_device_mesh("cpu", (1,))
+        print("| model | FSDP2's loss | shardc's | apart | bf16 from f32 | "
+              "FSDP2's gradient norm | shardc's | apart | bf16 from f32 | dtypes |\n"
+              "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|")
+        for name, factory in train_zoo.wanted_models(options.names):
+            try:
+                print(line(name, factory, options), flush=True)
+            except Exception as error:  # any model may fail in its own way
+                print(f"| {name} | {run_zoo.first_line(error)} |", flush=True)
+        distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
