@@ -232,6 +232,36 @@ StringRef NodeCall::itselfName(const SchemaResult &result, size_t index) const {
   return list && index < list->size() ? StringRef((*list)[index].name) : "";
 }
 
+/// Whether `value` has the dtype of the tensor called `original` under any
+/// policy: it was computed from that and from numbers alone.
+static bool keepsDtype(const TensorSlots &slots, StringRef original,
+                       Value value) {
+  Operation *op = value.getDefiningOp();
+  bool isFrom = false;
+  for (Value operand : op ? op->getOperands() : ValueRange()) {
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type || !isa<FloatType>(type.getElementType()) ||
+        (type.getRank() == 0 && operand.getDefiningOp<aten::ConstantOp>()))
+      continue;
+    if (!slots.holds(original, operand))
+      return false;
+    isFrom = true;
+  }
+  return isFrom;
+}
+
+Value NodeCall::inDtypeOf(StringRef original, Value value) {
+  RankedTensorType type = slots.find(original)->type;
+  if (!isa<FloatType>(type.getElementType()) || value.getType() != type ||
+      keepsDtype(slots, original, value))
+    return value;
+  // Null for what the change will be refused for.
+  Value other = slots.read(original, location);
+  if (!other)
+    return value;
+  return aten::ToOtherOp::create(opBuilder, location, type, value, other);
+}
+
 LogicalResult NodeCall::defineResult(const SchemaResult &result, size_t index,
                                      StringRef name, Value value) {
   if (StringRef itself = itselfName(result, index);
@@ -247,7 +277,8 @@ LogicalResult NodeCall::defineResult(const SchemaResult &result, size_t index,
   StringRef original = tensorName(source->name);
   const TensorSlot &slot = *slots.find(original);
   if (result.isMutated) {
-    if (slot.value != value && failed(change(source->name, value)))
+    if (slot.value != value &&
+        failed(change(source->name, inDtypeOf(original, value))))
       return failure();
     slots.defineSame(name, original);
     return success();

@@ -213,6 +213,9 @@ private:
   llvm::StringRef itselfName(const SchemaResult &result, size_t index) const;
   llvm::LogicalResult defineResult(const SchemaResult &result, size_t index,
                                    llvm::StringRef name, mlir::Value value);
+  /// `value`, which replaces that of the tensor called `original`, in the dtype
+  /// that this has under any policy: PyTorch writes into memory that stays.
+  mlir::Value inDtypeOf(llvm::StringRef original, mlir::Value value);
   const SchemaParameter *aliasedParameter(const SchemaResult &result) const;
   llvm::StringRef tensorName(llvm::StringRef argument) const;
 };

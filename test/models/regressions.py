@@ -327,6 +327,25 @@ class LlamaBlock(nn.Module):
         return (error * error).mean()
 
 
+class InPlace(nn.Module):
+    """Tensors that keep their dtype when something wider is written to them."""
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.g = nn.Linear(16, 16), nn.Linear(16, 16)
+        self.register_buffer("table", 0.5 * torch.randn(16))
+
+    def forward(self, x, y):
+        h = self.f(x)
+        h += self.table
+        mask = h.new_zeros(16)
+        mask[::2] = 1.0
+        mask[3:5] = self.table[:2]
+        h[:, 1:3].mul_(self.table[4:6])
+        error = self.g(h * mask).to(torch.promote_types(h.dtype, torch.float32)) - y
+        return (error * error).mean()
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
@@ -336,6 +355,8 @@ REGRESSIONS = {
         Evaluated(), (torch.randn(8, 16), torch.randn(8, 16))),
     "grouped": lambda: (
         Grouped(), (torch.randn(8, 16), torch.randn(8, 16))),
+    "in-place": lambda: (
+        InPlace(), (torch.randn(8, 16), torch.randn(8, 16))),
     "llama-block": lambda: (
         LlamaBlock(), (torch.randn(4, 6, 16), torch.randn(4, 6, 16))),
     "masked": lambda: (

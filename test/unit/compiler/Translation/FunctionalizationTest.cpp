@@ -184,7 +184,8 @@ TEST(Functionalization, CopyIntoABufferBroadcastsAndConverts) {
   EXPECT_THAT(model.sumOutput("copy_").translate(),
               ContainsRegex("%0 = aten.to %arg0 f32.*\n"
                             ".*%1 = aten.expand %0 \\[2\\].*\n"
-                            ".*fsdp.write %1, @b"));
+                            ".*%2 = aten.to.other %1 as %b.*\n"
+                            ".*fsdp.write %2, @b"));
 }
 
 TEST(Functionalization, CopyOntoItselfChangesNothing) {
