@@ -122,59 +122,6 @@ FailureOr<AttentionOperands> AttentionShapes::operands() {
   return operands;
 }
 
-//===----------------------------------------------------------------------===//
-// Attention with dropout
-//===----------------------------------------------------------------------===//
-
-/// Which of `columns` keys each of `rows` queries sees under `is_causal`.
-static Value causalMask(NodeCall &call, int64_t rows, int64_t columns) {
-  OpBuilder &builder = call.builder();
-  auto type = RankedTensorType::get({rows, columns}, builder.getI1Type());
-  Value ones = aten::ConstantOp::create(builder, call.loc(),
-                                        DenseElementsAttr::get(type, true));
-  return aten::TrilOp::create(builder, call.loc(), ones);
-}
-
-/// The scores [B, H, T, S] with what a query must not see at minus infinity.
-static Value maskedScores(NodeCall &call, Decomposition &build, Value scores,
-                          Value mask) {
-  ArrayRef<int64_t> shape = Decomposition::typeOf(scores).getShape();
-  if (call.boolean("is_causal"))
-    mask = causalMask(call, shape[2], shape[3]);
-  if (!mask)
-    return scores;
-  if (isa<FloatType>(Decomposition::typeOf(mask).getElementType()))
-    return build.add(scores, mask);
-  return build.where(mask, scores, build.constant(-INFINITY, scores));
-}
-
-/// Dropout is on the probabilities, which attention as one operator does not
-/// show: softmax(query @ key^T * scale + mask), dropped, @ value. PyTorch's
-/// `_scaled_dot_product_attention_math`.
-static Value attendWithDropout(NodeCall &call, AttentionOperands operands,
-                               double scale) {
-  Decomposition build(call);
-  ArrayRef<int64_t> query = Decomposition::typeOf(operands.query).getShape();
-  // Each key head serves a run of query heads.
-  auto repeatHeads = [&](Value keys) {
-    ArrayRef<int64_t> shape = Decomposition::typeOf(keys).getShape();
-    int64_t repeats = query[1] / shape[1];
-    return build.view(
-        build.expand(build.unsqueeze(keys, 2),
-                     {shape[0], shape[1], repeats, shape[2], shape[3]}),
-        {shape[0], query[1], shape[2], shape[3]});
-  };
-  Value key = repeatHeads(operands.key), value = repeatHeads(operands.value);
-  Value scores = build.mul(
-      build.matmul(operands.query, build.transpose(key, 2, 3)), Scalar(scale));
-  if (!scores)
-    return nullptr;
-  Value probabilities = build.build<aten::SoftmaxOp>(
-      maskedScores(call, build, scores, operands.mask), /*dim=*/3);
-  return build.matmul(
-      buildDropout(call, probabilities, call.number("dropout_p")), value);
-}
-
 static LogicalResult translateAttention(NodeCall &call) {
   double p = call.number("dropout_p");
   if (!(p >= 0 && p <= 1))
@@ -186,12 +133,18 @@ static LogicalResult translateAttention(NodeCall &call) {
   int64_t size = call.typeOf("query").getShape().back();
   double scale = call.isNone("scale") ? 1.0 / std::sqrt(double(size))
                                       : call.number("scale");
+  SmallVector<Value> run;
+  int64_t number = 0;
+  if (p > 0) {
+    RandomStream stream = nextStream(call);
+    run = {stream.seed, stream.step, stream.slice};
+    number = stream.number;
+  }
   Decomposition build(call);
-  Value result =
-      p > 0 ? attendWithDropout(call, *operands, scale)
-            : build.build<aten::ScaledDotProductAttentionOp>(
-                  operands->query, operands->key, operands->value,
-                  operands->mask, call.boolean("is_causal"), APFloat(scale));
+  Value result = build.build<aten::ScaledDotProductAttentionOp>(
+      operands->query, operands->key, operands->value, operands->mask,
+      ValueRange(run), call.boolean("is_causal"), APFloat(scale), APFloat(p),
+      number);
   RankedTensorType type = call.resultType();
   return build.finish(type ? build.view(result, type.getShape()) : result);
 }

@@ -19,6 +19,9 @@ static int64_t nextNumber(OpBuilder &builder) {
     --position;
     if (isa<aten::RandOp, aten::RandnOp, aten::DropoutOp>(*position))
       return position->getAttrOfType<IntegerAttr>("stream").getInt() + 1;
+    auto attention = dyn_cast<aten::ScaledDotProductAttentionOp>(*position);
+    if (attention && !attention.getRun().empty())
+      return attention.getStream() + 1;
   }
   return 0;
 }

@@ -87,6 +87,21 @@ LogicalResult ScaledDotProductAttentionBackwardOp::inferReturnTypes(
   return success();
 }
 
+/// Dropout takes the run's numbers, and these stand for nothing else.
+static LogicalResult verifyDropout(Operation *op, size_t numbers, double p) {
+  if (numbers == 0 ? p == 0 : numbers == 3 && p > 0 && p <= 1)
+    return success();
+  return op->emitOpError("expected dropout with a probability above 0 and the "
+                         "run's seed, step and slice, or neither");
+}
+
+LogicalResult ScaledDotProductAttentionOp::verify() {
+  return verifyDropout(*this, getRun().size(), getDropoutP().convertToDouble());
+}
+LogicalResult ScaledDotProductAttentionBackwardOp::verify() {
+  return verifyDropout(*this, getRun().size(), getDropoutP().convertToDouble());
+}
+
 /// So many matrix products of [T, D] with [D, S] a head, and of [T, V] with
 /// [V, S]; half of them under a causal mask are counted all the same, as
 /// PyTorch's FLOP counter does.
@@ -111,8 +126,9 @@ void ScaledDotProductAttentionOp::buildBackward(
   bool isMaskNeeded = getAttnMask() && needed[3];
   auto backward = ScaledDotProductAttentionBackwardOp::create(
       builder, getLoc(), resultGradients[0], getQuery(), getKey(), getValue(),
-      getResult(), getLogSumExp(), getAttnMask(), getIsCausalAttr(),
-      getScaleAttr(), isMaskNeeded ? builder.getUnitAttr() : UnitAttr());
+      getResult(), getLogSumExp(), getAttnMask(), getRun(), getIsCausalAttr(),
+      getScaleAttr(), getDropoutPAttr(), getStreamAttr(),
+      isMaskNeeded ? builder.getUnitAttr() : UnitAttr());
   for (auto [i, need] : llvm::enumerate(needed))
     operandGradients.push_back(need ? backward->getResult(i) : Value());
 }

@@ -56,6 +56,10 @@ struct Head {
 struct Score {
   double value = 0;
   double bound = 0;
+
+  Score operator*(double factor) const {
+    return {value * factor, bound * std::abs(factor)};
+  }
 };
 
 } // namespace
@@ -70,6 +74,13 @@ static Score innerProduct(const double *a, const double *b, int64_t size,
   }
   double terms = static_cast<double>(size) + 2;
   return {sum * scale, 2 * terms * unit * magnitude * std::abs(scale)};
+}
+
+/// What dropout multiplies a probability by.
+static double dropoutOf(const Head &head, const AttentionProblem &problem,
+                        int64_t h, int64_t row, int64_t column) {
+  int64_t element = (h * head.rows + row) * head.columns + column;
+  return problem.dropout.empty() ? 1 : problem.dropout[element];
 }
 
 static const double *elementsOf(const AttentionProblem &problem,
@@ -181,10 +192,12 @@ boundAttention(const AttentionProblem &problem) {
           problem, 2, head.keyHead(h) * head.columns * head.valueSize);
       for (int64_t i = 0; i < head.valueSize; ++i) {
         double bound = 0;
-        for (auto [column, probability] : llvm::enumerate(probabilities.of))
+        for (auto [column, weight] : llvm::enumerate(probabilities.of)) {
+          Score probability = weight * dropoutOf(head, problem, h, row, column);
           bound += (probability.bound +
                     2 * terms * problem.unit * probability.value) *
                    std::abs(value[column * head.valueSize + i]);
+        }
         outputs[(h * head.rows + row) * head.valueSize + i] = bound;
       }
     }
@@ -254,8 +267,10 @@ void GradientBounds::addRow(int64_t h, int64_t row) {
       probabilitiesOf(head, scoreRow(head, problem, 1, h, row),
                       problem.tensors[5].floats()[at], unit);
   for (auto [column, probability] : llvm::enumerate(probabilities)) {
-    Score change =
-        innerProduct(gradient, value + column * valueSize, valueSize, 1, unit);
+    double factor = dropoutOf(head, problem, h, row, column);
+    Score dropped = probability * factor;
+    Score change = innerProduct(gradient, value + column * valueSize, valueSize,
+                                factor, unit);
     double slope = std::abs(probability.value * (change.value - sum.value));
     double slopeBound =
         probability.value *
@@ -265,7 +280,7 @@ void GradientBounds::addRow(int64_t h, int64_t row) {
     for (int64_t i = 0; i < valueSize; ++i)
       of[2][(keys + column) * valueSize + i] +=
           std::abs(gradient[i]) *
-          (probability.bound + 2 * rowTerms * unit * probability.value);
+          (dropped.bound + 2 * rowTerms * unit * dropped.value);
     for (int64_t i = 0; i < size; ++i) {
       of[0][at * size + i] += std::abs(key[column * size + i]) * scale *
                               (slopeBound + 2 * columnTerms * unit * slope);

@@ -19,6 +19,8 @@ namespace shardc::reference {
 /// numbers, if there is one.
 struct AttentionProblem {
   llvm::ArrayRef<Tensor> tensors;
+  /// What each probability [B, H, T, S] is multiplied by; nothing: by 1.
+  std::vector<double> dropout;
   bool isCausal = false;
   double scale = 1;
   /// Of the type that sums are made in.

@@ -7,6 +7,7 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Reference/EvaluationTable.h"
 #include "dialects/Reference/MatrixProduct.h"
+#include "dialects/Reference/Philox.h"
 
 #include <cmath>
 #include <limits>
@@ -101,9 +102,31 @@ static double softmaxRow(MutableArrayRef<double> row) {
   return largest + std::log(sum);
 }
 
+/// What dropout multiplies the probabilities of all heads by; empty where there
+/// is none.
+template <typename Op>
+static std::vector<double> dropoutOf(Op op, const Heads &heads, Operands in) {
+  if (op.getRun().empty())
+    return {};
+  return dropoutFactors(
+      op.getDropoutP().convertToDouble(), op.getStream(), in.take_back(3),
+      heads.count * heads.rows * heads.columns, in[0].getElementType().isF64());
+}
+
+/// `values` of one head times their dropout.
+static void drop(std::vector<double> &values, int64_t head,
+                 ArrayRef<double> factors) {
+  if (factors.empty())
+    return;
+  ArrayRef<double> ofHead = factors.slice(head * values.size(), values.size());
+  for (auto [value, factor] : llvm::zip_equal(values, ofHead))
+    value = factor == 0 ? 0 : value * factor;
+}
+
 static void evaluateAttention(aten::ScaledDotProductAttentionOp op, Operands in,
                               Results out) {
   Heads heads(in[0], in[1], in[2]);
+  std::vector<double> factors = dropoutOf(op, heads, in);
   double scale = op.getScale().convertToDouble();
   double *result = out[0].mutableFloats().data();
   MutableArrayRef<double> logSumExp = out[1].mutableFloats();
@@ -116,6 +139,7 @@ static void evaluateAttention(aten::ScaledDotProductAttentionOp op, Operands in,
       logSumExp[head * heads.rows + row] =
           softmaxRow(MutableArrayRef(probabilities)
                          .slice(row * heads.columns, heads.columns));
+    drop(probabilities, head, factors);
     addProduct(result + head * heads.rows * heads.valueSize,
                probabilities.data(),
                in[2].floats().data() +
@@ -144,14 +168,16 @@ static std::vector<double> probabilitiesOf(const Heads &heads,
 }
 
 /// The gradients of the scores of one head, before they are scaled:
-/// P * (dO V^T - sum(dO * O)).
+/// P * (dO V^T, dropped, - sum(dO * O)).
 static std::vector<double>
-scoreGradients(const Heads &heads, ArrayRef<double> probabilities,
-               const double *outer, const double *output, const double *value) {
+scoreGradients(const Heads &heads, int64_t head, ArrayRef<double> probabilities,
+               ArrayRef<double> factors, const double *outer,
+               const double *output, const double *value) {
   int64_t rows = heads.rows, columns = heads.columns, size = heads.valueSize;
   std::vector<double> changes(rows * columns);
   addProduct(changes.data(), outer, transposed(value, columns, size).data(),
              rows, size, columns);
+  drop(changes, head, factors);
   for (int64_t row = 0; row < rows; ++row) {
     double sum = 0;
     for (int64_t i = row * size; i < (row + 1) * size; ++i)
@@ -162,14 +188,15 @@ scoreGradients(const Heads &heads, ArrayRef<double> probabilities,
   return changes;
 }
 
-/// Of one head, with P the probabilities: dV = P^T dO, dP = dO V^T,
-/// dS = P * (dP - sum(dO * O)), dQ = dS K * scale, dK = dS^T Q * scale, and dS
-/// is the gradient of the mask.
+/// Of one head, with P the probabilities and M what dropout multiplies them by:
+/// dV = (P * M)^T dO, dP = dO V^T * M, dS = P * (dP - sum(dO * O)),
+/// dQ = dS K * scale, dK = dS^T Q * scale, and dS is the gradient of the mask.
 static void evaluateBackward(aten::ScaledDotProductAttentionBackwardOp op,
                              Operands in, Results out) {
   const Tensor &query = in[1], &key = in[2], &value = in[3];
   Heads heads(query, key, value);
   double scale = op.getScale().convertToDouble();
+  std::vector<double> factors = dropoutOf(op, heads, in);
   int64_t rows = heads.rows, columns = heads.columns, size = heads.size;
   double *gradients[3];
   for (int i : {0, 1, 2})
@@ -187,12 +214,13 @@ static void evaluateBackward(aten::ScaledDotProductAttentionBackwardOp op,
         heads, std::move(masked), in[5].floats().slice(head * rows, rows),
         op.getAttnMask() != nullptr);
     const double *outer = in[0].floats().data() + ofOutput;
+    std::vector<double> changes = scoreGradients(
+        heads, head, probabilities, factors, outer,
+        in[4].floats().data() + ofOutput, value.floats().data() + ofValue);
+    drop(probabilities, head, factors);
     addProduct(gradients[2] + ofValue,
                transposed(probabilities.data(), rows, columns).data(), outer,
                columns, rows, heads.valueSize);
-    std::vector<double> changes = scoreGradients(
-        heads, probabilities, outer, in[4].floats().data() + ofOutput,
-        value.floats().data() + ofValue);
     if (op.getGradMask())
       forEachMasked(heads, head, in[6], [&](int64_t score, int64_t index) {
         out[3].mutableFloats()[index] += changes[score];

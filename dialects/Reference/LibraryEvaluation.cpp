@@ -11,6 +11,7 @@
 #include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Reference/AttentionBounds.h"
 #include "dialects/Reference/MatrixProduct.h"
+#include "dialects/Reference/Philox.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -171,8 +172,13 @@ static LogicalResult evaluateSumOfSquares(Call &call) {
 /// The aten operator that a call runs, on the tensors of a block's arguments.
 static OwningOpRef<Operation *>
 makeOperator(const Call &call, Block &block, StringRef name,
-             ArrayRef<std::pair<StringRef, StringRef>> renamed) {
+             ArrayRef<std::pair<StringRef, StringRef>> renamed,
+             ArrayRef<int32_t> segments = {}) {
   OperationState state(call.site.op->getLoc(), name);
+  if (!segments.empty())
+    state.addAttribute(
+        "operandSegmentSizes",
+        DenseI32ArrayAttr::get(call.site.op->getContext(), segments));
   for (const BoundedTensor &operand : call.operands)
     state.operands.push_back(
         block.addArgument(operand.tensor.getType(), call.site.op->getLoc()));
@@ -283,16 +289,34 @@ template <typename Op>
 static LogicalResult evaluateAttention(
     Call &call,
     std::vector<std::vector<double>> (*bounds)(const AttentionProblem &)) {
-  Block block;
-  OwningOpRef<Operation *> op =
-      makeOperator(call, block, Op::getOperationName(), {});
   SmallVector<Tensor> inputs, values;
   for (const BoundedTensor &operand : call.operands)
     inputs.push_back(operand.tensor);
+  auto p = call.site.settings.getAs<FloatAttr>("dropout_p");
+  constexpr bool isForward =
+      std::is_same_v<Op, aten::ScaledDotProductAttentionOp>;
+  ArrayRef<Tensor> tensors = ArrayRef(inputs).drop_back(p ? 3 : 0);
+  SmallVector<int32_t> segments(isForward ? 3 : 6, 1);
+  segments.push_back(tensors.size() > segments.size() ? 1 : 0);
+  segments.push_back(p ? 3 : 0);
+  Block block;
+  OwningOpRef<Operation *> op =
+      makeOperator(call, block, Op::getOperationName(), {}, segments);
   if (failed(call.table.evaluate(*op, inputs, values)))
     return failure();
   AttentionProblem problem;
-  problem.tensors = inputs;
+  problem.tensors = tensors;
+  if (p) {
+    const Tensor &query = inputs[isForward ? 0 : 1];
+    const Tensor &key = inputs[isForward ? 1 : 2];
+    problem.dropout =
+        dropoutFactors(p.getValueAsDouble(),
+                       call.site.settings.getAs<IntegerAttr>("stream").getInt(),
+                       ArrayRef(inputs).take_back(3),
+                       query.getDimSize(0) * query.getDimSize(1) *
+                           query.getDimSize(2) * key.getDimSize(2),
+                       query.getElementType().isF64());
+  }
   problem.isCausal = call.flag("is_causal");
   problem.scale =
       call.site.settings.getAs<FloatAttr>("scale").getValueAsDouble();

@@ -15,9 +15,14 @@
 
 #include "runtime/format/Philox.h"
 
+#include "llvm/ADT/ArrayRef.h"
+
 #include <cstdint>
+#include <vector>
 
 namespace shardc::reference {
+
+class Tensor;
 
 /// The four random words of one element.
 using PhiloxBlock = format::PhiloxCounter;
@@ -44,6 +49,13 @@ inline double uniform(const PhiloxBlock &block, unsigned bits) {
   return static_cast<double>(word >> (64 - bits)) /
          static_cast<double>(uint64_t(1) << bits);
 }
+
+/// What dropout with probability `p` multiplies `elements` elements by: 0, or
+/// 1 / (1 - p), rounded to f32 unless `isWide`. `numbers` are the run's seed,
+/// step and slice.
+std::vector<double> dropoutFactors(double p, int64_t stream,
+                                   llvm::ArrayRef<Tensor> numbers,
+                                   size_t elements, bool isWide);
 
 } // namespace shardc::reference
 

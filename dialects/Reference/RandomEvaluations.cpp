@@ -60,25 +60,36 @@ static void addRandom(EvaluationTable &table, F draw) {
   });
 }
 
+std::vector<double> reference::dropoutFactors(double p, int64_t stream,
+                                              Operands numbers, size_t elements,
+                                              bool isWide) {
+  double keep = static_cast<float>(1 - p), scale = keep > 0 ? 1 / (1 - p) : 0;
+  if (!isWide)
+    scale = static_cast<float>(scale);
+  Draws draws(numbers, static_cast<uint32_t>(stream), elements);
+  std::vector<double> factors(elements);
+  for (auto [i, factor] : llvm::enumerate(factors))
+    factor = uniform(draws[i], 24) < keep ? scale : 0;
+  return factors;
+}
+
 static void evaluateDropout(aten::DropoutOp op, Operands operands,
                             Results results) {
-  double p = op.getP().convertToDouble();
-  double keep = static_cast<float>(1 - p), scale = keep > 0 ? 1 / (1 - p) : 0;
-  if (!results[0].getElementType().isF64())
-    scale = static_cast<float>(scale);
   ArrayRef<double> source = operands[0].floats();
   MutableArrayRef<double> target = results[0].mutableFloats();
   SmallVector<int64_t> shape = op.getDrawnShape();
   SmallVector<int64_t> strides = computeStrides(shape);
   for (int64_t dim : op.getShared())
     strides[dim] = 0;
-  Draws draws(operands.drop_front(), op.getStream(), computeProduct(shape));
+  std::vector<double> factors = dropoutFactors(
+      op.getP().convertToDouble(), op.getStream(), operands.drop_front(),
+      computeProduct(shape), results[0].getElementType().isF64());
   for (IndexWalk walk(operands[0].getShape()); walk; ++walk) {
     int64_t draw = 0;
     for (auto [index, stride] : llvm::zip_equal(*walk, strides))
       draw += index * stride;
-    if (uniform(draws[draw], 24) < keep)
-      target[walk.linear()] = source[walk.linear()] * scale;
+    if (factors[draw] != 0)
+      target[walk.linear()] = source[walk.linear()] * factors[draw];
   }
 }
 

@@ -182,6 +182,8 @@ static LogicalResult stopTraining(Block &body) {
     norm.getNewRunningMean().replaceAllUsesWith(norm.getRunningMean());
     norm.getNewRunningVar().replaceAllUsesWith(norm.getRunningVar());
   }
+  for (auto attention : body.getOps<aten::ScaledDotProductAttentionOp>())
+    attention.stopDropout();
   for (Operation &op : llvm::make_early_inc_range(body))
     if (isa<aten::DropoutOp, aten::DetachOp>(op)) {
       op.getResult(0).replaceAllUsesWith(op.getOperand(0));

@@ -248,13 +248,20 @@ static CallBuilder beginAttention(OpTy op, StringRef name, MaskMaker &masks,
                                   bool keepsShape) {
   CallBuilder call(op, name);
   Value mask = op.getAttnMask();
-  for (Value operand : op->getOperands().drop_back(mask ? 1 : 0))
+  for (Value operand :
+       op->getOperands().drop_back((mask ? 1 : 0) + op.getRun().size()))
     call.operand(operand);
   if (mask)
     call.operand(masks.make(op, keepsShape ? mask : withoutExpansion(mask),
                             getElementTypeOrSelf(op.getLogSumExp().getType())));
   call.setting("is_causal", op.getIsCausalAttr())
       .setting("scale", op.getScaleAttr());
+  if (op.getRun().empty())
+    return call;
+  for (Value number : op.getRun())
+    call.operand(number);
+  call.setting("dropout_p", op.getDropoutPAttr())
+      .setting("stream", op.getStreamAttr());
   return call;
 }
 

@@ -5,11 +5,12 @@
 // For each block of queries, runs over the blocks of keys it may look at and
 // keeps, for every query, the largest score so far, the sum of exponentials
 // relative to it, and the output weighted by them; a larger score rescales the
-// latter two (online softmax). A query that sees nothing gives zeros.
+// latter two (online softmax). A query that sees nothing gives zeros. Dropout
+// comes after the sums: it changes what the weights are multiplied with alone.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/AttentionProblem.h"
+#include "runtime/cpu/AttentionDropout.h"
 #include "runtime/cpu/LibraryCallKinds.h"
 #include "runtime/cpu/MatrixTile.h"
 
@@ -23,6 +24,7 @@ template <typename Element, typename T>
 struct ForwardHead {
   HeadRows<const Element> query, key, value;
   HeadMask<const T> mask;
+  AttentionDropout dropout;
   HeadRows<Element> output;
   T *logSumExp;
 };
@@ -49,8 +51,9 @@ struct ForwardLayout {
 template <typename Vectors, typename T>
 [[gnu::always_inline]] inline void
 weighBlock(const AttentionShape &shape, const ForwardLayout &at,
-           HeadMask<const T> mask, T *memory, int64_t firstQuery,
-           int64_t queries, int64_t firstKey, int64_t keys) {
+           HeadMask<const T> mask, const AttentionDropout &dropout, T *memory,
+           int64_t firstQuery, int64_t queries, int64_t firstKey,
+           int64_t keys) {
   const int64_t paddedKeys = padForAttention(keys);
   const int64_t width = shape.paddedValueWidth();
   for (int64_t i = 0; i < queries; ++i) {
@@ -59,6 +62,9 @@ weighBlock(const AttentionShape &shape, const ForwardLayout &at,
     const T before = memory[at.largest + i];
     const T largest = largestOf<Vectors>(scores, paddedKeys, before);
     const T sum = exponentials<Vectors>(scores, paddedKeys, offsetOf(largest));
+    if (dropout.isOn)
+      dropWeights<Vectors>(dropout, (firstQuery + i) * shape.keys + firstKey,
+                           paddedKeys, scores);
     const T rescale = before == largest ? T(1) : std::exp(before - largest);
     memory[at.largest + i] = largest;
     memory[at.sums + i] = memory[at.sums + i] * rescale + sum;
@@ -92,8 +98,8 @@ forwardQueries(const AttentionShape &shape, const ForwardLayout &at,
         {memory + at.keyColumns + firstKey, shape.paddedKeys()},
         {memory + at.scores, keyBlock}, paddedQueries, padForAttention(keys),
         shape.width);
-    weighBlock<Vectors>(shape, at, head.mask, memory, firstQuery, queries,
-                        firstKey, keys);
+    weighBlock<Vectors>(shape, at, head.mask, head.dropout, memory, firstQuery,
+                        queries, firstKey, keys);
     multiplyMatrices<Vectors, true, T>(
         {memory + at.scores, keyBlock, 1},
         {memory + at.valueRows + firstKey * valueWidth, valueWidth},
@@ -133,7 +139,9 @@ class Attention : public LibraryCall {
 public:
   explicit Attention(LibraryCallArguments list)
       : operands(std::move(list.operands)), results(std::move(list.results)),
-        shape(operands[0], operands[1], operands[2], list.attributes) {}
+        attributes(list.attributes),
+        shape(operands[0], operands[1], operands[2], attributes),
+        hasMask(operands.size() % 3 == 1) {}
 
   ScratchNeed scratchNeed() const override {
     const auto elements = static_cast<size_t>(ForwardLayout(shape).end);
@@ -143,6 +151,9 @@ public:
   Status run(WorkerPool &workers, const Scratch &scratch) override {
     const int64_t batches = operands[0].shape[0], heads = operands[0].shape[1];
     const int64_t keyHeads = operands[1].shape[1];
+    const int64_t weights = shape.queries * shape.keys;
+    const AttentionDropout dropout(operands, attributes,
+                                   batches * heads * weights);
     workers.run(batches * heads, [&](int64_t index, int worker) {
       const int64_t batch = index / heads, query = index % heads;
       const int64_t key = batch * keyHeads + query * keyHeads / heads;
@@ -150,8 +161,9 @@ public:
           headOf<const Element>(operands[0], index),
           headOf<const Element>(operands[1], key),
           headOf<const Element>(operands[2], key),
-          operands.size() > 3 ? maskOf<const T>(operands[3], batch, query)
-                              : HeadMask<const T>(),
+          hasMask ? maskOf<const T>(operands[3], batch, query)
+                  : HeadMask<const T>(),
+          dropout.from(index * weights),
           headOf<Element>(results[0], index),
           results[1].as<T>() + index * shape.queries};
       runVectorised<ForwardLoop>(&shape, &head,
@@ -163,7 +175,10 @@ public:
 private:
   const std::vector<TensorView> operands;
   const std::vector<TensorView> results;
+  const format::Attributes attributes;
   const AttentionShape shape;
+  /// Beside three operands there may be a mask and three numbers of the run.
+  const bool hasMask;
 };
 } // namespace
 

@@ -11,13 +11,16 @@
 //   dP = dO V^T      dS = P * (dP - delta)
 //   dV += P^T dO     dK += dS^T Q'     dQ += scale * dS K
 //
+// Under dropout, which multiplies weights by M: dP = dO V^T * M, and
+// dV += (P * M)^T dO.
+//
 // The gradient of a mask is dS. The queries that share a key and a value, and
 // those that share a part of a mask that has a gradient, are one part of the
 // call, which sums in order; without such a mask a key head is.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/AttentionProblem.h"
+#include "runtime/cpu/AttentionDropout.h"
 #include "runtime/cpu/LibraryCallKinds.h"
 #include "runtime/cpu/MatrixTile.h"
 
@@ -37,6 +40,7 @@ struct BackwardHead {
   HeadRows<Element> gradQuery;
   const T *logSumExp;
   HeadMask<const T> mask;
+  AttentionDropout dropout;
   HeadMask<T> gradMask;
 };
 
@@ -93,6 +97,7 @@ struct BackwardBlock {
   int64_t firstQuery, queries, firstKey, keys;
   const T *logSumExp;
   HeadMask<const T> mask;
+  AttentionDropout dropout;
   HeadMask<T> gradMask;
   /// Whether weights are multiplied by the factors of their queries.
   bool isCorrected;
@@ -120,6 +125,28 @@ template <typename Vectors, typename T>
                                offsetOf(block.logSumExp[query]));
 }
 
+/// Gradients of dropped weights of one query become gradients of scores, and
+/// weights become dropped ones.
+template <typename Vectors, typename T>
+[[gnu::always_inline]] inline void
+dropGradients(const AttentionShape &shape, const BackwardBlock<T> &block,
+              int64_t row, T delta, T *weights, T *gradients) {
+  using Vector = typename Vectors::template Vector<T>;
+  constexpr int lanes = Vectors::template lanes<T>;
+  const int64_t paddedKeys = padForAttention(block.keys);
+  T factors[keyBlock];
+  drawFactors<Vectors>(block.dropout,
+                       (block.firstQuery + row) * shape.keys + block.firstKey,
+                       paddedKeys, factors);
+  for (int64_t j = 0; j < paddedKeys; j += lanes) {
+    auto *gradient = reinterpret_cast<Vector *>(gradients + j);
+    auto *weight = reinterpret_cast<Vector *>(weights + j);
+    const Vector factor = *reinterpret_cast<const Vector *>(factors + j);
+    *gradient = *weight * (dropped<Vector>(*gradient, factor) - delta);
+    *weight = dropped<Vector>(*weight, factor);
+  }
+}
+
 /// Scores become weights, and gradients of weights become gradients of scores.
 template <typename Vectors, typename T>
 [[gnu::always_inline]] inline void
@@ -136,6 +163,10 @@ differentiateScores(const AttentionShape &shape, const BackwardLayout &at,
       for (int64_t j = 0; j < paddedKeys; ++j)
         weights[j] *= memory[at.factors + i];
     const T delta = memory[at.delta + i];
+    if (block.dropout.isOn) {
+      dropGradients<Vectors>(shape, block, i, delta, weights, gradients);
+      continue;
+    }
     for (int64_t j = 0; j < paddedKeys; j += lanes) {
       auto *place = reinterpret_cast<Vector *>(gradients + j);
       const Vector weight = *reinterpret_cast<const Vector *>(weights + j);
@@ -249,8 +280,9 @@ backwardQueries(const AttentionShape &shape, const BackwardLayout &at,
                    output.data + i * output.stride, shape.valueWidth);
   std::fill_n(memory + at.gradQuery, queryBlock * width, T(0));
   const int64_t visible = shape.visibleKeys(firstQuery + queries);
-  BackwardBlock<T> block = {firstQuery, queries,       0,    0, head.logSumExp,
-                            head.mask,  head.gradMask, false};
+  BackwardBlock<T> block = {
+      firstQuery,   queries,       0,    0, head.logSumExp, head.mask,
+      head.dropout, head.gradMask, false};
   block.isCorrected = needsCorrection(block);
   if (block.isCorrected)
     correctWeights<Vectors>(shape, at, memory, block, visible);
@@ -305,7 +337,8 @@ struct BackwardProblem {
 
   explicit BackwardProblem(LibraryCallArguments list)
       : operands(std::move(list.operands)), results(std::move(list.results)),
-        shape(operands[1], operands[2], operands[3], list.attributes),
+        attributes(list.attributes),
+        shape(operands[1], operands[2], operands[3], attributes),
         batches(operands[1].shape[0]), heads(operands[1].shape[1]),
         keyHeads(operands[2].shape[1]) {}
 
@@ -317,19 +350,25 @@ struct BackwardProblem {
   }
   bool hasMaskGradient() const { return results.size() > 3; }
 
+  AttentionDropout dropout() const {
+    return {operands, attributes, batches * heads * shape.queries * shape.keys};
+  }
+
   /// One query head; the first that adds to a part of the mask's gradient sets
   /// it to zero.
   BackwardHead<Element, T> startHead(int64_t batch, int64_t head) const {
     const int64_t index = batch * heads + head;
-    BackwardHead<Element, T> made = {operand(0, index),
-                                     operand(1, index),
-                                     operand(4, index),
-                                     result(0, index),
-                                     operands[5].as<const T>() +
-                                         index * shape.queries,
-                                     {},
-                                     {}};
-    if (operands.size() > 6)
+    BackwardHead<Element, T> made = {
+        operand(0, index),
+        operand(1, index),
+        operand(4, index),
+        result(0, index),
+        operands[5].as<const T>() + index * shape.queries,
+        {},
+        dropout().from(index * shape.queries * shape.keys),
+        {}};
+    // Beside six operands there may be a mask and three numbers of the run.
+    if (operands.size() % 3 == 1)
       made.mask = maskOf<const T>(operands[6], batch, head);
     if (!hasMaskGradient())
       return made;
@@ -344,6 +383,7 @@ struct BackwardProblem {
 
   const std::vector<TensorView> operands;
   const std::vector<TensorView> results;
+  const format::Attributes attributes;
   const AttentionShape shape;
   const int64_t batches, heads, keyHeads;
 };

@@ -326,12 +326,43 @@ static bool checkAttentionShapes(LibraryCallCheck &check,
          check.shape(of.logSumExp, {q[0], q[1], q[2]});
 }
 
+/// The operands from `first` on are seed, step and slice of the run.
+static bool checkDropout(LibraryCallCheck &check, size_t first) {
+  const double p = attributeOr(check.command.attributes, "dropout_p", 0.0);
+  if (!check.require(p > 0 && p <= 1, "attribute 'dropout_p' must be above 0 "
+                                      "and at most 1") ||
+      !check.attribute<int64_t>("stream"))
+    return false;
+  for (size_t i = first; i < first + 3; ++i)
+    if (!check.dtype(check.operand(i), {Dtype::I64}) ||
+        !check.shape(check.operand(i), {}))
+      return false;
+  return true;
+}
+
+/// What may follow the first `count` operands: a mask, and the three numbers of
+/// dropout. Returns whether there is a mask; nothing on failure.
+static std::optional<bool> checkAttentionRest(LibraryCallCheck &check,
+                                              const AttentionTensors &tensors,
+                                              size_t count) {
+  const size_t rest = check.operands() - count;
+  const bool drops = rest >= 3, hasMask = rest % 3 == 1;
+  if (!check.require(rest % 3 < 2, "expected a mask, or three numbers of the "
+                                   "run for dropout, or both") ||
+      !check.require(drops == check.command.attributes.contains("dropout_p"),
+                     "attribute 'dropout_p' stands for three operands") ||
+      (hasMask && !checkAttentionMask(check, tensors, check.operand(count))) ||
+      (drops && !checkDropout(check, count + rest - 3)))
+    return std::nullopt;
+  return hasMask;
+}
+
 static void checkAttention(LibraryCallCheck &check) {
   const AttentionTensors tensors = {check.operand(0), check.operand(1),
                                     check.operand(2), check.result(0),
                                     check.result(1)};
-  if (checkAttentionShapes(check, tensors) && check.operands() > 3)
-    checkAttentionMask(check, tensors, check.operand(3));
+  if (checkAttentionShapes(check, tensors))
+    checkAttentionRest(check, tensors, 3);
 }
 
 static void checkAttentionBackward(LibraryCallCheck &check) {
@@ -347,11 +378,12 @@ static void checkAttentionBackward(LibraryCallCheck &check) {
   if (!isLike(check.operand(0), tensors.output) ||
       !isLike(check.result(0), tensors.query) ||
       !isLike(check.result(1), tensors.key) ||
-      !isLike(check.result(2), tensors.value) || check.operands() == 6)
+      !isLike(check.result(2), tensors.value))
     return;
-  const TensorReference &mask = check.operand(6);
-  if (checkAttentionMask(check, tensors, mask) && check.kind.results > 3)
-    isLike(check.result(3), mask);
+  const std::optional<bool> hasMask = checkAttentionRest(check, tensors, 6);
+  if (hasMask && check.kind.results > 3 &&
+      check.require(*hasMask, "expected a mask"))
+    isLike(check.result(3), check.operand(6));
 }
 
 static void checkEmbeddingBackward(LibraryCallCheck &check) {
@@ -457,10 +489,10 @@ std::span<const LibraryCallKind> libraryCallKinds() {
       {"matmul", 2, 3, 1, matrices, false, checkMatmul},
       {"max_pool2d", 1, 1, 2, contiguous, false, checkMaxPool},
       {"max_pool2d_backward", 2, 2, 1, contiguous, false, checkMaxPoolBackward},
-      {"scaled_dot_product_attention", 3, 4, 2, heads, false, checkAttention},
-      {"scaled_dot_product_attention_backward", 6, 7, 3, heads, false,
+      {"scaled_dot_product_attention", 3, 7, 2, heads, false, checkAttention},
+      {"scaled_dot_product_attention_backward", 6, 10, 3, heads, false,
        checkAttentionBackward},
-      {"scaled_dot_product_attention_backward_mask", 7, 7, 4, heads, false,
+      {"scaled_dot_product_attention_backward_mask", 7, 10, 4, heads, false,
        checkAttentionBackward},
       {"sort", 1, 1, 2, contiguous, false, checkSort},
       {"sum_of_squares", 1, any, 1, contiguous, true, checkSumOfSquares},

@@ -161,6 +161,36 @@ class Dropped(nn.Module):
         return F.mse_loss(self.g(h), y)
 
 
+class DroppedAttention(nn.Module):
+    """Dropout of the probabilities of attention whose keys serve two query
+    heads each."""
+
+    samples_are_alike = False  # each has its own draws
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = (
+            nn.Linear(16, width) for width in (16, 8, 8))
+        self.dropout = DocumentedDropout(0.3, stream=0)
+
+    def begin_micro_batch(self, step, piece):
+        self.dropout.step, self.dropout.slice = step, piece
+
+    def forward(self, x, y):
+        q, k, v = (f(x).unflatten(-1, (-1, 4)).transpose(1, 2)
+                   for f in (self.q, self.k, self.v))
+        if torch.compiler.is_exporting():
+            z = F.scaled_dot_product_attention(
+                q, k, v, dropout_p=self.dropout.p, is_causal=True,
+                enable_gqa=True)
+        else:
+            k, v = (t.repeat_interleave(2, 1) for t in (k, v))
+            hidden = torch.ones(7, 7, dtype=torch.bool).triu(1)
+            scores = (q @ k.transpose(2, 3) / 2).masked_fill(hidden, -math.inf)
+            z = self.dropout(scores.softmax(-1)) @ v
+        return F.mse_loss(z.transpose(1, 2).flatten(2), y)
+
+
 class Grouped(nn.Module):
     """Gradients that are clipped, and parameters with a weight decay and a
     learning rate of their own."""
@@ -353,6 +383,8 @@ REGRESSIONS = {
         Dropped(), (torch.randn(5, 16), torch.randn(5, 3, 16))),
     "evaluated": lambda: (
         Evaluated(), (torch.randn(8, 16), torch.randn(8, 16))),
+    "dropped-attention": lambda: (
+        DroppedAttention(), (torch.randn(4, 7, 16), torch.randn(4, 7, 16))),
     "grouped": lambda: (
         Grouped(), (torch.randn(8, 16), torch.randn(8, 16))),
     "in-place": lambda: (

@@ -43,3 +43,19 @@ func.func @gradient_of_booleans(%q: tensor<1x4x3x8xf32>, %l: tensor<1x4x3xf32>, 
   %0:4 = aten.scaled_dot_product_attention_backward %q, %q, %q, %q, %q, %l mask(%m) {is_causal = false, mask_gradient, scale = 1.0 : f64} : (tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3xf32>, tensor<3x3xi1>) -> (tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<3x3xf32>)
   return
 }
+
+// -----
+
+func.func @dropout_without_probability(%q: tensor<1x4x3x8xf32>, %n: tensor<i64>) {
+  // expected-error@+1 {{expected dropout with a probability above 0 and the run's seed, step and slice, or neither}}
+  %0:2 = aten.scaled_dot_product_attention %q, %q, %q dropout(%n, %n, %n) {is_causal = false, scale = 1.0 : f64} : (tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<1x4x3x8xf32>, tensor<1x4x3xf32>)
+  return
+}
+
+// -----
+
+func.func @dropout_without_numbers(%q: tensor<1x4x3x8xf32>) {
+  // expected-error@+1 {{expected dropout with a probability above 0 and the run's seed, step and slice, or neither}}
+  %0:2 = aten.scaled_dot_product_attention %q, %q, %q {dropout_p = 0.5 : f64, is_causal = false, scale = 1.0 : f64} : (tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>, tensor<1x4x3x8xf32>) -> (tensor<1x4x3x8xf32>, tensor<1x4x3xf32>)
+  return
+}

@@ -91,10 +91,16 @@ static bool buildAttention(ProgramBuilder &builder) {
                     ? key
                     : builder.operand({batches, keyHeads, columns, valueSize});
   double scale = random.chance(0.7) ? 1 / std::sqrt(double(head)) : 0.4;
+  SmallVector<Value> run;
+  if (random.chance(0.3))
+    for (auto number :
+         {fsdp::Scalar::seed, fsdp::Scalar::step, fsdp::Scalar::slice})
+      run.push_back(builder.runNumber(number));
   auto attention = builder.create<aten::ScaledDotProductAttentionOp>(
       query, key, value, maskOf(builder, {batches, heads, rows, columns}),
-      builder.getBuilder().getBoolAttr(random.chance(0.5)),
-      builder.floatAttribute(scale));
+      ValueRange(run), random.chance(0.5), APFloat(scale),
+      APFloat(run.empty() ? 0.0 : random.pick({0.1, 0.5, 1.0})),
+      /*stream=*/random.between(0, 1000));
   return builder.offer(attention.getResult());
 }
 

@@ -105,3 +105,26 @@ module @dead_draws {
     return
   }
 }
+
+// -----
+
+// Attention stays, and drops nothing.
+// CHECK-LABEL: module @attention
+//       CHECK:   func.func @step
+//       CHECK:     aten.scaled_dot_product_attention %{{.*}} dropout(
+//       CHECK:   func.func @evaluate
+//   CHECK-NOT:     fsdp.scalar
+//       CHECK:     aten.scaled_dot_product_attention %arg0, %arg0, %arg0 {is_causal = true, scale = 5.000000e-01 : f64
+//       CHECK:     fsdp.record_loss
+module @attention {
+  func.func @step(%x: tensor<2x1x4x4xf32>) {
+    fsdp.begin forward
+    %seed = fsdp.scalar seed : tensor<i64>
+    %step = fsdp.scalar step : tensor<i64>
+    %slice = fsdp.scalar slice : tensor<i64>
+    %0, %1 = aten.scaled_dot_product_attention %x, %x, %x dropout(%seed, %step, %slice) {dropout_p = 0.5 : f64, is_causal = true, scale = 0.5 : f64} : (tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<2x1x4x4xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<2x1x4x4xf32>, tensor<2x1x4xf32>)
+    %loss = aten.sum %0 [0, 1, 2, 3] : (tensor<2x1x4x4xf32>) -> tensor<f32>
+    fsdp.record_loss %loss : tensor<f32>
+    return
+  }
+}

@@ -119,6 +119,18 @@ func.func @attention_with_a_mask(%q: tensor<3x2x8x4xbf16>, %k: tensor<3x1x8x4xbf
 
 // -----
 
+// Dropout takes the run's numbers along, after a mask.
+// CHECK-LABEL: @attention_with_dropout
+//       CHECK: exec.library "scaled_dot_product_attention"(%{{.*}}, %{{.*}}, %{{.*}}, %[[MASK:.*]], %[[SEED:arg[0-9]+]], %[[STEP:arg[0-9]+]], %[[SLICE:arg[0-9]+]]) {dropout_p = 2.000000e-01 : f64, is_causal = true, scale = 5.000000e-01 : f64, stream = 4 : i64}
+//       CHECK: exec.library "scaled_dot_product_attention_backward"({{.*}}, %[[SEED]], %[[STEP]], %[[SLICE]]) {dropout_p = 2.000000e-01 : f64
+func.func @attention_with_dropout(%q: tensor<2x3x8x4xf32>, %mask: tensor<1x1x8x8xf32>, %seed: tensor<i64>, %step: tensor<i64>, %slice: tensor<i64>) -> tensor<2x3x8x4xf32> {
+  %o, %l = aten.scaled_dot_product_attention %q, %q, %q mask(%mask) dropout(%seed, %step, %slice) {dropout_p = 0.2 : f64, is_causal = true, scale = 0.5 : f64, stream = 4 : i64} : (tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<1x1x8x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<2x3x8x4xf32>, tensor<2x3x8xf32>)
+  %dq, %dk, %dv = aten.scaled_dot_product_attention_backward %o, %q, %q, %q, %o, %l mask(%mask) dropout(%seed, %step, %slice) {dropout_p = 0.2 : f64, is_causal = true, scale = 0.5 : f64, stream = 4 : i64} : (tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8xf32>, tensor<1x1x8x8xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> (tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>, tensor<2x3x8x4xf32>)
+  return %dq : tensor<2x3x8x4xf32>
+}
+
+// -----
+
 // The gradient of a learned mask is another call; it is made the mask's own.
 // CHECK-LABEL: @attention_with_a_learned_mask
 //       CHECK: %[[NUMBERS:.*]] = aten.to %{{.*}} f32

@@ -210,6 +210,12 @@ TEST_F(Derivatives, Attention) {
               std::string(mask) +
               ">) -> (tensor<2x4x3x3xf64>, tensor<2x4x3xf64>)",
           {"2x4x3x2xf64", "2x2x2x2xf64", "2x2x2x3xf64", mask});
+  check("%r:2 = aten.scaled_dot_product_attention %0, %1, %2 "
+        "dropout(%3, %3, %3) {dropout_p = 0.4 : f64, is_causal = true, "
+        "scale = 0.7 : f64, stream = 2 : i64} : (tensor<2x4x3x2xf64>, "
+        "tensor<2x2x5x2xf64>, tensor<2x2x5x3xf64>, tensor<i64>, tensor<i64>, "
+        "tensor<i64>) -> (tensor<2x4x3x3xf64>, tensor<2x4x3xf64>)",
+        {"2x4x3x2xf64", "2x2x5x2xf64", "2x2x5x3xf64", "i64"});
 }
 
 TEST_F(Derivatives, Normalizations) {

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/format/Philox.h"
 #include "test/unit/runtime/cpu/CallRunner.h"
 
 #include <gtest/gtest.h>
@@ -29,6 +30,7 @@ struct Case {
   int64_t fewerKeyHeads = 0, otherValueWidth = 0;
   /// Empty: no mask.
   Shape mask = {};
+  double dropout = 0;
 
   int64_t keyHeads() const { return fewerKeyHeads ? fewerKeyHeads : heads; }
   int64_t valueWidth() const {
@@ -51,6 +53,25 @@ struct Case {
     return static_cast<size_t>(index);
   }
 };
+
+/// Of the run and of the call: every word of Philox's counter and key counts.
+constexpr int64_t seed = (int64_t(5) << 32) + 77, step = 9, stream = 3;
+constexpr int64_t slice = int64_t(1) << 30;
+
+/// What dropout multiplies a weight by, after
+/// docs/rationale/numeric-contract.md.
+double dropoutOf(const Case &c, int64_t row, int64_t key) {
+  if (c.dropout == 0)
+    return 1;
+  const auto element =
+      static_cast<uint64_t>((slice * c.rows() + row) * c.keys + key);
+  const uint32_t word = format::philox(
+      {static_cast<uint32_t>(element), static_cast<uint32_t>(element >> 32),
+       stream, step},
+      {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)})[0];
+  const bool stays = (word >> 8) * 0x1p-24 < static_cast<float>(1 - c.dropout);
+  return stays ? 1 / (1 - c.dropout) : 0;
+}
 
 using Values = std::vector<double>;
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -93,7 +114,9 @@ Weights weigh(const Case &c, const Tensors &in) {
 }
 
 Values attend(const Case &c, const Tensors &in) {
-  const Values weights = weigh(c, in).weights;
+  Values weights = weigh(c, in).weights;
+  for (size_t i = 0; i < weights.size(); ++i)
+    weights[i] *= dropoutOf(c, int64_t(i) / c.keys, int64_t(i) % c.keys);
   Values output;
   for (int64_t row = 0; row < c.rows(); ++row)
     for (int64_t d = 0; d < c.valueWidth(); ++d) {
@@ -121,11 +144,12 @@ Tensors differentiate(const Case &c, const Tensors &in,
     for (int64_t j = 0; j < c.keys; ++j) {
       const int64_t key = c.keyRow(row) + j;
       const double weight = weights[size_t(row * c.keys + j)];
+      const double factor = dropoutOf(c, row, j);
       double gradWeight = 0;
       for (int64_t d = 0; d < valueWidth; ++d) {
         const double outer = gradOutput[size_t(row * valueWidth + d)];
-        gradWeight += outer * in.v[size_t(key * valueWidth + d)];
-        g.v[size_t(key * valueWidth + d)] += weight * outer;
+        gradWeight += outer * in.v[size_t(key * valueWidth + d)] * factor;
+        g.v[size_t(key * valueWidth + d)] += weight * factor * outer;
       }
       const double gradScore = weight * (gradWeight - delta);
       if (!c.mask.empty())
@@ -142,7 +166,12 @@ Tensors differentiate(const Case &c, const Tensors &in,
 }
 
 Attributes attributesOf(const Case &c) {
-  return {{"is_causal", c.isCausal}, {"scale", c.scale}};
+  Attributes attributes = {{"is_causal", c.isCausal}, {"scale", c.scale}};
+  if (c.dropout != 0) {
+    attributes["dropout_p"] = c.dropout;
+    attributes["stream"] = stream;
+  }
+  return attributes;
 }
 
 /// Tensors [batches, heads, rows, width] that lie interleaved as [batches,
@@ -188,12 +217,14 @@ public:
     gs = gradOutput.fillRandom(generator);
     if (!c.mask.empty())
       in.mask = fillMask(mask, generator);
+    const int64_t run[] = {seed, step, slice};
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i].set(0, static_cast<double>(run[i]));
   }
 
   void check(int threads) {
     std::vector<TestTensor *> operands = {&q, &k, &v};
-    if (!c.mask.empty())
-      operands.push_back(&mask);
+    addRest(operands);
     Status status = runCall("scaled_dot_product_attention", attributesOf(c),
                             operands, {&output, &logSumExp}, threads);
     ASSERT_TRUE(status.ok()) << status.message();
@@ -202,8 +233,7 @@ public:
                            withoutInfinities(weigh(c, in).logSumExp)),
               tolerance(wide));
     operands = {&gradOutput, &q, &k, &v, &output, &logSumExp};
-    if (!c.mask.empty())
-      operands.push_back(&mask);
+    addRest(operands);
     std::vector<TestTensor *> results = {&gradQ, &gradK, &gradV};
     checkBackward("scaled_dot_product_attention_backward", operands, results,
                   threads);
@@ -222,6 +252,14 @@ public:
   }
 
 private:
+  void addRest(std::vector<TestTensor *> &operands) {
+    if (!c.mask.empty())
+      operands.push_back(&mask);
+    if (c.dropout != 0)
+      for (TestTensor &number : numbers)
+        operands.push_back(&number);
+  }
+
   void checkBackward(const char *call,
                      const std::vector<TestTensor *> &operands,
                      const std::vector<TestTensor *> &results, int threads) {
@@ -256,6 +294,7 @@ private:
   TestTensor mask = maskLike(), gradMask = maskLike();
   TestTensor output = outputLike(), gradOutput = outputLike();
   TestTensor logSumExp{wide, {c.batches, c.heads, c.queries}};
+  std::vector<TestTensor> numbers{3, TestTensor(Dtype::I64, {})};
   TestTensor gradQ = queryLike(), gradK = keyLike(), gradV = valueLike();
   Tensors in;
   Values gs;
@@ -291,6 +330,11 @@ const Case cases[] = {
     {3, 20, 50, 16, true, 0.25, 2, 3, 16, {1, 1, 20, 1}},
     {2, 9, 300, 16, false, 0.25, 2, 2, 16, {1, 1, 9, 300}},
     {2, 9, 8, 4, false, 0.25, 2, 2, 4, {1, 1, 1, 1}},
+    // Dropout, also where there is a mask, and of everything.
+    {2, 70, 300, 24, false, 0.2, 2, 2, 24, {}, 0.1},
+    {4, 130, 130, 16, true, 0.25, 2, 2, 20, {}, 0.4},
+    {4, 33, 17, 16, false, 0.25, 2, 2, 16, {1, 4, 33, 17}, 0.5},
+    {2, 9, 8, 4, true, 0.25, 2, 2, 4, {}, 1.0},
 };
 } // namespace
 
@@ -312,7 +356,7 @@ TEST(Attention, matches_the_definition_in_bf16) {
 // The derivative that the other tests compare with is right: it predicts how
 // the output changes.
 TEST(Attention, reference_derivative_agrees_with_finite_differences) {
-  const Case c = {4, 6, 6, 4, true, 0.5, 2, 2, 3, {1, 4, 6, 6}};
+  const Case c = {4, 6, 6, 4, true, 0.5, 2, 2, 3, {1, 4, 6, 6}, 0.3};
   std::mt19937 generator(4);
   auto draw = [&](int64_t elements) {
     return TestTensor(Dtype::F64, {elements}).fillRandom(generator);
@@ -359,6 +403,33 @@ TEST(Attention, refuses_other_masks) {
                          {&q, &q, &q, &mask}, {&output, &logSumExp})
                      .ok());
   }
+}
+
+TEST(Attention, refuses_half_of_dropout) {
+  TestTensor q(Dtype::F32, {2, 2, 3, 4}), output(Dtype::F32, {2, 2, 3, 4});
+  TestTensor logSumExp(Dtype::F32, {2, 2, 3}), number(Dtype::I64, {});
+  TestTensor narrow(Dtype::I32, {});
+  const Attributes plain = {{"is_causal", false}, {"scale", 1.0}};
+  Attributes drops = plain, outside = plain;
+  drops["dropout_p"] = 0.5;
+  drops["stream"] = int64_t(0);
+  outside["dropout_p"] = 1.5;
+  outside["stream"] = int64_t(0);
+  using Operands = std::vector<TestTensor *>;
+  const Operands none = {&q, &q, &q}, two = {&q, &q, &q, &number, &number};
+  const Operands three = {&q, &q, &q, &number, &number, &number};
+  const Operands narrower = {&q, &q, &q, &number, &narrow, &number};
+  auto isTaken = [&](const Attributes &attributes, const Operands &operands) {
+    return runCall("scaled_dot_product_attention", attributes, operands,
+                   {&output, &logSumExp})
+        .ok();
+  };
+  EXPECT_TRUE(isTaken(drops, three));
+  EXPECT_FALSE(isTaken(drops, none));
+  EXPECT_FALSE(isTaken(drops, two));
+  EXPECT_FALSE(isTaken(drops, narrower));
+  EXPECT_FALSE(isTaken(plain, three));
+  EXPECT_FALSE(isTaken(outside, three));
 }
 
 // Scores of ±300 would overflow exp without the subtraction of the largest.
