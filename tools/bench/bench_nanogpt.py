@@ -38,16 +38,19 @@ def output_of(command):
 def pytorch_rate(options, *flags):
     """Tokens per second of pytorch_nanogpt.py."""
     output = output_of([options.python, BASELINE, "--steps", options.steps,
-                        "--threads", options.threads, *flags])
+                        "--threads", options.threads, "--dropout",
+                        options.dropout, *flags])
     return json.loads(output.splitlines()[-1])["tokens_per_second"]
 
 
 def compile_artifact(options, folder, ranks):
     model, artifact = folder / "nanogpt.pt2", folder / f"{ranks}.shardc"
     if not model.exists():
-        output_of([options.python, BASELINE, "--export", model])
+        output_of([options.python, BASELINE, "--dropout", options.dropout,
+                   "--export", model])
     output_of([options.bin / "shardc", "compile", model, "-o", artifact,
-               "--world-size", ranks, "--optimizer", "adamw"])
+               "--world-size", ranks, "--optimizer", "adamw",
+               "--cpu", options.cpu])
     return artifact
 
 
@@ -99,6 +102,8 @@ def main():
     parser.add_argument("--steps", type=int, default=5,
                         help="timed steps a round")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--cpu", default="x86-64-v3")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
         measure = configurations(options, pathlib.Path(folder))

@@ -34,7 +34,8 @@ def make_model(options):
     torch.manual_seed(1337)
     return nanogpt.GPT(nanogpt.Config(
         vocabulary=options.vocabulary, context=options.context,
-        layers=options.layers, heads=options.heads, width=options.width))
+        layers=options.layers, heads=options.heads, width=options.width,
+        dropout=options.dropout))
 
 
 def make_batch(options, rank):
@@ -104,6 +105,7 @@ def main():
     parser.add_argument("--heads", type=int, default=6)
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--vocabulary", type=int, default=65)
+    parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--export", metavar="MODEL.pt2")
     options = parser.parse_args()
     if options.processes > 1 and not options.fsdp2:
