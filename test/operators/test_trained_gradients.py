@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that trained_gradients.py's rule passes rounding and nothing more."""
+"""Tests that trained_gradients.py's rule passes rounding and nothing more, and
+that what differs on purpose hides nothing else."""
 
 import math
 import unittest
 
+import export_gradients
 import trained_gradients
 from trained_gradients import TOLERANCE
 
@@ -57,6 +59,33 @@ class TrainedGradientsTest(unittest.TestCase):
         found = {"a": [1e40, 2.0001]}
         self.assertGreater(
             trained_gradients.worst(found, expected, scale)[0], TOLERANCE)
+
+
+class DifferenceTest(unittest.TestCase):
+
+    def outcome(self, text, tensor, index, loss=1.0):
+        """Of a sample of polar with one number that is not PyTorch's."""
+        expected = {"polar_0.p0": [2.0] * 64, "polar_0.p1": [3.0] * 64,
+                    "loss": [1.0]}
+        found = {name: list(numbers) for name, numbers in expected.items()}
+        found[f"polar_0.{tensor}"][index] = 7.0
+        found["loss"] = [loss]
+        return export_gradients.judge("polar_0", text, found, expected).outcome
+
+    def test_a_difference_on_purpose_passes(self):
+        self.assertEqual(
+            self.outcome("polar([64], [64]) at points", "p0", 7), "differs")
+
+    def test_another_element_of_the_call_fails(self):
+        self.assertEqual(
+            self.outcome("polar([64], [64]) at points", "p0", 8), "WRONG")
+
+    def test_another_loss_of_the_call_fails(self):
+        self.assertEqual(
+            self.outcome("polar([64], [64]) at points", "p0", 7, 2.0), "WRONG")
+
+    def test_another_call_of_the_operator_fails(self):
+        self.assertEqual(self.outcome("polar([64], [64])", "p0", 7), "WRONG")
 
 
 if __name__ == "__main__":
