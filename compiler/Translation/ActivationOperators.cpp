@@ -10,6 +10,8 @@
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
@@ -174,6 +176,33 @@ static LogicalResult translateCoreSoftmax(NodeCall &call) {
   return softmaxIn<Op>(call, self);
 }
 
+/// A softmax that is 0 where a whole line is minus infinity.
+static LogicalResult translateSafeSoftmax(NodeCall &call) {
+  Value self = call.tensor("self");
+  if (!call.isNone("dtype"))
+    self = call.convert(self, call.dtype("dtype"));
+  RankedTensorType type = call.typeOf("self");
+  FailureOr<int64_t> dim =
+      call.dimension("dim", std::max<int64_t>(type.getRank(), 1));
+  if (failed(dim))
+    return failure();
+  Decomposition build(call);
+  SmallVector<int64_t> dims;
+  if (type.getRank())
+    dims.push_back(*dim);
+  auto lowest = call.builder().getF64FloatAttr(-INFINITY);
+  Value isMasked = build.build<aten::AllOp>(
+      build.build<aten::EqScalarOp>(self, lowest), ArrayRef<int64_t>(dims),
+      /*keepdim=*/true);
+  if (!isMasked)
+    return failure();
+  Value weights = build.build<aten::SoftmaxOp>(
+      build.where(isMasked, build.constant(0, self), self), *dim);
+  return weights ? build.finish(build.where(
+                       isMasked, build.constant(0, weights), weights))
+                 : failure();
+}
+
 template <typename Op>
 static void addSoftmax(OperatorTable &table, StringRef name) {
   table.add((name + ".int(Tensor self, int dim, ScalarType? dtype=None) -> "
@@ -220,6 +249,9 @@ void translation::addActivationOperators(OperatorTable &table) {
             translateSoftshrink);
   table.add("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
             translateHardshrink);
+  table.add("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> "
+            "Tensor",
+            translateSafeSoftmax);
   addSoftmax<aten::SoftmaxOp>(table, "softmax");
   addSoftmax<aten::LogSoftmaxOp>(table, "log_softmax");
 }

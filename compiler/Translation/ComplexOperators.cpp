@@ -7,6 +7,9 @@
 
 #include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
+#include "compiler/Translation/Scalars.h"
+
+#include <numbers>
 
 using namespace mlir;
 using namespace shardc;
@@ -92,6 +95,53 @@ static LogicalResult translateConjugate(NodeCall &call) {
       build.build<aten::ViewAsComplexOp>(build.mul(pairs, factors)));
 }
 
+/// The angle of a complex number; of a real one pi below 0.
+static LogicalResult translateAngle(NodeCall &call) {
+  Decomposition build(call);
+  Value self = call.tensor("self");
+  int64_t rank = call.typeOf("self").getRank();
+  if (isComplex(call)) {
+    Value pairs = build.build<aten::ViewAsRealOp>(self);
+    Value real = build.select(pairs, rank, 0);
+    return real ? build.finish(build.build<aten::Atan2Op>(
+                      build.select(pairs, rank, 1), real))
+                : failure();
+  }
+  self = toFloat(call, build.detach(self));
+  if (!self)
+    return failure();
+  auto zero = call.builder().getF64FloatAttr(0.0);
+  Value angle = build.where(build.build<aten::LtScalarOp>(self, zero),
+                            build.constant(std::numbers::pi, self),
+                            build.constant(0, self));
+  return build.finish(
+      build.where(build.build<aten::IsNanOp>(self), self, angle));
+}
+
+/// The direction, of magnitude 1 or 0: of real numbers the sign.
+static LogicalResult translateDirection(NodeCall &call) {
+  Decomposition build(call);
+  Value self = call.tensor("self");
+  if (!isComplex(call)) {
+    Value sign = build.build<aten::SignOp>(self);
+    return sign ? setComputed(call, sign) : failure();
+  }
+  Value magnitude = build.build<aten::AbsOp>(self);
+  Value isZero = build.build<aten::EqScalarOp>(
+      magnitude, call.builder().getF64FloatAttr(0.0));
+  if (!isZero)
+    return failure();
+  Value divisor =
+      build.where(isZero, build.constant(1, magnitude), magnitude);
+  Value pairs = build.build<aten::ViewAsRealOp>(build.div(self, divisor));
+  if (!pairs)
+    return failure();
+  pairs = build.where(build.unsqueeze(isZero, call.typeOf("self").getRank()),
+                      build.constant(0, pairs), pairs);
+  Value value = build.build<aten::ViewAsComplexOp>(pairs);
+  return value ? setComputed(call, value) : failure();
+}
+
 /// PyTorch marks a tensor as conjugate or negative and computes it later;
 /// values have been computed.
 static LogicalResult translateResolve(NodeCall &call) {
@@ -105,6 +155,8 @@ void translation::addComplexOperators(OperatorTable &table) {
   table.add("view_as_real(Tensor(a) self) -> Tensor(a)", translateViewAsReal);
   table.add("complex(Tensor real, Tensor imag) -> Tensor", translateComplex);
   table.add("polar(Tensor abs, Tensor angle) -> Tensor", translatePolar);
+  table.add("angle(Tensor self) -> Tensor", translateAngle);
+  table.addWithInPlace("sgn(Tensor self) -> Tensor", translateDirection);
   table.add("real(Tensor(a) self) -> Tensor(a)", translatePart<0>);
   table.add("imag(Tensor(a) self) -> Tensor(a)", translatePart<1>);
   table.add("conj(Tensor(a) self) -> Tensor(a)", translateConjugate);

@@ -109,7 +109,8 @@ void translation::addConversionOperators(OperatorTable &table) {
             translateContiguous);
   table.add("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
             translateIdentity);
-  table.add("lift_fresh_copy(Tensor self) -> Tensor", translateIdentity);
+  for (StringRef name : {"lift_fresh_copy", "alias_copy"})
+    table.add((name + "(Tensor self) -> Tensor").str(), translateIdentity);
   for (StringRef name : {"alias", "lift_fresh", "positive"})
     table.add((name + "(Tensor(a) self) -> Tensor(a)").str(),
               translateIdentity);

@@ -91,8 +91,16 @@ SHARDC_BUILD_BINARY(sub, SubOp)
 SHARDC_BUILD_BINARY(mul, MulOp)
 SHARDC_BUILD_BINARY(div, DivOp)
 SHARDC_BUILD_BINARY(maximum, MaximumOp)
-SHARDC_BUILD_BINARY(matmul, MatmulOp)
 #undef SHARDC_BUILD_BINARY
+
+Value Decomposition::matmul(Value a, Value b) {
+  Value product = b ? build<aten::MatmulOp>(a, b) : Value();
+  // No kernel multiplies nothing; a sum of no products is 0.
+  if (product && (typeOf(a).getNumElements() == 0 ||
+                  typeOf(b).getNumElements() == 0))
+    return zeros(typeOf(product));
+  return product;
+}
 
 Value Decomposition::where(Value condition, Value a, Value b) {
   return a && b ? build<aten::WhereOp>(condition, a, b) : Value();
@@ -158,6 +166,30 @@ Value Decomposition::constant(double number, Value like) {
         call.builder().getIntegerAttr(element, static_cast<int64_t>(number));
   return aten::ConstantOp::create(call.builder(), call.loc(),
                                   DenseElementsAttr::get(type, value));
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+Value Decomposition::detach(Value self) {
+  if (!self || isa<IntegerType>(typeOf(self).getElementType()) ||
+      self.getDefiningOp<aten::DetachOp>())
+    return self;
+  return build<aten::DetachOp>(self);
+}
+
+Value Decomposition::withSlopes(Value value, ArrayRef<Slope> slopes) {
+  value = detach(value);
+  for (auto [argument, slope] : slopes) {
+    slope = detach(slope);
+    if (!argument || !slope)
+      return nullptr;
+    // An integer has no gradient.
+    if (!isa<IntegerType>(typeOf(argument).getElementType()))
+      value = build<aten::WithSlopeOp>(value, argument, slope);
+  }
+  return value;
 }
 
 //===----------------------------------------------------------------------===//

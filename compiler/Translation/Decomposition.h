@@ -79,6 +79,18 @@ public:
   mlir::Value sum(mlir::Value self, Shape dims, bool keepdim = false);
   mlir::Value mean(mlir::Value self, Shape dims, bool keepdim = false);
 
+  //===--------------------------------------------------------------------===//
+  // Gradients
+  //===--------------------------------------------------------------------===//
+
+  /// Through which no gradient flows; integers as they are.
+  mlir::Value detach(mlir::Value self);
+  /// An argument of a function, and the function's derivative by it.
+  using Slope = std::pair<mlir::Value, mlir::Value>;
+  /// `value` with these derivatives in place of its own: see aten.with_slope.
+  /// No gradient flows through `value` and through what a slope is made of.
+  mlir::Value withSlopes(mlir::Value value, llvm::ArrayRef<Slope> slopes);
+
   /// A 0-d constant that does not change the element type it meets.
   mlir::Value constant(double number, mlir::Value like);
 

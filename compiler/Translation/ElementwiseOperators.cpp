@@ -5,6 +5,7 @@
 // functional form; the signature makes the result the argument's new value.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
@@ -218,6 +219,24 @@ static LogicalResult translateFunction(NodeCall &call) {
   return setComputed(call, call.create<Op>(toFloat(call, call.tensor("self"))));
 }
 
+/// Of a complex number exp(real) * (cos(imag) + i * sin(imag)).
+static LogicalResult translateExp(NodeCall &call) {
+  RankedTensorType type = call.typeOf("self");
+  if (!isa<ComplexType>(type.getElementType()))
+    return translateFunction<aten::ExpOp>(call);
+  Decomposition build(call);
+  int64_t last = type.getRank();
+  Value pairs = build.build<aten::ViewAsRealOp>(call.tensor("self"));
+  Value size = build.build<aten::ExpOp>(build.slice(pairs, last, 0, 1));
+  Value angle = build.slice(pairs, last, 1, 2);
+  Value parts =
+      build.cat({build.mul(size, build.build<aten::CosOp>(angle)),
+                 build.mul(size, build.build<aten::SinOp>(angle))},
+                last);
+  Value value = build.build<aten::ViewAsComplexOp>(parts);
+  return value ? setComputed(call, value) : failure();
+}
+
 /// A function that leaves the dtype as it is.
 template <typename Op>
 static LogicalResult translateSameType(NodeCall &call) {
@@ -362,8 +381,9 @@ static void addSums(OperatorTable &table) {
   for (StringRef overload : {"Tensor", "Scalar"}) {
     table.addWithInPlace(("add." + overload + parameters).str(),
                          translateSum<1>);
-    table.addWithInPlace(("sub." + overload + parameters).str(),
-                         translateSum<-1>);
+    for (StringRef name : {"sub", "subtract"})
+      table.addWithInPlace((name + "." + overload + parameters).str(),
+                           translateSum<-1>);
     table.add(("rsub." + overload + parameters).str(), translateReversedSub);
   }
   for (StringRef name : {"mul", "multiply"})
@@ -431,7 +451,7 @@ static void addPowersAndExtremes(OperatorTable &table) {
 
 /// The functions of one tensor by their names in PyTorch.
 static constexpr std::pair<StringRef, TranslateFunction> functions[] = {
-    {"exp", translateFunction<aten::ExpOp>},
+    {"exp", translateExp},
     {"exp2", translateFunction<aten::Exp2Op>},
     {"expm1", translateFunction<aten::Expm1Op>},
     {"log", translateFunction<aten::LogOp>},

@@ -135,6 +135,11 @@ Value Fourier::times(Value value, int64_t dim, Value matrix) {
   if (!value || !matrix)
     return Value();
   int64_t last = Decomposition::typeOf(value).getRank() - 1;
+  if (last == 0) {
+    int64_t columns = Decomposition::typeOf(matrix).getDimSize(1);
+    return build.view(build.matmul(build.unsqueeze(value, 0), matrix),
+                      {columns});
+  }
   return build.transpose(
       build.matmul(build.transpose(value, dim, last), matrix), dim, last);
 }
@@ -275,9 +280,9 @@ static LogicalResult translateComplexToComplex(NodeCall &call) {
 }
 
 /// Real numbers to the half of their spectrum along the last dimension.
-template <bool isNd>
+template <bool isNd, bool isForward>
 static LogicalResult translateRealToComplex(NodeCall &call) {
-  FailureOr<Plan> plan = readPlan(call, /*isForward=*/true, isNd);
+  FailureOr<Plan> plan = readPlan(call, isForward, isNd);
   if (failed(plan))
     return failure();
   Fourier fourier(call);
@@ -286,18 +291,19 @@ static LogicalResult translateRealToComplex(NodeCall &call) {
     int64_t dim = plan->dims[i], size = plan->sizes[i];
     bool isLast = !parts.imag;
     parts = fourier.transform(fourier.resized(parts, dim, size), dim,
-                              isLast ? size / 2 + 1 : size,
-                              /*isForward=*/true, plan->scale);
+                              isLast ? size / 2 + 1 : size, isForward,
+                              plan->scale);
     if (!parts.real)
       return failure();
   }
   return Decomposition(call).finish(fourier.join(parts));
 }
 
-/// Back from such a half; the last size is 2 (elements - 1) by default.
-template <bool isNd>
+/// Back from such a half; the last size is 2 (elements - 1) by default. hfft is
+/// the forward transform of half a signal whose spectrum is real.
+template <bool isNd, bool isForward>
 static LogicalResult translateComplexToReal(NodeCall &call) {
-  FailureOr<Plan> plan = readPlan(call, /*isForward=*/false, isNd);
+  FailureOr<Plan> plan = readPlan(call, isForward, isNd);
   if (failed(plan))
     return failure();
   bool isGiven = isNd ? !call.isNone("s") : !call.isNone("n");
@@ -312,10 +318,9 @@ static LogicalResult translateComplexToReal(NodeCall &call) {
   for (size_t i = 0; i + 1 < plan->dims.size(); ++i)
     parts = fourier.transform(
         fourier.resized(parts, plan->dims[i], plan->sizes[i]), plan->dims[i],
-        plan->sizes[i], /*isForward=*/false, plan->scale);
-  return Decomposition(call).finish(
-      fourier.realInverse(parts, plan->dims.back(), plan->sizes.back(),
-                          /*isForward=*/false, plan->scale));
+        plan->sizes[i], isForward, plan->scale);
+  return Decomposition(call).finish(fourier.realInverse(
+      parts, plan->dims.back(), plan->sizes.back(), isForward, plan->scale));
 }
 
 /// By half of each dimension, rounded down or up.
@@ -333,7 +338,187 @@ static LogicalResult translateShift(NodeCall &call) {
   return call.translate<aten::RollOp>(call.tensor("self"), shifts, dims);
 }
 
+//===----------------------------------------------------------------------===//
+// Spectrograms
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What stft and istft say about their frames.
+struct Frames {
+  int64_t size, hop;
+  bool isOneSided;
+  Scale scale;
+  Value window; // [size], or null for ones
+};
+
+} // namespace
+
+/// The window has zeros around it where it is shorter than a frame.
+static FailureOr<Frames> readFrames(NodeCall &call, bool isOneSided) {
+  Decomposition build(call);
+  Frames frames;
+  frames.size = call.integer("n_fft");
+  frames.hop = call.optionalInteger("hop_length").value_or(frames.size / 4);
+  int64_t length = call.optionalInteger("win_length").value_or(frames.size);
+  frames.isOneSided =
+      call.isNone("onesided") ? isOneSided : call.boolean("onesided");
+  frames.scale = call.boolean("normalized") ? Scale::Root : Scale::None;
+  if (frames.size < 1 || frames.hop < 1 || length < 1 || length > frames.size)
+    return call.error("E0131") << "expected frames and hops of at least one "
+                                  "element, and a window within a frame";
+  int64_t before = (frames.size - length) / 2;
+  int64_t behind = frames.size - length - before;
+  Value window = call.optionalTensor("window");
+  if (!window && (before || behind))
+    window = aten::ConstantOp::create(
+        call.builder(), call.loc(),
+        DenseElementsAttr::get(
+            RankedTensorType::get({length}, call.builder().getF32Type()),
+            1.0f));
+  if (window && (before || behind))
+    window = build.build<aten::PadOp>(window, ArrayRef<int64_t>{before, behind},
+                                      aten::PadMode::constant, APFloat(0.0));
+  frames.window = window;
+  return frames;
+}
+
+/// A signal [L] or [N, L] with its ends mirrored or as the mode says.
+static Value padSignal(NodeCall &call, Value signal, int64_t by) {
+  std::optional<aten::PadMode> mode =
+      aten::symbolizePadMode(call.text("pad_mode"));
+  if (!mode) {
+    (void)call.unsupported("pad_mode", "a mode of torch.nn.functional.pad");
+    return nullptr;
+  }
+  return Decomposition(call).build<aten::PadOp>(
+      signal, ArrayRef<int64_t>{by, by}, *mode, APFloat(0.0));
+}
+
+/// The spectrum of each frame: [*, L] -> [*, frequencies, frames].
+template <bool hasCenter>
+static LogicalResult translateStft(NodeCall &call) {
+  Decomposition build(call);
+  RankedTensorType type = call.typeOf("self"), result = call.resultType();
+  bool isComplex = isa<ComplexType>(type.getElementType());
+  FailureOr<Frames> frames = readFrames(call, !isComplex);
+  if (failed(frames) || !result)
+    return failure();
+  if (isComplex || type.getRank() < 1 || type.getRank() > 2)
+    return call.unsupported("self", "real signals [N, L] or [L]");
+  if (!call.isNone("align_to_window") && call.boolean("align_to_window"))
+    return call.unsupported("align_to_window", "False");
+  Value signal = call.tensor("self");
+  if (type.getRank() == 1)
+    signal = build.unsqueeze(signal, 0);
+  if (hasCenter && call.boolean("center"))
+    signal = padSignal(call, signal, frames->size / 2);
+  if (!signal)
+    return failure();
+  int64_t batch = Decomposition::typeOf(signal).getDimSize(0);
+  int64_t length = Decomposition::typeOf(signal).getDimSize(1);
+  int64_t count = (length - frames->size) / frames->hop + 1;
+  Value windows = build.build<aten::AsStridedOp>(
+      signal, ArrayRef<int64_t>{batch, count, frames->size},
+      ArrayRef<int64_t>{length, frames->hop, 1}, 0);
+  if (frames->window)
+    windows = build.mul(windows, call.convert(frames->window,
+                                              type.getElementType()));
+  Fourier fourier(call);
+  Parts parts = fourier.transform(
+      {windows, Value()}, 2,
+      frames->isOneSided ? frames->size / 2 + 1 : frames->size,
+      /*isForward=*/true, frames->scale);
+  if (!parts.real || !parts.imag)
+    return failure();
+  Value spectrum = fourier.join({build.transpose(parts.real, 1, 2),
+                                 build.transpose(parts.imag, 1, 2)});
+  if (!isa<ComplexType>(result.getElementType()))
+    spectrum = build.build<aten::ViewAsRealOp>(spectrum);
+  return build.finish(build.view(spectrum, result.getShape()));
+}
+
+/// Frames [N, size, count] added up where they overlap: [N, length].
+static Value overlap(Decomposition &build, Value frames, int64_t hop) {
+  RankedTensorType type = Decomposition::typeOf(frames);
+  int64_t size = type.getDimSize(1);
+  int64_t length = size + hop * (type.getDimSize(2) - 1);
+  Value sum = build.build<aten::Col2imOp>(
+      frames, ArrayRef<int64_t>{1, length}, ArrayRef<int64_t>{1, size},
+      ArrayRef<int64_t>{1, 1}, ArrayRef<int64_t>{0, 0},
+      ArrayRef<int64_t>{1, hop});
+  return build.view(sum, {type.getDimSize(0), length});
+}
+
+/// The signal whose windowed frames have these spectra, by least squares: the
+/// sum of the frames over that of the windows' squares.
+static LogicalResult translateIstft(NodeCall &call) {
+  Decomposition build(call);
+  RankedTensorType type = call.typeOf("self"), result = call.resultType();
+  FailureOr<Frames> frames = readFrames(call, true);
+  if (failed(frames) || !result)
+    return failure();
+  if (!isa<ComplexType>(type.getElementType()) || call.boolean("return_complex"))
+    return call.unsupported("self", "complex spectra of real signals");
+  Fourier fourier(call);
+  Value self = call.tensor("self");
+  if (type.getRank() == 2)
+    self = build.unsqueeze(self, 0);
+  Parts parts = fourier.partsOf(self);
+  // Of real signals one half is enough.
+  Value signals = fourier.realInverse(
+      fourier.resized(parts, 1, frames->size / 2 + 1), 1, frames->size,
+      /*isForward=*/false,
+      frames->scale == Scale::Root ? Scale::Root : Scale::All);
+  if (!signals)
+    return failure();
+  Type element = Decomposition::typeOf(signals).getElementType();
+  int64_t count = type.getShape().back();
+  Value window = frames->window;
+  if (!window)
+    window = aten::ConstantOp::create(
+        call.builder(), call.loc(),
+        DenseElementsAttr::get(
+            RankedTensorType::get({frames->size}, call.builder().getF32Type()),
+            1.0f));
+  window = build.view(call.convert(window, element), {1, frames->size, 1});
+  Value sum = overlap(build, build.mul(signals, window), frames->hop);
+  Value squares = overlap(
+      build,
+      build.expand(build.mul(window, window), {1, frames->size, count}),
+      frames->hop);
+  int64_t start = call.boolean("center") ? frames->size / 2 : 0;
+  int64_t length = Decomposition::typeOf(sum).getDimSize(1);
+  int64_t wanted = result.getShape().back();
+  int64_t end = std::min(length, start + wanted);
+  Value signal = build.div(build.slice(sum, 1, start, end),
+                           build.slice(squares, 1, start, end));
+  if (end < start + wanted && signal)
+    signal = build.build<aten::PadOp>(
+        signal, ArrayRef<int64_t>{0, start + wanted - end},
+        aten::PadMode::constant, APFloat(0.0));
+  return build.finish(build.view(signal, result.getShape()));
+}
+
+static void addSpectrograms(OperatorTable &table) {
+  const std::string start = "(Tensor self, int n_fft, int? hop_length=None, "
+                            "int? win_length=None, Tensor? window=None, ";
+  const std::string stft = "bool normalized=False, bool? onesided=None, "
+                           "bool? return_complex=None, "
+                           "bool? align_to_window=None) -> Tensor";
+  table.add("stft" + start + stft, translateStft<false>);
+  table.add("stft.center" + start +
+                "bool center=True, str pad_mode='reflect', " + stft,
+            translateStft<true>);
+  table.add("istft" + start +
+                "bool center=True, bool normalized=False, "
+                "bool? onesided=None, int? length=None, "
+                "bool return_complex=False) -> Tensor",
+            translateIstft);
+}
+
 void translation::addFourierOperators(OperatorTable &table) {
+  addSpectrograms(table);
   using Translate = LogicalResult (*)(NodeCall &);
   struct Function {
     StringRef name;
@@ -344,8 +529,14 @@ void translation::addFourierOperators(OperatorTable &table) {
        translateComplexToComplex<true, true>},
       {"ifft", translateComplexToComplex<false, false>,
        translateComplexToComplex<false, true>},
-      {"rfft", translateRealToComplex<false>, translateRealToComplex<true>},
-      {"irfft", translateComplexToReal<false>, translateComplexToReal<true>}};
+      {"rfft", translateRealToComplex<false, true>,
+       translateRealToComplex<true, true>},
+      {"ihfft", translateRealToComplex<false, false>,
+       translateRealToComplex<true, false>},
+      {"irfft", translateComplexToReal<false, false>,
+       translateComplexToReal<true, false>},
+      {"hfft", translateComplexToReal<false, true>,
+       translateComplexToReal<true, true>}};
   for (const Function &function : functions) {
     std::string name = ("fft_" + function.name).str();
     table.add(name + "(Tensor self, SymInt? n=None, int dim=-1, "

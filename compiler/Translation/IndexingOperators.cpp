@@ -9,6 +9,8 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/TypePromotion.h"
 
+#include "llvm/ADT/Sequence.h"
+
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
@@ -319,6 +321,91 @@ static LogicalResult translateTake(NodeCall &call) {
               : failure();
 }
 
+/// put: elements at indices into the flattened tensor.
+static LogicalResult translatePut(NodeCall &call) {
+  RankedTensorType type = call.typeOf("self");
+  Value flat = viewAs(call, call.tensor("self"), {type.getNumElements()});
+  Value values = viewAs(call, call.tensor("source"),
+                        call.typeOf("index").getShape());
+  if (!flat || !values)
+    return failure();
+  auto op = call.create<aten::IndexPutOp>(
+      flat, ValueRange(call.tensor("index")), values, ArrayRef<int64_t>{0},
+      call.boolean("accumulate"));
+  Value result =
+      failed(op) ? Value() : viewAs(call, op->getResult(), type.getShape());
+  return result ? setComputed(call, result) : failure();
+}
+
+/// index_reduce: a scatter_reduce of whole slices.
+static LogicalResult translateIndexReduce(NodeCall &call) {
+  StringRef name = call.text("reduce");
+  std::optional<aten::ScatterReduction> kind =
+      aten::symbolizeScatterReduction(name);
+  if (!kind || name == "sum")
+    return call.unsupported("reduce", "'prod', 'mean', 'amax' or 'amin'");
+  FailureOr<int64_t> dim = readDimension(call);
+  Value self = readSelf(call), index = readLine(call);
+  if (failed(dim) || !self || !index)
+    return failure();
+  SmallVector<int64_t> shape(aten::tensorType(self).getShape());
+  shape[*dim] = aten::tensorType(index).getNumElements();
+  SmallVector<int64_t> line(shape.size(), 1);
+  line[*dim] = shape[*dim];
+  Value source = viewAs(call, call.tensor("source"), shape);
+  auto places = call.create<aten::ExpandOp>(viewAs(call, index, line), shape);
+  if (failed(places) || !source)
+    return failure();
+  auto op = call.create<aten::ScatterReduceOp>(self, *dim, places->getResult(),
+                                               source, *kind,
+                                               call.boolean("include_self"));
+  Value result = failed(op) ? Value()
+                            : viewAs(call, op->getResult(),
+                                     call.typeOf("self").getShape());
+  return result ? setComputed(call, result) : failure();
+}
+
+/// Repeats as data, of which the export knows the sum: place i shows the
+/// element up to which more than i repeats add up.
+static LogicalResult translateRepeatEach(NodeCall &call) {
+  RankedTensorType result = call.resultType();
+  if (!result)
+    return call.unsupported("repeats", "repeats whose sum does not depend on "
+                                       "data",
+                            "pass output_size");
+  bool isFlat = call.isNone("dim");
+  FailureOr<int64_t> dim = isFlat ? FailureOr<int64_t>(0) : readDimension(call);
+  RankedTensorType type = call.typeOf("self");
+  Value self = isFlat ? viewAs(call, call.tensor("self"),
+                               {type.getNumElements()})
+                      : readSelf(call);
+  if (failed(dim) || !self)
+    return failure();
+  int64_t count = aten::tensorType(self).getDimSize(*dim);
+  Value repeats = viewAs(call, call.tensor("repeats"),
+                         {call.typeOf("repeats").getNumElements()});
+  auto wide = call.create<aten::ExpandOp>(repeats, ArrayRef<int64_t>{count});
+  if (failed(wide))
+    return failure();
+  auto ends = call.create<aten::CumsumOp>(wide->getResult(), 0);
+  if (failed(ends))
+    return failure();
+  OpBuilder &builder = call.builder();
+  int64_t total = result.getRank() ? result.getDimSize(*dim) : 1;
+  auto numbers = llvm::to_vector(llvm::seq<int64_t>(total));
+  Value places = aten::ConstantOp::create(
+      builder, call.loc(),
+      DenseElementsAttr::get(
+          RankedTensorType::get({total}, builder.getI64Type()),
+          ArrayRef<int64_t>(numbers)));
+  auto index = call.create<aten::SearchsortedOp>(
+      ends->getResult(), places, /*out_int32=*/false, /*right=*/true);
+  return failed(index) ? failure()
+                       : call.translate<aten::IndexOp>(
+                             self, ValueRange(index->getResult()),
+                             ArrayRef<int64_t>{*dim});
+}
+
 /// A gather where `self` and indices broadcast outside of `dim`.
 static LogicalResult translateTakeAlongDim(NodeCall &call) {
   Value self = call.tensor("self"), indices = call.tensor("indices");
@@ -413,45 +500,6 @@ static LogicalResult translateTriangle(NodeCall &call) {
       call, call.create<Op>(call.tensor("self"), call.integer("diagonal")));
 }
 
-/// Differences of neighbours along `dim`; booleans are true where they differ.
-/// Null after an error.
-static Value differences(NodeCall &call, Value value, int64_t dim) {
-  int64_t size = aten::tensorType(value).getDimSize(dim);
-  int64_t first = std::min<int64_t>(1, size);
-  auto later = call.create<aten::SliceOp>(value, dim, first, size);
-  auto earlier = call.create<aten::SliceOp>(value, dim, 0, size - first);
-  if (failed(later) || failed(earlier))
-    return nullptr;
-  if (getElementTypeOrSelf(value).isInteger(1)) {
-    auto op = call.create<aten::BitwiseXorOp>(later->getResult(),
-                                              earlier->getResult());
-    return failed(op) ? Value() : op->getResult();
-  }
-  auto op = call.create<aten::SubOp>(later->getResult(), earlier->getResult());
-  return failed(op) ? Value() : op->getResult();
-}
-
-static LogicalResult translateDiff(NodeCall &call) {
-  FailureOr<int64_t> dim = readDimension(call);
-  if (failed(dim))
-    return failure();
-  SmallVector<Value> pieces;
-  for (StringRef name : {"prepend", "self", "append"})
-    if (Value piece = call.optionalTensor(name))
-      pieces.push_back(piece);
-  Value value = pieces.front();
-  if (pieces.size() > 1) {
-    auto joined = call.create<aten::CatOp>(ValueRange(pieces), *dim);
-    if (failed(joined))
-      return failure();
-    value = joined->getResult();
-  }
-  for (int64_t i = 0; i < call.integer("n") && value; ++i)
-    value = differences(call, value, *dim);
-  call.setResult(value);
-  return success(bool(value));
-}
-
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -491,12 +539,21 @@ static void addIndexTensors(OperatorTable &table) {
   const std::tuple<StringRef, StringRef, TranslateFunction> writes[] = {
       {"index_add", "Tensor source, *, Scalar alpha=1", translateIndexAdd},
       {"index_copy", "Tensor source", translateIndexCopy},
+      {"index_reduce",
+       "Tensor source, str reduce, *, bool include_self=True",
+       translateIndexReduce},
       {"index_fill.int_Scalar", "Scalar value", translateIndexFill},
       {"index_fill.int_Tensor", "Tensor value", translateIndexFill}};
   for (const auto &[name, rest, translate] : writes)
     table.addWithInPlace((name + start + rest + ") -> Tensor").str(),
                          translate);
   table.add("take(Tensor self, Tensor index) -> Tensor", translateTake);
+  table.addWithInPlace("put(Tensor self, Tensor index, Tensor source, "
+                       "bool accumulate=False) -> Tensor",
+                       translatePut);
+  table.add("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, "
+            "int? dim=None, *, SymInt? output_size=None) -> Tensor",
+            translateRepeatEach);
   table.add("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> "
             "Tensor",
             translateTakeAlongDim);
@@ -520,7 +577,4 @@ void translation::addIndexingOperators(OperatorTable &table) {
                        translateTriangle<aten::TrilOp>);
   table.addWithInPlace("triu(Tensor self, int diagonal=0) -> Tensor",
                        translateTriangle<aten::TriuOp>);
-  table.add("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, "
-            "Tensor? append=None) -> Tensor",
-            translateDiff);
 }

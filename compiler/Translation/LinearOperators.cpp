@@ -13,6 +13,23 @@ using namespace shardc;
 using namespace shardc::translation;
 
 static LogicalResult translateLinear(NodeCall &call) {
+  RankedTensorType weight = call.typeOf("weight"), result = call.resultType();
+  if (!result)
+    return call.error("E0136") << "the result's sizes are not supported";
+  if (weight.getRank() == 1 || weight.getNumElements() == 0 ||
+      call.typeOf("input").getNumElements() == 0) {
+    Decomposition build(call);
+    Value columns = weight.getRank() == 1
+                        ? build.unsqueeze(call.tensor("weight"), 1)
+                        : build.transpose(call.tensor("weight"), 0, 1);
+    Value input = call.tensor("input");
+    if (call.typeOf("input").getRank() == 1)
+      input = build.unsqueeze(input, 0);
+    Value product = build.view(build.matmul(input, columns), result.getShape());
+    if (!call.isNone("bias"))
+      product = build.add(product, call.tensor("bias"));
+    return build.finish(product);
+  }
   return call.translate<aten::LinearOp>(
       call.tensor("input"), call.tensor("weight"), call.optionalTensor("bias"));
 }
@@ -253,6 +270,48 @@ static LogicalResult translateAddr(NodeCall &call) {
 }
 
 //===----------------------------------------------------------------------===//
+// Vectors along a dimension
+//===----------------------------------------------------------------------===//
+
+static LogicalResult translateVecdot(NodeCall &call) {
+  Decomposition build(call);
+  if (isa<ComplexType>(call.typeOf("x").getElementType()))
+    return call.unsupported("x", "a tensor of real numbers");
+  Value product = build.mul(call.tensor("x"), call.tensor("y"));
+  if (!product)
+    return failure();
+  FailureOr<int64_t> dim =
+      call.dimension("dim", Decomposition::typeOf(product).getRank());
+  return failed(dim) ? failure() : build.finish(build.sum(product, {*dim}));
+}
+
+/// The cross product along `dim`; without one, along the first of size 3.
+static LogicalResult translateCross(NodeCall &call) {
+  RankedTensorType type = call.resultType();
+  if (!type)
+    return call.error("E0136") << "the result's sizes are not supported";
+  auto *three = llvm::find(type.getShape(), 3);
+  int64_t dim = three - type.getShape().begin();
+  if (!call.isNone("dim")) {
+    FailureOr<int64_t> given = call.dimension("dim", type.getRank());
+    if (failed(given))
+      return failure();
+    dim = *given;
+  }
+  if (dim >= type.getRank() || type.getDimSize(dim) != 3)
+    return call.unsupported("dim", "a dimension of size 3");
+  Decomposition build(call);
+  Value self = build.expand(call.tensor("self"), type.getShape());
+  Value other = build.expand(call.tensor("other"), type.getShape());
+  auto rolled = [&](Value value, int64_t by) {
+    return build.build<aten::RollOp>(value, ArrayRef<int64_t>{by},
+                                     ArrayRef<int64_t>{dim});
+  };
+  return build.finish(build.sub(build.mul(rolled(self, 2), rolled(other, 1)),
+                                build.mul(rolled(self, 1), rolled(other, 2))));
+}
+
+//===----------------------------------------------------------------------===//
 // Products of groups
 //===----------------------------------------------------------------------===//
 
@@ -286,6 +345,12 @@ static void addProducts(OperatorTable &table) {
   table.add("inner(Tensor self, Tensor other) -> Tensor", translateInner);
   table.add("kron(Tensor self, Tensor other) -> Tensor", translateKronecker);
   table.add("trace(Tensor self) -> Tensor", translateTrace);
+  table.add("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+            translateVecdot);
+  table.add("cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+            translateCross);
+  table.add("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+            translateCross);
   table.add("linalg_multi_dot(Tensor[] tensors) -> Tensor",
             translateChain<'t'>);
   table.add("chain_matmul(Tensor[] matrices) -> Tensor", translateChain<'m'>);

@@ -7,7 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/Norm.h"
 #include "compiler/Translation/OperatorTable.h"
+#include "compiler/Translation/Scalars.h"
+
+#include <numbers>
 
 using namespace mlir;
 using namespace shardc;
@@ -249,11 +253,22 @@ static LogicalResult translateKlDivergence(NodeCall &call) {
   return finishLosses(call, build.sub(entropy, build.mul(target, self)));
 }
 
+/// Stirling's approximation of log(target!), 0 for a target of at most 1.
+static Value logFactorial(NodeCall &call, Value target) {
+  Decomposition build(call);
+  Value half = build.mul(build.build<aten::LogOp>(build.mul(
+                             target, Scalar(2 * std::numbers::pi))),
+                         Scalar(0.5));
+  Value logarithm = build.mul(target, build.build<aten::LogOp>(target));
+  Value terms = build.add(build.sub(logarithm, target), half);
+  Value isSmall = build.build<aten::LeScalarOp>(
+      target, call.builder().getF64FloatAttr(1.0));
+  return terms ? build.where(isSmall, build.constant(0, terms), terms) : terms;
+}
+
 /// exp(x) - target * x for logarithms, else x - target * log(x + eps);
-/// Stirling's approximation of log(target!) is left to `full`.
+/// `full` adds an approximation of log(target!).
 static LogicalResult translatePoissonNll(NodeCall &call) {
-  if (call.boolean("full"))
-    return call.unsupported("full", "False");
   Decomposition build(call);
   Value input = call.tensor("input"), target = call.tensor("target");
   Value losses;
@@ -264,6 +279,8 @@ static LogicalResult translatePoissonNll(NodeCall &call) {
     losses = build.sub(
         input, build.mul(target, build.build<aten::LogOp>(build.add(
                                      input, Scalar(call.number("eps"))))));
+  if (call.boolean("full"))
+    losses = build.add(losses, logFactorial(call, toFloat(call, target)));
   return finishLosses(call, losses);
 }
 
@@ -287,6 +304,46 @@ static LogicalResult translateMarginRanking(NodeCall &call) {
                 build.sub(call.tensor("input1"), call.tensor("input2")));
   Value excess = build.subtractFrom(Scalar(call.number("margin")), gap);
   return finishLosses(call, build.clampMin(excess, 0));
+}
+
+/// The mean over the classes j beside the target of max(margin - self[target] +
+/// self[j], 0)^p, weighed by the target's class.
+static LogicalResult translateMultiMargin(NodeCall &call) {
+  Decomposition build(call);
+  RankedTensorType type = call.typeOf("self");
+  double p = toDouble(call.scalar("p"));
+  if (type.getRank() < 1 || (p != 1 && p != 2))
+    return call.unsupported("self", "scores [N, C] or [C], and p of 1 or 2");
+  int64_t classes = type.getShape().back();
+  int64_t rows = classes ? type.getNumElements() / classes : 0;
+  Value scores = build.view(call.tensor("self"), {rows, classes});
+  Value target = build.view(call.tensor("target"), {rows, 1});
+  Value own = scores && target ? build.build<aten::GatherOp>(scores, 1, target)
+                               : Value();
+  Value excess = build.add(build.sub(scores, own),
+                           Scalar(toDouble(call.scalar("margin"))));
+  if (!excess)
+    return failure();
+  OpBuilder &builder = call.builder();
+  Value numbers = aten::ConstantOp::create(
+      builder, call.loc(),
+      DenseElementsAttr::get(
+          RankedTensorType::get({classes}, builder.getI64Type()),
+          ArrayRef<int64_t>(llvm::to_vector(llvm::seq<int64_t>(classes)))));
+  Value counts = build.build<aten::LogicalAndOp>(
+      build.build<aten::NeOp>(numbers, target),
+      build.build<aten::GtScalarOp>(excess, builder.getF64FloatAttr(0.0)));
+  Value terms = p == 2 ? build.mul(excess, excess) : excess;
+  terms = build.where(counts, terms, build.constant(0, terms));
+  Value losses = build.mul(build.sum(terms, {1}), Scalar(1.0 / classes));
+  if (!call.isNone("weight"))
+    losses = build.mul(
+        losses, build.build<aten::IndexOp>(
+                    call.tensor("weight"),
+                    ValueRange(build.view(target, {rows})),
+                    ArrayRef<int64_t>{0}));
+  bool isSingle = type.getRank() == 1;
+  return finishLosses(call, isSingle ? build.view(losses, {}) : losses);
 }
 
 /// `value` where `Compare` holds of the target and `sign`, else 0.
@@ -358,48 +415,15 @@ static LogicalResult translateCosineEmbedding(NodeCall &call) {
                       whereTarget<aten::EqScalarOp>(call, -1, negative)));
 }
 
-/// The 2-norm of x1 - x2 + eps over the last dimension.
-static Value pairDistance(Decomposition &build, Value x1, Value x2, double eps,
-                          bool keepdim) {
-  Value gap = build.add(build.sub(x1, x2), Scalar(eps));
-  if (!gap)
-    return nullptr;
-  int64_t last = Decomposition::typeOf(gap).getRank() - 1;
-  return build.build<aten::SqrtOp>(
-      build.sum(build.mul(gap, gap), {last}, keepdim));
-}
-
-static LogicalResult translatePairwiseDistance(NodeCall &call) {
-  if (call.number("p") != 2.0)
-    return call.unsupported("p", "2");
-  Decomposition build(call);
-  return build.finish(pairDistance(build, call.tensor("x1"), call.tensor("x2"),
-                                   call.number("eps"),
-                                   call.boolean("keepdim")));
-}
-
-/// The 2-norm of every difference of a row of x1 [*, n, d] and one of x2.
-static LogicalResult translateDistances(NodeCall &call) {
-  if (call.number("p") != 2.0)
-    return call.unsupported("p", "2");
-  Decomposition build(call);
-  Value x1 = call.tensor("x1"), x2 = call.tensor("x2");
-  Value rows = build.unsqueeze(x1, call.typeOf("x1").getRank() - 1);
-  Value columns = build.unsqueeze(x2, call.typeOf("x2").getRank() - 2);
-  return build.finish(
-      pairDistance(build, rows, columns, /*eps=*/0, /*keepdim=*/false));
-}
-
 /// max(d(anchor, positive) - d(anchor, negative) + margin, 0).
 static LogicalResult translateTripletMargin(NodeCall &call) {
-  if (call.number("p") != 2.0)
-    return call.unsupported("p", "2");
   Decomposition build(call);
-  double eps = call.number("eps");
+  double p = call.number("p"), eps = call.number("eps");
   Value anchor = call.tensor("anchor"), positive = call.tensor("positive"),
         negative = call.tensor("negative");
   auto distance = [&](Value a, Value b) {
-    return pairDistance(build, a, b, eps, /*keepdim=*/false);
+    return buildDistance(call, build.add(build.sub(a, b), Scalar(eps)), p,
+                         /*keepDim=*/false);
   };
   Value far = distance(anchor, negative);
   if (call.boolean("swap")) {
@@ -459,6 +483,10 @@ void translation::addLossOperators(OperatorTable &table) {
   table.add("poisson_nll_loss(Tensor input, Tensor target, bool log_input, "
             "bool full, float eps, int reduction) -> Tensor",
             translatePoissonNll);
+  table.add("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, "
+            "Scalar margin=1, Tensor? weight=None, int reduction=Mean) -> "
+            "Tensor",
+            translateMultiMargin);
   table.add("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, "
             "float margin=0.0, int reduction=Mean) -> Tensor",
             translateMarginRanking);
@@ -468,14 +496,6 @@ void translation::addLossOperators(OperatorTable &table) {
   table.add("cosine_embedding_loss(Tensor input1, Tensor input2, "
             "Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
             translateCosineEmbedding);
-  table.add("pairwise_distance(Tensor x1, Tensor x2, float p=2.0, "
-            "float eps=1e-06, bool keepdim=False) -> Tensor",
-            translatePairwiseDistance);
-  for (StringRef name : {"cdist", "_cdist_forward"})
-    table.add((name + "(Tensor x1, Tensor x2, float p=2.0, "
-                      "int? compute_mode=None) -> Tensor")
-                  .str(),
-              translateDistances);
   table.add("triplet_margin_loss(Tensor anchor, Tensor positive, "
             "Tensor negative, float margin=1.0, float p=2.0, float eps=1e-06, "
             "bool swap=False, int reduction=Mean) -> Tensor",

@@ -165,6 +165,34 @@ static bool sameButFloat(Type a, RankedTensorType b) {
          isa<FloatType>(b.getElementType());
 }
 
+static bool mentions(const pt2::Argument &argument, StringRef name) {
+  if (const auto *tensor = argument.getIf<pt2::TensorRef>())
+    return tensor->name == name;
+  if (const auto *list = argument.getIf<pt2::TensorList>())
+    return llvm::any_of(*list, [&](const pt2::TensorRef &tensor) {
+      return tensor.name == name;
+    });
+  if (const auto *list = argument.getIf<pt2::OptionalTensorList>())
+    return llvm::any_of(*list, [&](const auto &tensor) {
+      return tensor && tensor->name == name;
+    });
+  return false;
+}
+
+/// Whether the graph uses a tensor: an export also describes elements of a
+/// tuple that it does not use.
+static bool isUsed(const pt2::Graph &graph, StringRef name) {
+  return llvm::any_of(graph.outputs,
+                      [&](const pt2::Argument &output) {
+                        return mentions(output, name);
+                      }) ||
+         llvm::any_of(graph.nodes, [&](const pt2::Node &node) {
+           return llvm::any_of(node.inputs, [&](const auto &input) {
+             return mentions(input.argument, name);
+           });
+         });
+}
+
 LogicalResult NodeCall::checkResult(size_t index, StringRef name) {
   const pt2::TensorMeta *meta = graph.findTensor(name);
   if (!meta)
@@ -175,6 +203,8 @@ LogicalResult NodeCall::checkResult(size_t index, StringRef name) {
                           << pt2::spelling(meta->dtype)
                           << " or a size that is not supported";
   Value value = index < results.size() ? results[index] : Value();
+  if (!value && !isUsed(graph, name))
+    return success();
   if (!value)
     return error("E0139") << "was translated without its result " << index;
   // torch 2.6 records the types that a region would have without autocast, and

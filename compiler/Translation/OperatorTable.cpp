@@ -10,11 +10,13 @@ using namespace shardc::translation;
 
 OperatorTable::OperatorTable() {
   addElementwiseOperators(*this);
+  addSpecialOperators(*this);
   addConversionOperators(*this);
   addActivationOperators(*this);
   addComparisonOperators(*this);
   addReductionOperators(*this);
   addSortingOperators(*this);
+  addSelectionOperators(*this);
   addShapeOperators(*this);
   addPieceOperators(*this);
   addJoinOperators(*this);
@@ -25,12 +27,16 @@ OperatorTable::OperatorTable() {
   addAutogradOperators(*this);
   addNormalizationOperators(*this);
   addLossOperators(*this);
+  addDistanceOperators(*this);
+  addCtcLossOperators(*this);
   addPoolingOperators(*this);
   addResamplingOperators(*this);
   addComplexOperators(*this);
   addFourierOperators(*this);
   addRecurrentOperators(*this);
   addIndexingOperators(*this);
+  addEmbeddingBagOperators(*this);
+  addDifferenceOperators(*this);
   addCreationOperators(*this);
   addRandomOperators(*this);
 }
@@ -52,6 +58,16 @@ void OperatorTable::addWithInPlace(llvm::StringRef signature,
   inPlace.insert(inPlace.find_first_of(".("), "_");
   inPlace.insert(inPlace.find("(Tensor self") + 7, "(a!)");
   add(inPlace + "(a!)", translate);
+}
+
+void OperatorTable::addWithCopy(llvm::StringRef signature,
+                                TranslateFunction translate) {
+  add(signature, translate);
+  std::string copy = signature.str();
+  copy.insert(copy.find_first_of(".("), "_copy");
+  for (size_t at; (at = copy.find("(a)")) != std::string::npos;)
+    copy.erase(at, 3);
+  add(copy, translate);
 }
 
 const Operator *OperatorTable::find(llvm::StringRef target) const {

@@ -34,6 +34,10 @@ public:
   /// `name_.overload(Tensor(a!) self, …) -> Tensor(a!)`.
   void addWithInPlace(llvm::StringRef signature, TranslateFunction translate);
 
+  /// Adds a view `name.overload(Tensor(a) self, …) -> Tensor(a)` and its form
+  /// `name_copy.overload(Tensor self, …) -> Tensor`.
+  void addWithCopy(llvm::StringRef signature, TranslateFunction translate);
+
   /// The operator called `target` ("torch.ops.aten.relu.default"), or null.
   const Operator *find(llvm::StringRef target) const;
 
@@ -43,11 +47,13 @@ private:
 
 // One function a family, each in its own file.
 void addElementwiseOperators(OperatorTable &table);
+void addSpecialOperators(OperatorTable &table);
 void addConversionOperators(OperatorTable &table);
 void addActivationOperators(OperatorTable &table);
 void addComparisonOperators(OperatorTable &table);
 void addReductionOperators(OperatorTable &table);
 void addSortingOperators(OperatorTable &table);
+void addSelectionOperators(OperatorTable &table);
 void addShapeOperators(OperatorTable &table);
 void addPieceOperators(OperatorTable &table);
 void addJoinOperators(OperatorTable &table);
@@ -58,12 +64,16 @@ void addAttentionOperators(OperatorTable &table);
 void addAutogradOperators(OperatorTable &table);
 void addNormalizationOperators(OperatorTable &table);
 void addLossOperators(OperatorTable &table);
+void addDistanceOperators(OperatorTable &table);
+void addCtcLossOperators(OperatorTable &table);
 void addPoolingOperators(OperatorTable &table);
 void addResamplingOperators(OperatorTable &table);
 void addComplexOperators(OperatorTable &table);
 void addFourierOperators(OperatorTable &table);
 void addRecurrentOperators(OperatorTable &table);
 void addIndexingOperators(OperatorTable &table);
+void addEmbeddingBagOperators(OperatorTable &table);
+void addDifferenceOperators(OperatorTable &table);
 void addCreationOperators(OperatorTable &table);
 void addRandomOperators(OperatorTable &table);
 

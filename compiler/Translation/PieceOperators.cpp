@@ -264,6 +264,16 @@ static LogicalResult translateDiagonal(NodeCall &call) {
   return translatePiece(call, resolveDiagonal(call, call.typeOf("self")));
 }
 
+/// The diagonal of the last two dimensions of `A`.
+static LogicalResult translateLinalgDiagonal(NodeCall &call) {
+  FailureOr<StridedPiece> piece = resolveDiagonal(call, call.typeOf("A"));
+  if (failed(piece))
+    return failure();
+  return call.translate<aten::AsStridedOp>(
+      call.tensor("A"), ArrayRef<int64_t>(piece->size),
+      ArrayRef<int64_t>(piece->stride), piece->offset);
+}
+
 static LogicalResult translateDiagonalScatter(NodeCall &call) {
   return scatterPiece(call, call.tensor("self"), call.tensor("src"),
                       resolveDiagonal(call, call.typeOf("self")));
@@ -298,6 +308,21 @@ static LogicalResult translateDiag(NodeCall &call) {
                       call.tensor("self"), piece);
 }
 
+/// A matrix with all elements on a diagonal.
+static LogicalResult translateDiagflat(NodeCall &call) {
+  RankedTensorType result = call.resultType();
+  if (!result)
+    return missingType(call);
+  int64_t offset = call.integer("offset"), columns = result.getDimSize(1);
+  int64_t length = call.typeOf("self").getNumElements();
+  Decomposition build(call);
+  return scatterPiece(
+      call, build.zeros(result), build.view(call.tensor("self"), {length}),
+      StridedPiece{{length},
+                   {columns + 1},
+                   offset < 0 ? -offset * columns : offset});
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -306,9 +331,11 @@ static void addSplits(OperatorTable &table) {
   for (StringRef signature :
        {"split.Tensor(Tensor(a) self, SymInt split_size, int dim=0) -> "
         "Tensor(a)[]",
-        "split.sizes(Tensor(a) self, SymInt[] split_size, int dim=0) -> "
-        "Tensor(a)[]",
         "split_with_sizes(Tensor(a) self, SymInt[] split_sizes, int dim=0) -> "
+        "Tensor(a)[]"})
+    table.addWithCopy(signature, translateSplit);
+  for (StringRef signature :
+       {"split.sizes(Tensor(a) self, SymInt[] split_size, int dim=0) -> "
         "Tensor(a)[]",
         "unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> "
         "Tensor[]",
@@ -330,12 +357,12 @@ static void addSplits(OperatorTable &table) {
   addNamed("hsplit", translateNamedSplit<1>);
   addNamed("vsplit", translateNamedSplit<0>);
   addNamed("dsplit", translateNamedSplit<2>);
-  table.add("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]",
+  table.addWithCopy("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]",
             translateUnbind);
 }
 
 void translation::addPieceOperators(OperatorTable &table) {
-  table.add("slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, "
+  table.addWithCopy("slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, "
             "SymInt? end=None, SymInt step=1) -> Tensor(a)",
             translateSlice);
   table.add("slice_scatter(Tensor self, Tensor src, int dim=0, "
@@ -344,25 +371,25 @@ void translation::addPieceOperators(OperatorTable &table) {
   table.add("slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, "
             "SymInt start, SymInt end, SymInt step) -> Tensor",
             translateSliceBackward);
-  table.add("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+  table.addWithCopy("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
             translateSelect);
   table.add("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> "
             "Tensor",
             translateSelectScatter);
-  table.add("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> "
+  table.addWithCopy("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> "
             "Tensor(a)",
             translateNarrow);
   addSplits(table);
-  table.add("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
+  table.addWithCopy("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
             "SymInt? storage_offset=None) -> Tensor(a)",
             translateAsStrided);
   table.add("as_strided_scatter(Tensor self, Tensor src, SymInt[] size, "
             "SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
             translateAsStridedScatter);
-  table.add("unfold(Tensor(a) self, int dimension, int size, int step) -> "
+  table.addWithCopy("unfold(Tensor(a) self, int dimension, int size, int step) -> "
             "Tensor(a)",
             translateUnfold);
-  table.add("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> "
+  table.addWithCopy("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> "
             "Tensor(a)",
             translateDiagonal);
   table.add("diagonal_scatter(Tensor self, Tensor src, int offset=0, "
@@ -372,4 +399,8 @@ void translation::addPieceOperators(OperatorTable &table) {
             "-> Tensor",
             translateDiagonalEmbed);
   table.add("diag(Tensor self, int diagonal=0) -> Tensor", translateDiag);
+  table.add("diagflat(Tensor self, int offset=0) -> Tensor", translateDiagflat);
+  table.add("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, "
+            "int dim2=-1) -> Tensor(a)",
+            translateLinalgDiagonal);
 }

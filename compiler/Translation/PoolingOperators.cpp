@@ -116,6 +116,29 @@ static LogicalResult translateAdaptivePool(NodeCall &call) {
   return failed(op) ? failure() : finishPool(call, *op);
 }
 
+/// Zeros in the result's shape with each element where a pool found it.
+template <int64_t dimensions>
+static LogicalResult translateUnpool(NodeCall &call) {
+  Decomposition build(call);
+  RankedTensorType type = call.typeOf("self"), result = call.resultType();
+  if (!result || type.getRank() < dimensions)
+    return call.unsupported("self", "images [N, C, *] or [C, *]");
+  auto flat = [&](RankedTensorType of) -> SmallVector<int64_t> {
+    int64_t planes = 1;
+    for (int64_t count : of.getShape().drop_back(dimensions))
+      planes *= count;
+    return {planes, planes ? of.getNumElements() / planes : 0};
+  };
+  Value zeros = build.zeros(result.clone(flat(result)));
+  Value index = build.view(call.tensor("indices"), flat(type));
+  Value self = build.view(call.tensor("self"), flat(type));
+  if (!zeros || !index || !self)
+    return failure();
+  return build.finish(
+      build.view(build.build<aten::ScatterOp>(zeros, 1, index, self),
+                 result.getShape()));
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -155,4 +178,10 @@ void translation::addPoolingOperators(OperatorTable &table) {
            2>(table);
   addPools<MaxPool3dOp, AvgPool3dOp, AdaptiveAvgPool3dOp, AdaptiveMaxPool3dOp,
            3>(table);
+  table.add("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) "
+            "-> Tensor",
+            translateUnpool<2>);
+  table.add("max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, "
+            "int[3] stride, int[3] padding) -> Tensor",
+            translateUnpool<3>);
 }

@@ -214,6 +214,24 @@ LogicalResult Recurrence::translate() {
   return build.finish(ArrayRef<Value>(results));
 }
 
+/// One step of one cell: lstm_cell, gru_cell and rnn_*_cell.
+template <CellFunction cell, bool hasCellState>
+static LogicalResult translateCell(NodeCall &call) {
+  Decomposition build(call);
+  SmallVector<Value> states = call.tensors("hx");
+  CellState state{hasCellState ? states.front() : call.tensor("hx"),
+                  hasCellState ? states.back() : Value()};
+  Value inputGates = build.build<aten::LinearOp>(
+      call.tensor("input"), call.tensor("w_ih"), call.optionalTensor("b_ih"));
+  Value hiddenGates = build.build<aten::LinearOp>(
+      state.hidden, call.tensor("w_hh"), call.optionalTensor("b_hh"));
+  state = cell(build, inputGates, hiddenGates, state);
+  SmallVector<Value> results{state.hidden};
+  if (hasCellState)
+    results.push_back(state.cell);
+  return build.finish(ArrayRef<Value>(results));
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -237,4 +255,12 @@ void translation::addRecurrentOperators(OperatorTable &table) {
             translateRecurrence<stepTanh, false>);
   table.add("rnn_relu.input(Tensor input, Tensor hx, " + rest + two,
             translateRecurrence<stepRelu, false>);
+  const std::string weights =
+      "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> ";
+  table.add("lstm_cell(Tensor input, Tensor[] hx, " + weights + two,
+            translateCell<stepLstm, true>);
+  const std::string one = "_cell(Tensor input, Tensor hx, " + weights + "Tensor";
+  table.add("gru" + one, translateCell<stepGru, false>);
+  table.add("rnn_tanh" + one, translateCell<stepTanh, false>);
+  table.add("rnn_relu" + one, translateCell<stepRelu, false>);
 }

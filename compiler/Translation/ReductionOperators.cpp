@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/Norm.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
@@ -120,6 +121,76 @@ static LogicalResult translateSum(NodeCall &call) {
   if (value && !call.isNone("dtype"))
     value = call.convert(value, call.dtype("dtype"));
   return setReduced(call, value);
+}
+
+/// nansum and nanmean: of the elements that are numbers.
+template <bool isMean>
+static LogicalResult translateNumbers(NodeCall &call) {
+  FailureOr<Reduced> reduced = readReduced<false>(call);
+  FailureOr<Value> self = convertedSelf(call);
+  if (failed(reduced) || failed(self))
+    return failure();
+  if (isa<IntegerType>(getElementTypeOrSelf(*self)))
+    return setReduced(call, reduce<aten::SumOp>(call, *self, *reduced));
+  Decomposition build(call);
+  Value isNan = build.build<aten::IsNanOp>(*self);
+  if (!isNan)
+    return failure();
+  Value numbers = build.where(isNan, build.constant(0, *self), *self);
+  Value sum = reduce<aten::SumOp>(call, numbers, *reduced);
+  if (isMean) {
+    Value counts = call.convert(build.build<aten::LogicalNotOp>(isNan),
+                                getElementTypeOrSelf(*self));
+    sum = build.div(sum, reduce<aten::SumOp>(call, counts, *reduced));
+  }
+  return setReduced(call, sum);
+}
+
+/// The sum over what broadcasting to `self` would repeat.
+static LogicalResult translateSumToSize(NodeCall &call) {
+  RankedTensorType type = call.typeOf("self"), result = call.resultType();
+  if (!result)
+    return call.error("E0136") << "the result's sizes are not supported";
+  int64_t leading = type.getRank() - result.getRank();
+  SmallVector<int64_t> dims;
+  for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+    int64_t place = static_cast<int64_t>(dim) - leading;
+    if (place < 0 || (result.getDimSize(place) == 1 && size != 1))
+      dims.push_back(dim);
+  }
+  Decomposition build(call);
+  Value self = call.tensor("self");
+  if (!dims.empty())
+    self = build.sum(self, dims);
+  return setReduced(call, build.view(self, result.getShape()));
+}
+
+/// Slices along `dim` whose norm is larger than `maxnorm` are scaled to it.
+static LogicalResult translateRenorm(NodeCall &call) {
+  RankedTensorType type = call.typeOf("self");
+  FailureOr<int64_t> dim = call.dimension("dim", type.getRank());
+  if (failed(dim))
+    return failure();
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
+  dims.erase(dims.begin() + *dim);
+  double limit = toDouble(call.scalar("maxnorm"));
+  Decomposition build(call);
+  Value self = call.tensor("self");
+  Value wide = toWideFloat(call, self);
+  Value norm = buildNorm(call, wide, toDouble(call.scalar("p")), dims,
+                         /*keepDim=*/true);
+  if (!norm)
+    return failure();
+  Value isLong = build.build<aten::GtScalarOp>(
+      norm, call.builder().getF64FloatAttr(limit));
+  Value factor = build.mul(
+      build.build<aten::ReciprocalOp>(build.add(norm, Scalar(1e-7))),
+      Scalar(limit));
+  factor = build.where(isLong, factor, build.constant(1, norm));
+  Value scaled = build.mul(wide, factor);
+  return scaled ? setComputed(call,
+                              call.convert(scaled, type.getElementType()))
+                : failure();
 }
 
 static LogicalResult translateLogsumexp(NodeCall &call) {
@@ -289,56 +360,6 @@ static void addVariance(OperatorTable &table, StringRef name) {
 // Norms and counts
 //===----------------------------------------------------------------------===//
 
-/// How many elements are not zero; null after an error.
-static Value countNonzero(NodeCall &call, Value self, const Reduced &reduced) {
-  TypedAttr zero = promoteScalar(call, self, int64_t(0));
-  auto isNonzero = call.create<aten::NeScalarOp>(self, zero);
-  return failed(isNonzero)
-             ? Value()
-             : reduce<aten::SumOp>(call, isNonzero->getResult(), reduced);
-}
-
-/// The sum of `self` to the power of `order`, to the power of 1 / `order`. Of
-/// zeros it is chosen apart: the root has an infinite slope there, PyTorch's
-/// norm none.
-static Value buildPowerNorm(NodeCall &call, Value self, double order,
-                            const Reduced &reduced) {
-  OpBuilder &builder = call.builder();
-  Decomposition build(call);
-  auto powers =
-      call.create<aten::PowScalarOp>(self, builder.getF64FloatAttr(order));
-  if (failed(powers))
-    return nullptr;
-  Value sum = reduce<aten::SumOp>(call, powers->getResult(), reduced);
-  if (!sum)
-    return nullptr;
-  auto zero = builder.getFloatAttr(getElementTypeOrSelf(sum), 0);
-  Value isZero = build.build<aten::EqScalarOp>(sum, zero);
-  Value positive = build.where(isZero, build.constant(1, sum), sum);
-  Value root = order == 2 ? build.build<aten::SqrtOp>(positive)
-                          : build.build<aten::PowScalarOp>(
-                                positive, builder.getF64FloatAttr(1 / order));
-  return build.where(isZero, build.constant(0, sum), root);
-}
-
-static Value buildNorm(NodeCall &call, Value self, double order,
-                       const Reduced &reduced) {
-  auto magnitude = call.create<aten::AbsOp>(self);
-  if (failed(magnitude))
-    return nullptr;
-  self = magnitude->getResult();
-  if (std::isinf(order))
-    return order > 0 ? reduce<aten::AmaxOp>(call, self, reduced)
-                     : reduce<aten::AminOp>(call, self, reduced);
-  if (order == 0) {
-    Value count = countNonzero(call, self, reduced);
-    return count ? call.convert(count, getElementTypeOrSelf(self)) : count;
-  }
-  if (order == 1)
-    return reduce<aten::SumOp>(call, self, reduced);
-  return buildPowerNorm(call, self, order, reduced);
-}
-
 /// A vector norm in f32 or wider, rounded to the result's dtype at the end.
 static LogicalResult setNorm(NodeCall &call, StringRef order,
                              const Reduced &reduced, bool hasDtype) {
@@ -346,7 +367,8 @@ static LogicalResult setNorm(NodeCall &call, StringRef order,
   if (hasDtype && !call.isNone("dtype"))
     self = call.convert(self, call.dtype("dtype"));
   double p = call.isNone(order) ? 2.0 : call.number(order);
-  Value norm = buildNorm(call, toWideFloat(call, self), p, reduced);
+  Value norm = buildNorm(call, toWideFloat(call, self), p, reduced.dims,
+                         reduced.keepDim);
   if (!norm || !call.resultType())
     return failure();
   return setReduced(call,
@@ -364,6 +386,86 @@ static LogicalResult translateNorm(NodeCall &call) {
   return failed(reduced) ? failure() : setNorm(call, "p", *reduced, hasDtype);
 }
 
+/// The largest or smallest sum of magnitudes of a matrix's columns (order 1) or
+/// rows, or the root of the sum of all squares for `isFrobenius`.
+static Value buildMatrixNorm(NodeCall &call, Value self, double order,
+                             bool isFrobenius, ArrayRef<int64_t> dims,
+                             bool keepDim) {
+  SmallVector<int64_t> both(dims);
+  llvm::sort(both);
+  if (isFrobenius)
+    return buildNorm(call, self, 2, both, keepDim);
+  int64_t summed = std::isinf(order) ? dims[1] : dims[0];
+  int64_t chosen = std::isinf(order) ? dims[0] : dims[1];
+  Value sums = buildNorm(call, self, 1, {summed}, /*keepDim=*/true);
+  Value norm = sums ? buildNorm(call, sums, order > 0 ? INFINITY : -INFINITY,
+                                {chosen}, /*keepDim=*/true)
+                    : Value();
+  if (!norm || keepDim)
+    return norm;
+  SmallVector<int64_t> shape;
+  for (auto [dim, size] : llvm::enumerate(Decomposition::typeOf(norm).getShape()))
+    if (!llvm::is_contained(both, static_cast<int64_t>(dim)))
+      shape.push_back(size);
+  return Decomposition(call).view(norm, shape);
+}
+
+static LogicalResult setMatrixNorm(NodeCall &call, double order,
+                                   bool isFrobenius, ArrayRef<int64_t> given) {
+  int64_t rank = call.typeOf("self").getRank();
+  SmallVector<int64_t> dims(given);
+  for (int64_t &dim : dims)
+    dim += dim < 0 ? rank : 0;
+  if (dims.size() != 2 || dims[0] == dims[1] ||
+      llvm::any_of(dims, [&](int64_t dim) { return dim < 0 || dim >= rank; }))
+    return call.unsupported("dim", "two dimensions");
+  if (!isFrobenius && std::abs(order) != 1 && !std::isinf(order))
+    return call.unsupported("ord", "'fro', 1, -1 or an infinity",
+                            "others need singular values");
+  Value self = call.tensor("self");
+  if (!call.isNone("dtype"))
+    self = call.convert(self, call.dtype("dtype"));
+  Value norm = buildMatrixNorm(call, toWideFloat(call, self), order,
+                               isFrobenius, dims, call.boolean("keepdim"));
+  if (!norm || !call.resultType())
+    return failure();
+  return setReduced(call,
+                    call.convert(norm, call.resultType().getElementType()));
+}
+
+/// Of matrices, by a name or a number.
+template <bool isNamed>
+static LogicalResult translateMatrixNorm(NodeCall &call) {
+  if (isNamed && call.text("ord") != "fro")
+    return call.unsupported("ord", "'fro', 1, -1 or an infinity",
+                            "others need singular values");
+  return setMatrixNorm(call, isNamed ? 2 : call.number("ord"), isNamed,
+                       call.integers("dim"));
+}
+
+/// linalg.norm: of vectors or of matrices, as `dim` and `ord` say.
+template <bool isNamed>
+static LogicalResult translateLinalgNorm(NodeCall &call) {
+  int64_t rank = call.typeOf("self").getRank();
+  SmallVector<int64_t> dims = call.integers("dim");
+  bool isWhole = call.isNone("dim");
+  bool isMatrix = !call.isNone("ord") &&
+                  (dims.size() == 2 || (isWhole && rank == 2));
+  if (isMatrix && isWhole)
+    dims = {0, 1};
+  if (isMatrix && !isNamed)
+    return setMatrixNorm(call, call.number("ord"), false, dims);
+  if constexpr (isNamed) {
+    if (!isMatrix || call.text("ord") != "fro")
+      return call.unsupported("ord", "'fro' of matrices, or a number");
+    return setMatrixNorm(call, 2, true, dims);
+  } else {
+    FailureOr<Reduced> reduced = readReduced<false>(call);
+    return failed(reduced) ? failure()
+                           : setNorm(call, "ord", *reduced, true);
+  }
+}
+
 template <bool isList>
 static LogicalResult translateCountNonzero(NodeCall &call) {
   SmallVector<int64_t> given;
@@ -376,13 +478,25 @@ static LogicalResult translateCountNonzero(NodeCall &call) {
   if (failed(dims))
     return failure();
   return setReduced(call,
-                    countNonzero(call, call.tensor("self"), {*dims, false}));
+                    countNonzero(call, call.tensor("self"), *dims, false));
 }
 
 static void addNorms(OperatorTable &table) {
   table.add("linalg_vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, "
             "bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
             translateVectorNorm);
+  const std::string rest = "int[]? dim=None, bool keepdim=False, *, "
+                           "ScalarType? dtype=None) -> Tensor";
+  table.add("linalg_norm(Tensor self, Scalar? ord=None, " + rest,
+            translateLinalgNorm<false>);
+  table.add("linalg_norm.ord_str(Tensor self, str ord, " + rest,
+            translateLinalgNorm<true>);
+  const std::string matrix = "int[] dim=[-2, -1], bool keepdim=False, *, "
+                             "ScalarType? dtype=None) -> Tensor";
+  table.add("linalg_matrix_norm(Tensor self, Scalar ord, " + matrix,
+            translateMatrixNorm<false>);
+  table.add("linalg_matrix_norm.str_ord(Tensor self, str ord='fro', " + matrix,
+            translateMatrixNorm<true>);
   table.add("norm.Scalar(Tensor self, Scalar p=2) -> Tensor",
             translateNorm<true, false>);
   table.add("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) "
@@ -406,7 +520,7 @@ static void addNorms(OperatorTable &table) {
 
 static void addSums(OperatorTable &table) {
   StringRef all = "(Tensor self, *, ScalarType? dtype=None) -> Tensor";
-  StringRef some = "(Tensor self, int[]? dim, bool keepdim=False, *, "
+  StringRef some = "(Tensor self, int[]? dim=None, bool keepdim=False, *, "
                    "ScalarType? dtype=None) -> Tensor";
   table.add(("sum" + all).str(), translateSum<aten::SumOp, true>);
   table.add(("sum.dim_IntList" + some).str(), translateSum<aten::SumOp, false>);
@@ -418,6 +532,13 @@ static void addSums(OperatorTable &table) {
             translateSum<aten::ProdOp, false>);
   StringRef scan =
       "(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor";
+  table.add(("nansum" + some).str(), translateNumbers<false>);
+  table.add(("nanmean" + some).str(), translateNumbers<true>);
+  table.add("sum_to_size(Tensor self, SymInt[] size) -> Tensor",
+            translateSumToSize);
+  table.addWithInPlace(
+      "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+      translateRenorm);
   table.addWithInPlace(("cumsum" + scan).str(), translateScan<aten::CumsumOp>);
   table.addWithInPlace(("cumprod" + scan).str(),
                        translateScan<aten::CumprodOp>);

@@ -267,7 +267,13 @@ static LogicalResult translateChannelShuffle(NodeCall &call) {
 static void addViews(OperatorTable &table) {
   for (StringRef signature :
        {"view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-        "_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+        "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
+        "squeeze(Tensor(a) self) -> Tensor(a)",
+        "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+        "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)"})
+    table.addWithCopy(signature, translateView);
+  for (StringRef signature :
+       {"_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
         "reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
         "view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
@@ -275,19 +281,15 @@ static void addViews(OperatorTable &table) {
         "-> Tensor(a)",
         "unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
         "ravel(Tensor(a) self) -> Tensor(a)",
-        "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
-
-        "squeeze(Tensor(a) self) -> Tensor(a)",
-        "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
-        "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
         "atleast_1d(Tensor self) -> Tensor",
         "atleast_2d(Tensor self) -> Tensor",
         "atleast_3d(Tensor self) -> Tensor"})
     table.add(signature, translateView);
+  table.addWithCopy("expand(Tensor(a) self, SymInt[] size, *, "
+                    "bool implicit=False) -> Tensor(a)",
+                    translateExpand);
   for (StringRef signature :
-       {"expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> "
-        "Tensor(a)",
-        "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+       {"expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         "broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)"})
     table.add(signature, translateExpand);
   table.add("broadcast_tensors(Tensor[] tensors) -> Tensor[]",
@@ -307,19 +309,19 @@ static void addViews(OperatorTable &table) {
 
 void translation::addShapeOperators(OperatorTable &table) {
   addViews(table);
-  table.add("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+  table.addWithCopy("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
             translateTranspose);
   table.add("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
             translateTranspose);
   table.add("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
             translateSwapAxes);
-  table.add("t(Tensor(a) self) -> Tensor(a)", translateMatrixTranspose);
+  table.addWithCopy("t(Tensor(a) self) -> Tensor(a)", translateMatrixTranspose);
   table.add("mT(Tensor(a) self) -> Tensor(a)", translateLastTwo);
   table.add("matrix_H(Tensor(a) self) -> Tensor(a)", translateAdjoint);
   table.add("mH(Tensor(a) self) -> Tensor(a)", translateAdjoint);
   table.add("adjoint(Tensor(a) self) -> Tensor(a)", translateAdjoint);
   table.add("numpy_T(Tensor(a) self) -> Tensor(a)", translateReverse);
-  table.add("permute(Tensor(a) self, int[] dims) -> Tensor(a)",
+  table.addWithCopy("permute(Tensor(a) self, int[] dims) -> Tensor(a)",
             translatePermute);
   for (StringRef name : {"movedim", "moveaxis"}) {
     table.add((name + ".int(Tensor(a) self, int[1] source, int[1] "

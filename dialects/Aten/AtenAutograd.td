@@ -1,8 +1,8 @@
-//===- AtenAutograd.td - Where gradients stop ---------------------*- tablegen -*-===//
+//===- AtenAutograd.td - What is said about gradients -------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a model's author said about gradients: `Tensor.detach` and what leaves a
-// torch.no_grad region.
+// Where gradients stop, which a model's author said by `Tensor.detach` or a
+// torch.no_grad region; and derivatives that a translation says.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_ATEN_ATENAUTOGRAD
@@ -19,6 +19,22 @@ def Aten_DetachOp : Aten_DifferentiableOp<"detach", [Aten_IsView]> {
   let arguments = (ins Aten_Tensor:$self);
   let results = (outs Aten_Tensor:$result);
   let assemblyFormat = "$self attr-dict `:` functional-type(operands, results)";
+}
+
+def Aten_WithSlopeOp : Aten_DifferentiableOp<"with_slope", [Aten_IsView]> {
+  let summary = "`self`, which has the derivative `slope` by `argument`, too";
+  let description = [{
+    How a translation says the derivative of what it composes, where that of the
+    parts is another one, inexact or NaN: `self` is detached before. `argument`
+    broadcasts to the shape of `self` and `slope`, and its gradient is the sum of
+    the result's times `slope`. The slope by a complex argument is that by its
+    real part plus i times that by its imaginary part. The differentiate phase
+    removes it once gradients are built.
+  }];
+  let arguments = (ins Aten_FloatTensor:$self, Aten_InexactTensor:$argument,
+                       Aten_InexactTensor:$slope);
+  let results = (outs Aten_FloatTensor:$result);
+  let assemblyFormat = "$self `by` $argument `,` $slope attr-dict `:` functional-type(operands, results)";
 }
 
 #endif // SHARDC_DIALECTS_ATEN_ATENAUTOGRAD

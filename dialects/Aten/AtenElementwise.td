@@ -188,7 +188,6 @@ def Aten_AbsOp : Aten_DifferentiableOp<"abs", [Aten_Pointwise]> {
   let arguments = (ins Aten_Tensor:$self);
   let results = (outs Aten_Tensor:$result);
   let assemblyFormat = "$self attr-dict `:` functional-type(operands, results)";
-  let extraClassDeclaration = "std::string describeUnsupportedForm();";
 }
 
 def Aten_SignOp : Aten_StepOp<"sign", "-1, 0 or 1", Aten_Tensor> {

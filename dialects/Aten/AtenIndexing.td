@@ -77,7 +77,6 @@ def Aten_ScatterReduceOp
                        Aten_Tensor:$src, Aten_ScatterReductionAttr:$reduce,
                        DefaultValuedAttr<BoolAttr, "true">:$include_self);
   let results = (outs Aten_Tensor:$result);
-  let extraClassDeclaration = "std::string describeUnsupportedForm();";
   let assemblyFormat = "$self `dim` $dim `at` $index `from` $src attr-dict `:` functional-type(operands, results)";
 }
 

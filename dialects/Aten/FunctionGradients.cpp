@@ -151,15 +151,21 @@ Value ErfinvOp::buildGradient(Formula &f, Value gradient) {
 // Absolute values and steps
 //===----------------------------------------------------------------------===//
 
-std::string AbsOp::describeUnsupportedForm() {
-  return describeComplex(getSelf());
-}
-
-/// Zero at zero.
+/// The direction, a sign or a complex number of magnitude 1. Zero at zero.
 void AbsOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                           ArrayRef<bool> needed,
                           SmallVectorImpl<Value> &operandGradients) {
   Formula f(builder, getLoc(), resultGradients[0]);
+  if (needed[0] &&
+      isa<ComplexType>(tensorType(getSelf()).getElementType())) {
+    Value magnitude = getResult();
+    Value isZero = f.create<EqScalarOp>(magnitude, f.number(0.0));
+    Value one = f.plus(f.zero(), 1.0);
+    Value divisor = f.where(isZero, one, magnitude);
+    operandGradients.push_back(
+        f.mul(resultGradients[0], f.div(getSelf(), divisor)));
+    return;
+  }
   operandGradients.push_back(
       needed[0] ? f.mul(resultGradients[0], f.create<SignOp>(getSelf()))
                 : Value());

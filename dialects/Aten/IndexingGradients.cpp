@@ -77,8 +77,43 @@ void ScatterOp::buildBackward(OpBuilder &builder,
         gradientOfSource(c, gradient, getDim(), getIndex(), getSrc());
 }
 
-std::string ScatterReduceOp::describeUnsupportedForm() {
-  return getReduce() == ScatterReduction::prod ? "a product" : "";
+/// The product of the others, for each element. Where one of those for a place
+/// is zero the quotient is not it: then it is the product without that one, as
+/// PyTorch has it. Of several zeros it is zero.
+static void differentiateProduct(ScatterReduceOp op, Composition &c,
+                                 Value gradient, ArrayRef<bool> needed,
+                                 SmallVectorImpl<Value> &operandGradients) {
+  Value index = op.getIndex();
+  uint64_t dim = op.getDim();
+  Type wide = elementOf(c.wide(gradient));
+  Value self = c.to(op.getSelf(), wide), source = c.to(op.getSrc(), wide);
+  for (auto [i, size] : llvm::enumerate(shapeOf(index)))
+    source = c.slice(source, i, 0, size);
+  auto product = [&](Value start, Value factors) {
+    return c.create<ScatterReduceOp>(start, dim, index, factors,
+                                     ScatterReduction::prod, true);
+  };
+  auto isZero = [&](Value value) {
+    return c.create<EqScalarOp>(value, c.scalar(value, 0));
+  };
+  gradient = c.to(gradient, wide);
+  if (needed[0])
+    operandGradients[0] =
+        c.to(c.mul(gradient, product(c.splat(tensorType(self), 1), source)),
+             elementOf(op.getSelf()));
+  if (!needed[2])
+    return;
+  Value zeros = isZero(source);
+  Value counts = c.gather(
+      c.create<ScatterReduceOp>(c.splat(tensorType(self), 0), dim, index,
+                                c.to(zeros, wide), ScatterReduction::sum, true),
+      dim, index);
+  Value factors = c.where(zeros, c.number(source, 1), source);
+  Value others = c.gather(c.mul(gradient, product(self, factors)), dim, index);
+  Value isOnly = c.create<EqOp>(counts, c.to(zeros, wide));
+  Value taken = c.where(isOnly, c.div(others, factors), c.number(others, 0));
+  operandGradients[2] =
+      c.to(padded(c, taken, shapeOf(op.getSrc())), elementOf(op.getSrc()));
 }
 
 /// Equal extremes share the gradient alike, what was there among them.
@@ -112,6 +147,9 @@ void ScatterReduceOp::buildBackward(OpBuilder &builder,
                                     SmallVectorImpl<Value> &operandGradients) {
   Composition c(builder, getLoc());
   operandGradients.assign(3, Value());
+  if (getReduce() == ScatterReduction::prod)
+    return differentiateProduct(*this, c, resultGradients[0], needed,
+                                operandGradients);
   if (getReduce() != ScatterReduction::sum)
     return differentiateExtreme(*this, c, resultGradients[0], needed,
                                 operandGradients);

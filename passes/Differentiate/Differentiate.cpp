@@ -183,11 +183,11 @@ LogicalResult ReverseWalk::run() {
   for (Operation *op : llvm::reverse(forward))
     if (failed(visit(op)))
       return failure();
-  for (auto detach :
-       llvm::make_early_inc_range(body.getOps<aten::DetachOp>())) {
-    detach.getResult().replaceAllUsesWith(detach.getSelf());
-    detach.erase();
-  }
+  for (Operation &op : llvm::make_early_inc_range(body))
+    if (isa<aten::DetachOp, aten::WithSlopeOp>(op)) {
+      op.getResult(0).replaceAllUsesWith(op.getOperand(0));
+      op.erase();
+    }
   return success();
 }
 

@@ -203,6 +203,27 @@ def varied(candidates, count):
     return first + rest[:max(0, min(count, 3) - len(first))]
 
 
+def ctc_samples():
+    """Calls of ctc_loss: OpInfo's are too large."""
+    def call(targets, inputs, lengths, shape=(7, 3, 4), **keyword):
+        scores = torch.randn(shape, dtype=DTYPE).log_softmax(-1)
+        return (scores.requires_grad_(), targets, inputs, lengths), keyword
+
+    targets = torch.tensor([[1, 2, 2], [3, 1, 0], [2, 0, 0]])
+    inputs, lengths = torch.tensor([7, 5, 6]), torch.tensor([3, 2, 0])
+    yield call(targets, inputs, lengths)
+    yield call(targets, (7, 7, 7), (3, 2, 1), reduction="sum")
+    yield call(torch.tensor([1, 2, 2, 3, 1]), inputs, lengths, reduction="none")
+    yield call(targets + 1, inputs, lengths - 1 + (lengths == 0),
+               (7, 3, 5), blank=0, reduction="sum")
+    yield call(targets, torch.tensor([3, 5, 6]), lengths, zero_infinity=True)
+    yield call(torch.tensor([2, 1]), torch.tensor(5), torch.tensor(2), (5, 3),
+               blank=0, reduction="none", zero_infinity=False)
+
+
+MORE = {"nn.functional.ctc_loss": ctc_samples}
+
+
 def samples(op, count=SAMPLES):
     """The chosen samples of an OpInfo, the smallest PyTorch has of each kind."""
     seed(op.full_name)
@@ -221,6 +242,8 @@ def samples(op, count=SAMPLES):
                for leaf in tree_leaves(arguments)):
             candidates.append(Sample("", op, arguments,
                                      process=sample.output_process_fn_grad))
+    for arguments in MORE.get(op.full_name, tuple)():
+        candidates.append(Sample("", op, with_numbers(arguments, change)))
     chosen = varied(candidates, count)
     chosen += (*point_samples(op, [each.arguments for each in chosen]),
                *tie_samples(op, chosen))

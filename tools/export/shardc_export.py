@@ -39,6 +39,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import followed_dtypes  # noqa: E402
+import untraced_operators  # noqa: E402
 
 
 class ExportError(Exception):
@@ -230,7 +231,8 @@ def refusing_custom_gradients():
 def record_conversions(program, module, positional, keyword):
     """Makes what follows another dtype say so; one line says where it cannot."""
     try:
-        followed_dtypes.record(program, module, positional, keyword)
+        with untraced_operators.traced():
+            followed_dtypes.record(program, module, positional, keyword)
     except followed_dtypes.NotAligned as error:
         print(f"shardc_export: the file does not say which conversions follow "
               f"a dtype: {error}", file=sys.stderr)
@@ -250,7 +252,7 @@ def export_program(module, example_inputs):
     check_call(module, positional, keyword)
     check_hooks(module)
     try:
-        with refusing_custom_gradients():
+        with refusing_custom_gradients(), untraced_operators.traced():
             program = torch.export.export(
                 module.train(), positional, kwargs=keyword, strict=False)
     except ExportError:

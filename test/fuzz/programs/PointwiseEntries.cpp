@@ -298,6 +298,20 @@ static bool buildDetach(ProgramBuilder &builder) {
   return value && builder.offer(builder.create<aten::DetachOp>(value));
 }
 
+/// The product of two values, and the slope of each.
+static bool buildWithSlope(ProgramBuilder &builder) {
+  Value self = builder.pick();
+  Value other = builder.operand(partnerShape(builder, shapeOf(self)));
+  auto detached = [&](Value value) -> Value {
+    return builder.create<aten::DetachOp>(value);
+  };
+  Value product = detached(builder.create<aten::MulOp>(self, other));
+  product =
+      builder.create<aten::WithSlopeOp>(product, self, detached(other));
+  return builder.offer(
+      builder.create<aten::WithSlopeOp>(product, other, detached(self)));
+}
+
 ArrayRef<OperatorEntry> pointwiseEntries() {
   static constexpr OperatorEntry entries[] = {
       {"aten.add", 10, buildBinary<aten::AddOp>},
@@ -362,6 +376,7 @@ ArrayRef<OperatorEntry> pointwiseEntries() {
       {"aten.dropout", 2, buildDropout},
       {"aten.to", 2, buildTo},
       {"aten.detach", 1, buildDetach},
+      {"aten.with_slope", 1, buildWithSlope},
   };
   return entries;
 }

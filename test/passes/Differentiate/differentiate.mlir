@@ -246,3 +246,36 @@ module @integers_stop_gradients {
     return
   }
 }
+
+// -----
+
+// A derivative that is said takes the place of that of the value, which is
+// detached: the product's gradient is that of the sum here. Both operators go.
+// CHECK-LABEL: module @derivative_of_another_function
+//       CHECK:   %[[W:.*]] = fsdp.view
+//       CHECK:   %[[VALUE:.*]] = aten.mul %[[W]], %[[W]]
+//  CHECK-NEXT:   aten.sum %[[VALUE]]
+//       CHECK:   fsdp.begin backward
+//       CHECK:   %[[D_VALUE:.*]] = aten.expand
+//  CHECK-NEXT:   %[[D_W:.*]] = aten.mul %[[D_VALUE]], %arg0
+//  CHECK-NEXT:   fsdp.reduce_scatter @root [@w](%[[D_W]])
+module @derivative_of_another_function {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%slope: tensor<4xf32>) {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<4xf32>
+    %square = aten.mul %w, %w : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %value = aten.detach %square : (tensor<4xf32>) -> tensor<4xf32>
+    %y = aten.with_slope %value by %w, %slope : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %loss = aten.sum %y [0] : (tensor<4xf32>) -> tensor<f32>
+    fsdp.record_loss %loss : tensor<f32>
+    return
+  }
+}
