@@ -155,6 +155,23 @@ Value Decomposition::mean(Value self, Shape dims, bool keepdim) {
                              keepdim);
 }
 
+Value Decomposition::countUpTo(Value places, int64_t size) {
+  if (!places)
+    return places;
+  Type i64 = call.builder().getI64Type();
+  auto filled = [&](ArrayRef<int64_t> shape, int64_t number) -> Value {
+    auto type = RankedTensorType::get(shape, i64);
+    return aten::ConstantOp::create(call.builder(), call.loc(),
+                                    DenseElementsAttr::get(type, number));
+  };
+  Value counts = build<aten::IndexPutOp>(
+      filled({size + 1}, 0), ValueRange(places),
+      filled(typeOf(places).getShape(), 1), ArrayRef<int64_t>{0},
+      /*accumulate=*/true);
+  return slice(build<aten::CumsumOp>(counts, static_cast<uint64_t>(0)), 0, 0,
+               size);
+}
+
 Value Decomposition::constant(double number, Value like) {
   Type element = typeOf(like).getElementType();
   auto type = RankedTensorType::get({}, element);

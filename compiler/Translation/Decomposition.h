@@ -79,6 +79,13 @@ public:
   mlir::Value sum(mlir::Value self, Shape dims, bool keepdim = false);
   mlir::Value mean(mlir::Value self, Shape dims, bool keepdim = false);
 
+  /// How many of `places`, i64 [*] in [0, size], are at or before each of 0, 1,
+  /// …, size - 1: i64 [size].
+  mlir::Value countUpTo(mlir::Value places, int64_t size);
+
+  /// A 0-d constant that does not change the element type it meets.
+  mlir::Value constant(double number, mlir::Value like);
+
   //===--------------------------------------------------------------------===//
   // Gradients
   //===--------------------------------------------------------------------===//
@@ -90,9 +97,6 @@ public:
   /// `value` with these derivatives in place of its own: see aten.with_slope.
   /// No gradient flows through `value` and through what a slope is made of.
   mlir::Value withSlopes(mlir::Value value, llvm::ArrayRef<Slope> slopes);
-
-  /// A 0-d constant that does not change the element type it meets.
-  mlir::Value constant(double number, mlir::Value like);
 
   //===--------------------------------------------------------------------===//
   // Results

@@ -120,14 +120,8 @@ Value EmbeddingBag::buildRows() {
 
 /// The bag of each index: the last whose offset is not behind it.
 Value EmbeddingBag::bagNumbers() {
-  auto type = RankedTensorType::get({count}, call.builder().getI64Type());
-  auto numbers = llvm::to_vector(llvm::seq<int64_t>(count));
-  Value places = aten::ConstantOp::create(
-      call.builder(), call.loc(),
-      DenseElementsAttr::get(type, ArrayRef<int64_t>(numbers)));
-  Value begun = build.build<aten::SearchsortedOp>(
-      call.convert(offsets, call.builder().getI64Type()), places,
-      /*out_int32=*/false, /*right=*/true);
+  Value begun = build.countUpTo(
+      call.convert(offsets, call.builder().getI64Type()), count);
   return build.add(begun, Scalar(int64_t(-1)));
 }
 

@@ -9,8 +9,6 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/TypePromotion.h"
 
-#include "llvm/ADT/Sequence.h"
-
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
@@ -365,47 +363,6 @@ static LogicalResult translateIndexReduce(NodeCall &call) {
   return result ? setComputed(call, result) : failure();
 }
 
-/// Repeats as data, of which the export knows the sum: place i shows the
-/// element up to which more than i repeats add up.
-static LogicalResult translateRepeatEach(NodeCall &call) {
-  RankedTensorType result = call.resultType();
-  if (!result)
-    return call.unsupported("repeats", "repeats whose sum does not depend on "
-                                       "data",
-                            "pass output_size");
-  bool isFlat = call.isNone("dim");
-  FailureOr<int64_t> dim = isFlat ? FailureOr<int64_t>(0) : readDimension(call);
-  RankedTensorType type = call.typeOf("self");
-  Value self = isFlat ? viewAs(call, call.tensor("self"),
-                               {type.getNumElements()})
-                      : readSelf(call);
-  if (failed(dim) || !self)
-    return failure();
-  int64_t count = aten::tensorType(self).getDimSize(*dim);
-  Value repeats = viewAs(call, call.tensor("repeats"),
-                         {call.typeOf("repeats").getNumElements()});
-  auto wide = call.create<aten::ExpandOp>(repeats, ArrayRef<int64_t>{count});
-  if (failed(wide))
-    return failure();
-  auto ends = call.create<aten::CumsumOp>(wide->getResult(), 0);
-  if (failed(ends))
-    return failure();
-  OpBuilder &builder = call.builder();
-  int64_t total = result.getRank() ? result.getDimSize(*dim) : 1;
-  auto numbers = llvm::to_vector(llvm::seq<int64_t>(total));
-  Value places = aten::ConstantOp::create(
-      builder, call.loc(),
-      DenseElementsAttr::get(
-          RankedTensorType::get({total}, builder.getI64Type()),
-          ArrayRef<int64_t>(numbers)));
-  auto index = call.create<aten::SearchsortedOp>(
-      ends->getResult(), places, /*out_int32=*/false, /*right=*/true);
-  return failed(index) ? failure()
-                       : call.translate<aten::IndexOp>(
-                             self, ValueRange(index->getResult()),
-                             ArrayRef<int64_t>{*dim});
-}
-
 /// A gather where `self` and indices broadcast outside of `dim`.
 static LogicalResult translateTakeAlongDim(NodeCall &call) {
   Value self = call.tensor("self"), indices = call.tensor("indices");
@@ -551,9 +508,6 @@ static void addIndexTensors(OperatorTable &table) {
   table.addWithInPlace("put(Tensor self, Tensor index, Tensor source, "
                        "bool accumulate=False) -> Tensor",
                        translatePut);
-  table.add("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, "
-            "int? dim=None, *, SymInt? output_size=None) -> Tensor",
-            translateRepeatEach);
   table.add("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> "
             "Tensor",
             translateTakeAlongDim);

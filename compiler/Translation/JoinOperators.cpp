@@ -215,6 +215,72 @@ static LogicalResult translateRepeatInterleave(NodeCall &call) {
       build.view(build.expand(self, spread), result.getShape()));
 }
 
+/// Repeats as data, of which the export knows the sum: place i shows the
+/// element up to which more than i repeats add up.
+static LogicalResult translateRepeatEach(NodeCall &call) {
+  RankedTensorType result = call.resultType(), type = call.typeOf("self");
+  if (!result)
+    return call.unsupported("repeats",
+                            "repeats whose sum does not depend on data",
+                            "pass output_size");
+  Decomposition build(call);
+  Value self = call.tensor("self");
+  int64_t dim = 0;
+  if (call.isNone("dim") || type.getRank() == 0) {
+    self = build.view(self, {type.getNumElements()});
+  } else {
+    FailureOr<int64_t> given = call.dimension("dim", type.getRank());
+    if (failed(given))
+      return failure();
+    dim = *given;
+  }
+  if (!self)
+    return failure();
+  Value repeats =
+      call.convert(call.tensor("repeats"), call.builder().getI64Type());
+  repeats = build.view(repeats, {call.typeOf("repeats").getNumElements()});
+  repeats =
+      build.expand(repeats, {Decomposition::typeOf(self).getDimSize(dim)});
+  Value ends = build.build<aten::CumsumOp>(repeats, static_cast<uint64_t>(0));
+  Value index = build.countUpTo(ends, result.getDimSize(dim));
+  return index ? call.translate<aten::IndexOp>(self, ValueRange(index),
+                                               ArrayRef<int64_t>{dim})
+               : failure();
+}
+
+/// Every way to choose r elements, in order.
+static LogicalResult translateCombinations(NodeCall &call) {
+  RankedTensorType result = call.resultType();
+  int64_t count = call.typeOf("self").getNumElements();
+  auto r = static_cast<size_t>(call.integer("r"));
+  if (!result || r == 0)
+    return call.unsupported("r", "1 or more");
+  bool isRepeated = call.boolean("with_replacement");
+  SmallVector<int64_t> indices, chosen;
+  // Each choice is the one before with its last element that can grow larger.
+  auto complete = [&] {
+    while (chosen.size() < r)
+      chosen.push_back(chosen.empty() ? 0 : chosen.back() + !isRepeated);
+  };
+  for (complete(); !chosen.empty();) {
+    if (chosen.back() < count)
+      llvm::append_range(indices, chosen);
+    while (!chosen.empty() && ++chosen.back() >= count)
+      chosen.pop_back();
+    if (!chosen.empty())
+      complete();
+  }
+  if (static_cast<int64_t>(indices.size()) != result.getNumElements())
+    return call.unsupported("r", "as many elements as there are, or fewer");
+  auto type =
+      RankedTensorType::get(result.getShape(), call.builder().getI64Type());
+  Value index = aten::ConstantOp::create(
+      call.builder(), call.loc(),
+      DenseElementsAttr::get(type, ArrayRef<int64_t>(indices)));
+  return call.translate<aten::IndexOp>(call.tensor("self"), ValueRange(index),
+                                       ArrayRef<int64_t>{0});
+}
+
 //===----------------------------------------------------------------------===//
 // Pads
 //===----------------------------------------------------------------------===//
@@ -346,6 +412,12 @@ void translation::addJoinOperators(OperatorTable &table) {
   table.add("column_stack(Tensor[] tensors) -> Tensor", translateColumnStack);
   table.add("repeat(Tensor self, SymInt[] repeats) -> Tensor", translateRepeat);
   table.add("tile(Tensor self, SymInt[] dims) -> Tensor", translateTile);
+  table.add("combinations(Tensor self, int r=2, bool with_replacement=False) "
+            "-> Tensor",
+            translateCombinations);
+  table.add("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, "
+            "int? dim=None, *, SymInt? output_size=None) -> Tensor",
+            translateRepeatEach);
   table.add("repeat_interleave.self_int(Tensor self, SymInt repeats, "
             "int? dim=None, *, SymInt? output_size=None) -> Tensor",
             translateRepeatInterleave);

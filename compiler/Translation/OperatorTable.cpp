@@ -11,6 +11,7 @@ using namespace shardc::translation;
 OperatorTable::OperatorTable() {
   addElementwiseOperators(*this);
   addSpecialOperators(*this);
+  addGammaOperators(*this);
   addConversionOperators(*this);
   addActivationOperators(*this);
   addComparisonOperators(*this);

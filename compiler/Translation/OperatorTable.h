@@ -48,6 +48,7 @@ private:
 // One function a family, each in its own file.
 void addElementwiseOperators(OperatorTable &table);
 void addSpecialOperators(OperatorTable &table);
+void addGammaOperators(OperatorTable &table);
 void addConversionOperators(OperatorTable &table);
 void addActivationOperators(OperatorTable &table);
 void addComparisonOperators(OperatorTable &table);

@@ -146,7 +146,10 @@ static Slopes logit(Function &f, NodeCall &call, Value x) {
   double low = call.isNone("eps") ? 0 : call.number("eps");
   Value isOutside = f.either(f.compare<aten::LtScalarOp>(x, low),
                              f.compare<aten::GtScalarOp>(x, 1 - low));
-  Value slope = f.reciprocal(f.mul(x, f.subtractFrom(Scalar(1.0), x)));
+  Value product = f.mul(x, f.subtractFrom(Scalar(1.0), x));
+  // Without the sign of -0.
+  Value slope = f.select(f.compare<aten::EqScalarOp>(product, 0), INFINITY,
+                         f.reciprocal(product));
   slope = f.select(isOutside, call.isNone("eps") ? NAN : 0, slope);
   Value inside = x;
   if (!call.isNone("eps"))
