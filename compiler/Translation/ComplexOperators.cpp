@@ -131,8 +131,7 @@ static LogicalResult translateDirection(NodeCall &call) {
       magnitude, call.builder().getF64FloatAttr(0.0));
   if (!isZero)
     return failure();
-  Value divisor =
-      build.where(isZero, build.constant(1, magnitude), magnitude);
+  Value divisor = build.where(isZero, build.constant(1, magnitude), magnitude);
   Value pairs = build.build<aten::ViewAsRealOp>(build.div(self, divisor));
   if (!pairs)
     return failure();

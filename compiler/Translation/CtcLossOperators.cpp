@@ -57,12 +57,12 @@ private:
     return integers({size}, numbers);
   }
   Value filled(ArrayRef<int64_t> shape, Value like, double number) {
-    return splat(
-        call,
-        RankedTensorType::get(shape, Decomposition::typeOf(like).getElementType()),
-        isa<IntegerType>(Decomposition::typeOf(like).getElementType())
-            ? Scalar(static_cast<int64_t>(number))
-            : Scalar(number));
+    return splat(call,
+                 RankedTensorType::get(
+                     shape, Decomposition::typeOf(like).getElementType()),
+                 isa<IntegerType>(Decomposition::typeOf(like).getElementType())
+                     ? Scalar(static_cast<int64_t>(number))
+                     : Scalar(number));
   }
   template <typename CompareOp>
   Value compare(Value value, int64_t number) {
@@ -107,8 +107,7 @@ LogicalResult CtcLoss::read() {
   if (times == 0 || batch == 0)
     return call.unsupported("log_probs", "at least one step and one sample");
   for (StringRef name : {"input_lengths", "target_lengths"})
-    if (hasLists &&
-        static_cast<int64_t>(call.integers(name).size()) != batch)
+    if (hasLists && static_cast<int64_t>(call.integers(name).size()) != batch)
       return call.unsupported(name, "a length for each sample");
   logits = build.view(toWideFloat(call, call.tensor("log_probs")),
                       {times, batch, classes});
@@ -144,17 +143,16 @@ Value CtcLoss::readTargets() {
       return nullptr;
     places = build.build<aten::MinimumOp>(
         places, build.constant(static_cast<double>(total - 1), places));
-    targets = build.build<aten::IndexOp>(build.view(targets, {total}),
-                                         ValueRange(places),
-                                         ArrayRef<int64_t>{0});
+    targets = build.build<aten::IndexOp>(
+        build.view(targets, {total}), ValueRange(places), ArrayRef<int64_t>{0});
   }
   Value isLabel =
       compare<aten::LtOp>(build.view(count(labels), {1, labels}), lengths);
   return isLabel && targets
-             ? build.where(isLabel, targets,
-                           build.constant(
-                               static_cast<double>(call.integer("blank")),
-                               targets))
+             ? build.where(
+                   isLabel, targets,
+                   build.constant(static_cast<double>(call.integer("blank")),
+                                  targets))
              : Value();
 }
 
@@ -184,10 +182,10 @@ Value CtcLoss::step(Value alpha, Value emitted, Value skips) {
   };
   Value skipped =
       build.where(skips, moved(2), build.constant(impossible, alpha));
-  Value ways = build.cat({build.unsqueeze(alpha, 2),
-                          build.unsqueeze(moved(1), 2),
-                          build.unsqueeze(skipped, 2)},
-                         2);
+  Value ways =
+      build.cat({build.unsqueeze(alpha, 2), build.unsqueeze(moved(1), 2),
+                 build.unsqueeze(skipped, 2)},
+                2);
   if (!ways)
     return nullptr;
   return build.add(
@@ -228,17 +226,17 @@ Value CtcLoss::atEnd(Value alphas) {
     return build.view(build.clampMin(build.add(numbers, Scalar(by)), 0),
                       {batch, 1});
   };
-  Value end = build.expand(
-      build.view(column(inputLengths, -1), {1, batch, 1}), {1, batch, states});
-  Value last = build.view(build.build<aten::GatherOp>(alphas, 0, end),
-                          {batch, states});
+  Value end = build.expand(build.view(column(inputLengths, -1), {1, batch, 1}),
+                           {1, batch, states});
+  Value last =
+      build.view(build.build<aten::GatherOp>(alphas, 0, end), {batch, states});
   if (!last)
     return nullptr;
   Value doubled = build.mul(targetLengths, Scalar(int64_t(2)));
   Value blank = build.build<aten::GatherOp>(last, 1, column(doubled, 0));
   Value label = build.build<aten::GatherOp>(last, 1, column(doubled, -1));
-  Value isEmpty = build.view(compare<aten::EqScalarOp>(targetLengths, 0),
-                             {batch, 1});
+  Value isEmpty =
+      build.view(compare<aten::EqScalarOp>(targetLengths, 0), {batch, 1});
   if (!label)
     return nullptr;
   label = build.where(isEmpty, build.constant(impossible, label), label);
@@ -256,10 +254,9 @@ Value CtcLoss::atEnd(Value alphas) {
 /// again: it is that of `log_probs` whose exponentials sum to 1.
 Value CtcLoss::normalize(Value losses, Value isImpossible) {
   Value time = build.view(count(times), {times, 1, 1});
-  Value counts = compare<aten::LtOp>(
-      time, build.view(inputLengths, {1, batch, 1}));
-  Value probabilities =
-      build.build<aten::ExpOp>(build.detach(logits));
+  Value counts =
+      compare<aten::LtOp>(time, build.view(inputLengths, {1, batch, 1}));
+  Value probabilities = build.build<aten::ExpOp>(build.detach(logits));
   if (!counts || !probabilities)
     return nullptr;
   if (call.boolean("zero_infinity"))
@@ -325,8 +322,8 @@ LogicalResult CtcLoss::translate() {
   Value extended = extendTargets(readTargets());
   if (!extended)
     return failure();
-  Value index = build.expand(build.unsqueeze(extended, 0),
-                             {times, batch, states});
+  Value index =
+      build.expand(build.unsqueeze(extended, 0), {times, batch, states});
   Value emissions = build.build<aten::GatherOp>(logits, 2, index);
   return reduce(finishLosses(atEnd(runSteps(emissions, extended))));
 }

@@ -96,8 +96,8 @@ SHARDC_BUILD_BINARY(maximum, MaximumOp)
 Value Decomposition::matmul(Value a, Value b) {
   Value product = b ? build<aten::MatmulOp>(a, b) : Value();
   // No kernel multiplies nothing; a sum of no products is 0.
-  if (product && (typeOf(a).getNumElements() == 0 ||
-                  typeOf(b).getNumElements() == 0))
+  if (product &&
+      (typeOf(a).getNumElements() == 0 || typeOf(b).getNumElements() == 0))
     return zeros(typeOf(product));
   return product;
 }

@@ -66,8 +66,8 @@ static LogicalResult translateDiff(NodeCall &call) {
 // Trapezoids
 //===----------------------------------------------------------------------===//
 
-/// The distances of neighbours that `x` gives: a vector lies along `dim`, others
-/// broadcast with `y`.
+/// The distances of neighbours that `x` gives: a vector lies along `dim`,
+/// others broadcast with `y`.
 static Value distances(NodeCall &call, int64_t dim) {
   Decomposition build(call);
   Value x = call.tensor("x");
@@ -100,8 +100,8 @@ static LogicalResult translateTrapezoids(NodeCall &call, bool isRunning,
   if (size < 2)
     return build.finish(build.zeros(result));
   Value y = toFloat(call, call.tensor("y"));
-  Value areas =
-      build.add(build.slice(y, *dim, 0, size - 1), build.slice(y, *dim, 1, size));
+  Value areas = build.add(build.slice(y, *dim, 0, size - 1),
+                          build.slice(y, *dim, 1, size));
   double half = 0.5;
   if (hasX)
     areas = build.mul(areas, distances(call, *dim));
@@ -109,10 +109,12 @@ static LogicalResult translateTrapezoids(NodeCall &call, bool isRunning,
     half *= call.number("dx");
   if (!areas)
     return failure();
-  int64_t along = *dim + Decomposition::typeOf(areas).getRank() - type.getRank();
-  Value sum = isRunning ? build.build<aten::CumsumOp>(
-                              areas, static_cast<uint64_t>(along))
-                        : build.sum(areas, {along});
+  int64_t along =
+      *dim + Decomposition::typeOf(areas).getRank() - type.getRank();
+  Value sum =
+      isRunning
+          ? build.build<aten::CumsumOp>(areas, static_cast<uint64_t>(along))
+          : build.sum(areas, {along});
   return build.finish(build.mul(sum, Scalar(half)));
 }
 

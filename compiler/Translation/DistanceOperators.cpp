@@ -1,7 +1,8 @@
 //===- DistanceOperators.cpp - translation of distances -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Norms of differences: of two tensors, of their rows, and of all pairs of rows.
+// Norms of differences: of two tensors, of their rows, and of all pairs of
+// rows.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Decomposition.h"
@@ -20,8 +21,8 @@ static LogicalResult translatePairwiseDistance(NodeCall &call) {
   Decomposition build(call);
   Value gap = build.add(build.sub(call.tensor("x1"), call.tensor("x2")),
                         Scalar(call.number("eps")));
-  return build.finish(buildDistance(call, gap, call.number("p"),
-                                    call.boolean("keepdim")));
+  return build.finish(
+      buildDistance(call, gap, call.number("p"), call.boolean("keepdim")));
 }
 
 /// The norm of self - other over all elements.
@@ -30,15 +31,15 @@ static LogicalResult translateDistance(NodeCall &call) {
   Value gap = build.sub(call.tensor("self"), call.tensor("other"));
   if (!gap)
     return failure();
-  auto dims = llvm::to_vector(
-      llvm::seq<int64_t>(Decomposition::typeOf(gap).getRank()));
+  auto dims =
+      llvm::to_vector(llvm::seq<int64_t>(Decomposition::typeOf(gap).getRank()));
   return build.finish(buildNorm(call, toWideFloat(call, gap),
                                 toDouble(call.scalar("p")), dims,
                                 /*keepDim=*/false));
 }
 
-/// The distances of rows that `gap` is the difference of. Of equal extremes each
-/// has the whole gradient here, as PyTorch's cdist and pdist have it.
+/// The distances of rows that `gap` is the difference of. Of equal extremes
+/// each has the whole gradient here, as PyTorch's cdist and pdist have it.
 static Value distanceOfRows(NodeCall &call, Value gap, double p) {
   if (!gap || p != INFINITY)
     return buildDistance(call, gap, p, /*keepDim=*/false);
@@ -54,8 +55,7 @@ static Value distanceOfRows(NodeCall &call, Value gap, double p) {
       value, {{gap, build.where(isExtreme, sign, build.constant(0, sign))}});
   if (!value)
     return nullptr;
-  return build.view(value,
-                    Decomposition::typeOf(value).getShape().drop_back());
+  return build.view(value, Decomposition::typeOf(value).getShape().drop_back());
 }
 
 /// Of every row of x1 [*, n, d] and each of x2.
@@ -81,8 +81,8 @@ static LogicalResult translatePairDistances(NodeCall &call) {
     }
   OpBuilder &builder = call.builder();
   auto rows = [&](ArrayRef<int64_t> indices) {
-    auto type = RankedTensorType::get(
-        {static_cast<int64_t>(indices.size())}, builder.getI64Type());
+    auto type = RankedTensorType::get({static_cast<int64_t>(indices.size())},
+                                      builder.getI64Type());
     Value index = aten::ConstantOp::create(
         builder, call.loc(), DenseElementsAttr::get(type, indices));
     return build.build<aten::IndexOp>(call.tensor("self"), ValueRange(index),

@@ -229,10 +229,9 @@ static LogicalResult translateExp(NodeCall &call) {
   Value pairs = build.build<aten::ViewAsRealOp>(call.tensor("self"));
   Value size = build.build<aten::ExpOp>(build.slice(pairs, last, 0, 1));
   Value angle = build.slice(pairs, last, 1, 2);
-  Value parts =
-      build.cat({build.mul(size, build.build<aten::CosOp>(angle)),
-                 build.mul(size, build.build<aten::SinOp>(angle))},
-                last);
+  Value parts = build.cat({build.mul(size, build.build<aten::CosOp>(angle)),
+                           build.mul(size, build.build<aten::SinOp>(angle))},
+                          last);
   Value value = build.build<aten::ViewAsComplexOp>(parts);
   return value ? setComputed(call, value) : failure();
 }

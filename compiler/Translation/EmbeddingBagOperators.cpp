@@ -1,9 +1,9 @@
 //===- EmbeddingBagOperators.cpp - translation of sums of table rows ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// An embedding bag looks up rows of a table and combines those of each bag. Bags
-// of equal size are another shape of the rows; which bag others are in follows
-// from their offsets, which are data.
+// An embedding bag looks up rows of a table and combines those of each bag.
+// Bags of equal size are another shape of the rows; which bag others are in
+// follows from their offsets, which are data.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Decomposition.h"
@@ -90,9 +90,8 @@ LogicalResult EmbeddingBag::read() {
 /// Whether offsets that are known are those of bags of one size.
 bool EmbeddingBag::findSize() {
   auto constant = offsets.getDefiningOp<aten::ConstantOp>();
-  auto values = constant
-                    ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
-                    : DenseIntElementsAttr();
+  auto values = constant ? dyn_cast<DenseIntElementsAttr>(constant.getValue())
+                         : DenseIntElementsAttr();
   if (!values || call.boolean("include_last_offset") || count % bags != 0 ||
       count == 0)
     return false;
@@ -111,8 +110,8 @@ Value EmbeddingBag::buildRows() {
   Value rows = build.build<aten::EmbeddingOp>(call.tensor("weight"), indices,
                                               int64_t(-1));
   if (!call.isNone("per_sample_weights"))
-    rows = build.mul(
-        rows, build.view(call.tensor("per_sample_weights"), {count, 1}));
+    rows = build.mul(rows,
+                     build.view(call.tensor("per_sample_weights"), {count, 1}));
   if (counts && rows)
     rows = build.where(counts, rows, build.constant(0, rows));
   return rows;
@@ -133,12 +132,13 @@ Value EmbeddingBag::sumBags(Value rows) {
   if (size)
     return build.sum(build.view(rows, {bags, size, columns}), {1});
   Value numbers = bagNumbers();
-  return numbers ? build.build<aten::IndexPutOp>(
-                       constant({bags, columns},
-                                Decomposition::typeOf(rows).getElementType(), 0),
-                       ValueRange(numbers), rows, ArrayRef<int64_t>{0},
-                       /*accumulate=*/true)
-                 : Value();
+  return numbers
+             ? build.build<aten::IndexPutOp>(
+                   constant({bags, columns},
+                            Decomposition::typeOf(rows).getElementType(), 0),
+                   ValueRange(numbers), rows, ArrayRef<int64_t>{0},
+                   /*accumulate=*/true)
+             : Value();
 }
 
 Value EmbeddingBag::maximumOfEqual(Value rows) {
@@ -160,20 +160,19 @@ Value EmbeddingBag::maximumOfAny(Value rows) {
   };
   Value top = reduce(constant({bags, width}, element, -INFINITY), known,
                      aten::ScatterReduction::amax);
-  Value isTop =
-      top ? build.build<aten::EqOp>(
-                known, build.build<aten::GatherOp>(top, 0, numbers))
-          : Value();
+  Value isTop = top ? build.build<aten::EqOp>(
+                          known, build.build<aten::GatherOp>(top, 0, numbers))
+                    : Value();
   if (counts)
     isTop = build.build<aten::LogicalAndOp>(isTop, counts);
   Type i64 = call.builder().getI64Type();
   auto places = llvm::to_vector(llvm::seq<int64_t>(count));
-  Value place = columns(
-      aten::ConstantOp::create(
-          call.builder(), call.loc(),
-          DenseElementsAttr::get(RankedTensorType::get({count}, i64),
-                                 ArrayRef<int64_t>(places))),
-      width);
+  Value place =
+      columns(aten::ConstantOp::create(
+                  call.builder(), call.loc(),
+                  DenseElementsAttr::get(RankedTensorType::get({count}, i64),
+                                         ArrayRef<int64_t>(places))),
+              width);
   auto none = static_cast<double>(count);
   place = build.where(isTop, place, build.constant(none, place));
   Value first = place ? reduce(constant({bags, width}, i64, none), place,
@@ -228,9 +227,9 @@ void translation::addEmbeddingBagOperators(OperatorTable &table) {
                     "bool scale_grad_by_freq=False, int mode=0, "
                     "bool sparse=False, Tensor? per_sample_weights=None, "
                     "bool include_last_offset=False, ";
-  table.add(("embedding_bag" + plain + "int? padding_idx=None) -> " + four)
-                .str(),
-            translateEmbeddingBag<true>);
+  table.add(
+      ("embedding_bag" + plain + "int? padding_idx=None) -> " + four).str(),
+      translateEmbeddingBag<true>);
   for (StringRef name : {"_embedding_bag", "_embedding_bag_forward_only"})
     table.add((name + plain + "int padding_idx=-1) -> " + four).str(),
               translateEmbeddingBag<false>);

@@ -290,9 +290,9 @@ static LogicalResult translateRealToComplex(NodeCall &call) {
   for (size_t i = plan->dims.size(); i-- > 0;) {
     int64_t dim = plan->dims[i], size = plan->sizes[i];
     bool isLast = !parts.imag;
-    parts = fourier.transform(fourier.resized(parts, dim, size), dim,
-                              isLast ? size / 2 + 1 : size, isForward,
-                              plan->scale);
+    parts =
+        fourier.transform(fourier.resized(parts, dim, size), dim,
+                          isLast ? size / 2 + 1 : size, isForward, plan->scale);
     if (!parts.real)
       return failure();
   }
@@ -422,17 +422,17 @@ static LogicalResult translateStft(NodeCall &call) {
       signal, ArrayRef<int64_t>{batch, count, frames->size},
       ArrayRef<int64_t>{length, frames->hop, 1}, 0);
   if (frames->window)
-    windows = build.mul(windows, call.convert(frames->window,
-                                              type.getElementType()));
+    windows =
+        build.mul(windows, call.convert(frames->window, type.getElementType()));
   Fourier fourier(call);
-  Parts parts = fourier.transform(
-      {windows, Value()}, 2,
-      frames->isOneSided ? frames->size / 2 + 1 : frames->size,
-      /*isForward=*/true, frames->scale);
+  Parts parts = fourier.transform({windows, Value()}, 2,
+                                  frames->isOneSided ? frames->size / 2 + 1
+                                                     : frames->size,
+                                  /*isForward=*/true, frames->scale);
   if (!parts.real || !parts.imag)
     return failure();
-  Value spectrum = fourier.join({build.transpose(parts.real, 1, 2),
-                                 build.transpose(parts.imag, 1, 2)});
+  Value spectrum = fourier.join(
+      {build.transpose(parts.real, 1, 2), build.transpose(parts.imag, 1, 2)});
   if (!isa<ComplexType>(result.getElementType()))
     spectrum = build.build<aten::ViewAsRealOp>(spectrum);
   return build.finish(build.view(spectrum, result.getShape()));
@@ -458,7 +458,8 @@ static LogicalResult translateIstft(NodeCall &call) {
   FailureOr<Frames> frames = readFrames(call, true);
   if (failed(frames) || !result)
     return failure();
-  if (!isa<ComplexType>(type.getElementType()) || call.boolean("return_complex"))
+  if (!isa<ComplexType>(type.getElementType()) ||
+      call.boolean("return_complex"))
     return call.unsupported("self", "complex spectra of real signals");
   Fourier fourier(call);
   Value self = call.tensor("self");
@@ -484,8 +485,7 @@ static LogicalResult translateIstft(NodeCall &call) {
   window = build.view(call.convert(window, element), {1, frames->size, 1});
   Value sum = overlap(build, build.mul(signals, window), frames->hop);
   Value squares = overlap(
-      build,
-      build.expand(build.mul(window, window), {1, frames->size, count}),
+      build, build.expand(build.mul(window, window), {1, frames->size, count}),
       frames->hop);
   int64_t start = call.boolean("center") ? frames->size / 2 : 0;
   int64_t length = Decomposition::typeOf(sum).getDimSize(1);
@@ -524,19 +524,19 @@ void translation::addFourierOperators(OperatorTable &table) {
     StringRef name;
     Translate one, many;
   };
-  const Function functions[] = {
-      {"fft", translateComplexToComplex<true, false>,
-       translateComplexToComplex<true, true>},
-      {"ifft", translateComplexToComplex<false, false>,
-       translateComplexToComplex<false, true>},
-      {"rfft", translateRealToComplex<false, true>,
-       translateRealToComplex<true, true>},
-      {"ihfft", translateRealToComplex<false, false>,
-       translateRealToComplex<true, false>},
-      {"irfft", translateComplexToReal<false, false>,
-       translateComplexToReal<true, false>},
-      {"hfft", translateComplexToReal<false, true>,
-       translateComplexToReal<true, true>}};
+  const Function functions[] = {{"fft", translateComplexToComplex<true, false>,
+                                 translateComplexToComplex<true, true>},
+                                {"ifft",
+                                 translateComplexToComplex<false, false>,
+                                 translateComplexToComplex<false, true>},
+                                {"rfft", translateRealToComplex<false, true>,
+                                 translateRealToComplex<true, true>},
+                                {"ihfft", translateRealToComplex<false, false>,
+                                 translateRealToComplex<true, false>},
+                                {"irfft", translateComplexToReal<false, false>,
+                                 translateComplexToReal<true, false>},
+                                {"hfft", translateComplexToReal<false, true>,
+                                 translateComplexToReal<true, true>}};
   for (const Function &function : functions) {
     std::string name = ("fft_" + function.name).str();
     table.add(name + "(Tensor self, SymInt? n=None, int dim=-1, "

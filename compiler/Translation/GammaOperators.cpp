@@ -87,8 +87,7 @@ Value Gamma::logarithm(Value x) {
   Value value = sub(mul(plus(a, -0.5), log(a)), a);
   value = plus(add(value, tail), 0.5 * std::log(2 * std::numbers::pi));
   value = sub(value, log(product));
-  Value sine =
-      build<aten::SinOp>(times(fraction(x), std::numbers::pi));
+  Value sine = build<aten::SinOp>(times(fraction(x), std::numbers::pi));
   Value reflected =
       sub(plus(negate(log(sine)), std::log(std::numbers::pi)), value);
   value = where(isLow, reflected, value);
@@ -108,8 +107,7 @@ Value Gamma::digamma(Value x) {
   value = sub(value, sum);
   Value part = fraction(x);
   Value tangent = build<aten::TanOp>(times(part, std::numbers::pi));
-  Value reflected =
-      sub(value, times(reciprocal(tangent), std::numbers::pi));
+  Value reflected = sub(value, times(reciprocal(tangent), std::numbers::pi));
   reflected = select(compare<aten::EqScalarOp>(part, 0), NAN, reflected);
   return where(isLow, reflected, value);
 }
@@ -121,7 +119,8 @@ Value Gamma::zeta(double s, Value x) {
     sum = add(sum, power(plus(x, i), -s));
   Value a = plus(x, further);
   // The terms of Euler and Maclaurin: B(2j) / (2j)! s (s + 1) … a^(1 - 2j - s).
-  const double numbers[] = {1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600,
+  const double numbers[] = {1.0 / 12,       -1.0 / 720,
+                            1.0 / 30240,    -1.0 / 1209600,
                             1.0 / 47900160, -691.0 / 1307674368000};
   SmallVector<double> coefficients = {0.5};
   double rising = s;
@@ -135,7 +134,13 @@ Value Gamma::zeta(double s, Value x) {
   Value tail = plus(mul(series(a, coefficients), a), half);
   Value integral = times(a, 1 / (s - 1));
   Value value = add(sum, mul(power(a, -s), add(integral, tail)));
-  return select(compare<aten::LtScalarOp>(x, lowest), NAN, value);
+  value = select(compare<aten::LtScalarOp>(x, lowest), NAN, value);
+  // Infinite at 0 and each integer below.
+  Value floor = build<aten::FloorOp>(x);
+  Value isWhole = floor ? build<aten::EqOp>(x, floor) : Value();
+  return select(
+      build<aten::LogicalAndOp>(compare<aten::LeScalarOp>(x, 0), isWhole),
+      INFINITY, value);
 }
 
 Value Gamma::derivative(int64_t order, Value x) {
@@ -146,11 +151,13 @@ Value Gamma::derivative(int64_t order, Value x) {
     return times(zeta(order, x), order % 2 ? -factor : factor);
   Value isLow = compare<aten::LtScalarOp>(x, 0.5);
   Value value = zeta(2, where(isLow, subtractFrom(Scalar(1.0), x), x));
-  Value sine = build<aten::SinOp>(times(fraction(x), std::numbers::pi));
-  Value reflected = sub(times(reciprocal(mul(sine, sine)),
-                              std::numbers::pi * std::numbers::pi),
-                        value);
-  return where(isLow, reflected, value);
+  // As PyTorch computes it, very large at a pole and not infinite.
+  Value sine = build<aten::SinOp>(times(x, std::numbers::pi));
+  Value reflected = sub(
+      times(reciprocal(mul(sine, sine)), std::numbers::pi * std::numbers::pi),
+      value);
+  value = where(isLow, reflected, value);
+  return select(compare<aten::EqScalarOp>(x, INFINITY), 0, value);
 }
 
 /// The derivative of order `order` of log gamma, order 0 itself.

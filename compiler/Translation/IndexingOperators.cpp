@@ -323,8 +323,8 @@ static LogicalResult translateTake(NodeCall &call) {
 static LogicalResult translatePut(NodeCall &call) {
   RankedTensorType type = call.typeOf("self");
   Value flat = viewAs(call, call.tensor("self"), {type.getNumElements()});
-  Value values = viewAs(call, call.tensor("source"),
-                        call.typeOf("index").getShape());
+  Value values =
+      viewAs(call, call.tensor("source"), call.typeOf("index").getShape());
   if (!flat || !values)
     return failure();
   auto op = call.create<aten::IndexPutOp>(
@@ -496,8 +496,7 @@ static void addIndexTensors(OperatorTable &table) {
   const std::tuple<StringRef, StringRef, TranslateFunction> writes[] = {
       {"index_add", "Tensor source, *, Scalar alpha=1", translateIndexAdd},
       {"index_copy", "Tensor source", translateIndexCopy},
-      {"index_reduce",
-       "Tensor source, str reduce, *, bool include_self=True",
+      {"index_reduce", "Tensor source, str reduce, *, bool include_self=True",
        translateIndexReduce},
       {"index_fill.int_Scalar", "Scalar value", translateIndexFill},
       {"index_fill.int_Tensor", "Tensor value", translateIndexFill}};

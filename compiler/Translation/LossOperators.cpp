@@ -256,9 +256,9 @@ static LogicalResult translateKlDivergence(NodeCall &call) {
 /// Stirling's approximation of log(target!), 0 for a target of at most 1.
 static Value logFactorial(NodeCall &call, Value target) {
   Decomposition build(call);
-  Value half = build.mul(build.build<aten::LogOp>(build.mul(
-                             target, Scalar(2 * std::numbers::pi))),
-                         Scalar(0.5));
+  Value half = build.mul(
+      build.build<aten::LogOp>(build.mul(target, Scalar(2 * std::numbers::pi))),
+      Scalar(0.5));
   Value logarithm = build.mul(target, build.build<aten::LogOp>(target));
   Value terms = build.add(build.sub(logarithm, target), half);
   Value isSmall = build.build<aten::LeScalarOp>(
@@ -337,11 +337,10 @@ static LogicalResult translateMultiMargin(NodeCall &call) {
   terms = build.where(counts, terms, build.constant(0, terms));
   Value losses = build.mul(build.sum(terms, {1}), Scalar(1.0 / classes));
   if (!call.isNone("weight"))
-    losses = build.mul(
-        losses, build.build<aten::IndexOp>(
-                    call.tensor("weight"),
-                    ValueRange(build.view(target, {rows})),
-                    ArrayRef<int64_t>{0}));
+    losses = build.mul(losses, build.build<aten::IndexOp>(
+                                   call.tensor("weight"),
+                                   ValueRange(build.view(target, {rows})),
+                                   ArrayRef<int64_t>{0}));
   bool isSingle = type.getRank() == 1;
   return finishLosses(call, isSingle ? build.view(losses, {}) : losses);
 }

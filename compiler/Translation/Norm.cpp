@@ -53,11 +53,10 @@ static Value buildPowerNorm(NodeCall &call, Value magnitude, double order,
   if (!nothing)
     return nullptr;
   Value positive = build.where(nothing, build.constant(1, sum), sum);
-  Value root =
-      order == 2
-          ? build.build<aten::SqrtOp>(positive)
-          : build.build<aten::PowScalarOp>(
-                positive, call.builder().getF64FloatAttr(1 / order));
+  Value root = order == 2
+                   ? build.build<aten::SqrtOp>(positive)
+                   : build.build<aten::PowScalarOp>(
+                         positive, call.builder().getF64FloatAttr(1 / order));
   return build.where(nothing, build.constant(0, sum), root);
 }
 

@@ -13,7 +13,8 @@ namespace shardc::translation {
 
 /// The norm of order `order` of a tensor of floats or complex numbers over
 /// `dims`, which are increasing; null after an error. Its slope is that of
-/// PyTorch's norm_backward: 0 where the norm is 0, and shared by equal extremes.
+/// PyTorch's norm_backward: 0 where the norm is 0, and shared by equal
+/// extremes.
 mlir::Value buildNorm(NodeCall &call, mlir::Value self, double order,
                       llvm::ArrayRef<int64_t> dims, bool keepDim);
 

@@ -318,9 +318,8 @@ static LogicalResult translateDiagflat(NodeCall &call) {
   Decomposition build(call);
   return scatterPiece(
       call, build.zeros(result), build.view(call.tensor("self"), {length}),
-      StridedPiece{{length},
-                   {columns + 1},
-                   offset < 0 ? -offset * columns : offset});
+      StridedPiece{
+          {length}, {columns + 1}, offset < 0 ? -offset * columns : offset});
 }
 
 //===----------------------------------------------------------------------===//
@@ -358,40 +357,46 @@ static void addSplits(OperatorTable &table) {
   addNamed("vsplit", translateNamedSplit<0>);
   addNamed("dsplit", translateNamedSplit<2>);
   table.addWithCopy("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]",
-            translateUnbind);
+                    translateUnbind);
 }
 
 void translation::addPieceOperators(OperatorTable &table) {
-  table.addWithCopy("slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, "
-            "SymInt? end=None, SymInt step=1) -> Tensor(a)",
-            translateSlice);
+  table.addWithCopy(
+      "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, "
+      "SymInt? end=None, SymInt step=1) -> Tensor(a)",
+      translateSlice);
   table.add("slice_scatter(Tensor self, Tensor src, int dim=0, "
             "SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
             translateSliceScatter);
   table.add("slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, "
             "SymInt start, SymInt end, SymInt step) -> Tensor",
             translateSliceBackward);
-  table.addWithCopy("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
-            translateSelect);
+  table.addWithCopy(
+      "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
+      translateSelect);
   table.add("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> "
             "Tensor",
             translateSelectScatter);
-  table.addWithCopy("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> "
-            "Tensor(a)",
-            translateNarrow);
+  table.addWithCopy(
+      "narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> "
+      "Tensor(a)",
+      translateNarrow);
   addSplits(table);
-  table.addWithCopy("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
-            "SymInt? storage_offset=None) -> Tensor(a)",
-            translateAsStrided);
+  table.addWithCopy(
+      "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, "
+      "SymInt? storage_offset=None) -> Tensor(a)",
+      translateAsStrided);
   table.add("as_strided_scatter(Tensor self, Tensor src, SymInt[] size, "
             "SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
             translateAsStridedScatter);
-  table.addWithCopy("unfold(Tensor(a) self, int dimension, int size, int step) -> "
-            "Tensor(a)",
-            translateUnfold);
-  table.addWithCopy("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> "
-            "Tensor(a)",
-            translateDiagonal);
+  table.addWithCopy(
+      "unfold(Tensor(a) self, int dimension, int size, int step) -> "
+      "Tensor(a)",
+      translateUnfold);
+  table.addWithCopy(
+      "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> "
+      "Tensor(a)",
+      translateDiagonal);
   table.add("diagonal_scatter(Tensor self, Tensor src, int offset=0, "
             "int dim1=0, int dim2=1) -> Tensor",
             translateDiagonalScatter);

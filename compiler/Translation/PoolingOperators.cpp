@@ -134,9 +134,8 @@ static LogicalResult translateUnpool(NodeCall &call) {
   Value self = build.view(call.tensor("self"), flat(type));
   if (!zeros || !index || !self)
     return failure();
-  return build.finish(
-      build.view(build.build<aten::ScatterOp>(zeros, 1, index, self),
-                 result.getShape()));
+  return build.finish(build.view(
+      build.build<aten::ScatterOp>(zeros, 1, index, self), result.getShape()));
 }
 
 //===----------------------------------------------------------------------===//

@@ -259,7 +259,8 @@ void translation::addRecurrentOperators(OperatorTable &table) {
       "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> ";
   table.add("lstm_cell(Tensor input, Tensor[] hx, " + weights + two,
             translateCell<stepLstm, true>);
-  const std::string one = "_cell(Tensor input, Tensor hx, " + weights + "Tensor";
+  const std::string one =
+      "_cell(Tensor input, Tensor hx, " + weights + "Tensor";
   table.add("gru" + one, translateCell<stepGru, false>);
   table.add("rnn_tanh" + one, translateCell<stepTanh, false>);
   table.add("rnn_relu" + one, translateCell<stepRelu, false>);

@@ -183,13 +183,12 @@ static LogicalResult translateRenorm(NodeCall &call) {
     return failure();
   Value isLong = build.build<aten::GtScalarOp>(
       norm, call.builder().getF64FloatAttr(limit));
-  Value factor = build.mul(
-      build.build<aten::ReciprocalOp>(build.add(norm, Scalar(1e-7))),
-      Scalar(limit));
+  Value factor =
+      build.mul(build.build<aten::ReciprocalOp>(build.add(norm, Scalar(1e-7))),
+                Scalar(limit));
   factor = build.where(isLong, factor, build.constant(1, norm));
   Value scaled = build.mul(wide, factor);
-  return scaled ? setComputed(call,
-                              call.convert(scaled, type.getElementType()))
+  return scaled ? setComputed(call, call.convert(scaled, type.getElementType()))
                 : failure();
 }
 
@@ -404,7 +403,8 @@ static Value buildMatrixNorm(NodeCall &call, Value self, double order,
   if (!norm || keepDim)
     return norm;
   SmallVector<int64_t> shape;
-  for (auto [dim, size] : llvm::enumerate(Decomposition::typeOf(norm).getShape()))
+  for (auto [dim, size] :
+       llvm::enumerate(Decomposition::typeOf(norm).getShape()))
     if (!llvm::is_contained(both, static_cast<int64_t>(dim)))
       shape.push_back(size);
   return Decomposition(call).view(norm, shape);
@@ -449,8 +449,8 @@ static LogicalResult translateLinalgNorm(NodeCall &call) {
   int64_t rank = call.typeOf("self").getRank();
   SmallVector<int64_t> dims = call.integers("dim");
   bool isWhole = call.isNone("dim");
-  bool isMatrix = !call.isNone("ord") &&
-                  (dims.size() == 2 || (isWhole && rank == 2));
+  bool isMatrix =
+      !call.isNone("ord") && (dims.size() == 2 || (isWhole && rank == 2));
   if (isMatrix && isWhole)
     dims = {0, 1};
   if (isMatrix && !isNamed)
@@ -461,8 +461,7 @@ static LogicalResult translateLinalgNorm(NodeCall &call) {
     return setMatrixNorm(call, 2, true, dims);
   } else {
     FailureOr<Reduced> reduced = readReduced<false>(call);
-    return failed(reduced) ? failure()
-                           : setNorm(call, "ord", *reduced, true);
+    return failed(reduced) ? failure() : setNorm(call, "ord", *reduced, true);
   }
 }
 

@@ -1,4 +1,5 @@
-//===- SelectionOperators.cpp - translation of medians and running extremes ===//
+//===- SelectionOperators.cpp - translation of medians and running extremes
+//===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Elements that are chosen by their order: medians, quantiles, modes, and the
@@ -28,9 +29,7 @@ public:
   /// All elements as one line.
   void flatten();
 
-  bool isFloat() const {
-    return isa<FloatType>(getElementTypeOrSelf(self));
-  }
+  bool isFloat() const { return isa<FloatType>(getElementTypeOrSelf(self)); }
   /// Elements and indices in order; fails with null values.
   FailureOr<aten::SortOp> sort() {
     return call.create<aten::SortOp>(self, dim, /*descending=*/false);
@@ -54,9 +53,8 @@ public:
   }
   /// Half of an integer, rounded down.
   Value half(Value value) {
-    return build.build<aten::DivScalarOp>(value,
-                                          call.builder().getI64IntegerAttr(2),
-                                          aten::RoundingMode::floor);
+    return build.build<aten::DivScalarOp>(
+        value, call.builder().getI64IntegerAttr(2), aten::RoundingMode::floor);
   }
   /// The results in the export's shapes.
   LogicalResult finish(ArrayRef<Value> values);
@@ -71,8 +69,7 @@ public:
 
 LogicalResult Line::read() {
   int64_t rank = call.typeOf("self").getRank();
-  FailureOr<int64_t> given =
-      call.dimension("dim", std::max<int64_t>(rank, 1));
+  FailureOr<int64_t> given = call.dimension("dim", std::max<int64_t>(rank, 1));
   if (failed(given))
     return failure();
   self = call.tensor("self");
@@ -135,9 +132,9 @@ static Value findMedian(Line &line, bool leavesOutNan) {
     place = build.add(place, Scalar(int64_t(-1)));
     place = line.half(build.clampMin(place, 0));
   } else if (nans) {
-    place = build.where(line.compare<aten::EqScalarOp>(nans, 0),
-                        build.constant(static_cast<double>(middle), nans),
-                        place);
+    place =
+        build.where(line.compare<aten::EqScalarOp>(nans, 0),
+                    build.constant(static_cast<double>(middle), nans), place);
   }
   return line.gather(sort->getIndices(), place);
 }
@@ -167,9 +164,8 @@ static LogicalResult translateMedian(NodeCall &call) {
     Decomposition &build = line.build;
     Value isFound = build.build<aten::LogicalOrOp>(
         build.build<aten::EqOp>(line.self, value),
-        build.build<aten::LogicalAndOp>(
-            build.build<aten::IsNanOp>(line.self),
-            build.build<aten::IsNanOp>(value)));
+        build.build<aten::LogicalAndOp>(build.build<aten::IsNanOp>(line.self),
+                                        build.build<aten::IsNanOp>(value)));
     if (!isFound)
       return failure();
     Value found = toWideFloat(
@@ -238,8 +234,7 @@ static Value atRanks(Line &line, Value sorted, Value ranks, StringRef kind) {
   Value low = line.gather(sorted, line.i64(below));
   if (kind != "linear" && kind != "midpoint")
     return low;
-  Value high =
-      line.gather(sorted, line.i64(build.build<aten::CeilOp>(ranks)));
+  Value high = line.gather(sorted, line.i64(build.build<aten::CeilOp>(ranks)));
   Value way = build.sub(high, low), weight = build.sub(ranks, below);
   if (!way || !weight)
     return nullptr;
@@ -263,10 +258,10 @@ static LogicalResult translateQuantile(NodeCall &call) {
     return call.unsupported("self", "elements to choose from");
   Decomposition &build = line.build;
   Type element = getElementTypeOrSelf(line.self);
-  Value q = call.isNumber("q")
-                ? splat(call, RankedTensorType::get({1}, element),
-                        call.number("q"))
-                : call.tensor("q");
+  Value q =
+      call.isNumber("q")
+          ? splat(call, RankedTensorType::get({1}, element), call.number("q"))
+          : call.tensor("q");
   bool isList = Decomposition::typeOf(q).getRank() == 1 && !call.isNumber("q");
   q = build.view(q, {Decomposition::typeOf(q).getNumElements()});
   FailureOr<aten::SortOp> sort = line.sort();
@@ -305,15 +300,14 @@ static LogicalResult translateMode(NodeCall &call) {
   Value columns = build.unsqueeze(sorted, line.dim);
   Value counts = build.sum(line.i64(build.build<aten::EqOp>(rows, columns)),
                            {line.dim + 1});
-  auto first =
-      call.create<aten::MaxDimOp>(counts, line.dim, /*keepdim=*/true);
+  auto first = call.create<aten::MaxDimOp>(counts, line.dim, /*keepdim=*/true);
   if (failed(first))
     return failure();
-  Value place = build.add(build.add((*first).getIndices(), (*first).getValues()),
-                          Scalar(int64_t(-1)));
+  Value place =
+      build.add(build.add((*first).getIndices(), (*first).getValues()),
+                Scalar(int64_t(-1)));
   // NaN equals nothing, not itself.
-  Value index =
-      line.gather(sort->getIndices(), build.clampMin(place, 0));
+  Value index = line.gather(sort->getIndices(), build.clampMin(place, 0));
   return line.finish({line.gather(line.self, index), index});
 }
 
@@ -333,11 +327,11 @@ static LogicalResult translateMsort(NodeCall &call) {
 /// What `combine` makes of every element and all before it: of twice as many in
 /// each step. It is given earlier and later elements.
 template <size_t count>
-static void scan(Line &line, std::array<Value, count> &values,
-                 function_ref<std::array<Value, count>(
-                     const std::array<Value, count> &,
-                     const std::array<Value, count> &)>
-                     combine) {
+static void
+scan(Line &line, std::array<Value, count> &values,
+     function_ref<std::array<Value, count>(const std::array<Value, count> &,
+                                           const std::array<Value, count> &)>
+         combine) {
   Decomposition &build = line.build;
   for (int64_t distance = 1; distance < line.size; distance *= 2) {
     std::array<Value, count> earlier, later;
@@ -353,7 +347,8 @@ static void scan(Line &line, std::array<Value, count> &values,
   }
 }
 
-/// cummax and cummin: the last of equal extremes, and NaN from the first one on.
+/// cummax and cummin: the last of equal extremes, and NaN from the first one
+/// on.
 template <typename CompareOp>
 static LogicalResult translateRunningExtreme(NodeCall &call) {
   Line line(call);
@@ -362,8 +357,7 @@ static LogicalResult translateRunningExtreme(NodeCall &call) {
   Decomposition &build = line.build;
   std::array<Value, 2> values = {
       build.detach(line.self),
-      build.expand(line.count(),
-                   Decomposition::typeOf(line.self).getShape())};
+      build.expand(line.count(), Decomposition::typeOf(line.self).getShape())};
   using Pair = std::array<Value, 2>;
   scan<2>(line, values, [&](const Pair &earlier, const Pair &later) -> Pair {
     if (!later[0] || !earlier[0])
@@ -393,10 +387,10 @@ static LogicalResult translateLogcumsumexp(NodeCall &call) {
     if (!gap)
       return {};
     // Of equal infinities the difference is none.
-    gap = build.where(build.build<aten::EqOp>(a, b), build.constant(0, gap),
-                      gap);
-    Value excess = build.build<aten::Log1pOp>(build.build<aten::ExpOp>(
-        build.negate(build.build<aten::AbsOp>(gap))));
+    gap =
+        build.where(build.build<aten::EqOp>(a, b), build.constant(0, gap), gap);
+    Value excess = build.build<aten::Log1pOp>(
+        build.build<aten::ExpOp>(build.negate(build.build<aten::AbsOp>(gap))));
     return {build.add(build.maximum(a, b), excess)};
   });
   if (!values[0])
@@ -422,9 +416,9 @@ void translation::addSelectionOperators(OperatorTable &table) {
                                : translateRunningExtreme<aten::LeOp>);
   table.add("logcumsumexp(Tensor self, int dim) -> Tensor",
             translateLogcumsumexp);
-  table.add(("mode(Tensor self, int dim=-1, bool keepdim=False) -> " + both)
-                .str(),
-            translateMode);
+  table.add(
+      ("mode(Tensor self, int dim=-1, bool keepdim=False) -> " + both).str(),
+      translateMode);
   table.add("msort(Tensor self) -> Tensor", translateMsort);
   const std::string rest = ", int? dim=None, bool keepdim=False, *, "
                            "str interpolation='linear') -> Tensor";

@@ -309,8 +309,9 @@ static void addViews(OperatorTable &table) {
 
 void translation::addShapeOperators(OperatorTable &table) {
   addViews(table);
-  table.addWithCopy("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-            translateTranspose);
+  table.addWithCopy(
+      "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+      translateTranspose);
   table.add("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
             translateTranspose);
   table.add("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
@@ -322,7 +323,7 @@ void translation::addShapeOperators(OperatorTable &table) {
   table.add("adjoint(Tensor(a) self) -> Tensor(a)", translateAdjoint);
   table.add("numpy_T(Tensor(a) self) -> Tensor(a)", translateReverse);
   table.addWithCopy("permute(Tensor(a) self, int[] dims) -> Tensor(a)",
-            translatePermute);
+                    translatePermute);
   for (StringRef name : {"movedim", "moveaxis"}) {
     table.add((name + ".int(Tensor(a) self, int[1] source, int[1] "
                       "destination) -> Tensor(a)")

@@ -133,8 +133,7 @@ static Slopes logNormal(Function &f, NodeCall &, Value x) {
   Value isLow = f.compare<aten::LtScalarOp>(x, -1);
   Value low = f.sub(f.log(f.times(scaledErfc(f, f.negate(scaled)), 0.5)),
                     f.square(scaled));
-  Value value =
-      f.where(isLow, low, f.log1p(f.times(f.erfc(scaled), -0.5)));
+  Value value = f.where(isLow, low, f.log1p(f.times(f.erfc(scaled), -0.5)));
   Value density = f.exp(f.negate(f.add(value, f.times(f.square(x), 0.5))));
   return {value,
           f.times(density, std::numbers::inv_sqrtpi / std::numbers::sqrt2),
@@ -215,8 +214,8 @@ static LogicalResult translateBinary(NodeCall &call) {
   }
   self = toFloat(call, self);
   other = toFloat(call, other);
-  Type element = aten::promoteOperands(aten::tensorType(self),
-                                       aten::tensorType(other));
+  Type element =
+      aten::promoteOperands(aten::tensorType(self), aten::tensorType(other));
   if (isa<ComplexType>(element))
     return call.unsupported("self", "a tensor of real numbers");
   auto widened = [&](Value value) {
@@ -258,8 +257,8 @@ static Slopes timesLogarithm(Function &f, Value x, Value y) {
   Value isZero = f.compare<aten::EqScalarOp>(x, 0);
   Value value = f.select(isZero, 0, f.mul(x, logarithm));
   value = f.select(f.isNan(y), NAN, value);
-  Value isFlat = f.both(
-      isZero, f.compare<aten::LeScalarOp>(y, isLog1p ? -1.0 : 0.0));
+  Value isFlat =
+      f.both(isZero, f.compare<aten::LeScalarOp>(y, isLog1p ? -1.0 : 0.0));
   return {value, f.select(isFlat, 0, logarithm),
           f.div(x, isLog1p ? f.plus(y, 1) : y)};
 }
@@ -295,9 +294,8 @@ static Slopes extremeNumber(Function &f, Value x, Value y) {
 /// |x| with the sign of y, of which -0 has one.
 static Slopes copySign(Function &f, Value x, Value y) {
   Value isNegative = f.compare<aten::LtScalarOp>(y, 0);
-  Value isMinusZero =
-      f.both(f.compare<aten::EqScalarOp>(y, 0),
-             f.compare<aten::LtScalarOp>(f.reciprocal(y), 0));
+  Value isMinusZero = f.both(f.compare<aten::EqScalarOp>(y, 0),
+                             f.compare<aten::LtScalarOp>(f.reciprocal(y), 0));
   Value magnitude = f.abs(x);
   Value value = f.where(f.either(isNegative, isMinusZero), f.negate(magnitude),
                         magnitude);
@@ -351,8 +349,7 @@ static void addUnary(OperatorTable &table) {
       {"ndtr", translateNormal},
       {"log_ndtr", translateUnary<logNormal>}};
   for (const auto &[name, translate] : special)
-    table.add(("special_" + name + "(Tensor self) -> Tensor").str(),
-              translate);
+    table.add(("special_" + name + "(Tensor self) -> Tensor").str(), translate);
   table.addWithInPlace("logit(Tensor self, float? eps=None) -> Tensor",
                        translateUnary<logit>);
   table.add("special_logit(Tensor self, float? eps=None) -> Tensor",
@@ -365,9 +362,9 @@ static void addUnary(OperatorTable &table) {
 static void addWithNumbers(OperatorTable &table, StringRef name,
                            StringRef first, StringRef second,
                            TranslateFunction translate) {
-  table.add((name + second + "(Tensor self, TensorOrScalar other) -> Tensor")
-                .str(),
-            translate);
+  table.add(
+      (name + second + "(Tensor self, TensorOrScalar other) -> Tensor").str(),
+      translate);
   table.add((name + first + "(Scalar self, Tensor other) -> Tensor").str(),
             translate);
 }

@@ -34,10 +34,10 @@ LogicalResult WithSlopeOp::inferReturnTypes(MLIRContext *,
   if (failed(shape) || failed(wider))
     return failure();
   if (*shape != *wider)
-    return inferenceError(location,
-                          "expected an argument that broadcasts to the shape of "
-                          "the value and its slope, got " +
-                              debugString(adaptor.getArgument().getType()));
+    return inferenceError(
+        location, "expected an argument that broadcasts to the shape of "
+                  "the value and its slope, got " +
+                      debugString(adaptor.getArgument().getType()));
   types.push_back(adaptor.getSelf().getType());
   return success();
 }
@@ -52,7 +52,7 @@ void WithSlopeOp::buildBackward(OpBuilder &builder,
   if (needed[0])
     operandGradients[0] = gradient;
   if (needed[1])
-    operandGradients[1] = sumToType(
-        builder, getLoc(), c.mul(c.wide(gradient), c.wide(getSlope())),
-        tensorType(getArgument()));
+    operandGradients[1] = sumToType(builder, getLoc(),
+                                    c.mul(c.wide(gradient), c.wide(getSlope())),
+                                    tensorType(getArgument()));
 }

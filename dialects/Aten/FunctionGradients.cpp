@@ -156,8 +156,7 @@ void AbsOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                           ArrayRef<bool> needed,
                           SmallVectorImpl<Value> &operandGradients) {
   Formula f(builder, getLoc(), resultGradients[0]);
-  if (needed[0] &&
-      isa<ComplexType>(tensorType(getSelf()).getElementType())) {
+  if (needed[0] && isa<ComplexType>(tensorType(getSelf()).getElementType())) {
     Value magnitude = getResult();
     Value isZero = f.create<EqScalarOp>(magnitude, f.number(0.0));
     Value one = f.plus(f.zero(), 1.0);

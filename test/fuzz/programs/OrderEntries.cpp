@@ -51,8 +51,8 @@ static bool buildScatter(ProgramBuilder &builder) {
   Value index = builder.indexInput(shape, whole[dim]);
   Value self = builder.operand(whole);
   using Kind = aten::ScatterReduction;
-  auto kind = random.pick(
-      {Kind::sum, Kind::mean, Kind::amax, Kind::amin, Kind::prod});
+  auto kind =
+      random.pick({Kind::sum, Kind::mean, Kind::amax, Kind::amin, Kind::prod});
   return builder.offer(builder.create<aten::ScatterReduceOp>(
       self, dim, index, source, kind, /*include_self=*/random.chance(0.7)));
 }

@@ -306,8 +306,7 @@ static bool buildWithSlope(ProgramBuilder &builder) {
     return builder.create<aten::DetachOp>(value);
   };
   Value product = detached(builder.create<aten::MulOp>(self, other));
-  product =
-      builder.create<aten::WithSlopeOp>(product, self, detached(other));
+  product = builder.create<aten::WithSlopeOp>(product, self, detached(other));
   return builder.offer(
       builder.create<aten::WithSlopeOp>(product, other, detached(self)));
 }
