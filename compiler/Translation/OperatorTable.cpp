@@ -22,6 +22,7 @@ OperatorTable::OperatorTable() {
   addPieceOperators(*this);
   addJoinOperators(*this);
   addLinearOperators(*this);
+  addSolveOperators(*this);
   addEinsumOperators(*this);
   addConvolutionOperators(*this);
   addAttentionOperators(*this);

@@ -59,6 +59,7 @@ void addShapeOperators(OperatorTable &table);
 void addPieceOperators(OperatorTable &table);
 void addJoinOperators(OperatorTable &table);
 void addLinearOperators(OperatorTable &table);
+void addSolveOperators(OperatorTable &table);
 void addEinsumOperators(OperatorTable &table);
 void addConvolutionOperators(OperatorTable &table);
 void addAttentionOperators(OperatorTable &table);
