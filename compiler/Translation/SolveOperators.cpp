@@ -28,7 +28,7 @@ public:
   /// Of square matrices [*, n, n]; false after an error.
   bool run(Value matrices);
 
-  /// [*, n, n] in f64.
+  /// [*, n, n] in f64; NaN of a singular matrix.
   Value inverse;
   /// [*] in f64: the signs of the determinants and the logarithms of their
   /// magnitudes.
@@ -96,7 +96,10 @@ void Elimination::step(int64_t row) {
   Value isPivot = build<aten::EqOp>(rows, pivot);
   left = take(isRow, chosen, take(isPivot, slice(left, 1, row, row + 1), left));
   Value scale = slice(chosen, 2, row, row + 1);
-  Value normalized = div(chosen, scale);
+  // Nothing is left of a singular matrix: its determinant is 0.
+  auto zero = builder.getF64FloatAttr(0.0);
+  Value normalized = div(chosen, take(build<aten::EqScalarOp>(scale, zero),
+                                      constant(1, scale), scale));
   Value factors = slice(left, 2, row, row + 1);
   left = take(isRow, normalized, sub(left, mul(factors, normalized)));
   scale = view(scale, {batch});
@@ -127,7 +130,12 @@ bool Elimination::run(Value matrices) {
   for (int64_t row = 0; row < size && left; ++row)
     step(row);
   ArrayRef<int64_t> leading = shape.drop_back(2);
-  inverse = view(slice(left, 2, size, 2 * size), shape);
+  if (!left || !sign)
+    return false;
+  Value isSingular = build<aten::EqScalarOp>(
+      view(sign, {batch, 1, 1}), call.builder().getF64FloatAttr(0.0));
+  inverse = slice(left, 2, size, 2 * size);
+  inverse = view(take(isSingular, constant(NAN, left), inverse), shape);
   sign = view(sign, leading);
   logarithm = view(logarithm, leading);
   return inverse && sign && logarithm;

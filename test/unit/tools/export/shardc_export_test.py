@@ -50,6 +50,18 @@ class InList(nn.Module):
         return (x * self.hidden[0]).sum()
 
 
+class Speech(nn.Module):
+    """Scores of four sounds at six times, and the lengths as Python lists."""
+
+    def __init__(self):
+        super().__init__()
+        self.scores = nn.Linear(3, 4)
+        self.loss = nn.CTCLoss()
+
+    def forward(self, x, targets):
+        return self.loss(self.scores(x).log_softmax(-1), targets, (6, 5), (2, 1))
+
+
 class Counting(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -333,6 +345,12 @@ class ShardcExportTest(unittest.TestCase):
         self.assertTrue(torch.allclose(
             shardc_export.cross_entropy(last, targets),
             shardc_export.cross_entropy(last.transpose(1, 2), targets)))
+
+    def test_ctc_loss_is_one_operator(self):
+        program = shardc_export.export_program(
+            Speech(), (torch.randn(6, 2, 3), torch.tensor([[1, 2], [3, 0]])))
+        targets = [str(node.target) for node in program.graph.nodes]
+        self.assertIn("aten.ctc_loss.Tensor", targets)
 
     def test_predictions_without_loss_are_refused(self):
         with self.assertRaisesRegex(shardc_export.ExportError, "--loss"):
