@@ -109,7 +109,10 @@ LogicalResult CtcLoss::read() {
   for (StringRef name : {"input_lengths", "target_lengths"})
     if (hasLists && static_cast<int64_t>(call.integers(name).size()) != batch)
       return call.unsupported(name, "a length for each sample");
-  logits = build.view(toWideFloat(call, call.tensor("log_probs")),
+  // A loss stays f32 under a policy, as cross_entropy does.
+  Value scores = call.tensor("log_probs");
+  Type wide = getElementTypeOrSelf(toWideFloat(call, scores));
+  logits = build.view(build.build<aten::ToOp>(scores, wide),
                       {times, batch, classes});
   inputLengths = readLengths("input_lengths");
   targetLengths = readLengths("target_lengths");

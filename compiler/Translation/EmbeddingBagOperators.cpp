@@ -41,8 +41,21 @@ private:
   Value columns(Value numbers, int64_t width) {
     return build.expand(build.view(numbers, {count, 1}), {count, width});
   }
-  Value constant(ArrayRef<int64_t> shape, Type element, double number) {
-    return splat(call, RankedTensorType::get(shape, element), Scalar(number));
+  /// `value` in the dtype of `other`, whichever a policy gives it.
+  Value follow(Value value, Value other) {
+    if (!value || !other ||
+        isa<IntegerType>(Decomposition::typeOf(other).getElementType()))
+      return value;
+    return build.build<aten::ToOtherOp>(value, other);
+  }
+  /// Equal elements of the dtype of `like`.
+  Value filled(ArrayRef<int64_t> shape, Value like, double number) {
+    Type element = Decomposition::typeOf(like).getElementType();
+    bool isInteger = isa<IntegerType>(element);
+    return follow(splat(call, RankedTensorType::get(shape, element),
+                        isInteger ? Scalar(static_cast<int64_t>(number))
+                                  : Scalar(number)),
+                  like);
   }
 
   NodeCall &call;
@@ -133,11 +146,10 @@ Value EmbeddingBag::sumBags(Value rows) {
     return build.sum(build.view(rows, {bags, size, columns}), {1});
   Value numbers = bagNumbers();
   return numbers
-             ? build.build<aten::IndexPutOp>(
-                   constant({bags, columns},
-                            Decomposition::typeOf(rows).getElementType(), 0),
-                   ValueRange(numbers), rows, ArrayRef<int64_t>{0},
-                   /*accumulate=*/true)
+             ? build.build<aten::IndexPutOp>(filled({bags, columns}, rows, 0),
+                                             ValueRange(numbers), rows,
+                                             ArrayRef<int64_t>{0},
+                                             /*accumulate=*/true)
              : Value();
 }
 
@@ -158,7 +170,7 @@ Value EmbeddingBag::maximumOfAny(Value rows) {
     return build.build<aten::ScatterReduceOp>(start, 0, numbers, values, kind,
                                               /*include_self=*/true);
   };
-  Value top = reduce(constant({bags, width}, element, -INFINITY), known,
+  Value top = reduce(filled({bags, width}, known, -INFINITY), known,
                      aten::ScatterReduction::amax);
   Value isTop = top ? build.build<aten::EqOp>(
                           known, build.build<aten::GatherOp>(top, 0, numbers))
@@ -175,10 +187,10 @@ Value EmbeddingBag::maximumOfAny(Value rows) {
               width);
   auto none = static_cast<double>(count);
   place = build.where(isTop, place, build.constant(none, place));
-  Value first = place ? reduce(constant({bags, width}, i64, none), place,
+  Value first = place ? reduce(filled({bags, width}, place, none), place,
                                aten::ScatterReduction::amin)
                       : Value();
-  Value all = build.cat({rows, constant({1, width}, element, 0)}, 0);
+  Value all = build.cat({rows, filled({1, width}, rows, 0)}, 0);
   return first && all ? build.build<aten::GatherOp>(all, 0, first) : Value();
 }
 
@@ -191,20 +203,22 @@ LogicalResult EmbeddingBag::translate() {
   Value found;
   if (mode == 0)
     found = sumBags(rows);
-  Value numbers = constant({count, 1}, element, 1);
-  if (counts)
-    numbers = call.convert(counts, element);
-  if (mode == 1)
-    found = build.div(sumBags(rows), build.clampMin(sumBags(numbers), 1));
+  Type i64 = call.builder().getI64Type();
+  Value numbers =
+      counts ? call.convert(counts, i64)
+             : splat(call, RankedTensorType::get({count, 1}, i64), int64_t(1));
+  Value total = mode ? sumBags(numbers) : Value();
+  if (mode == 1) {
+    found = sumBags(rows);
+    found = build.div(found, follow(build.clampMin(total, 1), found));
+  }
   if (mode == 2) {
     if (counts)
       rows = build.where(counts, rows, build.constant(-INFINITY, rows));
     found = size ? maximumOfEqual(rows) : maximumOfAny(rows);
-    Value total = sumBags(numbers);
-    Value isEmpty = total ? build.build<aten::EqScalarOp>(
-                                total, call.builder().getF64FloatAttr(0.0))
-                          : Value();
-    if (found)
+    Value isEmpty = build.build<aten::EqScalarOp>(
+        total, call.builder().getI64IntegerAttr(0));
+    if (found && isEmpty)
       found = build.where(isEmpty, build.constant(0, found), found);
   }
   if (found && call.boolean("include_last_offset"))

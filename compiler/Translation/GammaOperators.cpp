@@ -167,7 +167,7 @@ static Value buildGamma(NodeCall &call, Value self, int64_t order) {
   Value value = order ? build.derivative(order, x) : build.logarithm(x);
   if (!value)
     return value;
-  return build.withSlopes(call.convert(value, getElementTypeOrSelf(self)),
+  return build.withSlopes(build.build<aten::ToOtherOp>(value, self),
                           {{self, build.derivative(order + 1, x)}});
 }
 

@@ -134,6 +134,7 @@ static LogicalResult translateUnpool(NodeCall &call) {
   Value self = build.view(call.tensor("self"), flat(type));
   if (!zeros || !index || !self)
     return failure();
+  zeros = build.build<aten::ToOtherOp>(zeros, self);
   return build.finish(build.view(
       build.build<aten::ScatterOp>(zeros, 1, index, self), result.getShape()));
 }
