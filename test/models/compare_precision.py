@@ -39,8 +39,8 @@ from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.utils._pytree import tree_leaves
 
 import run_zoo
-import train_zoo
 import trained
+import zoo_training
 from zoo import shardc_export
 
 BFLOAT16 = MixedPrecisionPolicy(param_dtype=torch.bfloat16,
@@ -119,13 +119,13 @@ def compiled_step(module, batch, folder, options):
     record = mock.patch.object(shardc_export, "record_conversions",
                                lambda *_: None)
     with record if options.plain else contextlib.nullcontext():
-        train_zoo.export(copy.deepcopy(module), [batch], folder)
+        zoo_training.export(copy.deepcopy(module), [batch], folder)
     training = trained.Training(1, 1, 0.0, param_dtype="bf16")
     artifact, log = folder / "model.shardc", folder / "log.jsonl"
     training.compile(options.shardc, folder / "model.pt2", artifact,
-                     ["--wrap", ""], train_zoo.TIMEOUT)
+                     ["--wrap", ""], zoo_training.TIMEOUT)
     training.train(options.shardrun, artifact, folder / "data.safetensors",
-                   folder / "state.safetensors", log, train_zoo.TIMEOUT)
+                   folder / "state.safetensors", log, zoo_training.TIMEOUT)
     record = json.loads(log.read_text().splitlines()[0])
     return record["loss"], record["gradient_norm"]
 
@@ -142,7 +142,7 @@ def compiled(module, batch, options):
 
 
 def line(name, factory, options):
-    module, (batch,) = train_zoo.model_and_batches(factory, 1)
+    module, (batch,) = run_zoo.model_and_batches(factory, 1)
     found, mine = compiled(module, batch, options)
     wide = first_step(copy.deepcopy(module), batch)
     replica = sharded(module)
@@ -150,7 +150,7 @@ def line(name, factory, options):
     try:
         expected = first_step(replica, batch)
     except RuntimeError as error:
-        return f"| {name} | FSDP2: {run_zoo.first_line(error)} |"
+        return f"| {name} | FSDP2: {zoo_training.first_line(error)} |"
     dtypes = dtype_cell(mine, theirs)
     if isinstance(found, str):
         return f"| {name} | {found} | {dtypes} |"
@@ -160,6 +160,13 @@ def line(name, factory, options):
                   f"{abs(value / reference - 1):.1e}",
                   f"{abs(reference / exact - 1):.1e}"]
     return " | ".join((f"| {name}", *cells, dtypes)) + " |"
+
+
+def wanted_models(names):
+    for section, models in run_zoo.MODELS.items():
+        for name, factory in models.items():
+            if not names or {name, section} & set(names):
+                yield name, factory
 
 
 def options_of():
@@ -187,11 +194,11 @@ def main():
         print("| model | FSDP2's loss | shardc's | apart | bf16 from f32 | "
               "FSDP2's gradient norm | shardc's | apart | bf16 from f32 | dtypes |\n"
               "|---|--:|--:|--:|--:|--:|--:|--:|--:|---|")
-        for name, factory in train_zoo.wanted_models(options.names):
+        for name, factory in wanted_models(options.names):
             try:
                 print(line(name, factory, options), flush=True)
             except Exception as error:  # any model may fail in its own way
-                print(f"| {name} | {run_zoo.first_line(error)} |", flush=True)
+                print(f"| {name} | {zoo_training.first_line(error)} |", flush=True)
         distributed.destroy_process_group()
 
 

@@ -52,7 +52,7 @@ def train_fsdp2(module, batches, training, realization):
             if isinstance(child, torch.nn.BatchNorm1d):
                 fully_shard(child, mp_policy=BATCH_NORM)
         fully_shard(replica, mp_policy=BFLOAT16)
-        optimizer = train_reference.sgd(replica, training)
+        optimizer = train_reference.optimizer_of(replica, training)
         scaler = train_reference.Scaler(module)
         losses, norms, evaluations = [], [], []
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trains any module with PyTorch's SGD the way N ranks would, in one process.
+"""Trains any module with PyTorch the way N ranks would, in one process.
 
 In step s rank r takes micro-batch s N + r modulo their number. Gradients are
 summed in rank order and divided by N. Every rank has its own buffers, as under
-FSDP; those of rank 0 are reported.
+FSDP; those of rank 0 are reported. All ranks compute with one set of
+parameters: they are the same on each.
 """
 
 import copy
@@ -16,9 +17,13 @@ from zoo import shardc_export
 
 
 def converted(value, dtype):
-    """Floating tensors in `dtype`; indices and labels as they are."""
+    """Floating tensors in `dtype`, complex ones in pairs of it or of f32;
+    indices and labels as they are."""
     if isinstance(value, torch.Tensor) and value.is_floating_point():
         return value.to(dtype)
+    if isinstance(value, torch.Tensor) and value.is_complex():
+        wide = torch.float64 if dtype == torch.float64 else torch.float32
+        return value.to(wide.to_complex())
     return value
 
 
@@ -48,13 +53,16 @@ def begin_micro_batch(module, step, piece):
         module.begin_micro_batch(step, piece)
 
 
-def sgd(module, training):
+def optimizer_of(module, training):
     """The optimizer of a trained.Training; a module may have parameter groups
     of its own, whose learning rates are multiples of the run's."""
     groups = getattr(module, "param_groups", lambda: [
         {"params": list(module.parameters())}])()
     for group in groups:
         group["lr"] = training.learning_rate * group.pop("lr_scale", 1)
+    if training.optimizer == "adamw":
+        return torch.optim.AdamW(groups, lr=training.learning_rate,
+                                 weight_decay=trained.WEIGHT_DECAY)
     return torch.optim.SGD(groups, lr=training.learning_rate,
                            momentum=trained.MOMENTUM)
 
@@ -100,23 +108,31 @@ def evaluate(module, replica, rank, ranks, batch_of):
     return total
 
 
-@torch.no_grad()
-def _average_gradients(replicas):
-    """Leaves the mean of all ranks' gradients in those of rank 0."""
-    for parameters in zip(*(list(each.parameters()) for each in replicas)):
-        first = parameters[0]
-        if first.grad is None:
-            continue
-        for other in parameters[1:]:
-            first.grad += other.grad
-        first.grad /= len(replicas)
+class RankBuffers:
+    """The buffers that each rank has of one module."""
+
+    def __init__(self, module, ranks):
+        self._parts = list(module.modules())
+        self._buffers = [copy.deepcopy([part._buffers for part in self._parts])
+                         for _ in range(ranks)]
+
+    def use(self, rank):
+        """Makes the module compute with those of a rank."""
+        for part, buffers in zip(self._parts, self._buffers[rank]):
+            part._buffers = buffers
 
 
 @torch.no_grad()
-def _share_parameters(replicas):
-    for parameters in zip(*(list(each.parameters()) for each in replicas)):
-        for other in parameters[1:]:
-            other.copy_(parameters[0])
+def _average_gradients(module, ranks):
+    """Makes the mean of the sum of all ranks' gradients."""
+    for parameter in module.parameters():
+        if parameter.grad is not None:
+            parameter.grad /= ranks
+
+
+# What shardrun calls the states that torch.optim keeps of a parameter.
+STATES = {"momentum_buffer": "momentum", "exp_avg": "exp_avg",
+          "exp_avg_sq": "exp_avg_sq"}
 
 
 def quantities(module, optimizer, series):
@@ -125,10 +141,10 @@ def quantities(module, optimizer, series):
     result = {name: torch.tensor(numbers, dtype=torch.float64)
               for name, numbers in series.items() if numbers}
     for name, parameter in module.named_parameters():
-        momentum = optimizer.state[parameter].get("momentum_buffer")
-        if momentum is not None:  # else nothing uses the parameter
-            result[name] = parameter
-            result[f"momentum/{name}"] = momentum
+        states = {f"{STATES[key]}/{name}": state for key, state
+                  in optimizer.state[parameter].items() if key in STATES}
+        if states:  # else nothing uses the parameter
+            result.update({name: parameter, **states})
     result.update(module.named_buffers())
     return {name: vector(value) for name, value in result.items()}
 
@@ -144,52 +160,50 @@ def vector(value):
 
 def module_in(module, dtype):
     """A copy in a real dtype; nn.Module.to would make complex buffers real."""
-    def convert(tensor):
-        if tensor.is_complex():
-            wide = torch.float64 if dtype == torch.float64 else torch.float32
-            return tensor.to(wide.to_complex())
-        return tensor.to(dtype) if tensor.is_floating_point() else tensor
-
-    return copy.deepcopy(module)._apply(convert)
+    return copy.deepcopy(module)._apply(lambda value: converted(value, dtype))
 
 
 def train(module, micro_batches, training, dtype, realization=0):
     """{name: elements} after the steps of a trained.Training; `module` keeps
     its weights. Odd realizations use ATen's kernels instead of oneDNN's."""
-    replicas = [module_in(module, dtype) for _ in range(training.ranks)]
-    optimizer, scaler = sgd(replicas[0], training), Scaler(module)
+    replica = module_in(module, dtype)
+    buffers = RankBuffers(replica, training.ranks)
+    optimizer, scaler = optimizer_of(replica, training), Scaler(module)
     losses, norms, evaluations = [], [], []
 
     def batch_of(index):
         index %= len(micro_batches)
         return realized(module, micro_batches[index], index, dtype, realization)
 
+    def evaluation(rank):
+        buffers.use(rank)
+        return evaluate(module, replica, rank, training.ranks, batch_of)
+
     with torch.backends.mkldnn.flags(enabled=realization % 2 == 0):
         for step in range(training.steps):
             loss_sum = 0.0
-            for rank, replica in enumerate(replicas):
+            replica.zero_grad()
+            for rank in range(training.ranks):
+                buffers.use(rank)
                 positional, keyword = shardc_export.arguments_of(
                     batch_of(step * training.ranks + rank))
-                replica.zero_grad()
                 begin_micro_batch(replica, step, rank)
                 loss = replica(*positional, **keyword)
                 scaler.backward(loss)
                 loss_sum += loss.item()
-            _average_gradients(replicas)
+            _average_gradients(replica, training.ranks)
             scaler.unscale(optimizer)
             losses.append(loss_sum / training.ranks)
             norms.append(torch.nn.utils.get_total_norm(
-                [parameter.grad for parameter in replicas[0].parameters()
+                [parameter.grad for parameter in replica.parameters()
                  if parameter.grad is not None]).item())
-            clip(replicas[0])
+            clip(replica)
             scaler.step(optimizer)
-            _share_parameters(replicas)
             if hasattr(module, "evaluation_batches"):
-                evaluations.append(sum(
-                    evaluate(module, replica, rank, training.ranks, batch_of)
-                    for rank, replica in enumerate(replicas))
-                    / training.ranks / module.evaluation_batches)
-    return quantities(replicas[0], optimizer, {
+                evaluations.append(sum(map(evaluation, range(training.ranks)))
+                                   / training.ranks / module.evaluation_batches)
+    buffers.use(0)
+    return quantities(replica, optimizer, {
         "losses": losses, "gradient norms": norms,
         "loss scales": scaler.scales, "evaluation losses": evaluations})
 

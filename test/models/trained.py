@@ -31,6 +31,9 @@ UNITS = 2.0
 EPSILON = 2.0 ** -24  # half a unit in the last place of f32, relative
 BFLOAT16_EPSILON = 2.0 ** -8
 MOMENTUM = 0.9
+WEIGHT_DECAY = 0.1  # of AdamW: large enough to be seen after three steps
+OPTIMIZER_FLAGS = {"sgd": ["--momentum", MOMENTUM],
+                   "adamw": ["--weight-decay", WEIGHT_DECAY]}
 
 
 @dataclasses.dataclass
@@ -101,19 +104,23 @@ def run(command, timeout=None, folder=None):
 
 @dataclasses.dataclass
 class Training:
-    """How a model is trained: SGD with momentum, so that the optimizer's state
-    shows the gradients."""
+    """How a model is trained. Both optimizers' states show the gradients: SGD
+    has momentum, AdamW both moments. A model that is exported in f64 has no
+    policy, but f64 as its `param_dtype`."""
     ranks: int
     steps: int
     learning_rate: float
     param_dtype: str = "f32"
+    optimizer: str = "sgd"
 
     def compile(self, shardc, model, artifact, flags=(), timeout=None):
         """Runs shardc beside the artifact, where it may leave a reproducer."""
+        policy = ([] if self.param_dtype == "f64" else
+                  ["--param-dtype", self.param_dtype, "--reduce-dtype", "f32"])
         run([shardc, "compile", pathlib.Path(model).resolve(), "-o", artifact,
-             "--world-size", self.ranks, "--optimizer", "sgd", "--momentum",
-             MOMENTUM, "--param-dtype", self.param_dtype, "--reduce-dtype",
-             "f32", *flags], timeout, pathlib.Path(artifact).parent)
+             "--world-size", self.ranks, "--optimizer", self.optimizer,
+             *OPTIMIZER_FLAGS[self.optimizer], *policy, *flags], timeout,
+            pathlib.Path(artifact).parent)
 
     def train(self, shardrun, artifact, data, state, log, timeout=None,
               evaluation_batches=0):
@@ -128,8 +135,13 @@ class Training:
 
 def quantities(state, log):
     """{name: elements} of what a run of shardrun left."""
-    result = {name: value.elements()
-              for name, value in tensors.read(state).items()}
+    return {**{name: value.elements()
+               for name, value in tensors.read(state).items()}, **series(log)}
+
+
+def series(log):
+    """{name: numbers}: what shardrun logged, a number a step."""
+    result = {}
     with open(log) as file:
         records = [json.loads(line) for line in file]
     for name, key in (("losses", "loss"), ("gradient norms", "gradient_norm"),
