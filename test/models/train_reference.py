@@ -7,9 +7,12 @@ FSDP; those of rank 0 are reported. All ranks compute with one set of
 parameters: they are the same on each.
 """
 
+import contextlib
 import copy
 
 import torch
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map
 
 import trained
@@ -163,17 +166,41 @@ def module_in(module, dtype):
     return copy.deepcopy(module)._apply(lambda value: converted(value, dtype))
 
 
+WIDE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+# PyTorch's own have a sixth in float32, also of float64.
+EXACT = {functional.hardsigmoid: lambda value, inplace=False:
+         functional.relu6(value + 3) / 6,
+         functional.hardswish: lambda value, inplace=False:
+         value * functional.relu6(value + 3) / 6,
+         torch.Tensor.float: torch.Tensor.double}
+
+
+class AllInFloat64(TorchFunctionMode):
+    """Inside, nothing is float32: models convert to it what they want to be
+    more exact than bf16, but that is not more exact than float64."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        args, kwargs = tree_map(
+            lambda value: WIDE.get(value, value)
+            if isinstance(value, torch.dtype) else value, (args, kwargs or {}))
+        return EXACT.get(function, function)(*args, **kwargs)
+
+
 def train(module, micro_batches, training, dtype, realization=0):
     """{name: elements} after the steps of a trained.Training; `module` keeps
     its weights. Odd realizations use ATen's kernels instead of oneDNN's."""
     replica = module_in(module, dtype)
+    with (AllInFloat64() if dtype == torch.float64
+          else contextlib.nullcontext()):
+        return _train(module, replica, training, lambda index: realized(
+            module, micro_batches[index % len(micro_batches)],
+            index % len(micro_batches), dtype, realization), realization)
+
+
+def _train(module, replica, training, batch_of, realization):
     buffers = RankBuffers(replica, training.ranks)
     optimizer, scaler = optimizer_of(replica, training), Scaler(module)
     losses, norms, evaluations = [], [], []
-
-    def batch_of(index):
-        index %= len(micro_batches)
-        return realized(module, micro_batches[index], index, dtype, realization)
 
     def evaluation(rank):
         buffers.use(rank)

@@ -92,20 +92,6 @@ def returns_predictions(program, inputs):
     raise ValueError(f"the program returns {len(results)} tensors")
 
 
-def convert_graph(module, function, dtype):
-    """Replaces float32 by `dtype`, and constants by their `function`."""
-    def converted(value):
-        return dtype if value is torch.float32 else value
-
-    for node in module.graph.nodes:
-        node.args = torch.fx.node.map_aggregate(node.args, converted)
-        node.kwargs = torch.fx.node.map_aggregate(node.kwargs, converted)
-    for name, value in vars(module).items():
-        if isinstance(value, torch.Tensor):
-            setattr(module, name, function(value))
-    module.recompile()
-
-
 class Archived(torch.nn.Module):
     """The program of an archive, under its own names, as a module that returns
     the loss; one that predicts takes the targets after its inputs."""
@@ -130,12 +116,12 @@ class Archived(torch.nn.Module):
         return Archived(self.archive, self.predicts)
 
     def _apply(self, function, recurse=True):
-        """Converts what the program itself says to be float32, too."""
+        """Converts the program's constants, too."""
         super()._apply(function, recurse)
-        dtype = function(torch.zeros(())).dtype
         for part in self.modules():
-            if isinstance(part, torch.fx.GraphModule):
-                convert_graph(part, function, dtype)
+            for name, value in vars(part).items():
+                if isinstance(value, torch.Tensor):
+                    setattr(part, name, function(value))
         return self
 
     def named_parameters(self, *arguments, **keywords):

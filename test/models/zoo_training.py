@@ -32,7 +32,6 @@ FLOOR = 1e-6
 REALIZATIONS = (1, 4)
 HOPELESS = 1e3  # of the limit: no further realization can explain it
 # Of the largest element of a tensor, or of a millionth of the largest gradient.
-# PyTorch's hardsigmoid has its 1/6 in float32, also of float64: 3e-8.
 FLOAT64_LIMIT, FLOAT64_FLOOR = 1e-7, 1e-6
 TIMEOUT = 600  # seconds that compiling or training may take
 NUMBER = re.compile(r"error E\d{4}")
@@ -209,7 +208,7 @@ def judge_in_float64(outcome, training, reference, model, folder, programs):
     folder = folder / "float64"
     try:
         if not (folder / "model.pt2").exists():
-            with without_grouped_products():
+            with without_grouped_products(), train_reference.AllInFloat64():
                 export(*in_float64(*model), folder)
         found, _ = trained_by_shardc(
             dataclasses.replace(training, param_dtype="f64"), folder, programs)
