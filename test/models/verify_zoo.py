@@ -6,7 +6,7 @@
                   --shardrun build/release/bin/shardrun
                   --work FOLDER [--ranks 1,2,3] [--table FILE.md] [NAME…]
 
-FOLDER/NAME/model.pt2 are the exports that train_zoo.py leaves there; PyTorch is
+FOLDER/NAME/model.pt2 are the exports that run_zoo.py leaves there; PyTorch is
 not needed. For each model and each of the policies f32 and bf16 (gathered in
 bf16, reduced in f32): `shardc verify` of a step of SGD with momentum on every
 rank count, then two runs of `shardrun` on 2 ranks, with one and with two
