@@ -84,7 +84,8 @@ def train_fsdp2(module, batches, training, realization):
                     / module.evaluation_batches))
         return train_reference.quantities(replica, optimizer, {
             "losses": losses, "gradient norms": norms,
-            "loss scales": scaler.scales, "evaluation losses": evaluations})
+            "loss scales": scaler.scales, "evaluation losses": evaluations},
+            dict(replica.named_buffers()))
 
     return reference.run_ranks(training.ranks, train)[0]
 

@@ -221,7 +221,15 @@ class Model:
     def module_and_batches(self):
         if self.archive:
             return zoo_archives.load(self.folder)
-        return model_and_batches(MODELS[self.section][self.name])
+        factory = MODELS[self.section][self.name]
+        stored = self.folder / "batches.pt"
+        if stored.exists():
+            return (model_and_batches(factory, 1)[0],
+                    torch.load(stored, weights_only=False))
+        module, batches = model_and_batches(factory)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        torch.save(batches, stored)
+        return module, batches
 
     def flags(self):
         """What shardc must be told about the model."""

@@ -138,9 +138,9 @@ STATES = {"momentum_buffer": "momentum", "exp_avg": "exp_avg",
           "exp_avg_sq": "exp_avg_sq"}
 
 
-def quantities(module, optimizer, series):
+def quantities(module, optimizer, series, buffers):
     """{name: elements as a float64 vector}, the names of trained.quantities;
-    `series` are those that have a number a step."""
+    `series` are those that have a number a step, `buffers` {name: tensor}."""
     result = {name: torch.tensor(numbers, dtype=torch.float64)
               for name, numbers in series.items() if numbers}
     for name, parameter in module.named_parameters():
@@ -148,7 +148,7 @@ def quantities(module, optimizer, series):
                   in optimizer.state[parameter].items() if key in STATES}
         if states:  # else nothing uses the parameter
             result.update({name: parameter, **states})
-    result.update(module.named_buffers())
+    result.update(buffers)
     return {name: vector(value) for name, value in result.items()}
 
 
@@ -180,10 +180,19 @@ class AllInFloat64(TorchFunctionMode):
     more exact than bf16, but that is not more exact than float64."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        args, kwargs = tree_map(
-            lambda value: WIDE.get(value, value)
-            if isinstance(value, torch.dtype) else value, (args, kwargs or {}))
-        return EXACT.get(function, function)(*args, **kwargs)
+        def wide(value):
+            return WIDE.get(value, value) if type(value) is torch.dtype else value
+
+        return EXACT.get(function, function)(*map(wide, args), **{
+            name: wide(value) for name, value in (kwargs or {}).items()})
+
+
+def lasting_buffers(module, replica):
+    """{name: buffer} of a trained replica of a module. One that forward made
+    anew in another shape is a cache, which an export does not hold."""
+    shapes = {name: value.shape for name, value in module.named_buffers()}
+    return {name: value for name, value in replica.named_buffers()
+            if shapes.get(name) == value.shape}
 
 
 def train(module, micro_batches, training, dtype, realization=0):
@@ -232,7 +241,8 @@ def _train(module, replica, training, batch_of, realization):
     buffers.use(0)
     return quantities(replica, optimizer, {
         "losses": losses, "gradient norms": norms,
-        "loss scales": scaler.scales, "evaluation losses": evaluations})
+        "loss scales": scaler.scales, "evaluation losses": evaluations},
+        lasting_buffers(module, replica))
 
 
 def largest_errors(exact, realizations):

@@ -8,8 +8,9 @@ gradients) and buffers may be further from float64 than FACTOR times the largest
 error of any element of its tensor in any realization, or FLOOR of its tensor's
 largest element. Some networks amplify rounding (BatchNorm over few values, ReLU
 and max-pooling that branch), and AdamW does where a gradient is 0 in exact
-arithmetic: where an element is beyond its limit, the same model in float64
-decides, in which shardc and PyTorch have to agree to FLOAT64_LIMIT.
+arithmetic: where an element is beyond its limit, or the limit is over BLIND of
+its tensor's largest element, the same model in float64 decides, in which shardc
+and PyTorch have to agree to FLOAT64_LIMIT.
 """
 
 import dataclasses
@@ -30,7 +31,9 @@ FLOOR = 1e-6
 # One realization is enough to see that most models are right; the rest get as
 # many as tell PyTorch's luck from its error.
 REALIZATIONS = (1, 4)
-HOPELESS = 1e3  # of the limit: no further realization can explain it
+HOPELESS = 10  # of the limit: no further realization can explain it
+# Of a tensor's largest element: a limit that is wider says nothing.
+BLIND = 0.1
 # Of the largest element of a tensor, or of a millionth of the largest gradient.
 FLOAT64_LIMIT, FLOAT64_FLOOR = 1e-7, 1e-6
 TIMEOUT = 600  # seconds that compiling or training may take
@@ -163,7 +166,18 @@ class Reference:
             self.exact = self._run(torch.float64)
         self.sizes = {name: finite_size(values)
                       for name, values in self.exact.items() if values.numel()}
+        self._floors = self._least_scales()
         self._errors, self._realizations = {}, 0
+
+    def _least_scales(self):
+        """{kind of optimizer state: the least scale of its tensors}; that of
+        the first kind is that of all else."""
+        floors = {}
+        for name, size in self.sizes.items():
+            kind = name.partition("/")[0]
+            if kind in train_reference.STATES.values():
+                floors[kind] = max(FLOAT64_FLOOR * size, floors.get(kind, 0.0))
+        return {"first": next(iter(floors.values())), **floors}
 
     def _limit(self, name):
         return max(trained.FACTOR * self._errors[name],
@@ -187,25 +201,26 @@ class Reference:
                 break
         return worst
 
+    def is_blind(self):
+        """Whether float32 is too far off in some tensor to tell right from
+        wrong."""
+        return any(self._limit(name) > BLIND * self._scale(name)
+                   for name in self.sizes)
+
+    def _scale(self, name):
+        """The largest element of a tensor, or a millionth of that of all
+        gradients: some are 0 in exact arithmetic."""
+        kind = name.partition("/")[0]
+        return self.sizes[name] + self._floors.get(kind, self._floors["first"])
+
     def worst_in_float64(self, found):
         """The worst Difference of what float64 found; the limit is 1."""
-        floors = {}
-        for name, size in self.sizes.items():
-            kind = name.partition("/")[0]
-            if kind in train_reference.STATES.values():
-                floors[kind] = max(FLOAT64_FLOOR * size, floors.get(kind, 0.0))
-        gradients = next(iter(floors.values()))
-
-        def limit(name):
-            return self.sizes[name] + floors.get(name.partition("/")[0],
-                                                 gradients)
-
-        return differences(self.exact, found, limit)[0]
+        return differences(self.exact, found, self._scale)[0]
 
 
 def judge_in_float64(outcome, training, reference, model, folder, programs):
     """Decides by the model in float64 what float32 leaves open."""
-    folder = folder / "float64"
+    outcome.kind, folder = "WRONG", folder / "float64"
     try:
         if not (folder / "model.pt2").exists():
             with without_grouped_products(), train_reference.AllInFloat64():
@@ -249,9 +264,8 @@ def outcome_of(training, folder, load, programs):
         worst = reference.worst(found)
     except Exception as error:
         return Outcome("no reference", first_line(error), seconds=seconds)
-    outcome = Outcome("right" if worst.used <= 1 else "WRONG", str(worst),
-                      worst.used, seconds=seconds)
-    if outcome.kind == "WRONG":
+    outcome = Outcome("right", str(worst), worst.used, seconds=seconds)
+    if worst.used > 1 or reference.is_blind():
         judge_in_float64(outcome, training, reference, model, folder, programs)
     seconds["PyTorch"] = time.monotonic() - begin
     return outcome
