@@ -8,9 +8,9 @@ gradients) and buffers may be further from float64 than FACTOR times the largest
 error of any element of its tensor in any realization, or FLOOR of its tensor's
 largest element. Some networks amplify rounding (BatchNorm over few values, ReLU
 and max-pooling that branch), and AdamW does where a gradient is 0 in exact
-arithmetic: where an element is beyond its limit, or the limit is over BLIND of
-its tensor's largest element, the same model in float64 decides, in which shardc
-and PyTorch have to agree to FLOAT64_LIMIT.
+arithmetic: where an element is beyond its limit, or the limit of the gradient's
+norm is over BLIND of it, the same model in float64 decides, in which shardc and
+PyTorch have to agree to FLOAT64_LIMIT.
 """
 
 import dataclasses
@@ -32,8 +32,8 @@ FLOOR = 1e-6
 # many as tell PyTorch's luck from its error.
 REALIZATIONS = (1, 4)
 HOPELESS = 10  # of the limit: no further realization can explain it
-# Of a tensor's largest element: a limit that is wider says nothing.
-BLIND = 0.1
+# Of the norm of all gradients: a limit that is wider says nothing.
+BLIND = 1e-3
 # Of the largest element of a tensor, or of a millionth of the largest gradient.
 FLOAT64_LIMIT, FLOAT64_FLOOR = 1e-7, 1e-6
 TIMEOUT = 600  # seconds that compiling or training may take
@@ -202,10 +202,9 @@ class Reference:
         return worst
 
     def is_blind(self):
-        """Whether float32 is too far off in some tensor to tell right from
-        wrong."""
-        return any(self._limit(name) > BLIND * self._scale(name)
-                   for name in self.sizes)
+        """Whether float32 is too far off to tell right from wrong."""
+        norms = "gradient norms"
+        return self._limit(norms) > BLIND * self.sizes[norms]
 
     def _scale(self, name):
         """The largest element of a tensor, or a millionth of that of all
