@@ -31,7 +31,7 @@ FLOOR = 1e-6
 # One realization is enough to see that most models are right; the rest get as
 # many as tell PyTorch's luck from its error.
 REALIZATIONS = (1, 4)
-HOPELESS = 10  # of the limit: no further realization can explain it
+HOPELESS = 3  # of the limit: no further realization can explain it
 # Of the norm of all gradients: a limit that is wider says nothing.
 BLIND = 1e-3
 # Of the largest element of a tensor, or of a millionth of the largest gradient.
