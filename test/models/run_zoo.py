@@ -238,7 +238,8 @@ class Model:
 
     def prepare(self):
         """Fills the folder with the archive and samples, once."""
-        if (self.folder / "model.pt2").exists():
+        if ((self.folder / "model.pt2").exists()
+                and (self.folder / "data.safetensors").exists()):
             return
         if self.archive:
             zoo_archives.prepare(self.archive, self.folder, MICRO_BATCHES)

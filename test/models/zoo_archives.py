@@ -155,10 +155,10 @@ def prepare(archive, folder, micro_batches):
                 (result,) = returned_tensors(
                     program.module()(*inputs.values()))
             inputs["target"] = torch.randn_like(result)
-    zoo_training.write_samples(named[:1], folder / "inputs.safetensors")
-    zoo_training.write_samples(named, folder / "data.safetensors")
     (folder / "flags.json").write_text(
         json.dumps(["--loss", "mse"] if predicts else []))
+    zoo_training.write_samples(named[:1], folder / "inputs.safetensors")
+    zoo_training.write_samples(named, folder / "data.safetensors")
 
 
 def load(folder):
