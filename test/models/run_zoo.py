@@ -342,7 +342,8 @@ def trainings(model, options):
                                 in outcome.seconds.items())
             print(f"{row.name}: {name}: {outcome.kind}: {outcome.detail} "
                   f"({seconds})", file=sys.stderr, flush=True)
-    shutil.rmtree(model.folder / "float64", ignore_errors=True)
+    if len(row.outcomes) == TRAININGS:
+        shutil.rmtree(model.folder / "float64", ignore_errors=True)
     return row
 
 
