@@ -356,9 +356,12 @@ def table(rows):
 
 
 def summary(rows):
-    """How many of the models train, and that others do not."""
-    well = sum(row.trains_well() for row in rows)
-    return f"{well} of {len(rows)} models train."
+    """How many of the models train, and how many of those have more to run."""
+    well = [row for row in rows if row.trains_well()]
+    text = f"{len(well)} of {len(rows)} models train"
+    partly = sum(len(row.outcomes) < TRAININGS for row in well)
+    return text + (f"; of {partly} not all trainings were run: those in "
+                   f"parentheses." if partly else ".")
 
 
 def page(rows):
