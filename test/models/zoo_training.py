@@ -34,7 +34,8 @@ REALIZATIONS = (1, 4)
 HOPELESS = 3  # of the limit: no further realization can explain it
 # Of the norm of all gradients: a limit that is wider says nothing.
 BLIND = 1e-3
-# Of the largest element of a tensor, or of a millionth of the largest gradient.
+# Of the largest element of a tensor, or of a millionth of the largest gradient,
+# or of the learning rate.
 FLOAT64_LIMIT, FLOAT64_FLOOR = 1e-7, 1e-6
 TIMEOUT = 600  # seconds that compiling or training may take
 NUMBER = re.compile(r"error E\d{4}")
@@ -168,17 +169,17 @@ class Reference:
         self.sizes = {name: finite_size(values)
                       for name, values in self.exact.items() if values.numel()}
         self._floors = self._least_scales()
+        self._wanted = getattr(module, "realizations", REALIZATIONS)
         self._errors, self._realizations = {}, 0
 
     def _least_scales(self):
-        """{kind of optimizer state: the least scale of its tensors}; that of
-        the first kind is that of all else."""
+        """{kind of optimizer state: the least scale of its tensors}."""
         floors = {}
         for name, size in self.sizes.items():
             kind = name.partition("/")[0]
             if kind in train_reference.STATES.values():
                 floors[kind] = max(FLOAT64_FLOOR * size, floors.get(kind, 0.0))
-        return {"first": next(iter(floors.values())), **floors}
+        return floors
 
     def _limit(self, name):
         return max(trained.FACTOR * self._errors[name],
@@ -194,7 +195,7 @@ class Reference:
     def worst(self, found):
         """The worst Difference of what float32 found, measured by as many
         realizations as it takes to explain it."""
-        for wanted in REALIZATIONS:
+        for wanted in self._wanted:
             while self._realizations < wanted:
                 self._add_realization()
             worst = differences(self.exact, found, self._limit)[0]
@@ -208,10 +209,11 @@ class Reference:
         return self._limit(norms) > BLIND * self.sizes[norms]
 
     def _scale(self, name):
-        """The largest element of a tensor, or a millionth of that of all
-        gradients: some are 0 in exact arithmetic."""
+        """The largest element of a tensor, but at least a part of that of all
+        gradients, or what a step moves a parameter by: some gradients are 0 in
+        exact arithmetic."""
         kind = name.partition("/")[0]
-        return self.sizes[name] + self._floors.get(kind, self._floors["first"])
+        return self.sizes[name] + self._floors.get(kind, LEARNING_RATE)
 
     def worst_in_float64(self, found):
         """The worst Difference of what float64 found; the limit is 1."""
@@ -223,8 +225,9 @@ def judge_in_float64(outcome, training, reference, model, folder, programs):
     outcome.kind, folder = "WRONG", folder / "float64"
     try:
         if not (folder / "model.pt2").exists():
+            wide = in_float64(*model)
             with without_grouped_products(), train_reference.AllInFloat64():
-                export(*in_float64(*model), folder)
+                export(*wide, folder)
         found, _ = trained_by_shardc(
             dataclasses.replace(training, param_dtype="f64"), folder, programs)
     except Exception as problem:  # any model may fail in its own way
