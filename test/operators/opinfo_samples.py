@@ -205,20 +205,21 @@ def varied(candidates, count):
 
 def ctc_samples():
     """Calls of ctc_loss: OpInfo's are too large."""
-    def call(targets, inputs, lengths, shape=(7, 3, 4), **keyword):
+    def call(targets, inputs, lengths, shape=(5, 2, 4), **keyword):
         scores = torch.randn(shape, dtype=DTYPE).log_softmax(-1)
         return (scores.requires_grad_(), targets, inputs, lengths), keyword
 
-    targets = torch.tensor([[1, 2, 2], [3, 1, 0], [2, 0, 0]])
-    inputs, lengths = torch.tensor([7, 5, 6]), torch.tensor([3, 2, 0])
+    targets = torch.tensor([[2, 2], [3, 0]])
+    inputs, lengths = torch.tensor([5, 4]), torch.tensor([2, 1])
     yield call(targets, inputs, lengths)
-    yield call(targets, (7, 7, 7), (3, 2, 1), reduction="sum")
-    yield call(torch.tensor([1, 2, 2, 3, 1]), inputs, lengths, reduction="none")
-    yield call(targets + 1, inputs, lengths - 1 + (lengths == 0),
-               (7, 3, 5), blank=0, reduction="sum")
-    yield call(targets, torch.tensor([3, 5, 6]), lengths, zero_infinity=True)
-    yield call(torch.tensor([2, 1]), torch.tensor(5), torch.tensor(2), (5, 3),
-               blank=0, reduction="none", zero_infinity=False)
+    yield call(targets, (5, 5), (1, 0), reduction="sum")
+    yield call(torch.tensor([1, 2, 3]), inputs, lengths, reduction="none")
+    yield call(1 - targets.clamp(max=1), inputs, lengths, blank=2,
+               reduction="sum")
+    # Two equal labels take three steps.
+    yield call(targets, torch.tensor([2, 5]), lengths, zero_infinity=True)
+    yield call(torch.tensor([2, 1]), torch.tensor(4), torch.tensor(2), (5, 3),
+               reduction="none", zero_infinity=False)
 
 
 MORE = {"nn.functional.ctc_loss": ctc_samples}
