@@ -39,6 +39,7 @@ import zoo
 import zoo_archives
 import zoo_further
 import zoo_training
+import zoo_fields
 import zoo_unseen
 from zoo import shardc_export
 
@@ -77,7 +78,7 @@ the rule.
 """
 
 MODELS = {"promised": zoo.MODELS, "further": zoo_further.FURTHER,
-          "unseen": zoo_unseen.UNSEEN}
+          "unseen": zoo_unseen.UNSEEN, "fields": zoo_fields.FIELDS}
 
 OPTIMIZERS, RANKS, STEPS = ("sgd", "adamw"), (1, 2, 3), 3
 TRAININGS = len(OPTIMIZERS) * len(RANKS)
@@ -87,6 +88,8 @@ SECTIONS = {
     "further": "## Further models",
     "unseen": "## Models that nobody tuned for\n\nChosen without a look at "
               "their operators.",
+    "fields": "## Architectures of other fields\n\nWritten or configured "
+              "before anyone ran them; eight of nine trained at first\nsight.",
     "archives": "## Archives of other versions of PyTorch\n\n"
                 "On random inputs, against PyTorch's own loader. Both run a "
                 "copy in which\ndropout has probability 0; predictions are "

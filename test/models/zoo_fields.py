@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Architectures of other fields, written or configured before anyone ran them:
-speech, detection, generation, graphs, point clouds, time series, and pairs of
-images and text.
-
-The first outcome of each is in docs/Models.md beside the last one.
+speech, detection, generation, graphs, point clouds, and pairs of images and
+text.
 """
 
 import functools
@@ -14,8 +12,7 @@ import torch.nn.functional as F
 import torchvision
 from torch import nn
 
-from zoo import (BATCH, DECODER, TIME, VOCABULARY, causal, hugging_face, masked,
-                 token_inputs, with_loss)
+from zoo import BATCH, TIME, VOCABULARY, hugging_face, with_loss
 
 
 class GraphAttention(nn.Module):
@@ -351,22 +348,10 @@ class SpeechDecoder(nn.Module):
                 + F.binary_cross_entropy_with_logits(torch.stack(stops, 1), ends))
 
 
-def speech():
-    """Raw samples, and characters for CTC, where 0 is the blank."""
-    return {"input_values": torch.randn(BATCH, 1600),
-            "labels": torch.randint(1, 20, (BATCH, 2))}
-
-
 def captions():
     return {"input_ids": torch.randint(3, VOCABULARY, (BATCH, TIME)),
             "attention_mask": torch.ones(BATCH, TIME, dtype=torch.long),
             "pixel_values": torch.randn(BATCH, 3, 32, 32), "return_loss": True}
-
-
-def long_text():
-    tokens, labels = token_inputs()
-    return {"input_ids": tokens, "labels": labels,
-            "attention_mask": torch.ones_like(tokens)}
 
 
 PAIR = dict(
@@ -378,10 +363,10 @@ PAIR = dict(
 
 
 def own(make, inputs, loss=None):
-    return lambda: with_loss(make(), inputs(), *([loss] if loss else [None]))
+    return lambda: with_loss(make(), inputs(), loss)
 
 
-UNTUNED = {
+FIELDS = {
     "graph-attention": own(
         lambda: GraphNetwork(16, 10, 30, 3),
         lambda: (torch.randn(4, 10, 8), torch.randint(3, (4,))), "cross_entropy"),
@@ -402,19 +387,6 @@ UNTUNED = {
     "tacotron": own(SpeechDecoder, lambda: (
         torch.randint(VOCABULARY, (2, 7)), torch.randn(2, 5, 8),
         torch.tensor([[0.0, 0, 0, 0, 1], [0, 0, 0, 1, 1]]))),
-    "hf-hubert": functools.partial(
-        hugging_face, "HubertForCTC", "HubertConfig", speech, vocab_size=20,
-        hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
-        intermediate_size=64, conv_dim=(16, 16, 16), conv_stride=(5, 4, 4),
-        conv_kernel=(10, 8, 4), num_conv_pos_embeddings=16,
-        num_conv_pos_embedding_groups=4, apply_spec_augment=False,
-        pad_token_id=0, ctc_zero_infinity=True),
     "hf-siglip": functools.partial(
         hugging_face, "SiglipModel", "SiglipConfig", captions, **PAIR),
-    "hf-longformer": masked("Longformer", attention_window=8, **DECODER),
-    "hf-recurrentgemma": causal(
-        "RecurrentGemma", attention_window_size=8, lru_width=64,
-        block_types=("recurrent", "attention"), **{
-            key: value for key, value in DECODER.items()
-            if key != "max_position_embeddings"}),
 }
