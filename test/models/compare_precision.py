@@ -71,7 +71,7 @@ reduce_dtype=f32)`, BatchNorm apart in f32, and shardc with `--param-dtype bf16
 
 <!-- not run: needs PyTorch, torchvision, timm and transformers -->
 ```sh
-python3 test/models/compare_precision.py --shardc build/release/bin/shardc \
+python3 test/models/compare_precision.py --shardc build/release/bin/shardc \\
     --shardrun build/release/bin/shardrun --write docs/Precision.md
 ```
 

@@ -169,10 +169,11 @@ static void addTargetOptions(CLI::App &command, Options &options) {
       ->type_name("cpu")
       ->group("Target")
       ->capture_default_str();
-  const std::vector<std::string> levels = targetNames(Compiler::Cpu);
-  std::string choice = "native";
+  std::vector<std::string> levels = targetNames(Compiler::Cpu);
+  levels.insert(levels.begin(), "native");
+  std::string choice;
   for (const std::string &level : levels)
-    choice += "|" + level;
+    choice += (choice.empty() ? "" : "|") + level;
   command
       .add_option("--cpu", options.cpu,
                   "The processor level that kernels may use; native: this "
