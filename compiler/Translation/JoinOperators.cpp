@@ -288,7 +288,10 @@ static LogicalResult translateCombinations(NodeCall &call) {
 static LogicalResult buildPad(NodeCall &call, aten::PadMode mode,
                               double value) {
   SmallVector<int64_t> pad = call.integers("pad");
-  Value self = call.tensor("self");
+  StringRef op = mode == aten::PadMode::reflect     ? "reflection_pad"
+                 : mode == aten::PadMode::replicate ? "replication_pad"
+                                                    : "pad";
+  Value self = call.tensorOf((op + Twine(pad.size() / 2) + "d").str(), "self");
   if (llvm::all_of(pad, [](int64_t count) { return count == 0; })) {
     call.setResult(self);
     return success();

@@ -216,16 +216,18 @@ StringRef NodeCall::tensorName(StringRef name) const {
   return argument(name).getIf<pt2::TensorRef>()->name;
 }
 
-Value NodeCall::valueOf(const pt2::TensorRef &tensor) {
+Value NodeCall::valueOf(const pt2::TensorRef &tensor, StringRef op) {
   Value value = slots.read(tensor.name, location);
-  Type wanted =
-      autocast ? autocast->operandType(schema.name, getElementTypeOrSelf(value))
-               : Type();
+  Type wanted = autocast
+                    ? autocast->operandType(op, getElementTypeOrSelf(value))
+                    : Type();
   return wanted ? convert(value, wanted) : value;
 }
 
-Value NodeCall::tensor(StringRef name) {
-  return valueOf(*argument(name).getIf<pt2::TensorRef>());
+Value NodeCall::tensor(StringRef name) { return tensorOf(schema.name, name); }
+
+Value NodeCall::tensorOf(StringRef op, StringRef name) {
+  return valueOf(*argument(name).getIf<pt2::TensorRef>(), op);
 }
 
 Value NodeCall::optionalTensor(StringRef name) {
@@ -236,7 +238,7 @@ SmallVector<Value> NodeCall::tensors(StringRef name) {
   SmallVector<Value> values;
   if (const auto *list = argument(name).getIf<pt2::TensorList>())
     for (const pt2::TensorRef &tensor : *list)
-      values.push_back(valueOf(tensor));
+      values.push_back(valueOf(tensor, schema.name));
   return values;
 }
 
@@ -244,7 +246,7 @@ SmallVector<Value> NodeCall::optionalTensors(StringRef name) {
   SmallVector<Value> values = tensors(name);
   if (const auto *list = argument(name).getIf<pt2::OptionalTensorList>())
     for (const std::optional<pt2::TensorRef> &tensor : *list)
-      values.push_back(tensor ? valueOf(*tensor) : Value());
+      values.push_back(tensor ? valueOf(*tensor, schema.name) : Value());
   return values;
 }
 

@@ -64,6 +64,9 @@ public:
 
   /// The value of a tensor argument. A parameter or buffer is read here.
   mlir::Value tensor(llvm::StringRef name);
+  /// The same as the operator `op` takes it, which PyTorch makes of this one: a
+  /// list of autocast has the name of that.
+  mlir::Value tensorOf(llvm::StringRef op, llvm::StringRef name);
   /// Null for None.
   mlir::Value optionalTensor(llvm::StringRef name);
   llvm::SmallVector<mlir::Value> tensors(llvm::StringRef name);
@@ -203,7 +206,7 @@ private:
 
   mlir::Operation *createInferred(mlir::OperationState &state);
   const pt2::Argument &argument(llvm::StringRef name) const;
-  mlir::Value valueOf(const pt2::TensorRef &tensor);
+  mlir::Value valueOf(const pt2::TensorRef &tensor, llvm::StringRef op);
   llvm::LogicalResult checkArgument(const SchemaParameter &parameter);
   llvm::LogicalResult checkLength(const SchemaParameter &parameter,
                                   const pt2::Argument &given);

@@ -282,6 +282,34 @@ TEST(Regions, AutocastOnGpusNormalizesInF32) {
   }
 }
 
+// What torch.autocast of PyTorch 2.15 computes on the CPU in f32, and what its
+// autocast_mode.h lists for CUDA.
+TEST(Regions, AutocastListsDifferByDevice) {
+  struct Case {
+    const char *device;
+    const char *mode;
+    bool isF32;
+  };
+  for (const Case &c :
+       {Case{"cpu", "reflect", true}, Case{"cpu", "replicate", true},
+        Case{"cpu", "circular", false}, Case{"cpu", "constant", false},
+        Case{"cuda", "reflect", false}}) {
+    ExportBuilder body;
+    body.input("x", {2, 2, 4}, pt2::ScalarType::BFloat16);
+    body.node("aten.pad.default",
+              {{"self", tensor("x")},
+               {"pad", argument(std::vector<int64_t>{1, 1})},
+               {"mode", argument(std::string(c.mode))}},
+              {{"y", {2, 2, 6}, pt2::ScalarType::BFloat16}});
+    ExportBuilder model =
+        regionOf(body, "wrap_with_autocast", autocastArguments(c.device, true),
+                 {"x"}, {"y", {2, 2, 6}});
+    EXPECT_EQ(model.translate().find("aten.to %arg0 f32") != std::string::npos,
+              c.isF32)
+        << c.device << " " << c.mode;
+  }
+}
+
 TEST(Regions, E0130_OperatorInsideOfARegion) {
   ExportBuilder body;
   body.input("x", {2});
