@@ -78,6 +78,15 @@ Value Decomposition::zeros(RankedTensorType type) {
   return expand(zero, type.getShape());
 }
 
+Value Decomposition::zeros(Shape shape, Value like) {
+  if (!like)
+    return nullptr;
+  Value made = zeros(typeOf(like).clone(shape));
+  return isa<FloatType>(typeOf(like).getElementType())
+             ? build<aten::ToOtherOp>(made, like)
+             : made;
+}
+
 //===----------------------------------------------------------------------===//
 // Arithmetic
 //===----------------------------------------------------------------------===//

@@ -52,6 +52,8 @@ public:
   mlir::Value unsqueeze(mlir::Value self, int64_t dim);
   mlir::Value cat(llvm::ArrayRef<mlir::Value> tensors, int64_t dim);
   mlir::Value zeros(mlir::RankedTensorType type);
+  /// Zeros in the dtype that `like` has under any policy; null for null.
+  mlir::Value zeros(Shape shape, mlir::Value like);
 
   //===--------------------------------------------------------------------===//
   // Arithmetic

@@ -283,9 +283,9 @@ static LogicalResult translateDiagonalEmbed(NodeCall &call) {
   RankedTensorType result = call.resultType();
   if (!result)
     return missingType(call);
-  Value zeros = Decomposition(call).zeros(result);
-  return scatterPiece(call, zeros, call.tensor("self"),
-                      resolveDiagonal(call, result));
+  Value self = call.tensor("self");
+  Value zeros = Decomposition(call).zeros(result.getShape(), self);
+  return scatterPiece(call, zeros, self, resolveDiagonal(call, result));
 }
 
 /// The diagonal of a matrix, or a matrix with this diagonal.
@@ -304,8 +304,9 @@ static LogicalResult translateDiag(NodeCall &call) {
       {length}, {columns + 1}, offset < 0 ? -offset * columns : offset};
   if (type.getRank() == 2)
     return translatePiece(call, piece);
-  return scatterPiece(call, Decomposition(call).zeros(result),
-                      call.tensor("self"), piece);
+  Value self = call.tensor("self");
+  Value zeros = Decomposition(call).zeros(result.getShape(), self);
+  return scatterPiece(call, zeros, self, piece);
 }
 
 /// A matrix with all elements on a diagonal.
@@ -316,10 +317,11 @@ static LogicalResult translateDiagflat(NodeCall &call) {
   int64_t offset = call.integer("offset"), columns = result.getDimSize(1);
   int64_t length = call.typeOf("self").getNumElements();
   Decomposition build(call);
-  return scatterPiece(
-      call, build.zeros(result), build.view(call.tensor("self"), {length}),
-      StridedPiece{
-          {length}, {columns + 1}, offset < 0 ? -offset * columns : offset});
+  Value self = build.view(call.tensor("self"), {length});
+  return scatterPiece(call, build.zeros(result.getShape(), self), self,
+                      StridedPiece{{length},
+                                   {columns + 1},
+                                   offset < 0 ? -offset * columns : offset});
 }
 
 //===----------------------------------------------------------------------===//

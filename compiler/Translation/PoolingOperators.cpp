@@ -129,12 +129,11 @@ static LogicalResult translateUnpool(NodeCall &call) {
       planes *= count;
     return {planes, planes ? of.getNumElements() / planes : 0};
   };
-  Value zeros = build.zeros(result.clone(flat(result)));
   Value index = build.view(call.tensor("indices"), flat(type));
   Value self = build.view(call.tensor("self"), flat(type));
-  if (!zeros || !index || !self)
+  Value zeros = build.zeros(flat(result), self);
+  if (!zeros || !index)
     return failure();
-  zeros = build.build<aten::ToOtherOp>(zeros, self);
   return build.finish(build.view(
       build.build<aten::ScatterOp>(zeros, 1, index, self), result.getShape()));
 }

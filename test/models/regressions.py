@@ -357,6 +357,23 @@ class LlamaBlock(nn.Module):
         return (error * error).mean()
 
 
+class Diagonals(nn.Module):
+    """Matrices made of diagonals, which have the dtype of what they hold."""
+
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(16, 16)
+        self.scale = nn.Parameter(1 + 0.1 * torch.randn(16))
+        self.mix = nn.Parameter(torch.randn(4, 16))
+
+    def forward(self, x, y):
+        h = self.f(x) @ torch.diag(self.scale)
+        z = (torch.diag_embed(h[:, :4]) @ self.mix).sum(1)
+        error = (h + z @ torch.diagflat(self.mix.view(4, 4, 4)[0])).to(
+            torch.promote_types(h.dtype, torch.float32)) - y
+        return (error * error).mean()
+
+
 class InPlace(nn.Module):
     """Tensors that keep their dtype when something wider is written to them."""
 
@@ -379,6 +396,8 @@ class InPlace(nn.Module):
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
+    "diagonals": lambda: (
+        Diagonals(), (torch.randn(8, 16), torch.randn(8, 16))),
     "dropped": lambda: (
         Dropped(), (torch.randn(5, 16), torch.randn(5, 3, 16))),
     "evaluated": lambda: (
