@@ -67,13 +67,13 @@ private:
 } // namespace
 
 bool Compilation::read() {
+  enableRemarks(context, options.remarks);
   std::optional<ModelInput> program = readModel(
       input, options.input, /*keepOutputs=*/false, context, diagnostics);
   if (!program)
     return false;
   model = std::move(program->model);
   module = std::move(program->module);
-  enableRemarks(context, options.remarks);
   return true;
 }
 

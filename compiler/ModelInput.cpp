@@ -10,6 +10,7 @@
 #include "compiler/Translation/TranslateExportedProgram.h"
 #include "passes/Passes.h"
 
+#include "mlir/IR/Remarks.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/Path.h"
 
@@ -26,7 +27,8 @@ static std::string modelName(StringRef path) {
   return name.empty() ? "model" : name;
 }
 
-/// Sizes that nobody gave are the example's: the program fits those alone.
+/// Sizes that nobody gave are the example's: the program fits those alone, and
+/// its assertions are the user's to hold.
 static void warnAboutSizes(const pt2::SymbolBindings &bindings,
                            MLIRContext &context) {
   SmallVector<std::string> fromExample;
@@ -44,6 +46,26 @@ static void warnAboutSizes(const pt2::SymbolBindings &bindings,
   for (const std::string &guard : bindings.uncheckedGuards)
     emitWarning(location) << "condition of the export could not be checked: "
                           << guard;
+  for (const std::string &assertion : bindings.uncheckedAssertions)
+    emitWarning(location)
+        << "assertion of the model about values is not checked: " << assertion;
+}
+
+/// Rows that a mask does not choose cost as much as those that it does.
+static void remarkSelections(const pt2::SymbolBindings &bindings,
+                             MLIRContext &context) {
+  for (const pt2::StaticSelection &selection : bindings.selections) {
+    std::string text =
+        "all places of mask '" + selection.mask + "' are computed";
+    if (!selection.modulePath.empty())
+      text += " in module '" + selection.modulePath + "'";
+    remark::passed(UnknownLoc::get(&context),
+                   remark::RemarkOpts::name("all-places")
+                       .category("shardc-static-selections")
+                       .function(selection.modulePath))
+        << text << remark::metric("places", selection.places)
+        << remark::reason("how many it chooses depends on data");
+  }
 }
 
 void loadDialects(MLIRContext &context) {
@@ -69,6 +91,7 @@ std::optional<pt2::ExportedModel> readExport(const std::string &path,
     return std::nullopt;
   }
   warnAboutSizes(*bindings, context);
+  remarkSelections(*bindings, context);
   return std::move(*model);
 }
 

@@ -193,6 +193,10 @@ struct TensorMeta {
   std::vector<SymInt> sizes;
   std::vector<SymInt> strides;
   SymInt storageOffset;
+  /// By dimension, the symbol of a size that depends on data, "u0": once
+  /// symbols are bound, the size is its bound. Empty for every other size, and
+  /// altogether where no size depends on data.
+  std::vector<std::string> counts;
   /// Meaningful on parameters only: exports write false everywhere else.
   bool requiresGrad = false;
   Device device;

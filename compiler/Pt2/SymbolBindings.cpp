@@ -13,6 +13,7 @@
 
 #include "compiler/Pt2/ArgumentReader.h"
 #include "compiler/Pt2/NodeNotes.h"
+#include "compiler/Pt2/Selections.h"
 #include "compiler/Pt2/SizeExpression.h"
 #include "compiler/Pt2/SymbolTable.h"
 
@@ -25,8 +26,10 @@ namespace {
 /// Makes one graph static.
 class GraphSpecializer {
 public:
-  GraphSpecializer(Graph &graph, SymbolTable &symbols)
-      : graph(graph), symbols(symbols) {}
+  GraphSpecializer(Graph &graph, SymbolTable &symbols,
+                   std::set<std::string> &uncheckedAssertions)
+      : graph(graph), symbols(symbols),
+        uncheckedAssertions(uncheckedAssertions) {}
 
   void run() {
     for (Argument &input : graph.inputs)
@@ -57,6 +60,7 @@ public:
 private:
   Graph &graph;
   SymbolTable &symbols;
+  std::set<std::string> &uncheckedAssertions;
 
   //===--------------------------------------------------------------------===//
   // Tensors
@@ -73,7 +77,22 @@ private:
                [&] { makeStatic(meta); });
   }
 
+  /// Keeps the symbols of sizes that depend on data.
+  void recordCounts(TensorMeta &meta) {
+    for (size_t i = 0; i < meta.sizes.size(); ++i) {
+      const std::string &expression = meta.sizes[i].expression;
+      if (!symbols.dependsOnData(expression))
+        continue;
+      std::optional<RowCount> count = asRowCount(expression);
+      if (!count)
+        continue;
+      meta.counts.resize(meta.sizes.size());
+      meta.counts[i] = count->text();
+    }
+  }
+
   void makeStatic(TensorMeta &meta) {
+    recordCounts(meta);
     specializeSizes(meta.sizes);
     specializeSizes(meta.strides);
     meta.storageOffset = SymInt{symbols.resolve(meta.storageOffset), {}, {}};
@@ -94,35 +113,57 @@ private:
   /// The number that `symbol` stands for, which is a literal or the name of a
   /// value with an entry in `values`.
   template <typename T>
-  T valueOf(const Symbolic<T> &symbol, const NameMap<Symbolic<T>> &values) {
+  T valueOf(const Symbolic<T> &symbol) {
     if (symbol.name.empty())
       return symbols.resolve(symbol);
+    const NameMap<Symbolic<T>> &values = namedValues(symbol);
     auto found = values.find(symbol.name);
     if (found == values.end())
       fail(errors::inconsistentProgram,
            "symbolic value '" + symbol.name + "' has no expression");
     return symbols.resolve(found->second);
   }
-  int64_t valueOf(const SymInt &symbol) {
-    return valueOf(symbol, graph.symIntValues);
+
+  const NameMap<SymInt> &namedValues(const SymInt &) {
+    return graph.symIntValues;
   }
-  double valueOf(const SymFloat &symbol) {
-    return valueOf(symbol, graph.symFloatValues);
+  const NameMap<SymFloat> &namedValues(const SymFloat &) {
+    return graph.symFloatValues;
   }
-  bool valueOf(const SymBool &symbol) {
-    return valueOf(symbol, graph.symBoolValues);
+  const NameMap<SymBool> &namedValues(const SymBool &) {
+    return graph.symBoolValues;
+  }
+
+  template <typename T>
+  bool dependsOnData(const Symbolic<T> &symbol) {
+    if (symbol.name.empty())
+      return false;
+    auto found = namedValues(symbol).find(symbol.name);
+    return found != namedValues(symbol).end() &&
+           symbols.dependsOnData(found->second.expression);
   }
 
   template <typename T>
   ArgumentValue specialized(T &value) {
     return std::move(value);
   }
+  /// What depends on data stays a symbol.
   template <typename T>
   ArgumentValue specialized(Symbolic<T> &symbol) {
+    if (dependsOnData(symbol))
+      return std::move(symbol);
     return valueOf(symbol);
   }
   template <typename T>
   ArgumentValue specialized(std::vector<Symbolic<T>> &list) {
+    if (std::ranges::any_of(list, [&](const auto &element) {
+          return dependsOnData(element);
+        })) {
+      for (Symbolic<T> &element : list)
+        if (!dependsOnData(element))
+          element = Symbolic<T>{valueOf(element), {}, {}};
+      return std::move(list);
+    }
     std::vector<T> values;
     values.reserve(list.size());
     for (const Symbolic<T> &element : list)
@@ -142,8 +183,9 @@ private:
   }
   ArgumentValue specialized(GraphRef &reference) {
     auto body = std::make_shared<Graph>(*reference.graph);
-    withNote([&] { return "in subgraph '" + reference.name + "'"; },
-             [&] { GraphSpecializer(*body, symbols).run(); });
+    withNote(
+        [&] { return "in subgraph '" + reference.name + "'"; },
+        [&] { GraphSpecializer(*body, symbols, uncheckedAssertions).run(); });
     return GraphRef{reference.name, std::move(body)};
   }
   ArgumentValue specialized(std::shared_ptr<const ArgumentMap> &map) {
@@ -169,20 +211,44 @@ private:
   }
 
   static bool isAssertion(const Node &node) {
-    return node.target == "torch.ops.aten._assert_scalar.default";
+    return node.target == "torch.ops.aten._assert_scalar.default" ||
+           node.target.starts_with("torch.ops.aten._assert_async.");
   }
 
-  /// Whether an assertion about sizes holds; it must.
+  /// Whether an assertion about sizes holds; it must. One about the values of
+  /// tensors is noted.
   void checkAssertion(const Node &node) {
-    const Argument *condition = node.findInput("self");
-    const auto *symbol = condition ? condition->getIf<SymBool>() : nullptr;
-    if (!symbol || valueOf(*symbol))
-      return;
     const Argument *given = node.findInput("assert_msg");
     const auto *message = given ? given->getIf<std::string>() : nullptr;
+    const Argument *condition = node.findInput("self");
+    const auto *symbol = condition ? condition->getIf<SymBool>() : nullptr;
+    bool isOfData = symbol ? dependsOnData(*symbol)
+                           : condition && condition->is<TensorRef>();
+    if (isOfData) {
+      if (!symbol ||
+          !symbols.alwaysHolds(graph.symBoolValues.find(symbol->name)->second))
+        uncheckedAssertions.insert(message ? *message : node.name);
+      return;
+    }
+    if (!symbol || valueOf(*symbol))
+      return;
     fail(ErrorCode::E0003, "with " + symbols.assignments() +
                                ", an assertion of the model does not hold" +
                                (message ? ": " + *message : ""));
+  }
+
+  /// A selection has at most as many elements as there are to choose from.
+  void boundCount(const Node &node) {
+    std::optional<Selector> selector = asSelector(graph, node);
+    if (!selector)
+      return;
+    const TensorMeta *meta = graph.findTensor(selector->result);
+    if (!meta || selector->resultDim >= meta->sizes.size())
+      return;
+    const std::string &expression = meta->sizes[selector->resultDim].expression;
+    std::optional<std::string> symbol = asSymbol(expression);
+    if (symbol && symbols.dependsOnData(expression))
+      symbols.setBound(*symbol, selector->places);
   }
 
   /// Returns false when nothing of the node remains.
@@ -191,15 +257,15 @@ private:
       checkAssertion(node);
       return false;
     }
-    if (computesNumbers(node)) {
-      for (Argument &output : node.outputs)
-        specialize(output);
-      return false;
-    }
-    for (NamedArgument &input : node.inputs)
-      specialize(input.argument);
+    boundCount(node);
+    bool isNumber = computesNumbers(node);
     for (Argument &output : node.outputs)
       specialize(output);
+    // What computes a number from data remains.
+    if (isNumber && std::ranges::none_of(node.outputs, isSymbol))
+      return false;
+    for (NamedArgument &input : node.inputs)
+      specialize(input.argument);
     return true;
   }
 };
@@ -257,9 +323,11 @@ bindSymbols(ExportedModel &model, const std::map<std::string, int64_t> &given) {
     ExportedProgram &program = model.program;
     SymbolTable symbols(program);
     symbols.bind(given);
-    GraphSpecializer(program.graph, symbols).run();
+    SymbolBindings result;
+    GraphSpecializer(program.graph, symbols, result.uncheckedAssertions).run();
+    result.selections = makeSelectionsStatic(program.graph);
     specializeSignature(program);
-    SymbolBindings result{symbols.symbols(), {}};
+    result.symbols = symbols.symbols();
     if (symbols.differsFromExample())
       result.uncheckedGuards = checkGuards(program, symbols);
     return result;

@@ -17,10 +17,12 @@
 #define SHARDC_COMPILER_PT2_SYMBOLBINDINGS_H
 
 #include "compiler/Pt2/ArchiveReader.h"
+#include "compiler/Pt2/StaticSelections.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,13 +50,18 @@ struct SymbolBindings {
   /// Conditions of the export that could not be checked for the given values.
   /// Empty when every value is the example's, for which they hold.
   std::vector<std::string> uncheckedGuards;
+  /// Assertions about the values of tensors, by what the model says when one
+  /// fails. Nothing checks them in a compiled step; each is here once.
+  std::set<std::string> uncheckedAssertions;
+  std::vector<StaticSelection> selections;
 };
 
 /// Gives every symbolic size of `model` a value and makes the program static:
 /// afterwards every size and stride is a literal, symbolic arguments are plain
 /// numbers, integer inputs are constant inputs, and the nodes that computed
-/// sizes are gone. Numbers keep their places: a constant input of a graph is
-/// still an input.
+/// sizes are gone, and so are assertions. Numbers keep their places: a constant
+/// input of a graph is still an input. What a mask chooses is computed as
+/// compiler/Pt2/StaticSelections.h says.
 ///
 /// `given` has values by symbol ("s77"), input dimension ("x.0") or integer
 /// input ("n"). Errors: E0001 a name that the model does not have, with those

@@ -13,6 +13,7 @@
 #include "compiler/Pt2/SizeExpression.h"
 
 #include <algorithm>
+#include <array>
 
 namespace shardc::pt2 {
 
@@ -219,6 +220,42 @@ std::string SymbolTable::assignments() const {
 }
 
 //===----------------------------------------------------------------------===//
+// Sizes that depend on data
+//===----------------------------------------------------------------------===//
+
+bool SymbolTable::dependsOnData(const std::string &expression) const {
+  return !expression.empty() &&
+         std::ranges::any_of(symbolsOf(expression), [&](const auto &symbol) {
+           return !indexByName.contains(symbol);
+         });
+}
+
+void SymbolTable::setBound(const std::string &symbol, int64_t bound) {
+  bounds.insert_or_assign(symbol, bound);
+}
+
+bool SymbolTable::alwaysHolds(const SymBool &condition) const {
+  const std::string &text = condition.expression;
+  // What is monotonic holds everywhere if it does at both ends: the comparison
+  // of a symbol and a number, "GreaterThan(Symbol('u0'), Integer(0))".
+  auto has = [&](const char *name) {
+    return text.find(name) != std::string::npos;
+  };
+  bool isComparison = std::ranges::count(text, '(') == 3 &&
+                      (has("GreaterThan(") || has("LessThan("));
+  std::vector<std::string> names = symbolsOf(text);
+  if (!isComparison || names.size() != 1 || !bounds.contains(names.front()))
+    return false;
+  return std::ranges::all_of(
+      std::array{int64_t(0), bounds.find(names.front())->second},
+      [&](int64_t count) {
+        return evaluateExpression(
+                   text, [&](std::string_view) { return SizeNumber(count); })
+            .isTrue();
+      });
+}
+
+//===----------------------------------------------------------------------===//
 // Sizes
 //===----------------------------------------------------------------------===//
 
@@ -226,6 +263,8 @@ SizeNumber SymbolTable::lookUp(std::string_view symbol) const {
   auto value = values.find(symbol);
   if (value != values.end())
     return SizeNumber(value->second);
+  if (auto bound = bounds.find(symbol); bound != bounds.end())
+    return SizeNumber(bound->second);
   if (indexByName.contains(symbol))
     fail(errors::uncomputableSize,
          "the value of symbol " + std::string(symbol) +

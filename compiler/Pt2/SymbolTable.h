@@ -28,6 +28,18 @@ public:
 
   const std::vector<BoundSymbol> &symbols() const { return all; }
 
+  /// Whether an expression has a symbol that no input's size says. The empty
+  /// expression of a literal has none.
+  bool dependsOnData(const std::string &expression) const;
+
+  /// Gives the symbol of a size that depends on data the value that it has at
+  /// most.
+  void setBound(const std::string &symbol, int64_t bound);
+
+  /// Whether a condition compares one size that depends on data with a number,
+  /// and holds from 0 to the size's bound.
+  bool alwaysHolds(const SymBool &condition) const;
+
   /// Whether some symbol has another value than in the example.
   bool differsFromExample() const;
 
@@ -57,6 +69,8 @@ private:
   /// By symbol; absent where the inputs' hints do not say.
   NameMap<int64_t> hints;
   NameMap<int64_t> values;
+  /// By symbol of a size that depends on data.
+  NameMap<int64_t> bounds;
   /// Results by expression: a program repeats few expressions often.
   NameMap<SizeNumber> known;
 

@@ -29,13 +29,7 @@ static LogicalResult translateViewAsReal(NodeCall &call) {
 /// Two real tensors, which broadcast, as one.
 static Value makeComplex(Decomposition &build, ArrayRef<int64_t> shape,
                          Value real, Value imag) {
-  SmallVector<int64_t> pair(shape);
-  pair.push_back(1);
-  auto column = [&](Value part) {
-    return build.view(build.expand(part, shape), pair);
-  };
-  return build.build<aten::ViewAsComplexOp>(
-      build.cat({column(real), column(imag)}, shape.size()));
+  return build.complex(build.expand(real, shape), build.expand(imag, shape));
 }
 
 static LogicalResult translateComplex(NodeCall &call) {

@@ -102,7 +102,30 @@ SHARDC_BUILD_BINARY(div, DivOp)
 SHARDC_BUILD_BINARY(maximum, MaximumOp)
 #undef SHARDC_BUILD_BINARY
 
+Value Decomposition::complex(Value real, Value imag) {
+  if (!real || !imag)
+    return nullptr;
+  int64_t rank = typeOf(real).getRank();
+  return build<aten::ViewAsComplexOp>(
+      cat({unsqueeze(real, rank), unsqueeze(imag, rank)}, rank));
+}
+
+/// By four real products: libraries multiply real matrices.
+Value Decomposition::complexMatmul(Value a, Value b) {
+  auto part = [&](Value value, int64_t index) {
+    return select(build<aten::ViewAsRealOp>(value), typeOf(value).getRank(),
+                  index);
+  };
+  Value real = part(a, 0), imag = part(a, 1);
+  Value otherReal = part(b, 0), otherImag = part(b, 1);
+  return complex(sub(matmul(real, otherReal), matmul(imag, otherImag)),
+                 add(matmul(real, otherImag), matmul(imag, otherReal)));
+}
+
 Value Decomposition::matmul(Value a, Value b) {
+  if (a && b && isa<ComplexType>(typeOf(a).getElementType()) &&
+      typeOf(a).getElementType() == typeOf(b).getElementType())
+    return complexMatmul(a, b);
   Value product = b ? build<aten::MatmulOp>(a, b) : Value();
   // No kernel multiplies nothing; a sum of no products is 0.
   if (product &&

@@ -65,6 +65,8 @@ public:
   mlir::Value div(mlir::Value a, mlir::Value b);
   mlir::Value maximum(mlir::Value a, mlir::Value b);
   mlir::Value matmul(mlir::Value a, mlir::Value b);
+  /// real + i * imag of two tensors of one shape.
+  mlir::Value complex(mlir::Value real, mlir::Value imag);
   mlir::Value where(mlir::Value condition, mlir::Value a, mlir::Value b);
 
   /// With a number, which takes the tensor's element type; an integer tensor
@@ -117,6 +119,7 @@ private:
   NodeCall &call;
 
   mlir::TypedAttr attributeOf(Scalar number, mlir::Value self);
+  mlir::Value complexMatmul(mlir::Value a, mlir::Value b);
   llvm::SmallVector<int64_t> allUnless(mlir::Value self, Shape dims);
 };
 

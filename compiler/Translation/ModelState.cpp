@@ -200,8 +200,20 @@ LogicalResult ModelState::checkCapturedParameters() const {
 // Declarations
 //===----------------------------------------------------------------------===//
 
+/// Names of a program's functions and of the optimizer's states.
+static bool isReserved(StringRef name) {
+  return llvm::is_contained({"step", "evaluate", "forward"}, name) ||
+         name.starts_with("optimizer#");
+}
+
 FailureOr<RankedTensorType>
 ModelState::stateType(const pt2::InputSpec &spec) const {
+  if (isReserved(spec.target)) {
+    InFlightDiagnostic diagnostic = error("E0132", spec.target);
+    diagnostic << "has a name that the compiled program uses";
+    diagnostic.attachNote() << "help: give it another name in the model";
+    return FailureOr<RankedTensorType>(diagnostic);
+  }
   const pt2::TensorMeta *meta = model.program.graph.findTensor(spec.name);
   RankedTensorType type =
       meta ? tensorType(*builder.getContext(), *meta) : RankedTensorType();

@@ -8,6 +8,7 @@
 #include "compiler/Translation/NodeCall.h"
 
 #include "compiler/Translation/TensorTypes.h"
+#include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
 
 #include <limits>
@@ -94,7 +95,8 @@ static bool hasKind(const SchemaParameter &parameter,
              (parameter.isOptional && argument.is<pt2::OptionalTensorList>());
     return argument.is<pt2::TensorRef>();
   case ParameterKind::TensorOrScalar:
-    return argument.is<pt2::TensorRef>() || asScalar(argument).has_value();
+    return argument.is<pt2::TensorRef>() || asScalar(argument).has_value() ||
+           argument.is<std::complex<double>>();
   case ParameterKind::Integer:
     if (parameter.isList && asIntegers(argument))
       return true;
@@ -227,7 +229,34 @@ Value NodeCall::valueOf(const pt2::TensorRef &tensor, StringRef op) {
 Value NodeCall::tensor(StringRef name) { return tensorOf(schema.name, name); }
 
 Value NodeCall::tensorOf(StringRef op, StringRef name) {
+  if (const auto *number = argument(name).getIf<std::complex<double>>())
+    return complexNumber(*number);
   return valueOf(*argument(name).getIf<pt2::TensorRef>(), op);
+}
+
+/// PyTorch's complex numbers are complex64 among tensors, but complex128 beside
+/// one of float64.
+RankedTensorType NodeCall::complexNumberType() const {
+  Type element = schema.find("self") ? typeOf("self").getElementType() : Type();
+  if (auto complex = dyn_cast_or_null<ComplexType>(element))
+    element = complex.getElementType();
+  Builder builder(location.getContext());
+  return RankedTensorType::get(
+      {}, ComplexType::get(element && element.isF64() ? builder.getF64Type()
+                                                      : builder.getF32Type()));
+}
+
+Value NodeCall::complexNumber(std::complex<double> number) {
+  RankedTensorType type = complexNumberType();
+  auto part = cast<FloatType>(
+      cast<ComplexType>(type.getElementType()).getElementType());
+  auto rounded = [&](double value) {
+    return FloatAttr::get(part, value).getValue();
+  };
+  auto value = DenseElementsAttr::get(
+      type,
+      std::complex<APFloat>(rounded(number.real()), rounded(number.imag())));
+  return aten::ConstantOp::create(opBuilder, location, value);
 }
 
 Value NodeCall::optionalTensor(StringRef name) {
@@ -251,6 +280,8 @@ SmallVector<Value> NodeCall::optionalTensors(StringRef name) {
 }
 
 RankedTensorType NodeCall::typeOf(StringRef name) const {
+  if (argument(name).is<std::complex<double>>())
+    return complexNumberType();
   return slots.find(tensorName(name))->type;
 }
 

@@ -19,6 +19,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <complex>
 #include <variant>
 
 namespace shardc::translation {
@@ -62,7 +63,8 @@ public:
   /// Whether True or False was passed for a number.
   bool isBoolean(llvm::StringRef name) const;
 
-  /// The value of a tensor argument. A parameter or buffer is read here.
+  /// The value of a tensor argument, or a complex number as a constant. A
+  /// parameter or buffer is read here.
   mlir::Value tensor(llvm::StringRef name);
   /// The same as the operator `op` takes it, which PyTorch makes of this one: a
   /// list of autocast has the name of that.
@@ -207,6 +209,8 @@ private:
   mlir::Operation *createInferred(mlir::OperationState &state);
   const pt2::Argument &argument(llvm::StringRef name) const;
   mlir::Value valueOf(const pt2::TensorRef &tensor, llvm::StringRef op);
+  mlir::RankedTensorType complexNumberType() const;
+  mlir::Value complexNumber(std::complex<double> number);
   llvm::LogicalResult checkArgument(const SchemaParameter &parameter);
   llvm::LogicalResult checkLength(const SchemaParameter &parameter,
                                   const pt2::Argument &given);

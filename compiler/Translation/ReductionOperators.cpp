@@ -581,6 +581,10 @@ void translation::addReductionOperators(OperatorTable &table) {
   addSums(table);
   addExtremes(table);
   addTruth<aten::AnyOp>(table, "any");
+  table.add("_is_all_true(Tensor self) -> Tensor",
+            translateReduction<aten::AllOp, true>);
+  table.add("_is_any_true(Tensor self) -> Tensor",
+            translateReduction<aten::AnyOp, true>);
   addTruth<aten::AllOp>(table, "all");
   table.add("logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
             translateLogsumexp);

@@ -393,6 +393,65 @@ class InPlace(nn.Module):
         return (error * error).mean()
 
 
+class Selected(nn.Module):
+    """Rows that boolean masks choose, which are as many as the data says:
+    losses of them, a choice among them, what is put back, added to places and
+    counted, and a weight of theirs that has no gradient."""
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.g = nn.Linear(16, 16), nn.Linear(16, 5)
+        self.n = nn.LayerNorm(16)
+        self.slots = nn.Parameter(torch.randn(3, 16))
+
+    def forward(self, x, y):
+        mask, classes = y[..., 0] > 0, (y[..., 1] * 1.2 + 2.5).long()
+        h = self.f(x)
+        rows = self.n(h[mask])
+        with torch.no_grad():
+            weight = rows.square().mean(-1).rsqrt()
+        loss = (weight[:, None] * (rows - y[mask])).square().mean()
+        loss = loss + F.cross_entropy(self.g(rows), classes[mask])
+        few = rows[x[mask][:, 1] > 0]
+        loss = loss + few.view(-1).abs().log1p().sum() / max(1, few.shape[0])
+        changed = torch.zeros_like(h)
+        changed[mask] = F.gelu(h[mask]) - rows
+        sample, step = torch.where(~mask)
+        places = self.slots.index_add(0, step % 3, h[sample, step] * 0.1)
+        # Positive where it is chosen alone: no NaN comes from elsewhere.
+        positive = h.masked_select(h.detach() > 0.1)
+        count = mask.sum().item()
+        return (loss + F.mse_loss(changed, y) + places.square().mean()
+                + (positive.sqrt().mean() - positive.log().sum() / 99)
+                + h.square().sum() / (16 * (count + 1)))
+
+
+class StateSpace(nn.Module):
+    """A diagonal state-space layer (S4D, Gu et al. 2022): complex numbers of
+    Python among tensors, and a product of complex matrices."""
+
+    def __init__(self):
+        super().__init__()
+        self.decay = nn.Parameter(torch.full((16, 4), -0.7))
+        self.turn = nn.Parameter(math.pi * torch.arange(4.0).repeat(16, 1))
+        self.c = nn.Parameter(torch.randn(16, 4, 2))
+        self.pace = nn.Parameter(torch.linspace(-4, -1, 16))
+        self.f = nn.Linear(16, 16)
+
+    def forward(self, x, y):
+        length = x.shape[1]
+        pace = self.pace.float().exp()[:, None]
+        a = -self.decay.float().exp() + 1j * self.turn.float()
+        power = torch.exp((a * pace)[..., None] * torch.arange(length))
+        c = torch.view_as_complex(self.c.float()) * (power[..., 1] - 1.0) / a
+        kernel = 2 * torch.einsum("hn,hnl->hl", c, power).real
+        u = self.f(x).transpose(1, 2).float()
+        z = torch.fft.irfft(torch.fft.rfft(u, n=2 * length)
+                            * torch.fft.rfft(kernel, n=2 * length),
+                            n=2 * length)[..., :length]
+        return F.mse_loss(F.gelu(z).transpose(1, 2), y)
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
@@ -418,8 +477,12 @@ REGRESSIONS = {
         Rotary(), (torch.randn(4, 17, 16), torch.randn(4, 17, 16))),
     "scaled": lambda: (
         Scaled(), (torch.randn(8, 16), torch.randn(8, 16))),
+    "selected": lambda: (
+        Selected(), (torch.randn(4, 6, 16), torch.randn(4, 6, 16))),
     "spatial-gate": lambda: (
         SpatialGate(), (torch.randn(4, 12, 16), torch.randn(4, 12, 16))),
+    "state-space": lambda: (
+        StateSpace(), (torch.randn(4, 9, 16), torch.randn(4, 9, 16))),
     "two-buffers": lambda: (
         TwoBuffers(), (torch.randn(8, 16), torch.randn(8, 16))),
     "view-of-buffer": lambda: (

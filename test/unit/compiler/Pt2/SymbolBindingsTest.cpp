@@ -239,14 +239,36 @@ TEST(Pt2SymbolBindings, unchecked_guard) {
               ElementsAre("f(L['image'])"));
 }
 
-// The first node whose result has a size that nobody knows is named.
+// A product over rows has no number for those that are not chosen: the node is
+// named.
 TEST(Pt2SymbolBindings, data_dependent_size) {
-  Status error = errorOf(readModel("test/models/data-dependent.pt2"), {});
+  ArchiveEditor archive =
+      ArchiveEditor::fromFile("test/models/data-dependent.pt2");
+  archive.replace("model.json", "aten.sum.default", "aten.prod.default");
+  StatusOr<ExportedModel> model = archive.read();
+  ASSERT_TRUE(model.ok());
+  Status error = errorOf(*model, {});
   EXPECT_EQ(error.code(), ErrorCode::E0140);
-  EXPECT_THAT(error.message(), HasSubstr("u0 depends on the values"));
+  EXPECT_THAT(error.message(),
+              HasSubstr("does not compute each of the u0 rows that mask 'gt' "
+                        "chooses by itself"));
   EXPECT_THAT(error.notes(),
-              ElementsAre("in tensor 'index'",
-                          "at node 'index' (torch.ops.aten.index.Tensor)"));
+              ElementsAre("at node 'sum_1' (torch.ops.aten.prod.default)"));
+}
+
+// What nothing checks is told, once.
+TEST(Pt2SymbolBindings, assertion_of_values) {
+  ArchiveEditor archive =
+      ArchiveEditor::fromFile("test/models/data-dependent.pt2");
+  // "u0 <= 32" is sure to hold, "u0 <= 31" is not.
+  archive.replace("model.json", "Integer(32)", "Integer(31)");
+  StatusOr<ExportedModel> model = archive.read();
+  ASSERT_TRUE(model.ok());
+  EXPECT_THAT(bind(*model, {}).bindings.uncheckedAssertions,
+              ElementsAre(HasSubstr("u0 <= 32")));
+  EXPECT_THAT(bind(readModel("test/models/data-dependent.pt2"), {})
+                  .bindings.uncheckedAssertions,
+              IsEmpty());
 }
 
 /// symbolic.pt2 after `from` became `to` in its program.

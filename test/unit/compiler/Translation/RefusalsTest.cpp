@@ -101,6 +101,16 @@ TEST(Refusals, E0130_UnknownOperatorInPlaceIsNeverDropped) {
               HasSubstr("mylib.f_.default: 1 node"));
 }
 
+TEST(Refusals, E0132_NameOfAFunction) {
+  ExportBuilder model;
+  model.input("x", {2}).parameter("step", {2});
+  model.node("aten.mul.Tensor",
+             {{"self", tensor("x")}, {"other", tensor("step")}}, {{"y", {2}}});
+  EXPECT_THAT(model.sumOutput("y").diagnostics(),
+              HasSubstr("error: E0132: 'step' has a name that the compiled "
+                        "program uses\n"));
+}
+
 TEST(Refusals, E0135_LogitsInsteadOfALoss) {
   ExportBuilder model;
   model.input("x", {2, 3});

@@ -1,0 +1,64 @@
+//===- RowRules.h - operators that treat rows alike -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an operator does with the rows of a selection, whose number depends on
+// data. "Rows" are the elements of a tensor along the one dimension that has
+// the symbol of the selection in TensorMeta::counts. Operators that compute
+// every row by itself may compute rows that do not exist: nothing of them
+// reaches another row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_PT2_ROWRULES_H
+#define SHARDC_COMPILER_PT2_ROWRULES_H
+
+#include "compiler/Pt2/ExportedProgram.h"
+
+namespace shardc::pt2 {
+
+/// The dimension of a tensor that has rows of a selection.
+struct RowDim {
+  size_t dim;
+  std::string symbol;
+};
+
+/// Empty for a tensor without such a dimension. Throws ReadFailure (E0140) for
+/// one that has two.
+std::optional<RowDim> rowDim(const TensorMeta &meta);
+
+/// The tensors among arguments, lists counted by element.
+std::vector<std::string> tensorNames(const Argument &argument);
+std::vector<std::string> inputTensors(const Node &node);
+std::vector<std::string> outputTensors(const Node &node);
+
+/// What an operator that takes rows makes of them.
+enum class RowUse {
+  /// Every result has the rows, each computed from its own.
+  Alone,
+  /// The sum over rows, or their mean: `sum`, `mean`.
+  Sum,
+  Mean,
+  /// A loss of every element, reduced as its argument says.
+  ElementLoss,
+  /// A loss of every row against a class.
+  ClassLoss,
+  /// Adds rows to places that an index has for each.
+  Accumulation,
+  /// Anything else.
+  Unknown,
+};
+
+/// Checks the node's arguments and results by the rule of its operator, for a
+/// node of which a tensor has rows.
+RowUse rowUse(const Graph &graph, const Node &node);
+
+/// Whether an operator takes a number that is known only from data as a tensor.
+bool takesNumberAsTensor(const Node &node, std::string_view argument);
+
+/// Whether an operator takes sizes, which become those of its result.
+bool takesSizes(const Node &node);
+
+} // namespace shardc::pt2
+
+#endif // SHARDC_COMPILER_PT2_ROWRULES_H
