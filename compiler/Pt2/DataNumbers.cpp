@@ -27,6 +27,7 @@ const std::map<std::string_view, NumberFunction> functions = {
     {"_operator.add", {"add.Tensor"}},
     {"_operator.floordiv", {"floor_divide.default"}},
     {"_operator.mul", {"mul.Tensor"}},
+    {"_operator.pow", {"pow.Tensor_Tensor"}},
     {"_operator.sub", {"sub.Tensor"}},
     {"_operator.truediv", {"div.Tensor", true}},
     {"torch.sym_max", {"maximum.default"}},
@@ -107,7 +108,10 @@ std::string DataNumbers::item(const Node &node) {
   if (!self)
     refuseSelection("item of no tensor");
   const TensorMeta type = writer.typeOf(self->name);
-  std::string element = selections.reshape(self->name, {});
+  // A copy: the model may change the tensor.
+  std::string element = writer.call(
+      "clone.default",
+      {tensorArgument("self", selections.reshape(self->name, {}))}, type, {});
   bool isFloat =
       type.dtype == ScalarType::Float16 || type.dtype == ScalarType::BFloat16 ||
       type.dtype == ScalarType::Float32 || type.dtype == ScalarType::Float64;
@@ -149,16 +153,17 @@ std::string DataNumbers::compute(const std::string &name) {
     return countRows(node, name);
   std::string left = tensorOf(node.inputs[0].argument);
   std::string right = tensorOf(node.inputs[1].argument);
+  bool isPower = node.target == "_operator.pow";
   bool isFloat = function->second.isFloat ||
                  writer.typeOf(left).dtype == ScalarType::Float64 ||
                  writer.typeOf(right).dtype == ScalarType::Float64;
   ScalarType dtype = isFloat ? ScalarType::Float64 : ScalarType::Int64;
   left = convert(left, dtype);
   right = convert(right, dtype);
-  return writer.call(
-      std::string(function->second.name),
-      {tensorArgument("self", left), tensorArgument("other", right)},
-      writer.typeOf(left), {});
+  return writer.call(std::string(function->second.name),
+                     {tensorArgument("self", left),
+                      tensorArgument(isPower ? "exponent" : "other", right)},
+                     writer.typeOf(left), {});
 }
 
 } // namespace shardc::pt2

@@ -12,6 +12,15 @@
 
 namespace shardc::pt2 {
 
+void setInput(Node &node, std::string_view name, ArgumentValue value) {
+  for (NamedArgument &input : node.inputs)
+    if (input.name == name) {
+      input.argument.value = std::move(value);
+      return;
+    }
+  node.inputs.push_back({std::string(name), Argument{std::move(value)}, {}});
+}
+
 NamedArgument tensorArgument(std::string name, std::string tensor) {
   return argument(std::move(name), TensorRef{std::move(tensor)});
 }

@@ -53,6 +53,9 @@ private:
   NameMap<int64_t> namesMade;
 };
 
+/// Gives an argument of a node another value.
+void setInput(Node &node, std::string_view name, ArgumentValue value);
+
 /// Arguments by name.
 NamedArgument tensorArgument(std::string name, std::string tensor);
 template <typename T>

@@ -2,9 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// One line an operator of native_functions.yaml. A rule says which dimensions
-// an operator mixes; the rows must not be among them, and must come out in a
-// dimension that the sizes of the export show.
+// A rule says which dimensions an operator mixes; the rows must not be among
+// them, and must come out in a dimension that the sizes of the export show.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,252 +13,13 @@
 #include "compiler/Pt2/Selections.h"
 
 #include <algorithm>
-#include <set>
+#include <iterator>
 
 namespace shardc::pt2 {
 
+using namespace operators;
+
 namespace {
-
-using Names = std::set<std::string_view>;
-
-/// Element by element, operands broadcast.
-const Names elementwise = {"__and__",
-                           "__or__",
-                           "__xor__",
-                           "abs",
-                           "absolute",
-                           "acos",
-                           "acosh",
-                           "add",
-                           "addcdiv",
-                           "addcmul",
-                           "alias",
-                           "arccos",
-                           "arcsin",
-                           "arctan",
-                           "arctan2",
-                           "asin",
-                           "asinh",
-                           "atan",
-                           "atan2",
-                           "atanh",
-                           "bitwise_and",
-                           "bitwise_not",
-                           "bitwise_or",
-                           "bitwise_xor",
-                           "broadcast_tensors",
-                           "ceil",
-                           "celu",
-                           "clamp",
-                           "clamp_max",
-                           "clamp_min",
-                           "clip",
-                           "clone",
-                           "contiguous",
-                           "copy",
-                           "copysign",
-                           "cos",
-                           "cosh",
-                           "deg2rad",
-                           "detach",
-                           "detach_copy",
-                           "digamma",
-                           "div",
-                           "divide",
-                           "dropout",
-                           "elu",
-                           "eq",
-                           "erf",
-                           "erfc",
-                           "erfinv",
-                           "exp",
-                           "exp2",
-                           "expm1",
-                           "feature_dropout",
-                           "floor",
-                           "floor_divide",
-                           "fmax",
-                           "fmin",
-                           "fmod",
-                           "frac",
-                           "ge",
-                           "gelu",
-                           "greater",
-                           "greater_equal",
-                           "gt",
-                           "hardshrink",
-                           "hardsigmoid",
-                           "hardswish",
-                           "hardtanh",
-                           "heaviside",
-                           "hypot",
-                           "isfinite",
-                           "isinf",
-                           "isnan",
-                           "le",
-                           "leaky_relu",
-                           "lerp",
-                           "less",
-                           "less_equal",
-                           "lgamma",
-                           "lift_fresh_copy",
-                           "log",
-                           "log10",
-                           "log1p",
-                           "log2",
-                           "log_sigmoid",
-                           "logaddexp",
-                           "logaddexp2",
-                           "logical_and",
-                           "logical_not",
-                           "logical_or",
-                           "logical_xor",
-                           "logit",
-                           "lt",
-                           "masked_fill",
-                           "maximum",
-                           "minimum",
-                           "mish",
-                           "mul",
-                           "multiply",
-                           "nan_to_num",
-                           "ne",
-                           "neg",
-                           "negative",
-                           "not_equal",
-                           "positive",
-                           "pow",
-                           "rad2deg",
-                           "reciprocal",
-                           "relu",
-                           "relu6",
-                           "remainder",
-                           "round",
-                           "rsqrt",
-                           "rsub",
-                           "selu",
-                           "sgn",
-                           "sigmoid",
-                           "sign",
-                           "silu",
-                           "sin",
-                           "sinc",
-                           "sinh",
-                           "softplus",
-                           "softshrink",
-                           "special_entr",
-                           "special_erf",
-                           "special_expit",
-                           "special_log1p",
-                           "special_xlog1py",
-                           "special_xlogy",
-                           "sqrt",
-                           "square",
-                           "sub",
-                           "subtract",
-                           "tan",
-                           "tanh",
-                           "threshold",
-                           "to",
-                           "_to_copy",
-                           "true_divide",
-                           "trunc",
-                           "type_as",
-                           "where",
-                           "xlogy"};
-
-/// The dimensions that an operator mixes: an argument, and its default. Where
-/// there is none, as in `amax(x)`, it mixes all.
-struct MixedDims {
-  std::string_view argument;
-  std::optional<int64_t> fallback;
-};
-const std::map<std::string_view, MixedDims> mixing = {
-    {"_log_softmax", {"dim", {}}},  {"_softmax", {"dim", {}}},
-    {"all", {"dim", {}}},           {"amax", {"dim", {}}},
-    {"amin", {"dim", {}}},          {"any", {"dim", {}}},
-    {"argmax", {"dim", {}}},        {"argmin", {"dim", {}}},
-    {"argsort", {"dim", -1}},       {"chunk", {"dim", 0}},
-    {"count_nonzero", {"dim", {}}}, {"cosine_similarity", {"dim", 1}},
-    {"cummax", {"dim", {}}},        {"cummin", {"dim", {}}},
-    {"cumprod", {"dim", {}}},       {"cumsum", {"dim", {}}},
-    {"flip", {"dims", {}}},         {"glu", {"dim", -1}},
-    {"index_select", {"dim", {}}},  {"linalg_vector_norm", {"dim", {}}},
-    {"log_softmax", {"dim", {}}},   {"logcumsumexp", {"dim", {}}},
-    {"logsumexp", {"dim", {}}},     {"max", {"dim", {}}},
-    {"mean", {"dim", {}}},          {"median", {"dim", {}}},
-    {"min", {"dim", {}}},           {"narrow", {"dim", {}}},
-    {"norm", {"dim", {}}},          {"prod", {"dim", {}}},
-    {"select", {"dim", {}}},        {"slice", {"dim", 0}},
-    {"softmax", {"dim", {}}},       {"sort", {"dim", -1}},
-    {"split", {"dim", 0}},          {"split_with_sizes", {"dim", 0}},
-    {"std", {"dim", {}}},           {"std_mean", {"dim", {}}},
-    {"sum", {"dim", {}}},           {"topk", {"dim", -1}},
-    {"unbind", {"dim", 0}},         {"unflatten", {"dim", {}}},
-    {"var", {"dim", {}}},           {"var_mean", {"dim", {}}},
-};
-
-/// Along one dimension, every tensor with the rows in another one.
-const Names joining = {"cat", "concat", "concatenate", "gather", "stack"};
-
-/// The last dimensions alone; the dimension before them stays where it is.
-const std::map<std::string_view, std::string_view> lastDims = {
-    {"layer_norm", "normalized_shape"},
-    {"linear", ""},
-    {"rms_norm", "normalized_shape"}};
-
-/// Sample by sample of the first dimension.
-const Names samples = {"adaptive_avg_pool1d",
-                       "adaptive_avg_pool2d",
-                       "adaptive_max_pool2d",
-                       "avg_pool1d",
-                       "avg_pool2d",
-                       "avg_pool3d",
-                       "constant_pad_nd",
-                       "conv1d",
-                       "conv2d",
-                       "conv3d",
-                       "conv_transpose1d",
-                       "conv_transpose2d",
-                       "group_norm",
-                       "max_pool1d",
-                       "max_pool2d",
-                       "max_pool3d",
-                       "pixel_shuffle",
-                       "pixel_unshuffle",
-                       "pad",
-                       "prelu",
-                       "scaled_dot_product_attention",
-                       "upsample_bilinear2d",
-                       "upsample_nearest2d"};
-
-/// The same elements in another shape.
-const Names reshaping = {
-    "_unsafe_view", "expand",         "expand_as", "flatten",
-    "movedim",      "permute",        "reshape",   "reshape_as",
-    "squeeze",      "swapaxes",       "t",         "transpose",
-    "unsqueeze",    "unsqueeze_copy", "view",      "view_as"};
-/// Of these, the ones that only know the order of elements.
-const Names inOrder = {"_unsafe_view", "flatten", "reshape",
-                       "reshape_as",   "view",    "view_as"};
-
-/// The same number everywhere.
-const Names creation = {"empty",     "empty_like", "full",     "full_like",
-                        "new_empty", "new_full",   "new_ones", "new_zeros",
-                        "ones",      "ones_like",  "zeros",    "zeros_like"};
-
-const Names elementLosses = {"binary_cross_entropy",
-                             "binary_cross_entropy_with_logits",
-                             "huber_loss",
-                             "kl_div",
-                             "l1_loss",
-                             "mse_loss",
-                             "poisson_nll_loss",
-                             "smooth_l1_loss",
-                             "soft_margin_loss"};
-const Names classLosses = {"cross_entropy_loss", "nll_loss", "nll_loss_nd"};
-const Names products = {"bmm", "matmul", "mm"};
-const Names accumulations = {"index_add", "index_put", "scatter_add"};
 
 const TensorMeta &metaOf(const Graph &graph, std::string_view name) {
   static const TensorMeta nothing{};
@@ -272,7 +32,11 @@ class NodeRows {
 public:
   NodeRows(const Graph &graph, const Node &node)
       : graph(graph), node(node), name(baseName(node)) {
-    for (const std::string &input : inputTensors(node))
+    std::vector<std::string> names = inputTensors(node);
+    // Of the other operand only the dtype matters.
+    if ((name == "to" || name == "type_as") && names.size() == 2)
+      names.pop_back();
+    for (const std::string &input : names)
       if (std::optional<RowDim> rows = rowDim(metaOf(graph, input)))
         inputs.push_back({&metaOf(graph, input), *rows});
       else
@@ -289,15 +53,25 @@ public:
   RowUse use() const {
     if (isAlone())
       return RowUse::Alone;
-    if (!outputs.empty() || !sameRows())
+    if (inputs.empty() || !sameRows())
+      return RowUse::Unknown;
+    if (along.contains(name) && !outputs.empty() && !outputsWithout)
+      return RowUse::Along;
+    if (!outputs.empty())
       return RowUse::Unknown;
     if (name == "sum")
       return RowUse::Sum;
     if (name == "mean")
       return RowUse::Mean;
+    if (reductions.contains(name) && isOneResult() && isEuclidean())
+      return RowUse::Reduction;
+    if (products.contains(name) && sumsOverRows())
+      return RowUse::Contraction;
     if (elementLosses.contains(name) && isElementwise(true))
       return RowUse::ElementLoss;
-    if (classLosses.contains(name) && rowsAreIn(0) && inputs.size() == 2)
+    if (rowLosses.contains(name) && rowsAreIn(0) && haveRank(2, inputs.size()))
+      return RowUse::RowLoss;
+    if (classLosses.contains(name) && isClassLoss())
       return RowUse::ClassLoss;
     if (accumulations.contains(name))
       return RowUse::Accumulation;
@@ -348,14 +122,121 @@ private:
            : joining.contains(name)       ? others.empty() && mixesOthers()
            : mixing.contains(name)        ? mixesOthers()
            : lastDims.contains(name)      ? mixesLast()
-           : samples.contains(name)       ? rowsAreIn(0) && firstHasRows()
+           : samples.contains(name)       ? keepsSamples()
            : reshaping.contains(name)     ? keepsRows()
            : products.contains(name)      ? multipliesAlone()
-           : classLosses.contains(name)   ? rowsAreIn(0) && inputs.size() == 2
+           : classLosses.contains(name)   ? isClassLoss()
+           : rowLosses.contains(name)     ? rowsAreIn(0) && others.empty()
+           : name == "einsum"             ? labelsKeepRows()
+           : name == "addmm"              ? addsProductAlone()
+           : name == "outer"              ? !hasRows("vec2")
            : elementLosses.contains(name) ? isElementwise(false)
            : name == "index"              ? indexesAlone()
            : name == "embedding"          ? !hasRows("weight")
                                           : name == "one_hot";
+  }
+
+  bool isOneResult() const { return node.outputs.size() == 1; }
+
+  /// Zeros add nothing to a norm of positive order.
+  bool isEuclidean() const {
+    const Argument *order = node.findInput(name == "norm" ? "p" : "ord");
+    if (!order || order->is<None>())
+      return true;
+    const auto *number = order->getIf<double>();
+    const auto *integer = order->getIf<int64_t>();
+    return (number && *number > 0) || (integer && *integer > 0);
+  }
+
+  bool haveRank(size_t rank, size_t count) const {
+    return inputs.size() == count && others.empty() &&
+           std::ranges::all_of(
+               inputs, [&](const Rows &rows) { return rows.rank() <= rank; });
+  }
+
+  /// Logits and targets of the same rows; behind them come the classes.
+  bool isClassLoss() const {
+    return rowsAreIn(0) && inputs.size() == 2 && firstHasRows() &&
+           inputs.front().rank() >= 2;
+  }
+
+  /// Operators of samples, which some of them take without.
+  bool keepsSamples() const {
+    if (!rowsAreIn(0) || !firstHasRows())
+      return false;
+    size_t rank = inputs.front().rank();
+    if (const Argument *pad = node.findInput("pad")) {
+      const auto *sizes = pad->getIf<IntList>();
+      return sizes && sizes->size() / 2 < rank;
+    }
+    if (name == "scaled_dot_product_attention")
+      return rank >= 3 && std::ranges::all_of(others, [&](const auto *other) {
+               return other->sizes.size() < rank ||
+                      other->sizes.front().value == 1;
+             });
+    if (name == "prelu" || name == "group_norm")
+      return true;
+    // Without samples a convolution or pool takes a dimension less.
+    size_t space = name.ends_with("1d") ? 1 : name.ends_with("3d") ? 3 : 2;
+    return rank == space + 2 || name.starts_with("pixel");
+  }
+
+  /// Whether a product sums over the rows of one operand or of both.
+  bool sumsOverRows() const {
+    std::vector<std::string> names = inputTensors(node);
+    if (names.size() != 2)
+      return false;
+    const TensorMeta &left = metaOf(graph, names[0]);
+    const TensorMeta &right = metaOf(graph, names[1]);
+    std::optional<RowDim> a = rowDim(left), b = rowDim(right);
+    size_t rightRank = right.sizes.size();
+    return a && b && a->dim + 1 == left.sizes.size() &&
+           b->dim + std::min<size_t>(rightRank, 2) == rightRank;
+  }
+
+  /// The product of rows and a matrix, plus a vector or rows.
+  bool addsProductAlone() const {
+    return hasRows("mat1") && !hasRows("mat2") && rowsAreIn(0) &&
+           (hasRows("self") ||
+            (tensorInput(node, "self") &&
+             metaOf(graph, tensorInput(node, "self")->name).sizes.size() < 2));
+  }
+
+  /// Whether every operand that has rows has them under a letter of the result
+  /// that no other operand has.
+  bool labelsKeepRows() const {
+    const Argument *given = node.findInput("equation");
+    const auto *equation = given ? given->getIf<std::string>() : nullptr;
+    if (!equation || equation->find('.') != std::string::npos)
+      return false;
+    std::string text;
+    std::ranges::copy_if(*equation, std::back_inserter(text),
+                         [](char c) { return c != ' '; });
+    size_t arrow = text.find("->");
+    if (arrow == std::string::npos)
+      return false;
+    std::vector<std::string> terms(1);
+    for (char c : text.substr(0, arrow))
+      if (c == ',')
+        terms.emplace_back();
+      else
+        terms.back() += c;
+    std::vector<std::string> names = inputTensors(node);
+    char letter = 0;
+    for (size_t i = 0; i < names.size() && i < terms.size(); ++i)
+      if (std::optional<RowDim> rows = rowDim(metaOf(graph, names[i]))) {
+        if (rows->dim >= terms[i].size() ||
+            (letter && letter != terms[i][rows->dim]))
+          return false;
+        letter = terms[i][rows->dim];
+      }
+    for (size_t i = 0; i < names.size() && i < terms.size(); ++i)
+      if (terms[i].find(letter) != std::string::npos &&
+          (!rowDim(metaOf(graph, names[i])) ||
+           std::ranges::count(terms[i], letter) != 1))
+        return false;
+    return names.size() == terms.size() &&
+           text.find(letter, arrow) != std::string::npos;
   }
 
   bool hasRows(std::string_view argument) const {
@@ -443,6 +324,9 @@ private:
     const Rows &from = inputs.front(), &to = outputs.front();
     if (inputs.size() > 1 && name != "view_as" && name != "reshape_as" &&
         name != "expand_as")
+      return false;
+    // With one place at most, the rows may be taken for a dimension of 1.
+    if (name == "squeeze" && from.meta->sizes[from.at.dim].value == 1)
       return false;
     if (!inOrder.contains(name))
       return true;
@@ -558,17 +442,6 @@ std::vector<std::string> outputTensors(const Node &node) {
 
 RowUse rowUse(const Graph &graph, const Node &node) {
   return NodeRows(graph, node).use();
-}
-
-bool takesNumberAsTensor(const Node &node, std::string_view argument) {
-  static const Names operators = {"add", "div", "mul", "sub"};
-  return node.target.ends_with(".Tensor") &&
-         operators.contains(baseName(node)) && argument == "other";
-}
-
-bool takesSizes(const Node &node) {
-  std::string_view name = baseName(node);
-  return creation.contains(name) || reshaping.contains(name);
 }
 
 } // namespace shardc::pt2

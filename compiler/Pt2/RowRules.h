@@ -13,7 +13,7 @@
 #ifndef SHARDC_COMPILER_PT2_ROWRULES_H
 #define SHARDC_COMPILER_PT2_ROWRULES_H
 
-#include "compiler/Pt2/ExportedProgram.h"
+#include "compiler/Pt2/RowOperators.h"
 
 namespace shardc::pt2 {
 
@@ -39,8 +39,16 @@ enum class RowUse {
   /// The sum over rows, or their mean: `sum`, `mean`.
   Sum,
   Mean,
-  /// A loss of every element, reduced as its argument says.
+  /// A reduction over rows, to which a certain number adds nothing: `amax`.
+  Reduction,
+  /// A product that sums over rows.
+  Contraction,
+  /// A function along the rows that a certain number takes no part in:
+  /// `softmax`.
+  Along,
+  /// A loss of every element, or of every row, reduced as its argument says.
   ElementLoss,
+  RowLoss,
   /// A loss of every row against a class.
   ClassLoss,
   /// Adds rows to places that an index has for each.
@@ -52,12 +60,6 @@ enum class RowUse {
 /// Checks the node's arguments and results by the rule of its operator, for a
 /// node of which a tensor has rows.
 RowUse rowUse(const Graph &graph, const Node &node);
-
-/// Whether an operator takes a number that is known only from data as a tensor.
-bool takesNumberAsTensor(const Node &node, std::string_view argument);
-
-/// Whether an operator takes sizes, which become those of its result.
-bool takesSizes(const Node &node);
 
 } // namespace shardc::pt2
 

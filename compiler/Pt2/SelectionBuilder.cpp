@@ -69,18 +69,28 @@ std::string SelectionBuilder::countPlaces(const TensorMeta &like,
       NodeWriter::typeLike(like, ScalarType::Int64, {}), {places});
 }
 
+std::string SelectionBuilder::clone(const std::string &tensor) {
+  return writer.call("clone.default", {tensorArgument("self", tensor)},
+                     writer.typeOf(tensor), sizesOf(tensor));
+}
+
+std::string SelectionBuilder::fill(const std::string &tensor,
+                                   const std::string &mask,
+                                   ArgumentValue number) {
+  return writer.call("masked_fill.Scalar",
+                     {tensorArgument("self", tensor),
+                      tensorArgument("mask", mask),
+                      {"value", Argument{std::move(number)}, {}}},
+                     writer.typeOf(tensor), sizesOf(tensor));
+}
+
 std::string SelectionBuilder::fillOthers(const std::string &tensor,
                                          const RowDim &rows,
                                          ArgumentValue number) {
   std::vector<int64_t> sizes = sizesOf(tensor);
   std::vector<int64_t> beside(sizes.size() - rows.dim, 1);
   beside.front() = sizes[rows.dim];
-  std::string mask = reshape(of(rows).others, beside);
-  return writer.call("masked_fill.Scalar",
-                     {tensorArgument("self", tensor),
-                      tensorArgument("mask", mask),
-                      {"value", Argument{std::move(number)}, {}}},
-                     writer.typeOf(tensor), sizes);
+  return fill(tensor, reshape(of(rows).others, beside), std::move(number));
 }
 
 //===----------------------------------------------------------------------===//
@@ -89,6 +99,8 @@ std::string SelectionBuilder::fillOthers(const std::string &tensor,
 
 const Selection *SelectionBuilder::find(const std::string &text) {
   RowCount count = RowCount::fromText(text);
+  if (auto other = renamed.find(count.symbol); other != renamed.end())
+    count.symbol = other->second;
   auto found = selections.find(count.symbol);
   if (found == selections.end())
     return nullptr;
@@ -120,9 +132,9 @@ const Selection &SelectionBuilder::flatten(const RowCount &count,
     return reshape(expand(column, {rows.places, count.factor}),
                    {rows.places * count.factor});
   };
-  selection.source = rows.source;
+  selection.mask = rows.mask;
+  selection.none = rows.none;
   selection.places = rows.places * count.factor;
-  selection.sizes = {selection.places};
   selection.chosen = repeat(rows.chosen);
   selection.others = repeat(rows.others);
   selection.first = writer.call(
@@ -132,8 +144,16 @@ const Selection &SelectionBuilder::flatten(const RowCount &count,
   return selection;
 }
 
+const std::string *SelectionBuilder::symbolOf(const std::string &mask) const {
+  std::string identity = masks.of(mask);
+  for (const auto &[symbol, selection] : selections)
+    if (selection.identity == identity)
+      return &symbol;
+  return nullptr;
+}
+
 /// A mask's booleans, broadcast and flat. A mask that is itself made of rows
-/// chooses none that does not exist.
+/// chooses none that does not exist. A copy: the model may change the mask.
 std::string SelectionBuilder::flatMask(const Selector &selector,
                                        const std::vector<int64_t> &sizes) {
   std::string mask = selector.mask;
@@ -145,19 +165,31 @@ std::string SelectionBuilder::flatMask(const Selector &selector,
         NodeWriter::typeLike(type, ScalarType::Bool, {}), literalSizes(type));
   if (std::optional<RowDim> rows = rowDim(type))
     mask = fillOthers(mask, *rows, false);
-  return reshape(expand(mask, sizes), {selector.places});
+  return clone(reshape(expand(mask, sizes), {selector.places}));
+}
+
+/// Masks that are broadcast to other sizes choose other elements.
+std::string
+SelectionBuilder::identityOf(const Selector &selector,
+                             const std::vector<int64_t> &sizes) const {
+  std::string identity = masks.of(selector.mask);
+  if (selector.kind == Selector::Kind::Elements &&
+      sizesOf(selector.mask) != sizes)
+    for (int64_t size : sizes)
+      identity += "," + std::to_string(size);
+  return identity;
 }
 
 /// The mask's booleans alone.
 Selection SelectionBuilder::start(const Selector &selector,
-                                  std::vector<int64_t> sizes) {
+                                  const std::vector<int64_t> &sizes) {
   if (selector.places == 0)
     refuseSelection("mask '" + selector.mask + "' has no elements");
   Selection selection;
-  selection.source = selector.mask;
+  selection.mask = selector.mask;
+  selection.identity = identityOf(selector, sizes);
   selection.places = selector.places;
   selection.chosen = flatMask(selector, sizes);
-  selection.sizes = std::move(sizes);
   selection.others = writer.call(
       "logical_not.default", {tensorArgument("self", selection.chosen)},
       writer.typeOf(selection.chosen), {selection.places});
@@ -174,16 +206,34 @@ static std::string chosenPlaces(NodeWriter &writer, const Selection &selection,
                      writer.typeOf(places), {selection.places});
 }
 
+/// Rows of one selection are rows of another by the same mask.
+void SelectionBuilder::renameRows(const std::string &from,
+                                  const std::string &to) {
+  renamed.insert_or_assign(from, to);
+  for (auto &[name, meta] : graph.tensorValues)
+    for (std::string &text : meta.counts) {
+      RowCount count = RowCount::fromText(text);
+      if (!text.empty() && count.symbol == from)
+        text = RowCount{to, count.factor}.text();
+    }
+}
+
 const Selection &SelectionBuilder::ofRows(const std::string &symbol,
                                           const Selector &selector,
-                                          std::vector<int64_t> sizes) {
+                                          const std::vector<int64_t> &sizes) {
+  std::string identity = identityOf(selector, sizes);
   if (const Selection *known = find(symbol)) {
-    if (known->source == selector.mask && known->sizes == sizes)
+    if (known->identity == identity)
       return *known;
-    refuseSelection("masks '" + known->source + "' and '" + selector.mask +
+    refuseSelection("masks '" + known->mask + "' and '" + selector.mask +
                     "' choose equally many elements, but not the same ones");
   }
-  Selection selection = start(selector, std::move(sizes));
+  for (const auto &[other, selection] : selections)
+    if (selection.identity == identity) {
+      renameRows(symbol, other);
+      return selection;
+    }
+  Selection selection = start(selector, sizes);
   std::string places =
       countPlaces(writer.typeOf(selection.chosen), selection.places);
   std::string candidates =
@@ -193,14 +243,19 @@ const Selection &SelectionBuilder::ofRows(const std::string &symbol,
                   {tensorArgument("self", candidates),
                    argument("dim", IntList{0}), argument("keepdim", true)},
                   writer.typeOf(places), {1});
+  selection.none =
+      writer.call("all.dim",
+                  {tensorArgument("self", selection.others),
+                   argument("dim", int64_t(0)), argument("keepdim", true)},
+                  writer.typeOf(selection.others), {1});
   return selections.emplace(symbol, std::move(selection)).first->second;
 }
 
 /// A selection of `count` places: the model says how many.
 Selection SelectionBuilder::ofKnownSize(const Selector &selector,
-                                        std::vector<int64_t> sizes,
+                                        const std::vector<int64_t> &sizes,
                                         int64_t count) {
-  Selection selection = start(selector, std::move(sizes));
+  Selection selection = start(selector, sizes);
   std::string places =
       countPlaces(writer.typeOf(selection.chosen), selection.places);
   std::string candidates =
@@ -216,11 +271,31 @@ Selection SelectionBuilder::ofKnownSize(const Selector &selector,
   return selection;
 }
 
+Selection SelectionBuilder::ofKnownSize(const Selector &selector,
+                                        int64_t count) {
+  return ofKnownSize(selector, sizesOf(selector.mask), count);
+}
+
 //===----------------------------------------------------------------------===//
 // Choosing
 //===----------------------------------------------------------------------===//
 
-/// What a selection chooses of `tensor`, whose dimension `dim` has its places.
+/// What rows are where none is chosen, so that few functions of them are
+/// infinite and every index is one.
+static ArgumentValue harmlessNumber(ScalarType dtype) {
+  switch (dtype) {
+  case ScalarType::Float16:
+  case ScalarType::BFloat16:
+  case ScalarType::Float32:
+  case ScalarType::Float64:
+  case ScalarType::Complex64:
+  case ScalarType::Complex128:
+    return 0.5;
+  default:
+    return int64_t(0);
+  }
+}
+
 std::string SelectionBuilder::choose(const std::string &tensor,
                                      const Selection &selection, size_t dim,
                                      std::string result) {
@@ -240,6 +315,9 @@ std::string SelectionBuilder::choose(const std::string &tensor,
   std::string filler = chooseBy(selection.first, {});
   filler = writer.call("detach.default", {tensorArgument("self", filler)}, type,
                        sizesOf(filler));
+  filler = fill(filler,
+                reshape(selection.none, std::vector<int64_t>(sizes.size(), 1)),
+                harmlessNumber(type.dtype));
   std::vector<int64_t> beside(sizes.size() - dim, 1);
   beside.front() = selection.places;
   return writer.call(
@@ -249,14 +327,15 @@ std::string SelectionBuilder::choose(const std::string &tensor,
       type, sizes, std::move(result));
 }
 
-/// `tensor` with the dimensions of the mask at `dim` as one of all places.
+/// `tensor` with the `rank` dimensions of the mask at `dim` as one of all
+/// places.
 std::string SelectionBuilder::flattenPlaces(const std::string &tensor,
                                             const Selection &selection,
-                                            size_t dim) {
+                                            size_t dim, size_t rank) {
   std::vector<int64_t> sizes = sizesOf(tensor);
-  size_t end = dim + selection.sizes.size();
+  size_t end = dim + rank;
   if (sizes.size() < end || product(sizes, dim, end) != selection.places)
-    refuseSelection("mask '" + selection.source +
+    refuseSelection("mask '" + selection.mask +
                     "' does not have the sizes of what it chooses from");
   auto begin = sizes.begin() + static_cast<std::ptrdiff_t>(dim);
   sizes.erase(begin, sizes.begin() + static_cast<std::ptrdiff_t>(end));
@@ -265,15 +344,36 @@ std::string SelectionBuilder::flattenPlaces(const std::string &tensor,
   return reshape(tensor, sizes);
 }
 
-/// Where the chosen places are along dimension `dim` of the mask.
-std::string SelectionBuilder::coordinate(const Selection &selection, size_t dim,
-                                         std::string result) {
-  std::vector<int64_t> along(selection.sizes.size() - dim, 1);
-  along.front() = selection.sizes[dim];
+/// Where the chosen places are along dimension `dim` of a mask of `sizes`.
+std::string SelectionBuilder::coordinate(const Selection &selection,
+                                         const std::vector<int64_t> &sizes,
+                                         size_t dim, std::string result) {
+  std::vector<int64_t> along(sizes.size() - dim, 1);
+  along.front() = sizes[dim];
   std::string places = reshape(
       countPlaces(writer.typeOf(selection.chosen), along.front()), along);
-  places = reshape(expand(places, selection.sizes), {selection.places});
+  places = reshape(expand(places, sizes), {selection.places});
   return choose(places, selection, 0, std::move(result));
+}
+
+OptionalTensorList
+SelectionBuilder::withCoordinates(const Node &node, const std::string &mask,
+                                  const Selection &selection,
+                                  const std::string &symbol) {
+  OptionalTensorList places;
+  std::vector<int64_t> sizes = sizesOf(mask);
+  for (const std::optional<TensorRef> &index : indexTensors(node)) {
+    if (!index || index->name != mask) {
+      places.push_back(index);
+      continue;
+    }
+    for (size_t dim = 0; dim < sizes.size(); ++dim) {
+      places.push_back(TensorRef{coordinate(selection, sizes, dim)});
+      if (!symbol.empty())
+        graph.tensorValues.find(places.back()->name)->second.counts = {symbol};
+    }
+  }
+  return places;
 }
 
 std::optional<Node> SelectionBuilder::rewriteIndex(const Node &node,
@@ -289,24 +389,14 @@ std::optional<Node> SelectionBuilder::rewriteIndex(const Node &node,
   OptionalTensorList indices = indexTensors(node);
   if (std::ranges::count_if(
           indices, [](const auto &index) { return index.has_value(); }) == 1) {
-    choose(flattenPlaces(self, selection, selector.dim), selection,
-           selector.dim, selector.result);
+    choose(flattenPlaces(self, selection, selector.dim,
+                         sizesOf(selector.mask).size()),
+           selection, selector.dim, selector.result);
     return std::nullopt;
   }
-  OptionalTensorList places;
   std::optional<RowDim> chosen = rowDim(writer.typeOf(selector.result));
-  for (const std::optional<TensorRef> &index : indices) {
-    if (!index || index->name != selector.mask) {
-      places.push_back(index);
-      continue;
-    }
-    for (size_t dim = 0; dim < selection.sizes.size(); ++dim) {
-      places.push_back(TensorRef{coordinate(selection, dim)});
-      if (chosen)
-        graph.tensorValues.find(places.back()->name)->second.counts = {
-            chosen->symbol};
-    }
-  }
+  OptionalTensorList places = withCoordinates(
+      node, selector.mask, selection, chosen ? chosen->symbol : std::string());
   Node replaced = node;
   for (NamedArgument &input : replaced.inputs)
     if (input.name == "indices")
@@ -317,17 +407,18 @@ std::optional<Node> SelectionBuilder::rewriteIndex(const Node &node,
 void SelectionBuilder::rewriteCoordinates(const Node &node,
                                           const Selector &selector,
                                           const Selection &selection) {
-  size_t rank = selection.sizes.size();
+  std::vector<int64_t> sizes = sizesOf(selector.mask);
+  size_t rank = sizes.size();
   if (selector.kind == Selector::Kind::CoordinateLists) {
     std::vector<std::string> results = outputTensors(node);
     for (size_t dim = 0; dim < rank && dim < results.size(); ++dim)
       if (graph.findTensor(results[dim]))
-        coordinate(selection, dim, results[dim]);
+        coordinate(selection, sizes, dim, results[dim]);
     return;
   }
   TensorList places;
   for (size_t dim = 0; dim < rank; ++dim)
-    places.push_back(TensorRef{coordinate(selection, dim)});
+    places.push_back(TensorRef{coordinate(selection, sizes, dim)});
   const TensorMeta type = writer.typeOf(selector.result);
   if (!rank)
     refuseSelection("nonzero of a number");
@@ -336,20 +427,28 @@ void SelectionBuilder::rewriteCoordinates(const Node &node,
               literalSizes(type), selector.result);
 }
 
+void SelectionBuilder::rewriteElements(const Node &node,
+                                       const Selector &selector,
+                                       const Selection &selection,
+                                       const std::vector<int64_t> &sizes) {
+  const std::string &self = tensorInput(node, "self")->name;
+  std::optional<RowDim> rows = rowDim(writer.typeOf(self));
+  std::optional<RowDim> maskRows = rowDim(writer.typeOf(selector.mask));
+  if (rows && (!maskRows || rows->symbol != maskRows->symbol ||
+               sizesOf(self).size() - rows->dim !=
+                   sizesOf(selector.mask).size() - maskRows->dim))
+    refuseSelection("mask '" + selector.mask +
+                    "' chooses from rows whose number depends on data");
+  choose(reshape(expand(self, sizes), {selection.places}), selection, 0,
+         selector.result);
+}
+
 std::optional<Node> SelectionBuilder::rewrite(const Node &node,
                                               const Selector &selector) {
-  const TensorMeta &result = writer.typeOf(selector.result);
   std::vector<int64_t> sizes = sizesOf(selector.mask);
-  const std::string *self = nullptr;
-  if (selector.kind == Selector::Kind::Elements) {
-    self = &tensorInput(node, "self")->name;
-    sizes = broadcastSizes(sizes, sizesOf(*self));
-    if (rowDim(writer.typeOf(*self)))
-      refuseSelection("masked_select chooses from rows whose number depends on "
-                      "data");
-  }
-  // A list of coordinates has the chosen places in its first dimension, an
-  // indexed tensor behind what is before the mask.
+  if (selector.kind == Selector::Kind::Elements)
+    sizes = broadcastSizes(sizes, sizesOf(tensorInput(node, "self")->name));
+  const TensorMeta &result = writer.typeOf(selector.result);
   std::optional<RowDim> rows = rowDim(result);
   Selection known;
   if (!rows)
@@ -359,9 +458,8 @@ std::optional<Node> SelectionBuilder::rewrite(const Node &node,
       rows ? ofRows(rows->symbol, selector, sizes) : known;
   if (selector.kind == Selector::Kind::Index)
     return rewriteIndex(node, selector, selection);
-  if (self)
-    choose(reshape(expand(*self, sizes), {selection.places}), selection, 0,
-           selector.result);
+  if (selector.kind == Selector::Kind::Elements)
+    rewriteElements(node, selector, selection, sizes);
   else
     rewriteCoordinates(node, selector, selection);
   return std::nullopt;

@@ -121,7 +121,7 @@ std::optional<Selector> indexSelector(const Graph &graph, const Node &node) {
   std::optional<Selector> selector;
   // Index tensors that stand together have their dimensions where the first is,
   // others in front.
-  size_t first = indices.size(), last = 0, given = 0;
+  size_t first = indices.size(), last = 0, given = 0, rank = 1;
   for (size_t i = 0; i < indices.size(); ++i) {
     if (!indices[i])
       continue;
@@ -129,16 +129,20 @@ std::optional<Selector> indexSelector(const Graph &graph, const Node &node) {
     last = i;
     ++given;
     const TensorMeta *meta = graph.findTensor(indices[i]->name);
-    if (!isMask(meta))
+    if (!isMask(meta)) {
+      rank = std::max(rank, meta ? meta->sizes.size() : 0);
       continue;
+    }
     if (selector)
       return std::nullopt;
     selector = Selector{Selector::Kind::Index, indices[i]->name,
                         elementsOf(*meta),     i,
                         resultName(node),      0};
   }
-  if (selector && last + 1 - first == given)
-    selector->resultDim = first;
+  // The coordinates of the mask are in the last of the dimensions that index
+  // tensors broadcast to.
+  if (selector)
+    selector->resultDim = (last + 1 - first == given ? first : 0) + rank - 1;
   return selector;
 }
 

@@ -11,6 +11,7 @@
 
 #include "compiler/Pt2/DataNumbers.h"
 #include "compiler/Pt2/NodeNotes.h"
+#include "compiler/Pt2/RowWrites.h"
 #include "compiler/Pt2/SelectionBuilder.h"
 
 #include <algorithm>
@@ -33,20 +34,6 @@ ScalarType numberType(ScalarType dtype) {
   return dtype == ScalarType::Float64 ? dtype : ScalarType::Float32;
 }
 
-void setInput(Node &node, std::string_view name, ArgumentValue value) {
-  for (NamedArgument &input : node.inputs)
-    if (input.name == name) {
-      input.argument.value = std::move(value);
-      return;
-    }
-  node.inputs.push_back({std::string(name), Argument{std::move(value)}, {}});
-}
-
-bool changesArgument(const Node &node) {
-  std::string_view target = node.target;
-  return target.substr(0, target.rfind('.')).ends_with('_');
-}
-
 void forgetCounts(Graph &graph) {
   for (auto &[name, meta] : graph.tensorValues)
     meta.counts.clear();
@@ -54,15 +41,18 @@ void forgetCounts(Graph &graph) {
 
 class SelectionRewriter {
 public:
-  explicit SelectionRewriter(Graph &graph)
-      : graph(graph), writer(graph), selections(graph, writer),
-        numbers(graph, writer, selections) {}
+  SelectionRewriter(Graph &graph, ExpressionNumbers &expressions)
+      : graph(graph), expressions(expressions), writer(graph),
+        masks(graph, expressions), selections(graph, writer, masks),
+        numbers(graph, writer, selections), writes(graph, writer, selections) {}
 
   void run() {
     for (size_t i = 0; i < graph.nodes.size(); ++i)
       withNodeNotes(graph.nodes[i], i, [&] {
-        writer.setPlace(graph.nodes[i]);
-        rewrite(graph.nodes[i]);
+        Node &node = graph.nodes[i];
+        writer.setPlace(node);
+        masks.record(node);
+        rewrite(node);
       });
     graph.nodes = writer.take();
   }
@@ -81,9 +71,12 @@ public:
 
 private:
   Graph &graph;
+  ExpressionNumbers &expressions;
   NodeWriter writer;
+  MaskIdentity masks;
   SelectionBuilder selections;
   DataNumbers numbers;
+  RowWrites writes;
   std::vector<StaticSelection> made;
 
   std::optional<RowDim> rowsOf(const std::string &tensor) const {
@@ -124,9 +117,11 @@ private:
     std::string number = numbers.tensorOf(*node.findInput(name));
     bool staysFloat =
         isFloat(type.dtype) && writer.typeOf(self).dtype == type.dtype;
-    if (staysFloat)
-      number = convert(number, numberType(type.dtype));
+    number = convert(number,
+                     isFloat(type.dtype) ? numberType(type.dtype) : type.dtype);
     setInput(node, name, TensorRef{number});
+    if (node.target == "torch.ops.aten.rsub.Scalar")
+      node.target = "torch.ops.aten.rsub.Tensor";
     if (!staysFloat || changesArgument(node))
       return rewriteRows(node);
     // A tensor without dimensions takes part in the choice of the dtype.
@@ -228,7 +223,7 @@ private:
       return false;
     const GraphRef &reference = *place->argument.getIf<GraphRef>();
     auto body = std::make_shared<Graph>(*reference.graph);
-    SelectionRewriter inner(*body);
+    SelectionRewriter inner(*body, expressions);
     std::vector<NamedArgument> added;
     std::vector<std::string> given, taken;
     for (auto input = place + 1; input != node.inputs.end(); ++input)
@@ -237,10 +232,12 @@ private:
     for (const Argument &input : body->inputs)
       for (std::string &name : tensorNames(input))
         taken.push_back(std::move(name));
+    for (size_t i = 0; i < std::min(given.size(), taken.size()); ++i)
+      inner.masks.set(taken[i], masks.of(given[i]));
     for (const auto &[symbol, selection] : selections.all())
       if (mentions(*body, symbol))
         inner.selections.adopt(
-            symbol, renamed(selection, given, taken, [&](const auto &name) {
+            symbol, renamed(selection, [&](const auto &name) {
               std::string there = handOver(graph, name, *body);
               body->inputs.push_back(Argument{TensorRef{there}});
               added.push_back(tensorArgument("", name));
@@ -248,19 +245,22 @@ private:
             }));
     inner.run();
     std::ranges::move(inner.made, std::back_inserter(made));
+    if (writesMemory(*body))
+      masks.forget();
     std::vector<std::string> inside, outside = outputTensors(node);
     for (const Argument &output : body->outputs)
       for (std::string &name : tensorNames(output))
         inside.push_back(std::move(name));
+    for (size_t i = 0; i < std::min(inside.size(), outside.size()); ++i)
+      masks.set(outside[i], inner.masks.of(inside[i]));
     for (const auto &[symbol, selection] : inner.selections.all())
       if (!selections.all().contains(symbol) && mentions(graph, symbol))
-        selections.adopt(
-            symbol, renamed(selection, inside, outside, [&](const auto &name) {
-              std::string here = handOver(*body, name, graph);
-              body->outputs.push_back(Argument{TensorRef{name}});
-              node.outputs.push_back(Argument{TensorRef{here}});
-              return here;
-            }));
+        selections.adopt(symbol, renamed(selection, [&](const auto &name) {
+                           std::string here = handOver(*body, name, graph);
+                           body->outputs.push_back(Argument{TensorRef{name}});
+                           node.outputs.push_back(Argument{TensorRef{here}});
+                           return here;
+                         }));
     forgetCounts(*body);
     place->argument.value = GraphRef{reference.name, std::move(body)};
     node.inputs.insert(node.inputs.end(), added.begin(), added.end());
@@ -268,18 +268,23 @@ private:
     return true;
   }
 
-  /// A selection in another graph, where the tensors `from` are called `to`.
+  /// A selection whose tensors have other names in another graph.
   template <typename HandOver>
-  static Selection
-  renamed(Selection selection, const std::vector<std::string> &from,
-          const std::vector<std::string> &to, HandOver handOver) {
-    auto source = std::ranges::find(from, selection.source);
-    auto index = static_cast<size_t>(source - from.begin());
-    selection.source = index < to.size() ? to[index] : std::string();
-    for (std::string *name :
-         {&selection.chosen, &selection.others, &selection.first})
+  static Selection renamed(Selection selection, HandOver handOver) {
+    for (std::string *name : {&selection.chosen, &selection.others,
+                              &selection.first, &selection.none})
       *name = handOver(*name);
     return selection;
+  }
+
+  static bool writesMemory(const Graph &body) {
+    return std::ranges::any_of(body.nodes, [](const Node &node) {
+      return changesArgument(node) ||
+             std::ranges::any_of(node.inputs, [](const NamedArgument &input) {
+               const auto *region = input.argument.getIf<GraphRef>();
+               return region && writesMemory(*region->graph);
+             });
+    });
   }
 
   /// A node whose arguments are tensors and numbers. One that stays as it is
@@ -291,27 +296,75 @@ private:
       for (const std::string &name : names)
         if (!rows)
           rows = rowsOf(name);
-    if (!rows)
-      return writer.keep(std::move(node));
+    if (!rows) {
+      if (baseName(node) != "index_put" || !writes.putKnown(node))
+        writer.keep(std::move(node));
+      return;
+    }
     // What it says of dtypes, the types say as well.
     if (baseName(node) == "_assert_tensor_metadata")
       return;
     const Selection &selection = selections.of(*rows);
-    RowUse use = rowUse(graph, node);
-    if (use == RowUse::Alone)
-      return writer.keep(std::move(node));
-    if (use == RowUse::Sum || use == RowUse::Mean)
-      return rewriteReduction(node, use == RowUse::Mean);
-    if (use == RowUse::ElementLoss || use == RowUse::ClassLoss)
-      return rewriteLoss(node, use);
-    if (baseName(node) == "index_put" && putsAt(node, selection))
-      return rewritePut(node, selection);
-    if (use == RowUse::Accumulation && rewriteAccumulation(node))
+    if (baseName(node) == "index_put" && writes.rewrite(node))
       return;
+    switch (rowUse(graph, node)) {
+    case RowUse::Alone:
+      return writer.keep(std::move(node));
+    case RowUse::Sum:
+      return rewriteReduction(node, false);
+    case RowUse::Mean:
+      return rewriteReduction(node, true);
+    case RowUse::Reduction:
+      return writer.keep(withNeutralOthers(node));
+    case RowUse::Along:
+      return rewriteAlong(node, selection, *rows);
+    case RowUse::Contraction:
+      return writer.keep(withOthersFilled(node, inputTensors(node).front(), 0));
+    case RowUse::ElementLoss:
+    case RowUse::RowLoss:
+    case RowUse::ClassLoss:
+      return rewriteLoss(node, rowUse(graph, node));
+    case RowUse::Accumulation:
+      if (writes.accumulate(node))
+        return;
+      break;
+    case RowUse::Unknown:
+      break;
+    }
     refuseSelection("the operator does not compute each of the " +
-                    rows->symbol + " rows that mask '" + selection.source +
+                    rows->symbol + " rows that mask '" + selection.mask +
                     "' chooses by itself, and how many there are depends on "
                     "data");
+  }
+
+  /// A node with `number` for what is not chosen in one of its tensors.
+  Node withOthersFilled(Node node, const std::string &tensor,
+                        ArgumentValue number) {
+    std::string filled =
+        selections.fillOthers(tensor, *rowsOf(tensor), std::move(number));
+    for (NamedArgument &input : node.inputs)
+      if (const auto *reference = input.argument.getIf<TensorRef>();
+          reference && reference->name == tensor) {
+        input.argument.value = TensorRef{filled};
+        break;
+      }
+    return node;
+  }
+
+  Node withNeutralOthers(const Node &node) {
+    const std::string &self = tensorInput(node, "self")->name;
+    return withOthersFilled(node, self,
+                            neutralNumber(node, writer.typeOf(self).dtype));
+  }
+
+  /// What is not chosen repeats the first chosen row again.
+  void rewriteAlong(const Node &node, const Selection &selection,
+                    const RowDim &rows) {
+    Node filled = withNeutralOthers(node);
+    const std::string result = outputTensors(node).front();
+    std::string all = renameResult(filled, writer.typeOf(result).dtype);
+    writer.keep(std::move(filled));
+    selections.choose(all, selection, rowsOf(result)->dim, result);
   }
 
   //===--------------------------------------------------------------------===//
@@ -384,6 +437,9 @@ private:
     }
     const Argument *keepdim = node.findInput("keepdim");
     const bool *keeps = keepdim ? keepdim->getIf<bool>() : nullptr;
+    if (dims.empty() && keeps && *keeps)
+      for (size_t i = 0; i < writer.typeOf(self).sizes.size(); ++i)
+        dims.push_back(static_cast<int64_t>(i));
     // `dtype` widens before the sum, and the sum of booleans counts.
     ScalarType dtype = writer.typeOf(result).dtype;
     if (writer.typeOf(self).dtype != dtype) {
@@ -436,6 +492,9 @@ private:
     if (isClass) {
       rows.dim = 0;
       sizes.erase(sizes.begin() + 1);
+    } else if (use == RowUse::RowLoss) {
+      rows.dim = 0;
+      sizes.resize(1);
     }
     int64_t reduction = reductionOf(node);
     const std::string result = outputTensors(node).front();
@@ -449,101 +508,13 @@ private:
     writer.keep(std::move(node));
     reduce(each, rows, reduction == Mean, {}, false, result);
   }
-
-  //===--------------------------------------------------------------------===//
-  // Writes
-  //===--------------------------------------------------------------------===//
-
-  static bool accumulates(const Node &node) {
-    const Argument *given = node.findInput("accumulate");
-    const bool *accumulate = given ? given->getIf<bool>() : nullptr;
-    return accumulate && *accumulate;
-  }
-
-  /// `x[mask] = rows` of the same mask.
-  bool putsAt(const Node &node, const Selection &selection) const {
-    OptionalTensorList indices = indexTensors(node);
-    const TensorRef *self = tensorInput(node, "self");
-    const TensorRef *values = tensorInput(node, "values");
-    if (indices.size() != 1 || !indices.front() || !self || !values ||
-        indices.front()->name != selection.source)
-      return false;
-    std::optional<RowDim> rows = rowsOf(values->name);
-    std::vector<int64_t> sizes = literalSizes(writer.typeOf(self->name));
-    size_t rank = selection.sizes.size();
-    return !rowsOf(self->name) && rows && rows->dim == 0 &&
-           sizes.size() >= rank &&
-           std::equal(selection.sizes.begin(), selection.sizes.end(),
-                      sizes.begin()) &&
-           writer.typeOf(values->name).sizes.size() == sizes.size() - rank + 1;
-  }
-
-  void rewritePut(const Node &node, const Selection &selection) {
-    const std::string self = tensorInput(node, "self")->name;
-    std::string values = tensorInput(node, "values")->name;
-    const std::string result = outputTensors(node).front();
-    const TensorMeta type = writer.typeOf(self);
-    std::vector<int64_t> sizes = literalSizes(type);
-    if (accumulates(node))
-      values = selections.fillOthers(values, *rowsOf(values), int64_t(0));
-    std::vector<int64_t> placed = literalSizes(writer.typeOf(values));
-    placed.erase(placed.begin());
-    placed.insert(placed.begin(), selection.sizes.begin(),
-                  selection.sizes.end());
-    values = selections.reshape(values, placed);
-    std::vector<int64_t> beside = selection.sizes;
-    beside.resize(sizes.size(), 1);
-    bool isInPlace = changesArgument(node);
-    std::string name = isInPlace ? std::string() : result;
-    std::string changed =
-        accumulates(node)
-            ? writer.call("add.Tensor",
-                          {tensorArgument("self", self),
-                           tensorArgument("other", values)},
-                          type, sizes, name)
-            : writer.call(
-                  "where.self",
-                  {tensorArgument("condition",
-                                  selections.reshape(selection.chosen, beside)),
-                   tensorArgument("self", values),
-                   tensorArgument("other", self)},
-                  type, sizes, name);
-    if (isInPlace)
-      writer.call(
-          "copy_.default",
-          {tensorArgument("self", self), tensorArgument("src", changed)}, type,
-          sizes, result);
-  }
-
-  /// Adds zeros for rows that are not chosen. False where the rows of values
-  /// are not those of the index.
-  bool rewriteAccumulation(Node node) {
-    if (rowsOf(tensorInput(node, "self")->name))
-      return false;
-    bool isPut = baseName(node) == "index_put";
-    if (isPut && !accumulates(node))
-      return false;
-    std::string_view argument = isPut                      ? "values"
-                                : tensorInput(node, "src") ? "src"
-                                                           : "source";
-    const TensorRef *values = tensorInput(node, argument);
-    std::optional<RowDim> rows = values ? rowsOf(values->name) : std::nullopt;
-    if (!rows)
-      return false;
-    for (const std::string &name : inputTensors(node))
-      if (graph.findTensor(name)->dtype == ScalarType::Bool)
-        return false;
-    setInput(node, argument,
-             TensorRef{selections.fillOthers(values->name, *rows, int64_t(0))});
-    writer.keep(std::move(node));
-    return true;
-  }
 };
 
 } // namespace
 
 std::vector<StaticSelection> makeSelectionsStatic(Graph &graph) {
-  SelectionRewriter rewriter(graph);
+  ExpressionNumbers expressions;
+  SelectionRewriter rewriter(graph, expressions);
   rewriter.run();
   rewriter.requireNoResultRows();
   forgetCounts(graph);

@@ -257,15 +257,19 @@ private:
       checkAssertion(node);
       return false;
     }
-    boundCount(node);
-    bool isNumber = computesNumbers(node);
-    for (Argument &output : node.outputs)
-      specialize(output);
-    // What computes a number from data remains.
-    if (isNumber && std::ranges::none_of(node.outputs, isSymbol))
-      return false;
+    if (computesNumbers(node)) {
+      for (Argument &output : node.outputs)
+        specialize(output);
+      // What computes a number from data remains.
+      if (std::ranges::none_of(node.outputs, isSymbol))
+        return false;
+    }
+    // A graph inside may bound what its results count.
     for (NamedArgument &input : node.inputs)
       specialize(input.argument);
+    boundCount(node);
+    for (Argument &output : node.outputs)
+      specialize(output);
     return true;
   }
 };

@@ -18,6 +18,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 #define DEBUG_TYPE "shardc-resolve-conversions"
 
@@ -45,18 +46,19 @@ static Operation *erasable(Value value) {
 
 /// Erases what computes `value` for nobody, through inputs of modules.
 static void eraseUnused(Value value) {
-  SmallVector<Value> values = {value};
+  SetVector<Value> values;
+  values.insert(value);
   while (!values.empty()) {
     Value next = values.pop_back_val();
     if (!next.use_empty())
       continue;
     auto argument = dyn_cast<BlockArgument>(next);
     if (Operation *op = erasable(next)) {
-      // Once each: an operand that is there twice is erased once.
-      SmallPtrSet<void *, 4> seen;
+      // An operand may be here already, or twice: what is erased is here once.
       for (Value operand : op->getOperands())
-        if (seen.insert(operand.getAsOpaquePointer()).second)
-          values.push_back(operand);
+        values.insert(operand);
+      for (Value result : op->getResults())
+        values.remove(result);
       op->erase();
     } else if (auto call = argument ? dyn_cast<fsdp::ModuleOp>(
                                           argument.getOwner()->getParentOp())
@@ -65,7 +67,7 @@ static void eraseUnused(Value value) {
       Value input = call.getInputs()[index];
       call.getInputsMutable().erase(index);
       argument.getOwner()->eraseArgument(index);
-      values.push_back(input);
+      values.insert(input);
     }
   }
 }

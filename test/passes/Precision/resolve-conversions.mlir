@@ -49,3 +49,22 @@ module @chain {
     return %second : tensor<4xbf16>
   }
 }
+
+// -----
+
+// What only told a dtype is erased once, also where two of its operands are one
+// made of the other.
+// CHECK-LABEL: module @told_by_a_diamond
+//       CHECK:   func.func @forward(%[[X:.*]]: tensor<4xf32> {{.*}}, %{{.*}}: tensor<4xbf16>
+//  CHECK-NEXT:     %[[TO:.*]] = aten.to %[[X]] bf16
+//  CHECK-NEXT:     return %[[TO]]
+module @told_by_a_diamond {
+  func.func @forward(%x: tensor<4xf32> {shardc.name = "x"}, %y: tensor<4xbf16> {shardc.name = "y"}) -> tensor<4xbf16> {
+    %exp = aten.exp %y : (tensor<4xbf16>) -> tensor<4xbf16>
+    %detached = aten.detach %exp : (tensor<4xbf16>) -> tensor<4xbf16>
+    %sum = aten.add %exp, %detached : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
+    %product = aten.mul %exp, %sum : (tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
+    %to = aten.to.other %x as %product : (tensor<4xf32>, tensor<4xbf16>) -> tensor<4xbf16>
+    return %to : tensor<4xbf16>
+  }
+}

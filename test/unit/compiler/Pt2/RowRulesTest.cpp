@@ -14,6 +14,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 using namespace shardc::pt2;
 
 namespace {
@@ -100,7 +102,8 @@ TEST_F(RowRules, elementwise) {
 
 // Along other dimensions than the rows', counted from either end.
 TEST_F(RowRules, mixing_along_a_dimension) {
-  for (const char *name : {"softmax.int", "cumsum.default", "sort.default"}) {
+  for (const char *name :
+       {"cummax.default", "cumsum.default", "sort.default"}) {
     EXPECT_EQ(use(name, {tensor("self", "rows"), dim(1)}, {"u0", 4}),
               RowUse::Alone);
     EXPECT_EQ(use(name, {tensor("self", "rows"), dim(-1)}, {"u0", 4}),
@@ -113,14 +116,36 @@ TEST_F(RowRules, mixing_along_a_dimension) {
   EXPECT_EQ(use("amax.default", {tensor("self", "rows"), dims({1})}, {"u0"}),
             RowUse::Alone);
   // Over rows, or over everything.
-  EXPECT_EQ(use("amax.default", {tensor("self", "rows"), dims({0})}, {4}),
+  EXPECT_EQ(use("argmax.default", {tensor("self", "rows"), dim(0)}, {4}),
             RowUse::Unknown);
-  EXPECT_EQ(use("amax.default", {tensor("self", "rows")}, {}), RowUse::Unknown);
+  EXPECT_EQ(use("median.default", {tensor("self", "rows")}, {}),
+            RowUse::Unknown);
   EXPECT_EQ(use("std.correction", {tensor("self", "rows"), dims({0})}, {4}),
             RowUse::Unknown);
   // `slice` is along the first dimension if nothing else is said.
   EXPECT_EQ(use("slice.Tensor", {tensor("self", "rows")}, {"u0", 4}),
             RowUse::Unknown);
+}
+
+// What a number keeps out: the lowest for a maximum.
+TEST_F(RowRules, reductions) {
+  EXPECT_EQ(use("amax.default", {tensor("self", "rows"), dims({0})}, {4}),
+            RowUse::Reduction);
+  EXPECT_EQ(std::get<double>(neutralNumber(node, ScalarType::Float32)),
+            -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(use("any.default", {tensor("self", "rows")}, {}),
+            RowUse::Reduction);
+  EXPECT_EQ(use("norm.ScalarOpt_dim",
+                {tensor("self", "rows"), argument("p", int64_t(2)), dims({0})},
+                {4}),
+            RowUse::Reduction);
+  // A norm of order 0 or less counts or divides by zeros.
+  EXPECT_EQ(use("norm.ScalarOpt_dim",
+                {tensor("self", "rows"), argument("p", int64_t(-1)), dims({0})},
+                {4}),
+            RowUse::Unknown);
+  EXPECT_EQ(use("softmax.int", {tensor("self", "rows"), dim(0)}, {"u0", 4}),
+            RowUse::Along);
 }
 
 TEST_F(RowRules, sums_and_means) {
@@ -174,9 +199,10 @@ TEST_F(RowRules, products) {
   EXPECT_EQ(matmul("rows", "weight", {"u0", 4}), RowUse::Alone);
   EXPECT_EQ(matmul("weight", "columns", {4, "u0"}), RowUse::Alone);
   EXPECT_EQ(matmul("rows", "bias", {"u0"}), RowUse::Alone);
-  // The sum of products is over the rows.
-  EXPECT_EQ(matmul("columns", "rows", {4, 4}), RowUse::Unknown);
-  EXPECT_EQ(matmul("line", "rows", {4}), RowUse::Unknown);
+  // The sum of products is over the rows, of both operands or of one.
+  EXPECT_EQ(matmul("columns", "rows", {4, 4}), RowUse::Contraction);
+  EXPECT_EQ(matmul("line", "rows", {4}), RowUse::Contraction);
+  EXPECT_EQ(matmul("columns", "tall", {4, 4}), RowUse::Unknown);
   EXPECT_EQ(use("linear.default",
                 {tensor("input", "rows"), tensor("weight", "weight"),
                  tensor("bias", "bias")},
@@ -210,6 +236,47 @@ TEST_F(RowRules, indices) {
                 {tensor("weight", "table"), tensor("indices", "places")},
                 {"u0", 4}),
             RowUse::Alone);
+}
+
+// The first dimension is that of samples in some forms alone.
+TEST_F(RowRules, samples) {
+  define("images", {"u0", 4, 8, 8});
+  define("sequence", {"u0", 6, 4});
+  auto pad = [&](const char *self, IntList sizes, const Sizes &result) {
+    return use("pad.default", {tensor("self", self), argument("pad", sizes)},
+               result);
+  };
+  EXPECT_EQ(pad("rows", {1, 1}, {"u0", 6}), RowUse::Alone);
+  EXPECT_EQ(pad("rows", {0, 0, 1, -1}, {"u0", 4}), RowUse::Unknown);
+  EXPECT_EQ(
+      use("avg_pool2d.default", {tensor("self", "images")}, {"u0", 4, 4, 4}),
+      RowUse::Alone);
+  // Channels come first in [C, H, W].
+  EXPECT_EQ(
+      use("avg_pool2d.default", {tensor("self", "sequence")}, {"u0", 3, 2}),
+      RowUse::Unknown);
+  auto attention = [&](const char *name, const Sizes &result) {
+    return use(
+        "scaled_dot_product_attention.default",
+        {tensor("query", name), tensor("key", name), tensor("value", name)},
+        result);
+  };
+  EXPECT_EQ(attention("sequence", {"u0", 6, 4}), RowUse::Alone);
+  EXPECT_EQ(attention("rows", {"u0", 4}), RowUse::Unknown);
+}
+
+TEST_F(RowRules, letters) {
+  auto einsum = [&](std::string equation, std::vector<std::string> operands,
+                    const Sizes &result) {
+    return use("einsum.default",
+               {argument("equation", equation), tensors("operands", operands)},
+               result);
+  };
+  EXPECT_EQ(einsum("nd,nd->n", {"rows", "rows"}, {"u0"}), RowUse::Alone);
+  EXPECT_EQ(einsum("nd,de->ne", {"rows", "weight"}, {"u0", 4}), RowUse::Alone);
+  EXPECT_EQ(einsum("nd,ne->de", {"rows", "rows"}, {4, 4}), RowUse::Unknown);
+  EXPECT_EQ(einsum("nd,md->nm", {"rows", "tall"}, {"u0", 15}), RowUse::Alone);
+  EXPECT_EQ(einsum("nd,nd->n", {"rows", "tall"}, {"u0"}), RowUse::Unknown);
 }
 
 // An operator that no rule names is refused.
