@@ -196,16 +196,6 @@ Selection SelectionBuilder::start(const Selector &selector,
   return selection;
 }
 
-/// The places of a selection, but `number` where none is chosen.
-static std::string chosenPlaces(NodeWriter &writer, const Selection &selection,
-                                const std::string &places, int64_t number) {
-  return writer.call("masked_fill.Scalar",
-                     {tensorArgument("self", places),
-                      tensorArgument("mask", selection.others),
-                      argument("value", number)},
-                     writer.typeOf(places), {selection.places});
-}
-
 /// Rows of one selection are rows of another by the same mask.
 void SelectionBuilder::renameRows(const std::string &from,
                                   const std::string &to) {
@@ -234,15 +224,17 @@ const Selection &SelectionBuilder::ofRows(const std::string &symbol,
       return selection;
     }
   Selection selection = start(selector, sizes);
-  std::string places =
-      countPlaces(writer.typeOf(selection.chosen), selection.places);
-  std::string candidates =
-      chosenPlaces(writer, selection, places, selection.places - 1);
+  const TensorMeta type = writer.typeOf(selection.chosen);
+  std::string numbers = writer.call(
+      "to.dtype",
+      {tensorArgument("self", selection.chosen),
+       argument("dtype", ScalarType::Int32)},
+      NodeWriter::typeLike(type, ScalarType::Int32, {}), {selection.places});
   selection.first =
-      writer.call("amin.default",
-                  {tensorArgument("self", candidates),
-                   argument("dim", IntList{0}), argument("keepdim", true)},
-                  writer.typeOf(places), {1});
+      writer.call("argmax.default",
+                  {tensorArgument("self", numbers), argument("dim", int64_t(0)),
+                   argument("keepdim", true)},
+                  NodeWriter::typeLike(type, ScalarType::Int64, {}), {1});
   selection.none =
       writer.call("all.dim",
                   {tensorArgument("self", selection.others),
@@ -258,8 +250,7 @@ Selection SelectionBuilder::ofKnownSize(const Selector &selector,
   Selection selection = start(selector, sizes);
   std::string places =
       countPlaces(writer.typeOf(selection.chosen), selection.places);
-  std::string candidates =
-      chosenPlaces(writer, selection, places, selection.places);
+  std::string candidates = fill(places, selection.others, selection.places);
   std::string sorted =
       writer.call("msort.default", {tensorArgument("self", candidates)},
                   writer.typeOf(places), {selection.places});

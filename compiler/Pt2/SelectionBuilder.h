@@ -26,7 +26,7 @@ struct Selection {
   int64_t places = 0;
   /// [places] booleans, and where they are false.
   std::string chosen, others;
-  /// [1]: the first chosen place, and whether there is none.
+  /// [1]: the first chosen place, 0 where there is none, and whether so.
   std::string first, none;
   /// [n] chosen places, where n is known; the two above are empty then.
   std::string indices;

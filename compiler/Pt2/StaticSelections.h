@@ -13,7 +13,7 @@
 // becomes
 //
 //   chosen = reshape(mask, [20, 1])
-//   first  = amin(masked_fill(arange(20), ~mask, 19), keepdim)   # [1]
+//   first  = argmax(chosen, 0, keepdim)   # [1]
 //   flat   = reshape(x, [20, 3])
 //   rows   = where(chosen, flat, detach(index_select(flat, 0, first)))
 //   loss   = sum(masked_fill(square(rows), ~chosen, 0)) / (3 * sum(mask))

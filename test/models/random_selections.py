@@ -51,7 +51,7 @@ ALONE = (
     "torch.where(r > 0, r, r.exp() - 1)", "r.log_softmax(1)",
     "r / max(M.sum().item(), 1)", "r.detach() * s.w",
     "r - r.amax(-1, keepdim=True)", "r - r.amax(0)", "r.softmax(0) * 3 + r",
-    "r.unsqueeze(1).expand(-1, 3, -1).mean(1)", "torch.stack([r, r * 2], 2).sum(2)",
+    "r.unsqueeze(1).expand(-1, 3, -1).sum(1)", "torch.stack([r, r * 2], 2).sum(2)",
     "r.unbind(1)[0][:, None] * r", "torch.zeros_like(r) + r",
     "r * r.new_ones(r.shape[0], 4)", "s.f.weight[t[M]] * r",
     "F.embedding(t[M], s.f.weight) - r", "F.one_hot(t[M], 4) * r",
