@@ -250,7 +250,8 @@ Selection SelectionBuilder::ofKnownSize(const Selector &selector,
   Selection selection = start(selector, sizes);
   std::string places =
       countPlaces(writer.typeOf(selection.chosen), selection.places);
-  std::string candidates = fill(places, selection.others, selection.places);
+  // Where the model's assertion fails, places repeat; none is out of bounds.
+  std::string candidates = fill(places, selection.others, selection.places - 1);
   std::string sorted =
       writer.call("msort.default", {tensorArgument("self", candidates)},
                   writer.typeOf(places), {selection.places});
