@@ -29,9 +29,42 @@ def video_clips():
             "labels": torch.randint(4, (BATCH,))}
 
 
+def images_with_captions():
+    tokens = torch.randint(3, VOCABULARY, (BATCH, TIME))
+    mask = torch.ones(BATCH, TIME, dtype=torch.long)
+    mask[1, TIME - 4:] = 0  # the second caption is padded
+    return {"input_ids": tokens, "attention_mask": mask,
+            "pixel_values": torch.randn(BATCH, 3, 32, 32),
+            "labels": tokens.masked_fill(mask == 0, -100)}
+
+
+def demands():
+    """15 observations, some missing, and 6 to predict."""
+    observed = torch.ones(3, 15)
+    observed[1, :4] = 0
+    return {"past_values": 5 * torch.rand(3, 15) + 1,
+            "past_time_features": torch.randn(3, 15, 2),
+            "past_observed_mask": observed,
+            "static_categorical_features": torch.randint(5, (3, 1)),
+            "future_values": 5 * torch.rand(3, 6) + 1,
+            "future_time_features": torch.randn(3, 6, 2)}
+
+
+def recordings():
+    mask = torch.ones(BATCH, 2000, dtype=torch.long)
+    mask[1, 1600:] = 0
+    labels = torch.randint(3, VOCABULARY, (BATCH, 9))
+    labels[1, 6:] = -100
+    return {"input_values": torch.randn(BATCH, 2000), "attention_mask": mask,
+            "labels": labels}
+
+
 VISION = dict(image_size=32, patch_size=8, hidden_size=64,
               intermediate_size=128, num_hidden_layers=2,
               num_attention_heads=4, num_labels=10)
+NARROW = dict(hidden_size=32, intermediate_size=64)
+NARROW_VISION = dict(NARROW, num_hidden_layers=2, num_attention_heads=4,
+                     image_size=32, patch_size=8)
 
 UNSEEN = {
     # torchvision
@@ -108,4 +141,29 @@ UNSEEN = {
         num_input_channels=3, context_length=32, patch_length=8,
         patch_stride=8, prediction_length=8, num_hidden_layers=2, d_model=32,
         num_attention_heads=4, ffn_dim=64, loss="mse"),
+    "hf-git": functools.partial(
+        hugging_face, "GitForCausalLM", "GitConfig", images_with_captions,
+        vision_config=NARROW_VISION, **dict(DECODER, **NARROW)),
+    "hf-blip": functools.partial(
+        hugging_face, "BlipForConditionalGeneration", "BlipConfig",
+        images_with_captions, vision_config=NARROW_VISION,
+        text_config=dict(DECODER, **NARROW, encoder_hidden_size=32,
+                         sep_token_id=2)),
+    "hf-time-series": functools.partial(
+        hugging_face, "TimeSeriesTransformerForPrediction",
+        "TimeSeriesTransformerConfig", demands,
+        prediction_length=6, context_length=12, lags_sequence=[1, 2, 3],
+        num_time_features=2, num_static_categorical_features=1,
+        cardinality=[5], embedding_dimension=[4], d_model=24,
+        encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
+        decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32),
+    "hf-esm": masked("Esm", position_embedding_type="rotary",
+                     token_dropout=False, mask_token_id=4,
+                     emb_layer_norm_before=True, **DECODER),
+    "hf-moonshine": functools.partial(
+        hugging_face, "MoonshineForConditionalGeneration", "MoonshineConfig",
+        recordings, vocab_size=VOCABULARY, encoder_num_hidden_layers=2,
+        decoder_num_hidden_layers=2, encoder_num_attention_heads=4,
+        decoder_num_attention_heads=4, max_position_embeddings=64,
+        pad_token_id=2, **NARROW),
 }
