@@ -69,7 +69,7 @@ public:
       return RowUse::Contraction;
     if (elementLosses.contains(name) && isElementwise(true))
       return RowUse::ElementLoss;
-    if (rowLosses.contains(name) && rowsAreIn(0) && haveRank(2, inputs.size()))
+    if (rowLosses.contains(name) && isRowLoss())
       return RowUse::RowLoss;
     if (classLosses.contains(name) && isClassLoss())
       return RowUse::ClassLoss;
@@ -126,7 +126,7 @@ private:
            : reshaping.contains(name)     ? keepsRows()
            : products.contains(name)      ? multipliesAlone()
            : classLosses.contains(name)   ? isClassLoss()
-           : rowLosses.contains(name)     ? rowsAreIn(0) && others.empty()
+           : rowLosses.contains(name)     ? isRowLoss()
            : name == "einsum"             ? labelsKeepRows()
            : name == "addmm"              ? addsProductAlone()
            : name == "outer"              ? !hasRows("vec2")
@@ -148,10 +148,9 @@ private:
     return (number && *number > 0) || (integer && *integer > 0);
   }
 
-  bool haveRank(size_t rank, size_t count) const {
-    return inputs.size() == count && others.empty() &&
-           std::ranges::all_of(
-               inputs, [&](const Rows &rows) { return rows.rank() <= rank; });
+  /// Pairs of rows, and a target for each.
+  bool isRowLoss() const {
+    return rowsAreIn(0) && others.empty() && inputs.front().rank() == 2;
   }
 
   /// Logits and targets of the same rows; behind them come the classes.

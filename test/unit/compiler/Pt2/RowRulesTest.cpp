@@ -164,6 +164,19 @@ TEST_F(RowRules, sums_and_means) {
   EXPECT_EQ(use("cross_entropy_loss.default",
                 {tensor("self", "rows"), tensor("target", "places")}, {}),
             RowUse::ClassLoss);
+  // The rows of one sample are its classes.
+  EXPECT_EQ(use("cross_entropy_loss.default",
+                {tensor("self", "line"), tensor("target", "line")}, {}),
+            RowUse::Unknown);
+  auto cosine = [&](const char *left, const char *right) {
+    return use("cosine_embedding_loss.default",
+               {tensor("input1", left), tensor("input2", right),
+                tensor("target", "line")},
+               {});
+  };
+  EXPECT_EQ(cosine("rows", "rows"), RowUse::RowLoss);
+  EXPECT_EQ(cosine("line", "line"), RowUse::Unknown);
+  EXPECT_EQ(cosine("rows", "tall"), RowUse::Unknown);
 }
 
 TEST_F(RowRules, joining) {
