@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace shardc {
 
@@ -64,8 +65,13 @@ struct Options {
   /// Whether the artifact can also evaluate the model.
   bool evaluation = false;
 
-  /// cpu.
+  /// cpu or cuda.
   std::string target = "cpu";
+  /// The chips that a GPU's kernels are compiled for, such as sm_90, or
+  /// emulated for the emulator of its threads.
+  std::vector<std::string> chips;
+  /// What chips execute: cubin, or ptx, which a driver compiles.
+  std::string gpuFormat = "cubin";
   /// The processor level that kernels may use, in LLVM's words. By default not
   /// the compiling machine's: the same input gives the same artifact
   /// everywhere.

@@ -13,6 +13,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <deque>
+
 namespace shardc {
 
 /// The manifest, parameters, program and plan of `module`, which has passed
@@ -26,8 +28,8 @@ struct CompiledProgram {
   CompiledProgram &operator=(CompiledProgram &&) = default;
 
   format::Artifact artifact;
-  /// What `artifact.kernels` points to.
-  llvm::SmallVector<char, 0> code;
+  /// What `artifact.code` points to.
+  std::deque<llvm::SmallVector<char, 0>> code;
 };
 
 /// The target phase: the artifact of `module` and the machine code of its

@@ -10,7 +10,10 @@
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/ModulePath.h"
 
+#include "passes/Kernel/SharedMemory.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -182,9 +185,17 @@ static format::KernelSignature toSignature(func::FuncOp function) {
     exec::Access access =
         word ? *exec::symbolizeAccess(word.getValue()) : exec::Access::read;
     int64_t element = getElementBytes(memref.getElementType());
-    signature.operands.push_back(
-        {memref.getNumElements() * element, element, toAccess(access)});
+    auto alignment =
+        function.getArgAttrOfType<IntegerAttr>(number, "exec.alignment");
+    signature.operands.push_back({memref.getNumElements() * element,
+                                  alignment ? alignment.getInt() : element,
+                                  toAccess(access)});
   }
+  SharedMemory shared;
+  for (auto alloca : function.getBody().front().getOps<memref::AllocaOp>())
+    if (alloca.getType().getMemorySpace())
+      shared.add(alloca.getType());
+  signature.sharedBytes = shared.bytes;
   return signature;
 }
 

@@ -18,19 +18,25 @@ using namespace mlir;
 
 namespace shardc::reference {
 
-/// The results of a kernel on what its inputs hold, by rank.
+/// The results of a kernel, by rank, on what its inputs held when they were
+/// `known`, and hold now where they are not.
 template <typename KernelOp>
 FailureOr<std::vector<SmallVector<BoundedTensor>>>
-ProgramExecution::evaluate(KernelOp kernel) {
+ProgramExecution::evaluate(KernelOp kernel, const KnownInputs &known) {
   std::vector<SmallVector<BoundedTensor>> results(memory.size());
   for (int64_t rank = 0; rank < getRanks(); ++rank) {
     SmallVector<BoundedTensor> inputs;
-    for (auto [argument, input] : llvm::zip_equal(
-             kernel.getBody().front().getArguments(), kernel.getInputs()))
-      inputs.push_back({argument.use_empty()
-                            ? Tensor(cast<RankedTensorType>(argument.getType()))
-                            : read(rank, input),
-                        {}});
+    for (auto [number, argument, input] : llvm::enumerate(
+             kernel.getBody().front().getArguments(), kernel.getInputs())) {
+      auto found = known.find(number);
+      if (argument.use_empty())
+        inputs.push_back(
+            {Tensor(cast<RankedTensorType>(argument.getType())), {}});
+      else if (found != known.end())
+        inputs.push_back({found->second[rank], {}});
+      else
+        inputs.push_back({read(rank, input), {}});
+    }
     if (failed(evaluateKernel(kernel.getBody(), inputs, results[rank])))
       return failure();
   }
@@ -38,7 +44,7 @@ ProgramExecution::evaluate(KernelOp kernel) {
 }
 
 LogicalResult ProgramExecution::executeRun(exec::RunOp run) {
-  auto results = evaluate(run);
+  auto results = evaluate(run, {});
   if (failed(results))
     return failure();
   for (auto [rank, tensors] : llvm::enumerate(*results))
@@ -47,8 +53,8 @@ LogicalResult ProgramExecution::executeRun(exec::RunOp run) {
   return success();
 }
 
-/// Operands are read at the first launch; what launches write is poison until
-/// it is complete.
+/// An input is read by the first launch that has it as an operand, and need not
+/// hold anything before; what launches write is poison until it is complete.
 LogicalResult ProgramExecution::executeLaunch(const Entry &entry) {
   exec::ComputeOp compute = entry.compute;
   exec::CommandInterface command = entry.command;
@@ -59,9 +65,17 @@ LogicalResult ProgramExecution::executeLaunch(const Entry &entry) {
         << " computes";
     return failure();
   }
-  auto &results = pending[compute];
-  if (entry.launch == 0) {
-    auto computed = evaluate(compute);
+  KnownInputs &known = pending[compute];
+  if (entry.launch == 0)
+    known.clear();
+  for (auto [number, input] : llvm::enumerate(compute.getInputs()))
+    if (llvm::is_contained(command->getOperands(), input) &&
+        !known.contains(number))
+      for (int64_t rank = 0; rank < getRanks(); ++rank)
+        known[number].push_back(read(rank, input));
+  std::vector<SmallVector<BoundedTensor>> results;
+  if (!entry.completes.empty()) {
+    auto computed = evaluate(compute, known);
     if (failed(computed))
       return failure();
     results = std::move(*computed);

@@ -22,6 +22,7 @@
 #include "dialects/Reference/Interpreter.h"
 #include "runtime/format/Program.h"
 
+#include <map>
 #include <random>
 
 namespace shardc::reference {
@@ -134,9 +135,11 @@ private:
   llvm::LogicalResult executeLaunch(const Entry &entry);
   llvm::LogicalResult executeRun(exec::RunOp run);
   llvm::LogicalResult executeCall(exec::CallOp call);
+  /// What inputs of a computation held, by number and rank.
+  using KnownInputs = std::map<size_t, std::vector<Tensor>>;
   template <typename KernelOp>
   llvm::FailureOr<std::vector<llvm::SmallVector<BoundedTensor>>>
-  evaluate(KernelOp kernel);
+  evaluate(KernelOp kernel, const KnownInputs &known);
   std::vector<int64_t> membersWith(int64_t rank,
                                    exec::CollectiveInterface collective) const;
   void gather(exec::AllGatherOp gather);
@@ -156,10 +159,8 @@ private:
   void write(int64_t rank, mlir::Value memory, BoundedTensor tensor);
   Tensor read(int64_t rank, mlir::Value memory) const;
 
-  /// The results of computations under way, by rank and output.
-  llvm::DenseMap<mlir::Operation *,
-                 std::vector<llvm::SmallVector<BoundedTensor>>>
-      pending;
+  /// What launches of computations under way have read.
+  llvm::DenseMap<mlir::Operation *, KnownInputs> pending;
   /// What is written, where that is wanted.
   std::vector<Written> *record = nullptr;
   llvm::DenseSet<int64_t> recorded;

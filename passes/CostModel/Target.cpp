@@ -28,19 +28,22 @@ static Target makeX86(const std::string &level,
   return target;
 }
 
-/// A GPU with `multiprocessors` of 2048 threads, at most 255 registers of 4
-/// bytes for each; global memory is allocated at multiples of 256 bytes (CUDA
-/// C++ Programming Guide, compute capabilities 8.0 and 9.0).
-static Target makeCuda(const std::string &chip, int64_t multiprocessors) {
+/// Every GPU from compute capability 8.0 on. What a kernel looks like follows
+/// from shapes and these numbers alone, so that one program, and its bits, fit
+/// all chips: 132 multiprocessors (H100 SXM, H200; A100 has 108, B200 148), 48
+/// KiB of memory that the threads of a block share without asking for more,
+/// lines of 128 bytes (CUDA C++ Programming Guide, compute capabilities).
+/// Global memory is allocated at multiples of 256 bytes.
+static Target makeCuda() {
+  constexpr int64_t multiprocessors = 132;
   Target target;
-  target.name = target.processor = chip;
+  target.name = target.processor = "cuda";
   target.compiler = Compiler::Cuda;
   target.vectorBytes = {16, 8, 4};
-  target.threads = multiprocessors * 2048;
+  target.threads = multiprocessors * mostThreadsOfMultiprocessor;
   target.threadWork = 1;
-  target.interleavesThreads = true;
   target.blockThreads = 256;
-  target.memories = {{"registers", int64_t(255) * 4, 4}, {"memory", 0, 256}};
+  target.memories = {{"shared", int64_t(48) * 1024, 128}, {"memory", 0, 256}};
   target.accumulator = "f32";
   return target;
 }
@@ -48,10 +51,9 @@ static Target makeCuda(const std::string &chip, int64_t multiprocessors) {
 /// A deque: pointers stay.
 static std::deque<Target> &allTargets() {
   static std::deque<Target> targets = {
-      makeX86("x86-64", {16}),        makeX86("x86-64-v2", {16}),
+      makeX86("x86-64", {16}), makeX86("x86-64-v2", {16}),
       makeX86("x86-64-v3", {32, 16}), makeX86("x86-64-v4", {64, 32, 16}),
-      makeCuda("sm_80", 108),  // A100.
-      makeCuda("sm_90", 132)}; // H100 SXM, H200.
+      makeCuda()};
   return targets;
 }
 
@@ -59,6 +61,8 @@ bool Target::hasLibraryCall(std::string_view call) const {
   return !libraryCalls || std::find(libraryCalls->begin(), libraryCalls->end(),
                                     call) != libraryCalls->end();
 }
+
+std::vector<std::string> cudaChips() { return {"sm_80", "sm_90", "sm_100"}; }
 
 const Target *findTarget(std::string_view name) {
   for (const Target &target : allTargets())

@@ -41,9 +41,6 @@ struct Target {
   int64_t threads = 1;
   /// Iterations of a loop nest that are worth a thread.
   int64_t threadWork = 1;
-  /// Whether neighbouring threads take neighbouring elements, as those of a
-  /// warp do, and not each a block of them.
-  bool interleavesThreads = false;
   /// Threads of a block, for a compiler that has blocks.
   int64_t blockThreads = 1;
   /// Nearest to the arithmetic first.
@@ -55,6 +52,12 @@ struct Target {
 
   bool hasLibraryCall(std::string_view call) const;
 };
+
+/// Threads that a multiprocessor of a GPU holds at a time.
+inline constexpr int64_t mostThreadsOfMultiprocessor = 2048;
+
+/// The chips that kernels can be compiled for, as ptxas names them.
+std::vector<std::string> cudaChips();
 
 /// The target of that name, or null.
 const Target *findTarget(std::string_view name);

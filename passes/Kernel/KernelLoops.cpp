@@ -1,7 +1,8 @@
 //===- KernelLoops.cpp - Launches as functions ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Private tensors are allocas inside the parallel loop. Only the additions that
+// Private tensors are allocas inside the parallel loop, or memory that the
+// threads of a block share. Only the additions that
 // carry a reduction may be reassociated (fastmath<reassoc>), which lets the
 // vectorizer keep partial sums; the loops' sizes are constants of the
 // iteration, so that the order is the same however a launch is split.
@@ -66,10 +67,14 @@ void LaunchWriter::allocatePrivates() {
          schedule.merged.stages[scheduled.stage].accesses) {
       if (!isPrivate(access.tensor) || buffers.contains(access.tensor))
         continue;
-      auto type = MemRefType::get(schedule.placements[access.tensor].elements,
-                                  problem.storages[access.tensor].element);
+      const int64_t elements = schedule.placements[access.tensor].elements;
+      Type element = problem.storages[access.tensor].element;
       buffers[access.tensor] =
-          memref::AllocaOp::create(builder, location, type);
+          isOfThread(access.tensor)
+              ? memref::AllocaOp::create(builder, location,
+                                         MemRefType::get(elements, element))
+                    .getResult()
+              : allocateShared(elements, element);
     }
 }
 
@@ -137,7 +142,12 @@ Value LaunchWriter::accessIndex(const StageAccess &access) {
     strides[loop] = 0;
   if (current->blockedLoop >= 0)
     inside[current->blockedLoop] = blockCounter;
-  return elementIndex(placement.privateOffset(access.offset), strides, inside);
+  Value index =
+      elementIndex(placement.privateOffset(access.offset), strides, inside);
+  return isOfThread(access.tensor)
+             ? index
+             : inGroup(index, placement.elements,
+                       problem.storages[access.tensor].element);
 }
 
 /// Element `index` of a tensor.
@@ -150,6 +160,8 @@ Value LaunchWriter::readElement(int tensor, Value index) {
 }
 
 Value LaunchWriter::load(const StageAccess &access) {
+  if (auto known = lanes.find(&access); known != lanes.end())
+    return known->second[lane];
   return readElement(access.tensor, accessIndex(access));
 }
 
@@ -242,23 +254,32 @@ SmallVector<Value> LaunchWriter::writeBody(ValueRange carried) {
 // The function
 //===----------------------------------------------------------------------===//
 
-void LaunchWriter::write(ModuleOp kernels, func::FuncOp function,
-                         ArrayRef<int> tensors) {
+/// The iteration that is run, inside of which the builder writes on: of a loop
+/// over a processor's share, or of this thread's group.
+Value LaunchWriter::beginIteration() {
+  if (schedule.hasBlocks)
+    return beginThread();
+  ArrayRef<BlockArgument> range = function.getArguments().take_back(2);
+  auto loop = scf::ParallelOp::create(builder, location, ValueRange{range[0]},
+                                      ValueRange{range[1]},
+                                      ValueRange{constantIndex(1)});
+  builder.setInsertionPointToStart(loop.getBody());
+  return loop.getInductionVars().front();
+}
+
+void LaunchWriter::write(ModuleOp kernels, ArrayRef<int> tensors) {
   Block &entry = *function.addEntryBlock();
   for (auto [tensor, argument] : llvm::zip(tensors, entry.getArguments()))
     buffers[tensor] = argument;
   builder.setInsertionPointToStart(&entry);
-  bindConstants(kernels);
-  unsigned begin = tensors.size();
-  auto loop =
-      scf::ParallelOp::create(builder, location, entry.getArgument(begin),
-                              entry.getArgument(begin + 1), constantIndex(1));
   func::ReturnOp::create(builder, location);
-  builder.setInsertionPointToStart(loop.getBody());
+  builder.setInsertionPointToStart(&entry);
+  bindConstants(kernels);
+  Value iteration = beginIteration();
   allocatePrivates();
-  readLaunchCounters(loop.getInductionVars().front());
+  readLaunchCounters(iteration);
   for (const ScheduledStage &scheduled : launch.stages)
-    writeStage(scheduled);
+    launch.group > 1 ? writeThreadStage(scheduled) : writeStage(scheduled);
 }
 
 /// One constant and one index expression of each kind.
@@ -280,19 +301,21 @@ func::FuncOp createLaunchFunction(ModuleOp kernels, Location location,
   for (int tensor : tensors)
     types.push_back(MemRefType::get(schedule.merged.tensors[tensor].elements,
                                     problem.storages[tensor].element));
-  types.append(2, builder.getIndexType());
+  if (!schedule.hasBlocks)
+    types.append(2, builder.getIndexType());
   auto function = func::FuncOp::create(builder, location, name,
                                        builder.getFunctionType(types, {}));
-  function->setAttr("exec.extent", builder.getI64IntegerAttr(launch.extent()));
-  if (launch.threads != 1)
+  function->setAttr("exec.extent",
+                    builder.getI64IntegerAttr(launch.gridBlocks()));
+  if (schedule.hasBlocks)
     function->setAttr("exec.threads",
-                      builder.getI64IntegerAttr(launch.threads));
+                      builder.getI64IntegerAttr(launch.blockThreads()));
   for (auto [number, access] : llvm::enumerate(accesses))
     if (access != exec::Access::read)
       function.setArgAttr(number, "exec.access",
                           builder.getStringAttr(exec::stringifyAccess(access)));
-  LaunchWriter(builder, location, problem, schedule, launch)
-      .write(kernels, function, tensors);
+  LaunchWriter(builder, function, problem, schedule, launch)
+      .write(kernels, tensors);
   tidy(function);
   return function;
 }

@@ -26,7 +26,8 @@ namespace shardc::kernel {
 /// same, unless options of the printer leave constants out.
 static std::string keyOf(exec::KernelInterface kernel,
                          ArrayRef<MemRefType> layouts,
-                         ArrayRef<SharedStorage> shared) {
+                         ArrayRef<SharedStorage> shared,
+                         ArrayRef<int64_t> alignments) {
   std::string key;
   llvm::raw_string_ostream stream(key);
   auto flags = OpPrintingFlags().useLocalScope();
@@ -39,6 +40,8 @@ static std::string keyOf(exec::KernelInterface kernel,
   llvm::interleaveComma(layouts, stream);
   for (auto [input, result] : shared)
     stream << ";" << input << "=" << result;
+  for (int64_t alignment : alignments)
+    stream << "," << alignment;
   return key;
 }
 
@@ -151,15 +154,18 @@ static exec::Access accessOf(const KernelSchedule &schedule,
   return reads ? exec::Access::read_write : exec::Access::write;
 }
 
-FailureOr<KernelFunction>
-KernelOutliner::outline(exec::KernelInterface kernel,
-                        ArrayRef<MemRefType> layouts,
-                        ArrayRef<SharedStorage> shared) {
-  std::string key = keyOf(kernel, layouts, shared);
+FailureOr<KernelFunction> KernelOutliner::outline(
+    exec::KernelInterface kernel, ArrayRef<MemRefType> layouts,
+    ArrayRef<SharedStorage> shared, ArrayRef<int64_t> alignments) {
+  // A processor's vectors need no alignment.
+  if (preferences.blockThreads == 1)
+    alignments = {};
+  std::string key = keyOf(kernel, layouts, shared, alignments);
   auto known = functions.find(key);
   if (known != functions.end())
     return known->second;
-  FailureOr<KernelProblem> problem = readKernel(kernel, layouts, shared);
+  FailureOr<KernelProblem> problem =
+      readKernel(kernel, layouts, shared, alignments);
   if (failed(problem))
     return failure();
   KernelSchedule schedule = scheduleKernel(problem->stages, preferences);
@@ -177,7 +183,7 @@ KernelOutliner::outline(exec::KernelInterface kernel,
                          launch, tensors, accesses);
     KernelLaunch &made = function.launches.emplace_back();
     made.symbol = name;
-    made.extent = launch.extent();
+    made.extent = launch.gridBlocks();
     for (auto [tensor, access] : llvm::zip_equal(tensors, accesses)) {
       const TensorStorage &storage = problem->storages[tensor];
       made.operands.push_back({kindOf(storage), storage.index, access});

@@ -38,7 +38,8 @@ struct KernelOperand {
 struct KernelLaunch {
   /// The symbol in the kernels module, without `@`.
   std::string symbol;
-  /// Independent iterations: any split of [0, extent) gives the same bits.
+  /// Independent iterations: any split of [0, extent) gives the same bits. On a
+  /// GPU the blocks of the grid.
   int64_t extent;
   /// Only what this launch touches: a scratch lives from the first launch that
   /// names it to the last.
@@ -76,11 +77,14 @@ public:
   /// an input, out of getShareableStorage(kernel); such a result is passed by
   /// its input's pointer alone. No other operand of a launch may overlap one
   /// that the launch writes. Fails, with an error at the kernel, on a region
-  /// that breaks rule K2.
+  /// that breaks rule K2. `alignments` has for each input and result what its
+  /// address is a multiple of, in bytes; its elements' size where it is
+  /// shorter.
   llvm::FailureOr<KernelFunction>
   outline(exec::KernelInterface kernel,
           llvm::ArrayRef<mlir::MemRefType> layouts,
-          llvm::ArrayRef<SharedStorage> shared = {});
+          llvm::ArrayRef<SharedStorage> shared = {},
+          llvm::ArrayRef<int64_t> alignments = {});
 
 private:
   mlir::ModuleOp kernels;

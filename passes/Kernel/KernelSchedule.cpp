@@ -8,6 +8,7 @@
 #include "passes/Kernel/KernelSchedule.h"
 
 #include "passes/Kernel/KernelLoopClasses.h"
+#include "passes/Kernel/ThreadSchedule.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -350,8 +351,12 @@ bool StageGrouper::tryJoin(StageGroup &group, int stage) const {
   StageGroup alone{{stage}, parallelClasses(stage)};
   if (breaksLines(group, joined) || breaksLines(alone, joined))
     return false;
-  int64_t wanted =
-      std::min(planner.plan(group).extent(), planner.plan(alone).extent());
+  int64_t ofGroup = planner.plan(group).extent();
+  int64_t ofStage = planner.plan(alone).extent();
+  int64_t wanted = std::min(ofGroup, ofStage);
+  // A GPU needs more blocks than a few results have: whoever does most decides.
+  if (preferences.blockThreads > 1)
+    wanted = planner.work(group) < planner.work(alone) ? ofStage : ofGroup;
   wanted = std::min(wanted, preferences.enoughIterations / 8);
   if (planner.work(joined) > preferences.smallWork &&
       planner.plan(joined).extent() < wanted)
@@ -457,38 +462,45 @@ static TensorPlacement place(const KernelSchedule &schedule, int tensor,
   return cut.isPrivate && fits ? cut : scratch;
 }
 
+/// An iteration of a point-wise launch gives every thread of a block two
+/// vectors of f32; a sum over other loops walks whole lines of memory. Eight
+/// blocks on each multiprocessor are enough, and twice that where blocks are
+/// uneven.
+static LoopPreferences preferencesOfGpu(const Target &target) {
+  constexpr int64_t elementBytes = 4, vectors = 2, blocksEach = 16;
+  const int64_t line = target.memories.front().lineBytes / elementBytes;
+  const int64_t vector = target.vectorBytes.front() / elementBytes;
+  const int64_t blocks =
+      blocksEach * target.threads / mostThreadsOfMultiprocessor;
+  return {.pointwiseBlock = vectors * vector * target.blockThreads,
+          .reductionBlock = line,
+          .leastBlock = line,
+          .enoughIterations = blocks,
+          .privateBytes = target.memories.front().bytes / 3,
+          .smallWork = target.threadWork,
+          .enoughNeighbours = blocks * line,
+          .blockThreads = target.blockThreads,
+          .sharedBytes = target.memories.front().bytes};
+}
+
 /// In elements of f32. A block of a point-wise launch fits into the nearest
 /// memory with one more tensor of its size; a reduction keeps sums of a few
 /// lines, and not of less than a line or a vector.
 LoopPreferences preferencesOf(const Target &target) {
+  if (target.compiler == Compiler::Cuda)
+    return preferencesOfGpu(target);
   constexpr int64_t elementBytes = 4, blockTensors = 2, linesOfSums = 4;
   const TargetMemory &nearest = target.memories.front();
   const int64_t iterations = 4 * target.threads;
-  if (target.interleavesThreads)
-    return {1,
-            1,
-            1,
-            iterations,
-            nearest.bytes,
-            target.threadWork,
-            target.blockThreads};
   const int64_t line =
       std::max(nearest.lineBytes, target.vectorBytes.front()) / elementBytes;
-  return {nearest.bytes / (blockTensors * elementBytes),
-          linesOfSums * line,
-          line,
-          iterations,
-          nearest.bytes,
-          target.threadWork,
-          target.blockThreads};
-}
-
-/// As few as run all iterations in one block, in the steps that hardware has.
-static int64_t threadsOf(int64_t iterations, int64_t most) {
-  int64_t threads = 1;
-  while (threads < most && threads < iterations)
-    threads *= 2;
-  return threads;
+  return {.pointwiseBlock = nearest.bytes / (blockTensors * elementBytes),
+          .reductionBlock = linesOfSums * line,
+          .leastBlock = line,
+          .enoughIterations = iterations,
+          .privateBytes = nearest.bytes,
+          .smallWork = target.threadWork,
+          .enoughNeighbours = iterations / 4};
 }
 
 KernelSchedule scheduleKernel(const KernelStages &kernel,
@@ -499,13 +511,14 @@ KernelSchedule scheduleKernel(const KernelStages &kernel,
   LoopClasses classes(schedule.merged);
   LaunchPlanner planner(schedule.merged, classes, preferences);
   StageGrouper grouper(schedule.merged, classes, planner, preferences);
-  for (const StageGroup &group : grouper.run()) {
-    Launch &launch = schedule.launches.emplace_back(planner.plan(group));
-    launch.threads = threadsOf(launch.extent(), preferences.blockThreads);
-  }
+  for (const StageGroup &group : grouper.run())
+    schedule.launches.push_back(planner.plan(group));
   for (size_t tensor = 0; tensor < kernel.tensors.size(); ++tensor)
     schedule.placements.push_back(
         place(schedule, static_cast<int>(tensor), preferences));
+  schedule.hasBlocks = preferences.blockThreads > 1;
+  if (schedule.hasBlocks)
+    divideOverThreads(schedule, preferences);
   return schedule;
 }
 

@@ -29,6 +29,11 @@
 // Where the launch's loop is the one with stride 1, as in a sum over rows, it
 // is cut into blocks of consecutive elements, and the block is the innermost
 // loop: memory is read line by line and the loop becomes vector code.
+//
+// On a GPU an iteration is run by a *group* of threads, a power of two of them:
+// a part of a warp, a warp, or a block of its own. The threads divide each
+// stage's loops and meet between stages where one reads what another one wrote
+// (ThreadSchedule.h).
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_KERNEL_KERNELSCHEDULE_H
@@ -72,6 +77,8 @@ struct Stage {
   /// Whether each iteration changes one element of its one written tensor, at
   /// computed indices: reduced loops run in their order.
   bool scatters = false;
+  /// Whether partial results of the reduced loops can be combined to a result.
+  bool combines = false;
 };
 
 struct StageTensor {
@@ -81,6 +88,9 @@ struct StageTensor {
   bool isTemporary = false;
   /// Its elements have values before the kernel.
   bool isInput = false;
+  /// What its address is a multiple of; 0 where vectors of its elements are no
+  /// elements next to each other.
+  int64_t alignment = 1;
 };
 
 /// The problem. Stages are in an order in which they may run.
@@ -103,12 +113,32 @@ struct LoopPreferences {
   int64_t privateBytes;
   /// Iterations below which a nest need not be split over threads.
   int64_t smallWork;
-  /// The most threads of a block.
+  /// Results of a reduction that need no further parts where the reduced loop
+  /// is not the innermost one: their sums are blocks of neighbours.
+  int64_t enoughNeighbours;
+  /// The most threads of a block; 1 where an iteration has one thread.
   int64_t blockThreads = 1;
+  /// Bytes that the threads of a block can share.
+  int64_t sharedBytes = 0;
 };
 
 /// What follows from the target's vectors, threads and memories.
 LoopPreferences preferencesOf(const Target &target);
+
+/// How a group of threads divides a stage. Thread m of the group has results
+/// m % results, … where neighbours take neighbouring results, and terms
+/// m % terms, … where they take neighbouring terms.
+struct StageThreads {
+  /// Threads side by side over the parallel inner loops, and over the reduced
+  /// ones; their product is the group.
+  int64_t results = 1, terms = 1;
+  bool hasNeighbouringTerms = false;
+  /// Consecutive iterations of the innermost divided loop that a thread takes
+  /// at a time.
+  int64_t vector = 1;
+  /// Whether the group meets before the stage.
+  bool meetsBefore = false;
+};
 
 /// A stage's place in a launch. Loops are numbered as in KernelStages::stages
 /// after merging.
@@ -121,6 +151,7 @@ struct ScheduledStage {
   /// All other loops and the blocked one, outermost first. Reduced loops are
   /// next to each other; when the last loop is parallel it comes after them.
   std::vector<int> innerLoops;
+  StageThreads threads = {};
 };
 
 struct Launch {
@@ -129,17 +160,25 @@ struct Launch {
   /// Iterations of the blocked loop and of one block; 0 without one.
   int64_t blockedSize = 0, block = 0;
   std::vector<ScheduledStage> stages;
-  /// Iterations that run in one block of the target, a thread each.
-  int64_t threads = 1;
+  /// Threads that run an iteration together, and iterations that run in one
+  /// block of a GPU.
+  int64_t group = 1;
+  int64_t groups = 1;
 
   int64_t blocks() const {
     return block ? (blockedSize + block - 1) / block : 1;
   }
   /// Independent iterations.
   int64_t extent() const;
+
+  /// Threads of a block, and the blocks that run all iterations.
+  int64_t blockThreads() const { return group * groups; }
+  int64_t gridBlocks() const { return (extent() + groups - 1) / groups; }
 };
 
-/// A temporary: in scratch memory, or private to each iteration of one launch.
+/// A temporary: in scratch memory, or private to each iteration of one launch;
+/// then each thread of its group has a copy of one of a single element, and the
+/// group shares a larger one.
 /// A private tensor is addressed by the counters inside the iteration: strides
 /// of the launch's loops become 0 and the others are multiplied by
 /// numerator / denominator of the loops inside them (see `privateStride`).
@@ -162,6 +201,8 @@ struct TensorPlacement {
 
 /// The decision.
 struct KernelSchedule {
+  /// Whether launches have blocks of threads, as on a GPU.
+  bool hasBlocks = false;
   /// The problem with merged loops, which the launches refer to.
   KernelStages merged;
   std::vector<Launch> launches;

@@ -26,13 +26,15 @@ namespace {
 class KernelReader {
 public:
   KernelReader(exec::KernelInterface kernel, ArrayRef<MemRefType> layouts,
-               ArrayRef<SharedStorage> shared)
+               ArrayRef<SharedStorage> shared, ArrayRef<int64_t> alignments)
       : kernel(kernel), body(kernel.getBody().front()), layouts(layouts),
-        shared(shared) {}
+        shared(shared), alignments(alignments) {}
 
   FailureOr<KernelProblem> run();
 
 private:
+  int64_t alignmentOf(TensorStorage::Kind kind, unsigned index,
+                      Type element) const;
   int addTensor(TensorStorage::Kind kind, unsigned index, Type element,
                 int64_t elements);
   TensorPlace rowMajorPlace(TensorStorage::Kind kind, unsigned index,
@@ -65,6 +67,7 @@ private:
   Block &body;
   ArrayRef<MemRefType> layouts;
   ArrayRef<SharedStorage> shared;
+  ArrayRef<int64_t> alignments;
   KernelProblem problem;
   /// Results that are an argument, a constant or another result.
   SmallVector<std::pair<Value, TensorPlace>> resultCopies;
@@ -80,13 +83,27 @@ static RankedTensorType typeOf(Value value) {
 // Places
 //===----------------------------------------------------------------------===//
 
+/// Temporaries begin at a multiple of 16 bytes. A vector of bits is packed, as
+/// single ones in memory are not.
+int64_t KernelReader::alignmentOf(TensorStorage::Kind kind, unsigned index,
+                                  Type element) const {
+  using Kind = TensorStorage::Kind;
+  const int64_t bytes = getElementBytes(element);
+  if (element.isInteger(1) || kind == Kind::Constant || kind == Kind::Iota)
+    return bytes;
+  if (kind == Kind::Temporary)
+    return 16;
+  unsigned number = index + (kind == Kind::Result ? body.getNumArguments() : 0);
+  return number < alignments.size() ? alignments[number] : bytes;
+}
+
 int KernelReader::addTensor(TensorStorage::Kind kind, unsigned index,
                             Type element, int64_t elements) {
-  int64_t bytes = getElementBytes(element);
   using Kind = TensorStorage::Kind;
   problem.stages.tensors.push_back(
-      {elements, bytes, kind == Kind::Temporary,
-       kind != Kind::Result && kind != Kind::Temporary});
+      {elements, getElementBytes(element), kind == Kind::Temporary,
+       kind != Kind::Result && kind != Kind::Temporary,
+       alignmentOf(kind, index, element)});
   problem.storages.push_back({kind, index, element, {}});
   return static_cast<int>(problem.storages.size()) - 1;
 }
@@ -405,6 +422,21 @@ void KernelReader::addGathers(linalg::GenericOp generic, Stage &stage) {
     }
 }
 
+Operation *combinerOf(const StageBody &code, unsigned number) {
+  Block &body = *code.body;
+  Value carried = body.getArgument(code.inputs.size() + number);
+  Operation *combiner =
+      body.getTerminator()->getOperand(number).getDefiningOp();
+  bool isSimple =
+      combiner && combiner->getBlock() == &body &&
+      combiner->getNumOperands() == 2 &&
+      llvm::is_contained(combiner->getOperands(), carried) &&
+      carried.hasOneUse() &&
+      isa<arith::AddFOp, arith::AddIOp, arith::MaxNumFOp, arith::MinNumFOp,
+          arith::MaximumFOp, arith::MinimumFOp, arith::MulFOp>(combiner);
+  return isSimple ? combiner : nullptr;
+}
+
 LogicalResult KernelReader::visitGeneric(linalg::GenericOp generic) {
   Stage stage;
   StageBody code;
@@ -427,6 +459,9 @@ LogicalResult KernelReader::visitGeneric(linalg::GenericOp generic) {
   addGathers(generic, stage);
   if (failed(addWrites(generic, stage, code)))
     return failure();
+  stage.combines = true;
+  for (unsigned number = 0; number < generic.getNumDpsInits(); ++number)
+    stage.combines &= combinerOf(code, number) != nullptr;
   addStage(std::move(stage), std::move(code));
   return success();
 }
@@ -557,8 +592,9 @@ FailureOr<KernelProblem> KernelReader::run() {
 
 FailureOr<KernelProblem> readKernel(exec::KernelInterface kernel,
                                     ArrayRef<MemRefType> layouts,
-                                    ArrayRef<SharedStorage> shared) {
-  return KernelReader(kernel, layouts, shared).run();
+                                    ArrayRef<SharedStorage> shared,
+                                    ArrayRef<int64_t> alignments) {
+  return KernelReader(kernel, layouts, shared, alignments).run();
 }
 
 } // namespace shardc::kernel

@@ -63,11 +63,16 @@ struct KernelProblem {
   llvm::DenseMap<mlir::Value, TensorPlace> places;
 };
 
+/// The operation that combines output `number` of a reduction with the value of
+/// one iteration, or null when the body is more than that.
+mlir::Operation *combinerOf(const StageBody &code, unsigned number);
+
 /// Reads `kernel`; see KernelOutliner::outline for the arguments and errors.
 llvm::FailureOr<KernelProblem>
 readKernel(exec::KernelInterface kernel,
            llvm::ArrayRef<mlir::MemRefType> layouts,
-           llvm::ArrayRef<SharedStorage> shared);
+           llvm::ArrayRef<SharedStorage> shared,
+           llvm::ArrayRef<int64_t> alignments = {});
 
 } // namespace shardc::kernel
 

@@ -1,8 +1,9 @@
 //===- LaunchWriter.h - The body of a launch ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What KernelLoops.cpp (memory, bodies and the function around them) and
-// StageLoops.cpp (the loops of each kind of stage) write together.
+// What KernelLoops.cpp (memory, bodies and the function around them),
+// StageLoops.cpp (the loops of each kind of stage) and ThreadLoops.cpp (the
+// same where a group of threads divides them) write together.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_KERNEL_LAUNCHWRITER_H
@@ -17,20 +18,26 @@
 
 namespace shardc::kernel {
 
+/// The attribute of a function's operand that says what its address has to be a
+/// multiple of, where that is more than an element.
+inline constexpr llvm::StringLiteral alignmentName = "exec.alignment";
+
 /// Builds the body of one launch.
 class LaunchWriter {
 public:
-  LaunchWriter(mlir::OpBuilder &builder, mlir::Location location,
+  LaunchWriter(mlir::OpBuilder &builder, mlir::func::FuncOp function,
                const KernelProblem &problem, const KernelSchedule &schedule,
                const Launch &launch)
-      : builder(builder), location(location), problem(problem),
-        schedule(schedule), launch(launch) {}
+      : builder(builder), location(function.getLoc()), function(function),
+        problem(problem), schedule(schedule), launch(launch) {}
 
-  void write(mlir::ModuleOp kernels, mlir::func::FuncOp function,
-             llvm::ArrayRef<int> tensors);
+  void write(mlir::ModuleOp kernels, llvm::ArrayRef<int> tensors);
 
 private:
+  struct Share;
+
   void bindConstants(mlir::ModuleOp kernels);
+  mlir::Value beginIteration();
   void allocatePrivates();
   void readLaunchCounters(mlir::Value iteration);
   void writeStage(const ScheduledStage &scheduled);
@@ -53,6 +60,57 @@ private:
   void writeScan(llvm::ArrayRef<int> loops);
   void writeBlockScan(int scanned, llvm::ArrayRef<int> after);
   void writeScatter();
+
+  mlir::Value isLess(mlir::Value value, int64_t bound);
+  mlir::Value isZero(mlir::Value value);
+  void writeIf(mlir::Value condition, llvm::function_ref<void()> inside);
+  mlir::Value beginThread();
+  mlir::Value makeGroupMask(mlir::Value thread);
+  mlir::Value groupLanes();
+  void meet();
+  bool isOfThread(int tensor) const;
+  mlir::Value allocateShared(int64_t elements, mlir::Type element);
+  int64_t sharedStride(int64_t elements, mlir::Type element);
+  mlir::Value inGroup(mlir::Value index, int64_t elements, mlir::Type element);
+  Share makeShare(llvm::ArrayRef<int> loops, int64_t threads,
+                  mlir::Value thread, int64_t vector);
+  mlir::Value beginStep(const Share &share, mlir::Value step);
+  void writeSteps(const Share &share,
+                  llvm::function_ref<void(mlir::Value)> inside);
+  llvm::SmallVector<mlir::Value> writeCarryingSteps(
+      const Share &share, mlir::ValueRange carried,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>
+          inside);
+  void readLanes(int loop, int64_t count);
+  int64_t vectorElements(const StageAccess &access, int64_t count) const;
+  llvm::SmallVector<mlir::Value> loadVector(const StageAccess &access,
+                                            int64_t count);
+  void storeVector(llvm::ArrayRef<mlir::Value> values,
+                   const StageAccess &access);
+  void requireAlignment(const StageAccess &access, int64_t elements);
+  void moveToLane(int loop, mlir::Value first, int64_t number);
+  void storeLanes(llvm::ArrayRef<llvm::SmallVector<mlir::Value>> results,
+                  int loop, mlir::Value first, mlir::Value isWriter);
+  mlir::Value shuffle(mlir::Value value, int64_t distance);
+  mlir::Value combine(mlir::Operation *combiner, mlir::Value first,
+                      mlir::Value second);
+  void combineThreads(mlir::Operation *combiner,
+                      llvm::MutableArrayRef<mlir::Value> sums);
+  void writeResults(const Share &share, llvm::ArrayRef<int> reduced);
+  bool writesWhatItReads() const;
+  llvm::SmallVector<mlir::Value> writePartialSums(const Share &terms,
+                                                  int resultLoop,
+                                                  mlir::Value firstResult,
+                                                  int64_t resultLanes);
+  void writeSharedSums(const Share &results, llvm::ArrayRef<int> reduced,
+                       int64_t termVector);
+  llvm::SmallVector<mlir::Value>
+  writeWhere(mlir::Value exists,
+             llvm::function_ref<llvm::SmallVector<mlir::Value>()> write,
+             int64_t resultLanes);
+  mlir::Value withStart(int64_t output, mlir::Value sum);
+  void writeThreadStage(const ScheduledStage &scheduled);
+
   mlir::Value held(mlir::Value index, int64_t size);
   void readInputs(mlir::IRMapping &values);
   llvm::SmallVector<mlir::Value> writeBody(mlir::ValueRange carried);
@@ -86,6 +144,7 @@ private:
 
   mlir::OpBuilder &builder;
   mlir::Location location;
+  mlir::func::FuncOp function;
   const KernelProblem &problem;
   const KernelSchedule &schedule;
   const Launch &launch;
@@ -96,11 +155,22 @@ private:
   llvm::SmallVector<mlir::Value> launchCounters;
   mlir::Value blockStart, blockEnd;
 
+  // Of a thread of a GPU: its number in its group, its group's in the block,
+  // and the group's lanes, where they are not the whole warp.
+  mlir::Value member, group, groupMask;
+
   // The stage that is being written: counters by loop, over the whole tensor
   // and, for the blocked loop, from the block's start.
   const ScheduledStage *current = nullptr;
   llvm::SmallVector<mlir::Value> counters;
   mlir::Value blockCounter;
+  /// By loop, as `countLoop` got them.
+  llvm::SmallVector<mlir::Value> digits;
+  /// Which of the results and terms that threads divide this one takes.
+  mlir::Value result, term;
+  /// What the lanes of a vector read, and the lane that is being written.
+  llvm::DenseMap<const StageAccess *, llvm::SmallVector<mlir::Value>> lanes;
+  int64_t lane = 0;
 };
 
 } // namespace shardc::kernel

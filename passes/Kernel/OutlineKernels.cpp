@@ -17,11 +17,16 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #define DEBUG_TYPE "shardc-outline-kernels"
+
+#include <numeric>
 
 using namespace mlir;
 
@@ -75,6 +80,28 @@ static LogicalResult verifySharing(exec::RunOp run,
   return success();
 }
 
+/// States, inputs and buffers begin at multiples of more than a vector, in
+/// bytes.
+static constexpr int64_t alignmentOfWholes = 64;
+
+/// What the addresses of the operands of `run` are multiples of, in bytes, on
+/// every rank.
+static SmallVector<int64_t> alignmentsOf(exec::RunOp run) {
+  SmallVector<Value> memory(run.getInputs());
+  llvm::append_range(memory, run.getOutputs());
+  return llvm::map_to_vector(memory, [](Value value) {
+    exec::Place place = exec::getPlace(value);
+    if (place.whole.getDefiningOp<exec::ScalarOp>())
+      return int64_t(1);
+    int64_t element =
+        getElementBytes(cast<MemRefType>(value.getType()).getElementType());
+    int64_t alignment = std::gcd(alignmentOfWholes, place.offset * element);
+    for (const exec::AxisStride &axis : place.strides)
+      alignment = std::gcd(alignment, axis.stride * element);
+    return alignment;
+  });
+}
+
 /// Puts launches in the place of `run`; with `keepKernels` after an
 /// `exec.compute`.
 static LogicalResult outline(exec::RunOp run, kernel::KernelOutliner &outliner,
@@ -87,7 +114,7 @@ static LogicalResult outline(exec::RunOp run, kernel::KernelOutliner &outliner,
   if (failed(verifySharing(run, shared)))
     return failure();
   FailureOr<kernel::KernelFunction> function =
-      outliner.outline(run, layouts, shared);
+      outliner.outline(run, layouts, shared, alignmentsOf(run));
   if (failed(function))
     return failure();
   OpBuilder builder(run);
@@ -135,7 +162,10 @@ void OutlineKernelsPass::runOnOperation() {
     if (auto run = dyn_cast<exec::RunOp>(op))
       return WalkResult(outline(run, outliner, keepKernels));
     if (auto kernel = dyn_cast<exec::KernelOp>(op))
-      return WalkResult(outliner.outline(kernel, layoutsOf(kernel)));
+      return WalkResult(outliner.outline(
+          kernel, layoutsOf(kernel), /*shared=*/{},
+          SmallVector<int64_t>(kernel.getNumOperands() + kernel.getNumResults(),
+                               alignmentOfWholes)));
     return WalkResult::advance();
   });
   if (result.wasInterrupted())

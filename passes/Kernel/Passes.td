@@ -199,13 +199,17 @@ def OutlineKernelsPass : Pass<"shardc-outline-kernels", "::mlir::ModuleOp"> {
     Decision: `passes/Kernel/KernelSchedule.h`.
 
     {{example: test/passes/Kernel/outline-kernels.mlir @row_sums}}
+
+    For a GPU the threads of a group run an iteration together
+    (`passes/Kernel/ThreadSchedule.h`, `test/passes/Kernel/outline-kernels-gpu.mlir`).
   }];
   let options = [
     Option<"pointwiseBlock", "pointwise-block", "int64_t", "0",
            "Elements of one iteration of a point-wise launch, in place of the target's number.">,
     Option<"keepKernels", "keep-kernels", "bool", "false",
            "Keep each kernel's region beside its launches.">];
-  let dependentDialects = ["::shardc::exec::ExecDialect",
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect", "::mlir::vector::VectorDialect",
+      "::shardc::exec::ExecDialect",
       "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
       "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
       "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];

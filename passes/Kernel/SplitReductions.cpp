@@ -73,12 +73,16 @@ chooseDivision(linalg::GenericOp generic,
       loop = static_cast<unsigned>(number);
   }
   constexpr int64_t fewestTerms = 1024; // Of a part.
-  if (!loop || results >= preferences.enoughIterations / 4 ||
-      results * terms < 2 * preferences.smallWork)
+  // Sums of lines are independent; those of columns are blocks of neighbours.
+  bool ofLines =
+      generic.getIteratorTypesArray().back() == utils::IteratorType::reduction;
+  int64_t enough =
+      ofLines ? preferences.enoughIterations / 4 : preferences.enoughNeighbours;
+  if (!loop || results >= enough || results * terms < 2 * preferences.smallWork)
     return std::nullopt;
   // The fewest parts that keep all threads busy, else as many as there are.
   int64_t size = sizes[*loop], parts = 1;
-  int64_t wanted = preferences.enoughIterations / results;
+  int64_t wanted = 4 * enough / results;
   int64_t most = std::min({size, terms / fewestTerms, 16 * wanted});
   for (int64_t divisor = 2; divisor <= most && parts < wanted; ++divisor)
     if (size % divisor == 0)

@@ -36,7 +36,7 @@ SmallVector<Value> LaunchWriter::startValues() {
 }
 
 void LaunchWriter::countLoop(int loop, Value counter) {
-  counters[loop] = counter;
+  counters[loop] = digits[loop] = counter;
   if (loop != current->blockedLoop)
     return;
   blockCounter = counter;
@@ -74,28 +74,11 @@ void LaunchWriter::writeLoops(ArrayRef<int> loops,
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// The operation that combines output `number` of a reduction with the value of
-/// one iteration, or null when the body is more than that.
-static Operation *combinerOf(const StageBody &code, unsigned number) {
-  Block &body = *code.body;
-  Value carried = body.getArgument(code.inputs.size() + number);
-  Operation *combiner =
-      body.getTerminator()->getOperand(number).getDefiningOp();
-  bool isSimple =
-      combiner && combiner->getBlock() == &body &&
-      combiner->getNumOperands() == 2 &&
-      llvm::is_contained(combiner->getOperands(), carried) &&
-      carried.hasOneUse() &&
-      isa<arith::AddFOp, arith::AddIOp, arith::MaxNumFOp, arith::MinNumFOp,
-          arith::MaximumFOp, arith::MinimumFOp, arith::MulFOp>(combiner);
-  return isSimple ? combiner : nullptr;
-}
-
 static constexpr int64_t laneCount = 16;
 
 SmallVector<Value> LaunchWriter::writeReduction(ArrayRef<int> loops) {
-  bool hasLanes =
-      !loops.empty() && stage().sizes[loops.back()] >= 2 * laneCount;
+  bool hasLanes = !schedule.hasBlocks && !loops.empty() &&
+                  stage().sizes[loops.back()] >= 2 * laneCount;
   for (unsigned i = 0; i < writes().size() && hasLanes; ++i)
     hasLanes = combinerOf(code(), i) != nullptr;
   return hasLanes ? writeLaneReduction(loops)
@@ -358,6 +341,7 @@ void LaunchWriter::writeScatter() {
 void LaunchWriter::writeStage(const ScheduledStage &scheduled) {
   current = &scheduled;
   counters.assign(stage().sizes.size(), Value());
+  digits = counters;
   for (auto [loop, counter] :
        llvm::zip_equal(scheduled.launchLoops, launchCounters))
     counters[loop] = counter;

@@ -8,9 +8,8 @@
 
 #include "passes/Target/Passes.h"
 
-#include "passes/Kernel/TargetOf.h"
-
 #include "dialects/Fsdp/ModulePath.h"
+#include "passes/Target/KernelCode.h"
 #include "passes/Target/KernelLowering.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -21,11 +20,13 @@
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVM/NVVM/Target.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -49,11 +50,11 @@ struct CompileKernelsToCubinPass
       CompileKernelsToCubinPass>::CompileKernelsToCubinPassBase;
   void runOnOperation() override;
 
-  OpPassManager makePipeline(const std::string &chip) const;
+  OpPassManager makePipeline() const;
 
   /// The pipeline's dialects and what it needs of them.
   void getDependentDialects(DialectRegistry &registry) const override {
-    makePipeline("").getDependentDialects(registry);
+    makePipeline().getDependentDialects(registry);
     registry.insert<LLVM::LLVMDialect>();
     arith::registerConvertArithToLLVMInterface(registry);
     cf::registerConvertControlFlowToLLVMInterface(registry);
@@ -62,6 +63,7 @@ struct CompileKernelsToCubinPass
     registerConvertMemRefToLLVMInterface(registry);
     registerConvertNVVMToLLVMInterface(registry);
     ub::registerConvertUBToLLVMInterface(registry);
+    vector::registerConvertVectorToLLVMInterface(registry);
     NVVM::registerNVVMTargetInterfaceExternalModels(registry);
     gpu::registerOffloadingLLVMTranslationInterfaceExternalModels(registry);
     registerBuiltinDialectTranslation(registry);
@@ -136,8 +138,7 @@ static void addNvvmLowering(OpPassManager &passes) {
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
-OpPassManager
-CompileKernelsToCubinPass::makePipeline(const std::string &chip) const {
+OpPassManager CompileKernelsToCubinPass::makePipeline() const {
   OpPassManager passes(ModuleOp::getOperationName());
   addNvvmLowering(passes.nest<gpu::GPUModuleOp>());
   GpuNVVMAttachTargetOptions target;
@@ -166,18 +167,37 @@ static void dropTimes(ModuleOp module) {
 }
 
 void CompileKernelsToCubinPass::runOnOperation() {
-  const Target *target = targetOf(getOperation());
-  if (!target)
-    return signalPassFailure();
   target::expandKernelMath(getOperation());
   target::hoistAllocas(getOperation());
   callIntrinsics(getOperation());
   if (failed(checkMath(getOperation())))
     return signalPassFailure();
-  OpPassManager passes = makePipeline(target->processor);
+  OpPassManager passes = makePipeline();
   if (failed(runPipeline(passes, getOperation())))
     return signalPassFailure();
   dropTimes(getOperation());
 }
 
+namespace target {
+
+FailureOr<SmallVector<char, 0>>
+generateGpuKernels(gpu::GPUModuleOp kernels, StringRef chip, GpuFormat format) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(kernels.getLoc());
+  (*module)->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
+                     UnitAttr::get(kernels.getContext()));
+  OpBuilder::atBlockBegin(module->getBody()).clone(*kernels);
+  PassManager manager(kernels.getContext());
+  CompileKernelsToCubinPassOptions options;
+  options.chip = chip.str();
+  options.format = format == GpuFormat::Ptx ? "isa" : "bin";
+  manager.addPass(createCompileKernelsToCubinPass(options));
+  if (failed(manager.run(*module)))
+    return failure();
+  auto binary = *module->getOps<gpu::BinaryOp>().begin();
+  auto object = cast<gpu::ObjectAttr>(binary.getObjects()[0]);
+  StringRef bytes = object.getObject().getValue();
+  return SmallVector<char, 0>(bytes.begin(), bytes.end());
+}
+
+} // namespace target
 } // namespace shardc

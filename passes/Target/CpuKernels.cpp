@@ -9,6 +9,7 @@
 
 #include "passes/Target/KernelCode.h"
 
+#include "passes/Target/HostCode.h"
 #include "passes/Target/KernelLowering.h"
 #include "passes/Target/SharedObject.h"
 
@@ -69,19 +70,22 @@ static void wrapKernel(llvm::Function &body) {
   builder.CreateRetVoid();
 }
 
-static void wrapKernels(llvm::Module &module, const CpuTarget &target) {
-  llvm::SmallVector<llvm::Function *> bodies;
-  for (llvm::Function &function : module)
-    if (!function.isDeclaration())
-      bodies.push_back(&function);
-  for (llvm::Function *body : bodies)
-    wrapKernel(*body);
+static void setAttributes(llvm::Module &module, const CpuTarget &target) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
+}
+
+static void wrapKernels(llvm::Module &module) {
+  llvm::SmallVector<llvm::Function *> bodies;
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      bodies.push_back(&function);
+  for (llvm::Function *body : bodies)
+    wrapKernel(*body);
   // Inlining would trade the arguments' noalias for weaker metadata.
   for (llvm::Function *body : bodies)
     body->addFnAttr(llvm::Attribute::NoInline);
@@ -163,13 +167,15 @@ emitObject(llvm::Module &module, llvm::TargetMachine &machine) {
 }
 
 static llvm::Expected<llvm::SmallVector<char, 0>>
-compileModule(llvm::Module &module, const CpuTarget &target) {
+compileModule(llvm::Module &module, const CpuTarget &target, HostEntry entry) {
   auto machine = createTargetMachine(target);
   if (!machine)
     return machine.takeError();
   module.setTargetTriple((*machine)->getTargetTriple());
   module.setDataLayout((*machine)->createDataLayout());
-  wrapKernels(module, target);
+  if (entry == HostEntry::Range)
+    wrapKernels(module);
+  setAttributes(module, target);
   optimise(module, **machine);
   auto object = emitObject(module, **machine);
   if (!object)
@@ -191,16 +197,23 @@ generateCpuKernels(ModuleOp kernels, const CpuTarget &target,
                    ArrayRef<SignatureText> signatures) {
   OwningOpRef<ModuleOp> copy = kernels.clone();
   dropSignatures(*copy);
-  if (failed(lowerKernelsToLlvm(*copy)))
+  return compileHostCode(*copy, target, signatures, HostEntry::Range);
+}
+
+FailureOr<SmallVector<char, 0>>
+compileHostCode(ModuleOp functions, const CpuTarget &target,
+                ArrayRef<SignatureText> signatures, HostEntry entry) {
+  if (failed(lowerKernelsToLlvm(functions)))
     return failure();
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = translateKernels(*copy, context);
+  std::unique_ptr<llvm::Module> module = translateKernels(functions, context);
   if (!module)
-    return copy->emitError("cannot translate kernels to LLVM IR"), failure();
+    return functions.emitError("cannot translate kernels to LLVM IR"),
+           failure();
   exportSignatures(*module, signatures);
-  auto code = compileModule(*module, target);
+  auto code = compileModule(*module, target, entry);
   if (!code)
-    return copy->emitError("cannot compile kernels: ")
+    return functions.emitError("cannot compile kernels: ")
                << llvm::toString(code.takeError()),
            failure();
   return std::move(*code);

@@ -8,6 +8,7 @@
 #ifndef SHARDC_PASSES_TARGET_KERNELCODE_H
 #define SHARDC_PASSES_TARGET_KERNELCODE_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -32,6 +33,23 @@ using SignatureText = std::pair<std::string, std::string>;
 llvm::FailureOr<llvm::SmallVector<char, 0>>
 generateCpuKernels(mlir::ModuleOp kernels, const CpuTarget &target = {},
                    llvm::ArrayRef<SignatureText> signatures = {});
+
+/// Compiles the kernels of a GPU for the emulator of its threads to an ELF
+/// shared object (`kernels.emulated.so`) that exports every kernel as `void
+/// f(GpuThread *)` (runtime/device/GpuThread.h), with signatures as above.
+llvm::FailureOr<llvm::SmallVector<char, 0>>
+generateEmulatedKernels(mlir::gpu::GPUModuleOp kernels,
+                        llvm::ArrayRef<SignatureText> signatures = {});
+
+/// What a chip executes: machine code by `ptxas`, or PTX, which a driver
+/// compiles.
+enum class GpuFormat { Cubin, Ptx };
+
+/// Compiles the kernels of a GPU for `chip`, such as sm_90. Fails after E0241
+/// or another diagnostic.
+llvm::FailureOr<llvm::SmallVector<char, 0>>
+generateGpuKernels(mlir::gpu::GPUModuleOp kernels, llvm::StringRef chip,
+                   GpuFormat format);
 
 } // namespace shardc::target
 

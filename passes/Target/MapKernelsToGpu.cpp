@@ -1,22 +1,21 @@
-//===- MapKernelsToGpu.cpp - Iterations become threads --------------------===//
+//===- MapKernelsToGpu.cpp - Functions become kernels of a GPU ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 //   module @kernels {                      gpu.module @kernels {
-//     func.func @f(%x, %begin, %end) {       gpu.func @f(%x, %begin, %end)
-//     kernel {
-//       scf.parallel (%i) = (%begin)           %t = gpu.global_id x
-//           to (%end) { … }             ->     scf.if %begin + %t < %end { … }
+//     func.func @f(%x) {                     gpu.func @f(%x)
+//       %0 = memref.alloca() : …,    ->          workgroup(%0: …) kernel {
+//         #gpu.address_space<workgroup>>
 //
-// Iterations are independent, so that nothing needs to be synchronised.
+// Outlining has divided the iterations over blocks and threads; what threads
+// share becomes memory of the workgroup.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Target/Passes.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 
 #define DEBUG_TYPE "shardc-map-kernels-to-gpu"
@@ -34,61 +33,62 @@ struct MapKernelsToGpuPass
 };
 } // namespace
 
-/// The body of `loop` for the iteration that this thread runs.
-static void writeThread(OpBuilder &builder, scf::ParallelOp loop,
-                        IRMapping &values) {
-  Location location = loop.getLoc();
-  Value begin = values.lookup(loop.getLowerBound().front());
-  Value end = values.lookup(loop.getUpperBound().front());
-  Value thread = gpu::GlobalIdOp::create(builder, location, gpu::Dimension::x);
-  Value iteration = arith::AddIOp::create(builder, location, begin, thread);
-  Value isInside = arith::CmpIOp::create(
-      builder, location, arith::CmpIPredicate::slt, iteration, end);
-  auto inside = scf::IfOp::create(builder, location, isInside,
-                                  /*withElseRegion=*/false);
-  OpBuilder body = inside.getThenBodyBuilder();
-  values.map(loop.getInductionVars().front(), iteration);
-  for (Operation &op : loop.getBody()->without_terminator())
-    body.clone(op, values);
+/// An alloca of what the threads of a block share, as memory of `kernel`.
+static void addShared(gpu::GPUFuncOp kernel, memref::AllocaOp alloca,
+                      IRMapping &values) {
+  unsigned number = kernel.getNumWorkgroupAttributions();
+  Value memory =
+      kernel.addWorkgroupAttribution(alloca.getType(), alloca.getLoc());
+  if (IntegerAttr alignment = alloca.getAlignmentAttr())
+    kernel.setWorkgroupAttributionAttr(
+        number, LLVM::LLVMDialect::getAlignAttrName(), alignment);
+  values.map(alloca, memory);
 }
 
-/// The threads of a block.
-static int32_t threadsOf(func::FuncOp function) {
+static LogicalResult mapFunction(func::FuncOp function, OpBuilder &builder) {
   auto threads = function->getAttrOfType<IntegerAttr>("exec.threads");
-  return threads ? static_cast<int32_t>(threads.getInt()) : 1;
-}
-
-static void mapFunction(func::FuncOp function, OpBuilder &builder) {
+  if (!threads)
+    return function.emitError("expected a kernel with blocks: it was outlined "
+                              "for a processor");
   auto kernel =
       gpu::GPUFuncOp::create(builder, function.getLoc(), function.getSymName(),
                              function.getFunctionType());
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
-  kernel.setKnownBlockSizeAttr(
-      builder.getDenseI32ArrayAttr({threadsOf(function), 1, 1}));
+  kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
+      {static_cast<int32_t>(threads.getInt()), 1, 1}));
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (Attribute alignment = function.getArgAttr(i, "exec.alignment"))
+      kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(), alignment);
   IRMapping values;
   values.map(function.getArguments(), kernel.getArguments());
   OpBuilder body = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  for (Operation &op : function.getBody().front())
-    if (auto loop = dyn_cast<scf::ParallelOp>(op))
-      writeThread(body, loop, values);
+  for (Operation &op : function.getBody().front()) {
+    auto alloca = dyn_cast<memref::AllocaOp>(op);
+    if (alloca && alloca.getType().getMemorySpace())
+      addShared(kernel, alloca, values);
     else if (isa<func::ReturnOp>(op))
       gpu::ReturnOp::create(body, op.getLoc());
     else
       body.clone(op, values);
+  }
+  return success();
 }
 
-static void mapModule(ModuleOp kernels) {
+static LogicalResult mapModule(ModuleOp kernels) {
   OpBuilder builder(kernels);
   auto mapped = gpu::GPUModuleOp::create(builder, kernels.getLoc(),
                                          *kernels.getSymName());
   builder.setInsertionPointToStart(mapped.getBody());
-  for (Operation &op : *kernels.getBody())
-    if (auto function = dyn_cast<func::FuncOp>(op))
-      mapFunction(function, builder);
-    else
+  for (Operation &op : *kernels.getBody()) {
+    auto function = dyn_cast<func::FuncOp>(op);
+    if (!function)
       builder.clone(op);
+    else if (failed(mapFunction(function, builder)))
+      return failure();
+  }
   kernels.erase();
+  return success();
 }
 
 void MapKernelsToGpuPass::runOnOperation() {
@@ -96,8 +96,8 @@ void MapKernelsToGpuPass::runOnOperation() {
                           UnitAttr::get(&getContext()));
   for (auto kernels :
        llvm::make_early_inc_range(getOperation().getOps<ModuleOp>()))
-    if (kernels.getSymName() == "kernels")
-      mapModule(kernels);
+    if (kernels.getSymName() == "kernels" && failed(mapModule(kernels)))
+      return signalPassFailure();
 }
 
 } // namespace shardc

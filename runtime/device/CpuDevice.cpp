@@ -72,8 +72,7 @@ StatusOr<size_t> CpuDevice::prepare(const format::Command &command,
       command, operands, resources.kernels, resources.transport);
   if (!prepared.ok())
     return noteCommand(prepared.status(), command);
-  commands.push_back({std::move(*prepared), &command});
-  return commands.size() - 1;
+  return adopt(std::move(*prepared), command);
 }
 
 /// As much as the command needs that needs most: commands take turns.

@@ -65,6 +65,14 @@ public:
     return prepared.collective() ? &prepared : nullptr;
   }
 
+protected:
+  /// Takes a command that is ready to run; returns its number.
+  size_t adopt(std::unique_ptr<CpuCommand> prepared,
+               const format::Command &source) {
+    commands.push_back({std::move(prepared), &source});
+    return commands.size() - 1;
+  }
+
 private:
   MemoryMode memoryMode() const {
     return resources.poison ? MemoryMode::Checked : MemoryMode::Plain;

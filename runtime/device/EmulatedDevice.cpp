@@ -21,7 +21,7 @@ static CpuResources withPoison(CpuResources resources) {
 
 EmulatedDevice::EmulatedDevice(const CpuResources &resources,
                                const Cancellation &cancellation, uint64_t seed)
-    : processor(withPoison(resources)), resources(resources),
+    : processor(withPoison(resources), seed), resources(resources),
       cancellation(cancellation), common(seed) {
   std::seed_seq seeds = {uint64_t(seed), uint64_t(seed >> 32),
                          uint64_t(resources.transport.rank())};

@@ -19,6 +19,9 @@
 //   NewestFirst   the command that was enqueued last: as early as it can be
 //   Starve        one stream goes on only if no other can: as late as it can be
 //
+// Kernels of a GPU run on emulated threads (GpuBlocks.h), which look for what a
+// GPU does not notice either.
+//
 // All ranks have the same mood or each has its own, at the seed's choice. A
 // collective is in flight from when its stream comes to it until all ranks have
 // and their moods let it go on; the rank runs its other streams meanwhile. What
@@ -30,7 +33,7 @@
 #ifndef SHARDC_RUNTIME_DEVICE_EMULATEDDEVICE_H
 #define SHARDC_RUNTIME_DEVICE_EMULATEDDEVICE_H
 
-#include "runtime/device/CpuDevice.h"
+#include "runtime/device/EmulatedProcessor.h"
 #include "runtime/transport/Cancellation.h"
 
 #include <deque>
@@ -98,7 +101,7 @@ private:
   StatusOr<bool> goOn(Stream &stream);
   StatusOr<bool> goOnInFlight(Stream &stream, const CpuCommand &collective);
 
-  CpuDevice processor;
+  EmulatedProcessor processor;
   const CpuResources resources;
   const Cancellation &cancellation;
   std::vector<PendingCopy> copies;

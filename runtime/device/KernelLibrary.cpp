@@ -17,7 +17,7 @@
 namespace shardc::runtime {
 
 static Status failure(const std::string &reason) {
-  return Status(ErrorCode::E0310, "kernels.so cannot be loaded: " + reason);
+  return Status(ErrorCode::E0310, "kernels cannot be loaded: " + reason);
 }
 
 static bool writeAll(int descriptor, format::Bytes bytes) {
@@ -54,11 +54,12 @@ static StatusOr<void *> open(format::Bytes image) {
 
 StatusOr<std::unique_ptr<KernelLibrary>>
 KernelLibrary::load(format::Bytes image,
-                    const std::vector<format::KernelSignature> &kernels) {
+                    const std::vector<format::KernelSignature> &kernels,
+                    const std::string &entry) {
   StatusOr<void *> handle = open(image);
   if (!handle.ok())
     return handle.status();
-  std::unique_ptr<KernelLibrary> library(new KernelLibrary(*handle));
+  std::unique_ptr<KernelLibrary> library(new KernelLibrary(*handle, entry));
   for (const format::KernelSignature &signature : kernels)
     if (Status status = library->add(signature); !status.ok())
       return status;
@@ -74,27 +75,62 @@ Status KernelLibrary::add(const format::KernelSignature &signature) {
   const std::string &name = signature.name;
   void *const symbol = handle ? dlsym(handle, name.c_str()) : nullptr;
   if (!symbol)
-    return Status(ErrorCode::E0310, "kernels.so has no kernel '" + name + "'");
+    return Status(ErrorCode::E0310, entry + " has no kernel '" + name + "'");
   const auto *const compiled =
       static_cast<const char *>(dlsym(handle, (name + ".signature").c_str()));
   if (!compiled)
     return Status(ErrorCode::E0310,
-                  "kernels.so has no signature of kernel '" + name + "'");
+                  entry + " has no signature of kernel '" + name + "'");
   if (const std::string text = format::signatureText(signature);
       text != compiled)
     return Status(ErrorCode::E0310,
                   "kernel '" + name + "' was compiled for another signature")
-        .addNote("program.json has '" + text + "', kernels.so '" +
+        .addNote("program.json has '" + text + "', " + entry + " '" +
                  std::string(compiled) + "'");
-  kernels.emplace(name, reinterpret_cast<Kernel>(symbol));
+  kernels.emplace(name, Loaded{symbol, signature});
   return Status();
 }
 
-StatusOr<Kernel> KernelLibrary::find(const std::string &name) const {
+StatusOr<void *> KernelLibrary::symbol(const std::string &name) const {
   const auto found = kernels.find(name);
   if (found == kernels.end())
     return Status(ErrorCode::E0310, "no kernel '" + name + "' was loaded");
-  return found->second;
+  return found->second.symbol;
+}
+
+const format::KernelSignature *
+KernelLibrary::signature(const std::string &name) const {
+  const auto found = kernels.find(name);
+  return found == kernels.end() ? nullptr : &found->second.signature;
+}
+
+StatusOr<Kernel> KernelLibrary::find(const std::string &name) const {
+  StatusOr<void *> found = symbol(name);
+  if (!found.ok())
+    return found.status();
+  return reinterpret_cast<Kernel>(*found);
+}
+
+StatusOr<GpuKernel>
+KernelLibrary::findOfThreads(const std::string &name) const {
+  StatusOr<void *> found = symbol(name);
+  if (!found.ok())
+    return found.status();
+  return reinterpret_cast<GpuKernel>(*found);
+}
+
+StatusOr<std::unique_ptr<KernelLibrary>>
+KernelLibrary::load(const format::Artifact &artifact, bool emulated) {
+  StatusOr<format::Bytes> code = format::hostCode(artifact, emulated);
+  if (!code.ok())
+    return code.status();
+  const bool ofThreads = artifact.manifest.target.kind == "cuda";
+  StatusOr<std::unique_ptr<KernelLibrary>> library =
+      load(*code, artifact.program.kernels,
+           ofThreads ? "kernels.emulated.so" : "kernels.so");
+  if (library.ok())
+    (*library)->ofThreads = ofThreads;
+  return library;
 }
 
 } // namespace shardc::runtime

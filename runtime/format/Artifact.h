@@ -28,6 +28,7 @@
 #include "runtime/format/Safetensors.h"
 #include "runtime/format/Status.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,15 +38,21 @@ namespace shardc::format {
 
 class MappedFile;
 
-/// Everything in an artifact. Kernels and weights are borrowed:
+/// The entries with machine code that an artifact for `target` may have, by
+/// chip: "kernels.so" for a processor; for a GPU "kernels.sm_90.cubin", or
+/// "kernels.sm_90.ptx", which a driver compiles, and "kernels.emulated.so" for
+/// the emulator of its threads.
+std::vector<std::string> codeEntries(const Target &target);
+
+/// Everything in an artifact. Code and weights are borrowed:
 /// whoever fills this in keeps their bytes alive.
 struct Artifact {
   Manifest manifest;
   Parameters parameters;
   Program program;
   Plan plan;
-  /// The shared object with the launch symbols; empty if nothing is launched.
-  Bytes kernels;
+  /// Machine code by entry; empty if nothing is launched.
+  std::map<std::string, Bytes> code;
   /// Full, unsharded parameters and buffers by name, or none.
   std::optional<std::vector<NamedTensor>> weights;
 };
@@ -70,8 +77,14 @@ StatusOr<LoadedArtifact> readArtifact(const std::string &path);
 /// nothing on other machines.
 std::optional<std::string> nativeProcessor();
 
-/// Fails with E0308 when this machine cannot run the target's code.
+/// Fails with E0308 when this machine cannot run the target's code for a
+/// processor.
 Status checkTarget(const Target &target);
+
+/// The machine code of `artifact` for a processor or, with `emulated`, for the
+/// emulator of a GPU's threads. Fails with E0308 where it has none that runs on
+/// this machine.
+StatusOr<Bytes> hostCode(const Artifact &artifact, bool emulated);
 
 } // namespace shardc::format
 

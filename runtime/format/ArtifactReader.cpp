@@ -45,9 +45,10 @@ static StatusOr<Manifest> readManifest(const EntryMap &entries) {
 /// The manifest lists every other entry, and no entry that it does not list
 /// may be there.
 static Status checkEntries(const EntryMap &entries, const Manifest &manifest) {
-  static const std::set<std::string> known = {"program.json", "parameters.json",
-                                              "plan.json", "kernels.so",
-                                              "weights.safetensors"};
+  std::set<std::string> known = {"program.json", "parameters.json", "plan.json",
+                                 "weights.safetensors"};
+  for (const std::string &code : codeEntries(manifest.target))
+    known.insert(code);
   for (const char *required : {"program.json", "parameters.json", "plan.json"})
     if (!manifest.digests.contains(required))
       return Status(ErrorCode::E0305, "manifest.json lists no digest of '" +
@@ -96,7 +97,9 @@ static Status parseEntries(const EntryMap &entries, Artifact &artifact) {
   artifact.parameters = std::move(*parameters);
   artifact.program = std::move(*program);
   artifact.plan = std::move(*plan);
-  artifact.kernels = contentOf(entries, "kernels.so");
+  for (const std::string &code : codeEntries(artifact.manifest.target))
+    if (entries.contains(code))
+      artifact.code[code] = contentOf(entries, code);
   if (!entries.contains("weights.safetensors"))
     return Status();
   StatusOr<SafetensorsContent> weights =

@@ -26,8 +26,8 @@ struct PendingEntry {
 static std::vector<PendingEntry>
 binaryEntries(const Artifact &artifact, const std::string &weightsHeader) {
   std::vector<PendingEntry> entries;
-  if (!artifact.kernels.empty())
-    entries.push_back({"kernels.so", {artifact.kernels}});
+  for (const auto &[name, code] : artifact.code)
+    entries.push_back({name, {code}});
   if (artifact.weights) {
     PendingEntry weights{"weights.safetensors", {bytesOf(weightsHeader)}};
     for (const NamedTensor &tensor : *artifact.weights)

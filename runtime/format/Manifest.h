@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace shardc::format {
 
@@ -23,14 +24,16 @@ namespace shardc::format {
 /// own minor or a later one: minor versions only add members, which older
 /// readers may ignore and newer ones rely on.
 inline constexpr int64_t formatMajor = 2;
-inline constexpr int64_t formatMinor = 0;
+inline constexpr int64_t formatMinor = 1;
 
-/// The machine the kernels were compiled for. `kind` is "cpu"; `cpu` is a
-/// level of the x86-64 psABI, such as "x86-64-v3".
+/// The machine the kernels were compiled for. Of kind "cpu", `cpu` is a level
+/// of the x86-64 psABI, such as "x86-64-v3"; of kind "cuda", `chips` names
+/// those that there is code for, such as "sm_90", or "emulated".
 struct Target {
   std::string kind = "cpu";
   std::string triple;
   std::string cpu;
+  std::vector<std::string> chips = {};
 
   bool operator==(const Target &) const = default;
 };

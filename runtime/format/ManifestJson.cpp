@@ -24,6 +24,8 @@ std::string printManifest(const Manifest &manifest) {
   root["target"] = {{"kind", manifest.target.kind},
                     {"triple", manifest.target.triple},
                     {"cpu", manifest.target.cpu}};
+  if (!manifest.target.chips.empty())
+    root["target"]["chips"] = manifest.target.chips;
   root["mesh"] = nlohmann::ordered_json::array();
   for (const MeshAxis &axis : manifest.mesh.axes)
     root["mesh"].push_back({{"axis", axis.name}, {"size", axis.size}});
@@ -67,8 +69,13 @@ StatusOr<Manifest> parseManifest(Bytes text) {
         manifest.producer = root["producer"].text();
         manifest.model = root["model"].text();
         const JsonField target = root["target"];
-        manifest.target = {target["kind"].text(), target["triple"].text(),
-                           target["cpu"].text()};
+        manifest.target = {target["kind"].text(),
+                           target["triple"].text(),
+                           target["cpu"].text(),
+                           {}};
+        if (const std::optional<JsonField> chips = target.find("chips"))
+          for (const JsonField &chip : chips->elements())
+            manifest.target.chips.push_back(chip.text());
         manifest.mesh.axes.clear();
         for (const JsonField &axis : root["mesh"].elements())
           manifest.mesh.axes.push_back(

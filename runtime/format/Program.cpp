@@ -31,6 +31,9 @@ int64_t elementCount(const std::vector<int64_t> &shape) {
 std::string signatureText(const KernelSignature &signature) {
   static const char *const accesses[] = {"r", "w", "rw"};
   std::string text = std::to_string(signature.extent);
+  if (signature.threads != 1 || signature.sharedBytes != 0)
+    text += "x" + std::to_string(signature.threads) + "+" +
+            std::to_string(signature.sharedBytes);
   for (const KernelOperand &operand : signature.operands)
     text += ";" + std::to_string(operand.bytes) + ":" +
             std::to_string(operand.alignment) + ":" +

@@ -84,8 +84,8 @@ struct KernelOperand {
 };
 
 /// What a kernel can be called with: iterations below `extent`, and these
-/// operands. Iterations run in blocks of `threads`, which share `sharedBytes`
-/// of memory; a processor's blocks are one iteration and share nothing.
+/// operands. On a GPU an iteration is a block of `threads` that share
+/// `sharedBytes` of memory; on a processor it is one thread's.
 struct KernelSignature {
   std::string name;
   int64_t extent = 0;
@@ -98,7 +98,8 @@ struct KernelSignature {
 
 /// The signature without the name, as kernels.so repeats it in the symbol
 /// `NAME.signature`: the greatest extent, then bytes, alignment and access (r,
-/// w or rw) of each operand: "12;1024:4:r;512:4:rw".
+/// w or rw) of each operand: "12;1024:4:r;512:4:rw"; of a GPU's kernel the
+/// extent is followed by threads and shared bytes, "12x256+1024".
 std::string signatureText(const KernelSignature &signature);
 
 /// The kinds of commands; CommandKinds.h says what each is.

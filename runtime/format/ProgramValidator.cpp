@@ -468,7 +468,7 @@ void ProgramValidator::checkCommand(const Command &command) {
   checkEvents(command);
   checkForm(command);
   if (command.kind == CommandKind::Launch) {
-    require(!artifact.kernels.empty(), "F10", "the artifact has no kernels.so");
+    require(!artifact.code.empty(), "F10", "the artifact has no code");
     const auto kernel = kernels.find(command.callee);
     require(kernel != kernels.end(), "F10",
             "there is no kernel '" + command.callee + "'");

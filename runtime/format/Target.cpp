@@ -53,4 +53,50 @@ Status checkTarget(const Target &target) {
   return Status();
 }
 
+std::vector<std::string> codeEntries(const Target &target) {
+  if (target.kind == "cpu")
+    return {"kernels.so"};
+  std::vector<std::string> entries;
+  for (const std::string &chip : target.chips)
+    if (chip == "emulated") {
+      entries.push_back("kernels.emulated.so");
+    } else {
+      entries.push_back("kernels." + chip + ".cubin");
+      entries.push_back("kernels." + chip + ".ptx");
+    }
+  return entries;
+}
+
+/// Where a GPU's program runs without one.
+static Status checkEmulated(const Artifact &artifact, bool emulated) {
+  const bool hasCode = artifact.code.contains("kernels.emulated.so") ||
+                       artifact.program.kernels.empty();
+  if (emulated && hasCode)
+    return Status();
+  std::string chips;
+  for (const std::string &chip : artifact.manifest.target.chips)
+    chips += (chips.empty() ? "" : ", ") + chip;
+  if (emulated)
+    return Status(ErrorCode::E0308,
+                  "made for " + chips + ", not for emulated threads")
+        .setHelp("compile the model with --target cuda:emulated, beside other "
+                 "chips or alone");
+  return Status(ErrorCode::E0308, "made for GPUs (" + chips +
+                                      "), which this program cannot execute")
+      .setHelp(hasCode ? "--device emulated executes it on emulated threads"
+                       : "compile the model with --target cpu, or with "
+                         "--target cuda:emulated for --device emulated");
+}
+
+StatusOr<Bytes> hostCode(const Artifact &artifact, bool emulated) {
+  const Target &target = artifact.manifest.target;
+  Status status = target.kind == "cuda" ? checkEmulated(artifact, emulated)
+                                        : checkTarget(target);
+  if (!status.ok())
+    return status;
+  const auto found = artifact.code.find(
+      target.kind == "cuda" ? "kernels.emulated.so" : "kernels.so");
+  return found == artifact.code.end() ? Bytes() : found->second;
+}
+
 } // namespace shardc::format

@@ -41,6 +41,9 @@ struct TrainOptions {
   bool saveOptimizer = false;
   /// Use checked memory and poison what the format leaves undefined.
   bool poison = false;
+  /// Run on emulated devices, whose streams and threads are ordered by this
+  /// seed, instead of what the artifact was made for.
+  std::optional<uint64_t> emulated;
   /// Print nothing but errors.
   bool quiet = false;
 };

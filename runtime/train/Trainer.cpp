@@ -8,6 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Trainer.h"
+
+#include "runtime/device/EmulatedDevice.h"
 #include "runtime/train/ProfileReport.h"
 #include "runtime/train/RankTrainer.h"
 #include "runtime/train/StepLog.h"
@@ -291,7 +293,9 @@ static Status openEvaluation(const Artifact &artifact,
 
 static Status open(const Artifact &artifact, const TrainOptions &options,
                    std::ostream *output, Session &session) {
-  if (Status status = format::checkTarget(artifact.manifest.target);
+  if (Status status =
+          assign(session.kernels,
+                 KernelLibrary::load(artifact, options.emulated.has_value()));
       !status.ok())
     return status;
   if (Status status =
@@ -309,12 +313,18 @@ static Status open(const Artifact &artifact, const TrainOptions &options,
     return status;
   if (Status status = openEvaluation(artifact, options, session); !status.ok())
     return status;
-  if (Status status = assign(
-          session.kernels,
-          KernelLibrary::load(artifact.kernels, artifact.program.kernels));
-      !status.ok())
-    return status;
   return assign(session.log, StepLog::create(options.log, output));
+}
+
+/// Makes emulated devices, if they are asked for.
+static std::function<std::unique_ptr<Device>(const CpuResources &)>
+deviceMaker(const TrainOptions &options, const Cancellation &cancellation) {
+  if (!options.emulated)
+    return {};
+  return [&](const CpuResources &resources) {
+    return std::make_unique<EmulatedDevice>(resources, cancellation,
+                                            *options.emulated);
+  };
 }
 
 Status train(const Artifact &artifact, const TrainOptions &options,
@@ -341,7 +351,8 @@ Status train(const Artifact &artifact, const TrainOptions &options,
                            threads,
                            spin,
                            session.evalData.get(),
-                           evalBatches};
+                           evalBatches,
+                           deviceMaker(options, cancellation)};
   if (run.evalData && stream)
     noteSamples(run, *stream);
   std::vector<std::unique_ptr<RankTrainer>> ranks;

@@ -7,6 +7,9 @@
               BatchNorm's running statistics, which are local, aside
     reshard   always, never and default give the same bits
     threads   any number of worker threads gives the same bits
+    orders    emulated streams and threads give the same bits in any order
+
+With --target cuda the artifact is for GPUs, and runs on emulated threads.
 
 Every file is made in a temporary folder. Standard library only.
 """
@@ -29,6 +32,7 @@ OPTIMIZER_FLAGS = {"momentum": "--momentum", "weight_decay": "--weight-decay",
                    "eps": "--epsilon"}
 STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 BIT_TEST_STEPS = 5
+TARGETS = {"cpu": "cpu", "cuda": "cuda:emulated"}
 
 
 class Workshop:
@@ -61,6 +65,7 @@ class Workshop:
                    "--world-size", ranks, "--reshard", reshard,
                    "--optimizer", self.options.optimizer,
                    "--param-dtype", self.options.param_dtype,
+                   "--target", TARGETS[self.options.target],
                    "--reduce-dtype", "f32"]
         settings = self.golden.optimizer(self.options.optimizer)
         for name, flag in OPTIMIZER_FLAGS.items():
@@ -72,7 +77,8 @@ class Workshop:
         run(command)
         return artifact
 
-    def train(self, artifact, steps, name, micro_batches=1, threads=None):
+    def train(self, artifact, steps, name, micro_batches=1, threads=None,
+              order=0):
         """Returns (log, state): the paths that shardrun wrote."""
         log = self.folder / f"{name}.jsonl"
         state = self.folder / f"{name}.safetensors"
@@ -83,6 +89,8 @@ class Workshop:
                    "--poison"]
         if threads:
             command += ["--threads", threads]
+        if self.options.target == "cuda":
+            command += ["--device", f"emulated:{order}"]
         run(command)
         return log, state
 
@@ -166,8 +174,19 @@ def check_threads(workshop):
     require_same_bits(one, seven)
 
 
+def check_orders(workshop):
+    artifact = workshop.compile(workshop.options.ranks,
+                                workshop.options.reshard)
+    one, two, seven = [
+        workshop.train(artifact, BIT_TEST_STEPS, f"order-{order}", order=order)
+        for order in (1, 2, 7)]
+    require_same_bits(one, two)
+    require_same_bits(one, seven)
+
+
 CHECKS = {"golden": check_golden, "split": check_split,
-          "reshard": check_reshard, "threads": check_threads}
+          "reshard": check_reshard, "threads": check_threads,
+          "orders": check_orders}
 
 
 def main():
@@ -179,6 +198,7 @@ def main():
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--optimizer", default="sgd", choices=["sgd", "adamw"])
     parser.add_argument("--param-dtype", default="f32", choices=["f32", "bf16"])
+    parser.add_argument("--target", default="cpu", choices=TARGETS)
     parser.add_argument("--reshard", default="default",
                         choices=["always", "never", "default"])
     options = parser.parse_args()

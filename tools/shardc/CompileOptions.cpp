@@ -9,6 +9,7 @@
 #include "passes/CostModel/Target.h"
 #include "runtime/format/Artifact.h"
 
+#include <algorithm>
 #include <iomanip>
 #include <sstream>
 
@@ -163,10 +164,52 @@ static std::string resolveNative(std::string &text) {
   return "";
 }
 
+/// Takes `cuda:sm_90,emulated` apart; an error otherwise.
+static std::string readTarget(const std::string &text, Options &options) {
+  const std::string cuda = "cuda:";
+  std::vector<std::string> known = cudaChips();
+  known.push_back("emulated");
+  std::string expected = "expected cpu or cuda: and chips out of";
+  for (const std::string &chip : known)
+    expected += (chip == known.front() ? " " : ", ") + chip;
+  expected += ", separated by commas; got '" + text + "'";
+  options.target = text;
+  options.chips.clear();
+  if (text == "cpu")
+    return "";
+  if (!text.starts_with(cuda))
+    return expected;
+  std::istringstream chips(text.substr(cuda.size()));
+  for (std::string chip; std::getline(chips, chip, ',');) {
+    const std::vector<std::string> &given = options.chips;
+    if (std::find(known.begin(), known.end(), chip) == known.end() ||
+        std::find(given.begin(), given.end(), chip) != given.end())
+      return expected;
+    options.chips.push_back(chip);
+  }
+  options.target = "cuda";
+  return options.chips.empty() || text.ends_with(',') ? expected : "";
+}
+
 static void addTargetOptions(CLI::App &command, Options &options) {
-  command.add_option("--target", options.target, "What the artifact runs on")
-      ->check(oneOf({"cpu"}))
-      ->type_name("cpu")
+  command
+      .add_option_function<std::string>(
+          "--target",
+          [&options](const std::string &text) {
+            if (std::string error = readTarget(text, options); !error.empty())
+              throw CLI::ValidationError("--target", error);
+          },
+          "What the artifact runs on: this kind of machine, or GPUs of these "
+          "chips; emulated is for shardrun --device emulated")
+      ->type_name("cpu|cuda:CHIP,...")
+      ->group("Target")
+      ->default_str(options.target);
+  command
+      .add_option("--format", options.gpuFormat,
+                  "What chips execute: cubin needs ptxas of the CUDA toolkit, "
+                  "ptx is compiled by the driver")
+      ->check(oneOf({"cubin", "ptx"}))
+      ->type_name("cubin|ptx")
       ->group("Target")
       ->capture_default_str();
   std::vector<std::string> levels = targetNames(Compiler::Cpu);

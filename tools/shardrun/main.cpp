@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <csignal>
 #include <iostream>
 #include <new>
@@ -49,6 +50,7 @@ The artifact's ranks run as threads of this process.
                        evaluation_loss, seconds
   --profile FILE       print where the time goes by kernel, module and command,
                        and write a trace that https://ui.perfetto.dev opens
+  --device emulated    emulate streams and a GPU's threads (emulated:SEED)
   --threads T          threads of each rank (default: cores / ranks)
   --poison             fill memory that the program has to write before it
                        reads it with NaN and huge integers, and guard its ends
@@ -83,6 +85,7 @@ namespace {
 struct CommandLine {
   std::string artifact;
   TrainOptions train;
+  std::string device = "auto";
   bool help = false;
   bool version = false;
 };
@@ -108,6 +111,7 @@ static void declareOptions(CLI::App &app, CommandLine &line) {
   app.add_flag("--save-optimizer", train.saveOptimizer);
   app.add_option("--log", train.log);
   app.add_option("--profile", train.profile);
+  app.add_option("--device", line.device);
   app.add_option("--threads", train.threads);
   app.add_flag("--poison", train.poison);
   app.add_flag("--quiet", train.quiet);
@@ -164,6 +168,28 @@ static Status checkRange(const std::string &option, double value, double least,
                                       text(value));
 }
 
+/// Reads --device into the training options.
+static Status chooseDevice(CommandLine &line) {
+  const std::string emulated = "emulated";
+  if (line.device == "auto")
+    return Status();
+  line.train.emulated = 0;
+  if (line.device == emulated)
+    return Status();
+  const std::string_view text = line.device;
+  if (text.starts_with(emulated + ":")) {
+    const std::string_view seed = text.substr(emulated.size() + 1);
+    const auto [end, error] = std::from_chars(
+        seed.data(), seed.data() + seed.size(), *line.train.emulated);
+    if (error == std::errc() && end == seed.data() + seed.size() &&
+        !seed.empty())
+      return Status();
+  }
+  return Status(ErrorCode::E0002, "--device: expected auto, emulated or "
+                                  "emulated:SEED, found '" +
+                                      line.device + "'");
+}
+
 static Status checkOptions(const CommandLine &line) {
   if (line.artifact.empty())
     return Status(ErrorCode::E0002, "expected the path of an artifact")
@@ -206,6 +232,8 @@ static int run(int argc, char **argv, Cancellation &cancellation) {
     std::cout << (line.help ? helpPage : "shardrun " SHARDC_VERSION "\n");
     return 0;
   }
+  if (Status status = chooseDevice(line); !status.ok())
+    return fail(status, cancellation);
   if (Status status = checkOptions(line); !status.ok())
     return fail(status, cancellation);
   stopOnSignals(cancellation);

@@ -187,13 +187,10 @@ StatusOr<std::vector<ObservedStep>>
 runCompiled(const format::Artifact &artifact,
             const std::vector<format::NamedTensor> &weights,
             const DataSource &data, const RunOptions &options) {
-  if (Status status = format::checkTarget(artifact.manifest.target);
-      !status.ok())
-    return status;
   if (Status status = checkWeights(weights, artifact.parameters); !status.ok())
     return status;
   StatusOr<std::unique_ptr<KernelLibrary>> kernels =
-      KernelLibrary::load(artifact.kernels, artifact.program.kernels);
+      KernelLibrary::load(artifact, options.emulated.has_value());
   if (!kernels.ok())
     return kernels.status();
   const int64_t worldSize = artifact.manifest.mesh.ranks();

@@ -9,7 +9,7 @@
 
 #include "tools/verify/LockstepRun.h"
 
-#include "runtime/device/CpuDevice.h"
+#include "runtime/device/EmulatedProcessor.h"
 #include "runtime/train/InputFeed.h"
 #include "runtime/train/Weights.h"
 #include "runtime/transport/InProcessTransport.h"
@@ -62,9 +62,6 @@ StatusOr<std::unique_ptr<LockstepRun>>
 LockstepRun::create(const format::Artifact &artifact,
                     const std::vector<format::NamedTensor> &weights,
                     const DataSource &data, const RunOptions &options) {
-  if (Status status = format::checkTarget(artifact.manifest.target);
-      !status.ok())
-    return status;
   if (Status status = checkWeights(weights, artifact.parameters); !status.ok())
     return status;
   std::unique_ptr<LockstepRun> run(new LockstepRun(artifact, options, data));
@@ -75,8 +72,9 @@ LockstepRun::create(const format::Artifact &artifact,
 
 Status LockstepRun::prepare(const std::vector<format::NamedTensor> &weights) {
   const format::Artifact &artifact = parts->artifact;
+  const RunOptions &options = parts->options;
   StatusOr<std::unique_ptr<KernelLibrary>> kernels =
-      KernelLibrary::load(artifact.kernels, artifact.program.kernels);
+      KernelLibrary::load(artifact, options.emulated.has_value());
   if (!kernels.ok())
     return kernels.status();
   parts->kernels = std::move(*kernels);
@@ -100,8 +98,9 @@ LockstepRun::prepareRank(int64_t number,
     return workers.status();
   rank.workers = std::move(*workers);
   rank.transport = parts->group.transport(number);
-  rank.device = std::make_unique<CpuDevice>(
-      CpuResources{*parts->kernels, *rank.transport, *rank.workers});
+  rank.device = std::make_unique<EmulatedProcessor>(
+      CpuResources{*parts->kernels, *rank.transport, *rank.workers},
+      options.emulated.value_or(0));
   StatusOr<std::unique_ptr<RankMemory>> memory =
       RankMemory::take(artifact, number, *rank.device);
   if (!memory.ok())

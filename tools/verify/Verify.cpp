@@ -132,6 +132,9 @@ RunOptions Comparison::runOptions() const {
   run.learningRate = options.learningRate;
   run.seed = options.seed;
   run.poison = options.poison;
+  // Kernels of a GPU run on emulated threads.
+  if (program.compiled.artifact.manifest.target.kind == "cuda")
+    run.emulated = options.seed;
   return run;
 }
 

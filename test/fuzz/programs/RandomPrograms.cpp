@@ -32,6 +32,8 @@ struct Arguments {
   std::string print;
   std::vector<std::string> replay;
   std::vector<std::string> leftOut;
+  /// Empty where seeds choose.
+  std::string target;
   std::string output;
   int jobs = 1;
   double seconds = 0;
@@ -70,18 +72,20 @@ private:
 
 /// The program and the policy of a seed.
 static TrainedProgram makeProgram(MLIRContext &context, uint64_t seed,
-                                  LeftOut leftOut) {
+                                  const Arguments &arguments) {
   TrainedProgram program;
-  program.module = generateProgram(context, seed, leftOut);
+  program.module = generateProgram(context, seed, arguments.leftOut);
   RandomSource random(~seed);
   program.policy = randomPolicy(*program.module, random);
+  if (!arguments.target.empty())
+    setTarget(program.policy, arguments.target);
   return program;
 }
 
-static SeedResult checkSeed(uint64_t seed, LeftOut leftOut) {
+static SeedResult checkSeed(uint64_t seed, const Arguments &arguments) {
   // Workers live for some seeds, and with them the context.
   static ProgramContext context;
-  TrainedProgram program = makeProgram(context.context, seed, leftOut);
+  TrainedProgram program = makeProgram(context.context, seed, arguments);
   SeedResult result;
   program.module->walk([&](Operation *op) {
     if (isa<aten::AtenDialect>(op->getDialect()))
@@ -130,8 +134,7 @@ static void writeFile(StringRef folder, const std::string &name,
 
 void Search::reduceOne(uint64_t seed, const ProgramFailure &failure) {
   ProgramContext context;
-  TrainedProgram program =
-      makeProgram(context.context, seed, arguments.leftOut);
+  TrainedProgram program = makeProgram(context.context, seed, arguments);
   std::string name = "seed-" + std::to_string(seed);
   std::string comment = failure.kind + ": " + failure.text;
   if (!arguments.output.empty())
@@ -165,7 +168,7 @@ int Search::run(uint64_t first, uint64_t end) {
   auto begin = std::chrono::steady_clock::now();
   runSeeds(
       first, end, arguments.jobs, arguments.seconds,
-      [&](uint64_t seed) { return checkSeed(seed, arguments.leftOut); },
+      [&](uint64_t seed) { return checkSeed(seed, arguments); },
       [&](uint64_t seed, const SeedResult &result) { report(seed, result); });
   std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - begin;
@@ -196,9 +199,10 @@ static int replay(const std::vector<std::string> &paths) {
   return exitCode;
 }
 
-static int print(uint64_t seed, LeftOut leftOut) {
+static int print(uint64_t seed, const Arguments &arguments) {
   ProgramContext context;
-  llvm::outs() << writeProgram(makeProgram(context.context, seed, leftOut), "");
+  llvm::outs() << writeProgram(makeProgram(context.context, seed, arguments),
+                               "");
   return 0;
 }
 
@@ -229,7 +233,7 @@ static int run(const Arguments &arguments) {
     return 1;
   }
   return arguments.print.empty() ? Search(arguments).run(first, end)
-                                 : print(first, arguments.leftOut);
+                                 : print(first, arguments);
 }
 
 int main(int argc, char **argv) {
@@ -248,6 +252,10 @@ int main(int argc, char **argv) {
       "without", llvm::cl::cat(category), llvm::cl::CommaSeparated,
       llvm::cl::desc(
           "Operators to leave out, such as one with a known defect"));
+  llvm::cl::opt<std::string> target(
+      "target", llvm::cl::cat(category),
+      llvm::cl::desc("cpu or cuda, whose threads are emulated, for all "
+                     "programs; by default seeds choose"));
   llvm::cl::opt<std::string> output(
       "output", llvm::cl::cat(category),
       llvm::cl::desc("A folder for the programs that fail"));
@@ -262,6 +270,6 @@ int main(int argc, char **argv) {
   llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::ParseCommandLineOptions(
       argc, argv, "RandomPrograms: trains random programs and compares\n");
-  return run(
-      {seeds, shown, files, without, output, jobs, seconds, reduceSeconds});
+  return run({seeds, shown, files, without, target, output, jobs, seconds,
+              reduceSeconds});
 }

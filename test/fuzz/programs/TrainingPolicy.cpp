@@ -120,7 +120,15 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   if (random.chance(0.2))
     options.lossScale = random.pick({"dynamic", "128", "3"});
   options.skipNonFinite = random.chance(0.1);
+  setTarget(policy, random.chance(0.25) ? "cuda" : "cpu");
   return policy;
+}
+
+void setTarget(TrainingPolicy &policy, StringRef target) {
+  policy.options.target = target.str();
+  policy.options.chips.clear();
+  if (target == "cuda")
+    policy.options.chips.push_back("emulated");
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,6 +156,7 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
           {"--reshard", &options.reshard},
           {"--prefetch", &options.prefetch},
           {"--fuse", &options.fuse},
+          {"--target", &options.target},
           {"--cpu", &options.cpu},
           {"--optimizer", &options.optimizer},
           {"--momentum", &options.momentum},
@@ -230,6 +239,7 @@ FailureOr<TrainingPolicy> parsePolicy(StringRef text) {
                     flag->value))
       return failure();
   }
+  setTarget(policy, policy.options.target);
   return policy;
 }
 

@@ -35,6 +35,9 @@ struct TrainingPolicy {
 /// processor that this machine can be.
 TrainingPolicy randomPolicy(mlir::ModuleOp program, RandomSource &random);
 
+/// Compiles for `target`, cpu or cuda; a GPU's threads are emulated.
+void setTarget(TrainingPolicy &policy, llvm::StringRef target);
+
 /// "--world-size 2 --wrap blocks … --micro-batches 2 --steps 1": the options
 /// that are not the defaults, of `shardc compile` and, as far as it has them,
 /// of `shardrun`.

@@ -1,5 +1,5 @@
 // RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-form-kernels | FileCheck %s
-// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=sm_90 --shardc-form-kernels \
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=cuda --shardc-form-kernels \
 // RUN:   | FileCheck %s --check-prefix=SINGLE
 
 // CHECK-LABEL: @relu

@@ -1,10 +1,6 @@
 // RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-outline-kernels | FileCheck %s
 // RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 --shardc-outline-kernels=pointwise-block=8 \
 // RUN:   | FileCheck %s --check-prefix=BLOCKS
-// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=sm_90 --shardc-outline-kernels | FileCheck %s --check-prefix=GPU
-
-// A GPU's blocks have as many threads as there are rows.
-// GPU: func.func @kernel_sum({{.*}}) attributes {exec.extent = 4 : i64, exec.threads = 4 : i64}
 
 // The row is the launch's loop; its few columns are summed in a register.
 // CHECK-LABEL: module @kernels

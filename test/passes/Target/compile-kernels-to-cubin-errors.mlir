@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=sm_90 --shardc-compile-kernels-to-cubin=format=isa --verify-diagnostics
+// RUN: shardc-opt %s --split-input-file --shardc-compile-kernels-to-cubin=format=isa --verify-diagnostics
 
 module @f64_exponential attributes {gpu.container_module} {
   gpu.module @kernels {

@@ -1,5 +1,5 @@
-// RUN: shardc-opt %s --shardc-set-target=target=sm_90 --shardc-compile-kernels-to-cubin=format=isa | FileCheck %s
-// RUN: shardc-opt %s --shardc-set-target=target=sm_80 --shardc-compile-kernels-to-cubin=format=isa | FileCheck %s --check-prefix=OLDER
+// RUN: shardc-opt %s --shardc-compile-kernels-to-cubin=format=isa | FileCheck %s
+// RUN: shardc-opt %s --shardc-compile-kernels-to-cubin="chip=sm_80 format=isa" | FileCheck %s --check-prefix=OLDER
 
 // The kernel is an entry point of the chip's PTX, and exp of f32 is arithmetic:
 // no function of a library is called.

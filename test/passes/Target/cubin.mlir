@@ -1,5 +1,5 @@
 // REQUIRES: ptxas
-// RUN: shardc-opt %s --shardc-set-target=target=sm_90 --shardc-form-kernels --shardc-fuse-kernels \
+// RUN: shardc-opt %s --shardc-set-target=target=cuda --shardc-form-kernels --shardc-fuse-kernels \
 // RUN:   --shardc-materialize-views --shardc-verify-kernels \
 // RUN:   --shardc-outline-kernels \
 // RUN:   --shardc-map-kernels-to-gpu --shardc-compile-kernels-to-cubin \

@@ -1,29 +1,26 @@
-// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=sm_90 --shardc-map-kernels-to-gpu | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-map-kernels-to-gpu | FileCheck %s
 
-// One thread an iteration, in blocks of as many as the function says; threads
-// past the end do nothing.
+// What threads share is the workgroup's, and an operand's alignment stays.
 // CHECK-LABEL: gpu.module @kernels
-//       CHECK: gpu.func @kernel_relu(%[[X:.*]]: memref<8xf32>, %[[Y:.*]]: memref<8xf32>, %[[BEGIN:.*]]: index, %[[END:.*]]: index) kernel
+//       CHECK: gpu.func @kernel_reverse(%[[X:.*]]: memref<8xf32> {llvm.align = 16 : i64}, %[[Y:.*]]: memref<8xf32>) workgroup(%[[SHARED:.*]] : memref<8xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64}) kernel
 //  CHECK-SAME: known_block_size = array<i32: 8, 1, 1>
-//       CHECK: %[[ZERO:.*]] = arith.constant 0.0
-//       CHECK: %[[THREAD:.*]] = gpu.global_id x
-//       CHECK: %[[I:.*]] = arith.addi %[[BEGIN]], %[[THREAD]]
-//       CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %[[I]], %[[END]]
-//       CHECK: scf.if %[[INSIDE]] {
-//       CHECK:   %[[ELEMENT:.*]] = memref.load %[[X]][%[[I]]]
-//       CHECK:   %[[RELU:.*]] = arith.maximumf %[[ELEMENT]], %[[ZERO]]
-//       CHECK:   memref.store %[[RELU]], %[[Y]][%[[I]]]
+//       CHECK: %[[T:.*]] = gpu.thread_id x
+//       CHECK: %[[ELEMENT:.*]] = memref.load %[[X]][%[[T]]]
+//       CHECK: memref.store %[[ELEMENT]], %[[SHARED]][%[[T]]]
+//       CHECK: gpu.barrier
 //       CHECK: gpu.return
-module @relu {
+module @reverse {
   module @kernels {
-    func.func @kernel_relu(%x: memref<8xf32>, %y: memref<8xf32>, %begin: index, %end: index) attributes {exec.threads = 8 : i64} {
-      %zero = arith.constant 0.0 : f32
-      %one = arith.constant 1 : index
-      scf.parallel (%i) = (%begin) to (%end) step (%one) {
-        %0 = memref.load %x[%i] : memref<8xf32>
-        %1 = arith.maximumf %0, %zero : f32
-        memref.store %1, %y[%i] : memref<8xf32>
-      }
+    func.func @kernel_reverse(%x: memref<8xf32> {exec.alignment = 16 : i64}, %y: memref<8xf32> {exec.access = "write"}) attributes {exec.extent = 1 : i64, exec.threads = 8 : i64} {
+      %seven = arith.constant 7 : index
+      %shared = memref.alloca() {alignment = 16 : i64} : memref<8xf32, #gpu.address_space<workgroup>>
+      %t = gpu.thread_id x
+      %0 = memref.load %x[%t] : memref<8xf32>
+      memref.store %0, %shared[%t] : memref<8xf32, #gpu.address_space<workgroup>>
+      gpu.barrier
+      %other = arith.subi %seven, %t : index
+      %1 = memref.load %shared[%other] : memref<8xf32, #gpu.address_space<workgroup>>
+      memref.store %1, %y[%t] : memref<8xf32>
       return
     }
   }
@@ -38,13 +35,11 @@ module @relu {
 module @table {
   module @kernels {
     memref.global "private" constant @constant_0 : memref<2xf32> = dense<[1.0, 2.0]>
-    func.func @kernel_table(%y: memref<2xf32>, %begin: index, %end: index) {
+    func.func @kernel_table(%y: memref<2xf32>) attributes {exec.threads = 2 : i64} {
       %table = memref.get_global @constant_0 : memref<2xf32>
-      %one = arith.constant 1 : index
-      scf.parallel (%i) = (%begin) to (%end) step (%one) {
-        %0 = memref.load %table[%i] : memref<2xf32>
-        memref.store %0, %y[%i] : memref<2xf32>
-      }
+      %t = gpu.thread_id x
+      %0 = memref.load %table[%t] : memref<2xf32>
+      memref.store %0, %y[%t] : memref<2xf32>
       return
     }
   }

@@ -259,7 +259,7 @@ TinyModel::TinyModel(const Mesh &mesh) {
   artifact.program = makeProgram(mesh, shard);
   artifact.plan.arenaBytes = artifact.program.arenaBytes;
   artifact.plan.optimizer = {"sgd", {{"momentum", 0.9}}};
-  artifact.kernels = kernels->bytes();
+  artifact.code["kernels.so"] = kernels->bytes();
   artifact.weights = std::vector<NamedTensor>{
       {"linear.bias", Dtype::F32, {outputs}, std::as_bytes(std::span(bias))},
       {"linear.mean", Dtype::F32, {1}, std::as_bytes(std::span(mean))},

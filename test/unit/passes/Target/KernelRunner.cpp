@@ -14,15 +14,21 @@
 #include "passes/Kernel/KernelModels.h"
 #include "passes/Kernel/KernelOutliner.h"
 #include "passes/Kernel/Passes.h"
+#include "passes/Kernel/SharedMemory.h"
 #include "passes/Target/KernelCode.h"
+#include "passes/Target/Passes.h"
+#include "runtime/device/GpuBlocks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -107,15 +113,21 @@ HostTensor HostTensor::from(const std::string &dtype,
 //===----------------------------------------------------------------------===//
 
 struct CompiledKernels::State {
-  explicit State(const DialectRegistry &registry) : context(registry) {
+  State(const DialectRegistry &registry, Machine machine)
+      : context(registry), machine(machine) {
     context.loadAllAvailableDialects();
+  }
+  const char *targetName() const {
+    return machine == Machine::Processor ? "x86-64-v3" : "cuda";
   }
 
   LogicalResult compile(const std::string &ir, bool fuse);
   LogicalResult outlineAll();
+  FailureOr<SmallVector<char, 0>> generateCode();
   LogicalResult loadCode();
 
   MLIRContext context;
+  Machine machine;
   OwningOpRef<ModuleOp> module, kernels;
   std::map<Operation *, kernel::KernelFunction> functions;
   void *library = nullptr;
@@ -127,15 +139,15 @@ static DialectRegistry makeRegistry() {
   registry
       .insert<affine::AffineDialect, arith::ArithDialect, aten::AtenDialect,
               exec::ExecDialect, fsdp::FsdpDialect, func::FuncDialect,
-              linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
-              scf::SCFDialect, tensor::TensorDialect>();
+              gpu::GPUDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+              math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
+              scf::SCFDialect, tensor::TensorDialect, vector::VectorDialect>();
   registerKernelModels(registry);
   return registry;
 }
 
-static constexpr const char *targetName = "x86-64-v3";
-
-static LogicalResult runKernelPhase(ModuleOp module, bool fuse) {
+static LogicalResult runKernelPhase(ModuleOp module, const char *targetName,
+                                    bool fuse) {
   PassManager passes(module.getContext());
   SetTargetPassOptions target;
   target.target = targetName;
@@ -160,14 +172,19 @@ static MemRefType layoutOf(Value value) {
 LogicalResult CompiledKernels::State::outlineAll() {
   kernels = ModuleOp::create(UnknownLoc::get(&context), "kernels");
   kernel::KernelOutliner outliner(
-      *kernels, kernel::preferencesOf(*findTarget(targetName)));
+      *kernels, kernel::preferencesOf(*findTarget(targetName())));
   WalkResult result = module->walk([&](exec::KernelOp kernel) {
     SmallVector<MemRefType> layouts;
     for (Value value : kernel.getInputs())
       layouts.push_back(layoutOf(value));
     for (Value value : kernel.getResults())
       layouts.push_back(layoutOf(value));
-    auto outlined = outliner.outline(kernel, layouts);
+    // The allocator's; views may begin anywhere.
+    SmallVector<int64_t> alignments;
+    for (Value value : kernel->getOperands())
+      alignments.push_back(value.getDefiningOp<exec::ViewOp>() ? 1 : 16);
+    alignments.append(kernel.getNumResults(), 16);
+    auto outlined = outliner.outline(kernel, layouts, {}, alignments);
     if (succeeded(outlined))
       functions[kernel] = *outlined;
     return WalkResult(outlined);
@@ -175,8 +192,21 @@ LogicalResult CompiledKernels::State::outlineAll() {
   return failure(result.wasInterrupted());
 }
 
+FailureOr<SmallVector<char, 0>> CompiledKernels::State::generateCode() {
+  if (machine == Machine::Processor)
+    return target::generateCpuKernels(*kernels);
+  OwningOpRef<ModuleOp> mapped = ModuleOp::create(UnknownLoc::get(&context));
+  OpBuilder::atBlockBegin(mapped->getBody()).clone(**kernels);
+  PassManager passes(&context);
+  passes.addPass(createMapKernelsToGpuPass());
+  if (failed(passes.run(*mapped)))
+    return failure();
+  return target::generateEmulatedKernels(
+      *mapped->getOps<gpu::GPUModuleOp>().begin());
+}
+
 LogicalResult CompiledKernels::State::loadCode() {
-  auto code = target::generateCpuKernels(*kernels);
+  auto code = generateCode();
   if (failed(code))
     return failure();
   // Open as long as the library is loaded: dlopen knows libraries by name, and
@@ -194,13 +224,14 @@ LogicalResult CompiledKernels::State::loadCode() {
 LogicalResult CompiledKernels::State::compile(const std::string &ir,
                                               bool fuse) {
   module = parseSourceString<ModuleOp>(ir, &context);
-  if (!module || failed(runKernelPhase(*module, fuse)))
+  if (!module || failed(runKernelPhase(*module, targetName(), fuse)))
     return failure();
   return success(succeeded(outlineAll()) && succeeded(loadCode()));
 }
 
-CompiledKernels::CompiledKernels(const std::string &ir, bool fuse)
-    : state(std::make_unique<State>(makeRegistry())) {
+CompiledKernels::CompiledKernels(const std::string &ir, bool fuse,
+                                 Machine machine)
+    : state(std::make_unique<State>(makeRegistry(), machine)) {
   EXPECT_TRUE(succeeded(state->compile(ir, fuse)));
 }
 
@@ -219,10 +250,11 @@ namespace {
 /// Runs one function once; every value has its own buffer.
 class Executor {
 public:
-  Executor(void *library,
+  Executor(void *library, ModuleOp kernels, Machine machine,
            const std::map<Operation *, kernel::KernelFunction> &functions,
            int64_t parts)
-      : library(library), functions(functions), parts(parts) {}
+      : library(library), kernels(kernels), machine(machine),
+        functions(functions), parts(parts) {}
 
   std::vector<HostTensor> run(func::FuncOp function,
                               const std::vector<HostTensor> &inputs);
@@ -231,10 +263,14 @@ private:
   void runKernel(exec::KernelOp kernel);
   void runLaunch(const kernel::KernelLaunch &launch,
                  const std::vector<void *> &operands);
+  void runBlocks(const kernel::KernelLaunch &launch,
+                 const std::vector<void *> &operands);
   HostTensor read(Value value);
   void allocate(Value value);
 
   void *library;
+  ModuleOp kernels;
+  Machine machine;
   const std::map<Operation *, kernel::KernelFunction> &functions;
   int64_t parts;
   std::map<void *, std::vector<char>> buffers;
@@ -255,8 +291,35 @@ void Executor::allocate(Value value) {
   pointers[value.getAsOpaquePointer()] = buffer.data();
 }
 
+/// On emulated threads.
+void Executor::runBlocks(const kernel::KernelLaunch &launch,
+                         const std::vector<void *> &operands) {
+  auto function = kernels.lookupSymbol<func::FuncOp>(launch.symbol);
+  runtime::GpuLaunch blocks;
+  blocks.name = launch.symbol;
+  blocks.kernel = reinterpret_cast<runtime::GpuKernel>(
+      dlsym(library, launch.symbol.c_str()));
+  ASSERT_TRUE(blocks.kernel) << launch.symbol;
+  blocks.blocks = launch.extent;
+  blocks.threads =
+      function->getAttrOfType<IntegerAttr>("exec.threads").getInt();
+  SharedMemory shared;
+  for (auto alloca : function.getBody().front().getOps<memref::AllocaOp>())
+    if (alloca.getType().getMemorySpace())
+      shared.add(alloca.getType());
+  blocks.sharedBytes = shared.bytes;
+  for (auto [pointer, operand, type] :
+       llvm::zip_equal(operands, launch.operands, function.getArgumentTypes()))
+    blocks.operands.push_back({static_cast<std::byte *>(pointer), bytesOf(type),
+                               static_cast<format::Access>(operand.access)});
+  Status status = runtime::GpuBlocks(static_cast<uint64_t>(parts)).run(blocks);
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
 void Executor::runLaunch(const kernel::KernelLaunch &launch,
                          const std::vector<void *> &operands) {
+  if (machine == Machine::EmulatedGpu)
+    return runBlocks(launch, operands);
   auto *code = reinterpret_cast<void (*)(void *const *, int64_t, int64_t)>(
       dlsym(library, launch.symbol.c_str()));
   ASSERT_TRUE(code) << launch.symbol;
@@ -327,7 +390,9 @@ CompiledKernels::run(const std::string &function,
   if (!state->library)
     return {};
   auto found = state->module->lookupSymbol<func::FuncOp>(function);
-  return Executor(state->library, state->functions, parts).run(found, inputs);
+  return Executor(state->library, *state->kernels, state->machine,
+                  state->functions, parts)
+      .run(found, inputs);
 }
 
 } // namespace shardc::test

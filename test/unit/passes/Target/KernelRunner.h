@@ -30,15 +30,21 @@ struct HostTensor {
                          const std::vector<double> &numbers);
 };
 
+/// What kernels are compiled for: this processor, or a GPU whose threads are
+/// emulated (runtime/device/GpuBlocks.h).
+enum class Machine { Processor, EmulatedGpu };
+
 /// A compiled module of functions of aten operators.
 class CompiledKernels {
 public:
   /// Compiles every function of `ir`; with `fuse`, kernels are fused first.
-  CompiledKernels(const std::string &ir, bool fuse);
+  CompiledKernels(const std::string &ir, bool fuse,
+                  Machine machine = Machine::Processor);
   ~CompiledKernels();
 
-  /// Runs a function and returns its results. Each launch's iterations are run
-  /// in `parts` parts, the last one first.
+  /// Runs a function and returns its results. A processor runs each launch's
+  /// iterations in `parts` parts, the last one first; of a GPU `parts` decides
+  /// the order of blocks and threads.
   std::vector<HostTensor> run(const std::string &function,
                               const std::vector<HostTensor> &inputs,
                               int64_t parts);

@@ -123,8 +123,9 @@ struct Bare {
               model.artifact.program.communicators, cancellation, {0}),
         transport(group.transport(0)),
         workers(std::move(*WorkerPool::create(1, {0}))),
-        kernels(std::move(*KernelLibrary::load(
-            model.artifact.kernels, model.artifact.program.kernels))),
+        kernels(
+            std::move(*KernelLibrary::load(model.artifact.code.at("kernels.so"),
+                                           model.artifact.program.kernels))),
         device({*kernels, *transport, *workers}, cancellation, 0) {}
 
   float read(DeviceAddress address) {
@@ -206,7 +207,7 @@ TEST(EmulatedDevice, ends_when_a_run_is_cancelled) {
                        {0});
   const std::unique_ptr<Transport> transport = group.transport(0);
   const auto kernels = std::move(*KernelLibrary::load(
-      model.artifact.kernels, model.artifact.program.kernels));
+      model.artifact.code.at("kernels.so"), model.artifact.program.kernels));
   EmulatedDevice device({*kernels, *transport, *bare.workers},
                         bare.cancellation, 1);
   const auto memory = std::move(*RankMemory::take(model.artifact, 0, device));

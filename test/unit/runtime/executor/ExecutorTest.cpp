@@ -41,8 +41,8 @@ struct RankDevice {
               cancellation, {0}),
         transport(group.transport(rank)),
         workers(std::move(*WorkerPool::create(2, {0}))),
-        kernels(std::move(
-            *KernelLibrary::load(artifact.kernels, artifact.program.kernels))),
+        kernels(std::move(*KernelLibrary::load(artifact.code.at("kernels.so"),
+                                               artifact.program.kernels))),
         device({*kernels, *transport, *workers, poison}),
         memory(std::move(*RankMemory::take(artifact, rank, device))) {}
 
@@ -155,11 +155,12 @@ TEST(KernelLibrary, finds_functions_by_name) {
   const TinyModel model(1);
   const std::vector<format::KernelSignature> &kernels =
       model.artifact.program.kernels;
-  const auto library =
-      std::move(*KernelLibrary::load(model.artifact.kernels, kernels));
+  const auto library = std::move(
+      *KernelLibrary::load(model.artifact.code.at("kernels.so"), kernels));
   EXPECT_TRUE(library->find("sgd_15_on_1").ok());
   EXPECT_EQ(library->find("adamw").status().code(), ErrorCode::E0310);
-  EXPECT_EQ(KernelLibrary::load(model.artifact.kernels, {{"adamw", 1, {}}})
+  EXPECT_EQ(KernelLibrary::load(model.artifact.code.at("kernels.so"),
+                                {{"adamw", 1, {}}})
                 .status()
                 .message(),
             "kernels.so has no kernel 'adamw'");
@@ -172,7 +173,7 @@ TEST(KernelLibrary, refuses_kernels_compiled_for_another_signature) {
   auto load = [](const std::function<void(format::KernelSignature &)> &change) {
     TinyModel model(1);
     change(model.artifact.program.kernels[3]);
-    return KernelLibrary::load(model.artifact.kernels,
+    return KernelLibrary::load(model.artifact.code.at("kernels.so"),
                                model.artifact.program.kernels)
         .status();
   };
@@ -198,7 +199,7 @@ TEST(KernelLibrary, refuses_kernels_compiled_for_another_signature) {
 // A function without a signature is no kernel, though it has the interface.
 TEST(KernelLibrary, refuses_a_kernel_without_a_signature) {
   const TinyModel model(1);
-  EXPECT_EQ(KernelLibrary::load(model.artifact.kernels,
+  EXPECT_EQ(KernelLibrary::load(model.artifact.code.at("kernels.so"),
                                 {{"without_signature", 1, {}}})
                 .status()
                 .message(),

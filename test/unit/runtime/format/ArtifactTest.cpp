@@ -95,7 +95,8 @@ TEST_F(ArtifactTest, reads_back_what_was_written) {
   EXPECT_EQ(artifact.plan, model.artifact.plan);
   EXPECT_EQ(artifact.manifest.target, model.artifact.manifest.target);
   EXPECT_EQ(artifact.manifest.mesh, shardMesh(2));
-  EXPECT_EQ(textOf(artifact.kernels), textOf(model.artifact.kernels));
+  EXPECT_EQ(textOf(artifact.code.at("kernels.so")),
+            textOf(model.artifact.code.at("kernels.so")));
   ASSERT_TRUE(artifact.weights);
   ASSERT_EQ(artifact.weights->size(), 3u);
   EXPECT_EQ((*artifact.weights)[2].name, "linear.weight");
@@ -182,7 +183,8 @@ TEST_F(ArtifactTest, refuses_or_reads_the_same_after_any_changed_byte) {
     }
     EXPECT_EQ(loaded->artifact.program, model.artifact.program) << place;
     EXPECT_EQ(loaded->artifact.parameters, model.artifact.parameters) << place;
-    EXPECT_EQ(textOf(loaded->artifact.kernels), textOf(model.artifact.kernels));
+    EXPECT_EQ(textOf(loaded->artifact.code.at("kernels.so")),
+              textOf(model.artifact.code.at("kernels.so")));
   }
   EXPECT_GT(refused, changes / 2);
 }
@@ -216,15 +218,21 @@ TEST_F(ArtifactTest, refuses_another_major_version) {
       readWithChange("manifest.json", R"("major":2)", R"("major":1)");
   EXPECT_EQ(status.code(), ErrorCode::E0304);
   EXPECT_EQ(status.message(),
-            "format version 1.0 is not supported, this program reads version "
-            "2.0 and later minor versions");
+            "format version 1.1 is not supported, this program reads version "
+            "2.1 and later minor versions");
   EXPECT_EQ(readWithChange("manifest.json", "shardc-artifact", "other").code(),
             ErrorCode::E0304);
 }
 
+TEST_F(ArtifactTest, refuses_an_earlier_minor_version) {
+  EXPECT_EQ(
+      readWithChange("manifest.json", R"("minor":1)", R"("minor":0)").code(),
+      ErrorCode::E0304);
+}
+
 TEST_F(ArtifactTest, reads_a_later_minor_version_and_unknown_members) {
   EXPECT_TRUE(
-      readWithChange("manifest.json", R"("minor":0)", R"("minor":7)").ok());
+      readWithChange("manifest.json", R"("minor":1)", R"("minor":7)").ok());
   EXPECT_TRUE(readWithChange("program.json", R"("arena_bytes")",
                              R"("later": [1], "arena_bytes")")
                   .ok());

@@ -241,7 +241,7 @@ TEST(Validator, f10_rejects_launches_that_do_not_fit_their_kernel) {
   launch([](Command &l) { l.operands[1].buffer.bytes = 28; });
   place({Space::Arena, 0, 2, 32, {}});
   place({Space::Arena, 0, 0, 32, {2}});
-  expectBroken("F10", [](Artifact &a) { a.kernels = {}; });
+  expectBroken("F10", [](Artifact &a) { a.code = {}; });
 }
 
 // Fewer iterations than the kernel allows and other places of the same size.

@@ -45,8 +45,9 @@ struct OneRank {
       : model(1),
         group(model.artifact.manifest.mesh,
               model.artifact.program.communicators, cancellation, {0}),
-        kernels(std::move(*KernelLibrary::load(
-            model.artifact.kernels, model.artifact.program.kernels))) {
+        kernels(
+            std::move(*KernelLibrary::load(model.artifact.code.at("kernels.so"),
+                                           model.artifact.program.kernels))) {
     options.steps = steps;
     options.microBatches = 2;
     options.learningRate = 0.01;

@@ -32,8 +32,8 @@ struct Ranks {
               model.artifact.program.communicators, cancellation, {0}) {
     options.microBatches = 2;
     data = std::move(*openRandomData(model.artifact.parameters.inputs, 0));
-    kernels = std::move(*KernelLibrary::load(model.artifact.kernels,
-                                             model.artifact.program.kernels));
+    kernels = std::move(*KernelLibrary::load(
+        model.artifact.code.at("kernels.so"), model.artifact.program.kernels));
     run = std::make_unique<TrainingRun>(TrainingRun{
         model.artifact, options, *model.artifact.weights, *data, *kernels,
         group, cancellation, /*threadsOfRank=*/2, SpinPolicy{0}});

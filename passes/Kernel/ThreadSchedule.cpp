@@ -1,0 +1,319 @@
+//===- ThreadSchedule.cpp - How threads of a GPU share a launch -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Vectors first, then the size of the group, then who takes what, then where
+// the group has to meet.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Kernel/ThreadSchedule.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+namespace shardc::kernel {
+
+static int64_t ceilingPower(int64_t value) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(value)));
+}
+
+static int64_t floorPower(int64_t value) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(value)));
+}
+
+int64_t iterationsWithin(const Launch &launch, const ScheduledStage &scheduled,
+                         const Stage &stage, int loop) {
+  return loop == scheduled.blockedLoop ? launch.block : stage.sizes[loop];
+}
+
+std::vector<int> resultLoops(const Stage &stage,
+                             const ScheduledStage &scheduled) {
+  std::vector<int> loops;
+  for (int loop : scheduled.innerLoops)
+    if (!stage.reduced[loop])
+      loops.push_back(loop);
+  return loops;
+}
+
+std::vector<int> reducedLoops(const Stage &stage,
+                              const ScheduledStage &scheduled) {
+  std::vector<int> loops;
+  for (int loop : scheduled.innerLoops)
+    if (stage.reduced[loop])
+      loops.push_back(loop);
+  return loops;
+}
+
+bool dividesTerms(const Stage &stage, const ScheduledStage &scheduled) {
+  return stage.combines && !reducedLoops(stage, scheduled).empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+/// Bytes of the widest access.
+static constexpr int64_t vectorBytes = 16;
+
+bool isVectorAccess(const KernelSchedule &schedule, const Stage &stage,
+                    const StageAccess &access, int loop, int64_t count) {
+  const StageTensor &tensor = schedule.merged.tensors[access.tensor];
+  const TensorPlacement &placement = schedule.placements[access.tensor];
+  const bool isPrivate = tensor.isTemporary && placement.isPrivate;
+  const int64_t bytes = std::min(vectorBytes, count * tensor.elementBytes);
+  if (count == 1 || access.strides[loop] != 1 || !access.computed.empty() ||
+      tensor.alignment % bytes != 0)
+    return false;
+  auto isAligned = [&](int64_t elements) {
+    return elements * tensor.elementBytes % bytes == 0;
+  };
+  if (!isAligned(isPrivate ? placement.privateOffset(access.offset)
+                           : access.offset))
+    return false;
+  for (size_t other = 0; other < stage.sizes.size(); ++other)
+    if (static_cast<int>(other) != loop &&
+        !isAligned(isPrivate ? placement.privateStride(access.strides[other])
+                             : access.strides[other]))
+      return false;
+  return true;
+}
+
+namespace {
+
+/// Decides the threads of one launch.
+class LaunchDivider {
+public:
+  LaunchDivider(KernelSchedule &schedule, Launch &launch,
+                const LoopPreferences &preferences)
+      : schedule(schedule), launch(launch), preferences(preferences) {}
+
+  void divide();
+
+private:
+  const Stage &stageOf(const ScheduledStage &scheduled) const {
+    return schedule.merged.stages[scheduled.stage];
+  }
+  int64_t product(const ScheduledStage &scheduled,
+                  const std::vector<int> &loops) const;
+  int innermostLoop(const ScheduledStage &scheduled) const;
+  int64_t chooseVector(const ScheduledStage &scheduled) const;
+  bool dividesTerms(const ScheduledStage &scheduled) const {
+    return kernel::dividesTerms(stageOf(scheduled), scheduled);
+  }
+  int64_t unitsOf(const ScheduledStage &scheduled) const;
+  int64_t chooseGroup() const;
+  void divideStage(ScheduledStage &scheduled) const;
+  int64_t sharedBytesOf(int64_t groups) const;
+  void fitShared();
+  void placeMeetings();
+  bool isOfThread(int tensor) const;
+  bool isPrivate(int tensor) const {
+    return schedule.merged.tensors[tensor].isTemporary &&
+           schedule.placements[tensor].isPrivate;
+  }
+
+  KernelSchedule &schedule;
+  Launch &launch;
+  const LoopPreferences &preferences;
+};
+
+} // namespace
+
+int64_t LaunchDivider::product(const ScheduledStage &scheduled,
+                               const std::vector<int> &loops) const {
+  int64_t iterations = 1;
+  for (int loop : loops)
+    iterations *= iterationsWithin(launch, scheduled, stageOf(scheduled), loop);
+  return iterations;
+}
+
+/// The loop that vectors run along: the last inner one, or -1.
+int LaunchDivider::innermostLoop(const ScheduledStage &scheduled) const {
+  return scheduled.innerLoops.empty() ? -1 : scheduled.innerLoops.back();
+}
+
+/// As many elements as fill the widest access of the narrowest tensor that is
+/// walked along the innermost loop; 1 where they do not divide the loop.
+int64_t LaunchDivider::chooseVector(const ScheduledStage &scheduled) const {
+  const Stage &stage = stageOf(scheduled);
+  const int loop = innermostLoop(scheduled);
+  const bool hasWholeSums =
+      !reducedLoops(stage, scheduled).empty() && !dividesTerms(scheduled);
+  if (loop < 0 || hasWholeSums || stage.scatters || stage.scans)
+    return 1;
+  int64_t narrowest = vectorBytes;
+  for (const StageAccess &access : stage.accesses)
+    if (access.strides[loop] == 1)
+      narrowest = std::min(narrowest,
+                           schedule.merged.tensors[access.tensor].elementBytes);
+  constexpr int64_t widest = 8;
+  int64_t vector = std::min(widest, vectorBytes / narrowest);
+  auto fits = [&] {
+    bool divides =
+        stage.sizes[loop] % vector == 0 &&
+        (loop != scheduled.blockedLoop || launch.block % vector == 0);
+    return divides && std::any_of(stage.accesses.begin(), stage.accesses.end(),
+                                  [&](const StageAccess &access) {
+                                    return isVectorAccess(schedule, stage,
+                                                          access, loop, vector);
+                                  });
+  };
+  while (vector > 1 && !fits())
+    vector /= 2;
+  return vector;
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+/// Vectors, or sums, that threads can take at a time.
+int64_t LaunchDivider::unitsOf(const ScheduledStage &scheduled) const {
+  const Stage &stage = stageOf(scheduled);
+  int64_t units = product(scheduled, resultLoops(stage, scheduled));
+  if (dividesTerms(scheduled))
+    units *= product(scheduled, reducedLoops(stage, scheduled));
+  return units / scheduled.threads.vector;
+}
+
+/// Two vectors a thread where every element is for itself; a warp for rows of
+/// up to eight vectors a lane; a block for longer ones. More where there are
+/// few iterations.
+int64_t LaunchDivider::chooseGroup() const {
+  constexpr int64_t mostInWarp = 8;
+  int64_t units = 1, longestRow = 1;
+  bool hasSums = false;
+  for (const ScheduledStage &scheduled : launch.stages) {
+    units = std::max(units, unitsOf(scheduled));
+    hasSums |= dividesTerms(scheduled);
+    if (dividesTerms(scheduled) &&
+        stageOf(scheduled).reduced[scheduled.innerLoops.back()])
+      longestRow = std::max(longestRow, unitsOf(scheduled));
+  }
+  int64_t each = hasSums ? mostInWarp : 2;
+  if (hasSums && units <= mostInWarp * warpThreads)
+    each = std::max<int64_t>(1, units / warpThreads);
+  int64_t group = ceilingPower(std::max<int64_t>(1, units / each));
+  while (group < units &&
+         launch.extent() * group < preferences.enoughIterations * warpThreads)
+    group *= 2;
+  // Long rows: partial sums of as many threads as a block may have.
+  constexpr int64_t longRow = 8192;
+  const int64_t most = longestRow >= longRow ? 4 * preferences.blockThreads
+                                             : preferences.blockThreads;
+  return std::min(group, most);
+}
+
+/// Threads over results and terms.
+void LaunchDivider::divideStage(ScheduledStage &scheduled) const {
+  const Stage &stage = stageOf(scheduled);
+  StageThreads &threads = scheduled.threads;
+  threads.results = launch.group;
+  threads.terms = 1;
+  if (!dividesTerms(scheduled))
+    return;
+  threads.hasNeighbouringTerms = stage.reduced[scheduled.innerLoops.back()];
+  int64_t results = product(scheduled, resultLoops(stage, scheduled));
+  int64_t terms = product(scheduled, reducedLoops(stage, scheduled));
+  if (threads.hasNeighbouringTerms) {
+    terms = std::max<int64_t>(1, terms / threads.vector);
+    threads.terms =
+        results == 1 ? launch.group : std::min(floorPower(terms), launch.group);
+    int64_t rest = launch.group / threads.terms;
+    if (rest > results)
+      threads.terms = launch.group / ceilingPower(results);
+  } else {
+    results = std::max<int64_t>(1, results / threads.vector);
+    threads.terms = std::max<int64_t>(1, launch.group / ceilingPower(results));
+  }
+  threads.results = launch.group / threads.terms;
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory and meetings
+//===----------------------------------------------------------------------===//
+
+/// A tensor of one element in each iteration: all threads compute it.
+bool LaunchDivider::isOfThread(int tensor) const {
+  return isPrivate(tensor) &&
+         (launch.group == 1 || schedule.placements[tensor].elements == 1);
+}
+
+int64_t LaunchDivider::sharedBytesOf(int64_t groups) const {
+  std::set<int> tensors;
+  int64_t bytes = 0;
+  for (const ScheduledStage &scheduled : launch.stages)
+    for (const StageAccess &access : stageOf(scheduled).accesses)
+      if (isPrivate(access.tensor) && !isOfThread(access.tensor) &&
+          tensors.insert(access.tensor).second)
+        bytes += schedule.placements[access.tensor].elements *
+                 schedule.merged.tensors[access.tensor].elementBytes;
+  return bytes * groups;
+}
+
+/// Fewer iterations a block, then fewer private tensors, until they fit; a
+/// quarter is left for what sums pass between warps.
+void LaunchDivider::fitShared() {
+  const int64_t budget = preferences.sharedBytes * 3 / 4;
+  while (launch.groups > 1 && sharedBytesOf(launch.groups) > budget)
+    launch.groups /= 2;
+  for (const ScheduledStage &scheduled : launch.stages)
+    for (const StageAccess &access : stageOf(scheduled).accesses)
+      if (sharedBytesOf(launch.groups) > budget && isPrivate(access.tensor) &&
+          !isOfThread(access.tensor)) {
+        TensorPlacement scratch;
+        scratch.elements = schedule.merged.tensors[access.tensor].elements;
+        schedule.placements[access.tensor] = scratch;
+      }
+}
+
+/// The group meets where a stage touches what another thread may have touched
+/// since it met last, if one of both writes.
+void LaunchDivider::placeMeetings() {
+  std::set<int> read, written;
+  for (ScheduledStage &scheduled : launch.stages) {
+    const Stage &stage = stageOf(scheduled);
+    bool meets = false;
+    auto conflicts = [&](int tensor, bool isWrite) {
+      if (isOfThread(tensor))
+        return false;
+      return written.count(tensor) || (isWrite && read.count(tensor));
+    };
+    for (const StageAccess &access : stage.accesses)
+      meets |= conflicts(access.tensor, access.isWrite);
+    for (int tensor : stage.gathers)
+      meets |= conflicts(tensor, false);
+    scheduled.threads.meetsBefore = meets && launch.group > 1;
+    if (meets) {
+      read.clear();
+      written.clear();
+    }
+    for (const StageAccess &access : stage.accesses)
+      (access.isWrite ? written : read).insert(access.tensor);
+    read.insert(stage.gathers.begin(), stage.gathers.end());
+  }
+}
+
+void LaunchDivider::divide() {
+  for (ScheduledStage &scheduled : launch.stages)
+    scheduled.threads.vector = chooseVector(scheduled);
+  launch.group = chooseGroup();
+  const int64_t most = launch.group == 1 ? preferences.blockThreads
+                                         : preferences.blockThreads / 2;
+  launch.groups =
+      launch.group > warpThreads
+          ? 1
+          : std::min(most / launch.group, ceilingPower(launch.extent()));
+  fitShared();
+  for (ScheduledStage &scheduled : launch.stages)
+    divideStage(scheduled);
+  placeMeetings();
+}
+
+void divideOverThreads(KernelSchedule &schedule,
+                       const LoopPreferences &preferences) {
+  for (Launch &launch : schedule.launches)
+    LaunchDivider(schedule, launch, preferences).divide();
+}
+
+} // namespace shardc::kernel

@@ -1,0 +1,35 @@
+//===- EmulatedProcessor.h - a GPU's launches, at once ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CPU's device, on which kernels of a GPU run on emulated threads
+// (GpuBlocks.h). Streams are no more than the order of the calls;
+// EmulatedDevice adds those.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_DEVICE_EMULATEDPROCESSOR_H
+#define SHARDC_RUNTIME_DEVICE_EMULATEDPROCESSOR_H
+
+#include "runtime/device/CpuDevice.h"
+#include "runtime/device/GpuBlocks.h"
+
+namespace shardc::runtime {
+
+class EmulatedProcessor : public CpuDevice {
+public:
+  /// `seed` orders blocks and threads.
+  EmulatedProcessor(const CpuResources &resources, uint64_t seed)
+      : CpuDevice(resources), kernels(resources.kernels), blocks(seed) {}
+
+  StatusOr<size_t> prepare(const format::Command &command,
+                           std::span<const DeviceAddress> operands) override;
+
+private:
+  const KernelLibrary &kernels;
+  GpuBlocks blocks;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_DEVICE_EMULATEDPROCESSOR_H

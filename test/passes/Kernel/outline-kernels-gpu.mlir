@@ -1,0 +1,70 @@
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=cuda --shardc-form-kernels \
+// RUN:   --shardc-fuse-kernels --shardc-split-reductions --shardc-materialize-views --shardc-verify-kernels \
+// RUN:   --shardc-outline-kernels | FileCheck %s
+
+// Every thread takes a vector of 16 bytes and the one 256 threads further; 4096
+// blocks of 2048 elements need no bounds.
+// CHECK-LABEL: func.func @relu
+//       CHECK: func.func @kernel_relu({{.*}}exec.alignment = 16 : i64}{{.*}}) attributes {exec.extent = 4096 : i64, exec.threads = 256 : i64}
+//       CHECK: %[[BLOCK:.*]] = gpu.block_id x
+//       CHECK: %[[THREAD:.*]] = gpu.thread_id x
+//       CHECK: scf.for %{{.*}} = %c0 to %c2
+//       CHECK:   vector.load {{.*}} {alignment = 16 : i64} : memref<8388608xf32>, vector<4xf32>
+// CHECK-COUNT-4: arith.select
+//       CHECK:   vector.store {{.*}} {alignment = 16 : i64} : memref<8388608xf32>, vector<4xf32>
+//   CHECK-NOT: scf.if
+//       CHECK: return
+func.func @relu(%x: tensor<8192x1024xf32>) -> tensor<8192x1024xf32> {
+  %0 = aten.relu %x : (tensor<8192x1024xf32>) -> tensor<8192x1024xf32>
+  return %0 : tensor<8192x1024xf32>
+}
+
+// -----
+
+// A row is a warp's: four rows a block, six vectors a lane, five shuffles. The
+// maximum and the sum are in every lane, so that nothing is shared.
+// CHECK-LABEL: func.func @softmax
+//       CHECK: func.func @kernel_softmax({{.*}}) attributes {exec.extent = 2048 : i64, exec.threads = 128 : i64}
+//   CHECK-NOT: workgroup
+//       CHECK: scf.for %{{.*}} = %c0 to %c6
+//       CHECK:   vector.load {{.*}} : memref<6291456xf32>, vector<4xf32>
+// CHECK-COUNT-5: nvvm.shfl.sync bfly %c-1_i32
+//   CHECK-NOT: gpu.barrier
+//       CHECK: scf.for
+// CHECK-COUNT-5: nvvm.shfl.sync bfly %c-1_i32
+//   CHECK-NOT: gpu.barrier
+//       CHECK: return
+func.func @softmax(%x: tensor<8192x768xf32>) -> tensor<8192x768xf32> {
+  %0 = aten.softmax %x dim 1 : (tensor<8192x768xf32>) -> tensor<8192x768xf32>
+  return %0 : tensor<8192x768xf32>
+}
+
+// -----
+
+// A row of a large vocabulary is a block's: 1024 threads add their parts, and 32
+// warps meet in shared memory.
+// CHECK-LABEL: func.func @long_rows
+//       CHECK: func.func @kernel_sum({{.*}}) attributes {exec.extent = 4096 : i64, exec.threads = 1024 : i64}
+//       CHECK: memref.alloca() {alignment = 16 : i64} : memref<32xf32, #gpu.address_space<workgroup>>
+//       CHECK: vector.load {{.*}}vector<8xbf16>
+// CHECK-COUNT-5: nvvm.shfl.sync
+//       CHECK: gpu.barrier
+//       CHECK: scf.for %{{.*}} = %c1 to %c32
+func.func @long_rows(%x: tensor<4096x128256xbf16>) -> tensor<4096xbf16> {
+  %0 = aten.sum %x [1] : (tensor<4096x128256xbf16>) -> tensor<4096xbf16>
+  return %0 : tensor<4096xbf16>
+}
+
+// -----
+
+// A sum over rows has parts, which a second launch adds: neighbouring threads take
+// neighbouring columns.
+// CHECK-LABEL: func.func @columns
+//       CHECK: func.func @kernel_sum_part0({{.*}}exec.threads = 256 : i64}
+//       CHECK: vector.load {{.*}}vector<8xbf16>
+//       CHECK: gpu.barrier
+//       CHECK: func.func @kernel_sum_part1(
+func.func @columns(%x: tensor<8192x768xbf16>) -> tensor<768xbf16> {
+  %0 = aten.sum %x [0] : (tensor<8192x768xbf16>) -> tensor<768xbf16>
+  return %0 : tensor<768xbf16>
+}
