@@ -35,6 +35,6 @@ config.substitutions.append(("%python", "/usr/bin/python3"))
 config.substitutions.append(
     ("%exits", "/usr/bin/python3 " + os.path.join(root, "test", "exits.py")))
 
-# ptxas assembles sm_90 kernels where a CUDA toolkit is installed.
+# ptxas assembles kernels, and libdevice has functions, where a CUDA toolkit is installed.
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")

@@ -7,6 +7,7 @@
 
 #include "compiler/Artifact/ArtifactBuilder.h"
 
+#include "passes/Target/CubinResources.h"
 #include "passes/Target/KernelCode.h"
 #include "passes/Target/Passes.h"
 
@@ -60,6 +61,26 @@ static OwningOpRef<ModuleOp> mapKernels(ModuleOp module) {
   return mapped;
 }
 
+/// Notes what the kernels of `cubin` take.
+static LogicalResult addResources(ModuleOp module, const std::string &chip,
+                                  ArrayRef<char> cubin,
+                                  format::Artifact &artifact) {
+  auto resources = target::readResources(cubin);
+  if (!resources)
+    return module.emitError("cannot read the cubin of ")
+           << chip << ": " << llvm::toString(resources.takeError());
+  for (const format::KernelSignature &signature : artifact.program.kernels) {
+    auto found = resources->find(signature.name);
+    if (found == resources->end())
+      return module.emitError("the cubin of ")
+             << chip << " has no figures of kernel '" << signature.name << "'";
+    artifact.plan.kernels.push_back(
+        {signature.name, chip, found->second.registers, signature.sharedBytes,
+         found->second.localBytes});
+  }
+  return success();
+}
+
 static LogicalResult addGpuCode(ModuleOp module, const Options &options,
                                 CompiledProgram &program) {
   format::Target &made = program.artifact.manifest.target;
@@ -81,6 +102,9 @@ static LogicalResult addGpuCode(ModuleOp module, const Options &options,
                                          isPtx ? target::GpuFormat::Ptx
                                                : target::GpuFormat::Cubin);
     if (failed(code))
+      return failure();
+    if (!isEmulated && !isPtx &&
+        failed(addResources(module, chip, *code, program.artifact)))
       return failure();
     addCode(program,
             isEmulated ? "kernels.emulated.so"

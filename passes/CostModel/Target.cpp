@@ -41,10 +41,12 @@ static Target makeCuda() {
   target.compiler = Compiler::Cuda;
   target.vectorBytes = {16, 8, 4};
   target.threads = multiprocessors * mostThreadsOfMultiprocessor;
-  target.threadWork = 1;
+  // One block is done with it in about the time that a launch takes.
+  target.threadWork = int64_t(32) * 1024;
   target.blockThreads = 256;
   target.memories = {{"shared", int64_t(48) * 1024, 128}, {"memory", 0, 256}};
-  target.accumulator = "f32";
+  // In f32, AdamW on the small ResNet leaves the rule of test/parity.
+  target.accumulator = "f64";
   return target;
 }
 

@@ -39,7 +39,7 @@ struct Target {
   std::vector<int64_t> vectorBytes;
   /// Threads that should have work.
   int64_t threads = 1;
-  /// Iterations of a loop nest that are worth a thread.
+  /// Iterations of a loop nest that are worth a thread, or a block of threads.
   int64_t threadWork = 1;
   /// Threads of a block, for a compiler that has blocks.
   int64_t blockThreads = 1;

@@ -34,6 +34,9 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 
 #define DEBUG_TYPE "shardc-compile-kernels-to-cubin"
 
@@ -50,11 +53,11 @@ struct CompileKernelsToCubinPass
       CompileKernelsToCubinPass>::CompileKernelsToCubinPassBase;
   void runOnOperation() override;
 
-  OpPassManager makePipeline() const;
+  OpPassManager makePipeline(const std::string &toolkit) const;
 
   /// The pipeline's dialects and what it needs of them.
   void getDependentDialects(DialectRegistry &registry) const override {
-    makePipeline().getDependentDialects(registry);
+    makePipeline("").getDependentDialects(registry);
     registry.insert<LLVM::LLVMDialect>();
     arith::registerConvertArithToLLVMInterface(registry);
     cf::registerConvertControlFlowToLLVMInterface(registry);
@@ -115,17 +118,34 @@ static void callIntrinsics(Operation *module) {
   walkAndApplyPatterns(module, std::move(patterns));
 }
 
-/// What expandKernelMath and callIntrinsics left has no instruction.
-static LogicalResult checkMath(Operation *module) {
-  WalkResult result = module->walk([](Operation *op) {
-    if (!isa<math::MathDialect>(op->getDialect()) && !isa<arith::RemFOp>(op))
-      return WalkResult::advance();
-    emitNumberedError(op, "E0241")
-        << "'" << op->getName() << "' of " << op->getResult(0).getType()
-        << " has no code for a GPU";
-    return WalkResult::interrupt();
+/// Where the CUDA toolkit with NVIDIA's library of functions is; empty for
+/// none.
+static std::string findToolkit() {
+  std::optional<std::string> given = llvm::sys::Process::GetEnv("CUDA_HOME");
+  SmallString<128> library(given.value_or("/usr/local/cuda"));
+  std::string toolkit = library.str().str();
+  llvm::sys::path::append(library, "nvvm", "libdevice", "libdevice.10.bc");
+  return llvm::sys::fs::exists(library) ? toolkit : "";
+}
+
+/// The toolkit whose library has what expandKernelMath and callIntrinsics left,
+/// which has no instruction: functions of f64. Empty where nothing is left.
+static FailureOr<std::string> findFunctions(Operation *module) {
+  Operation *first = nullptr;
+  module->walk([&](Operation *op) {
+    if (!first &&
+        (isa<math::MathDialect>(op->getDialect()) || isa<arith::RemFOp>(op)))
+      first = op;
   });
-  return failure(result.wasInterrupted());
+  if (!first)
+    return std::string();
+  std::string toolkit = findToolkit();
+  if (!toolkit.empty())
+    return toolkit;
+  emitNumberedError(first, "E0241")
+      << "'" << first->getName() << "' of " << first->getResult(0).getType()
+      << " has no code for a GPU without the CUDA toolkit's libdevice";
+  return failure();
 }
 
 static void addNvvmLowering(OpPassManager &passes) {
@@ -138,7 +158,8 @@ static void addNvvmLowering(OpPassManager &passes) {
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 
-OpPassManager CompileKernelsToCubinPass::makePipeline() const {
+OpPassManager
+CompileKernelsToCubinPass::makePipeline(const std::string &toolkit) const {
   OpPassManager passes(ModuleOp::getOperationName());
   addNvvmLowering(passes.nest<gpu::GPUModuleOp>());
   GpuNVVMAttachTargetOptions target;
@@ -147,6 +168,7 @@ OpPassManager CompileKernelsToCubinPass::makePipeline() const {
   passes.addPass(createGpuNVVMAttachTarget(target));
   GpuModuleToBinaryPassOptions binary;
   binary.compilationTarget = format;
+  binary.toolkitPath = toolkit;
   passes.addPass(createGpuModuleToBinaryPass(binary));
   return passes;
 }
@@ -170,9 +192,10 @@ void CompileKernelsToCubinPass::runOnOperation() {
   target::expandKernelMath(getOperation());
   target::hoistAllocas(getOperation());
   callIntrinsics(getOperation());
-  if (failed(checkMath(getOperation())))
+  FailureOr<std::string> toolkit = findFunctions(getOperation());
+  if (failed(toolkit))
     return signalPassFailure();
-  OpPassManager passes = makePipeline();
+  OpPassManager passes = makePipeline(*toolkit);
   if (failed(runPipeline(passes, getOperation())))
     return signalPassFailure();
   dropTimes(getOperation());

@@ -31,8 +31,9 @@ def CompileKernelsToCubinPass : Pass<"shardc-compile-kernels-to-cubin", "::mlir:
     becomes a `gpu.binary` for `chip`. With `format=isa` the binary holds the PTX,
     and no CUDA toolkit is needed.
 
-    exp, log, log1p and erfc of f64 are error E0241: NVIDIA has them only in a
-    library.
+    Functions of f64, and those that kernels compute in f64, are NVIDIA's: they
+    come from libdevice of the CUDA toolkit in `CUDA_HOME`, by default
+    `/usr/local/cuda`. Without it they are error E0241.
 
     {{example: test/passes/Target/compile-kernels-to-cubin-errors.mlir @f64_exponential}}
   }];

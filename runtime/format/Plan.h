@@ -44,6 +44,19 @@ struct PlanOptimizer {
   bool operator==(const PlanOptimizer &) const = default;
 };
 
+/// What one kernel of a GPU takes on one chip: registers of a thread, bytes
+/// that the threads of a block share, and bytes of a thread's stack, which is
+/// memory.
+struct PlanKernel {
+  std::string name;
+  std::string chip;
+  int64_t registers = 0;
+  int64_t sharedBytes = 0;
+  int64_t localBytes = 0;
+
+  bool operator==(const PlanKernel &) const = default;
+};
+
 struct Plan {
   int64_t arenaBytes = 0;
   /// Waits of a step with one micro-batch that only serve buffers that have
@@ -54,6 +67,8 @@ struct Plan {
   std::map<std::string, int64_t> persistentBytes;
   std::vector<PlanGroup> groups;
   PlanOptimizer optimizer;
+  /// Of chips whose machine code the artifact has.
+  std::vector<PlanKernel> kernels = {};
   /// The compile options that made it.
   Attributes options;
 

@@ -26,6 +26,16 @@ static ordered_json toJson(const PlanGroup &group) {
   return object;
 }
 
+static ordered_json toJson(const PlanKernel &kernel) {
+  ordered_json object;
+  object["name"] = kernel.name;
+  object["chip"] = kernel.chip;
+  object["registers"] = kernel.registers;
+  object["shared_bytes"] = kernel.sharedBytes;
+  object["local_bytes"] = kernel.localBytes;
+  return object;
+}
+
 std::string printPlan(const Plan &plan) {
   ordered_json root;
   root["arena_bytes"] = plan.arenaBytes;
@@ -39,6 +49,10 @@ std::string printPlan(const Plan &plan) {
   ordered_json optimizer = {{"kind", plan.optimizer.kind}};
   optimizer.update(toJson(plan.optimizer.attributes));
   root["optimizer"] = std::move(optimizer);
+  if (!plan.kernels.empty())
+    root["kernels"] = ordered_json::array();
+  for (const PlanKernel &kernel : plan.kernels)
+    root["kernels"].push_back(toJson(kernel));
   root["options"] = toJson(plan.options);
   return printLines(root);
 }
@@ -55,6 +69,16 @@ static PlanGroup parseGroup(const JsonField &field) {
   return group;
 }
 
+static PlanKernel parseKernel(const JsonField &field) {
+  PlanKernel kernel;
+  kernel.name = field["name"].text();
+  kernel.chip = field["chip"].text();
+  kernel.registers = field["registers"].integer();
+  kernel.sharedBytes = field["shared_bytes"].integer();
+  kernel.localBytes = field["local_bytes"].integer();
+  return kernel;
+}
+
 StatusOr<Plan> parsePlan(Bytes text) {
   Plan plan;
   Status status = parseDocument(
@@ -68,6 +92,9 @@ StatusOr<Plan> parsePlan(Bytes text) {
         plan.optimizer.kind = root["optimizer"]["kind"].text();
         plan.optimizer.attributes = root["optimizer"].attributes();
         plan.optimizer.attributes.erase("kind");
+        if (const std::optional<JsonField> kernels = root.find("kernels"))
+          for (const JsonField &field : kernels->elements())
+            plan.kernels.push_back(parseKernel(field));
         plan.options = root["options"].attributes();
       });
   if (!status.ok())

@@ -4,14 +4,16 @@
 
     verify_zoo.py --shardc build/release/bin/shardc
                   --shardrun build/release/bin/shardrun
-                  --work FOLDER [--ranks 1,2,3] [--table FILE.md] [NAME…]
+                  --work FOLDER [--ranks 1,2,3] [--policies f32,bf16]
+                  [--target cpu|cuda] [--table FILE.md] [NAME…]
 
-FOLDER/NAME/model.pt2 are the exports that run_zoo.py leaves there; PyTorch is
-not needed. For each model and each of the policies f32 and bf16 (gathered in
+FOLDER/NAME/model.pt2 are the exports that run_zoo.py leaves there, and
+data.safetensors their samples; PyTorch is not needed. For each model and each of the policies f32 and bf16 (gathered in
 bf16, reduced in f32): `shardc verify` of a step of SGD with momentum on every
 rank count, then two runs of `shardrun` on 2 ranks, with one and with two
 threads a rank, whose parameters, buffers and optimizer states must have the
-same bits. Prints a line for each model:
+same bits. With --target cuda each model is compiled for every chip (which needs
+ptxas) and runs on emulated threads, in two orders. Prints a line for each model:
 
     agrees    everything does
     DIFFERS   a step or the bits of two runs: what follows
@@ -34,6 +36,8 @@ POLICIES = {"f32": [],
             "bf16": ["--param-dtype", "bf16", "--reduce-dtype", "f32"]}
 OPTIMIZER = ["--momentum", "0.9"]
 STEPS = "2"
+COMPILED = {"cpu": "cpu", "cuda": "cuda:sm_80,sm_90,sm_100,emulated"}
+EXECUTED = {"cpu": "cpu", "cuda": "cuda:emulated"}
 VERIFY_DIFFERS, INTERNAL = 6, 70
 NUMBER = re.compile(r"error (E\d{4})")
 
@@ -55,11 +59,14 @@ def run(what, *command, cwd):
         raise Failed(what, ended.returncode, ended.stderr)
 
 
-def trained_bytes(options, artifact, threads):
-    saved = artifact.with_suffix(f".{threads}.safetensors")
-    run("shardrun", options.shardrun, artifact, "--steps", STEPS, "--threads",
-        threads, "--save", saved, "--save-optimizer", "--quiet",
-        cwd=artifact.parent)
+def trained_bytes(options, artifact, number):
+    saved = artifact.with_suffix(f".{number}.safetensors")
+    how = (["--device", f"emulated:{number}"] if options.target == "cuda"
+           else ["--threads", number])
+    samples = artifact.parent / "data.safetensors"
+    data = ["--data", samples] if samples.exists() else []
+    run("shardrun", options.shardrun, artifact, "--steps", STEPS, *how, *data,
+        "--save", saved, "--save-optimizer", "--quiet", cwd=artifact.parent)
     digest = hashlib.sha256(saved.read_bytes()).hexdigest()
     saved.unlink()
     return digest
@@ -68,14 +75,16 @@ def trained_bytes(options, artifact, threads):
 def check(model, folder, options):
     """The outcome of one model, and what it says."""
     try:
-        for policy, flags in POLICIES.items():
+        for policy in options.policies:
+            flags = OPTIMIZER + POLICIES[policy]
             artifact = folder / f"{policy}.shardc"
             run(f"compile {policy}", options.shardc, "compile", model, "-o",
-                artifact, "--world-size", 2, *OPTIMIZER, *flags, cwd=folder)
+                artifact, "--world-size", 2, *flags, "--target",
+                COMPILED[options.target], cwd=folder)
             for ranks in options.ranks:
                 run(f"verify {policy} on {ranks}", options.shardc, "verify",
-                    model, "--world-size", ranks, "--steps", 1, *OPTIMIZER,
-                    *flags, cwd=folder)
+                    model, "--world-size", ranks, "--steps", 1, *flags,
+                    "--target", EXECUTED[options.target], cwd=folder)
             if trained_bytes(options, artifact, 1) != \
                     trained_bytes(options, artifact, 2):
                 return "DIFFERS", f"two runs under {policy}"
@@ -97,10 +106,13 @@ def options_of():
     parser.add_argument("--work", required=True, type=pathlib.Path)
     parser.add_argument("--ranks", default="1,2,3",
                         help="rank counts to verify; '' for none")
+    parser.add_argument("--policies", default=",".join(POLICIES))
+    parser.add_argument("--target", default="cpu", choices=COMPILED)
     parser.add_argument("--table", type=pathlib.Path)
     options = parser.parse_args()
     options.shardc = options.shardc.resolve()
     options.shardrun = options.shardrun.resolve()
+    options.policies = options.policies.split(",")
     options.ranks = [int(text) for text in options.ranks.split(",") if text]
     return options
 

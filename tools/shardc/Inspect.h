@@ -22,8 +22,16 @@ enum class ReportForm {
   Json,
 };
 
-/// Prints what the artifact at `path` holds, with `program` every command.
-int inspectArtifact(const std::string &path, bool program);
+/// What else is printed of an artifact: every command, what every kernel of a
+/// GPU takes, or nothing but the PTX of a kernel.
+struct ArtifactReport {
+  bool program = false;
+  bool kernels = false;
+  std::string ptx;
+};
+
+/// Prints what the artifact at `path` holds.
+int inspectArtifact(const std::string &path, const ArtifactReport &report);
 
 /// Prints what the export at `path` holds.
 int inspectModel(const std::string &path, const InputOptions &options,

@@ -17,7 +17,7 @@ namespace {
 struct InspectArguments {
   std::string path;
   InputOptions input;
-  bool program = false;
+  ArtifactReport artifact;
   bool all = false;
   bool json = false;
 };
@@ -25,14 +25,19 @@ struct InspectArguments {
 
 static int runInspect(const InspectArguments &arguments) {
   bool isModel = arguments.path.ends_with(".pt2");
-  if (isModel && arguments.program) {
-    std::cerr << "shardc: error " << errorNumber(ErrorCode::E0001)
-              << ": --program is for artifacts, '" << arguments.path
+  const ArtifactReport &artifact = arguments.artifact;
+  const char *option = artifact.program        ? "--program"
+                       : artifact.kernels      ? "--kernels"
+                       : !artifact.ptx.empty() ? "--ptx"
+                                               : nullptr;
+  if (isModel && option) {
+    std::cerr << "shardc: error " << errorNumber(ErrorCode::E0001) << ": "
+              << option << " is for artifacts, '" << arguments.path
               << "' is a model\n";
     return exitCode(ErrorCode::E0001);
   }
   if (!isModel)
-    return inspectArtifact(arguments.path, arguments.program);
+    return inspectArtifact(arguments.path, artifact);
   return inspectModel(arguments.path, arguments.input,
                       arguments.json  ? ReportForm::Json
                       : arguments.all ? ReportForm::Long
@@ -53,7 +58,19 @@ void addInspectCommand(CLI::App &app, Run &run) {
   command->add_flag("--all", arguments->all, "Print every module")
       ->group("Model");
   command->add_flag("--json", arguments->json, "Print JSON")->group("Model");
-  command->add_flag("--program", arguments->program, "Print every command")
+  ArtifactReport &artifact = arguments->artifact;
+  command->add_flag("--program", artifact.program, "Print every command")
+      ->group("Artifact");
+  command
+      ->add_flag("--kernels", artifact.kernels,
+                 "Print what every kernel takes on each chip of a GPU that "
+                 "there is a cubin for")
+      ->group("Artifact");
+  command
+      ->add_option("--ptx", artifact.ptx,
+                   "Print the PTX of this kernel alone, of an artifact "
+                   "compiled with --format ptx")
+      ->type_name("KERNEL")
       ->group("Artifact");
   command->footer(std::string("Examples:\n"
                               "  shardc inspect model.pt2\n"

@@ -21,7 +21,8 @@ func.func @relu(%x: tensor<8192x1024xf32>) -> tensor<8192x1024xf32> {
 
 // -----
 
-// A row is a warp's: four rows a block, six vectors a lane, five shuffles. The
+// A row is a warp's: four rows a block, six vectors a lane, five shuffles for the
+// maximum and twice as many for the sum in f64. The
 // maximum and the sum are in every lane, so that nothing is shared.
 // CHECK-LABEL: func.func @softmax
 //       CHECK: func.func @kernel_softmax({{.*}}) attributes {exec.extent = 2048 : i64, exec.threads = 128 : i64}
@@ -45,7 +46,7 @@ func.func @softmax(%x: tensor<8192x768xf32>) -> tensor<8192x768xf32> {
 // warps meet in shared memory.
 // CHECK-LABEL: func.func @long_rows
 //       CHECK: func.func @kernel_sum({{.*}}) attributes {exec.extent = 4096 : i64, exec.threads = 1024 : i64}
-//       CHECK: memref.alloca() {alignment = 16 : i64} : memref<32xf32, #gpu.address_space<workgroup>>
+//       CHECK: memref.alloca() {alignment = 16 : i64} : memref<32xf64, #gpu.address_space<workgroup>>
 //       CHECK: vector.load {{.*}}vector<8xbf16>
 // CHECK-COUNT-5: nvvm.shfl.sync
 //       CHECK: gpu.barrier

@@ -12,6 +12,7 @@
 // CHECK-SAME: kernel_gelu
 // CHECK-SAME: kernel_cross_entropy_loss
 // CHECK-SAME: kernel_batch_norm
+// CHECK-SAME: kernel_cos
 func.func @block(%x: tensor<4x16x32xbf16>, %y: tensor<4x16x32xbf16>, %w: tensor<32xbf16>, %b: tensor<32xbf16>) -> (tensor<4x16x32xbf16>, tensor<4x16x32xbf16>) {
   %0 = aten.add %x, %y : (tensor<4x16x32xbf16>, tensor<4x16x32xbf16>) -> tensor<4x16x32xbf16>
   %1, %mean, %rstd = aten.layer_norm %0 weight(%w) bias(%b) {normalized_shape = array<i64: 32>, eps = 1.0e-5 : f64} : (tensor<4x16x32xbf16>, tensor<32xbf16>, tensor<32xbf16>) -> (tensor<4x16x32xbf16>, tensor<4x16x1xf32>, tensor<4x16x1xf32>)
@@ -41,4 +42,10 @@ func.func @loss(%x: tensor<64x50xf32>, %t: tensor<64xi64>, %g: tensor<f32>) -> (
 func.func @normalize(%x: tensor<4x6x8x8xf32>, %m: tensor<6xf32>, %v: tensor<6xf32>) -> (tensor<4x6x8x8xf32>, tensor<6xf32>) {
   %0, %1, %2, %3, %4 = aten.batch_norm %x running(%m, %v) {training = true, momentum = 0.1 : f64, eps = 1.0e-5 : f64} : (tensor<4x6x8x8xf32>, tensor<6xf32>, tensor<6xf32>) -> (tensor<4x6x8x8xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>)
   return %0, %1 : tensor<4x6x8x8xf32>, tensor<6xf32>
+}
+
+// A function of f64 is libdevice's, linked in.
+func.func @cosine(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = aten.cos %x : (tensor<64xf32>) -> tensor<64xf32>
+  return %0 : tensor<64xf32>
 }

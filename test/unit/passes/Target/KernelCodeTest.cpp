@@ -57,15 +57,11 @@ static HostTensor draw(const Json &input, uint32_t seed) {
 /// but in f64 the golden numbers are rounded as well (1.8 seen).
 static constexpr double roundings = 2;
 
-/// A GPU adds in f32, so that each addition rounds too (2.2 seen).
-static constexpr double roundingsOnGpu = 4;
-
 /// How far element `i` may be from `wanted`: `terms` has the size of each
 /// element's terms, and is empty where elements are copied.
 static double tolerance(const HostTensor &got,
                         const std::vector<double> &wanted,
-                        const std::vector<double> &terms, size_t i,
-                        double roundings = shardc::test::roundings) {
+                        const std::vector<double> &terms, size_t i) {
   if (terms.empty())
     return 0;
   double computed = got.dtype == "f64" ? 0x1p-53 : 0x1p-24;
@@ -75,8 +71,7 @@ static double tolerance(const HostTensor &got,
 }
 
 static void expectNear(const HostTensor &got, const std::vector<double> &wanted,
-                       const std::vector<double> &terms,
-                       double roundings = shardc::test::roundings) {
+                       const std::vector<double> &terms) {
   ASSERT_EQ(got.elements(), static_cast<int64_t>(wanted.size()));
   ASSERT_TRUE(terms.empty() || terms.size() == wanted.size());
   std::vector<double> numbers = got.numbers();
@@ -86,8 +81,7 @@ static void expectNear(const HostTensor &got, const std::vector<double> &wanted,
     return isWide || !terms.empty() ? number : static_cast<float>(number);
   };
   for (size_t i = 0; i < wanted.size(); ++i)
-    ASSERT_NEAR(numbers[i], read(wanted[i]),
-                tolerance(got, wanted, terms, i, roundings))
+    ASSERT_NEAR(numbers[i], read(wanted[i]), tolerance(got, wanted, terms, i))
         << "element " << i << " of " << wanted.size() << " " << got.dtype;
 }
 
@@ -162,8 +156,8 @@ TEST_P(KernelGoldens, MatchPyTorchOnGpuThreads) {
   for (size_t i = 0; i < fused.size(); ++i) {
     SCOPED_TRACE("result " + std::to_string(i));
     std::vector<double> wanted = golden["results"][i];
-    expectNear(fused[i], wanted, golden["terms"][i], roundingsOnGpu);
-    expectNear(plain[i], wanted, golden["terms"][i], roundingsOnGpu);
+    expectNear(fused[i], wanted, golden["terms"][i]);
+    expectNear(plain[i], wanted, golden["terms"][i]);
     EXPECT_EQ(fused[i].bytes, other[i].bytes) << "depends on the order";
   }
 }

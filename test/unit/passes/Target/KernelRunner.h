@@ -9,7 +9,10 @@
 #ifndef SHARDC_TEST_UNIT_PASSES_TARGET_KERNELRUNNER_H
 #define SHARDC_TEST_UNIT_PASSES_TARGET_KERNELRUNNER_H
 
+#include "mlir/IR/BuiltinOps.h"
+
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +43,11 @@ public:
   /// Compiles every function of `ir`; with `fuse`, kernels are fused first.
   CompiledKernels(const std::string &ir, bool fuse,
                   Machine machine = Machine::Processor);
+
+  /// Compiles for emulated threads after `plant` has changed the functions of
+  /// launches; what the emulator finds wrong is no failure of the test.
+  CompiledKernels(const std::string &ir,
+                  const std::function<void(mlir::ModuleOp)> &plant);
   ~CompiledKernels();
 
   /// Runs a function and returns its results. A processor runs each launch's
@@ -48,6 +56,9 @@ public:
   std::vector<HostTensor> run(const std::string &function,
                               const std::vector<HostTensor> &inputs,
                               int64_t parts);
+
+  /// The first violation that the emulator found in what ran, or nothing.
+  const std::string &violation() const;
 
 private:
   struct State;
