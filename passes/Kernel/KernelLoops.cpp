@@ -67,7 +67,9 @@ void LaunchWriter::allocatePrivates() {
          schedule.merged.stages[scheduled.stage].accesses) {
       if (!isPrivate(access.tensor) || buffers.contains(access.tensor))
         continue;
-      const int64_t elements = schedule.placements[access.tensor].elements;
+      const TensorPlacement &placement = schedule.placements[access.tensor];
+      const int64_t elements =
+          placement.ofThread ? placement.ofThread : placement.elements;
       Type element = problem.storages[access.tensor].element;
       buffers[access.tensor] =
           isOfThread(access.tensor)
@@ -134,6 +136,8 @@ Value LaunchWriter::accessIndex(const StageAccess &access) {
   if (!isPrivate(access.tensor))
     return elementIndex(access.offset, access.strides, counters);
   const TensorPlacement &placement = schedule.placements[access.tensor];
+  if (placement.ofThread)
+    return constantIndex(step * current->threads.vector + lane);
   SmallVector<int64_t> strides;
   SmallVector<Value> inside(counters);
   for (int64_t stride : access.strides)

@@ -177,13 +177,16 @@ struct Launch {
 };
 
 /// A temporary: in scratch memory, or private to each iteration of one launch;
-/// then each thread of its group has a copy of one of a single element, and the
-/// group shares a larger one.
+/// then each thread of its group has a copy of one of a single element, or its
+/// own elements of a larger one, or the group shares it.
 /// A private tensor is addressed by the counters inside the iteration: strides
 /// of the launch's loops become 0 and the others are multiplied by
 /// numerator / denominator of the loops inside them (see `privateStride`).
 struct TensorPlacement {
   bool isPrivate = false;
+  /// Elements of a private tensor that one thread of a group keeps for itself,
+  /// because all stages take them the same way; 0 where the group shares them.
+  int64_t ofThread = 0;
   /// Elements to allocate, privately or as scratch.
   int64_t elements = 0;
   /// For each launch loop and the blocked one: its stride in the tensor, its

@@ -171,6 +171,8 @@ private:
   /// What the lanes of a vector read, and the lane that is being written.
   llvm::DenseMap<const StageAccess *, llvm::SmallVector<mlir::Value>> lanes;
   int64_t lane = 0;
+  /// The step of a share that is being written, where steps are apart.
+  int64_t step = 0;
 };
 
 } // namespace shardc::kernel

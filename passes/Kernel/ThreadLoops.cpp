@@ -123,8 +123,7 @@ void LaunchWriter::meet() {
 //===----------------------------------------------------------------------===//
 
 bool LaunchWriter::isOfThread(int tensor) const {
-  return isPrivate(tensor) &&
-         (launch.group == 1 || schedule.placements[tensor].elements == 1);
+  return kernel::isOfThread(schedule, launch, tensor);
 }
 
 /// `elements` elements for each group of the block; groups begin at multiples
@@ -213,12 +212,19 @@ Value LaunchWriter::beginStep(const Share &share, Value step) {
 }
 
 /// The steps of `share`, one after the other. `inside` gets whether the step's
-/// iterations exist.
+/// iterations exist. Steps are apart where a thread keeps elements of each.
 void LaunchWriter::writeSteps(const Share &share,
                               function_ref<void(Value)> inside) {
+  bool areApart = llvm::any_of(stage().accesses, [&](const auto &access) {
+    return schedule.placements[access.tensor].ofThread != 0;
+  });
+  for (step = 0; areApart && step < share.steps; ++step)
+    inside(beginStep(share, constantIndex(step)));
+  if (areApart)
+    return;
   OpBuilder::InsertionGuard guard(builder);
-  Value step = share.steps == 1 ? constantIndex(0) : writeLoop(share.steps);
-  inside(beginStep(share, step));
+  Value counter = share.steps == 1 ? constantIndex(0) : writeLoop(share.steps);
+  inside(beginStep(share, counter));
 }
 
 /// The same, with values that are carried on.

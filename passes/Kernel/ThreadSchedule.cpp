@@ -62,7 +62,7 @@ bool isVectorAccess(const KernelSchedule &schedule, const Stage &stage,
   const bool isPrivate = tensor.isTemporary && placement.isPrivate;
   const int64_t bytes = std::min(vectorBytes, count * tensor.elementBytes);
   if (count == 1 || access.strides[loop] != 1 || !access.computed.empty() ||
-      tensor.alignment % bytes != 0)
+      (isPrivate && placement.ofThread != 0) || tensor.alignment % bytes != 0)
     return false;
   auto isAligned = [&](int64_t elements) {
     return elements * tensor.elementBytes % bytes == 0;
@@ -105,8 +105,17 @@ private:
   void divideStage(ScheduledStage &scheduled) const;
   int64_t sharedBytesOf(int64_t groups) const;
   void fitShared();
+  bool staysInThread(const ScheduledStage &first, const StageAccess &one,
+                     const ScheduledStage &second,
+                     const StageAccess &other) const;
+  int64_t elementsOfThread(int tensor) const;
+  void keepInThreads();
+  bool conflicts(const ScheduledStage &scheduled, size_t earliest,
+                 size_t number) const;
   void placeMeetings();
-  bool isOfThread(int tensor) const;
+  bool isOfThread(int tensor) const {
+    return kernel::isOfThread(schedule, launch, tensor);
+  }
   bool isPrivate(int tensor) const {
     return schedule.merged.tensors[tensor].isTemporary &&
            schedule.placements[tensor].isPrivate;
@@ -233,10 +242,80 @@ void LaunchDivider::divideStage(ScheduledStage &scheduled) const {
 // Shared memory and meetings
 //===----------------------------------------------------------------------===//
 
-/// A tensor of one element in each iteration: all threads compute it.
-bool LaunchDivider::isOfThread(int tensor) const {
-  return isPrivate(tensor) &&
-         (launch.group == 1 || schedule.placements[tensor].elements == 1);
+/// A tensor of one element in each iteration is computed by all threads.
+bool isOfThread(const KernelSchedule &schedule, const Launch &launch,
+                int tensor) {
+  const TensorPlacement &placement = schedule.placements[tensor];
+  return schedule.merged.tensors[tensor].isTemporary && placement.isPrivate &&
+         (launch.group == 1 || placement.elements == 1 ||
+          placement.ofThread != 0);
+}
+
+/// Whether both accesses touch the same elements in the same thread, iteration
+/// by iteration.
+bool LaunchDivider::staysInThread(const ScheduledStage &first,
+                                  const StageAccess &one,
+                                  const ScheduledStage &second,
+                                  const StageAccess &other) const {
+  const Stage &a = stageOf(first), &b = stageOf(second);
+  auto isSimple = [&](const ScheduledStage &scheduled, const Stage &stage) {
+    return !stage.scatters && !stage.scans &&
+           reducedLoops(stage, scheduled).empty() &&
+           product(scheduled, resultLoops(stage, scheduled)) > 1;
+  };
+  if (!isSimple(first, a) || !isSimple(second, b) ||
+      first.threads.vector != second.threads.vector ||
+      first.innerLoops.size() != second.innerLoops.size() ||
+      one.offset != other.offset || !one.computed.empty() ||
+      !other.computed.empty())
+    return false;
+  for (size_t i = 0; i < first.innerLoops.size(); ++i) {
+    const int loop = first.innerLoops[i], twin = second.innerLoops[i];
+    if (iterationsWithin(launch, first, a, loop) !=
+            iterationsWithin(launch, second, b, twin) ||
+        one.strides[loop] != other.strides[twin] ||
+        (loop == first.blockedLoop) != (twin == second.blockedLoop))
+      return false;
+  }
+  for (size_t i = 0; i < first.launchLoops.size(); ++i)
+    if (one.strides[first.launchLoops[i]] !=
+        other.strides[second.launchLoops[i]])
+      return false;
+  return true;
+}
+
+/// The elements of a private tensor that each thread has, if all stages take
+/// them the same way and they are few; else 0.
+int64_t LaunchDivider::elementsOfThread(int tensor) const {
+  constexpr int64_t mostSteps = 4;
+  const ScheduledStage *first = nullptr;
+  const StageAccess *one = nullptr;
+  for (const ScheduledStage &scheduled : launch.stages)
+    for (const StageAccess &access : stageOf(scheduled).accesses) {
+      if (access.tensor != tensor)
+        continue;
+      if (!first) {
+        first = &scheduled;
+        one = &access;
+      }
+      if (!staysInThread(*first, *one, scheduled, access))
+        return 0;
+    }
+  if (!first)
+    return 0;
+  const int64_t together = launch.group * first->threads.vector;
+  const int64_t iterations =
+      product(*first, resultLoops(stageOf(*first), *first));
+  const int64_t steps = (iterations + together - 1) / together;
+  return steps > mostSteps ? 0 : steps * first->threads.vector;
+}
+
+void LaunchDivider::keepInThreads() {
+  for (const ScheduledStage &scheduled : launch.stages)
+    for (const StageAccess &access : stageOf(scheduled).accesses)
+      if (isPrivate(access.tensor) && !isOfThread(access.tensor))
+        schedule.placements[access.tensor].ofThread =
+            elementsOfThread(access.tensor);
 }
 
 int64_t LaunchDivider::sharedBytesOf(int64_t groups) const {
@@ -267,30 +346,42 @@ void LaunchDivider::fitShared() {
       }
 }
 
-/// The group meets where a stage touches what another thread may have touched
-/// since it met last, if one of both writes.
-void LaunchDivider::placeMeetings() {
-  std::set<int> read, written;
-  for (ScheduledStage &scheduled : launch.stages) {
-    const Stage &stage = stageOf(scheduled);
-    bool meets = false;
-    auto conflicts = [&](int tensor, bool isWrite) {
-      if (isOfThread(tensor))
-        return false;
-      return written.count(tensor) || (isWrite && read.count(tensor));
-    };
-    for (const StageAccess &access : stage.accesses)
-      meets |= conflicts(access.tensor, access.isWrite);
-    for (int tensor : stage.gathers)
-      meets |= conflicts(tensor, false);
-    scheduled.threads.meetsBefore = meets && launch.group > 1;
-    if (meets) {
-      read.clear();
-      written.clear();
+/// Whether a stage touches what another thread may have touched in one of the
+/// launch's stages from `earliest` to before `number`, if one of both writes.
+bool LaunchDivider::conflicts(const ScheduledStage &scheduled, size_t earliest,
+                              size_t number) const {
+  const Stage &stage = stageOf(scheduled);
+  auto isGathered = [](const Stage &by, int tensor) {
+    return std::find(by.gathers.begin(), by.gathers.end(), tensor) !=
+           by.gathers.end();
+  };
+  for (size_t i = earliest; i < number; ++i) {
+    const ScheduledStage &before = launch.stages[i];
+    for (const StageAccess &access : stageOf(before).accesses) {
+      if (isOfThread(access.tensor))
+        continue;
+      if (access.isWrite && isGathered(stage, access.tensor))
+        return true;
+      for (const StageAccess &own : stage.accesses)
+        if (own.tensor == access.tensor && (own.isWrite || access.isWrite) &&
+            !staysInThread(before, access, scheduled, own))
+          return true;
     }
-    for (const StageAccess &access : stage.accesses)
-      (access.isWrite ? written : read).insert(access.tensor);
-    read.insert(stage.gathers.begin(), stage.gathers.end());
+    for (const StageAccess &own : stage.accesses)
+      if (own.isWrite && isGathered(stageOf(before), own.tensor))
+        return true;
+  }
+  return false;
+}
+
+void LaunchDivider::placeMeetings() {
+  size_t earliest = 0;
+  for (size_t number = 0; number < launch.stages.size(); ++number) {
+    ScheduledStage &scheduled = launch.stages[number];
+    if (launch.group == 1 || !conflicts(scheduled, earliest, number))
+      continue;
+    scheduled.threads.meetsBefore = true;
+    earliest = number;
   }
 }
 
@@ -304,9 +395,10 @@ void LaunchDivider::divide() {
       launch.group > warpThreads
           ? 1
           : std::min(most / launch.group, ceilingPower(launch.extent()));
-  fitShared();
   for (ScheduledStage &scheduled : launch.stages)
     divideStage(scheduled);
+  keepInThreads();
+  fitShared();
   placeMeetings();
 }
 

@@ -45,6 +45,10 @@ std::vector<int> resultLoops(const Stage &stage,
 std::vector<int> reducedLoops(const Stage &stage,
                               const ScheduledStage &scheduled);
 
+/// Whether threads have elements of a private tensor of their own.
+bool isOfThread(const KernelSchedule &schedule, const Launch &launch,
+                int tensor);
+
 /// Whether threads may share the terms of the stage's results.
 bool dividesTerms(const Stage &stage, const ScheduledStage &scheduled);
 
