@@ -41,6 +41,11 @@ static constexpr GpuHooks hooks = {
       BlockThread &self = blockThread(thread);
       return self.schedule->shuffle(self, static_cast<uint32_t>(mask), value,
                                     static_cast<uint64_t>(laneMask), site);
+    },
+    .accessAt = [](GpuThread *thread, uint64_t address, int64_t bytes,
+                   int64_t isWrite) noexcept -> void * {
+      BlockThread &self = blockThread(thread);
+      return self.memory->accessAt(self, address, bytes, isWrite != 0);
     }};
 
 GpuBlocks::GpuBlocks(uint64_t seed)
@@ -82,7 +87,8 @@ Status GpuBlocks::run(const GpuLaunch &launch) {
       !status.ok())
     return status;
   if (Status status =
-          schedule.prepare(hooks, memory, launch.kernel, launch.threads);
+          schedule.prepare(hooks, memory, launch.kernel, launch.threads,
+                           launch.parameters.data());
       !status.ok())
     return status;
   for (const int64_t block : order) {

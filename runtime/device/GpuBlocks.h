@@ -46,6 +46,8 @@ struct GpuLaunch {
   int64_t threads = 1;
   int64_t sharedBytes = 0;
   std::vector<GpuOperand> operands;
+  /// GpuThread::parameters.
+  std::vector<std::byte> parameters;
 };
 
 /// Runs launches, one at a time, on the thread that asks for it. Stacks and

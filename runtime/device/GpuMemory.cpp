@@ -70,6 +70,25 @@ void *GpuMemory::access(BlockThread &thread, int64_t memory, int64_t offset,
   return reinterpret_cast<void *>(address);
 }
 
+void *GpuMemory::accessAt(BlockThread &thread, uint64_t address, int64_t bytes,
+                          bool isWrite) {
+  // An operand that nothing is in, if none is found.
+  size_t found = memories.size();
+  uint64_t offset = address;
+  for (size_t i = 1; i < memories.size(); ++i) {
+    const GpuOperand &operand = memories[i];
+    const uint64_t inside = address - reinterpret_cast<uintptr_t>(operand.data);
+    if (inside >= static_cast<uint64_t>(operand.bytes))
+      continue;
+    found = i;
+    offset = inside;
+    if (!isWrite || operand.access != Access::Read)
+      break;
+  }
+  return access(thread, static_cast<int64_t>(found) - 1,
+                static_cast<int64_t>(offset), bytes, isWrite);
+}
+
 static std::string memoryName(int64_t memory) {
   return memory < 0 ? "shared memory" : "operand " + std::to_string(memory);
 }

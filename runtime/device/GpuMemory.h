@@ -51,6 +51,10 @@ public:
   /// Where bytes are (GpuHooks::access).
   void *access(BlockThread &thread, int64_t memory, int64_t offset,
                int64_t bytes, bool isWrite);
+  /// The same of the operand that an address lies in (GpuHooks::accessAt): of
+  /// several, one that may be touched so.
+  void *accessAt(BlockThread &thread, uint64_t address, int64_t bytes,
+                 bool isWrite);
 
 private:
   struct Attempt {

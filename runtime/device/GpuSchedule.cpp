@@ -22,7 +22,8 @@ GpuSchedule::GpuSchedule(uint64_t seed, GpuReport &report)
     : report(report), random(seed) {}
 
 Status GpuSchedule::prepare(const GpuHooks &hooks, GpuMemory &memory,
-                            GpuKernel newKernel, int64_t count) {
+                            GpuKernel newKernel, int64_t count,
+                            const void *parameters) {
   const auto size = static_cast<size_t>(count);
   if (Status status = stacks.reserve(size); !status.ok())
     return status;
@@ -35,6 +36,7 @@ Status GpuSchedule::prepare(const GpuHooks &hooks, GpuMemory &memory,
     thread.hooks = &hooks;
     thread.schedule = this;
     thread.memory = &memory;
+    thread.parameters = parameters;
   }
   runnable.reserve(size);
   warps.resize((size + lanesOfWarp - 1) / lanesOfWarp);

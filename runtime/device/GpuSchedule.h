@@ -61,10 +61,10 @@ public:
   /// The report outlives the schedule.
   GpuSchedule(uint64_t seed, GpuReport &report);
 
-  /// Makes ready for blocks of this many threads, 1 to maximumThreads; fails
-  /// with E0503.
+  /// Makes ready for blocks of this many threads, 1 to maximumThreads, which
+  /// run `kernel` with these parameters; fails with E0503.
   Status prepare(const GpuHooks &hooks, GpuMemory &memory, GpuKernel kernel,
-                 int64_t threads);
+                 int64_t threads, const void *parameters);
 
   /// Runs all threads of a block, the `number`th of all that ever ran.
   void run(int64_t block, uint64_t number);

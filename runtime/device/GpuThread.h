@@ -10,8 +10,9 @@
 //   bar.sync                                barrier(thread, 5)
 //   shfl.sync.bfly                          shuffleXor(thread, mask, x, 16, 6)
 //
-// Generated code relies on the order and the sizes of these members. It has no
-// unwind tables: a hook always returns, and never by an exception.
+// Generated code relies on the order and the sizes of these members. Kernels of
+// the runtime's own (runtime/cuda/kernels) have parameters beside operands. It
+// has no unwind tables: a hook always returns, and never by an exception.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +43,10 @@ struct GpuHooks {
   /// (shfl.sync.bfly).
   int32_t (*shuffleXor)(GpuThread *, int64_t mask, int32_t value,
                         int64_t laneMask, int64_t site);
+  /// Where bytes are that `address` names: of the operand that it lies in. Code
+  /// that knows operands by address has this in place of `access`.
+  void *(*accessAt)(GpuThread *, uint64_t address, int64_t bytes,
+                    int64_t isWrite);
 };
 
 /// A thread as its code sees it. Whoever runs it may keep more behind.
@@ -49,6 +54,8 @@ struct GpuThread {
   const GpuHooks *hooks;
   int64_t block;
   int64_t thread;
+  /// What the launch gives to all threads; null if it gives nothing.
+  const void *parameters;
 };
 static_assert(offsetof(GpuThread, hooks) == 0 &&
               offsetof(GpuThread, block) == 8 &&

@@ -10,8 +10,10 @@ kernels and the interpreter too. What the build makes with
 shardc_add_library or shardc_add_tool reaches no header of LLVM, not even
 through another header; under passes/ it is a solver and reaches the standard
 library alone. The header that turns an address of a device into a pointer
-belongs to the devices. A source that no CMakeLists.txt lists is an error too,
-because nothing would compile it.
+belongs to the devices, and to what runs the library's kernels on emulated
+threads. What nvcc compiles includes headers of runtime/cuda/kernels alone. A
+source that no CMakeLists.txt lists is an error too, because nothing would compile
+it.
 """
 
 import functools
@@ -25,8 +27,9 @@ DIALECT_LEVELS = ["Aten", "Fsdp", "Exec", "Reference"]
 PHASES = ["Import", "Group", "Precision", "Shard", "Differentiate", "Schedule",
           "Kernel", "Memory", "Target"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
-# Header -> the only folder whose files may include it.
-PRIVATE = {"runtime/device/DevicePointer.h": "runtime/device/"}
+# Header -> how paths of files begin that may include it.
+PRIVATE = {"runtime/device/DevicePointer.h":
+           ("runtime/device/", "runtime/cuda/kernels/Emulated")}
 BUILD_CALL = re.compile(
     r"shardc_add_(\w+)\(\s*\S+\s+SOURCES\s([^)]*)\)|"
     r"\badd_library\(\s*\S+\s+MODULE\s([^)]*)\)")
@@ -36,6 +39,8 @@ KEYWORD = re.compile(r"\s(?:LINK|DEPENDS)\s")
 def allowed_folders(path):
     """The folders whose headers `path` may include."""
     layer, folder = path.parts[0], "/".join(path.parts[:2])
+    if path.suffix == ".cu":
+        return [str(path.parent)]
     if folder == "runtime/format":
         return [folder]
     if layer == "runtime" or folder == "tools/shardrun":
@@ -118,9 +123,9 @@ def direct_problems(path):
             if not any(header.startswith(folder + "/")
                        for folder in allowed_folders(path)):
                 yield f"{path}: may not include {header}"
-            if not str(path).startswith(PRIVATE.get(header, "")):
+            if not str(path).startswith(PRIVATE.get(header, ("",))):
                 yield (f"{path}: may not include {header}, which belongs to "
-                       f"{PRIVATE[header]}")
+                       f"{PRIVATE[header][0]}")
             if not header.endswith(".inc") and not (ROOT / header).is_file():
                 yield f"{path}: includes {header}, which does not exist"
         elif bracket == '"' and (ROOT / path.parent / header).exists():
@@ -138,7 +143,7 @@ def reach_problems(path):
 
 def main():
     listed, plain = sources_by_kind()
-    sources = [path for path in files_with(".cpp", ".h")
+    sources = [path for path in files_with(".cpp", ".cu", ".h")
                if path.parts[0] in FOLDERS]
     problems = []
     for path in sources:

@@ -70,7 +70,7 @@ def summary(what, lengths):
 
 def main():
     file_lengths, function_lengths, problems = [], [], []
-    for path in files_with(".cpp", ".h", ".td", ".py"):
+    for path in files_with(".cpp", ".cu", ".h", ".td", ".py"):
         text = read(path)
         lines = len(text.splitlines())
         file_lengths.append(lines)

@@ -12,7 +12,7 @@ import re
 from source_tree import files, finish, read
 
 SPDX = "SPDX-License-Identifier: Apache-2.0"
-SOURCES = (".cpp", ".h", ".td", ".def", ".py")
+SOURCES = (".cpp", ".cu", ".h", ".td", ".def", ".py")
 VAGUE = re.compile(r"(utils?|common|helpers?|misc)", re.IGNORECASE)
 OPEN_TASK = re.compile(r"\b(TODO(?!\(#\d+\))|FIXME|XXX|HACK)\b")
 
@@ -51,7 +51,8 @@ def main():
         text = read(path)
         if SPDX not in "\n".join(text.splitlines()[:6]):
             problems.append(f"{path}: does not open with `{SPDX}`")
-        if path.suffix in (".cpp", ".h", ".td", ".py") and not prose(text):
+        if (path.suffix in (".cpp", ".cu", ".h", ".td", ".py")
+                and not prose(text)):
             problems.append(f"{path}: does not open by saying "
                             f"what it is for")
         # This file must spell the words that it looks for.

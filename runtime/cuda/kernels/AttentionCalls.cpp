@@ -1,0 +1,169 @@
+//===- AttentionCalls.cpp - attention as launches -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tensors of heads, masks and dropout as the kernels of AttentionKernels.h know
+// them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/AttentionKernels.h"
+#include "runtime/cuda/kernels/DeviceCallKinds.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardc::runtime {
+
+using format::Access;
+using format::Dtype;
+using kernels::AttentionParameters;
+
+static kernels::HeadsTensor headsOf(const DeviceTensor &tensor) {
+  return {tensor.address, tensor.strides[0], tensor.strides[1],
+          tensor.strides[2]};
+}
+
+/// A mask or its gradient.
+static kernels::MaskTensor maskOf(const DeviceTensor &tensor) {
+  auto stride = [&](size_t i) {
+    return tensor.shape[i] == 1 ? 0 : tensor.strides[i];
+  };
+  return {tensor.address, stride(0), stride(1), stride(2), stride(3)};
+}
+
+static void describeShape(DeviceCallBuilder &builder, AttentionParameters &p,
+                          const DeviceTensor &query, const DeviceTensor &key,
+                          const DeviceTensor &value) {
+  p.query = headsOf(query);
+  p.key = headsOf(key);
+  p.value = headsOf(value);
+  p.batches = builder.size(query.shape[0]);
+  p.heads = builder.size(query.shape[1]);
+  p.queries = builder.size(query.shape[2]);
+  p.width = builder.size(query.shape[3]);
+  p.keyHeads = builder.size(key.shape[1]);
+  p.keys = builder.size(key.shape[2]);
+  p.valueWidth = builder.size(value.shape[3]);
+  p.isCausal = builder.attribute("is_causal", false);
+  p.scale = builder.attribute("scale", 1.0);
+}
+
+/// What may follow the first `count` operands: a mask, and three numbers of the
+/// run for dropout. Adds what is read.
+static void describeRest(DeviceCallBuilder &builder, AttentionParameters &p,
+                         size_t count, std::vector<DeviceRange> &ranges) {
+  if ((builder.operands() - count) % 3 == 1) {
+    p.mask = maskOf(builder.operand(count));
+    ranges.push_back(builder.operand(count).reads());
+  }
+  const double drop = builder.attribute("dropout_p", 0.0);
+  if (drop <= 0)
+    return;
+  const size_t first = builder.operands() - 3;
+  p.dropout.isOn = true;
+  p.dropout.seed = builder.operand(first).address;
+  p.dropout.step = builder.operand(first + 1).address;
+  p.dropout.slice = builder.operand(first + 2).address;
+  for (size_t i = first; i < first + 3; ++i)
+    ranges.push_back(builder.operand(i).reads());
+  p.dropout.stream =
+      static_cast<uint32_t>(builder.attribute<int64_t>("stream", 0));
+  const double keep = static_cast<float>(1 - drop);
+  p.dropout.limit = static_cast<uint64_t>(std::ceil(keep * 0x1p24)) << 8;
+  p.dropout.scale = keep > 0 ? 1 / (1 - drop) : 0;
+}
+
+/// Bytes of shared memory for tensors of `dtype`.
+static int64_t sharedBytes(Dtype dtype) {
+  return dtype == Dtype::F64 ? kernels::AttentionShared<double>::end
+                             : kernels::AttentionShared<float>::end;
+}
+
+/// Blocks for `rows` rows of each head and `width` columns of a result.
+static int64_t blocksOf(int64_t heads, int64_t rows, int64_t width) {
+  return heads * partsOf(rows, kernels::attentionRows) *
+         partsOf(width, kernels::resultWidth);
+}
+
+void buildAttention(DeviceCallBuilder &builder) {
+  const DeviceTensor query = builder.operand(0), key = builder.operand(1);
+  const DeviceTensor value = builder.operand(2);
+  const DeviceTensor output = builder.result(0);
+  const DeviceTensor logSumExp = builder.result(1);
+  AttentionParameters p = {};
+  describeShape(builder, p, query, key, value);
+  p.output = headsOf(output);
+  p.logSumExp = logSumExp.address;
+  std::vector<DeviceRange> ranges = {query.reads(), key.reads(), value.reads(),
+                                     output.writes(), logSumExp.writes()};
+  describeRest(builder, p, 3, ranges);
+  builder.launch(
+      "attention", query.dtype,
+      blocksOf(int64_t(p.batches) * p.heads, p.queries, p.valueWidth),
+      sharedBytes(query.dtype), p, ranges);
+}
+
+/// The gradient of a mask.
+static void buildMaskGradient(DeviceCallBuilder &builder,
+                              AttentionParameters &p, Dtype dtype,
+                              std::vector<DeviceRange> ranges) {
+  const DeviceTensor mask = builder.result(3);
+  p.gradMask = maskOf(mask);
+  ranges.push_back(mask.writes());
+  for (size_t i = 0; i < 4; ++i)
+    p.maskSizes[i] = builder.size(mask.shape[i]);
+  const int64_t rows =
+      mask.shape[2] == 1 ? 1 : partsOf(p.queries, kernels::attentionRows);
+  const int64_t columns =
+      mask.shape[3] == 1 ? 1 : partsOf(p.keys, kernels::attentionColumns);
+  builder.launch("attention_mask", dtype,
+                 mask.shape[0] * mask.shape[1] * rows * columns,
+                 sharedBytes(dtype), p, std::move(ranges));
+}
+
+void buildAttentionBackward(DeviceCallBuilder &builder) {
+  const DeviceTensor gradOutput = builder.operand(0);
+  const DeviceTensor query = builder.operand(1), key = builder.operand(2);
+  const DeviceTensor value = builder.operand(3), output = builder.operand(4);
+  const DeviceTensor logSumExp = builder.operand(5);
+  const Dtype dtype = query.dtype;
+  AttentionParameters p = {};
+  describeShape(builder, p, query, key, value);
+  p.output = headsOf(output);
+  p.gradOutput = headsOf(gradOutput);
+  p.gradQuery = headsOf(builder.result(0));
+  p.gradKey = headsOf(builder.result(1));
+  p.gradValue = headsOf(builder.result(2));
+  p.logSumExp = logSumExp.address;
+  const int64_t stateBytes = logSumExp.elements() * byteSize(logSumExp.dtype);
+  DeviceRange delta = builder.takeScratch(stateBytes);
+  DeviceRange factors = builder.takeScratch(stateBytes);
+  p.delta = uint64_t(delta.at);
+  p.factors = uint64_t(factors.at);
+  std::vector<DeviceRange> ranges = {gradOutput.reads(), query.reads(),
+                                     key.reads(), value.reads(),
+                                     logSumExp.reads()};
+  describeRest(builder, p, 6, ranges);
+  auto with = [&](std::initializer_list<DeviceRange> more) {
+    std::vector<DeviceRange> all = ranges;
+    all.insert(all.end(), more);
+    return all;
+  };
+  builder.launch(
+      "attention_queries", dtype,
+      blocksOf(int64_t(p.batches) * p.heads, p.queries, p.width),
+      sharedBytes(dtype), p,
+      with({output.reads(), builder.result(0).writes(), delta, factors}));
+  delta.access = factors.access = Access::Read;
+  builder.launch("attention_keys", dtype,
+                 blocksOf(int64_t(p.batches) * p.keyHeads, p.keys,
+                          std::max(p.width, p.valueWidth)),
+                 sharedBytes(dtype), p,
+                 with({builder.result(1).writes(), builder.result(2).writes(),
+                       delta, factors}));
+  if (builder.results() > 3)
+    buildMaskGradient(builder, p, dtype, with({delta, factors}));
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,190 @@
+//===- DeviceCalls.cpp - library calls as a GPU's launches ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of calls, and what all of them are built with.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/DeviceCalls.h"
+#include "runtime/cuda/kernels/DeviceCallKinds.h"
+#include "runtime/cuda/kernels/DeviceKernels.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+namespace shardc::runtime {
+
+using format::Access;
+using format::Dtype;
+
+namespace {
+/// A kernel by name, and the threads of its blocks.
+struct KernelName {
+  std::string_view name;
+  int64_t threads;
+};
+
+using namespace kernels;
+constexpr KernelName kernelNames[] = {
+#define SHARDC_KERNEL(symbol, Parameters, threads, code) {#symbol, threads},
+#include "runtime/cuda/kernels/DeviceKernels.def"
+};
+
+struct CallKind {
+  std::string_view name;
+  void (*build)(DeviceCallBuilder &);
+};
+
+constexpr CallKind callKinds[] = {
+    {"convolution", buildConvolution},
+    {"convolution_backward_input", buildConvolutionBackwardInput},
+    {"convolution_backward_weight", buildConvolutionBackwardWeight},
+    {"embedding_dense_backward", buildEmbeddingBackward},
+    {"matmul", buildMatmul},
+    {"max_pool2d", buildMaxPool},
+    {"max_pool2d_backward", buildMaxPoolBackward},
+    {"scaled_dot_product_attention", buildAttention},
+    {"scaled_dot_product_attention_backward", buildAttentionBackward},
+    {"scaled_dot_product_attention_backward_mask", buildAttentionBackward},
+    {"sort", buildSort},
+    {"sum_of_squares", buildSumOfSquares},
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Building
+//===----------------------------------------------------------------------===//
+
+kernels::Element elementOf(Dtype dtype) {
+  switch (dtype) {
+  case Dtype::F64:
+    return kernels::Element::F64;
+  case Dtype::BF16:
+    return kernels::Element::BF16;
+  case Dtype::I64:
+    return kernels::Element::I64;
+  default:
+    assert(dtype == Dtype::F32 && "library calls have four dtypes");
+    return kernels::Element::F32;
+  }
+}
+
+DeviceRange DeviceTensor::range(Access access) const {
+  int64_t last = 0;
+  for (size_t i = 0; i < shape.size(); ++i)
+    last += (shape[i] - 1) * strides[i];
+  const int64_t count = elements() == 0 ? 0 : last + 1;
+  return {DeviceAddress(address), static_cast<size_t>(count * byteSize(dtype)),
+          access};
+}
+
+DeviceTensor DeviceCallBuilder::operand(size_t i) const {
+  const format::TensorReference &tensor = command.operands[i];
+  return {uint64_t(addresses[i]), tensor.dtype, tensor.shape,
+          tensor.strides.empty() ? format::contiguousStrides(tensor.shape)
+                                 : tensor.strides};
+}
+
+void DeviceCallBuilder::pair(std::string_view name, int32_t (&target)[2]) {
+  const auto values = attribute(name, std::vector<int64_t>(2));
+  for (size_t i = 0; i < 2; ++i)
+    target[i] = size(values[i]);
+}
+
+int32_t DeviceCallBuilder::size(int64_t value) {
+  constexpr int64_t most = 1 << 30;
+  if (value > most)
+    fail("kernels count to " + std::to_string(most) + ", found " +
+         std::to_string(value));
+  return static_cast<int32_t>(value);
+}
+
+DeviceRange DeviceCallBuilder::takeScratch(int64_t bytes) {
+  constexpr size_t alignment = 256;
+  const DeviceRange range = {DeviceAddress(scratch + taken),
+                             static_cast<size_t>(bytes), Access::Write};
+  taken += partsOf(bytes, alignment) * alignment;
+  return range;
+}
+
+void DeviceCallBuilder::add(const std::string &name, int64_t blocks,
+                            int64_t sharedBytes,
+                            std::vector<std::byte> parameters,
+                            std::vector<DeviceRange> ranges) {
+  const std::string symbol = "shardc_" + name;
+  const auto *found = std::find_if(
+      std::begin(kernelNames), std::end(kernelNames),
+      [&](const KernelName &kernel) { return kernel.name == symbol; });
+  assert(found != std::end(kernelNames) && "a kernel of DeviceKernels.def");
+  assert(sharedBytes <= kernels::mostSharedBytes);
+  constexpr int64_t mostBlocks = std::numeric_limits<int32_t>::max();
+  if (blocks > mostBlocks)
+    fail("a grid has up to " + std::to_string(mostBlocks) + " blocks, found " +
+         std::to_string(blocks));
+  if (blocks > 0)
+    call.launches.push_back({found->name, blocks, found->threads, sharedBytes,
+                             std::move(parameters), std::move(ranges)});
+}
+
+void DeviceCallBuilder::fail(const std::string &complaint) {
+  if (status.ok())
+    status = Status(ErrorCode::E0504,
+                    "library call '" + command.callee + "': " + complaint);
+}
+
+StatusOr<DeviceCall> DeviceCallBuilder::finish() {
+  if (!status.ok())
+    return status;
+  return std::move(call);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A call and the scratch memory that it takes.
+struct BuiltCall {
+  StatusOr<DeviceCall> call;
+  size_t scratchBytes;
+};
+} // namespace
+
+static BuiltCall build(const format::Command &command,
+                       std::span<const DeviceAddress> operands,
+                       DeviceAddress scratch) {
+  const auto *found = std::find_if(
+      std::begin(callKinds), std::end(callKinds),
+      [&](const CallKind &kind) { return kind.name == command.callee; });
+  const format::LibraryCallKind *kind = format::findLibraryCall(command.callee);
+  if (found == std::end(callKinds) || !kind)
+    return {Status(ErrorCode::E0504,
+                   "unknown library call '" + command.callee + "'"),
+            0};
+  DeviceCallBuilder builder(command, *kind, operands, scratch);
+  const auto isEmpty = [](const format::TensorReference &tensor) {
+    return format::elementCount(tensor.shape) == 0;
+  };
+  if (!kind->mayBeEmpty &&
+      std::any_of(command.operands.begin(), command.operands.end(), isEmpty))
+    builder.fail("has an empty tensor");
+  else
+    found->build(builder);
+  return {builder.finish(), builder.scratchBytes()};
+}
+
+size_t deviceCallScratch(const format::Command &command) {
+  const std::vector<DeviceAddress> nowhere(command.operands.size());
+  const BuiltCall built = build(command, nowhere, DeviceAddress());
+  return built.call.ok() ? built.scratchBytes : 0;
+}
+
+StatusOr<DeviceCall> prepareDeviceCall(const format::Command &command,
+                                       std::span<const DeviceAddress> operands,
+                                       DeviceAddress scratch) {
+  return build(command, operands, scratch).call;
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,280 @@
+//===- DeviceCode.h - what kernels of the library say -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The few words in which the library's kernels are written, so that one source
+// is code for a GPU and for emulated threads:
+//
+//   self.block(), self.thread()          blockIdx.x, threadIdx.x
+//   load<float>(self, address)           *(const float *)address
+//   storeShared(self, offset, value)     shared memory, by byte
+//   self.barrier(), self.warpBarrier()   __syncthreads(), __syncwarp()
+//   self.shuffleXor(value, 16)           __shfl_xor_sync of the whole warp
+//
+// `self` is a CudaThread under nvcc and an EmulatedThread elsewhere; a kernel
+// is a template over it, `kernel(Thread &self, const Parameters &p)`. Addresses
+// are numbers. Products that are summed are written as fused ones, and nvcc
+// fuses no others, so that both have the same bits but for exponentials and
+// logarithms.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICECODE_H
+#define SHARDC_RUNTIME_CUDA_KERNELS_DEVICECODE_H
+
+#include <cmath>
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define SHARDC_DEVICE __device__ __forceinline__
+#else
+#include "runtime/device/GpuThread.h"
+
+#include <cstring>
+#include <type_traits>
+#define SHARDC_DEVICE inline
+#endif
+
+namespace shardc::runtime::kernels {
+
+inline constexpr int lanesOfWarp = 32;
+/// What a block may have without asking for more.
+inline constexpr int mostSharedBytes = 48 << 10;
+
+#ifdef __CUDACC__
+
+extern "C" __shared__ __align__(16) unsigned char shardcSharedMemory[];
+
+/// A thread of a GPU.
+class CudaThread {
+public:
+  SHARDC_DEVICE int64_t block() const { return blockIdx.x; }
+  SHARDC_DEVICE int thread() const { return static_cast<int>(threadIdx.x); }
+
+  template <typename T>
+  SHARDC_DEVICE T load(uint64_t address) const {
+    return *reinterpret_cast<const T *>(address);
+  }
+  template <typename T>
+  SHARDC_DEVICE void store(uint64_t address, T value) const {
+    *reinterpret_cast<T *>(address) = value;
+  }
+  template <typename T>
+  SHARDC_DEVICE T loadShared(int offset) const {
+    return *reinterpret_cast<const T *>(shardcSharedMemory + offset);
+  }
+  template <typename T>
+  SHARDC_DEVICE void storeShared(int offset, T value) const {
+    *reinterpret_cast<T *>(shardcSharedMemory + offset) = value;
+  }
+
+  SHARDC_DEVICE void barrier() const { __syncthreads(); }
+  SHARDC_DEVICE void warpBarrier() const { __syncwarp(); }
+  template <typename T>
+  SHARDC_DEVICE T shuffleXor(T value, int laneMask) const {
+    return __shfl_xor_sync(0xFFFFFFFF, value, laneMask);
+  }
+};
+
+#else
+
+/// A thread of an emulated block (runtime/device/GpuBlocks.h).
+class EmulatedThread {
+public:
+  explicit EmulatedThread(GpuThread *self) : self(self) {}
+
+  int64_t block() const { return self->block; }
+  int thread() const { return static_cast<int>(self->thread); }
+
+  template <typename T>
+  T load(uint64_t address) const {
+    return read<T>(self->hooks->accessAt(self, address, sizeof(T), 0));
+  }
+  template <typename T>
+  void store(uint64_t address, T value) const {
+    std::memcpy(self->hooks->accessAt(self, address, sizeof(T), 1), &value,
+                sizeof(T));
+  }
+  template <typename T>
+  T loadShared(int offset) const {
+    return read<T>(self->hooks->access(self, -1, offset, sizeof(T), 0));
+  }
+  template <typename T>
+  void storeShared(int offset, T value) const {
+    std::memcpy(self->hooks->access(self, -1, offset, sizeof(T), 1), &value,
+                sizeof(T));
+  }
+
+  // Where it is written tells one barrier from another.
+  void barrier(int site = __builtin_LINE()) const {
+    self->hooks->barrier(self, site);
+  }
+  void warpBarrier(int site = __builtin_LINE()) const {
+    self->hooks->warpBarrier(self, allLanes, site);
+  }
+  template <typename T>
+  T shuffleXor(T value, int laneMask, int site = __builtin_LINE()) const {
+    int32_t words[sizeof(T) / sizeof(int32_t)];
+    std::memcpy(words, &value, sizeof(T));
+    for (int32_t &word : words)
+      word = self->hooks->shuffleXor(self, allLanes, word, laneMask, site);
+    return read<T>(words);
+  }
+
+private:
+  static constexpr int64_t allLanes = 0xFFFFFFFF;
+
+  template <typename T>
+  static T read(const void *from) {
+    T value;
+    std::memcpy(&value, from, sizeof(T));
+    return value;
+  }
+
+  GpuThread *self;
+};
+
+#endif
+
+template <typename T, class Thread>
+SHARDC_DEVICE T load(const Thread &self, uint64_t address) {
+  return self.template load<T>(address);
+}
+template <typename T, class Thread>
+SHARDC_DEVICE T loadShared(const Thread &self, int offset) {
+  return self.template loadShared<T>(offset);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// The dtypes of library calls.
+enum class Element : int32_t { F32, BF16, F64, I64 };
+
+/// The upper half of a float.
+struct BFloat16 {
+  uint16_t bits;
+};
+
+/// What arithmetic on an element uses.
+SHARDC_DEVICE float widen(BFloat16 value) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(value.bits) << 16);
+}
+SHARDC_DEVICE float widen(float value) { return value; }
+SHARDC_DEVICE double widen(double value) { return value; }
+SHARDC_DEVICE int64_t widen(int64_t value) { return value; }
+
+template <typename T>
+using Wide = decltype(widen(T()));
+
+/// `value` rounded to T: to nearest, ties to even, NaN stays one. A double
+/// becomes bf16 by way of f32, as everywhere.
+template <typename T>
+struct Narrow {
+  template <typename From>
+  SHARDC_DEVICE static T from(From value) {
+    return static_cast<T>(value);
+  }
+};
+template <>
+struct Narrow<BFloat16> {
+  template <typename From>
+  SHARDC_DEVICE static BFloat16 from(From wide) {
+    const auto value = static_cast<float>(wide);
+    const uint32_t bits = __builtin_bit_cast(uint32_t, value);
+    const uint32_t rounded = bits + 0x7FFF + (bits >> 16 & 1);
+    const uint32_t result = value == value ? rounded >> 16 : 0x7FC0;
+    return {static_cast<uint16_t>(result)};
+  }
+};
+
+/// Element `index` of a tensor at `base`.
+template <typename T, class Thread>
+SHARDC_DEVICE Wide<T> loadElement(const Thread &self, uint64_t base,
+                                  int64_t index) {
+  return widen(load<T>(self, base + static_cast<uint64_t>(index) * sizeof(T)));
+}
+template <typename T, class Thread, typename From>
+SHARDC_DEVICE void storeElement(const Thread &self, uint64_t base,
+                                int64_t index, From value) {
+  self.store(base + static_cast<uint64_t>(index) * sizeof(T),
+             Narrow<T>::from(value));
+}
+
+/// The same for a dtype that the parameters tell.
+template <class Thread>
+SHARDC_DEVICE double loadFloat(const Thread &self, Element dtype, uint64_t base,
+                               int64_t index) {
+  if (dtype == Element::F64)
+    return loadElement<double>(self, base, index);
+  if (dtype == Element::F32)
+    return loadElement<float>(self, base, index);
+  return loadElement<BFloat16>(self, base, index);
+}
+template <class Thread>
+SHARDC_DEVICE void storeFloat(const Thread &self, Element dtype, uint64_t base,
+                              int64_t index, double value) {
+  if (dtype == Element::F64)
+    storeElement<double>(self, base, index, value);
+  else if (dtype == Element::F32)
+    storeElement<float>(self, base, index, value);
+  else
+    storeElement<BFloat16>(self, base, index, value);
+}
+
+/// As many elements as one access takes.
+template <typename T>
+struct alignas(16) Pack {
+  static constexpr int size = 16 / sizeof(T);
+  T lane[size];
+};
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+SHARDC_DEVICE float fused(float a, float b, float c) { return ::fmaf(a, b, c); }
+SHARDC_DEVICE double fused(double a, double b, double c) {
+  return ::fma(a, b, c);
+}
+SHARDC_DEVICE float exponential(float x) { return ::expf(x); }
+SHARDC_DEVICE double exponential(double x) { return ::exp(x); }
+SHARDC_DEVICE float logarithm(float x) { return ::logf(x); }
+SHARDC_DEVICE double logarithm(double x) { return ::log(x); }
+
+template <typename W>
+inline constexpr W minusInfinity = -static_cast<W>(__builtin_huge_val());
+
+template <typename T>
+SHARDC_DEVICE T lesser(T a, T b) {
+  return b < a ? b : a;
+}
+template <typename T>
+SHARDC_DEVICE T greater(T a, T b) {
+  return a < b ? b : a;
+}
+
+/// The sum of all lanes, in each of them.
+template <typename T, class Thread>
+SHARDC_DEVICE T warpSum(const Thread &self, T value) {
+#pragma unroll
+  for (int mask = lanesOfWarp / 2; mask > 0; mask /= 2)
+    value += self.shuffleXor(value, mask);
+  return value;
+}
+
+/// The largest of all lanes, in each of them; NaN counts for nothing.
+template <typename T, class Thread>
+SHARDC_DEVICE T warpLargest(const Thread &self, T value) {
+#pragma unroll
+  for (int mask = lanesOfWarp / 2; mask > 0; mask /= 2) {
+    const T other = self.shuffleXor(value, mask);
+    value = other > value || value != value ? other : value;
+  }
+  return value;
+}
+
+} // namespace shardc::runtime::kernels
+
+#endif // SHARDC_RUNTIME_CUDA_KERNELS_DEVICECODE_H

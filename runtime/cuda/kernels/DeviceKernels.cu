@@ -1,0 +1,19 @@
+//===- DeviceKernels.cu - the library's kernels for GPUs ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Their entry points. Parameters stay where the driver puts them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/kernels/DeviceKernels.h"
+
+using namespace shardc::runtime::kernels;
+
+#define SHARDC_KERNEL(symbol, Parameters, threads, code)                       \
+  static_assert(sizeof(Parameters) <= mostParameterBytes);                     \
+  extern "C" __global__ void __launch_bounds__(threads, 1)                     \
+      symbol(const __grid_constant__ Parameters p) {                           \
+    code(CudaThread(), p);                                                     \
+  }
+#include "runtime/cuda/kernels/DeviceKernels.def"
