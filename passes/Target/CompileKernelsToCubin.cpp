@@ -37,6 +37,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
 
 #define DEBUG_TYPE "shardc-compile-kernels-to-cubin"
 
@@ -148,6 +149,15 @@ static FailureOr<std::string> findFunctions(Operation *module) {
   return failure();
 }
 
+/// Whether NVIDIA's assembler is there: where MLIR will look for it.
+static bool hasAssembler() {
+  SmallString<128> folder(
+      llvm::sys::Process::GetEnv("CUDA_HOME").value_or("/usr/local/cuda"));
+  llvm::sys::path::append(folder, "bin");
+  return llvm::sys::findProgramByName("ptxas", {folder}) ||
+         llvm::sys::findProgramByName("ptxas");
+}
+
 static void addNvvmLowering(OpPassManager &passes) {
   target::addArithmeticLowering(passes);
   passes.addPass(createSCFToControlFlowPass());
@@ -195,6 +205,13 @@ void CompileKernelsToCubinPass::runOnOperation() {
   FailureOr<std::string> toolkit = findFunctions(getOperation());
   if (failed(toolkit))
     return signalPassFailure();
+  if (format == "bin" && !hasAssembler()) {
+    emitNumberedError(getOperation(), "E0242")
+        << "ptxas, the CUDA toolkit's assembler, is neither in "
+           "CUDA_HOME/bin nor in PATH; with --format ptx none is needed, and "
+           "the driver compiles the kernels";
+    return signalPassFailure();
+  }
   OpPassManager passes = makePipeline(*toolkit);
   if (failed(runPipeline(passes, getOperation())))
     return signalPassFailure();

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/CpuCommand.h"
+#include "runtime/device/CommandCollective.h"
 #include "runtime/device/DevicePointer.h"
+#include "runtime/transport/WorkerActions.h"
 
 #include <algorithm>
 #include <cstring>
@@ -85,7 +87,8 @@ public:
       : what(what), ranks(ranks) {}
 
   Status run(const CpuContext &context) override {
-    return ranks.run(what, context.workers);
+    WorkerActions actions(context.workers);
+    return ranks.run(what, actions);
   }
   const Collective *collective() const override { return &what; }
   Communicator *communicator() const override { return &ranks; }
@@ -147,12 +150,6 @@ struct Preparer {
   std::byte *bytes(size_t operand) const {
     return pointerTo(addresses[operand]);
   }
-  TypedBytes typed(size_t operand) const {
-    return {bytes(operand), command.operands[operand].dtype};
-  }
-  int64_t elements(size_t operand) const {
-    return format::elementCount(command.operands[operand].shape);
-  }
   int64_t size(size_t operand) const {
     return command.operands[operand].buffer.bytes;
   }
@@ -183,17 +180,13 @@ struct Preparer {
     return make<Library>(std::move(*call));
   }
 
-  PreparedOr collective(const Collective &what) const {
-    return make<CollectiveCommand>(
-        what, transport.communicator(
-                  static_cast<size_t>(attribute("communicator", int64_t(0)))));
-  }
-
-  PreparedOr allReduce() const {
-    if (attribute("double_double", false))
-      return collective(
-          {Collective::Kind::AllReducePairs, typed(0), {}, elements(0) / 2});
-    return collective({Collective::Kind::AllReduce, typed(0), {}, elements(0)});
+  PreparedOr collective() const {
+    std::vector<std::byte *> operands;
+    for (size_t i = 0; i < addresses.size(); ++i)
+      operands.push_back(bytes(i));
+    return make<CollectiveCommand>(collectiveOf(command, operands),
+                                   transport.communicator(static_cast<size_t>(
+                                       attribute("communicator", int64_t(0)))));
   }
 
   PreparedOr prepare() const {
@@ -203,15 +196,9 @@ struct Preparer {
     case CommandKind::Call:
       return call();
     case CommandKind::AllGather:
-      return collective({Collective::Kind::AllGather,
-                         {bytes(0), format::Dtype::U8},
-                         {},
-                         attribute("slot_bytes", int64_t(0))});
     case CommandKind::ReduceScatter:
-      return collective(
-          {Collective::Kind::ReduceScatter, typed(0), typed(1), elements(1)});
     case CommandKind::AllReduce:
-      return allReduce();
+      return collective();
     case CommandKind::Copy:
       return make<Copy>(bytes(0), bytes(1), size(0));
     case CommandKind::Fill:

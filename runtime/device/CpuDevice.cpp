@@ -14,11 +14,6 @@
 
 namespace shardc::runtime {
 
-Status noteCommand(Status status, const format::Command &command) {
-  return status.addNote("in module '" + command.module + "', '" +
-                        command.label + "'");
-}
-
 /// One allocation, or, if memory is checked, one for each range. Fresh memory
 /// of the operating system is zero.
 StatusOr<DeviceMemory> CpuDevice::take(std::span<const size_t> sizes, Content,
@@ -50,6 +45,15 @@ StatusOr<DeviceMemory> CpuDevice::take(std::span<const size_t> sizes, Content,
   return taken;
 }
 
+StatusOr<std::byte *> CpuDevice::takeStaging(size_t bytes) {
+  StatusOr<Allocation> taken =
+      Allocation::take(bytes, "inputs that are read ahead", memoryMode());
+  if (!taken.ok())
+    return taken.status();
+  memory.push_back(std::move(*taken));
+  return memory.back().data();
+}
+
 void CpuDevice::copyToDevice(DeviceAddress target, const std::byte *source,
                              size_t bytes) {
   if (bytes != 0)
@@ -68,8 +72,8 @@ void CpuDevice::poison(DeviceAddress target, size_t bytes) {
 
 StatusOr<size_t> CpuDevice::prepare(const format::Command &command,
                                     std::span<const DeviceAddress> operands) {
-  StatusOr<std::unique_ptr<CpuCommand>> prepared = prepareCpuCommand(
-      command, operands, resources.kernels, resources.transport);
+  StatusOr<std::unique_ptr<CpuCommand>> prepared =
+      prepareCpuCommand(command, operands, kernels, resources.transport);
   if (!prepared.ok())
     return noteCommand(prepared.status(), command);
   return adopt(std::move(*prepared), command);

@@ -16,27 +16,21 @@
 
 #include "runtime/device/Allocation.h"
 #include "runtime/device/CpuCommand.h"
+#include "runtime/device/DeviceMaker.h"
 
 namespace shardc::runtime {
 
-/// What the processor works with for one rank; everything outlives the device
-/// and belongs to the rank's thread, but for the shared kernels. With `poison`,
-/// each range of memory has an unreadable page behind it, and a library call's
-/// scratch is poisoned before the call.
-struct CpuResources {
-  const KernelLibrary &kernels;
-  Transport &transport;
-  WorkerPool &workers;
-  bool poison = false;
-};
-
+/// With `poison`, each range of memory has an unreadable page behind it.
 class CpuDevice : public Device {
 public:
-  explicit CpuDevice(const CpuResources &resources)
-      : resources(resources), context{resources.workers, {}} {}
+  /// The kernels outlive the device.
+  CpuDevice(const KernelLibrary &kernels, const RankResources &resources)
+      : kernels(kernels), resources(resources), context{resources.workers, {}} {
+  }
 
   StatusOr<DeviceMemory> take(std::span<const size_t> sizes, Content content,
                               const std::string &purpose) override;
+  StatusOr<std::byte *> takeStaging(size_t bytes) override;
   void copyToDevice(DeviceAddress target, const std::byte *source,
                     size_t bytes) override;
   void copyToHost(std::byte *target, DeviceAddress source,
@@ -66,6 +60,8 @@ public:
   }
 
 protected:
+  const KernelLibrary &kernels;
+
   /// Takes a command that is ready to run; returns its number.
   size_t adopt(std::unique_ptr<CpuCommand> prepared,
                const format::Command &source) {
@@ -84,12 +80,27 @@ private:
     const format::Command *source;
   };
 
-  const CpuResources resources;
+  const RankResources resources;
   std::vector<Allocation> memory;
   std::vector<Entry> commands;
   Allocation scratchMemory;
   CpuContext context;
   size_t ownedBytes = 0;
+};
+
+class CpuDeviceMaker : public DeviceMaker {
+public:
+  explicit CpuDeviceMaker(std::unique_ptr<KernelLibrary> kernels)
+      : kernels(std::move(kernels)) {}
+
+  StatusOr<std::unique_ptr<Device>>
+  make(const RankResources &resources) override {
+    return std::unique_ptr<Device>(
+        std::make_unique<CpuDevice>(*kernels, resources));
+  }
+
+private:
+  const std::unique_ptr<KernelLibrary> kernels;
 };
 
 } // namespace shardc::runtime

@@ -45,6 +45,12 @@ struct DeviceMemory {
 /// What memory holds before anybody has written it.
 enum class Content { Zeros, Undefined };
 
+/// When a command ran, in nanoseconds since its section was enqueued.
+struct CommandTime {
+  size_t command;
+  int64_t begin, end;
+};
+
 /// A device belongs to one rank; one thread at a time uses it. Its memory and
 /// prepared commands live as long as it does, because a program takes all of
 /// them before its first step.
@@ -58,6 +64,15 @@ public:
                                       Content content,
                                       const std::string &purpose) = 0;
 
+  /// Memory of the host that copies to the device are fast from; it lives as
+  /// long as the device. Fails with E0503.
+  virtual StatusOr<std::byte *> takeStaging(size_t bytes) = 0;
+
+  /// `source`, the beginning of such memory, will be copied to the device with
+  /// the bytes behind it, which stay as they are until then: the device may
+  /// fetch them while it computes.
+  virtual void prefetch(const std::byte * /*source*/, size_t /*bytes*/) {}
+
   /// Copies from the host, after all that was enqueued before and before all
   /// that is enqueued from now on. `source` stays as it is until the next
   /// `synchronize`.
@@ -65,7 +80,8 @@ public:
                             size_t bytes) = 0;
 
   /// Copies to the host what memory holds now: what is enqueued may not have
-  /// run before `synchronize`.
+  /// run before `synchronize`. A failure, as that of a copy to the device, is
+  /// returned by the next `synchronize`.
   virtual void copyToHost(std::byte *target, DeviceAddress source,
                           size_t bytes) = 0;
 
@@ -96,8 +112,25 @@ public:
 
   virtual void record(int64_t stream, int64_t event) = 0;
 
+  /// Whether the device has kept what a section of the program enqueues, which
+  /// is always the same, from an earlier run of it.
+  virtual bool knowsSection(size_t /*section*/) const { return false; }
+
+  /// Enqueues all of a section that is known. Otherwise what is enqueued from
+  /// here to `endSection` is that section.
+  virtual Status beginSection(size_t /*section*/) { return Status(); }
+  virtual Status endSection() { return Status(); }
+
   /// Returns when all that was enqueued is complete.
   virtual Status synchronize() = 0;
+
+  /// Whether the device itself measures when commands run, because that is
+  /// later than when they are enqueued.
+  virtual bool timesCommands() const { return false; }
+
+  /// Of such a device, which has synchronized: when commands ran since the last
+  /// call.
+  virtual std::vector<CommandTime> takeTimes() { return {}; }
 };
 
 /// Adds where in the model a failure happened.

@@ -14,15 +14,15 @@
 
 namespace shardc::runtime {
 
-static CpuResources withPoison(CpuResources resources) {
-  return {resources.kernels, resources.transport, resources.workers,
-          /*poison=*/true};
+static RankResources withPoison(const RankResources &resources) {
+  return {resources.transport, resources.workers, /*poison=*/true};
 }
 
-EmulatedDevice::EmulatedDevice(const CpuResources &resources,
+EmulatedDevice::EmulatedDevice(const KernelLibrary &kernels,
+                               const RankResources &resources,
                                const Cancellation &cancellation, uint64_t seed)
-    : processor(withPoison(resources), seed), resources(resources),
-      cancellation(cancellation), common(seed) {
+    : processor(kernels, withPoison(resources), seed), resources(resources),
+      actions(resources.workers), cancellation(cancellation), common(seed) {
   std::seed_seq seeds = {uint64_t(seed), uint64_t(seed >> 32),
                          uint64_t(resources.transport.rank())};
   own.seed(seeds);
@@ -144,13 +144,15 @@ StatusOr<bool> EmulatedDevice::goOnInFlight(Stream &stream,
                                             const CpuCommand &collective) {
   Communicator &ranks = *collective.communicator();
   if (!stream.isInFlight) {
-    ranks.begin(*collective.collective());
+    if (Status status = ranks.begin(*collective.collective(), actions);
+        !status.ok())
+      return status;
     stream.isInFlight = true;
     stream.patience = 50;
     return true;
   }
   do {
-    if (Status status = ranks.advance(resources.workers); !status.ok())
+    if (Status status = ranks.advance(); !status.ok())
       return noteCommand(status, processor.source(stream.items.front().number));
     if (ranks.isComplete()) {
       stream.isInFlight = false;

@@ -35,6 +35,7 @@
 
 #include "runtime/device/EmulatedProcessor.h"
 #include "runtime/transport/Cancellation.h"
+#include "runtime/transport/WorkerActions.h"
 
 #include <deque>
 #include <random>
@@ -46,11 +47,14 @@ class EmulatedDevice : public Device {
 public:
   /// `seed` is the same on all ranks. The resources and `cancellation`, which
   /// ends a synchronization, outlive the device.
-  EmulatedDevice(const CpuResources &resources,
+  EmulatedDevice(const KernelLibrary &kernels, const RankResources &resources,
                  const Cancellation &cancellation, uint64_t seed);
 
   StatusOr<DeviceMemory> take(std::span<const size_t> sizes, Content content,
                               const std::string &purpose) override;
+  StatusOr<std::byte *> takeStaging(size_t bytes) override {
+    return processor.takeStaging(bytes);
+  }
   void copyToDevice(DeviceAddress target, const std::byte *source,
                     size_t bytes) override;
   void copyToHost(std::byte *target, DeviceAddress source,
@@ -102,7 +106,8 @@ private:
   StatusOr<bool> goOnInFlight(Stream &stream, const CpuCommand &collective);
 
   EmulatedProcessor processor;
-  const CpuResources resources;
+  const RankResources resources;
+  WorkerActions actions;
   const Cancellation &cancellation;
   std::vector<PendingCopy> copies;
   std::vector<int64_t> streamOfCommand;
@@ -113,6 +118,25 @@ private:
   std::mt19937_64 common, own;
   Mood mood = Mood::Random;
   size_t starved = 0;
+};
+
+class EmulatedDeviceMaker : public DeviceMaker {
+public:
+  /// `cancellation` outlives the devices.
+  EmulatedDeviceMaker(std::unique_ptr<KernelLibrary> kernels,
+                      const Cancellation &cancellation, uint64_t seed)
+      : kernels(std::move(kernels)), cancellation(cancellation), seed(seed) {}
+
+  StatusOr<std::unique_ptr<Device>>
+  make(const RankResources &resources) override {
+    return std::unique_ptr<Device>(std::make_unique<EmulatedDevice>(
+        *kernels, resources, cancellation, seed));
+  }
+
+private:
+  const std::unique_ptr<KernelLibrary> kernels;
+  const Cancellation &cancellation;
+  const uint64_t seed;
 };
 
 } // namespace shardc::runtime

@@ -19,14 +19,14 @@ namespace shardc::runtime {
 class EmulatedProcessor : public CpuDevice {
 public:
   /// `seed` orders blocks and threads.
-  EmulatedProcessor(const CpuResources &resources, uint64_t seed)
-      : CpuDevice(resources), kernels(resources.kernels), blocks(seed) {}
+  EmulatedProcessor(const KernelLibrary &kernels,
+                    const RankResources &resources, uint64_t seed)
+      : CpuDevice(kernels, resources), blocks(seed) {}
 
   StatusOr<size_t> prepare(const format::Command &command,
                            std::span<const DeviceAddress> operands) override;
 
 private:
-  const KernelLibrary &kernels;
   GpuBlocks blocks;
 };
 

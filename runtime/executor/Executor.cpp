@@ -36,7 +36,9 @@ Status Executor::prepare(const format::Artifact &artifact) {
     if (!prepared.ok())
       return prepared.status();
     sections[static_cast<size_t>(command.section)].entries.push_back(
-        {*prepared, command.stream, command.waits, command.records, number++});
+        {*prepared, command.stream, command.waits, command.records, number});
+    numbers.resize(std::max(numbers.size(), *prepared + 1));
+    numbers[*prepared] = number++;
   }
   return Status();
 }
@@ -56,7 +58,7 @@ Status Executor::blame(Status status) const {
 }
 
 Status Executor::enqueue(const Entry &entry) const {
-  if (!resources.profile)
+  if (!resources.profile || resources.device.timesCommands())
     return resources.device.enqueue(entry.command);
   const RankProfile::Clock::time_point begin = RankProfile::Clock::now();
   Status status = resources.device.enqueue(entry.command);
@@ -70,6 +72,21 @@ Status Executor::issue(size_t number) {
     return Status();
   if (resources.poison)
     resources.memory.poisonUndefined(/*stepBegins=*/number == 0);
+  if (resources.cancellation.requested())
+    return resources.cancellation.reason();
+  begun = RankProfile::Clock::now();
+  const bool isKnown = resources.device.knowsSection(number);
+  if (Status status = resources.device.beginSection(number); !status.ok())
+    return blame(std::move(status));
+  if (isKnown)
+    return Status();
+  if (Status status = enqueueAll(section); !status.ok())
+    return status;
+  Status ended = resources.device.endSection();
+  return ended.ok() ? ended : blame(std::move(ended));
+}
+
+Status Executor::enqueueAll(const PreparedSection &section) const {
   for (const Entry &entry : section.entries) {
     if (resources.cancellation.requested())
       return resources.cancellation.reason();
@@ -85,7 +102,19 @@ Status Executor::issue(size_t number) {
 
 Status Executor::finish() {
   Status status = resources.device.synchronize();
-  return status.ok() ? status : blame(std::move(status));
+  if (!status.ok())
+    return blame(std::move(status));
+  if (resources.profile)
+    recordTimes();
+  return status;
+}
+
+/// Of a device that times commands by itself.
+void Executor::recordTimes() {
+  for (const CommandTime &time : resources.device.takeTimes())
+    resources.profile->add(numbers[time.command],
+                           begun + std::chrono::nanoseconds(time.begin),
+                           begun + std::chrono::nanoseconds(time.end));
 }
 
 Status Executor::runSection(size_t section) {

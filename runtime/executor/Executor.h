@@ -22,8 +22,9 @@ namespace shardc::runtime {
 /// What an executor works with; everything outlives it and belongs to the
 /// rank's thread, but for the shared cancellation. With `poison`, memory that
 /// the format leaves undefined is filled, before each run of a section, with a
-/// pattern that shows when it is read. With a `profile` commands are timed
-/// while they are issued, which on a CPU is when they run.
+/// pattern that shows when it is read. With a `profile` commands are timed:
+/// by a device that was told to, or while they are issued, which on a CPU is
+/// when they run.
 struct ExecutorResources {
   Device &device;
   const RankMemory &memory;
@@ -71,12 +72,18 @@ private:
   };
 
   Status prepare(const format::Artifact &artifact);
+  Status enqueueAll(const PreparedSection &section) const;
+  void recordTimes();
   bool holds(const PreparedSection &section) const;
   Status enqueue(const Entry &entry) const;
   Status blame(Status status) const;
 
   const ExecutorResources resources;
   std::vector<PreparedSection> sections;
+  /// The program's number of each command of the device.
+  std::vector<int64_t> numbers;
+  /// When the last section was issued.
+  RankProfile::Clock::time_point begun;
 };
 
 } // namespace shardc::runtime

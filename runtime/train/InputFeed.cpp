@@ -15,19 +15,23 @@ InputFeed::InputFeed(const DataSource &data,
                      const SampleOrder &order, int64_t rank,
                      const RankMemory &memory)
     : data(data), order(order), rank(rank), memory(memory) {
-  size_t bytes = 0;
   for (const format::Input &input : inputs) {
     sizes.push_back(static_cast<size_t>(format::elementCount(input.shape) *
                                         byteSize(input.dtype)));
     bytes += sizes.back();
   }
-  for (Staged &buffer : staged)
-    buffer.bytes.resize(bytes);
+  for (Staged &buffer : staged) {
+    StatusOr<std::byte *> taken = memory.onDevice().takeStaging(bytes);
+    if (taken.ok())
+      buffer.bytes = *taken;
+    else
+      buffer.status = taken.status();
+  }
 }
 
 Status InputFeed::read(int64_t step, int64_t microBatch, Staged &target) const {
   const int64_t first = order.firstSample(step, microBatch, rank);
-  std::byte *place = target.bytes.data();
+  std::byte *place = target.bytes;
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t sampleBytes = static_cast<int64_t>(sizes[i]) / order.batch;
     if (Status status =
@@ -42,8 +46,12 @@ Status InputFeed::read(int64_t step, int64_t microBatch, Staged &target) const {
 void InputFeed::readAhead(int64_t step, int64_t microBatch) {
   const int64_t number = step * order.microBatches + microBatch;
   Staged &target = staged[static_cast<size_t>(number) % staged.size()];
+  if (!target.bytes)
+    return;
   target.number = number;
   target.status = read(step, microBatch, target);
+  if (target.status.ok())
+    memory.onDevice().prefetch(target.bytes, bytes);
 }
 
 Status InputFeed::copyToDevice(int64_t step, int64_t microBatch) {
@@ -53,7 +61,7 @@ Status InputFeed::copyToDevice(int64_t step, int64_t microBatch) {
     readAhead(step, microBatch);
   if (!source.status.ok())
     return source.status;
-  const std::byte *place = source.bytes.data();
+  const std::byte *place = source.bytes;
   for (size_t i = 0; i < sizes.size(); ++i) {
     memory.onDevice().copyToDevice(memory.input(i), place, sizes[i]);
     place += sizes[i];

@@ -34,7 +34,8 @@ public:
   void readAhead(int64_t step, int64_t microBatch);
 
   /// Copies a micro-batch to the device's inputs, having read it now if it was
-  /// not read ahead. Fails with E0407.
+  /// not read ahead. Fails with E0407, and with E0503 if there was no memory to
+  /// read ahead into.
   Status copyToDevice(int64_t step, int64_t microBatch);
 
 private:
@@ -42,13 +43,15 @@ private:
     /// Of the micro-batch that it holds, counted over all steps; -1 for none.
     int64_t number = -1;
     Status status;
-    std::vector<std::byte> bytes;
+    /// Of the device.
+    std::byte *bytes = nullptr;
   };
   Status read(int64_t step, int64_t microBatch, Staged &target) const;
 
   const DataSource &data;
   /// Of each input of a micro-batch.
   std::vector<size_t> sizes;
+  size_t bytes = 0;
   const SampleOrder order;
   const int64_t rank;
   const RankMemory &memory;

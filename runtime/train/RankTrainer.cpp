@@ -23,10 +23,11 @@ Status RankTrainer::takeDevice() {
     return started.status();
   workers = std::move(*started);
   transport = shared.group.transport(rank);
-  const CpuResources resources = {shared.kernels, *transport, *workers,
-                                  shared.options.poison};
-  device = shared.makeDevice ? shared.makeDevice(resources)
-                             : std::make_unique<CpuDevice>(resources);
+  StatusOr<std::unique_ptr<Device>> made =
+      shared.devices.make({*transport, *workers, shared.options.poison});
+  if (!made.ok())
+    return made.status();
+  device = std::move(*made);
   StatusOr<std::unique_ptr<RankMemory>> taken =
       RankMemory::take(shared.artifact, rank, *device);
   if (!taken.ok())

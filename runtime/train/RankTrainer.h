@@ -10,14 +10,12 @@
 #ifndef SHARDC_RUNTIME_TRAIN_RANKTRAINER_H
 #define SHARDC_RUNTIME_TRAIN_RANKTRAINER_H
 
-#include "runtime/device/CpuDevice.h"
+#include "runtime/device/DeviceMaker.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/train/InputFeed.h"
 #include "runtime/train/TrainOptions.h"
 #include "runtime/train/Weights.h"
 #include "runtime/transport/InProcessTransport.h"
-
-#include <functional>
 
 namespace shardc::runtime {
 
@@ -28,7 +26,7 @@ struct TrainingRun {
   const TrainOptions &options;
   const std::vector<format::NamedTensor> &weights;
   const DataSource &data;
-  const KernelLibrary &kernels;
+  DeviceMaker &devices;
   InProcessGroup &group;
   Cancellation &cancellation;
   int threadsOfRank;
@@ -36,8 +34,6 @@ struct TrainingRun {
   /// What is evaluated, and how many micro-batches of each rank; null: nothing.
   const DataSource *evalData = nullptr;
   int64_t evalBatches = 0;
-  /// Makes each rank's device; the processor if empty.
-  std::function<std::unique_ptr<Device>(const CpuResources &)> makeDevice = {};
   /// Where the time of profiles begins.
   RankProfile::Clock::time_point start = RankProfile::Clock::now();
 };

@@ -44,6 +44,11 @@ struct TrainOptions {
   /// Run on emulated devices, whose streams and threads are ordered by this
   /// seed, instead of what the artifact was made for.
   std::optional<uint64_t> emulated;
+  /// Of a GPU (runtime/cuda/Plugin.h).
+  int64_t gpu = 0;
+  bool graphs = true;
+  bool sync = false;
+  bool libraries = true;
   /// Print nothing but errors.
   bool quiet = false;
 };

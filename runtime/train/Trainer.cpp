@@ -9,7 +9,7 @@
 
 #include "runtime/train/Trainer.h"
 
-#include "runtime/device/EmulatedDevice.h"
+#include "runtime/train/Devices.h"
 #include "runtime/train/ProfileReport.h"
 #include "runtime/train/RankTrainer.h"
 #include "runtime/train/StepLog.h"
@@ -51,8 +51,10 @@ static void printHeader(const TrainingRun &run, const RankTrainer &rank,
          << "  optimizer: " << artifact.plan.optimizer.kind
          << "  ranks: " << run.group.worldSize()
          << "  threads of a rank: " << run.threadsOfRank
-         << "  micro-batches: " << run.options.microBatches << "\n"
-         << "memory of a rank in bytes:  arena: " << memory.arena
+         << "  micro-batches: " << run.options.microBatches << "\n";
+  if (const std::string device = run.devices.description(); !device.empty())
+    output << "device: " << device << "\n";
+  output << "memory of a rank in bytes:  arena: " << memory.arena
          << " (planned: " << artifact.plan.arenaBytes
          << ")  states: " << memory.states << "  inputs: " << memory.inputs
          << "  scratch: " << memory.scratch << std::endl;
@@ -213,6 +215,9 @@ static Status save(const Artifact &artifact, const TrainOptions &options,
   if (output)
     noteDifferingBuffers(artifact, memories, *output);
   const GatheredStates states(artifact, memories, options.saveOptimizer);
+  for (const RankMemory *memory : memories)
+    if (Status status = memory->onDevice().synchronize(); !status.ok())
+      return status;
   return states.write(options.save);
 }
 
@@ -239,7 +244,7 @@ namespace {
 struct Session {
   Weights weights;
   std::unique_ptr<DataSource> data, evalData;
-  std::unique_ptr<KernelLibrary> kernels;
+  std::unique_ptr<DeviceMaker> devices;
   std::unique_ptr<StepLog> log;
 };
 
@@ -292,10 +297,10 @@ static Status openEvaluation(const Artifact &artifact,
 }
 
 static Status open(const Artifact &artifact, const TrainOptions &options,
-                   std::ostream *output, Session &session) {
+                   const Cancellation &cancellation, std::ostream *output,
+                   Session &session) {
   if (Status status =
-          assign(session.kernels,
-                 KernelLibrary::load(artifact, options.emulated.has_value()));
+          assign(session.devices, openDevices(artifact, options, cancellation));
       !status.ok())
     return status;
   if (Status status =
@@ -316,22 +321,12 @@ static Status open(const Artifact &artifact, const TrainOptions &options,
   return assign(session.log, StepLog::create(options.log, output));
 }
 
-/// Makes emulated devices, if they are asked for.
-static std::function<std::unique_ptr<Device>(const CpuResources &)>
-deviceMaker(const TrainOptions &options, const Cancellation &cancellation) {
-  if (!options.emulated)
-    return {};
-  return [&](const CpuResources &resources) {
-    return std::make_unique<EmulatedDevice>(resources, cancellation,
-                                            *options.emulated);
-  };
-}
-
 Status train(const Artifact &artifact, const TrainOptions &options,
              Cancellation &cancellation, std::ostream &output) {
   std::ostream *const stream = options.quiet ? nullptr : &output;
   Session session;
-  if (Status status = open(artifact, options, stream, session); !status.ok())
+  if (Status status = open(artifact, options, cancellation, stream, session);
+      !status.ok())
     return status;
   const int64_t worldSize = artifact.manifest.mesh.ranks();
   const int threads = threadsOfRank(worldSize, options);
@@ -345,14 +340,13 @@ Status train(const Artifact &artifact, const TrainOptions &options,
                            options,
                            session.weights.tensors,
                            *session.data,
-                           *session.kernels,
+                           *session.devices,
                            group,
                            cancellation,
                            threads,
                            spin,
                            session.evalData.get(),
-                           evalBatches,
-                           deviceMaker(options, cancellation)};
+                           evalBatches};
   if (run.evalData && stream)
     noteSamples(run, *stream);
   std::vector<std::unique_ptr<RankTrainer>> ranks;

@@ -18,11 +18,11 @@
 #ifndef SHARDC_RUNTIME_TRANSPORT_COMMUNICATOR_H
 #define SHARDC_RUNTIME_TRANSPORT_COMMUNICATOR_H
 
-#include "runtime/cpu/WorkerPool.h"
 #include "runtime/format/Dtype.h"
 #include "runtime/format/Status.h"
 
 #include <cstddef>
+#include <span>
 
 namespace shardc::runtime {
 
@@ -56,19 +56,60 @@ struct Collective {
   int64_t count = 0;
 };
 
+/// How a rank does its part between meetings: at once, by the threads of a
+/// processor, or on a stream, where "before" and "after" a meeting are a matter
+/// of events. All members have actions of the same kind.
+class CollectiveActions {
+public:
+  virtual ~CollectiveActions() = default;
+
+  /// What this rank did until now comes before what any member does after
+  /// meeting number `meeting`, at which this rank is about to arrive. Meetings
+  /// of a communicator are counted from 0.
+  virtual Status arrive(int64_t /*meeting*/) { return Status(); }
+
+  /// All members have arrived: what comes now is after it.
+  virtual Status meet(std::span<CollectiveActions *const> /*members*/,
+                      int64_t /*meeting*/) {
+    return Status();
+  }
+
+  virtual Status copy(std::byte *target, const std::byte *source,
+                      int64_t bytes) = 0;
+
+  /// total[i] = ((total[i] + terms[0][i]) + terms[1][i]) + … for i below
+  /// `count`; terms have elements of `termDtype`.
+  virtual Status addInOrder(TypedBytes total,
+                            std::span<const std::byte *const> terms,
+                            format::Dtype termDtype, int64_t count) = 0;
+
+  /// total[i] = (terms[0][i] + terms[1][i]) + …, where `total` may be one of
+  /// the terms.
+  virtual Status sumInOrder(TypedBytes total,
+                            std::span<const std::byte *const> terms,
+                            int64_t count) = 0;
+
+  /// The same for pairs (high, low) of f64.
+  virtual Status sumPairsInOrder(std::byte *total,
+                                 std::span<const std::byte *const> terms,
+                                 int64_t count) = 0;
+};
+
 /// One rank's end, for one collective after the other, which all members begin
-/// in the same order. Used by that rank's thread alone; the pool is that
-/// rank's. When another rank has failed, waiting returns that failure.
+/// in the same order. Used by that rank's thread alone. When another rank has
+/// failed, waiting returns that failure.
 class Communicator {
 public:
   virtual ~Communicator() = default;
 
-  /// Publishes what comes. The one before is complete.
-  virtual void begin(const Collective &collective) = 0;
+  /// Publishes what comes. The one before is complete. The actions outlive the
+  /// collective.
+  virtual Status begin(const Collective &collective,
+                       CollectiveActions &actions) = 0;
 
   /// Goes on as far as other members let it, without waiting for them. Fails
   /// with E0502 if the members disagree.
-  virtual Status advance(WorkerPool &workers) = 0;
+  virtual Status advance() = 0;
 
   /// Whether `advance` has come to the end: this rank's buffers may change
   /// again.
@@ -78,7 +119,16 @@ public:
   virtual Status await() = 0;
 
   /// All of a collective.
-  Status run(const Collective &collective, WorkerPool &workers);
+  Status run(const Collective &collective, CollectiveActions &actions) {
+    if (Status status = begin(collective, actions); !status.ok())
+      return status;
+    for (;;) {
+      if (Status status = advance(); !status.ok() || isComplete())
+        return status;
+      if (Status status = await(); !status.ok())
+        return status;
+    }
+  }
 };
 
 } // namespace shardc::runtime

@@ -7,24 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/transport/InProcessTransport.h"
-#include "runtime/transport/Reduction.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardc::runtime {
 
 using format::Dtype;
-
-Status Communicator::run(const Collective &collective, WorkerPool &workers) {
-  begin(collective);
-  for (;;) {
-    if (Status status = advance(workers); !status.ok() || isComplete())
-      return status;
-    if (Status status = await(); !status.ok())
-      return status;
-  }
-}
 
 InProcessGroup::InProcessGroup(
     const format::Mesh &mesh,
@@ -53,41 +41,36 @@ public:
                         const InProcessGroup::End &end)
       : group(group), place(*end.place), ranks(end.members), index(end.number),
         members(static_cast<int64_t>(ranks.size())), buffers(ranks.size()),
-        terms(ranks.size()) {}
+        terms(ranks.size()), others(ranks.size()) {}
 
-  void begin(const Collective &collective) override {
+  Status begin(const Collective &collective,
+               CollectiveActions &actions) override {
     current = collective;
+    own = &actions;
     // One member has all that it could gather or sum over members.
     phase = members == 1 && !isReduceScatter() ? phases() : 0;
-    place.calls[static_cast<size_t>(index)].collective = collective;
-    arrive();
+    place.calls[static_cast<size_t>(index)] = {collective, own};
+    return arrive();
   }
 
-  Status advance(WorkerPool &workers) override;
+  Status advance() override;
 
-  bool isComplete() const override { return phase == phases() && haveMet(); }
+  bool isComplete() const override { return isOver; }
 
   Status await() override {
     return place.await(ticket, group.spin, group.cancellation);
   }
 
 private:
-  static constexpr int64_t copyGrain = 1 << 18;
-  static constexpr int64_t reduceGrain = 1 << 15;
-
-  /// One member meets nobody.
-  void arrive() {
-    if (members > 1)
-      ticket = place.arrive();
-  }
+  Status arrive();
   bool haveMet() const { return members == 1 || place.isMet(ticket); }
 
   Status findBuffers();
-  void runPhase(WorkerPool &workers);
-  void gather(WorkerPool &workers);
-  void reduceOwnPart(WorkerPool &workers);
-  void sumShare(WorkerPool &workers);
-  void copyFromOthers(int64_t slotBytes, int64_t begin, int64_t end) const;
+  Status meet();
+  Status runPhase();
+  Status reduceOwnPart();
+  Status sumShare();
+  Status copyFromOthers(int64_t slotBytes, int64_t bytes);
 
   bool isAllReduce() const {
     return current.kind == Collective::Kind::AllReduce ||
@@ -114,24 +97,52 @@ private:
   const int64_t index;
   const int64_t members;
   Collective current;
-  /// How many phases of it are over, and the meeting that comes next.
+  CollectiveActions *own = nullptr;
+  /// How many phases of it are over, and the meeting that comes next, which is
+  /// number `meetings` of all.
   int phase = 0;
+  bool isOver = true;
   MeetingPlace::Ticket ticket = 0;
+  int64_t meetings = 0;
   /// The members' buffers in the current collective, and where what they add to
   /// this one's sum begins. As long as there are members, from the beginning
   /// on: a step allocates nothing.
   std::vector<std::byte *> buffers;
   std::vector<const std::byte *> terms;
+  std::vector<CollectiveActions *> others;
 };
 
-Status InProcessCommunicator::advance(WorkerPool &workers) {
-  while (phase < phases() && haveMet()) {
+/// One member meets nobody.
+Status InProcessCommunicator::arrive() {
+  isOver = false;
+  if (members == 1)
+    return Status();
+  if (Status status = own->arrive(meetings); !status.ok())
+    return status;
+  ticket = place.arrive();
+  return Status();
+}
+
+Status InProcessCommunicator::meet() {
+  return members == 1 ? Status() : own->meet(others, meetings++);
+}
+
+Status InProcessCommunicator::advance() {
+  while (!isOver && haveMet()) {
     if (phase == 0)
       if (Status status = findBuffers(); !status.ok())
         return status;
-    runPhase(workers);
+    if (Status status = meet(); !status.ok())
+      return status;
+    if (phase == phases()) {
+      isOver = true;
+      break;
+    }
+    if (Status status = runPhase(); !status.ok())
+      return status;
     ++phase;
-    arrive();
+    if (Status status = arrive(); !status.ok())
+      return status;
   }
   return Status();
 }
@@ -150,66 +161,59 @@ Status InProcessCommunicator::findBuffers() {
                         std::to_string(current.count) + " and " +
                         std::to_string(call.count) + " elements");
     buffers[other] = call.buffer.data;
+    others[other] = place.calls[other].actions;
   }
   return Status();
 }
 
-void InProcessCommunicator::runPhase(WorkerPool &workers) {
+Status InProcessCommunicator::runPhase() {
   if (current.kind == Collective::Kind::AllGather)
-    return gather(workers);
+    return copyFromOthers(current.count, members * current.count);
   if (isReduceScatter())
-    return reduceOwnPart(workers);
+    return reduceOwnPart();
   if (phase == 0)
-    return sumShare(workers);
-  copyFromOthers(shareOfElements() * elementBytes(), 0,
-                 current.count * elementBytes());
+    return sumShare();
+  return copyFromOthers(shareOfElements() * elementBytes(),
+                        current.count * elementBytes());
 }
 
-void InProcessCommunicator::gather(WorkerPool &workers) {
-  workers.runRanges(members * current.count, copyGrain,
-                    [&](int64_t begin, int64_t end) {
-                      copyFromOthers(current.count, begin, end);
-                    });
-}
-
-void InProcessCommunicator::reduceOwnPart(WorkerPool &workers) {
+Status InProcessCommunicator::reduceOwnPart() {
   const int64_t offset = index * current.count * elementBytes();
   for (size_t other = 0; other < buffers.size(); ++other)
     terms[other] = buffers[other] + offset;
-  workers.runRanges(
-      current.count, reduceGrain, [&](int64_t begin, int64_t end) {
-        addInOrder(current.output, terms, current.buffer.dtype, begin, end);
-      });
+  return own->addInOrder(current.output, terms, current.buffer.dtype,
+                         current.count);
 }
 
 /// Every member sums a share of the elements into its own buffer. Nobody but
 /// this one reads its share of its buffer.
-void InProcessCommunicator::sumShare(WorkerPool &workers) {
-  std::copy(buffers.begin(), buffers.end(), terms.begin());
+Status InProcessCommunicator::sumShare() {
   const int64_t share = shareOfElements();
   const int64_t first = std::min(current.count, index * share);
   const int64_t count = std::min(current.count - first, share);
-  workers.runRanges(count, reduceGrain, [&](int64_t begin, int64_t end) {
-    if (current.kind == Collective::Kind::AllReducePairs)
-      sumPairsInOrder(current.buffer.data, terms, first + begin, first + end);
-    else
-      sumInOrder(current.buffer, terms, first + begin, first + end);
-  });
+  const int64_t offset = first * elementBytes();
+  for (size_t other = 0; other < buffers.size(); ++other)
+    terms[other] = buffers[other] + offset;
+  std::byte *const sums = current.buffer.data + offset;
+  if (current.kind == Collective::Kind::AllReducePairs)
+    return own->sumPairsInOrder(sums, terms, count);
+  return own->sumInOrder({sums, current.buffer.dtype}, terms, count);
 }
 
-/// Copies bytes [begin, end) of the buffer from the members whose slots they
-/// belong to.
-void InProcessCommunicator::copyFromOthers(int64_t slotBytes, int64_t begin,
-                                           int64_t end) const {
-  while (begin < end) {
-    const int64_t slot = begin / slotBytes;
-    const int64_t slotEnd = std::min(end, (slot + 1) * slotBytes);
-    if (slot != index)
-      std::memcpy(current.buffer.data + begin,
-                  buffers[static_cast<size_t>(slot)] + begin,
-                  static_cast<size_t>(slotEnd - begin));
-    begin = slotEnd;
+/// Copies the slots of the first `bytes` of the buffer from the members whose
+/// they are; the last slots may be shorter.
+Status InProcessCommunicator::copyFromOthers(int64_t slotBytes, int64_t bytes) {
+  for (int64_t slot = 0; slot < members && slot * slotBytes < bytes; ++slot) {
+    const int64_t begin = slot * slotBytes;
+    if (slot == index)
+      continue;
+    if (Status status = own->copy(current.buffer.data + begin,
+                                  buffers[static_cast<size_t>(slot)] + begin,
+                                  std::min(bytes - begin, slotBytes));
+        !status.ok())
+      return status;
   }
+  return Status();
 }
 
 class InProcessTransport : public Transport {

@@ -42,6 +42,7 @@ public:
   /// a meeting, read by all between it and the next.
   struct alignas(64) Call {
     Collective collective;
+    CollectiveActions *actions = nullptr;
   };
   std::vector<Call> calls;
 

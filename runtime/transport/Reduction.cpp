@@ -21,7 +21,7 @@ using format::Dtype;
 static constexpr int64_t blockElements = 1024;
 
 template <typename Total, typename Term>
-static void add(TypedBytes total, const std::vector<const std::byte *> &terms,
+static void add(TypedBytes total, std::span<const std::byte *const> terms,
                 int64_t begin, int64_t end) {
   auto *sums = reinterpret_cast<Total *>(total.data);
   for (int64_t block = begin; block < end; block += blockElements) {
@@ -34,7 +34,7 @@ static void add(TypedBytes total, const std::vector<const std::byte *> &terms,
   }
 }
 
-void addInOrder(TypedBytes total, const std::vector<const std::byte *> &terms,
+void addInOrder(TypedBytes total, std::span<const std::byte *const> terms,
                 Dtype termDtype, int64_t begin, int64_t end) {
   if (termDtype == Dtype::F64)
     return add<double, double>(total, terms, begin, end);
@@ -48,7 +48,7 @@ void addInOrder(TypedBytes total, const std::vector<const std::byte *> &terms,
 }
 
 template <typename T>
-static void sum(std::byte *total, const std::vector<const std::byte *> &terms,
+static void sum(std::byte *total, std::span<const std::byte *const> terms,
                 int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
     T value = reinterpret_cast<const T *>(terms[0])[i];
@@ -58,13 +58,12 @@ static void sum(std::byte *total, const std::vector<const std::byte *> &terms,
   }
 }
 
-void sumPairsInOrder(std::byte *total,
-                     const std::vector<const std::byte *> &terms, int64_t begin,
-                     int64_t end) {
+void sumPairsInOrder(std::byte *total, std::span<const std::byte *const> terms,
+                     int64_t begin, int64_t end) {
   sum<DoubleDouble>(total, terms, begin, end);
 }
 
-void sumInOrder(TypedBytes total, const std::vector<const std::byte *> &terms,
+void sumInOrder(TypedBytes total, std::span<const std::byte *const> terms,
                 int64_t begin, int64_t end) {
   if (total.dtype == Dtype::F64)
     sum<double>(total.data, terms, begin, end);

@@ -11,25 +11,24 @@
 
 #include "runtime/transport/Communicator.h"
 
-#include <vector>
+#include <span>
 
 namespace shardc::runtime {
 
 /// total[i] = ((total[i] + terms[0][i]) + terms[1][i]) + … for i in
 /// [begin, end); terms are f32, bf16 or f64 of dtype `termDtype`, widened to
 /// the dtype of `total`, which is not narrower.
-void addInOrder(TypedBytes total, const std::vector<const std::byte *> &terms,
+void addInOrder(TypedBytes total, std::span<const std::byte *const> terms,
                 format::Dtype termDtype, int64_t begin, int64_t end);
 
 /// total[i] = (terms[0][i] + terms[1][i]) + … for pairs of f64; `total` may be
 /// one of the terms.
-void sumPairsInOrder(std::byte *total,
-                     const std::vector<const std::byte *> &terms, int64_t begin,
-                     int64_t end);
+void sumPairsInOrder(std::byte *total, std::span<const std::byte *const> terms,
+                     int64_t begin, int64_t end);
 
 /// total[i] = (terms[0][i] + terms[1][i]) + … in one dtype; `total` may be one
 /// of the terms.
-void sumInOrder(TypedBytes total, const std::vector<const std::byte *> &terms,
+void sumInOrder(TypedBytes total, std::span<const std::byte *const> terms,
                 int64_t begin, int64_t end);
 
 } // namespace shardc::runtime

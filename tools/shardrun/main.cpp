@@ -21,12 +21,15 @@ using namespace shardc;
 using runtime::Cancellation;
 using runtime::TrainOptions;
 
+/// No machine has more.
+static constexpr uint64_t mostGpus = 1 << 16;
+
 static constexpr char helpPage[] =
     R"(shardrun: train a model that shardc compiled
 
 usage: shardrun MODEL.shardc [options]
 
-The artifact's ranks run as threads of this process.
+The artifact's ranks run as threads of this process, and share a GPU.
 
   --steps K            optimizer steps (default 10)
   --micro-batches M    micro-batches of each rank in a step (default 1)
@@ -50,7 +53,12 @@ The artifact's ranks run as threads of this process.
                        evaluation_loss, seconds
   --profile FILE       print where the time goes by kernel, module and command,
                        and write a trace that https://ui.perfetto.dev opens
-  --device emulated    emulate streams and a GPU's threads (emulated:SEED)
+  --device DEVICE      auto (default): what the artifact was compiled for;
+                       cuda:N: the GPU of that number; emulated:SEED: emulate
+                       streams and a GPU's threads
+  --no-graph           GPU: enqueue each command instead of replaying graphs
+  --no-libraries       GPU: shardc's own kernels instead of NVIDIA's libraries
+  --sync               GPU: wait for each command: a failure names it
   --threads T          threads of each rank (default: cores / ranks)
   --poison             fill memory that the program has to write before it
                        reads it with NaN and huge integers, and guard its ends
@@ -86,6 +94,8 @@ struct CommandLine {
   std::string artifact;
   TrainOptions train;
   std::string device = "auto";
+  /// A GPU was asked for.
+  bool isGpu = false;
   bool help = false;
   bool version = false;
 };
@@ -112,6 +122,9 @@ static void declareOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--log", train.log);
   app.add_option("--profile", train.profile);
   app.add_option("--device", line.device);
+  app.add_flag("!--no-graph", train.graphs);
+  app.add_flag("!--no-libraries", train.libraries);
+  app.add_flag("--sync", train.sync);
   app.add_option("--threads", train.threads);
   app.add_flag("--poison", train.poison);
   app.add_flag("--quiet", train.quiet);
@@ -168,26 +181,30 @@ static Status checkRange(const std::string &option, double value, double least,
                                       text(value));
 }
 
-/// Reads --device into the training options.
+/// Reads --device into the training options: a kind, and a number after a colon
+/// that need not be there.
 static Status chooseDevice(CommandLine &line) {
-  const std::string emulated = "emulated";
-  if (line.device == "auto")
-    return Status();
-  line.train.emulated = 0;
-  if (line.device == emulated)
-    return Status();
   const std::string_view text = line.device;
-  if (text.starts_with(emulated + ":")) {
-    const std::string_view seed = text.substr(emulated.size() + 1);
-    const auto [end, error] = std::from_chars(
-        seed.data(), seed.data() + seed.size(), *line.train.emulated);
-    if (error == std::errc() && end == seed.data() + seed.size() &&
-        !seed.empty())
-      return Status();
+  const size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  uint64_t number = 0;
+  bool isNumber = true;
+  if (colon != std::string_view::npos) {
+    const char *const end = text.data() + text.size();
+    const auto [rest, error] =
+        std::from_chars(text.data() + colon + 1, end, number);
+    isNumber = error == std::errc() && rest == end;
   }
-  return Status(ErrorCode::E0002, "--device: expected auto, emulated or "
-                                  "emulated:SEED, found '" +
-                                      line.device + "'");
+  if (isNumber && kind == "emulated")
+    line.train.emulated = number;
+  else if (isNumber && kind == "cuda" && number <= mostGpus)
+    line.train.gpu = static_cast<int64_t>(number);
+  else if (text != "auto")
+    return Status(ErrorCode::E0002, "--device: expected auto, cuda, cuda:N, "
+                                    "emulated or emulated:SEED, found '" +
+                                        line.device + "'");
+  line.isGpu = kind == "cuda";
+  return Status();
 }
 
 static Status checkOptions(const CommandLine &line) {
@@ -240,6 +257,13 @@ static int run(int argc, char **argv, Cancellation &cancellation) {
   StatusOr<format::LoadedArtifact> loaded = format::readArtifact(line.artifact);
   if (!loaded.ok())
     return fail(loaded.status(), cancellation);
+  if (const std::string &kind = loaded->artifact.manifest.target.kind;
+      line.isGpu && kind != "cuda")
+    return fail(Status(ErrorCode::E0308, "--device " + line.device +
+                                             ": the artifact was compiled for "
+                                             "a processor")
+                    .setHelp("compile it with --target cuda:sm_90"),
+                cancellation);
   if (Status status =
           runtime::train(loaded->artifact, line.train, cancellation, std::cout);
       !status.ok())

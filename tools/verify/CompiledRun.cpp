@@ -65,11 +65,12 @@ private:
 
 /// The processor, or what makes its commands late.
 static std::unique_ptr<Device> makeDevice(const Shared &shared,
-                                          const CpuResources &resources) {
+                                          const RankResources &resources) {
   if (shared.options.emulated)
-    return std::make_unique<EmulatedDevice>(resources, shared.cancellation,
+    return std::make_unique<EmulatedDevice>(shared.kernels, resources,
+                                            shared.cancellation,
                                             *shared.options.emulated);
-  return std::make_unique<CpuDevice>(resources);
+  return std::make_unique<CpuDevice>(shared.kernels, resources);
 }
 
 Status ObservedRank::prepare() {
@@ -80,8 +81,7 @@ Status ObservedRank::prepare() {
     return started.status();
   workers = std::move(*started);
   transport = shared.group.transport(rank);
-  device = makeDevice(
-      shared, {shared.kernels, *transport, *workers, shared.options.poison});
+  device = makeDevice(shared, {*transport, *workers, shared.options.poison});
   StatusOr<std::unique_ptr<RankMemory>> taken =
       RankMemory::take(shared.artifact, rank, *device);
   if (!taken.ok())

@@ -99,7 +99,7 @@ LockstepRun::prepareRank(int64_t number,
   rank.workers = std::move(*workers);
   rank.transport = parts->group.transport(number);
   rank.device = std::make_unique<EmulatedProcessor>(
-      CpuResources{*parts->kernels, *rank.transport, *rank.workers},
+      *parts->kernels, RankResources{*rank.transport, *rank.workers},
       options.emulated.value_or(0));
   StatusOr<std::unique_ptr<RankMemory>> memory =
       RankMemory::take(artifact, number, *rank.device);

@@ -15,5 +15,6 @@
 #include "runtime/cuda/kernels/MaxPoolKernels.h"
 #include "runtime/cuda/kernels/ReductionKernels.h"
 #include "runtime/cuda/kernels/SortKernels.h"
+#include "runtime/cuda/kernels/SumKernels.h"
 
 #endif // SHARDC_RUNTIME_CUDA_KERNELS_DEVICEKERNELS_H

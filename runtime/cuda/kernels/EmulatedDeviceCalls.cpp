@@ -18,26 +18,37 @@ namespace {
 struct EmulatedKernel {
   std::string_view name;
   GpuKernel kernel;
+  size_t parameterBytes;
 };
 
 using namespace kernels;
 constexpr EmulatedKernel emulatedKernels[] = {
 #define SHARDC_KERNEL(symbol, Parameters, threads, code)                       \
-  {#symbol, [](GpuThread *thread) {                                            \
+  {#symbol,                                                                    \
+   [](GpuThread *thread) {                                                     \
      code(EmulatedThread(thread),                                              \
           *static_cast<const Parameters *>(thread->parameters));               \
-   }},
+   },                                                                          \
+   sizeof(Parameters)},
 #include "runtime/cuda/kernels/DeviceKernels.def"
 };
 } // namespace
 
+static const EmulatedKernel *findKernel(std::string_view name) {
+  const auto *const found = std::find_if(
+      std::begin(emulatedKernels), std::end(emulatedKernels),
+      [&](const EmulatedKernel &kernel) { return kernel.name == name; });
+  return found == std::end(emulatedKernels) ? nullptr : found;
+}
+
+size_t deviceParameterBytes(std::string_view kernel) {
+  const EmulatedKernel *const found = findKernel(kernel);
+  return found ? found->parameterBytes : 0;
+}
+
 StatusOr<GpuLaunch> emulatedLaunch(const DeviceLaunch &launch) {
-  const auto *found =
-      std::find_if(std::begin(emulatedKernels), std::end(emulatedKernels),
-                   [&](const EmulatedKernel &kernel) {
-                     return kernel.name == launch.kernel;
-                   });
-  if (found == std::end(emulatedKernels))
+  const EmulatedKernel *const found = findKernel(launch.kernel);
+  if (!found)
     return Status(ErrorCode::E0310,
                   "there is no kernel '" + std::string(launch.kernel) + "'");
   GpuLaunch emulated;

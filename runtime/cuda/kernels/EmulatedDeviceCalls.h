@@ -19,6 +19,9 @@ namespace shardc::runtime {
 /// with E0310 if there is no kernel of that name.
 StatusOr<GpuLaunch> emulatedLaunch(const DeviceLaunch &launch);
 
+/// The size of a kernel's parameters in bytes; 0 if there is no such kernel.
+size_t deviceParameterBytes(std::string_view kernel);
+
 /// Runs the launches of a call, one after the other. Fails as GpuBlocks::run
 /// does, with E0506 where a kernel breaks a rule of the GPU.
 Status runDeviceCall(GpuBlocks &blocks, const DeviceCall &call);

@@ -126,7 +126,7 @@ struct Bare {
         kernels(
             std::move(*KernelLibrary::load(model.artifact.code.at("kernels.so"),
                                            model.artifact.program.kernels))),
-        device({*kernels, *transport, *workers}, cancellation, 0) {}
+        device(*kernels, {*transport, *workers}, cancellation, 0) {}
 
   float read(DeviceAddress address) {
     float value = 0;
@@ -172,7 +172,7 @@ TEST(EmulatedDevice, copies_from_the_host_when_it_synchronizes) {
 TEST(EmulatedDevice, waits_for_the_last_record_of_an_event) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Bare bare;
-    EmulatedDevice device({*bare.kernels, *bare.transport, *bare.workers},
+    EmulatedDevice device(*bare.kernels, {*bare.transport, *bare.workers},
                           bare.cancellation, seed);
     const size_t sizes[] = {64};
     const DeviceAddress byte =
@@ -208,7 +208,7 @@ TEST(EmulatedDevice, ends_when_a_run_is_cancelled) {
   const std::unique_ptr<Transport> transport = group.transport(0);
   const auto kernels = std::move(*KernelLibrary::load(
       model.artifact.code.at("kernels.so"), model.artifact.program.kernels));
-  EmulatedDevice device({*kernels, *transport, *bare.workers},
+  EmulatedDevice device(*kernels, {*transport, *bare.workers},
                         bare.cancellation, 1);
   const auto memory = std::move(*RankMemory::take(model.artifact, 0, device));
   const auto executor = std::move(

@@ -43,7 +43,7 @@ struct RankDevice {
         workers(std::move(*WorkerPool::create(2, {0}))),
         kernels(std::move(*KernelLibrary::load(artifact.code.at("kernels.so"),
                                                artifact.program.kernels))),
-        device({*kernels, *transport, *workers, poison}),
+        device(*kernels, {*transport, *workers, poison}),
         memory(std::move(*RankMemory::take(artifact, rank, device))) {}
 
   template <typename T>

@@ -45,28 +45,31 @@ struct OneRank {
       : model(1),
         group(model.artifact.manifest.mesh,
               model.artifact.program.communicators, cancellation, {0}),
-        kernels(
-            std::move(*KernelLibrary::load(model.artifact.code.at("kernels.so"),
-                                           model.artifact.program.kernels))) {
+        devices(makeDevices(isEmulated)) {
     options.steps = steps;
     options.microBatches = 2;
     options.learningRate = 0.01;
     run = std::make_unique<TrainingRun>(
         TrainingRun{model.artifact, options, *model.artifact.weights, data,
-                    *kernels, group, cancellation, 1, SpinPolicy{0}});
-    if (isEmulated)
-      run->makeDevice = [this](const CpuResources &resources) {
-        return std::make_unique<EmulatedDevice>(resources, cancellation, 3);
-      };
+                    *devices, group, cancellation, 1, SpinPolicy{0}});
     rank = std::make_unique<RankTrainer>(*run, 0);
     EXPECT_TRUE(rank->prepare().ok());
+  }
+
+  std::unique_ptr<DeviceMaker> makeDevices(bool isEmulated) const {
+    std::unique_ptr<KernelLibrary> kernels = std::move(*KernelLibrary::load(
+        model.artifact.code.at("kernels.so"), model.artifact.program.kernels));
+    if (isEmulated)
+      return std::make_unique<EmulatedDeviceMaker>(std::move(kernels),
+                                                   cancellation, 3);
+    return std::make_unique<CpuDeviceMaker>(std::move(kernels));
   }
 
   TinyModel model;
   TrainOptions options;
   Cancellation cancellation;
   InProcessGroup group;
-  std::unique_ptr<KernelLibrary> kernels;
+  std::unique_ptr<DeviceMaker> devices;
   std::unique_ptr<TrainingRun> run;
   std::unique_ptr<RankTrainer> rank;
 };

@@ -11,6 +11,7 @@
 #include "test/unit/runtime/AllocationCounter.h"
 #include "test/unit/runtime/TinyModel.h"
 
+#include "runtime/device/CpuDevice.h"
 #include "runtime/train/RankTrainer.h"
 
 #include <gtest/gtest.h>
@@ -32,10 +33,10 @@ struct Ranks {
               model.artifact.program.communicators, cancellation, {0}) {
     options.microBatches = 2;
     data = std::move(*openRandomData(model.artifact.parameters.inputs, 0));
-    kernels = std::move(*KernelLibrary::load(
-        model.artifact.code.at("kernels.so"), model.artifact.program.kernels));
+    devices = std::make_unique<CpuDeviceMaker>(std::move(*KernelLibrary::load(
+        model.artifact.code.at("kernels.so"), model.artifact.program.kernels)));
     run = std::make_unique<TrainingRun>(TrainingRun{
-        model.artifact, options, *model.artifact.weights, *data, *kernels,
+        model.artifact, options, *model.artifact.weights, *data, *devices,
         group, cancellation, /*threadsOfRank=*/2, SpinPolicy{0}});
     for (int64_t rank = 0; rank < worldSize; ++rank)
       ranks.push_back(std::make_unique<RankTrainer>(*run, rank));
@@ -56,7 +57,7 @@ struct Ranks {
   Cancellation cancellation;
   InProcessGroup group;
   std::unique_ptr<DataSource> data;
-  std::unique_ptr<KernelLibrary> kernels;
+  std::unique_ptr<DeviceMaker> devices;
   std::unique_ptr<TrainingRun> run;
   std::vector<std::unique_ptr<RankTrainer>> ranks;
 };

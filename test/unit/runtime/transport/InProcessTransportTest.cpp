@@ -10,6 +10,7 @@
 #include "runtime/transport/InProcessTransport.h"
 #include "runtime/cpu/BFloat16.h"
 #include "runtime/cpu/DoubleDouble.h"
+#include "runtime/transport/WorkerActions.h"
 
 #include <gtest/gtest.h>
 
@@ -71,7 +72,8 @@ void expectSuccess(int64_t worldSize, const RankBody &body) {
 
 /// A collective of a program that has one stream.
 Status run(Transport &transport, WorkerPool &workers, const Collective &what) {
-  return transport.communicator(0).run(what, workers);
+  WorkerActions actions(workers);
+  return transport.communicator(0).run(what, actions);
 }
 
 template <typename T>
@@ -223,16 +225,23 @@ TEST(InProcessTransport,
      keeps_streams_apart_that_ranks_interleave_as_they_like) {
   expectSuccess(2, [&](Transport &transport, WorkerPool &workers) {
     std::vector<float> sums[2] = {{1}, {100}};
+    WorkerActions actions(workers);
     for (int i = 0; i < 2; ++i) {
       const int stream = i ^ int(transport.rank());
-      transport.communicator(size_t(stream))
-          .begin({Kind::AllReduce, {bytesIn(sums[stream]), Dtype::F32}, {}, 1});
+      if (Status status = transport.communicator(size_t(stream))
+                              .begin({Kind::AllReduce,
+                                      {bytesIn(sums[stream]), Dtype::F32},
+                                      {},
+                                      1},
+                                     actions);
+          !status.ok())
+        return status;
     }
     for (bool isDone = false; !isDone;) {
       isDone = true;
       for (const size_t stream : {0, 1}) {
         Communicator &ranks = transport.communicator(stream);
-        if (Status status = ranks.advance(workers); !status.ok())
+        if (Status status = ranks.advance(); !status.ok())
           return status;
         isDone = isDone && ranks.isComplete();
       }
@@ -253,10 +262,11 @@ TEST(InProcessTransport, sums_over_the_members_of_a_communicator) {
   const format::Mesh mesh = {{{"replicate", 2}, {"shard", 3}}};
   expectSuccess(mesh, [&](Transport &transport, WorkerPool &workers) {
     const int64_t rank = transport.rank();
+    WorkerActions actions(workers);
     for (size_t number = 0; number < 5; ++number) {
       std::vector<float> sum = {codeOf(rank)};
       if (Status status = transport.communicator(number).run(
-              {Kind::AllReduce, {bytesIn(sum), Dtype::F32}, {}, 1}, workers);
+              {Kind::AllReduce, {bytesIn(sum), Dtype::F32}, {}, 1}, actions);
           !status.ok())
         return status;
       float expected = 0;
@@ -274,11 +284,12 @@ TEST(InProcessTransport, gathers_and_scatters_by_the_number_of_the_member) {
   const format::Mesh mesh = {{{"replicate", 2}, {"shard", 3}}};
   expectSuccess(mesh, [&](Transport &transport, WorkerPool &workers) {
     const int64_t rank = transport.rank(), own = rank % 3;
+    WorkerActions actions(workers);
     std::vector<float> slots(3);
     slots[size_t(own)] = codeOf(rank);
     if (Status status = transport.communicator(2).run(
             {Kind::AllGather, {bytesIn(slots), Dtype::U8}, {}, sizeof(float)},
-            workers);
+            actions);
         !status.ok())
       return status;
     for (int64_t member = 0; member < 3; ++member)
@@ -289,7 +300,7 @@ TEST(InProcessTransport, gathers_and_scatters_by_the_number_of_the_member) {
                                            {bytesIn(slots), Dtype::F32},
                                            {bytesIn(sum), Dtype::F32},
                                            1},
-                                          workers);
+                                          actions);
         !status.ok())
       return status;
     EXPECT_EQ(sum[0], 0.5f + 3 * codeOf(rank / 3 * 3 + own));

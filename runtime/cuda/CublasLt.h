@@ -1,0 +1,38 @@
+//===- CublasLt.h - matrix products of NVIDIA's library ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The call "matmul" by cuBLASLt. Its matrices are by columns, and a matrix by
+// rows is the transposed one by columns, so that it is asked for
+//
+//   C^T [n, m] = op(B)^T [n, k]  *  op(A)^T [k, m]
+//
+// whose bias, one number a row, is ours, one a column. The algorithm is the
+// heuristic's first, chosen when the command is prepared, from shapes, strides,
+// alignments and the limit of the workspace alone: two plans of one model get
+// the same bits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_CUDA_CUBLASLT_H
+#define SHARDC_RUNTIME_CUDA_CUBLASLT_H
+
+#include "runtime/cuda/CudaCommand.h"
+
+namespace shardc::runtime {
+
+/// Bytes of working memory that a product may ask for; as NVIDIA advises for
+/// Hopper (cublasLtMatmul in the documentation of cuBLAS 13).
+inline constexpr size_t productWorkspaceBytes = size_t(32) << 20;
+
+/// Prepares a product with its operands at these addresses; null if the call is
+/// none, or one that cuBLASLt does not compute. Fails with E0504, and with
+/// E0507 if the library is missing.
+StatusOr<std::unique_ptr<CudaCommand>>
+prepareMatmul(const format::Command &command,
+              std::span<const DeviceAddress> addresses,
+              const CudaContext &context);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_CUDA_CUBLASLT_H

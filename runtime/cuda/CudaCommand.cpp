@@ -1,0 +1,224 @@
+//===- CudaCommand.cpp - a command for a stream ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Preparing and enqueueing each kind of command.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/CudaCommand.h"
+
+#include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/kernels/DeviceCalls.h"
+#include "runtime/device/CommandCollective.h"
+
+#include <algorithm>
+
+namespace shardc::runtime {
+
+using format::attributeOr;
+using format::Command;
+using format::CommandKind;
+
+void KernelLaunch::addParameter(std::span<const std::byte> bytes) {
+  constexpr size_t alignment = alignof(std::max_align_t);
+  parameters.resize((parameters.size() + alignment - 1) / alignment *
+                    alignment);
+  offsets.push_back(parameters.size());
+  parameters.insert(parameters.end(), bytes.begin(), bytes.end());
+}
+
+/// The driver copies the parameters before it returns.
+Status KernelLaunch::enqueue(CUstream stream) const {
+  if (blocks == 0)
+    return Status();
+  std::vector<void *> pointers;
+  pointers.reserve(offsets.size());
+  for (const size_t offset : offsets)
+    pointers.push_back(const_cast<std::byte *>(parameters.data() + offset));
+  return context.driver.check(
+      context.driver.LaunchKernel(function, static_cast<unsigned>(blocks), 1, 1,
+                                  static_cast<unsigned>(threads), 1, 1,
+                                  static_cast<unsigned>(sharedBytes), stream,
+                                  pointers.data(), nullptr),
+      "cuLaunchKernel");
+}
+
+namespace {
+using PreparedOr = StatusOr<std::unique_ptr<CudaCommand>>;
+
+class Launch : public CudaCommand {
+public:
+  explicit Launch(KernelLaunch launch) : launch(std::move(launch)) {}
+  Status enqueue(CUstream stream) override { return launch.enqueue(stream); }
+
+private:
+  const KernelLaunch launch;
+};
+
+/// A library call by the runtime's own kernels.
+class KernelCall : public CudaCommand {
+public:
+  KernelCall(const Command &command, std::span<const DeviceAddress> addresses,
+             const CudaContext &context)
+      : command(command), addresses(addresses.begin(), addresses.end()),
+        context(context) {}
+
+  size_t workspaceBytes() const override { return deviceCallScratch(command); }
+
+  Status takeWorkspace(DeviceAddress workspace) override {
+    const StatusOr<DeviceCall> call =
+        prepareDeviceCall(command, addresses, workspace);
+    if (!call.ok())
+      return call.status();
+    for (const DeviceLaunch &one : call->launches) {
+      const StatusOr<CUfunction> function =
+          context.libraryKernel(std::string(one.kernel));
+      if (!function.ok())
+        return function.status();
+      launches
+          .emplace_back(context, *function, one.blocks, one.threads,
+                        one.sharedBytes)
+          .addParameter(one.parameters);
+    }
+    return Status();
+  }
+
+  Status enqueue(CUstream stream) override {
+    for (const KernelLaunch &launch : launches)
+      if (Status status = launch.enqueue(stream); !status.ok())
+        return status;
+    return Status();
+  }
+
+private:
+  const Command &command;
+  const std::vector<DeviceAddress> addresses;
+  const CudaContext &context;
+  std::vector<KernelLaunch> launches;
+};
+
+/// Meets the other ranks while it is enqueued; the actions make what the
+/// streams do wait for each other.
+class CollectiveCommand : public CudaCommand {
+public:
+  CollectiveCommand(const Collective &what, const CudaEnd &end)
+      : what(what), end(end) {}
+
+  Status enqueue(CUstream) override {
+    return end.communicator.run(what, end.actions);
+  }
+
+private:
+  const Collective what;
+  const CudaEnd end;
+};
+
+class Copy : public CudaCommand {
+public:
+  Copy(const CudaContext &context, DeviceAddress source, DeviceAddress target,
+       int64_t bytes)
+      : context(context), source(source), target(target), bytes(bytes) {}
+
+  Status enqueue(CUstream stream) override {
+    if (bytes == 0)
+      return Status();
+    return context.driver.check(
+        context.driver.MemcpyDtoDAsync(pointerOf(target), pointerOf(source),
+                                       static_cast<size_t>(bytes), stream),
+        "cuMemcpyDtoDAsync");
+  }
+
+private:
+  const CudaContext &context;
+  const DeviceAddress source, target;
+  const int64_t bytes;
+};
+
+class Fill : public CudaCommand {
+public:
+  Fill(const CudaContext &context, DeviceAddress target, int64_t bytes,
+       uint8_t byte)
+      : context(context), target(target), bytes(bytes), byte(byte) {}
+
+  Status enqueue(CUstream stream) override {
+    if (bytes == 0)
+      return Status();
+    return context.driver.check(
+        context.driver.MemsetD8Async(pointerOf(target), byte,
+                                     static_cast<size_t>(bytes), stream),
+        "cuMemsetD8Async");
+  }
+
+private:
+  const CudaContext &context;
+  const DeviceAddress target;
+  const int64_t bytes;
+  const uint8_t byte;
+};
+
+struct Preparer {
+  const Command &command;
+  std::span<const DeviceAddress> addresses;
+  const CudaContext &context;
+
+  PreparedOr launch() const {
+    const StatusOr<CudaContext::Kernel> kernel = context.kernel(command.callee);
+    if (!kernel.ok())
+      return kernel.status();
+    KernelLaunch launch(context, kernel->function,
+                        attributeOr<int64_t>(command.attributes, "extent", 0),
+                        kernel->signature->threads, 0);
+    for (const DeviceAddress address : addresses)
+      launch.addParameter(std::as_bytes(std::span(&address, 1)));
+    return std::unique_ptr<CudaCommand>(
+        std::make_unique<Launch>(std::move(launch)));
+  }
+
+  /// By NVIDIA's library where there is one for it.
+  PreparedOr call() const {
+    if (PreparedOr product = prepareMatmul(command, addresses, context);
+        !product.ok() || *product)
+      return product;
+    return std::unique_ptr<CudaCommand>(
+        std::make_unique<KernelCall>(command, addresses, context));
+  }
+
+  int64_t size(size_t operand) const {
+    return command.operands[operand].buffer.bytes;
+  }
+};
+} // namespace
+
+StatusOr<std::unique_ptr<CudaCommand>>
+prepareCudaCommand(const Command &command,
+                   std::span<const DeviceAddress> addresses,
+                   const CudaContext &context, const CudaEnd *end) {
+  const Preparer preparer = {command, addresses, context};
+  switch (command.kind) {
+  case CommandKind::Launch:
+    return preparer.launch();
+  case CommandKind::Call:
+    return preparer.call();
+  case CommandKind::AllGather:
+  case CommandKind::ReduceScatter:
+  case CommandKind::AllReduce: {
+    std::vector<std::byte *> operands;
+    for (const DeviceAddress address : addresses)
+      operands.push_back(reinterpret_cast<std::byte *>(address));
+    return std::unique_ptr<CudaCommand>(std::make_unique<CollectiveCommand>(
+        collectiveOf(command, operands), *end));
+  }
+  case CommandKind::Copy:
+    return std::unique_ptr<CudaCommand>(std::make_unique<Copy>(
+        context, addresses[0], addresses[1], preparer.size(0)));
+  case CommandKind::Fill:
+    return std::unique_ptr<CudaCommand>(
+        std::make_unique<Fill>(context, addresses[0], preparer.size(0),
+                               static_cast<uint8_t>(attributeOr<int64_t>(
+                                   command.attributes, "byte", 0))));
+  }
+  return Status(ErrorCode::E0504, "unknown kind of command");
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,78 @@
+//===- Devices.cpp - what a run trains on ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The choice, and opening the plug-in for GPUs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/Devices.h"
+
+#include "runtime/cuda/Plugin.h"
+#include "runtime/device/EmulatedDevice.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+namespace shardc::runtime {
+
+/// The plug-in's file: beside the program or in ../lib. Empty if neither is.
+static std::filesystem::path findPlugin() {
+  constexpr char name[] = "libshardc-cuda.so";
+  std::error_code error;
+  const std::filesystem::path folder =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (const std::filesystem::path &candidate :
+       {folder / name, folder / ".." / "lib" / name})
+    if (std::filesystem::exists(candidate, error))
+      return candidate;
+  return {};
+}
+
+/// It stays open until the process ends: objects of its classes may live on.
+StatusOr<std::unique_ptr<DeviceMaker>>
+openCuda(const format::Artifact &artifact, const CudaOptions &options) {
+  const std::filesystem::path path = findPlugin();
+  if (path.empty())
+    return Status(ErrorCode::E0507,
+                  "the artifact is for GPUs, and this shardrun has no plug-in "
+                  "for CUDA, libshardc-cuda.so beside it or in ../lib")
+        .setHelp("build shardc where a CUDA toolkit is installed, or try "
+                 "--device emulated");
+  void *const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const auto *plugin =
+      handle ? static_cast<const CudaPlugin *>(dlsym(handle, cudaEntryPoint))
+             : nullptr;
+  if (!plugin)
+    return Status(ErrorCode::E0507, "the plug-in for CUDA cannot be opened: " +
+                                        std::string(dlerror()));
+  if (std::string_view(plugin->version) != SHARDC_VERSION)
+    return Status(ErrorCode::E0507, "'" + path.string() + "' is of version " +
+                                        plugin->version + ", expected " +
+                                        SHARDC_VERSION);
+  StatusOr<std::unique_ptr<DeviceMaker>> result =
+      Status(ErrorCode::E0507, "the plug-in for CUDA answered nothing");
+  plugin->open(artifact, options, result);
+  return result;
+}
+
+StatusOr<std::unique_ptr<DeviceMaker>>
+openDevices(const format::Artifact &artifact, const TrainOptions &options,
+            const Cancellation &cancellation) {
+  if (!options.emulated && artifact.manifest.target.kind == "cuda")
+    return openCuda(artifact,
+                    {options.gpu, options.graphs, options.sync,
+                     options.libraries, /*timed=*/!options.profile.empty()});
+  StatusOr<std::unique_ptr<KernelLibrary>> kernels =
+      KernelLibrary::load(artifact, options.emulated.has_value());
+  if (!kernels.ok())
+    return kernels.status();
+  if (options.emulated)
+    return std::unique_ptr<DeviceMaker>(std::make_unique<EmulatedDeviceMaker>(
+        std::move(*kernels), cancellation, *options.emulated));
+  return std::unique_ptr<DeviceMaker>(
+      std::make_unique<CpuDeviceMaker>(std::move(*kernels)));
+}
+
+} // namespace shardc::runtime
