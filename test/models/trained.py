@@ -115,22 +115,30 @@ class Training:
 
     def compile(self, shardc, model, artifact, flags=(), timeout=None):
         """Runs shardc beside the artifact, where it may leave a reproducer."""
+        run([shardc, "compile", pathlib.Path(model).resolve(), "-o", artifact,
+             "--world-size", self.ranks, *self.compile_flags(), *flags],
+            timeout, pathlib.Path(artifact).parent)
+
+    def compile_flags(self):
         policy = ([] if self.param_dtype == "f64" else
                   ["--param-dtype", self.param_dtype, "--reduce-dtype", "f32"])
-        run([shardc, "compile", pathlib.Path(model).resolve(), "-o", artifact,
-             "--world-size", self.ranks, "--optimizer", self.optimizer,
-             *OPTIMIZER_FLAGS[self.optimizer], *policy, *flags], timeout,
-            pathlib.Path(artifact).parent)
+        return ["--optimizer", self.optimizer,
+                *OPTIMIZER_FLAGS[self.optimizer], *policy]
 
-    def train(self, shardrun, artifact, data, state, log, timeout=None,
-              evaluation_batches=0):
+    def command(self, shardrun, artifact, data, state, log,
+                evaluation_batches=0):
         """Evaluates on the first samples after each step, if on any."""
         evaluation = ["--eval-data", data, "--eval-every", 1,
                       "--eval-batches", evaluation_batches]
-        run([shardrun, artifact, "--data", data, "--steps", self.steps, "--lr",
-             self.learning_rate, "--save", state, "--save-optimizer", "--log",
-             log, "--quiet", *(evaluation if evaluation_batches else ())],
-            timeout)
+        return [shardrun, artifact, "--data", data, "--steps", self.steps,
+                "--lr", self.learning_rate, "--save", state,
+                "--save-optimizer", "--log", log, "--quiet",
+                *(evaluation if evaluation_batches else ())]
+
+    def train(self, shardrun, artifact, data, state, log, timeout=None,
+              evaluation_batches=0):
+        run(self.command(shardrun, artifact, data, state, log,
+                         evaluation_batches), timeout)
 
 
 def quantities(state, log):

@@ -35,6 +35,35 @@ BIT_TEST_STEPS = 5
 TARGETS = {"cpu": "cpu", "cuda": "cuda:emulated"}
 
 
+def samples(model, folder):
+    """The file with one tensor for each input of the model; it may be made in
+    `folder`."""
+    if model == "resnet":
+        return MODELS / "digits.safetensors"
+    path = pathlib.Path(folder) / "tokens.safetensors"
+    tensors.write(path, {
+        name: tensors.tensor("I64", [len(rows), token_samples.CONTEXT],
+                             (token for row in rows for token in row))
+        for name, rows in zip(
+            ("idx", "targets"),
+            token_samples.samples(MODELS / "tokens.bin"))})
+    return path
+
+
+def compile_flags(numbers, optimizer, param_dtype):
+    """The flags of shardc for what golden numbers were made with."""
+    flags = ["--optimizer", optimizer, "--param-dtype", param_dtype,
+             "--reduce-dtype", "f32"]
+    settings = numbers.optimizer(optimizer)
+    for name, flag in OPTIMIZER_FLAGS.items():
+        if name in settings:
+            flags += [flag, settings[name]]
+    if "betas" in settings:
+        flags += ["--beta1", settings["betas"][0],
+                  "--beta2", settings["betas"][1]]
+    return flags
+
+
 class Workshop:
     """Runs shardc and shardrun on one model with one optimizer and policy."""
 
@@ -42,39 +71,17 @@ class Workshop:
         self.options, self.folder = options, pathlib.Path(folder)
         self.golden = golden.Golden(MODELS / "golden" /
                                     f"{options.model}.json")
-        self.data = self._data()
-
-    def _data(self):
-        """The samples as one tensor for each input of the model."""
-        if self.options.model == "resnet":
-            return MODELS / "digits.safetensors"
-        path = self.folder / "tokens.safetensors"
-        tensors.write(path, {
-            name: tensors.tensor("I64", [len(rows), token_samples.CONTEXT],
-                                 (token for row in rows for token in row))
-            for name, rows in zip(
-                ("idx", "targets"),
-                token_samples.samples(MODELS / "tokens.bin"))})
-        return path
+        self.data = samples(self.options.model, self.folder)
 
     def compile(self, ranks, reshard):
         """Returns the path of the artifact."""
         artifact = self.folder / f"{ranks}-{reshard}.shardc"
-        command = [self.options.shardc, "compile",
-                   MODELS / f"{self.options.model}.pt2", "-o", artifact,
-                   "--world-size", ranks, "--reshard", reshard,
-                   "--optimizer", self.options.optimizer,
-                   "--param-dtype", self.options.param_dtype,
-                   "--target", TARGETS[self.options.target],
-                   "--reduce-dtype", "f32"]
-        settings = self.golden.optimizer(self.options.optimizer)
-        for name, flag in OPTIMIZER_FLAGS.items():
-            if name in settings:
-                command += [flag, settings[name]]
-        if "betas" in settings:
-            command += ["--beta1", settings["betas"][0],
-                        "--beta2", settings["betas"][1]]
-        run(command)
+        run([self.options.shardc, "compile",
+             MODELS / f"{self.options.model}.pt2", "-o", artifact,
+             "--world-size", ranks, "--reshard", reshard,
+             "--target", TARGETS[self.options.target],
+             *compile_flags(self.golden, self.options.optimizer,
+                            self.options.param_dtype)])
         return artifact
 
     def train(self, artifact, steps, name, micro_batches=1, threads=None,
@@ -103,17 +110,27 @@ def run(command):
         sys.exit(f"run_parity: exit status {result.returncode} of {command[0]}")
 
 
+def golden_check(model, optimizer, ranks, param_dtype, log, states):
+    """The command that holds a run against PyTorch: `states` are (step, path),
+    `log` is that of the longest run."""
+    command = [sys.executable, CHECK, "--golden",
+               MODELS / "golden" / f"{model}.json",
+               "--run", f"{optimizer}.{ranks}", "--reference",
+               "fsdp2_bfloat16" if param_dtype == "bf16" else "float32"]
+    for step, state in states:
+        command += ["--state", f"{step}={state}"]
+    return command + ["--log", log]
+
+
 def check_golden(workshop):
     options = workshop.options
     artifact = workshop.compile(options.ranks, options.reshard)
-    check = [sys.executable, CHECK, "--golden",
-             MODELS / "golden" / f"{options.model}.json",
-             "--run", f"{options.optimizer}.{options.ranks}", "--reference",
-             "fsdp2_bfloat16" if options.param_dtype == "bf16" else "float32"]
+    states = []
     for step in workshop.golden.state_steps():
         log, state = workshop.train(artifact, step, f"step{step}")
-        check += ["--state", f"{step}={state}"]
-    run(check + ["--log", log])  # the log of the longest run, the last one
+        states.append((step, state))
+    run(golden_check(options.model, options.optimizer, options.ranks,
+                     options.param_dtype, log, states))
 
 
 def numbers(log):

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every check of a pack shares: where things are, and how to train.
+
+`Context.train` runs shardrun on a case as the parity tests do, into the folder
+`work` beside what was unpacked, where logs and states stay for a look. Standard
+library only.
+"""
+
+import dataclasses
+import pathlib
+import re
+import shutil
+import tempfile
+import threading
+
+import cases  # noqa: F401 (makes the modules below known)
+import check_trained
+import libraries
+import random_weights
+import run_parity
+import trained
+
+# The weights of all benchmarks, twice.
+SHARED_BYTES = 20e9
+HEADER = re.compile(r"(\w+): (\d+)")
+
+
+@dataclasses.dataclass
+class Training:
+    log: pathlib.Path
+    state: pathlib.Path
+    command: str
+
+
+class Context:
+
+    def __init__(self, unpacked, device, commands, manifest):
+        self.unpacked, self.device = unpacked, device
+        self.commands = commands
+        self.libraries = libraries.environment_words(unpacked / "lib")
+        self.chips, self.cases, self.benchmarks = manifest
+        self.work = unpacked / "work"
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.program = unpacked / "bin" / "shardrun"
+        self.shardrun = [*self.libraries, self.program]
+        # What a section finds and a later one needs, such as the GPU's name.
+        self.facts = {}
+        self._data, self._lock = {}, threading.Lock()
+        self._large, self._weight_files = None, {}
+
+    @property
+    def emulated(self):
+        return self.device == "emulated"
+
+    def device_flags(self):
+        return ["--device", "emulated"] if self.emulated else []
+
+    def of_kind(self, *kinds):
+        return [case for case in self.cases if case.kind in kinds]
+
+    def artifact(self, case):
+        return self.unpacked / case.artifact
+
+    def data(self, case):
+        """The samples of a case's model, made once."""
+        with self._lock:
+            if case.model not in self._data:
+                self._data[case.model] = self._make_data(case)
+            return self._data[case.model]
+
+    def _make_data(self, case):
+        if case.kind != "trained":
+            return run_parity.samples(case.model, self.work)
+        document = case.document()
+        path = self.work / f"{case.model}.data.safetensors"
+        trained.tensors.write(path, check_trained.samples(
+            case.model, document["inputs"], document["batch"]))
+        return path
+
+    def learning_rate(self, case):
+        if case.kind == "trained":
+            return check_trained.LEARNING_RATE
+        return case.golden().optimizer(case.optimizer)["learning_rate"]
+
+    def paths(self, name):
+        return self.work / f"{name}.jsonl", self.work / f"{name}.safetensors"
+
+    def train(self, case, steps, name, flags=()):
+        log, state = self.paths(name)
+        finished = self.commands.require([
+            *self.shardrun, self.artifact(case),
+            "--data", self.data(case), "--steps", steps,
+            "--lr", self.learning_rate(case), "--log", log, "--save", state,
+            "--quiet", *self.device_flags(), *flags])
+        return Training(log, state, finished.command)
+
+    def benchmark_words(self, benchmark, steps):
+        """The command that trains a benchmark on random data and weights."""
+        return [*self.shardrun, self.artifact(benchmark), "--weights",
+                self._weights(benchmark), "--steps", steps, "--lr", 1e-4,
+                *self.device_flags()]
+
+    def _weights(self, benchmark):
+        """The file of a benchmark's weights, made once; see close()."""
+        if benchmark.name not in self._weight_files:
+            if self._large is None:
+                self._large = tempfile.TemporaryDirectory(
+                    prefix="shardc-weights-", dir=roomy_folder())
+            path = pathlib.Path(self._large.name) / (
+                f"{benchmark.name}.safetensors")
+            random_weights.write(self.artifact(benchmark), path)
+            self._weight_files[benchmark.name] = path
+        return self._weight_files[benchmark.name]
+
+    def close(self):
+        """Removes the weights, which take gigabytes."""
+        if self._large is not None:
+            self._large.cleanup()
+            self._large, self._weight_files = None, {}
+
+
+def roomy_folder():
+    """Where gigabytes are written fastest, None for the usual place."""
+    memory = pathlib.Path("/dev/shm")
+    roomy = memory.is_dir() and shutil.disk_usage(memory).free > SHARED_BYTES
+    return memory if roomy else None
+
+
+def header_numbers(output):
+    """{name: bytes} of the line of shardrun that says what a rank takes, as
+    `memory of a rank in bytes:  arena: 1 (planned: 1)  states: 2 …`."""
+    for line in output.splitlines():
+        if line.startswith("memory of a rank in bytes"):
+            return {name: int(number) for name, number
+                    in HEADER.findall(line.partition(":")[2])}
+    return {}
