@@ -48,6 +48,7 @@ class Sampler:
         self._process.kill()
         self._process.wait()
         self._thread.join()
+        self._process.stdout.close()
 
 
 def in_use(context):
