@@ -16,7 +16,7 @@ import threading
 import cases  # noqa: F401 (makes the modules below known)
 import check_trained
 import libraries
-import random_weights
+import random_tensors
 import run_parity
 import trained
 
@@ -46,7 +46,7 @@ class Context:
         # What a section finds and a later one needs, such as the GPU's name.
         self.facts = {}
         self._data, self._lock = {}, threading.Lock()
-        self._large, self._weight_files = None, {}
+        self._large, self._random_files = None, {}
 
     @property
     def emulated(self):
@@ -95,28 +95,33 @@ class Context:
         return Training(log, state, finished.command)
 
     def benchmark_words(self, benchmark, steps):
-        """The command that trains a benchmark on random data and weights."""
-        return [*self.shardrun, self.artifact(benchmark), "--weights",
-                self._weights(benchmark), "--steps", steps, "--lr", 1e-4,
+        """The command that trains a benchmark on random numbers."""
+        weights, samples = self._random(benchmark)
+        return [*self.shardrun, self.artifact(benchmark), "--weights", weights,
+                "--data", samples, "--steps", steps, "--lr", 1e-4,
                 *self.device_flags()]
 
-    def _weights(self, benchmark):
-        """The file of a benchmark's weights, made once; see close()."""
-        if benchmark.name not in self._weight_files:
+    def _random(self, benchmark):
+        """The files of a benchmark's weights and samples, made once; see
+        close()."""
+        if benchmark.name not in self._random_files:
             if self._large is None:
                 self._large = tempfile.TemporaryDirectory(
-                    prefix="shardc-weights-", dir=roomy_folder())
-            path = pathlib.Path(self._large.name) / (
-                f"{benchmark.name}.safetensors")
-            random_weights.write(self.artifact(benchmark), path)
-            self._weight_files[benchmark.name] = path
-        return self._weight_files[benchmark.name]
+                    prefix="shardc-random-", dir=roomy_folder())
+            artifact = self.artifact(benchmark)
+            paths = [pathlib.Path(self._large.name) /
+                     f"{benchmark.name}.{kind}.safetensors"
+                     for kind in ("weights", "samples")]
+            random_tensors.write_weights(artifact, paths[0])
+            random_tensors.write_samples(artifact, paths[1])
+            self._random_files[benchmark.name] = paths
+        return self._random_files[benchmark.name]
 
     def close(self):
-        """Removes the weights, which take gigabytes."""
+        """Removes weights and samples, which take gigabytes."""
         if self._large is not None:
             self._large.cleanup()
-            self._large, self._weight_files = None, {}
+            self._large, self._random_files = None, {}
 
 
 def roomy_folder():

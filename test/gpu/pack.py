@@ -111,7 +111,8 @@ def benchmarks_of(options):
 def find_plug_in(build):
     """The CUDA plug-in of a build, or None."""
     places = [build / folder / PLUG_IN for folder in ("bin", "lib")]
-    return next((place for place in places if place.exists()), None)
+    return next((place for place in [*places, *build.rglob(PLUG_IN)]
+                 if place.exists()), None)
 
 
 def strip(path):

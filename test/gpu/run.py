@@ -38,7 +38,7 @@ from training_checks import graph, parity, ranks, repeat
 @dataclasses.dataclass(frozen=True)
 class Section:
     checks: Callable
-    seconds: float  # that it may take at most
+    seconds: float  # that it may take at most, of LIMIT_SECONDS
     parallel: bool
 
     @property
@@ -46,6 +46,7 @@ class Section:
         return self.checks.__name__
 
 
+LIMIT_SECONDS = 540
 SECTIONS = [Section(environment, 60, False), Section(parity, 150, True),
             Section(repeat, 50, True), Section(ranks, 60, True),
             Section(graph, 40, True), Section(sanitizer, 90, True),
@@ -77,12 +78,14 @@ class Checks:
 
     def __init__(self, context, limit_seconds, jobs):
         self.context, self.jobs = context, jobs
+        self.limit_seconds = limit_seconds
         self.end = time.monotonic() + limit_seconds
         self.results = []
 
     def run(self, section):
-        budget = time.monotonic() + section.seconds
-        self.context.commands.deadline = min(self.end, budget)
+        share = section.seconds / LIMIT_SECONDS * self.limit_seconds
+        self.context.commands.deadline = min(self.end,
+                                             time.monotonic() + share)
         checks = section.checks(self.context)
         workers = self.jobs if section.parallel else 1
         with concurrent.futures.ThreadPoolExecutor(workers) as executor:
@@ -172,8 +175,9 @@ def options_of(arguments):
                         help="make these checks alone")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
                         help="default: results.json beside this program")
-    parser.add_argument("--limit-seconds", type=float, default=540,
-                        help="for all checks together (default 540)")
+    parser.add_argument("--limit-seconds", type=float, default=LIMIT_SECONDS,
+                        help=f"for all checks together (default "
+                             f"{LIMIT_SECONDS})")
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count()),
                         help="checks side by side that measure no speed")
     return parser.parse_args(arguments)

@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import pathlib
-import struct
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ import libraries
 import memory_checks
 import pack
 import processes
-import random_weights
+import random_tensors
 import results
 import run
 import sanitizer_checks
@@ -256,28 +255,40 @@ class PackTest(Scratch):
             self.assertEqual(pack.print_sizes(self.folder, {}), 15)
 
 
-class RandomWeightsTest(Scratch):
+class RandomTensorsTest(Scratch):
 
-    def test_every_parameter_and_buffer_has_a_value_of_its_kind(self):
-        artifact = self.artifact(parameters={
+    def setUp(self):
+        super().setUp()
+        self.model = self.artifact(parameters={
+            "inputs": [{"name": "x", "dtype": "f32", "shape": [30, 20]},
+                       {"name": "y", "dtype": "i64", "shape": [30],
+                        "upper_bound": 3}],
             "segments": [{"parameters": [
                 {"name": "a.weight", "shape": [300, 2], "offset": 0},
                 {"name": "norm.weight", "shape": [2], "offset": 600},
                 {"name": "norm.bias", "shape": [2], "offset": 602}]}],
             "states": [{"name": "count", "role": "buffer", "dtype": "i64",
                         "shape": []}, {"name": "loss", "role": "metric"}]})
-        path = self.folder / "weights.safetensors"
-        self.assertEqual(random_weights.write(artifact, path),
-                         300 * 2 * 4 + 8 + 8 + 8)
-        found = cases.run_parity.tensors.read(path)
-        self.assertEqual(list(found), ["a.weight", "norm.weight", "norm.bias",
-                                       "count"])
-        self.assertEqual(list(found["norm.weight"].elements()), [1.0, 1.0])
-        self.assertEqual(list(found["norm.bias"].elements()), [0.0, 0.0])
-        self.assertEqual(struct.unpack("<q", found["count"].raw), (0,))
-        values = found["a.weight"].elements()
+        self.path = self.folder / "random.safetensors"
+
+    def read(self):
+        return {name: list(tensor.elements()) for name, tensor
+                in cases.run_parity.tensors.read(self.path).items()}
+
+    def test_every_parameter_and_buffer_has_a_value_of_its_kind(self):
+        random_tensors.write_weights(self.model, self.path)
+        found = self.read()
+        values = found.pop("a.weight")
         self.assertGreater(len(set(values)), 590)
         self.assertLess(max(map(abs, values)), 0.2)
+        self.assertEqual(found, {"norm.weight": [1.0, 1.0],
+                                 "norm.bias": [0.0, 0.0], "count": [0]})
+
+    def test_samples_are_below_their_bound(self):
+        random_tensors.write_samples(self.model, self.path)
+        found = self.read()
+        self.assertGreater(max(map(abs, found["x"])), 1.5)
+        self.assertEqual(set(found["y"]), {0, 1, 2})
 
 
 class SanitizerTest(unittest.TestCase):

@@ -89,7 +89,7 @@ PROGRAM = {"kernels": [{"name": f"kernel_{index}", "operands": [
     {"bytes": 20_000_000, "access": "read_write"}]} for index in range(2)],
     "commands": [{"kind": "launch", "callee": f"kernel_{index}"}
                  for index in range(2)]}
-PARAMETERS = {"segments": [], "states": []}
+PARAMETERS = {"segments": [], "states": [], "inputs": []}
 
 
 class StandIns(unittest.TestCase):

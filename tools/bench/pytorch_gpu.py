@@ -7,7 +7,7 @@
     pytorch_gpu.py NAME --steps 20 --compile    the same under torch.compile
 
 GPT-2 124M on 16 x 1,024 tokens, Llama 3 8B cut to 4 layers on 8,192 tokens, and
-ResNet-50 on 256 images, channels-last. Parameters are f32 and computed with in
+ResNet-50 on 256 channels-last images. Parameters are f32 and computed with in
 bf16 (FSDP2's policy, gradients reduced in f32), the optimizer is a fused AdamW.
 Under --compile every block is compiled by itself, as torchtitan does, and so is
 the loss; ResNet-50 as a whole. BatchNorm's parameters are left to f32, outside of
@@ -130,14 +130,13 @@ def norm_parameters(module):
             for parameter in part.parameters()}
 
 
-def make_sharded(model, compiled):
-    """(module, inputs) on the GPU, in groups of fully_shard."""
+def make_sharded(model, compiled, device):
+    """(module, inputs) on the device, in groups of fully_shard."""
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
     torch.manual_seed(1234)
-    with torch.device("cuda"):
+    with torch.device(device):
         module, inputs = model.make()
-    if inputs[0].dim() == 4:
-        module = module.to(memory_format=torch.channels_last)
+    if inputs[0].dim() == 4:  # FSDP2 refuses parameters that are channels-last
         inputs = (inputs[0].to(memory_format=torch.channels_last), *inputs[1:])
     module.train()
     if compiled:
@@ -152,10 +151,14 @@ def make_sharded(model, compiled):
 
 
 def step_seconds(model, options):
-    """Mean seconds of a step after the warm-up."""
-    module, inputs = make_sharded(model, options.compile)
-    optimizer = torch.optim.AdamW(module.parameters(), lr=LEARNING_RATE,
-                                  fused=True)
+    """(mean seconds of a step after the warm-up, the last loss)."""
+    module, inputs = make_sharded(model, options.compile, options.device)
+    norms = norm_parameters(module)
+    # A fused step takes sharded parameters or whole ones, not both.
+    groups = [[each for each in module.parameters() if (each in norms) == norm]
+              for norm in (False, True)]
+    optimizer = torch.optim.AdamW([{"params": group} for group in groups
+                                   if group], lr=LEARNING_RATE, fused=True)
 
     def steps(count):
         for _ in range(count):
@@ -163,8 +166,7 @@ def step_seconds(model, options):
             loss = module(*inputs)
             loss.backward()
             optimizer.step()
-        torch.cuda.synchronize()
-        return loss.item()
+        return loss.item()  # waits for the device
 
     steps(options.warmup)
     start = time.perf_counter()
@@ -174,11 +176,12 @@ def step_seconds(model, options):
 
 def measure(name, options):
     from torch import distributed
-    model = MODELS[name]
+    model, on_gpu = MODELS[name], options.device == "cuda"
     with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
         distributed.init_process_group(
-            "nccl", init_method=f"file://{folder}/store", rank=0, world_size=1,
-            device_id=torch.device("cuda", 0))
+            "nccl" if on_gpu else "gloo", init_method=f"file://{folder}/store",
+            rank=0, world_size=1,
+            device_id=torch.device("cuda", 0) if on_gpu else None)
         try:
             seconds, loss = step_seconds(model, options)
         finally:
@@ -186,8 +189,8 @@ def measure(name, options):
     return {"model": name, "compile": options.compile, "unit": model.unit,
             "per_second": model.units / seconds, "step_seconds": seconds,
             "loss": loss, "pytorch": torch.__version__,
-            "device": torch.cuda.get_device_name(),
-            "memory_bytes": torch.cuda.max_memory_reserved()}
+            "device": torch.cuda.get_device_name() if on_gpu else "cpu",
+            "memory_bytes": torch.cuda.max_memory_reserved() if on_gpu else 0}
 
 
 def main():
@@ -196,6 +199,7 @@ def main():
                         help=f"of {', '.join(MODELS)}")
     parser.add_argument("--export", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)
     options = parser.parse_args()
