@@ -6,6 +6,7 @@
 library only.
 """
 
+import concurrent.futures
 import dataclasses
 import pathlib
 import re
@@ -46,7 +47,7 @@ class Context:
         # What a section finds and a later one needs, such as the GPU's name.
         self.facts = {}
         self._data, self._lock = {}, threading.Lock()
-        self._large, self._random_files = None, {}
+        self._maker = None
 
     @property
     def emulated(self):
@@ -96,32 +97,40 @@ class Context:
 
     def benchmark_words(self, benchmark, steps):
         """The command that trains a benchmark on random numbers."""
-        weights, samples = self._random(benchmark)
+        self.prepare()
+        weights, samples = self._random_files[benchmark.name].result()
         return [*self.shardrun, self.artifact(benchmark), "--weights", weights,
                 "--data", samples, "--steps", steps, "--lr", 1e-4,
                 *self.device_flags()]
 
-    def _random(self, benchmark):
-        """The files of a benchmark's weights and samples, made once; see
-        close()."""
-        if benchmark.name not in self._random_files:
-            if self._large is None:
-                self._large = tempfile.TemporaryDirectory(
-                    prefix="shardc-random-", dir=roomy_folder())
-            artifact = self.artifact(benchmark)
-            paths = [pathlib.Path(self._large.name) /
-                     f"{benchmark.name}.{kind}.safetensors"
-                     for kind in ("weights", "samples")]
-            random_tensors.write_weights(artifact, paths[0])
-            random_tensors.write_samples(artifact, paths[1])
-            self._random_files[benchmark.name] = paths
-        return self._random_files[benchmark.name]
+    def prepare(self):
+        """Begins to make the benchmarks' random numbers, gigabytes of them,
+        while other checks run; see close()."""
+        if self._maker is None:
+            self._large = tempfile.TemporaryDirectory(
+                prefix="shardc-random-", dir=roomy_folder())
+            self._maker = concurrent.futures.ThreadPoolExecutor(1)
+            self._random_files = {
+                each.name: self._maker.submit(self._make_random, each)
+                for each in self.benchmarks}
+
+    def _make_random(self, benchmark):
+        """The paths of weights and samples."""
+        artifact = self.artifact(benchmark)
+        weights, samples = (
+            pathlib.Path(self._large.name) /
+            f"{benchmark.name}.{kind}.safetensors"
+            for kind in ("weights", "samples"))
+        random_tensors.write_weights(artifact, weights)
+        random_tensors.write_samples(artifact, samples)
+        return weights, samples
 
     def close(self):
-        """Removes weights and samples, which take gigabytes."""
-        if self._large is not None:
+        """Removes what prepare() made."""
+        if self._maker is not None:
+            self._maker.shutdown(cancel_futures=True)
             self._large.cleanup()
-            self._large, self._random_files = None, {}
+            self._maker = None
 
 
 def roomy_folder():

@@ -106,10 +106,15 @@ def print_table(results):
     print(f"{'check':{widths[0]}}  {'result':{widths[1]}}  numbers")
     for check, state, numbers in rows:
         print(f"{check:{widths[0]}}  {state:{widths[1]}}  {numbers}".rstrip())
-    counts = {state: sum(each.state == state for each in results)
-              for state in STATES}
-    print(", ".join(f"{count} {state}" for state, count in counts.items()
-                    if count), flush=True)
+    print(counts(results), flush=True)
+
+
+def counts(results):
+    """How many results have each state, as text."""
+    found = {state: sum(each.state == state for each in results)
+             for state in STATES}
+    return ", ".join(f"{count} {state}" for state, count in found.items()
+                     if count) or "no checks"
 
 
 def write_json(path, results, about):

@@ -28,8 +28,8 @@ from context import Context
 from environment_checks import environment
 from memory_checks import memory
 from processes import Commands
-from results import (FAILED, NOT_RUN, CheckFailed, NotRun, Result,
-                     exit_status, last_lines, print_table, write_json)
+from results import (BELOW, FAILED, NOT_RUN, CheckFailed, NotRun, Result,
+                     counts, exit_status, last_lines, print_table, write_json)
 from sanitizer_checks import sanitizer
 from speed_checks import bandwidth, speed
 from training_checks import graph, parity, ranks, repeat
@@ -47,6 +47,8 @@ class Section:
 
 
 LIMIT_SECONDS = 540
+# Of a section; commands and output of the others are in the JSON file.
+SHOWN_FAILURES = 5
 SECTIONS = [Section(environment, 60, False), Section(parity, 150, True),
             Section(repeat, 50, True), Section(ranks, 60, True),
             Section(graph, 40, True), Section(sanitizer, 90, True),
@@ -83,9 +85,9 @@ class Checks:
         self.results = []
 
     def run(self, section):
+        started = time.monotonic()
         share = section.seconds / LIMIT_SECONDS * self.limit_seconds
-        self.context.commands.deadline = min(self.end,
-                                             time.monotonic() + share)
+        self.context.commands.deadline = min(self.end, started + share)
         checks = section.checks(self.context)
         workers = self.jobs if section.parallel else 1
         with concurrent.futures.ThreadPoolExecutor(workers) as executor:
@@ -94,12 +96,14 @@ class Checks:
             try:
                 for future in concurrent.futures.as_completed(futures):
                     for result in future.result():
-                        self.add(result)
+                        self.add(result, not section.parallel
+                                 and result.state != NOT_RUN)
             except KeyboardInterrupt:
                 self.context.commands.stop()
                 executor.shutdown(cancel_futures=True)
                 self.keep(section, futures)
                 raise
+        self.sum_up(section, started)
 
     def keep(self, section, futures):
         """After Ctrl-C: what was done stays, the rest was not run."""
@@ -110,12 +114,22 @@ class Checks:
                      if future.cancelled() else future.result())
             self.results += [each for each in found if id(each) not in known]
 
-    def add(self, result):
+    def add(self, result, shown):
+        """Keeps a result; prints it if it is `shown` or wrong."""
         self.results.append(result)
-        print(f"{result.state:12} {result.section}: {result.name} "
-              f"({result.seconds:.1f} s) {result.text}".rstrip(), flush=True)
-        if result.state == FAILED:
+        if shown or result.state in (FAILED, BELOW):
+            print(f"{result.state:12} {result.section}: {result.name} "
+                  f"({result.seconds:.1f} s) {result.text}".rstrip(),
+                  flush=True)
+        failures = sum(each.state == FAILED and each.section == result.section
+                       for each in self.results)
+        if result.state == FAILED and failures <= SHOWN_FAILURES:
             print(indented(f"$ {result.command}\n{result.output}"), flush=True)
+
+    def sum_up(self, section, started):
+        found = [each for each in self.results if each.section == section.name]
+        print(f"{section.name}: {counts(found)} in "
+              f"{time.monotonic() - started:.0f} s", flush=True)
 
     def results_of(self, section, check):
         """The Results of one check, whatever it does."""
@@ -195,11 +209,15 @@ def main(pack, arguments=None):
     commands = Commands(os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
     context = Context(unpack(pack), options.device, commands,
                       cases.read_manifest(pack / "manifest.json"))
+    needs_benchmarks = not context.emulated and any(
+        section.checks in (memory, bandwidth, speed) for section in sections)
     checks, interrupted = Checks(context, options.limit_seconds,
                                  options.jobs), False
     try:
         for section in sections:
             checks.run(section)
+            if needs_benchmarks and not context.facts.get("unusable"):
+                context.prepare()
     except KeyboardInterrupt:
         interrupted = True
         print("interrupted", flush=True)
@@ -210,11 +228,11 @@ def main(pack, arguments=None):
         checks.results.append(Result(
             "speed", "benchmarks", "benchmarks", NOT_RUN,
             "the pack was made without --bench-models"))
-    print()
-    print_table(checks.results)
     path = options.json or pack / "results.json"
     write_json(path, checks.results, {
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         "seconds": time.time() - started, "device": options.device,
         "interrupted": interrupted})
+    print()
+    print_table(checks.results)
     return exit_status(checks.results, interrupted)

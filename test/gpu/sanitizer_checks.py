@@ -9,11 +9,13 @@ import functools
 import pathlib
 import shutil
 
+from processes import describe
 from results import Check, CheckFailed, NotRun, Outcome, last_lines
 
 STEPS = 2
 ERROR_STATUS = 99
-TOOLS = {"memcheck": [],
+# Libraries ask the driver for what it may not have, and go on without.
+TOOLS = {"memcheck": ["--report-api-errors", "no"],
          "racecheck": ["--kernel-name", "kns=kernel_"],
          "synccheck": ["--kernel-name", "kns=kernel_"]}
 CASES = ("nanogpt.bf16.adamw.2", "resnet.f32.sgd.2", "llama-block.f32.sgd.1",
@@ -53,8 +55,9 @@ def sanitized(context, case, tool):
         raise NotRun("compute-sanitizer does not support this device")
     summary = summary_of(finished.output)
     if finished.status:
-        raise CheckFailed(summary or f"exit status {finished.status}",
-                          finished.command, last_lines(finished.output, 25))
+        found = summary if finished.status == ERROR_STATUS else ""
+        raise CheckFailed(found or describe(finished), finished.command,
+                          last_lines(finished.output, 25))
     if not summary:
         raise CheckFailed("compute-sanitizer said no summary",
                           finished.command, last_lines(finished.output))
