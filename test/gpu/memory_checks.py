@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory in use on the GPU beside the plan that shardrun prints.
 
-nvidia-smi is asked all the while that shardrun runs. What a small fixture takes
+NVML is asked all the while that shardrun runs. What a small fixture takes
 beyond its plan is the context of the driver and the libraries, which is printed
 by itself; what a model takes beyond its plan and that context is not planned, and
 must stay within SLACK. Standard library only.
 """
 
-import contextlib
+import ctypes
 import functools
-import subprocess
 import threading
 
 import context as contexts
@@ -20,44 +19,53 @@ MIB = 1 << 20
 SLACK = 64 * MIB
 SLACK_SHARE = 0.01  # of the plan
 FIXTURE_STEPS, BENCHMARK_STEPS = 1500, 10
-QUERY = ["nvidia-smi", "--query-gpu=memory.used",
-         "--format=csv,noheader,nounits", "--id=0"]
+SAMPLE_SECONDS = 0.02
+
+
+class MemoryInfo(ctypes.Structure):
+    """nvmlMemory_t: bytes."""
+    _fields_ = [(name, ctypes.c_ulonglong) for name in ("total", "free", "used")]
+
+
+@functools.cache
+def _management():
+    """NVML and its handle of the first GPU."""
+    handle = ctypes.c_void_p()
+    try:
+        library = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        raise NotRun("libnvidia-ml.so.1 cannot be opened") from None
+    if (library.nvmlInit_v2() or library.nvmlDeviceGetHandleByIndex_v2(
+            0, ctypes.byref(handle))):
+        raise NotRun("NVML does not start")
+    return library, handle
+
+
+def memory_in_use():
+    """Bytes in use on the first GPU, whoever uses them."""
+    library, handle = _management()
+    info = MemoryInfo()
+    if library.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(info)):
+        raise NotRun("NVML does not say the memory in use")
+    return info.used
 
 
 class Sampler:
     """The most memory in use on the first GPU while it is open, in bytes."""
 
     def __enter__(self):
-        self.largest = 0
-        try:
-            self._process = subprocess.Popen(
-                [*QUERY, "--loop-ms=20"], stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, text=True, start_new_session=True)
-        except OSError as error:
-            raise NotRun(f"no nvidia-smi: {error.strerror}") from error
-        self._thread = threading.Thread(target=self._read, daemon=True)
+        self.largest, self._done = memory_in_use(), threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
         self._thread.start()
         return self
 
-    def _read(self):
-        for line in self._process.stdout:
-            with contextlib.suppress(ValueError):
-                self.largest = max(self.largest, int(line) * MIB)
+    def _sample(self):
+        while not self._done.wait(SAMPLE_SECONDS):
+            self.largest = max(self.largest, memory_in_use())
 
     def __exit__(self, *_):
-        self._process.kill()
-        self._process.wait()
+        self._done.set()
         self._thread.join()
-        self._process.stdout.close()
-
-
-def in_use(context):
-    """Bytes in use when none of ours runs."""
-    finished = context.commands.run(QUERY)
-    try:
-        return int(finished.output.split()[0]) * MIB
-    except (IndexError, ValueError):
-        raise NotRun("nvidia-smi does not say the memory in use") from None
 
 
 def planned(output, ranks):
@@ -86,11 +94,9 @@ def used_by(context, words):
     """(bytes, Finished) that a run of shardrun takes beyond what was taken."""
     if context.emulated:
         raise NotRun("needs a GPU")
-    before = in_use(context)
+    before = memory_in_use()
     with Sampler() as sampler:
         finished = context.commands.require(words)
-    if not sampler.largest:
-        raise NotRun("nvidia-smi gave no sample")
     return sampler.largest - before, finished
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the checks that need a GPU with stand-ins for shardrun, nvidia-smi,
+"""Makes the checks that need a GPU with stand-ins for shardrun, NVML,
 compute-sanitizer and PyTorch, right ones and wrong ones: what is asked of them,
 what is read from what they print, and that each mistake is seen.
 """
@@ -59,16 +59,6 @@ if os.environ.get("MARK"):
     open(os.environ["MARK"], "w").close()
     time.sleep(0.3)
 '''
-# The marked run takes what USED says.
-NVIDIA_SMI = PYTHON + r'''
-import os, sys, time
-while True:
-    running = os.path.exists(os.environ["MARK"])
-    print(os.environ["USED"] if running else 100, flush=True)
-    if not any(word.startswith("--loop-ms") for word in sys.argv):
-        break
-    time.sleep(0.02)
-'''
 SANITIZER = PYTHON + r'''
 import os, sys
 print("========= COMPUTE-SANITIZER")
@@ -99,7 +89,6 @@ class StandIns(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         for name, text in (("bin/shardrun", SHARDRUN),
-                           ("tools/nvidia-smi", NVIDIA_SMI),
                            ("tools/compute-sanitizer", SANITIZER),
                            ("tools/baseline.py", BASELINE)):
             path = self.folder / name
@@ -162,30 +151,32 @@ class StandIns(unittest.TestCase):
             self.assertIn(f"--tool {name.split()[0]}", error.command)
             self.assertIn("Race reported", error.output)
 
-    def memory(self, used):
-        mark = self.folder / "mark"
-        self.make_context(MARK=str(mark), USED=str(used))
-        found = []
-        for check in memory_checks.memory(self.context):
-            mark.unlink(missing_ok=True)
-            try:
-                found.append(check.function())
-            except (CheckFailed, NotRun) as error:
-                found.append(error)
-        return found
-
     def test_memory_beyond_the_plan_is_seen(self):
-        """8 ranks plan 14 MiB more than one: what is taken must say so."""
-        alone, eight, benchmark = self.memory(600)
-        self.assertEqual(alone.numbers["used"], 500 * MIB)
-        self.assertEqual(alone.numbers["context"], 498 * MIB)
-        self.assertEqual(eight.numbers["beyond"], -14 * MIB)
-        self.assertIsInstance(benchmark, NotRun)  # no fixture of its kind
+        """8 ranks plan 14 MiB more than one, and so must they take."""
+        mark = self.folder / "mark"
+        self.make_context(MARK=str(mark))
+        self.addCleanup(os.environ.pop, "MARK")
+        alone, eight, benchmark = memory_checks.memory(self.context)
+
+        def use(bytes_in_use):
+            """A run of shardrun takes as much while it lasts."""
+            mark.unlink(missing_ok=True)
+            return mock.patch.object(
+                memory_checks, "memory_in_use",
+                lambda: bytes_in_use if mark.exists() else 100 * MIB)
+
+        with use(600 * MIB):
+            outcome = alone.function()
+        self.assertEqual(outcome.numbers["used"], 500 * MIB)
+        self.assertEqual(outcome.numbers["context"], 498 * MIB)
+        with use(614 * MIB):
+            self.assertEqual(eight.function().numbers["beyond"], 0)
+        with self.assertRaises(NotRun):  # no fixture of its kind
+            benchmark.function()
         self.context.facts["context_bytes"] = {"nanogpt": 400 * MIB}
-        (self.folder / "mark").unlink(missing_ok=True)
-        check = memory_checks.memory(self.context)[-1]
-        with self.assertRaisesRegex(CheckFailed, r"context 400 \+ 98, "):
-            check.function()
+        with use(600 * MIB), self.assertRaisesRegex(
+                CheckFailed, r"context 400 \+ 98, "):
+            benchmark.function()
 
     def test_kernels_are_held_against_the_copy(self):
         self.context.facts["copy_bytes_per_second"] = 4e12
