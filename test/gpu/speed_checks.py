@@ -163,13 +163,14 @@ def pytorch_speed(context, benchmark, mode):
         raise NotRun("shardc was not measured")
     if not context.facts.get("pytorch"):
         raise NotRun("no PyTorch that sees a GPU")
-    finished = context.commands.run([
-        sys.executable, BASELINE, benchmark.name, "--steps", STEPS,
-        "--warmup", WARMUP, *(["--compile"] if mode == "compile" else [])],
-        PYTORCH_SECONDS)
-    if finished.status:
-        raise NotRun("PyTorch fails: "
-                     + last_lines(finished.output, 1, width=120))
+    try:
+        finished = context.commands.require([
+            sys.executable, BASELINE, benchmark.name, "--steps", STEPS,
+            "--warmup", WARMUP, *(["--compile"] if mode == "compile" else [])],
+            PYTORCH_SECONDS)
+    except CheckFailed as error:  # no fault of ours
+        raise NotRun(f"PyTorch: {last_lines(error.output, 1, 120) or error}"
+                     ) from error
     theirs = json.loads(finished.output.splitlines()[-1])
     ratio = ours / theirs["per_second"]
     enough = ratio >= RATIOS[mode]

@@ -197,6 +197,13 @@ class StandIns(unittest.TestCase):
         self.assertEqual(found["gpt2-124m beside compile"].text,
                          "1.11 x 90 tokens/s (MFU 0.0 %), wanted 1.15 x")
 
+    def test_a_baseline_that_fails_is_not_run(self):
+        self.context.facts["pytorch"] = "2.11"
+        speed_checks.BASELINE.write_text("raise ValueError('no NCCL')")
+        found = self.make(speed_checks.speed)
+        self.assertEqual(str(found["gpt2-124m beside eager"]),
+                         "PyTorch: ValueError: no NCCL")
+
     def test_without_pytorch_the_baselines_are_not_run(self):
         found = self.make(speed_checks.speed)
         self.assertEqual(found["gpt2-124m shardc"].state, PASSED)
