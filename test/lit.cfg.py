@@ -35,6 +35,15 @@ config.substitutions.append(("%python", "/usr/bin/python3"))
 config.substitutions.append(
     ("%exits", "/usr/bin/python3 " + os.path.join(root, "test", "exits.py")))
 
+# "%fake-cuda shardrun …" finds a driver and libraries of NVIDIA that are fakes,
+# where the plug-in for CUDA was built.
+fake_folder = os.path.join(build, "test", "fake_cuda", "lib")
+config.substitutions.append(("%fake-folder", fake_folder))
+config.substitutions.append(
+    ("%fake-cuda", f"env LD_LIBRARY_PATH={fake_folder}"))
+if os.path.isdir(fake_folder):
+    config.available_features.add("fake-cuda")
+
 # ptxas assembles kernels, and libdevice has functions, where a CUDA toolkit is installed.
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")

@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace shardc::runtime {
@@ -60,7 +61,11 @@ openCuda(const format::Artifact &artifact, const CudaOptions &options) {
 StatusOr<std::unique_ptr<DeviceMaker>>
 openDevices(const format::Artifact &artifact, const TrainOptions &options,
             const Cancellation &cancellation) {
-  if (!options.emulated && artifact.manifest.target.kind == "cuda")
+  const std::vector<std::string> &chips = artifact.manifest.target.chips;
+  const bool hasGpu =
+      std::any_of(chips.begin(), chips.end(),
+                  [](const std::string &chip) { return chip != "emulated"; });
+  if (!options.emulated && hasGpu)
     return openCuda(artifact,
                     {options.gpu, options.graphs, options.sync,
                      options.libraries, /*timed=*/!options.profile.empty()});

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 using namespace shardc;
 using namespace shardc::fake;
@@ -34,7 +35,16 @@ struct Module {
   std::map<std::string, Function> functions;
 };
 
-/// What the environment's artifact has for emulated threads.
+/// The first argument of the process that is an artifact.
+std::string artifactOfProcess() {
+  std::ifstream arguments("/proc/self/cmdline");
+  for (std::string one; std::getline(arguments, one, '\0');)
+    if (one.ends_with(".shardc"))
+      return one;
+  return "";
+}
+
+/// What that artifact has for emulated threads.
 struct Code {
   StatusOr<format::LoadedArtifact> artifact;
   std::unique_ptr<runtime::KernelLibrary> kernels;
@@ -46,8 +56,7 @@ struct Code {
 
 private:
   static Code load() {
-    const char *const path = std::getenv("SHARDC_FAKE_CUDA_ARTIFACT");
-    Code code = {format::readArtifact(path ? path : ""), nullptr};
+    Code code = {format::readArtifact(artifactOfProcess()), nullptr};
     if (code.artifact.ok()) {
       StatusOr<std::unique_ptr<runtime::KernelLibrary>> kernels =
           runtime::KernelLibrary::load(code.artifact->artifact,
@@ -273,8 +282,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned,
   if (!loaded->isOfRuntime && !Code::get().kernels)
     return refuse(
         CUDA_ERROR_INVALID_IMAGE,
-        "SHARDC_FAKE_CUDA_ARTIFACT names no artifact with kernels for "
-        "emulated threads");
+        "the process has no artifact with kernels for emulated threads");
   *module = reinterpret_cast<CUmodule>(loaded.release());
   return CUDA_SUCCESS;
 }

@@ -16,8 +16,9 @@
 //
 // The environment's SHARDC_FAKE_CUDA says what machine it is, as a list of
 // name=value, separated by commas: version=12040, devices=0, capability=80,
-// memory=BYTES, fault=KERNEL, seed=N. SHARDC_FAKE_CUDA_ARTIFACT names the
-// artifact whose kernels, compiled for emulated threads, are launched.
+// memory=BYTES, fault=KERNEL, seed=N. The kernels are those of the artifact
+// that the process was started with, which has to have code for emulated
+// threads.
 //
 //===----------------------------------------------------------------------===//
 

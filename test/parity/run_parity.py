@@ -9,13 +9,15 @@
     threads   any number of worker threads gives the same bits
     orders    emulated streams and threads give the same bits in any order
 
-With --target cuda the artifact is for GPUs, and runs on emulated threads.
+With --target cuda the artifact is for GPUs, and runs on emulated threads; with
+--fake-cuda by the plug-in for CUDA, on a driver that is a fake.
 
 Every file is made in a temporary folder. Standard library only.
 """
 
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -79,10 +81,15 @@ class Workshop:
         run([self.options.shardc, "compile",
              MODELS / f"{self.options.model}.pt2", "-o", artifact,
              "--world-size", ranks, "--reshard", reshard,
-             "--target", TARGETS[self.options.target],
+             *self._target(),
              *compile_flags(self.golden, self.options.optimizer,
                             self.options.param_dtype)])
         return artifact
+
+    def _target(self):
+        if self.options.fake_cuda:
+            return ["--target", "cuda:sm_90,emulated", "--format", "ptx"]
+        return ["--target", TARGETS[self.options.target]]
 
     def train(self, artifact, steps, name, micro_batches=1, threads=None,
               order=0):
@@ -96,7 +103,10 @@ class Workshop:
                    "--poison"]
         if threads:
             command += ["--threads", threads]
-        if self.options.target == "cuda":
+        if self.options.fake_cuda:
+            os.environ["SHARDC_FAKE_CUDA"] = f"seed={order}"
+            os.environ["LD_LIBRARY_PATH"] = self.options.fake_cuda
+        elif self.options.target == "cuda":
             command += ["--device", f"emulated:{order}"]
         run(command)
         return log, state
@@ -216,6 +226,8 @@ def main():
     parser.add_argument("--optimizer", default="sgd", choices=["sgd", "adamw"])
     parser.add_argument("--param-dtype", default="f32", choices=["f32", "bf16"])
     parser.add_argument("--target", default="cpu", choices=TARGETS)
+    parser.add_argument("--fake-cuda", metavar="DIR",
+                        help="folder of test/fake_cuda's libraries")
     parser.add_argument("--reshard", default="default",
                         choices=["always", "never", "default"])
     options = parser.parse_args()
