@@ -58,7 +58,7 @@ public:
   /// A pair of integers.
   void pair(std::string_view name, int32_t (&target)[2]);
 
-  /// `value` as a kernel counts; a failure unless it is at most 2^30.
+  /// `value` as a kernel counts; 1 and a failure if it is more than 2^30.
   int32_t size(int64_t value);
 
   /// Memory for the launches that follow, aligned to 256.

@@ -95,10 +95,11 @@ void DeviceCallBuilder::pair(std::string_view name, int32_t (&target)[2]) {
 
 int32_t DeviceCallBuilder::size(int64_t value) {
   constexpr int64_t most = 1 << 30;
-  if (value > most)
-    fail("kernels count to " + std::to_string(most) + ", found " +
-         std::to_string(value));
-  return static_cast<int32_t>(value);
+  if (value <= most)
+    return static_cast<int32_t>(value);
+  fail("kernels count to " + std::to_string(most) + ", found " +
+       std::to_string(value));
+  return 1;
 }
 
 DeviceRange DeviceCallBuilder::takeScratch(int64_t bytes) {

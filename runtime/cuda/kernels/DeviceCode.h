@@ -14,8 +14,8 @@
 // `self` is a CudaThread under nvcc and an EmulatedThread elsewhere; a kernel
 // is a template over it, `kernel(Thread &self, const Parameters &p)`. Addresses
 // are numbers. Products that are summed are written as fused ones, and nvcc
-// fuses no others, so that both have the same bits but for exponentials and
-// logarithms.
+// fuses no others, so that both have the same bits but for what CUDA and the C
+// library compute: logarithms, and exponentials of f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -238,7 +238,25 @@ SHARDC_DEVICE float fused(float a, float b, float c) { return ::fmaf(a, b, c); }
 SHARDC_DEVICE double fused(double a, double b, double c) {
   return ::fma(a, b, c);
 }
-SHARDC_DEVICE float exponential(float x) { return ::expf(x); }
+/// exp for values of at most 88: the polynomial of Cephes (expf.c, Moshier), as
+/// on the CPU, because a GPU's own may differ from chip to chip. Results below
+/// 2^-126 become zero; NaN stays NaN.
+SHARDC_DEVICE float exponential(float x) {
+  if (!(x >= -87.33654f))
+    return x != x ? x : 0.0f;
+  const float n = ::rintf(x * 1.44269504f);
+  const float r = fused(n, 2.12194440e-4f, fused(n, -0.693359375f, x));
+  float p = fused(r, 1.9875691500e-4f, 1.3981999507e-3f);
+  p = fused(p, r, 8.3334519073e-3f);
+  p = fused(p, r, 4.1665795894e-2f);
+  p = fused(p, r, 1.6666665459e-1f);
+  p = fused(p, r, 5.0000001201e-1f);
+  p = fused(p, r * r, r) + 1.0f;
+  // 2^n by its exponent bits.
+  const auto exponent = static_cast<uint32_t>(static_cast<int32_t>(n) + 127)
+                        << 23;
+  return p * __builtin_bit_cast(float, exponent);
+}
 SHARDC_DEVICE double exponential(double x) { return ::exp(x); }
 SHARDC_DEVICE float logarithm(float x) { return ::logf(x); }
 SHARDC_DEVICE double logarithm(double x) { return ::log(x); }

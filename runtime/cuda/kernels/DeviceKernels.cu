@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Their entry points. Parameters stay where the driver puts them.
+// Their entry points. Parameters stay where the driver puts them. Registers are
+// for two blocks of a multiprocessor, or more: enough that nothing is spilled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,7 @@ using namespace shardc::runtime::kernels;
 
 #define SHARDC_KERNEL(symbol, Parameters, threads, code)                       \
   static_assert(sizeof(Parameters) <= mostParameterBytes);                     \
-  extern "C" __global__ void __launch_bounds__(threads, 1)                     \
+  extern "C" __global__ void __launch_bounds__(threads, 2)                     \
       symbol(const __grid_constant__ Parameters p) {                           \
     code(CudaThread(), p);                                                     \
   }
