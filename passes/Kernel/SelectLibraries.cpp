@@ -138,11 +138,31 @@ static void selectMatmul(Operation *op, Value a, bool transposeA, Value b,
       .replaceByMatrix();
 }
 
-/// Products of batches of matrices are loop nests.
-static void selectProduct(aten::MatmulOp op) {
+/// A product of two batches of as many matrices each.
+static void selectBatches(aten::MatmulOp op) {
+  OpBuilder builder(op);
+  CallBuilder(op, "matmul")
+      .operand(op.getSelf())
+      .operand(op.getOther())
+      .setting("transpose_a", false)
+      .setting("transpose_b", false)
+      .setting("epilogue", builder.getStringAttr("none"))
+      .replace();
+}
+
+/// Products of batches of matrices are loop nests on a processor; a GPU's
+/// tensor cores are reached by its library alone.
+static void selectProduct(aten::MatmulOp op, const Target &target) {
+  auto self = cast<RankedTensorType>(op.getSelf().getType());
   auto other = cast<RankedTensorType>(op.getOther().getType());
-  if (other.getRank() == 2 && isa<FloatType>(other.getElementType()))
-    selectMatmul(op, op.getSelf(), false, op.getOther(), false, Value());
+  if (!isa<FloatType>(other.getElementType()))
+    return;
+  if (other.getRank() == 2)
+    return selectMatmul(op, op.getSelf(), false, op.getOther(), false, Value());
+  if (target.compiler == Compiler::Cuda && self.getRank() == other.getRank() &&
+      self.getRank() > 2 &&
+      self.getShape().drop_back(2) == other.getShape().drop_back(2))
+    selectBatches(op);
 }
 
 static void selectLinear(aten::LinearOp op) {
@@ -412,7 +432,7 @@ static void selectLibrary(Operation *op, const Target &target,
   if (call.empty() || !target.hasLibraryCall(call) || !isAccepted(op))
     return;
   TypeSwitch<Operation *>(op)
-      .Case(selectProduct)
+      .Case([&](MatmulOp product) { selectProduct(product, target); })
       .Case(selectLinear)
       .Case(selectLinearInput)
       .Case(selectLinearWeight)

@@ -9,6 +9,7 @@
 #include "runtime/cuda/CudaCommand.h"
 
 #include "runtime/cuda/CublasLt.h"
+#include "runtime/cuda/CudnnConvolution.h"
 #include "runtime/cuda/kernels/DeviceCalls.h"
 #include "runtime/device/CommandCollective.h"
 
@@ -177,9 +178,10 @@ struct Preparer {
 
   /// By NVIDIA's library where there is one for it.
   PreparedOr call() const {
-    if (PreparedOr product = prepareMatmul(command, addresses, context);
-        !product.ok() || *product)
-      return product;
+    for (const auto prepare : {prepareMatmul, prepareConvolution})
+      if (PreparedOr prepared = prepare(command, addresses, context);
+          !prepared.ok() || *prepared)
+        return prepared;
     return std::unique_ptr<CudaCommand>(
         std::make_unique<KernelCall>(command, addresses, context));
   }

@@ -1,0 +1,200 @@
+//===- CudnnConvolution.cpp - convolutions of NVIDIA's library ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One operation of a graph each; a bias is added by a kernel of ours, in place,
+// because cuDNN fuses it for few layouts only.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/cuda/CudnnConvolution.h"
+
+#include "runtime/cuda/Cudnn.h"
+#include "runtime/cuda/kernels/DeviceBias.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace shardc::runtime {
+
+using format::attributeOr;
+using format::Command;
+
+namespace {
+/// Which operands of a call are the tensors of its operation, and what cuDNN
+/// calls them.
+struct Operation {
+  std::string_view callee;
+  size_t input, weight, output;
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t inputName, weightName, outputName,
+      convolutionName, alphaName, betaName;
+};
+
+constexpr Operation operations[] = {
+    {"convolution", 0, 1, 2,
+     CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    {"convolution_backward_input", 2, 1, 0,
+     CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    {"convolution_backward_weight", 1, 2, 0,
+     CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA}};
+
+class Convolution : public CudaCommand {
+public:
+  Convolution(std::unique_ptr<CudnnPlan> plan,
+              std::vector<DeviceAddress> addresses,
+              std::optional<KernelLaunch> bias)
+      : plan(std::move(plan)), addresses(std::move(addresses)),
+        bias(std::move(bias)) {}
+
+  size_t workspaceBytes() const override { return plan->workspaceBytes(); }
+  Status takeWorkspace(DeviceAddress taken) override {
+    workspace = taken;
+    return Status();
+  }
+  Status enqueue(CUstream stream) override {
+    if (Status status = plan->enqueue(stream, ids, addresses, workspace);
+        !status.ok())
+      return status;
+    return bias ? bias->enqueue(stream) : Status();
+  }
+
+  /// Of input, weight and output.
+  static constexpr std::array<int64_t, 3> ids = {1, 2, 3};
+
+private:
+  const std::unique_ptr<CudnnPlan> plan;
+  const std::vector<DeviceAddress> addresses;
+  const std::optional<KernelLaunch> bias;
+  DeviceAddress workspace = DeviceAddress(0);
+};
+} // namespace
+
+static CudnnDescriptor makeWindow(const Cudnn &library,
+                                  const Command &command) {
+  using Pair = std::vector<int64_t>;
+  const auto pair = [&](const char *name) {
+    return attributeOr(command.attributes, name, Pair{1, 1});
+  };
+  const bool isDouble = command.operands[0].dtype == format::Dtype::F64;
+  const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  CudnnDescriptor window(library, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  window.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE,
+             isDouble ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
+  window.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1,
+             &mode);
+  window.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, int64_t(2));
+  window.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, pair("padding"));
+  window.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, pair("padding"));
+  window.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, pair("stride"));
+  window.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, pair("dilation"));
+  window.finalize();
+  return window;
+}
+
+/// Groups follow from the weight's channels. Parts are input, weight, output
+/// and window.
+static CudnnDescriptor makeOperation(const Cudnn &library,
+                                     const Operation &operation,
+                                     std::span<const CudnnDescriptor> parts,
+                                     bool isDouble) {
+  const double doubles[] = {1, 0};
+  const float floats[] = {1, 0};
+  const auto scalar = [&](size_t i) -> const void * {
+    return isDouble ? static_cast<const void *>(doubles + i) : floats + i;
+  };
+  const cudnnBackendAttributeType_t type =
+      isDouble ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT;
+  CudnnDescriptor made(library, operation.type);
+  made.set(operation.inputName, parts[0]);
+  made.set(operation.weightName, parts[1]);
+  made.set(operation.outputName, parts[2]);
+  made.set(operation.convolutionName, parts[3]);
+  made.set(operation.alphaName, type, 1, scalar(0));
+  made.set(operation.betaName, type, 1, scalar(1));
+  made.finalize();
+  return made;
+}
+
+/// The launch that adds operand 2 to the result.
+static StatusOr<KernelLaunch> makeBias(const Command &command,
+                                       std::span<const DeviceAddress> addresses,
+                                       const CudaContext &context) {
+  const DeviceLaunch launch = prepareDeviceBias(command.operands.back(),
+                                                addresses.back(), addresses[2]);
+  const StatusOr<CUfunction> function =
+      context.libraryKernel(std::string(launch.kernel));
+  if (!function.ok())
+    return function.status();
+  KernelLaunch made(context, *function, launch.blocks, launch.threads,
+                    launch.sharedBytes);
+  made.addParameter(launch.parameters);
+  return made;
+}
+
+StatusOr<std::unique_ptr<CudaCommand>>
+prepareConvolution(const Command &command,
+                   std::span<const DeviceAddress> addresses,
+                   const CudaContext &context) {
+  const auto *const operation = std::find_if(
+      std::begin(operations), std::end(operations),
+      [&](const Operation &one) { return one.callee == command.callee; });
+  if (operation == std::end(operations) || !context.options.libraries)
+    return std::unique_ptr<CudaCommand>();
+  const StatusOr<const Cudnn *> library = Cudnn::load();
+  if (!library.ok())
+    return library.status();
+  // A bias comes before the result.
+  const bool hasBias = command.operands.size() == 4;
+  std::vector<CudnnDescriptor> parts;
+  std::vector<DeviceAddress> used;
+  for (size_t operand :
+       {operation->input, operation->weight, operation->output}) {
+    operand += hasBias && operand == 2 ? 1 : 0;
+    used.push_back(addresses[operand]);
+    parts.push_back(makeCudnnTensor(**library, Convolution::ids[parts.size()],
+                                    command.operands[operand], used.back()));
+  }
+  const format::Dtype dtype = command.operands[0].dtype;
+  parts.push_back(makeWindow(**library, command));
+  parts.push_back(
+      makeOperation(**library, *operation, parts, dtype == format::Dtype::F64));
+  if (const Status &status = parts.back().status(); !status.ok())
+    return status;
+  StatusOr<std::unique_ptr<CudnnPlan>> plan = CudnnPlan::choose(
+      **library, std::move(parts), dtype, convolutionWorkspaceBytes);
+  if (!plan.ok())
+    return plan.status();
+  if (!*plan)
+    return std::unique_ptr<CudaCommand>();
+  std::optional<KernelLaunch> bias;
+  if (hasBias) {
+    const StatusOr<KernelLaunch> launch = makeBias(command, addresses, context);
+    if (!launch.ok())
+      return launch.status();
+    bias.emplace(*launch);
+  }
+  return std::unique_ptr<CudaCommand>(std::make_unique<Convolution>(
+      std::move(*plan), std::move(used), std::move(bias)));
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,30 @@
+//===- CudnnConvolution.h - convolutions of NVIDIA's library ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calls "convolution", "convolution_backward_input" and
+// "convolution_backward_weight" by cuDNN.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_CUDA_CUDNNCONVOLUTION_H
+#define SHARDC_RUNTIME_CUDA_CUDNNCONVOLUTION_H
+
+#include "runtime/cuda/CudaCommand.h"
+
+namespace shardc::runtime {
+
+/// Bytes of working memory that a convolution may ask for.
+inline constexpr size_t convolutionWorkspaceBytes = size_t(256) << 20;
+
+/// Prepares a convolution with its operands at these addresses; null if the
+/// call is none, or one that cuDNN does not compute. Fails with E0504, and with
+/// E0507 if the library is missing.
+StatusOr<std::unique_ptr<CudaCommand>>
+prepareConvolution(const format::Command &command,
+                   std::span<const DeviceAddress> addresses,
+                   const CudaContext &context);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_CUDA_CUDNNCONVOLUTION_H

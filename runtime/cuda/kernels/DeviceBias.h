@@ -1,0 +1,23 @@
+//===- DeviceBias.h - adding a bias as a launch -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// For a library's convolution that has none.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICEBIAS_H
+#define SHARDC_RUNTIME_CUDA_KERNELS_DEVICEBIAS_H
+
+#include "runtime/cuda/kernels/DeviceCalls.h"
+
+namespace shardc::runtime {
+
+/// The launch that adds bias [C], of the tensor's dtype, to a contiguous tensor
+/// [N, C, …] at `at`.
+DeviceLaunch prepareDeviceBias(const format::TensorReference &tensor,
+                               DeviceAddress at, DeviceAddress bias);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_CUDA_KERNELS_DEVICEBIAS_H
