@@ -2,17 +2,24 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all devices say of a failure.
+// How a failure names its command: "in module 'h.0.mlp', launch kernel_gelu
+// 'gelu'".
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/Device.h"
 
+#include "runtime/format/CommandKinds.h"
+
 namespace shardc::runtime {
 
 Status noteCommand(Status status, const format::Command &command) {
-  return status.addNote("in module '" + command.module + "', '" +
-                        command.label + "'");
+  std::string what(format::kindName(command));
+  if (!command.callee.empty())
+    what += " " + command.callee;
+  if (!command.label.empty())
+    what += " '" + command.label + "'";
+  return status.addNote("in module '" + command.module + "', " + what);
 }
 
 } // namespace shardc::runtime

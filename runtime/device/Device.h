@@ -133,7 +133,7 @@ public:
   virtual std::vector<CommandTime> takeTimes() { return {}; }
 };
 
-/// Adds where in the model a failure happened.
+/// Adds where in the model a failure happened, and in which command.
 Status noteCommand(Status status, const format::Command &command);
 
 } // namespace shardc::runtime

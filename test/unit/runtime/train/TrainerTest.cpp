@@ -429,7 +429,8 @@ TEST(Trainer, reports_a_missing_kernel_with_its_module) {
   const Outcome outcome = run(model, optionsFor("random", 1), folder);
   EXPECT_EQ(outcome.status.code(), ErrorCode::E0310);
   ASSERT_FALSE(outcome.status.notes().empty());
-  EXPECT_EQ(outcome.status.notes()[0], "in module 'linear', 'loss'");
+  EXPECT_EQ(outcome.status.notes()[0],
+            "in module 'linear', launch no_such_kernel 'loss'");
 }
 
 // A sample that only one rank meets: all ranks stop, and nothing is saved.
