@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The driver's functions that the plug-in uses, on the fake machine.
+// The driver's functions that the plug-in uses, on the fake machine, and those
+// with which gpu_check asks what GPU there is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -114,6 +115,11 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal) {
 
 CUresult cuDeviceGetName(char *name, int length, CUdevice) {
   std::snprintf(name, static_cast<size_t>(length), "fake GPU");
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {
+  *bytes = Machine::get().totalBytes();
   return CUDA_SUCCESS;
 }
 
