@@ -111,8 +111,8 @@ namespace {
 class Product : public CudaCommand {
 public:
   Product(const CublasLt &library, const MatrixProduct &product,
-          std::span<const DeviceAddress> addresses)
-      : library(library), product(product),
+          std::span<const DeviceAddress> addresses, bool tf32)
+      : library(library), product(product), tf32(tf32),
         addresses(addresses.begin(), addresses.end()) {}
 
   ~Product() override {
@@ -135,6 +135,13 @@ public:
   Status enqueue(CUstream stream) override;
 
 private:
+  cublasComputeType_t computeType() const {
+    if (isDouble())
+      return CUBLAS_COMPUTE_64F;
+    return tf32 && product.first.dtype == format::Dtype::F32
+               ? CUBLAS_COMPUTE_32F_FAST_TF32
+               : CUBLAS_COMPUTE_32F;
+  }
   bool isDouble() const { return product.first.dtype == format::Dtype::F64; }
   Status describeOperation();
   Status describeLayout(const ColumnMatrix &matrix,
@@ -147,6 +154,7 @@ private:
 
   const CublasLt &library;
   const MatrixProduct product;
+  const bool tf32;
   const std::vector<DeviceAddress> addresses;
   cublasLtMatmulDesc_t operation = nullptr;
   std::array<cublasLtMatrixLayout_t, 3> layouts = {};
@@ -157,9 +165,8 @@ private:
 
 Status Product::describeOperation() {
   if (Status status = library.check(
-          library.MatmulDescCreate(
-              &operation, isDouble() ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-              isDouble() ? CUDA_R_64F : CUDA_R_32F),
+          library.MatmulDescCreate(&operation, computeType(),
+                                   isDouble() ? CUDA_R_64F : CUDA_R_32F),
           "cublasLtMatmulDescCreate");
       !status.ok())
     return status;
@@ -311,7 +318,7 @@ prepareMatmul(const format::Command &command,
   if (!library.ok())
     return library.status();
   auto product = std::make_unique<Product>(
-      **library, makeMatrixProduct(command), addresses);
+      **library, makeMatrixProduct(command), addresses, context.options.tf32);
   if (Status status = product->describe(); !status.ok())
     return status;
   const StatusOr<bool> found = product->choose();

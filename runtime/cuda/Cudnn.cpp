@@ -131,22 +131,22 @@ CudnnDescriptor makeCudnnTensor(const Cudnn &library, int64_t id,
 //===----------------------------------------------------------------------===//
 
 /// What an engine does with numbers that we do not want.
-static bool isRefused(cudnnBackendNumericalNote_t note, format::Dtype dtype) {
+static bool isRefused(cudnnBackendNumericalNote_t note,
+                      bool mayUseTensorCores) {
   switch (note) {
   case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:
   case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
   case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
     return true;
-  // For f32 they are TF32's: 10 bits of 23.
   case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-    return dtype == format::Dtype::F32;
+    return !mayUseTensorCores;
   default:
     return false;
   }
 }
 
 static bool isRefused(const Cudnn &library, const CudnnDescriptor &config,
-                      format::Dtype dtype) {
+                      bool mayUseTensorCores) {
   const CudnnDescriptor engine(library, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t pointer = engine.get();
   int64_t count = 0;
@@ -160,9 +160,10 @@ static bool isRefused(const Cudnn &library, const CudnnDescriptor &config,
                                   static_cast<int64_t>(notes.size()), &count,
                                   notes.data()) != CUDNN_STATUS_SUCCESS)
     return true;
-  return std::any_of(
-      notes.begin(), notes.begin() + count,
-      [&](cudnnBackendNumericalNote_t note) { return isRefused(note, dtype); });
+  return std::any_of(notes.begin(), notes.begin() + count,
+                     [&](cudnnBackendNumericalNote_t note) {
+                       return isRefused(note, mayUseTensorCores);
+                     });
 }
 
 /// The configurations that a heuristic proposes, the best first.
@@ -213,7 +214,7 @@ makePlan(const Cudnn &library, cudnnHandle_t handle,
 
 StatusOr<std::unique_ptr<CudnnPlan>>
 CudnnPlan::choose(const Cudnn &library, std::vector<CudnnDescriptor> parts,
-                  format::Dtype dtype, size_t mostBytes) {
+                  bool mayUseTensorCores, size_t mostBytes) {
   StatusOr<cudnnHandle_t> handle = library.handle();
   if (!handle.ok())
     return handle.status();
@@ -227,7 +228,7 @@ CudnnPlan::choose(const Cudnn &library, std::vector<CudnnDescriptor> parts,
   for (const cudnnBackendHeurMode_t mode :
        {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     for (CudnnDescriptor &config : propose(library, parts.back(), mode)) {
-      if (isRefused(library, config, dtype))
+      if (isRefused(library, config, mayUseTensorCores))
         continue;
       auto plan = makePlan(library, *handle, config);
       if (!plan || plan->second > mostBytes)

@@ -106,13 +106,13 @@ CudnnDescriptor makeCudnnTensor(const Cudnn &library, int64_t id,
 /// An engine for a graph of one operation, which has the bits of all its runs.
 class CudnnPlan {
 public:
-  /// The heuristic's first that is deterministic, rounds no operand (TF32) and
-  /// asks for at most `mostBytes` of working memory; null if there is none. The
-  /// operation is the last of `parts`, which are kept with those it refers to.
-  /// Fails with E0504.
+  /// The heuristic's first that is deterministic, rounds no operand (to TF32,
+  /// unless it may) and asks for at most `mostBytes` of working memory; null if
+  /// there is none. The operation is the last of `parts`, which are kept with
+  /// those it refers to. Fails with E0504.
   static StatusOr<std::unique_ptr<CudnnPlan>>
   choose(const Cudnn &library, std::vector<CudnnDescriptor> parts,
-         format::Dtype dtype, size_t mostBytes);
+         bool mayUseTensorCores, size_t mostBytes);
 
   size_t workspaceBytes() const { return bytes; }
 

@@ -180,8 +180,11 @@ prepareConvolution(const Command &command,
       makeOperation(**library, *operation, parts, dtype == format::Dtype::F64));
   if (const Status &status = parts.back().status(); !status.ok())
     return status;
-  StatusOr<std::unique_ptr<CudnnPlan>> plan = CudnnPlan::choose(
-      **library, std::move(parts), dtype, convolutionWorkspaceBytes);
+  // For f32 tensor cores are TF32's.
+  StatusOr<std::unique_ptr<CudnnPlan>> plan =
+      CudnnPlan::choose(**library, std::move(parts),
+                        dtype != format::Dtype::F32 || context.options.tf32,
+                        convolutionWorkspaceBytes);
   if (!plan.ok())
     return plan.status();
   if (!*plan)

@@ -33,6 +33,9 @@ struct CudaOptions {
   /// Use NVIDIA's libraries where they have a call; else the runtime's own
   /// kernels compute all.
   bool libraries = true;
+  /// Libraries may round f32 operands of products and convolutions to TF32,
+  /// which keeps 10 bits of 23.
+  bool tf32 = false;
   /// Measure when each command runs.
   bool timed = false;
 };

@@ -66,9 +66,9 @@ openDevices(const format::Artifact &artifact, const TrainOptions &options,
       std::any_of(chips.begin(), chips.end(),
                   [](const std::string &chip) { return chip != "emulated"; });
   if (!options.emulated && hasGpu)
-    return openCuda(artifact,
-                    {options.gpu, options.graphs, options.sync,
-                     options.libraries, /*timed=*/!options.profile.empty()});
+    return openCuda(artifact, {options.gpu, options.graphs, options.sync,
+                               options.libraries, options.tf32,
+                               /*timed=*/!options.profile.empty()});
   StatusOr<std::unique_ptr<KernelLibrary>> kernels =
       KernelLibrary::load(artifact, options.emulated.has_value());
   if (!kernels.ok())

@@ -49,6 +49,7 @@ struct TrainOptions {
   bool graphs = true;
   bool sync = false;
   bool libraries = true;
+  bool tf32 = false;
   /// Print nothing but errors.
   bool quiet = false;
 };

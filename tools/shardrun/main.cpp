@@ -58,6 +58,7 @@ The artifact's ranks run as threads of this process, and share a GPU.
                        streams and a GPU's threads
   --no-graph           GPU: enqueue each command instead of replaying graphs
   --no-libraries       GPU: shardc's own kernels instead of NVIDIA's libraries
+  --tf32               GPU: products and convolutions of f32 in TF32
   --sync               GPU: wait for each command: a failure names it
   --threads T          threads of each rank (default: cores / ranks)
   --poison             fill memory that the program has to write before it
@@ -124,6 +125,7 @@ static void declareOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--device", line.device);
   app.add_flag("!--no-graph", train.graphs);
   app.add_flag("!--no-libraries", train.libraries);
+  app.add_flag("--tf32", train.tf32);
   app.add_flag("--sync", train.sync);
   app.add_option("--threads", train.threads);
   app.add_flag("--poison", train.poison);
