@@ -35,15 +35,17 @@ namespace {
   F(MatrixLayoutSetAttribute)
 
 /// The library; its functions have their names without the prefix "cublasLt".
-/// The handle is for all streams and threads of the process.
 struct CublasLt {
 #define SHARDC_CUBLASLT_MEMBER(name) decltype(&::cublasLt##name) name = nullptr;
   SHARDC_CUBLASLT_FUNCTIONS(SHARDC_CUBLASLT_MEMBER)
 #undef SHARDC_CUBLASLT_MEMBER
-  cublasLtHandle_t handle = nullptr;
 
-  /// The context is current.
+  /// Opens it once for the process. Fails with E0507.
   static StatusOr<const CublasLt *> load();
+
+  /// The handle of all threads, made when it is first asked for. The GPU is
+  /// current.
+  StatusOr<cublasLtHandle_t> handle() const;
 
   Status check(cublasStatus_t result, const char *function) const {
     if (result == CUBLAS_STATUS_SUCCESS)
@@ -72,7 +74,7 @@ static Status initialize(CublasLt &library) {
                                     "cublasLt" #name);
   SHARDC_CUBLASLT_FUNCTIONS(SHARDC_CUBLASLT_FIND)
 #undef SHARDC_CUBLASLT_FIND
-  return library.check(library.Create(&library.handle), "cublasLtCreate");
+  return Status();
 }
 
 StatusOr<const CublasLt *> CublasLt::load() {
@@ -81,6 +83,14 @@ StatusOr<const CublasLt *> CublasLt::load() {
   if (!status.ok())
     return status;
   return &library;
+}
+
+StatusOr<cublasLtHandle_t> CublasLt::handle() const {
+  static cublasLtHandle_t made = nullptr;
+  static const Status status = check(Create(&made), "cublasLtCreate");
+  if (!status.ok())
+    return status;
+  return made;
 }
 
 static cudaDataType_t dataType(format::Dtype dtype) {
@@ -147,12 +157,14 @@ private:
   Status describeLayout(const ColumnMatrix &matrix,
                         cublasLtMatrixLayout_t &layout) const;
   StatusOr<bool> choose(cublasLtMatmulPreference_t preference);
+  Status limit(cublasLtMatmulPreference_t preference) const;
   /// Of first, second and result.
   std::array<DeviceAddress, 3> operands() const {
     return {addresses[1], addresses[0], addresses.back()};
   }
 
   const CublasLt &library;
+  cublasLtHandle_t handle = nullptr;
   const MatrixProduct product;
   const bool tf32;
   const std::vector<DeviceAddress> addresses;
@@ -236,18 +248,8 @@ static uint32_t alignmentOf(DeviceAddress address, const ColumnMatrix &matrix,
   return static_cast<uint32_t>(all & -all);
 }
 
-StatusOr<bool> Product::choose() {
-  cublasLtMatmulPreference_t preference = nullptr;
-  if (Status status = library.check(library.MatmulPreferenceCreate(&preference),
-                                    "cublasLtMatmulPreferenceCreate");
-      !status.ok())
-    return status;
-  StatusOr<bool> found = choose(preference);
-  library.MatmulPreferenceDestroy(preference);
-  return found;
-}
-
-StatusOr<bool> Product::choose(cublasLtMatmulPreference_t preference) {
+/// What an algorithm may ask for and rely on.
+Status Product::limit(cublasLtMatmulPreference_t preference) const {
   Status status;
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t name,
                        const auto &value) {
@@ -267,16 +269,35 @@ StatusOr<bool> Product::choose(cublasLtMatmulPreference_t preference) {
       alignmentOf(at[1], product.second, offset.second));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, result);
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, result);
-  if (!status.ok())
+  return status;
+}
+
+StatusOr<bool> Product::choose() {
+  StatusOr<cublasLtHandle_t> made = library.handle();
+  if (!made.ok())
+    return made.status();
+  handle = *made;
+  cublasLtMatmulPreference_t preference = nullptr;
+  if (Status status = library.check(library.MatmulPreferenceCreate(&preference),
+                                    "cublasLtMatmulPreferenceCreate");
+      !status.ok())
+    return status;
+  StatusOr<bool> found = choose(preference);
+  library.MatmulPreferenceDestroy(preference);
+  return found;
+}
+
+StatusOr<bool> Product::choose(cublasLtMatmulPreference_t preference) {
+  if (Status status = limit(preference); !status.ok())
     return status;
   int count = 0;
   const cublasStatus_t chosen = library.MatmulAlgoGetHeuristic(
-      library.handle, operation, layouts[0], layouts[1], layouts[2], layouts[2],
+      handle, operation, layouts[0], layouts[1], layouts[2], layouts[2],
       preference, 1, &algorithm, &count);
   if (chosen == CUBLAS_STATUS_NOT_SUPPORTED)
     return false;
-  status = library.check(chosen, "cublasLtMatmulAlgoGetHeuristic");
-  if (!status.ok())
+  if (Status status = library.check(chosen, "cublasLtMatmulAlgoGetHeuristic");
+      !status.ok())
     return status;
   return count == 1 && algorithm.state == CUBLAS_STATUS_SUCCESS;
 }
@@ -294,7 +315,7 @@ Status Product::enqueue(CUstream stream) {
   for (const MatrixProduct::Offset &offset : product.offsets) {
     void *const result = pointer(at[2], offset.result);
     if (Status status = library.check(
-            library.Matmul(library.handle, operation, scalar(0),
+            library.Matmul(handle, operation, scalar(0),
                            pointer(at[0], offset.first), layouts[0],
                            pointer(at[1], offset.second), layouts[1], scalar(1),
                            result, layouts[2], result, layouts[2],
@@ -305,6 +326,16 @@ Status Product::enqueue(CUstream stream) {
       return status;
   }
   return Status();
+}
+
+Status describeMatmul(const format::Command &command,
+                      std::span<const DeviceAddress> addresses) {
+  const StatusOr<const CublasLt *> library = CublasLt::load();
+  if (!library.ok())
+    return library.status();
+  Product product(**library, makeMatrixProduct(command), addresses,
+                  /*tf32=*/false);
+  return product.describe();
 }
 
 StatusOr<std::unique_ptr<CudaCommand>>

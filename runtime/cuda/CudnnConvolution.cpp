@@ -9,7 +9,6 @@
 
 #include "runtime/cuda/CudnnConvolution.h"
 
-#include "runtime/cuda/Cudnn.h"
 #include "runtime/cuda/kernels/DeviceBias.h"
 
 #include <algorithm>
@@ -151,51 +150,77 @@ static StatusOr<KernelLaunch> makeBias(const Command &command,
   return made;
 }
 
+static const Operation *operationOf(const Command &command) {
+  const auto *const found = std::find_if(
+      std::begin(operations), std::end(operations),
+      [&](const Operation &one) { return one.callee == command.callee; });
+  return found == std::end(operations) ? nullptr : found;
+}
+
+bool isConvolution(const Command &command) { return operationOf(command); }
+
+/// A bias comes before the result.
+static bool hasBias(const Command &command) {
+  return command.operands.size() == 4;
+}
+
+/// Which operands of the command input, weight and output are.
+static std::array<size_t, 3> tensorsOf(const Command &command) {
+  const Operation &operation = *operationOf(command);
+  std::array<size_t, 3> tensors = {operation.input, operation.weight,
+                                   operation.output};
+  for (size_t &tensor : tensors)
+    tensor += hasBias(command) && tensor == 2 ? 1 : 0;
+  return tensors;
+}
+
+std::vector<CudnnDescriptor>
+describeConvolution(const Cudnn &library, const Command &command,
+                    std::span<const DeviceAddress> addresses) {
+  std::vector<CudnnDescriptor> parts;
+  for (const size_t operand : tensorsOf(command))
+    parts.push_back(makeCudnnTensor(library, Convolution::ids[parts.size()],
+                                    command.operands[operand],
+                                    addresses[operand]));
+  parts.push_back(makeWindow(library, command));
+  parts.push_back(
+      makeOperation(library, *operationOf(command), parts,
+                    command.operands[0].dtype == format::Dtype::F64));
+  return parts;
+}
+
 StatusOr<std::unique_ptr<CudaCommand>>
 prepareConvolution(const Command &command,
                    std::span<const DeviceAddress> addresses,
                    const CudaContext &context) {
-  const auto *const operation = std::find_if(
-      std::begin(operations), std::end(operations),
-      [&](const Operation &one) { return one.callee == command.callee; });
-  if (operation == std::end(operations) || !context.options.libraries)
+  if (!isConvolution(command) || !context.options.libraries)
     return std::unique_ptr<CudaCommand>();
   const StatusOr<const Cudnn *> library = Cudnn::load();
   if (!library.ok())
     return library.status();
-  // A bias comes before the result.
-  const bool hasBias = command.operands.size() == 4;
-  std::vector<CudnnDescriptor> parts;
-  std::vector<DeviceAddress> used;
-  for (size_t operand :
-       {operation->input, operation->weight, operation->output}) {
-    operand += hasBias && operand == 2 ? 1 : 0;
-    used.push_back(addresses[operand]);
-    parts.push_back(makeCudnnTensor(**library, Convolution::ids[parts.size()],
-                                    command.operands[operand], used.back()));
-  }
-  const format::Dtype dtype = command.operands[0].dtype;
-  parts.push_back(makeWindow(**library, command));
-  parts.push_back(
-      makeOperation(**library, *operation, parts, dtype == format::Dtype::F64));
+  std::vector<CudnnDescriptor> parts =
+      describeConvolution(**library, command, addresses);
   if (const Status &status = parts.back().status(); !status.ok())
     return status;
   // For f32 tensor cores are TF32's.
-  StatusOr<std::unique_ptr<CudnnPlan>> plan =
-      CudnnPlan::choose(**library, std::move(parts),
-                        dtype != format::Dtype::F32 || context.options.tf32,
-                        convolutionWorkspaceBytes);
+  StatusOr<std::unique_ptr<CudnnPlan>> plan = CudnnPlan::choose(
+      **library, std::move(parts),
+      command.operands[0].dtype != format::Dtype::F32 || context.options.tf32,
+      convolutionWorkspaceBytes);
   if (!plan.ok())
     return plan.status();
   if (!*plan)
     return std::unique_ptr<CudaCommand>();
   std::optional<KernelLaunch> bias;
-  if (hasBias) {
+  if (hasBias(command)) {
     const StatusOr<KernelLaunch> launch = makeBias(command, addresses, context);
     if (!launch.ok())
       return launch.status();
     bias.emplace(*launch);
   }
+  std::vector<DeviceAddress> used;
+  for (const size_t operand : tensorsOf(command))
+    used.push_back(addresses[operand]);
   return std::unique_ptr<CudaCommand>(std::make_unique<Convolution>(
       std::move(*plan), std::move(used), std::move(bias)));
 }

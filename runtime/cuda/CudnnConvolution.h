@@ -10,12 +10,22 @@
 #ifndef SHARDC_RUNTIME_CUDA_CUDNNCONVOLUTION_H
 #define SHARDC_RUNTIME_CUDA_CUDNNCONVOLUTION_H
 
-#include "runtime/cuda/CudaCommand.h"
+#include "runtime/cuda/Cudnn.h"
 
 namespace shardc::runtime {
 
 /// Bytes of working memory that a convolution may ask for.
 inline constexpr size_t convolutionWorkspaceBytes = size_t(256) << 20;
+
+/// Whether the call is one of them.
+bool isConvolution(const format::Command &command);
+
+/// Tells the library what operation such a call is, which needs no GPU: the
+/// descriptors of input, weight, output and window, and the operation, whose
+/// status is that of all of them.
+std::vector<CudnnDescriptor>
+describeConvolution(const Cudnn &library, const format::Command &command,
+                    std::span<const DeviceAddress> addresses);
 
 /// Prepares a convolution with its operands at these addresses; null if the
 /// call is none, or one that cuDNN does not compute. Fails with E0504, and with
