@@ -27,6 +27,7 @@ public:
     return std::unique_ptr<Device>(std::move(*made));
   }
 
+  bool runsLate() const override { return true; }
   std::string description() const override { return context->description(); }
 
 private:

@@ -37,6 +37,10 @@ public:
   virtual StatusOr<std::unique_ptr<Device>>
   make(const RankResources &resources) = 0;
 
+  /// Whether commands run later than they are enqueued, while the host does
+  /// something else.
+  virtual bool runsLate() const { return false; }
+
   /// The device in words, for users; empty where there is nothing to say.
   virtual std::string description() const { return {}; }
 };

@@ -80,12 +80,19 @@ RankTrainer::Series RankTrainer::makeSeries(format::Run kind,
 }
 
 Status RankTrainer::runStep(int64_t step) {
-  if (!recorded)
-    return run(training, step - 1);
+  onDevice = {};
   const RankProfile::Clock::time_point begin = RankProfile::Clock::now();
   Status status = run(training, step - 1);
-  recorded->addStep(RankProfile::Clock::now() - begin);
+  lastStep = RankProfile::Clock::now() - begin;
+  if (recorded)
+    recorded->addStep(lastStep);
   return status;
+}
+
+std::optional<double> RankTrainer::hostSeconds() const {
+  if (!shared.devices.runsLate())
+    return std::nullopt;
+  return std::chrono::duration<double>(lastStep - onDevice).count();
 }
 
 Status RankTrainer::evaluate() { return run(evaluation, 0); }
@@ -116,10 +123,12 @@ Status RankTrainer::run(const Series &series, int64_t step) {
       recorded->pause();
     if (Status status = executor->issue(one.section); !status.ok())
       return status;
+    const RankProfile::Clock::time_point issued = RankProfile::Clock::now();
     if (one.microBatch)
       readAhead(series, step, *one.microBatch);
     if (Status status = executor->finish(); !status.ok())
       return status;
+    onDevice += RankProfile::Clock::now() - issued;
   }
   return Status();
 }

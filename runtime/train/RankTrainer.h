@@ -70,6 +70,11 @@ public:
   double loss() const;
   double gradientNorm() const;
 
+  /// The time of the last step in which the device had nothing to do, because
+  /// the host had not told it: all but what it took from one section's issue to
+  /// its end. Of a device that runs late.
+  std::optional<double> hostSeconds() const;
+
   /// What the gradients of the last step were scaled by, where they are.
   std::optional<double> lossScale() const;
 
@@ -107,6 +112,8 @@ private:
   std::unique_ptr<RankMemory> memory;
   std::unique_ptr<RankProfile> recorded;
   std::unique_ptr<Executor> executor;
+  /// Of the last step: all of it, and with a section on the device.
+  RankProfile::Clock::duration lastStep{0}, onDevice{0};
   Series training, evaluation;
 };
 

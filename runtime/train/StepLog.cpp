@@ -28,6 +28,8 @@ std::string jsonLine(const StepRecord &record) {
     line["tokens_per_second"] = *record.tokensPerSecond;
   if (record.lossScale)
     line["loss_scale"] = *record.lossScale;
+  if (record.hostSeconds)
+    line["host_seconds"] = *record.hostSeconds;
   return line.dump();
 }
 

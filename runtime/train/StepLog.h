@@ -33,6 +33,8 @@ struct StepRecord {
   std::optional<double> tokensPerSecond;
   /// What gradients were scaled by, where they are.
   std::optional<double> lossScale;
+  /// Of `seconds`, those in which a GPU had nothing to do.
+  std::optional<double> hostSeconds;
 };
 
 /// An evaluation after a step.
@@ -43,7 +45,8 @@ struct EvaluationRecord {
   double seconds = 0;
 };
 
-/// {"step":1,"loss":…,"gradient_norm":…,"seconds":…,"tokens_per_second":…} and
+/// {"step":1,"loss":…,"gradient_norm":…,"seconds":…,"tokens_per_second":…},
+/// with "loss_scale" and "host_seconds" where they are, and
 /// {"step":1,"evaluation_loss":…,"seconds":…}. Numbers have as many digits as
 /// it takes to read back the same double; what is not finite is null.
 std::string jsonLine(const StepRecord &record);

@@ -104,8 +104,8 @@ static void noteSamples(const TrainingRun &run, std::ostream &output) {
 /// What rank 0 does after a step.
 static Status report(const TrainingRun &run, const RankTrainer &rank,
                      StepLog &log, int64_t step, double seconds) {
-  StepRecord record = {step,    rank.loss(), rank.gradientNorm(),
-                       seconds, {},          rank.lossScale()};
+  StepRecord record = {step, rank.loss(),      rank.gradientNorm(), seconds,
+                       {},   rank.lossScale(), rank.hostSeconds()};
   if (const std::optional<int64_t> tokens =
           tokensOfStep(run.artifact, run.options))
     record.tokensPerSecond = static_cast<double>(*tokens) / seconds;

@@ -31,6 +31,8 @@ CHIPS = json.loads((HERE / "chips.json").read_text())
 SMALLEST_LAUNCH = 16e6
 COPY_SHARE = 0.85
 RATIOS = {"eager": 1.5, "compile": 1.15}
+# Of a step, in which the GPU waits for the host.
+HOST_SHARE = 0.01
 PROFILE_STEPS, PROFILE_WARMUP = 5, 2
 STEPS, WARMUP = 20, 5
 PYTORCH_SECONDS = 240
@@ -152,9 +154,14 @@ def shardrun_speed(context, benchmark):
     timed = [record["seconds"] for record in records[WARMUP:]]
     rate = benchmark.units * len(timed) / sum(timed)
     context.facts.setdefault("rates", {})[benchmark.name] = rate
-    return Outcome(rate_text(context, benchmark, rate), finished.command,
-                   numbers={"per_second": rate, "step_seconds": timed,
-                            "mfu": utilization(context, benchmark, rate)})
+    host = sum(record["host_seconds"] for record in records[WARMUP:])
+    share = host / sum(timed)
+    return Outcome(
+        f"{rate_text(context, benchmark, rate)}, host {100 * share:.2f} %",
+        finished.command, state=PASSED if share < HOST_SHARE else BELOW,
+        numbers={"per_second": rate, "step_seconds": timed,
+                 "host_share": share,
+                 "mfu": utilization(context, benchmark, rate)})
 
 
 def pytorch_speed(context, benchmark, mode):

@@ -41,7 +41,8 @@ if value("--log"):
     with open(value("--log"), "w") as file:
         for step in range(1, steps + 1):
             print(json.dumps({"step": step, "loss": loss, "seconds": 0.01,
-                              "gradient_norm": 1.0}), file=file)
+                              "host_seconds": 5e-5, "gradient_norm": 1.0}),
+                  file=file)
 if value("--save"):
     text = json.dumps({"w": {"dtype": "F32", "shape": [1],
                              "data_offsets": [0, 4]}}).encode()
@@ -193,7 +194,7 @@ class StandIns(unittest.TestCase):
             [outcome.state for outcome in found.values()],
             [PASSED, PASSED, BELOW])
         self.assertEqual(found["gpt2-124m shardc"].text,
-                         "100 tokens/s (MFU 0.0 %)")
+                         "100 tokens/s (MFU 0.0 %), host 0.50 %")
         self.assertEqual(found["gpt2-124m beside compile"].text,
                          "1.11 x 90 tokens/s (MFU 0.0 %), wanted 1.15 x")
 

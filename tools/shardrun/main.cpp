@@ -48,8 +48,9 @@ The artifact's ranks run as threads of this process, and share a GPU.
   --save FILE          write parameters and buffers at the end
   --save-optimizer     write the optimizer's states there as well
   --log FILE.jsonl     one JSON object a step: step, loss, gradient_norm,
-                       seconds, tokens_per_second for models of tokens and
-                       loss_scale where there is one; one an evaluation: step,
+                       seconds, tokens_per_second for models of tokens,
+                       loss_scale where there is one, host_seconds in which a
+                       GPU had nothing to do; one an evaluation: step,
                        evaluation_loss, seconds
   --profile FILE       print where the time goes by kernel, module and command,
                        and write a trace that https://ui.perfetto.dev opens
