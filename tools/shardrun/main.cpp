@@ -26,7 +26,6 @@ static constexpr uint64_t mostGpus = 1 << 16;
 
 static constexpr char helpPage[] =
     R"(shardrun: train a model that shardc compiled
-
 usage: shardrun MODEL.shardc [options]
 
 The artifact's ranks run as threads of this process, and share a GPU.
@@ -40,27 +39,21 @@ The artifact's ranks run as threads of this process, and share a GPU.
   --eval-data DATA     evaluate on these samples after the last step; the
                        artifact is compiled with --evaluation
   --eval-every K       evaluate after every K steps too
-  --eval-batches B     micro-batches of each rank in an evaluation (default: as
-                       many as the data fills)
+  --eval-batches B     micro-batches of each rank in it (default: all data)
   --seed S             seed of random data and of dropout (default 0)
   --weights FILE       initial parameters and buffers, as safetensors
                        (default: those in the artifact)
   --save FILE          write parameters and buffers at the end
   --save-optimizer     write the optimizer's states there as well
-  --log FILE.jsonl     one JSON object a step: step, loss, gradient_norm,
-                       seconds, tokens_per_second for models of tokens,
-                       loss_scale where there is one, host_seconds in which a
-                       GPU had nothing to do; one an evaluation: step,
-                       evaluation_loss, seconds
+  --log FILE.jsonl     one JSON object a step (step, loss, gradient_norm,
+                       seconds, …) and an evaluation: docs/Format.md
   --profile FILE       print where the time goes by kernel, module and command,
                        and write a trace that https://ui.perfetto.dev opens
-  --device DEVICE      auto (default): what the artifact was compiled for;
-                       cuda:N: the GPU of that number; emulated:SEED: emulate
-                       streams and a GPU's threads
-  --no-graph           GPU: enqueue each command instead of replaying graphs
+  --device DEVICE      auto (default), cuda:N, the GPU of that number, or
+                       emulated:SEED, which emulates streams and GPU threads
+  --no-graph, --sync   GPU: do not replay graphs; wait for each command
   --no-libraries       GPU: shardc's own kernels instead of NVIDIA's libraries
   --tf32               GPU: products and convolutions of f32 in TF32
-  --sync               GPU: wait for each command: a failure names it
   --threads T          threads of each rank (default: cores / ranks)
   --poison             fill memory that the program has to write before it
                        reads it with NaN and huge integers, and guard its ends
