@@ -46,7 +46,12 @@ static constexpr GpuHooks hooks = {
                    int64_t isWrite) noexcept -> void * {
       BlockThread &self = blockThread(thread);
       return self.memory->accessAt(self, address, bytes, isWrite != 0);
-    }};
+    },
+    .multiply =
+        [](GpuThread *thread, GpuProduct *product, int64_t site) noexcept {
+          BlockThread &self = blockThread(thread);
+          self.schedule->multiply(self, *product, site);
+        }};
 
 GpuBlocks::GpuBlocks(uint64_t seed)
     : random(seed), memory(report), schedule(random(), report) {}

@@ -12,7 +12,8 @@
 //   read                                               GpuMemory.h
 //   a read of shared memory that no thread of the block has written
 //   accesses of one byte that nothing orders           AccessShadow.h
-//   a barrier, warp barrier or shuffle that not all reach whom it is for
+//   a barrier, warp barrier, shuffle or product of matrices that not all reach
+//   whom it is for
 //                                                      GpuSchedule.h
 //
 // Blocks run in any order, and so do the threads of a block between barriers. A

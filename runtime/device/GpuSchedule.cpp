@@ -167,7 +167,7 @@ void GpuSchedule::meetBlock(BlockThread &thread, int64_t site) {
 
 void GpuSchedule::meetWarp(BlockThread &thread, uint32_t mask, int64_t site) {
   thread.state = State::AtWarpBarrier;
-  arrive(thread, mask, site, /*isShuffle=*/false);
+  arrive(thread, mask, site);
 }
 
 int32_t GpuSchedule::shuffle(BlockThread &thread, uint32_t mask, int32_t value,
@@ -175,8 +175,15 @@ int32_t GpuSchedule::shuffle(BlockThread &thread, uint32_t mask, int32_t value,
   thread.state = State::AtShuffle;
   thread.laneMask = laneMask;
   thread.given = thread.got = value;
-  arrive(thread, mask, site, /*isShuffle=*/true);
+  arrive(thread, mask, site);
   return thread.got;
+}
+
+void GpuSchedule::multiply(BlockThread &thread, GpuProduct &product,
+                           int64_t site) {
+  thread.state = State::AtProduct;
+  thread.product = &product;
+  arrive(thread, ~uint32_t(0), site);
 }
 
 static std::string hexadecimal(uint32_t mask) {
@@ -185,8 +192,10 @@ static std::string hexadecimal(uint32_t mask) {
   return text;
 }
 
-static const char *meetingName(bool isShuffle) {
-  return isShuffle ? "shuffle " : "warp barrier ";
+static const char *meetingName(State state) {
+  return state == State::AtShuffle   ? "shuffle "
+         : state == State::AtProduct ? "product "
+                                     : "warp barrier ";
 }
 
 static std::string nameOf(const BlockThread &thread) {
@@ -194,14 +203,44 @@ static std::string nameOf(const BlockThread &thread) {
          std::to_string(thread.block);
 }
 
+/// A bf16 that is half of a word.
+static float halfOf(uint32_t word, uint32_t half) {
+  return std::bit_cast<float>(half == 0 ? word << 16 : word & 0xFFFF0000);
+}
+
+/// The products of 32 lanes, which all wait. That of two bf16 has all its
+/// digits in f32.
+static void multiplyMatrices(BlockThread *lanes) {
+  float a[16][16], b[16][8], c[16][8];
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const GpuProduct &part = *lanes[lane].product;
+    const uint32_t row = lane / 4, column = lane % 4 * 2;
+    for (uint32_t half = 0; half < 2; ++half) {
+      for (uint32_t i = 0; i < 4; ++i)
+        a[row + i % 2 * 8][column + i / 2 * 8 + half] = halfOf(part.a[i], half);
+      for (uint32_t i = 0; i < 2; ++i) {
+        b[column + i * 8 + half][row] = halfOf(part.b[i], half);
+        c[row + i * 8][column + half] = part.c[i * 2 + half];
+      }
+    }
+  }
+  for (uint32_t i = 0; i < 16; ++i)
+    for (uint32_t k = 0; k < 16; ++k)
+      for (uint32_t j = 0; j < 8; ++j)
+        c[i][j] += a[i][k] * b[k][j];
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    for (uint32_t i = 0; i < 4; ++i)
+      lanes[lane].product->c[i] = c[lane / 4 + i / 2 * 8][lane % 4 * 2 + i % 2];
+}
+
 /// Waits until all lanes of the mask have come; the last one lets them go on.
-void GpuSchedule::arrive(BlockThread &thread, uint32_t mask, int64_t site,
-                         bool isShuffle) {
+void GpuSchedule::arrive(BlockThread &thread, uint32_t mask, int64_t site) {
+  const State state = thread.state;
   const uint32_t index = thread.view.now.thread();
   const uint32_t bit = 1u << index % lanesOfWarp;
   if (!(mask & bit)) {
     report.add([&] {
-      return nameOf(thread) + " takes part in " + meetingName(isShuffle) +
+      return nameOf(thread) + " takes part in " + meetingName(state) +
              std::to_string(site) + " with mask " + hexadecimal(mask) +
              ", which lacks its own lane " +
              std::to_string(index % lanesOfWarp);
@@ -214,18 +253,19 @@ void GpuSchedule::arrive(BlockThread &thread, uint32_t mask, int64_t site,
   Warp &warp = warps[index / lanesOfWarp];
   auto meeting = std::find_if(
       warp.meetings.begin(), warp.meetings.end(), [&](const Meeting &other) {
-        return other.site == site && other.mask == mask &&
-               other.isShuffle == isShuffle;
+        return other.site == site && other.mask == mask && other.state == state;
       });
   if (meeting == warp.meetings.end())
-    meeting = warp.meetings.insert(meeting, {site, mask, 0, isShuffle});
+    meeting = warp.meetings.insert(meeting, {site, mask, 0, state});
   meeting->arrived |= bit;
   if (meeting->arrived == mask) {
     *meeting = warp.meetings.back();
     warp.meetings.pop_back();
     BlockThread *const firstLane = &threads[index / lanesOfWarp * lanesOfWarp];
-    if (isShuffle)
+    if (state == State::AtShuffle)
       exchange(firstLane, mask);
+    else if (state == State::AtProduct)
+      multiplyMatrices(firstLane);
     else
       order(warp, firstLane, mask);
     for (uint32_t lanes = mask; lanes; lanes &= lanes - 1) {
@@ -286,8 +326,8 @@ static std::string whereIs(const BlockThread &thread) {
     return "waits at barrier " + std::to_string(thread.site);
   case State::AtWarpBarrier:
   case State::AtShuffle:
-    return "waits at " +
-           std::string(meetingName(thread.state == State::AtShuffle)) +
+  case State::AtProduct:
+    return "waits at " + std::string(meetingName(thread.state)) +
            std::to_string(thread.site) + " with mask " +
            hexadecimal(thread.mask);
   case State::Returned:

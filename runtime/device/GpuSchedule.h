@@ -36,7 +36,14 @@ class GpuSchedule;
 
 /// A thread as the emulator keeps it; hooks are given it as a GpuThread.
 struct BlockThread : GpuThread {
-  enum class State { Runnable, AtBarrier, AtWarpBarrier, AtShuffle, Returned };
+  enum class State {
+    Runnable,
+    AtBarrier,
+    AtWarpBarrier,
+    AtShuffle,
+    AtProduct,
+    Returned
+  };
 
   GpuSchedule *schedule;
   GpuMemory *memory;
@@ -50,6 +57,8 @@ struct BlockThread : GpuThread {
   uint64_t laneMask;
   int32_t given;
   int32_t got;
+  /// Its part of matrices, which the last lane that comes multiplies.
+  GpuProduct *product;
 };
 
 /// Not copied: fibers know where it is.
@@ -74,6 +83,7 @@ public:
   void meetWarp(BlockThread &thread, uint32_t mask, int64_t site);
   int32_t shuffle(BlockThread &thread, uint32_t mask, int32_t value,
                   uint64_t laneMask, int64_t site);
+  void multiply(BlockThread &thread, GpuProduct &product, int64_t site);
 
 private:
   static constexpr uint32_t lanesOfWarp = 32;
@@ -89,7 +99,8 @@ private:
     int64_t site;
     uint32_t mask;
     uint32_t arrived;
-    bool isShuffle;
+    /// What its lanes wait at.
+    BlockThread::State state;
   };
   struct Warp {
     std::vector<Meeting> meetings;
@@ -106,7 +117,7 @@ private:
   void suspend(BlockThread &thread);
   bool release();
   void releaseAll();
-  void arrive(BlockThread &thread, uint32_t mask, int64_t site, bool isShuffle);
+  void arrive(BlockThread &thread, uint32_t mask, int64_t site);
   void order(Warp &warp, BlockThread *firstLane, uint32_t lanes);
   void exchange(BlockThread *firstLane, uint32_t lanes);
   void tick();

@@ -9,6 +9,7 @@
 //   %x = load f32 of operand 2 at byte o    access(thread, 2, o, 4, 0), load
 //   bar.sync                                barrier(thread, 5)
 //   shfl.sync.bfly                          shuffleXor(thread, mask, x, 16, 6)
+//   mma.sync.m16n8k16 of bf16               multiply(thread, product, 7)
 //
 // Generated code relies on the order and the sizes of these members. Kernels of
 // the runtime's own (runtime/cuda/kernels) have parameters beside operands. It
@@ -25,6 +26,21 @@
 namespace shardc::runtime {
 
 struct GpuThread;
+
+/// A lane's part of C + A B for a warp's tensor core, as the GPU divides
+/// matrices of bf16 and f32 (PTX, mma.m16n8k16): with g = lane / 4, t = lane %
+/// 4 and i a place in the array,
+///
+///   a[i]   rows g + 8 (i % 2) of A [16, 16], columns 2 t + 8 (i / 2) and next
+///   b[i]   column g of B [16, 8], rows 2 t + 8 i and next
+///   c[i]   row g + 8 (i / 2) of C [16, 8], column 2 t + i % 2
+///
+/// The lower half of a word comes first.
+struct GpuProduct {
+  uint32_t a[4];
+  uint32_t b[2];
+  float c[4];
+};
 
 /// What a thread asks for. `site` numbers the barriers and shuffles of a
 /// kernel; lanes are the threads of a warp, 32 neighbours of a block, and bit l
@@ -47,6 +63,9 @@ struct GpuHooks {
   /// that knows operands by address has this in place of `access`.
   void *(*accessAt)(GpuThread *, uint64_t address, int64_t bytes,
                     int64_t isWrite);
+  /// C becomes C + A B, of what all lanes of the warp gave: sums in f32, column
+  /// by column of A. A GPU's order and rounding are its own.
+  void (*multiply)(GpuThread *, GpuProduct *, int64_t site);
 };
 
 /// A thread as its code sees it. Whoever runs it may keep more behind.

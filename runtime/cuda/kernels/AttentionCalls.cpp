@@ -3,11 +3,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensors of heads, masks and dropout as the kernels of AttentionKernels.h know
-// them.
+// them, and which calls are for tensor cores (AttentionTensorForward.h): those
+// of bf16 whose heads are not wider than those kernels' tiles.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/AttentionKernels.h"
+#include "runtime/cuda/kernels/AttentionTensorBackward.h"
+#include "runtime/cuda/kernels/AttentionTensorForward.h"
 #include "runtime/cuda/kernels/DeviceCallKinds.h"
 
 #include <algorithm>
@@ -86,6 +89,78 @@ static int64_t blocksOf(int64_t heads, int64_t rows, int64_t width) {
          partsOf(width, kernels::resultWidth);
 }
 
+//===----------------------------------------------------------------------===//
+// Tensor cores
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// How tensor cores compute a call.
+struct TensorVariant {
+  TensorVariant(const AttentionParameters &p)
+      : isWide(std::max(p.width, p.valueWidth) > 64),
+        isPlain(!p.mask.address && !p.dropout.isOn && p.scale > 0) {}
+  std::string kernel(const std::string &name) const {
+    return name + (isPlain ? "_plain" : "") + (isWide ? "_128" : "_64");
+  }
+  bool isWide, isPlain;
+};
+
+/// Rows of a block, and its shared memory.
+struct TensorTiles {
+  template <class Tiles>
+  static TensorTiles of() {
+    return {Tiles::rows, Tiles::end};
+  }
+  int64_t rows, sharedBytes;
+};
+} // namespace
+
+static bool isForTensorCores(const AttentionParameters &p, Dtype dtype) {
+  return dtype == Dtype::BF16 && std::max(p.width, p.valueWidth) <= 128;
+}
+
+/// Whether each row of a tensor is chunks of 16 bytes where memory has them.
+static bool isInChunks(const DeviceTensor &tensor) {
+  constexpr int64_t size = kernels::Chunk::size;
+  for (size_t i = 0; i < 3; ++i)
+    if (tensor.shape[i] > 1 && tensor.strides[i] % size != 0)
+      return false;
+  return tensor.shape[3] % size == 0 &&
+         tensor.address % kernels::chunkBytes == 0;
+}
+
+static void launchForward(DeviceCallBuilder &builder,
+                          const AttentionParameters &p,
+                          const std::vector<DeviceRange> &ranges) {
+  const TensorVariant variant(p);
+  const auto tiles = variant.isWide
+                         ? TensorTiles::of<kernels::ForwardTiles<128>>()
+                         : TensorTiles::of<kernels::ForwardTiles<64>>();
+  builder.launch(variant.kernel("attention_tensor"),
+                 int64_t(p.batches) * p.heads * partsOf(p.queries, tiles.rows),
+                 tiles.sharedBytes, p, ranges);
+}
+
+static void launchBackward(DeviceCallBuilder &builder,
+                           const AttentionParameters &p,
+                           const std::vector<DeviceRange> &ofQueries,
+                           const std::vector<DeviceRange> &ofKeys) {
+  const TensorVariant variant(p);
+  const auto tiles = variant.isWide
+                         ? TensorTiles::of<kernels::GradientTiles<128>>()
+                         : TensorTiles::of<kernels::GradientTiles<64>>();
+  builder.launch(variant.kernel("attention_tensor_queries"),
+                 int64_t(p.batches) * p.heads * partsOf(p.queries, tiles.rows),
+                 tiles.sharedBytes, p, ofQueries);
+  builder.launch(variant.kernel("attention_tensor_keys"),
+                 int64_t(p.batches) * p.keyHeads * partsOf(p.keys, tiles.rows),
+                 tiles.sharedBytes, p, ofKeys);
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
 void buildAttention(DeviceCallBuilder &builder) {
   const DeviceTensor query = builder.operand(0), key = builder.operand(1);
   const DeviceTensor value = builder.operand(2);
@@ -98,6 +173,10 @@ void buildAttention(DeviceCallBuilder &builder) {
   std::vector<DeviceRange> ranges = {query.reads(), key.reads(), value.reads(),
                                      output.writes(), logSumExp.writes()};
   describeRest(builder, p, 3, ranges);
+  p.isInChunks = isInChunks(query) && isInChunks(key) && isInChunks(value) &&
+                 isInChunks(output);
+  if (isForTensorCores(p, query.dtype))
+    return launchForward(builder, p, ranges);
   builder.launch(
       "attention", query.dtype,
       blocksOf(int64_t(p.batches) * p.heads, p.queries, p.valueWidth),
@@ -136,6 +215,10 @@ void buildAttentionBackward(DeviceCallBuilder &builder) {
   p.gradKey = headsOf(builder.result(1));
   p.gradValue = headsOf(builder.result(2));
   p.logSumExp = logSumExp.address;
+  p.isInChunks = isInChunks(query) && isInChunks(key) && isInChunks(value) &&
+                 isInChunks(output) && isInChunks(gradOutput) &&
+                 isInChunks(builder.result(0)) &&
+                 isInChunks(builder.result(1)) && isInChunks(builder.result(2));
   const int64_t stateBytes = logSumExp.elements() * byteSize(logSumExp.dtype);
   DeviceRange delta = builder.takeScratch(stateBytes);
   DeviceRange factors = builder.takeScratch(stateBytes);
@@ -150,18 +233,22 @@ void buildAttentionBackward(DeviceCallBuilder &builder) {
     all.insert(all.end(), more);
     return all;
   };
-  builder.launch(
-      "attention_queries", dtype,
-      blocksOf(int64_t(p.batches) * p.heads, p.queries, p.width),
-      sharedBytes(dtype), p,
-      with({output.reads(), builder.result(0).writes(), delta, factors}));
+  const std::vector<DeviceRange> ofQueries =
+      with({output.reads(), builder.result(0).writes(), delta, factors});
   delta.access = factors.access = Access::Read;
-  builder.launch("attention_keys", dtype,
-                 blocksOf(int64_t(p.batches) * p.keyHeads, p.keys,
-                          std::max(p.width, p.valueWidth)),
-                 sharedBytes(dtype), p,
-                 with({builder.result(1).writes(), builder.result(2).writes(),
-                       delta, factors}));
+  const std::vector<DeviceRange> ofKeys = with(
+      {builder.result(1).writes(), builder.result(2).writes(), delta, factors});
+  if (isForTensorCores(p, dtype)) {
+    launchBackward(builder, p, ofQueries, ofKeys);
+  } else {
+    builder.launch("attention_queries", dtype,
+                   blocksOf(int64_t(p.batches) * p.heads, p.queries, p.width),
+                   sharedBytes(dtype), p, ofQueries);
+    builder.launch("attention_keys", dtype,
+                   blocksOf(int64_t(p.batches) * p.keyHeads, p.keys,
+                            std::max(p.width, p.valueWidth)),
+                   sharedBytes(dtype), p, ofKeys);
+  }
   if (builder.results() > 3)
     buildMaskGradient(builder, p, dtype, with({delta, factors}));
 }

@@ -283,9 +283,22 @@ public:
     if (query >= p.queries || key >= p.keys || (p.isCausal && key > query))
       return minusInfinity<W>;
     if (p.mask.address)
-      score += loadElement<W>(self, p.mask.address,
-                              mask + query * p.mask.row + key * p.mask.column);
+      score += loadElement<W>(self, p.mask.address, placeInMask(query, key));
     return score;
+  }
+
+  /// Where in a mask is what is added to a score.
+  SHARDC_DEVICE int64_t placeInMask(int32_t query, int32_t key) const {
+    return mask + query * p.mask.row + key * p.mask.column;
+  }
+
+  /// Whether a weight stays, if there is dropout.
+  SHARDC_DEVICE bool isKept(int32_t query, int32_t key) const {
+    const uint64_t number = firstNumber +
+                            static_cast<uint64_t>(query) * p.keys +
+                            static_cast<uint64_t>(key);
+    return firstRandomWord(number, p.dropout.stream, step, seed) <
+           p.dropout.limit;
   }
 
   /// `value` times what a weight is multiplied by; 0 where it is dropped, also
@@ -293,13 +306,7 @@ public:
   SHARDC_DEVICE W dropped(int32_t query, int32_t key, W value) const {
     if (!p.dropout.isOn)
       return value;
-    const uint64_t number = firstNumber +
-                            static_cast<uint64_t>(query) * p.keys +
-                            static_cast<uint64_t>(key);
-    const uint32_t word = firstRandomWord(number, p.dropout.stream, step, seed);
-    const W factor =
-        word < p.dropout.limit ? static_cast<W>(p.dropout.scale) : W(0);
-    return factor == 0 ? W(0) : value * factor;
+    return isKept(query, key) ? value * static_cast<W>(p.dropout.scale) : W(0);
   }
 
   const AttentionParameters &p;

@@ -10,6 +10,8 @@
 //   storeShared(self, offset, value)     shared memory, by byte
 //   self.barrier(), self.warpBarrier()   __syncthreads(), __syncwarp()
 //   self.shuffleXor(value, 16)           __shfl_xor_sync of the whole warp
+//   self.multiplyAdd(a, b0, b1, c)       mma.sync.m16n8k16 of bf16, into f32
+//                                        (GpuProduct says who has what)
 //
 // `self` is a CudaThread under nvcc and an EmulatedThread elsewhere; a kernel
 // is a template over it, `kernel(Thread &self, const Parameters &p)`. Addresses
@@ -74,6 +76,13 @@ public:
   SHARDC_DEVICE T shuffleXor(T value, int laneMask) const {
     return __shfl_xor_sync(0xFFFFFFFF, value, laneMask);
   }
+  SHARDC_DEVICE void multiplyAdd(const uint32_t (&a)[4], uint32_t b0,
+                                 uint32_t b1, float (&c)[4]) const {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
 };
 
 #else
@@ -119,6 +128,13 @@ public:
     for (int32_t &word : words)
       word = self->hooks->shuffleXor(self, allLanes, word, laneMask, site);
     return read<T>(words);
+  }
+  void multiplyAdd(const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
+                   float (&c)[4], int site = __builtin_LINE()) const {
+    GpuProduct product = {
+        {a[0], a[1], a[2], a[3]}, {b0, b1}, {c[0], c[1], c[2], c[3]}};
+    self->hooks->multiply(self, &product, site);
+    std::memcpy(c, product.c, sizeof(c));
   }
 
 private:

@@ -10,6 +10,8 @@
 #define SHARDC_RUNTIME_CUDA_KERNELS_DEVICEKERNELS_H
 
 #include "runtime/cuda/kernels/AttentionKernels.h"
+#include "runtime/cuda/kernels/AttentionTensorBackward.h"
+#include "runtime/cuda/kernels/AttentionTensorForward.h"
 #include "runtime/cuda/kernels/BiasKernels.h"
 #include "runtime/cuda/kernels/ConvolutionKernels.h"
 #include "runtime/cuda/kernels/MatmulKernels.h"

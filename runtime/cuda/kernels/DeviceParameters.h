@@ -103,6 +103,9 @@ struct AttentionParameters {
   double scale;
   int32_t batches, heads, keyHeads, queries, keys, width, valueWidth;
   bool isCausal;
+  /// Whether 16 bytes can be read and written at once: of all heads, rows and
+  /// widths.
+  bool isInChunks;
   /// The sizes of the mask's gradient.
   int32_t maskSizes[4];
 };

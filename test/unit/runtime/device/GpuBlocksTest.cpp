@@ -385,6 +385,56 @@ TEST(GpuBlocks, find_lanes_that_never_come) {
                              " for thread 48, which the block does not have"}));
 }
 
+/// Two small whole numbers as bf16 in a word.
+static uint32_t pairOf(float low, float high) {
+  return std::bit_cast<uint32_t>(low) >> 16 |
+         (std::bit_cast<uint32_t>(high) & 0xFFFF0000);
+}
+
+// C [16, 8] + A [16, 16] B [16, 8] of a warp, each lane with its part.
+TEST(GpuBlocks, multiply_matrices_of_a_warp) {
+  Grid grid;
+  GpuBlocks blocks(1);
+  const Status status = blocks.run(grid.launch([](GpuThread *thread) {
+    const auto row = static_cast<float>(thread->thread % 32 / 4);
+    const auto column = static_cast<float>(thread->thread % 4 * 2);
+    GpuProduct product = {};
+    // A is its row where the column is 2 or 11, B its column in those rows.
+    for (int i = 0; i < 4; ++i) {
+      const float at = column + static_cast<float>(i / 2 * 8);
+      const float value = row + static_cast<float>(i % 2 * 8);
+      product.a[i] = pairOf(at == 2 ? value : 0, at + 1 == 11 ? value : 0);
+    }
+    for (int i = 0; i < 2; ++i) {
+      const float at = column + static_cast<float>(i * 8);
+      product.b[i] = pairOf(at == 2 ? row : 9, at + 1 == 11 ? 3 * row : 9);
+    }
+    for (float &c : product.c)
+      c = 1;
+    thread->hooks->multiply(thread, &product, 4);
+    bool isRight = true;
+    for (int i = 0; i < 4; ++i) {
+      const float m = row + static_cast<float>(i / 2 * 8);
+      const float n = column + static_cast<float>(i % 2);
+      isRight &= product.c[i] == 1 + 4 * m * n;
+    }
+    store(thread, 1, thread->block * Grid::threads + thread->thread,
+          isRight ? 1.0f : 0.0f);
+  }));
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(grid.output, std::vector<float>(grid.output.size(), 1));
+}
+
+TEST(GpuBlocks, find_lanes_that_do_not_multiply) {
+  EXPECT_TRUE(says(failure([](GpuThread *thread) {
+                     GpuProduct product = {};
+                     if (thread->thread != 41)
+                       thread->hooks->multiply(thread, &product, 4);
+                   }),
+                   {"waits at product 4 with mask 0xffffffff for thread 41, "
+                    "which has returned"}));
+}
+
 TEST(GpuBlocks, find_masks_that_do_not_fit_their_lanes) {
   EXPECT_TRUE(
       says(failure([](GpuThread *thread) { warpBarrier(thread, 0xFFFF, 2); }),
