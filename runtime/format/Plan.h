@@ -46,13 +46,16 @@ struct PlanOptimizer {
 
 /// What one kernel of a GPU takes on one chip: registers of a thread, bytes
 /// that the threads of a block share, and bytes of a thread's stack, which is
-/// memory.
+/// memory. Floating-point operations are those of all threads of a launch with
+/// the greatest extent.
 struct PlanKernel {
   std::string name;
   std::string chip;
   int64_t registers = 0;
   int64_t sharedBytes = 0;
   int64_t localBytes = 0;
+  int64_t f32Operations = 0;
+  int64_t f64Operations = 0;
 
   bool operator==(const PlanKernel &) const = default;
 };

@@ -33,6 +33,8 @@ static ordered_json toJson(const PlanKernel &kernel) {
   object["registers"] = kernel.registers;
   object["shared_bytes"] = kernel.sharedBytes;
   object["local_bytes"] = kernel.localBytes;
+  object["f32_operations"] = kernel.f32Operations;
+  object["f64_operations"] = kernel.f64Operations;
   return object;
 }
 
@@ -76,6 +78,10 @@ static PlanKernel parseKernel(const JsonField &field) {
   kernel.registers = field["registers"].integer();
   kernel.sharedBytes = field["shared_bytes"].integer();
   kernel.localBytes = field["local_bytes"].integer();
+  if (const std::optional<JsonField> count = field.find("f32_operations"))
+    kernel.f32Operations = count->integer();
+  if (const std::optional<JsonField> count = field.find("f64_operations"))
+    kernel.f64Operations = count->integer();
   return kernel;
 }
 

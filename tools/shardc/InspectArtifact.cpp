@@ -8,6 +8,7 @@
 #include "runtime/format/Artifact.h"
 #include "runtime/format/CommandKinds.h"
 #include "tools/shardc/Inspect.h"
+#include "tools/shardc/InspectKernels.h"
 
 #include <iomanip>
 #include <iostream>
@@ -121,85 +122,6 @@ static void printGroups(const Plan &plan) {
     sum.reduceBytes += group.reduceBytes;
   }
   row(sum);
-}
-
-static int64_t threadsOf(const Program &program, const std::string &kernel) {
-  for (const KernelSignature &signature : program.kernels)
-    if (signature.name == kernel)
-      return signature.threads;
-  return 0;
-}
-
-/// The most that kernels take on each chip that there is a cubin for, or with
-/// `all` what each of them takes.
-static void printKernels(const Artifact &artifact, bool all) {
-  if (artifact.plan.kernels.empty())
-    return;
-  std::map<std::string, PlanKernel> most;
-  size_t width = 12;
-  for (const PlanKernel &kernel : artifact.plan.kernels) {
-    PlanKernel &chip = most[kernel.chip];
-    chip.chip = kernel.chip;
-    chip.registers = std::max(chip.registers, kernel.registers);
-    chip.sharedBytes = std::max(chip.sharedBytes, kernel.sharedBytes);
-    chip.localBytes = std::max(chip.localBytes, kernel.localBytes);
-    if (all)
-      width = std::max(width, kernel.name.size());
-  }
-  std::cout << "\n"
-            << std::left << std::setw(static_cast<int>(width)) << "kernel"
-            << std::right << std::setw(8) << "chip" << std::setw(9) << "threads"
-            << std::setw(11) << "registers" << std::setw(14) << "shared bytes"
-            << std::setw(13) << "stack bytes"
-            << "   (a block, a thread, a block, a thread)\n";
-  auto row = [&](const std::string &name, const PlanKernel &kernel,
-                 const std::string &threads) {
-    std::cout << std::left << std::setw(static_cast<int>(width)) << name
-              << std::right << std::setw(8) << kernel.chip << std::setw(9)
-              << threads << std::setw(11) << kernel.registers << std::setw(14)
-              << kernel.sharedBytes << std::setw(13) << kernel.localBytes
-              << "\n";
-  };
-  if (all)
-    for (const PlanKernel &kernel : artifact.plan.kernels)
-      row(kernel.name, kernel,
-          std::to_string(threadsOf(artifact.program, kernel.name)));
-  for (const auto &[chip, kernel] : most)
-    row("most of them", kernel, "");
-}
-
-/// The lines of an entry point in PTX, to the brace that ends it.
-static std::string entryPoint(std::string_view text, const std::string &name) {
-  const size_t at = text.find(".entry " + name + "(");
-  if (at == std::string_view::npos)
-    return "";
-  const size_t begin = text.rfind('\n', at) + 1;
-  const size_t end = text.find("\n}", at);
-  return std::string(text.substr(begin, end + 2 - begin)) + "\n";
-}
-
-/// Prints the kernel of that name for each chip that there is PTX for.
-static int printPtx(const Artifact &artifact, const std::string &name) {
-  bool isThere = false;
-  for (const auto &[entry, code] : artifact.code) {
-    if (!entry.ends_with(".ptx"))
-      continue;
-    const std::string found = entryPoint(
-        {reinterpret_cast<const char *>(code.data()), code.size()}, name);
-    if (found.empty())
-      continue;
-    std::cout << "// " << entry << "\n" << found;
-    isThere = true;
-  }
-  if (isThere)
-    return 0;
-  std::cerr << render(
-      Status(ErrorCode::E0003,
-             "--ptx: the artifact has no PTX of a kernel '" + name + "'")
-          .setHelp("compile with --target cuda:sm_90 --format ptx; --program "
-                   "names the kernels"),
-      "shardc");
-  return exitCode(ErrorCode::E0003);
 }
 
 //===----------------------------------------------------------------------===//

@@ -118,6 +118,7 @@ TEST_F(ArtifactTest, writes_every_kind_of_member) {
                                         {}});
   artifact.plan.persistentBytes = {{"parameter", 64}};
   artifact.plan.groups = {{"linear", 15, 64, 2, 64, 1, "always"}};
+  artifact.plan.kernels = {{"kernel", "sm_90", 32, 512, 40, 1024, 96}};
   artifact.plan.options = {{"wrap", std::string("blocks")},
                            {"flag", true},
                            {"count", int64_t(3)},
