@@ -206,9 +206,10 @@ int64_t LaunchDivider::chooseGroup() const {
   while (group < units &&
          launch.extent() * group < preferences.enoughIterations * warpThreads)
     group *= 2;
-  // Long rows: partial sums of as many threads as a block may have.
+  // Long rows take more threads, but not all that a block may have: 1024 would
+  // have 64 registers each, and a cross-entropy needs more.
   constexpr int64_t longRow = 8192;
-  const int64_t most = longestRow >= longRow ? 4 * preferences.blockThreads
+  const int64_t most = longestRow >= longRow ? 2 * preferences.blockThreads
                                              : preferences.blockThreads;
   return std::min(group, most);
 }

@@ -42,15 +42,15 @@ func.func @softmax(%x: tensor<8192x768xf32>) -> tensor<8192x768xf32> {
 
 // -----
 
-// A row of a large vocabulary is a block's: 1024 threads add their parts, and 32
+// A row of a large vocabulary is a block's: 512 threads add their parts, and 16
 // warps meet in shared memory.
 // CHECK-LABEL: func.func @long_rows
-//       CHECK: func.func @kernel_sum({{.*}}) attributes {exec.extent = 4096 : i64, exec.threads = 1024 : i64}
-//       CHECK: memref.alloca() {alignment = 16 : i64} : memref<32xf64, #gpu.address_space<workgroup>>
+//       CHECK: func.func @kernel_sum({{.*}}) attributes {exec.extent = 4096 : i64, exec.threads = 512 : i64}
+//       CHECK: memref.alloca() {alignment = 16 : i64} : memref<16xf64, #gpu.address_space<workgroup>>
 //       CHECK: vector.load {{.*}}vector<8xbf16>
 // CHECK-COUNT-5: nvvm.shfl.sync
 //       CHECK: gpu.barrier
-//       CHECK: scf.for %{{.*}} = %c1 to %c32
+//       CHECK: scf.for %{{.*}} = %c1 to %c16
 func.func @long_rows(%x: tensor<4096x128256xbf16>) -> tensor<4096xbf16> {
   %0 = aten.sum %x [1] : (tensor<4096x128256xbf16>) -> tensor<4096xbf16>
   return %0 : tensor<4096xbf16>
