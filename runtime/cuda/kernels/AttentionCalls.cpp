@@ -98,7 +98,8 @@ namespace {
 struct TensorVariant {
   TensorVariant(const AttentionParameters &p)
       : isWide(std::max(p.width, p.valueWidth) > 64),
-        isPlain(!p.mask.address && !p.dropout.isOn && p.scale > 0) {}
+        isPlain(!p.mask.address && !p.dropout.isOn && p.scale > 0 &&
+                p.isInChunks) {}
   std::string kernel(const std::string &name) const {
     return name + (isPlain ? "_plain" : "") + (isWide ? "_128" : "_64");
   }
@@ -107,13 +108,24 @@ struct TensorVariant {
 
 /// Rows of a block, and its shared memory.
 struct TensorTiles {
-  template <class Tiles>
-  static TensorTiles of() {
-    return {Tiles::rows, Tiles::end};
-  }
   int64_t rows, sharedBytes;
 };
 } // namespace
+
+template <class Tiles>
+static constexpr TensorTiles tilesOf = {Tiles::rows, Tiles::end};
+
+/// By TensorVariant::isWide and isPlain.
+static constexpr TensorTiles forwardTiles[2][2] = {
+    {tilesOf<kernels::ForwardTiles<64, false>>,
+     tilesOf<kernels::ForwardTiles<64, true>>},
+    {tilesOf<kernels::ForwardTiles<128, false>>,
+     tilesOf<kernels::ForwardTiles<128, true>>}};
+static constexpr TensorTiles gradientTiles[2][2] = {
+    {tilesOf<kernels::GradientTiles<64, false>>,
+     tilesOf<kernels::GradientTiles<64, true>>},
+    {tilesOf<kernels::GradientTiles<128, false>>,
+     tilesOf<kernels::GradientTiles<128, true>>}};
 
 static bool isForTensorCores(const AttentionParameters &p, Dtype dtype) {
   return dtype == Dtype::BF16 && std::max(p.width, p.valueWidth) <= 128;
@@ -133,9 +145,7 @@ static void launchForward(DeviceCallBuilder &builder,
                           const AttentionParameters &p,
                           const std::vector<DeviceRange> &ranges) {
   const TensorVariant variant(p);
-  const auto tiles = variant.isWide
-                         ? TensorTiles::of<kernels::ForwardTiles<128>>()
-                         : TensorTiles::of<kernels::ForwardTiles<64>>();
+  const TensorTiles tiles = forwardTiles[variant.isWide][variant.isPlain];
   builder.launch(variant.kernel("attention_tensor"),
                  int64_t(p.batches) * p.heads * partsOf(p.queries, tiles.rows),
                  tiles.sharedBytes, p, ranges);
@@ -146,9 +156,7 @@ static void launchBackward(DeviceCallBuilder &builder,
                            const std::vector<DeviceRange> &ofQueries,
                            const std::vector<DeviceRange> &ofKeys) {
   const TensorVariant variant(p);
-  const auto tiles = variant.isWide
-                         ? TensorTiles::of<kernels::GradientTiles<128>>()
-                         : TensorTiles::of<kernels::GradientTiles<64>>();
+  const TensorTiles tiles = gradientTiles[variant.isWide][variant.isPlain];
   builder.launch(variant.kernel("attention_tensor_queries"),
                  int64_t(p.batches) * p.heads * partsOf(p.queries, tiles.rows),
                  tiles.sharedBytes, p, ofQueries);

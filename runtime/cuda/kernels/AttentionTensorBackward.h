@@ -29,11 +29,12 @@
 
 namespace shardc::runtime::kernels {
 
-/// Sizes for heads of up to `width` elements, and where tiles are.
-template <int width>
+/// Sizes for heads of up to `width` elements, and where tiles are. What is not
+/// plain needs registers for more than sums.
+template <int width, bool isPlain>
 struct GradientTiles {
   static constexpr int rows = attentionWarps * 16;
-  static constexpr int columns = width <= 64 ? 64 : 32;
+  static constexpr int columns = (width <= 64 ? 64 : 32) / (isPlain ? 1 : 2);
   static constexpr int rowBytes = width * static_cast<int>(sizeof(BFloat16));
   static constexpr int firstRows = 0;
   static constexpr int secondRows = rows * rowBytes;
@@ -85,9 +86,8 @@ SHARDC_DEVICE float weightOf(const ScoreUnits<isPlain> &units, float score,
 
 /// The state of a query; that of one that is not there makes weights zero.
 template <bool isPlain, class Thread>
-SHARDC_DEVICE QueryState<float> tensorStateOf(const Thread &self,
-                                              const HeadScores<float> &scores,
-                                              int32_t query) {
+SHARDC_DEVICE QueryState<float>
+tensorStateOf(const Thread &self, const ScoreHead &scores, int32_t query) {
   const AttentionParameters &p = scores.p;
   const int64_t row = scores.row + lesser(query, p.queries - 1);
   QueryState<float> state = {
@@ -100,17 +100,17 @@ SHARDC_DEVICE QueryState<float> tensorStateOf(const Thread &self,
   return state;
 }
 
-/// A score becomes its weight as it is multiplied with values, but for the
-/// factor of dropout, and the gradient of that, which has it, the score's.
+/// The gradient of a weight as values are multiplied with it, which dropout
+/// scales, becomes that of its score, and the weight the dropped one.
 template <bool isPlain>
-SHARDC_DEVICE void
-differentiate(const ScoreUnits<isPlain> &units, bool isKept, float dropScale,
-              const QueryState<float> &state, float &score, float &gradient) {
-  const float weight = weightOf(units, score, state);
-  score = isPlain || isKept ? weight : 0;
-  if (!isPlain)
+SHARDC_DEVICE void differentiate(bool isKept, float dropScale, float delta,
+                                 float &weight, float &gradient) {
+  const float itself = weight;
+  if (!isPlain) {
+    weight = isKept ? itself : 0;
     gradient = isKept ? gradient * dropScale : 0;
-  gradient = weight * (gradient - state.delta);
+  }
+  gradient = itself * (gradient - delta);
 }
 
 /// What weights that stay are multiplied by.
@@ -123,9 +123,9 @@ SHARDC_DEVICE float dropScaleOf(const AttentionParameters &p) {
 //===----------------------------------------------------------------------===//
 
 /// Leaves the deltas of the block's queries: eight lanes share a query.
-template <class Thread>
+template <bool isPlain, class Thread>
 SHARDC_DEVICE void storeDeltas(const Thread &self, const TensorBlock &at,
-                               const HeadScores<float> &scores) {
+                               const ScoreHead &scores) {
   const AttentionParameters &p = scores.p;
   const HeadMatrix output = {headOf<BFloat16>(p.output, at.batch, at.head),
                              p.queries, p.valueWidth};
@@ -138,7 +138,7 @@ SHARDC_DEVICE void storeDeltas(const Thread &self, const TensorBlock &at,
          column < p.valueWidth && query < p.queries;
          column += 8 * Chunk::size) {
       Chunk left, right;
-      if (p.isInChunks) {
+      if (isPlain || p.isInChunks) {
         left = load<Chunk>(
             self, moved<BFloat16>(output.head.address,
                                   query * output.head.stride + column));
@@ -149,7 +149,7 @@ SHARDC_DEVICE void storeDeltas(const Thread &self, const TensorBlock &at,
         left = loadChunk(self, output, query, column);
         right = loadChunk(self, gradient, query, column);
       }
-      SHARDC_UNROLL
+#pragma unroll
       for (int j = 0; j < Chunk::size; ++j)
         delta = fused(widen(left.lane[j]), widen(right.lane[j]), delta);
     }
@@ -164,10 +164,10 @@ SHARDC_DEVICE void storeDeltas(const Thread &self, const TensorBlock &at,
 /// order to add up to 1; the queries are staged. All threads meet.
 template <bool isPlain, int width, class Thread>
 SHARDC_DEVICE void storeFactors(const Thread &self, const TensorBlock &at,
-                                const HeadScores<float> &scores,
+                                const ScoreHead &scores,
                                 const ScoreUnits<isPlain> &units,
                                 const HeadMatrix &keys, int32_t visible) {
-  using Tiles = GradientTiles<width>;
+  using Tiles = GradientTiles<width, isPlain>;
   constexpr int columns = Tiles::columns;
   const AttentionParameters &p = scores.p;
   const int32_t row = at.firstRow + at.warp * 16 + at.laneRow;
@@ -182,8 +182,8 @@ SHARDC_DEVICE void storeFactors(const Thread &self, const TensorBlock &at,
   AsyncCopies<Thread> copies(self);
   for (int32_t first = 0; isAnyInexact && first < visible; first += columns) {
     self.barrier();
-    stageTile<width, columns>(self, copies, p.isInChunks, keys, first,
-                              Tiles::stage);
+    stageTile<width, columns>(self, copies, isPlain || p.isInChunks, keys,
+                              first, Tiles::stage);
     copies.wait();
     self.barrier();
     ProductTile<1, columns> tile;
@@ -196,17 +196,17 @@ SHARDC_DEVICE void storeFactors(const Thread &self, const TensorBlock &at,
       const QueryState<float> state = {
           offsetOf(loadElement<float>(self, p.logSumExp, scores.row + query)),
           0, 1};
-      SHARDC_UNROLL
+#pragma unroll
       for (int n = 0; n < columns / 8; ++n)
-        SHARDC_UNROLL
-      for (int i = 0; i < 4; ++i)
-        if (i / 2 == half)
-          sums[half] += weightOf(units, tile[0][n][i], state);
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          if (i / 2 == half)
+            sums[half] += weightOf(units, tile[0][n][i], state);
     }
   }
   if (isAnyInexact)
     self.barrier();
-  SHARDC_UNROLL
+#pragma unroll
   for (int half = 0; half < 2; ++half) {
     const float sum = quadSum(self, sums[half]);
     const int32_t query = row + half * 8;
@@ -221,52 +221,59 @@ SHARDC_DEVICE void storeFactors(const Thread &self, const TensorBlock &at,
 
 /// Adds what the keys of one stage say.
 template <bool isPlain, int width, class Thread>
-SHARDC_DEVICE void addKeysToQueries(const Thread &self, const TensorBlock &at,
-                                    const HeadScores<float> &scores,
-                                    const ScoreUnits<isPlain> &units,
-                                    const QueryState<float> (&states)[2],
-                                    int32_t first, int stage,
-                                    ProductTile<1, width> &results) {
-  using Tiles = GradientTiles<width>;
+SHARDC_DEVICE void
+addKeysToQueries(const Thread &self, const TensorBlock &at,
+                 const ScoreHead &scores, const ScoreUnits<isPlain> &units,
+                 const QueryState<float> (&states)[2], int32_t first, int stage,
+                 ProductTile<1, width> &results) {
+  using Tiles = GradientTiles<width, isPlain>;
   constexpr int columns = Tiles::columns;
   const int32_t query = at.firstRow + at.warp * 16 + at.laneRow;
   const int32_t key = first + at.laneColumn;
   ProductTile<1, columns> tile, gradients;
   multiplyByRows<width, 1, columns>(self, Tiles::firstRows, at.warp * 16, stage,
                                     tile);
+  maskTile<isPlain, false, columns>(self, scores, query, key, tile[0]);
+#pragma unroll
+  for (int n = 0; n < columns / 8; ++n)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      tile[0][n][i] = weightOf(units, tile[0][n][i], states[i / 2]);
   multiplyByRows<width, 1, columns>(self, Tiles::secondRows, at.warp * 16,
                                     stage + Tiles::stageBytes / 2, gradients);
-  maskTile<isPlain, false, columns>(self, scores, query, key, tile[0]);
   const uint32_t kept =
-      isPlain ? ~uint32_t(0) : keptWeights<false, columns>(scores, query, key);
+      isPlain ? ~uint32_t(0)
+              : keptWeights<false, columns>(self, scores, query, key);
   const float dropScale = isPlain ? 1.0f : dropScaleOf(scores.p);
-  SHARDC_UNROLL
+#pragma unroll
   for (int n = 0; n < columns / 8; ++n)
-    SHARDC_UNROLL
-  for (int i = 0; i < 4; ++i)
-    differentiate(units, kept >> (n * 4 + i) & 1, dropScale, states[i / 2],
-                  tile[0][n][i], gradients[0][n][i]);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      differentiate<isPlain>(kept >> (n * 4 + i) & 1, dropScale,
+                             states[i / 2].delta, tile[0][n][i],
+                             gradients[0][n][i]);
   addWeightedRows<width, 1, columns>(self, gradients, stage, results);
 }
 
 template <int width, bool isPlain, class Thread>
 SHARDC_DEVICE void attentionTensorQueries(const Thread &self,
                                           const AttentionParameters &p) {
-  using Tiles = GradientTiles<width>;
+  using Tiles = GradientTiles<width, isPlain>;
   constexpr int columns = Tiles::columns;
   const TensorBlock at(self, p.heads, p.queries, Tiles::rows, p.isCausal);
-  const HeadScores<float> scores(self, p, at.batch, at.head);
+  const ScoreHead scores(p, at.batch, at.head);
   const ScoreUnits<isPlain> units(p);
   const MatrixPair keys = keysOf(p, at.batch, at.head / (p.heads / p.keyHeads));
   const int32_t visible = visibleKeys(p, at.firstRow + Tiles::rows);
   AsyncCopies<Thread> copies(self);
-  stagePair<width, Tiles::rows>(self, copies, p.isInChunks,
+  stagePair<width, Tiles::rows>(self, copies, isPlain || p.isInChunks,
                                 queriesOf(p, at.batch, at.head), at.firstRow,
                                 Tiles::firstRows);
   copies.wait();
-  storeDeltas(self, at, scores);
+  storeDeltas<isPlain>(self, at, scores);
   storeFactors<isPlain, width>(self, at, scores, units, keys.first, visible);
-  stagePair<width, columns>(self, copies, p.isInChunks, keys, 0, Tiles::stage);
+  stagePair<width, columns>(self, copies, isPlain || p.isInChunks, keys, 0,
+                            Tiles::stage);
   // Deltas and factors are of other lanes.
   self.barrier();
   const int32_t query = at.firstRow + at.warp * 16 + at.laneRow;
@@ -281,13 +288,13 @@ SHARDC_DEVICE void attentionTensorQueries(const Thread &self,
     const int other = 2 * Tiles::stage + Tiles::stageBytes - stage;
     const int next = Tiles::stages == 2 ? other : stage;
     if (Tiles::stages == 2 && first + columns < visible)
-      stagePair<width, columns>(self, copies, p.isInChunks, keys,
+      stagePair<width, columns>(self, copies, isPlain || p.isInChunks, keys,
                                 first + columns, next);
     addKeysToQueries<isPlain, width>(self, at, scores, units, states, first,
                                      stage, results);
     if (Tiles::stages == 1 && first + columns < visible) {
       self.barrier();
-      stagePair<width, columns>(self, copies, p.isInChunks, keys,
+      stagePair<width, columns>(self, copies, isPlain || p.isInChunks, keys,
                                 first + columns, next);
     }
     stage = next;
@@ -295,8 +302,9 @@ SHARDC_DEVICE void attentionTensorQueries(const Thread &self,
   const float factors[1][2] = {{units.scale, units.scale}};
   const HeadMatrix result = {headOf<BFloat16>(p.gradQuery, at.batch, at.head),
                              p.queries, p.width};
-  storeRows<width, 1>(self, p.isInChunks, result, at.firstRow + at.warp * 16,
-                      Tiles::firstRows, at.warp * 16, results, factors);
+  storeRows<width, 1>(self, isPlain || p.isInChunks, result,
+                      at.firstRow + at.warp * 16, Tiles::firstRows,
+                      at.warp * 16, results, factors);
 }
 
 //===----------------------------------------------------------------------===//
@@ -325,20 +333,15 @@ struct QueryWalk {
 
 /// Adds what the queries of one stage say.
 template <bool isPlain, int width, class Thread>
-SHARDC_DEVICE void addQueriesToKeys(const Thread &self, const TensorBlock &at,
-                                    const HeadScores<float> &scores,
-                                    const ScoreUnits<isPlain> &units,
-                                    int32_t first, int stage,
-                                    ProductTile<1, width> &keyResults,
-                                    ProductTile<1, width> &valueResults) {
-  using Tiles = GradientTiles<width>;
+SHARDC_DEVICE void
+addQueriesToKeys(const Thread &self, const TensorBlock &at,
+                 const ScoreHead &scores, const ScoreUnits<isPlain> &units,
+                 int32_t first, int stage, ProductTile<1, width> &keyResults,
+                 ProductTile<1, width> &valueResults) {
+  using Tiles = GradientTiles<width, isPlain>;
   constexpr int columns = Tiles::columns;
   const int32_t key = at.firstRow + at.warp * 16 + at.laneRow;
   const int32_t query = first + at.laneColumn;
-  QueryState<float> states[columns / 4];
-  SHARDC_UNROLL
-  for (int i = 0; i < columns / 4; ++i)
-    states[i] = tensorStateOf<isPlain>(self, scores, query + i / 2 * 8 + i % 2);
   ProductTile<1, columns> tile, gradients;
   multiplyByRows<width, 1, columns>(self, Tiles::firstRows, at.warp * 16, stage,
                                     tile);
@@ -346,36 +349,45 @@ SHARDC_DEVICE void addQueriesToKeys(const Thread &self, const TensorBlock &at,
                                     stage + Tiles::stageBytes / 2, gradients);
   maskTile<isPlain, true, columns>(self, scores, key, query, tile[0]);
   const uint32_t kept =
-      isPlain ? ~uint32_t(0) : keptWeights<true, columns>(scores, key, query);
+      isPlain ? ~uint32_t(0)
+              : keptWeights<true, columns>(self, scores, key, query);
   const float dropScale = isPlain ? 1.0f : dropScaleOf(scores.p);
-  SHARDC_UNROLL
-  for (int n = 0; n < columns / 8; ++n)
-    SHARDC_UNROLL
-  for (int i = 0; i < 4; ++i)
-    differentiate(units, kept >> (n * 4 + i) & 1, dropScale,
-                  states[n * 2 + i % 2], tile[0][n][i], gradients[0][n][i]);
+#pragma unroll
+  for (int n = 0; n < columns / 8; ++n) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const QueryState<float> state =
+          tensorStateOf<isPlain>(self, scores, query + n * 8 + i);
+#pragma unroll
+      for (int j = i; j < 4; j += 2) {
+        tile[0][n][j] = weightOf(units, tile[0][n][j], state);
+        differentiate<isPlain>(kept >> (n * 4 + j) & 1, dropScale, state.delta,
+                               tile[0][n][j], gradients[0][n][j]);
+      }
+    }
+  }
   addWeightedRows<width, 1, columns>(self, tile, stage + Tiles::stageBytes / 2,
                                      valueResults);
   addWeightedRows<width, 1, columns>(self, gradients, stage, keyResults);
 }
 
-template <int width, class Thread>
+template <bool isPlain, int width, class Thread>
 SHARDC_DEVICE void storeKeyResults(const Thread &self, const TensorBlock &at,
                                    const AttentionParameters &p,
                                    const ProductTile<1, width> &keyResults,
                                    const ProductTile<1, width> &valueResults) {
-  using Tiles = GradientTiles<width>;
+  using Tiles = GradientTiles<width, isPlain>;
   const auto scale = static_cast<float>(p.scale);
   const float kept = dropScaleOf(p);
   const float keyFactors[1][2] = {{scale, scale}};
   const float valueFactors[1][2] = {{kept, kept}};
   const int row = at.warp * 16;
   storeRows<width, 1>(
-      self, p.isInChunks,
+      self, isPlain || p.isInChunks,
       {headOf<BFloat16>(p.gradKey, at.batch, at.head), p.keys, p.width},
       at.firstRow + row, Tiles::firstRows, row, keyResults, keyFactors);
   storeRows<width, 1>(
-      self, p.isInChunks,
+      self, isPlain || p.isInChunks,
       {headOf<BFloat16>(p.gradValue, at.batch, at.head), p.keys, p.valueWidth},
       at.firstRow + row, Tiles::secondRows, row, valueResults, valueFactors);
 }
@@ -383,7 +395,7 @@ SHARDC_DEVICE void storeKeyResults(const Thread &self, const TensorBlock &at,
 template <int width, bool isPlain, class Thread>
 SHARDC_DEVICE void attentionTensorKeys(const Thread &self,
                                        const AttentionParameters &p) {
-  using Tiles = GradientTiles<width>;
+  using Tiles = GradientTiles<width, isPlain>;
   constexpr int columns = Tiles::columns;
   const TensorBlock at(self, p.keyHeads, p.keys, Tiles::rows, false);
   const ScoreUnits<isPlain> units(p);
@@ -391,18 +403,18 @@ SHARDC_DEVICE void attentionTensorKeys(const Thread &self,
   ProductTile<1, width> keyResults = {}, valueResults = {};
   auto stageQueries = [&](const QueryWalk &walk, int stage) {
     if (!walk.isOver())
-      stagePair<width, columns>(self, copies, p.isInChunks,
+      stagePair<width, columns>(self, copies, isPlain || p.isInChunks,
                                 queriesOf(p, at.batch, walk.head), walk.first,
                                 stage);
   };
-  stagePair<width, Tiles::rows>(self, copies, p.isInChunks,
+  stagePair<width, Tiles::rows>(self, copies, isPlain || p.isInChunks,
                                 keysOf(p, at.batch, at.head), at.firstRow,
                                 Tiles::firstRows);
   QueryWalk walk(p, at, columns);
   int stage = Tiles::stage;
   stageQueries(walk, stage);
   while (!walk.isOver()) {
-    const HeadScores<float> scores(self, p, at.batch, walk.head);
+    const ScoreHead scores(p, at.batch, walk.head);
     const int32_t first = walk.first;
     walk.advance();
     copies.wait();
@@ -422,7 +434,7 @@ SHARDC_DEVICE void attentionTensorKeys(const Thread &self,
   // Keys that nobody sees are still on their way.
   copies.wait();
   self.barrier();
-  storeKeyResults<width>(self, at, p, keyResults, valueResults);
+  storeKeyResults<isPlain, width>(self, at, p, keyResults, valueResults);
 }
 
 } // namespace shardc::runtime::kernels

@@ -98,7 +98,7 @@ SHARDC_DEVICE void stageTile(const Thread &self, AsyncCopies<Thread> &copies,
   uint64_t address =
       moved<BFloat16>(matrix.head.address, row * matrix.head.stride + column);
   const uint64_t step = moved<BFloat16>(0, rows * matrix.head.stride);
-  SHARDC_UNROLL
+#pragma unroll
   for (int i = 0; i < count; i += rows) {
     const bool isThere = row + i < end;
     copies.begin(target + i * chunks * chunkBytes,
@@ -119,17 +119,17 @@ SHARDC_DEVICE void storeRows(const Thread &self, bool isInChunks,
   constexpr int chunks = width / Chunk::size;
   const int lane = self.thread() % lanesOfWarp;
   self.warpBarrier();
-  SHARDC_UNROLL
+#pragma unroll
   for (int r = 0; r < rowTiles; ++r)
-    SHARDC_UNROLL
-  for (int half = 0; half < 2; ++half)
-    SHARDC_UNROLL
-  for (int n = 0; n < width / 8; ++n)
-    self.storeShared(
-        tile + tilePlace<width>(row + r * 16 + half * 8 + lane / 4, n) +
-            lane % 4 * 4,
-        roundPair(results[r][n][half * 2] * factors[r][half],
-                  results[r][n][half * 2 + 1] * factors[r][half]));
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int n = 0; n < width / 8; ++n)
+        self.storeShared(
+            tile + tilePlace<width>(row + r * 16 + half * 8 + lane / 4, n) +
+                lane % 4 * 4,
+            roundPair(results[r][n][half * 2] * factors[r][half],
+                      results[r][n][half * 2 + 1] * factors[r][half]));
   self.warpBarrier();
 #pragma unroll 2
   for (int i = lane; i < rowTiles * 16 * chunks; i += lanesOfWarp) {
@@ -145,7 +145,7 @@ SHARDC_DEVICE void storeRows(const Thread &self, bool isInChunks,
       self.store(address, chunk);
       continue;
     }
-    SHARDC_UNROLL
+#pragma unroll
     for (int j = 0; j < Chunk::size; ++j)
       if (column + j < matrix.width)
         self.store(moved<BFloat16>(address, j), chunk.lane[j]);
@@ -157,8 +157,8 @@ SHARDC_DEVICE void storeRows(const Thread &self, bool isInChunks,
 //===----------------------------------------------------------------------===//
 
 /// What products of queries and keys are called scores: as they are in a plain
-/// call, which has a positive scale, no mask and no dropout, and otherwise with
-/// scale and mask.
+/// call, which has a positive scale, neither mask nor dropout, and rows in
+/// chunks, and otherwise with scale and mask.
 template <bool isPlain>
 struct ScoreUnits {
   SHARDC_DEVICE explicit ScoreUnits(const AttentionParameters &p)
@@ -169,10 +169,23 @@ struct ScoreUnits {
   float toNatural, toLog2;
 };
 
+/// The head of queries that scores are of. What else is known of it,
+/// HeadScores, is found where it is needed, in place of being kept.
+struct ScoreHead {
+  SHARDC_DEVICE ScoreHead(const AttentionParameters &p, int32_t batch,
+                          int32_t head)
+      : p(p), batch(batch), head(head),
+        row((static_cast<int64_t>(batch) * p.heads + head) * p.queries) {}
+  const AttentionParameters &p;
+  int32_t batch, head;
+  /// Of the head's first query in [batches, heads, queries].
+  int64_t row;
+};
+
 /// Adds the mask to scores. Row and column are those of the lane's first
 /// element.
 template <bool isTurned, int columns, class Thread>
-SHARDC_DEVICE void addMask(const Thread &self, const HeadScores<float> &scores,
+SHARDC_DEVICE void addMask(const Thread &self, const ScoreHead &scores,
                            int32_t row, int32_t column,
                            float (&tile)[columns / 8][4]) {
   const AttentionParameters &p = scores.p;
@@ -180,65 +193,69 @@ SHARDC_DEVICE void addMask(const Thread &self, const HeadScores<float> &scores,
   const int32_t endColumn = isTurned ? p.queries : p.keys;
   const int64_t rowStride = isTurned ? p.mask.column : p.mask.row;
   const int64_t columnStride = isTurned ? p.mask.row : p.mask.column;
-  int64_t place = isTurned ? scores.placeInMask(column, row)
-                           : scores.placeInMask(row, column);
-  SHARDC_UNROLL
+  const HeadScores<float> inHead(self, p, scores.batch, scores.head);
+  int64_t place = isTurned ? inHead.placeInMask(column, row)
+                           : inHead.placeInMask(row, column);
+#pragma unroll
   for (int n = 0; n < columns / 8; ++n, place += 8 * columnStride)
-    SHARDC_UNROLL
-  for (int i = 0; i < 4; ++i)
-    if (row + i / 2 * 8 < endRow && column + n * 8 + i % 2 < endColumn)
-      tile[n][i] += loadElement<float>(self, p.mask.address,
-                                       place + i / 2 * 8 * rowStride +
-                                           i % 2 * columnStride);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (row + i / 2 * 8 < endRow && column + n * 8 + i % 2 < endColumn)
+        tile[n][i] += loadElement<float>(self, p.mask.address,
+                                         place + i / 2 * 8 * rowStride +
+                                             i % 2 * columnStride);
 }
 
 /// Products become scores; minus infinity is what no query sees. Row and column
 /// are those of the lane's first element.
 template <bool isPlain, bool isTurned, int columns, class Thread>
-SHARDC_DEVICE void maskTile(const Thread &self, const HeadScores<float> &scores,
+SHARDC_DEVICE void maskTile(const Thread &self, const ScoreHead &scores,
                             int32_t row, int32_t column,
                             float (&tile)[columns / 8][4]) {
   const AttentionParameters &p = scores.p;
   if (!isPlain) {
-    SHARDC_UNROLL
+#pragma unroll
     for (int n = 0; n < columns / 8; ++n)
-      SHARDC_UNROLL
-    for (int i = 0; i < 4; ++i)
-      tile[n][i] *= static_cast<float>(p.scale);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        tile[n][i] *= static_cast<float>(p.scale);
     if (p.mask.address)
       addMask<isTurned, columns>(self, scores, row, column, tile);
   }
-  const int32_t lastKey = isTurned ? row + 8 : column + columns - 7;
-  const int32_t firstQuery = isTurned ? column : row;
+  // Of the whole warp, whose lanes stay together.
+  const int32_t firstRow = row & ~7, firstColumn = column & ~7;
+  const int32_t lastKey = isTurned ? firstRow + 15 : firstColumn + columns - 1;
+  const int32_t firstQuery = isTurned ? firstColumn : firstRow;
   if (lastKey < p.keys && !(p.isCausal && lastKey > firstQuery))
     return;
-  SHARDC_UNROLL
+#pragma unroll
   for (int n = 0; n < columns / 8; ++n)
-    SHARDC_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    const int32_t query = isTurned ? column + n * 8 + i % 2 : row + i / 2 * 8;
-    const int32_t key = isTurned ? row + i / 2 * 8 : column + n * 8 + i % 2;
-    if (key >= p.keys || (p.isCausal && key > query))
-      tile[n][i] = minusInfinity<float>;
-  }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int32_t query = isTurned ? column + n * 8 + i % 2 : row + i / 2 * 8;
+      const int32_t key = isTurned ? row + i / 2 * 8 : column + n * 8 + i % 2;
+      if (key >= p.keys || (p.isCausal && key > query))
+        tile[n][i] = minusInfinity<float>;
+    }
 }
 
 /// Which of the lane's weights stay: bit 4 n + i for place i of the `n`th eight
 /// columns. A loop, because the code of one random number is long. All stay
 /// where there is no dropout.
-template <bool isTurned, int columns>
-SHARDC_DEVICE uint32_t keptWeights(const HeadScores<float> &scores, int32_t row,
-                                   int32_t column) {
+template <bool isTurned, int columns, class Thread>
+SHARDC_DEVICE uint32_t keptWeights(const Thread &self, const ScoreHead &scores,
+                                   int32_t row, int32_t column) {
   static_assert(columns <= 64, "a bit for each");
   if (!scores.p.dropout.isOn)
     return ~uint32_t(0);
+  const HeadScores<float> inHead(self, scores.p, scores.batch, scores.head);
   uint32_t kept = 0;
 #pragma unroll 1
   for (int i = 0; i < columns / 2; ++i) {
     const int32_t itsRow = row + i / 2 % 2 * 8;
     const int32_t itsColumn = column + i / 4 * 8 + i % 2;
-    const bool isKept = isTurned ? scores.isKept(itsColumn, itsRow)
-                                 : scores.isKept(itsRow, itsColumn);
+    const bool isKept = isTurned ? inHead.isKept(itsColumn, itsRow)
+                                 : inHead.isKept(itsRow, itsColumn);
     kept |= static_cast<uint32_t>(isKept) << i;
   }
   return kept;

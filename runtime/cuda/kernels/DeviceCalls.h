@@ -11,11 +11,13 @@
 //                             shardc_embedding_backward_f32
 //
 // Nothing here needs a GPU. Which launches there are follows from shapes,
-// strides, dtypes and attributes alone, and no kernel has an atomic, so that a
-// call gives the same bits on every GPU. Sums are in f64, attention's in f32
-// (f64 for f64). Data that no call should have is not reported, but touches no
-// other memory: an index beyond an embedding's table or an image counts for
-// nothing.
+// strides, dtypes, attributes and, for attention of bf16, whether tensors begin
+// at multiples of 16 bytes, and no kernel has an atomic, so that a call gives
+// the same bits on every GPU; attention of bf16, which is for tensor cores
+// (AttentionTensorForward.h), on every GPU of a type. Sums are in f64,
+// attention's in f32 (f64 for f64). Data that no call should have is not
+// reported, but touches no other memory: an index beyond an embedding's table
+// or an image counts for nothing.
 //
 //===----------------------------------------------------------------------===//
 

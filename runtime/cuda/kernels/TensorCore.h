@@ -30,11 +30,8 @@
 
 #include "runtime/cuda/kernels/DeviceCode.h"
 
-#ifdef __CUDACC__
-#define SHARDC_UNROLL _Pragma("unroll")
-#else
+#ifndef __CUDACC__
 #include <vector>
-#define SHARDC_UNROLL
 #endif
 
 namespace shardc::runtime::kernels {
@@ -86,12 +83,14 @@ SHARDC_DEVICE void loadMatrices(const CudaThread &self, const RowAt &rowAt,
     asm volatile(
         "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
         : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-        : "r"(row));
+        : "r"(row)
+        : "memory");
   else
     asm volatile(
         "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
         : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-        : "r"(row));
+        : "r"(row)
+        : "memory");
 }
 
 /// Two bf16, rounded to nearest, ties to even.
@@ -220,24 +219,25 @@ template <int width, int rowTiles, int count, class Thread>
 SHARDC_DEVICE void multiplyByRows(const Thread &self, int rows, int row,
                                   int columns,
                                   ProductTile<rowTiles, count> &result) {
-  SHARDC_UNROLL
+#pragma unroll
   for (int r = 0; r < rowTiles; ++r)
-    SHARDC_UNROLL
-  for (int n = 0; n < count / 8; ++n)
-    SHARDC_UNROLL
-  for (int i = 0; i < 4; ++i)
-    result[r][n][i] = 0;
-  SHARDC_UNROLL
+#pragma unroll
+    for (int n = 0; n < count / 8; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        result[r][n][i] = 0;
+  // Not all steps at once: what would be loaded ahead has no registers.
+#pragma unroll 2
   for (int k = 0; k < width; k += 16) {
     uint32_t first[rowTiles][4];
-    SHARDC_UNROLL
+#pragma unroll
     for (int r = 0; r < rowTiles; ++r)
       loadFirst<width>(self, rows, row + r * 16, k, first[r]);
-    SHARDC_UNROLL
+#pragma unroll
     for (int n = 0; n < count / 8; n += 2) {
       uint32_t second[4];
       loadSecond<width>(self, columns, n * 8, k, second);
-      SHARDC_UNROLL
+#pragma unroll
       for (int r = 0; r < rowTiles; ++r) {
         self.multiplyAdd(first[r], second[0], second[1], result[r][n]);
         self.multiplyAdd(first[r], second[2], second[3], result[r][n + 1]);
@@ -252,21 +252,21 @@ template <int width, int rowTiles, int count, class Thread>
 SHARDC_DEVICE void
 addWeightedRows(const Thread &self, const ProductTile<rowTiles, count> &weights,
                 int tile, ProductTile<rowTiles, width> &sums) {
-  SHARDC_UNROLL
+#pragma unroll
   for (int k = 0; k < count / 8; k += 2) {
     uint32_t first[rowTiles][4];
-    SHARDC_UNROLL
+#pragma unroll
     for (int r = 0; r < rowTiles; ++r)
-      SHARDC_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      const float (&part)[4] = weights[r][k + i / 2];
-      first[r][i] = roundPair(part[i % 2 * 2], part[i % 2 * 2 + 1]);
-    }
-    SHARDC_UNROLL
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float (&part)[4] = weights[r][k + i / 2];
+        first[r][i] = roundPair(part[i % 2 * 2], part[i % 2 * 2 + 1]);
+      }
+#pragma unroll
     for (int n = 0; n < width / 8; n += 2) {
       uint32_t second[4];
       loadSecondByRows<width>(self, tile, k * 8, n * 8, second);
-      SHARDC_UNROLL
+#pragma unroll
       for (int r = 0; r < rowTiles; ++r) {
         self.multiplyAdd(first[r], second[0], second[1], sums[r][n]);
         self.multiplyAdd(first[r], second[2], second[3], sums[r][n + 1]);
