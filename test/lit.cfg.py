@@ -27,9 +27,11 @@ config.test_source_root = os.path.join(root, "test")
 config.test_exec_root = os.path.join(build, "test", "lit")
 config.environment["PATH"] = os.pathsep.join(search_path)
 
-# %root names files of the repository, %models the committed PyTorch exports.
+# %root names files of the repository, %models the committed PyTorch exports,
+# %bin the folder of our tools.
 config.substitutions.append(("%root", root))
 config.substitutions.append(("%models", os.path.join(root, "test", "models")))
+config.substitutions.append(("%bin", os.path.join(build, "bin")))
 config.substitutions.append(("%python", "/usr/bin/python3"))
 # "%exits 4 shardc …" wants exactly that exit status.
 config.substitutions.append(
@@ -47,3 +49,7 @@ if os.path.isdir(fake_folder):
 # ptxas assembles kernels, and libdevice has functions, where a CUDA toolkit is installed.
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+
+# nvdisasm prints machine code; toolkits have it as a package of its own.
+if shutil.which("nvdisasm", path=config.environment["PATH"]):
+    config.available_features.add("nvdisasm")

@@ -9,6 +9,7 @@
 #include "passes/Target/Passes.h"
 
 #include "dialects/Fsdp/ModulePath.h"
+#include "passes/Target/CudaToolkit.h"
 #include "passes/Target/KernelCode.h"
 #include "passes/Target/KernelLowering.h"
 
@@ -37,7 +38,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/Program.h"
 
 #define DEBUG_TYPE "shardc-compile-kernels-to-cubin"
 
@@ -149,15 +149,6 @@ static FailureOr<std::string> findFunctions(Operation *module) {
   return failure();
 }
 
-/// Whether NVIDIA's assembler is there: where MLIR will look for it.
-static bool hasAssembler() {
-  SmallString<128> folder(
-      llvm::sys::Process::GetEnv("CUDA_HOME").value_or("/usr/local/cuda"));
-  llvm::sys::path::append(folder, "bin");
-  return llvm::sys::findProgramByName("ptxas", {folder}) ||
-         llvm::sys::findProgramByName("ptxas");
-}
-
 static void addNvvmLowering(OpPassManager &passes) {
   target::addArithmeticLowering(passes);
   passes.addPass(createSCFToControlFlowPass());
@@ -205,7 +196,7 @@ void CompileKernelsToCubinPass::runOnOperation() {
   FailureOr<std::string> toolkit = findFunctions(getOperation());
   if (failed(toolkit))
     return signalPassFailure();
-  if (format == "bin" && !hasAssembler()) {
+  if (format == "bin" && !target::findToolkitProgram("ptxas")) {
     emitNumberedError(getOperation(), "E0242")
         << "ptxas, the CUDA toolkit's assembler, is neither in "
            "CUDA_HOME/bin nor in PATH; with --format ptx none is needed, and "

@@ -23,11 +23,12 @@ enum class ReportForm {
 };
 
 /// What else is printed of an artifact: every command, what every kernel of a
-/// GPU takes, or nothing but the PTX of a kernel.
+/// GPU takes, or nothing but the PTX or the machine code of a kernel.
 struct ArtifactReport {
   bool program = false;
   bool kernels = false;
   std::string ptx;
+  std::string sass;
 };
 
 /// Prints what the artifact at `path` holds.

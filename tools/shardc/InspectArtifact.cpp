@@ -215,6 +215,8 @@ int inspectArtifact(const std::string &path, const ArtifactReport &report) {
   const Artifact &artifact = loaded->artifact;
   if (!report.ptx.empty())
     return printPtx(artifact, report.ptx);
+  if (!report.sass.empty())
+    return printSass(artifact, report.sass);
   printHeader(artifact);
   printMemory(artifact.plan);
   printGroups(artifact.plan);

@@ -26,10 +26,11 @@ struct InspectArguments {
 static int runInspect(const InspectArguments &arguments) {
   bool isModel = arguments.path.ends_with(".pt2");
   const ArtifactReport &artifact = arguments.artifact;
-  const char *option = artifact.program        ? "--program"
-                       : artifact.kernels      ? "--kernels"
-                       : !artifact.ptx.empty() ? "--ptx"
-                                               : nullptr;
+  const char *option = artifact.program         ? "--program"
+                       : artifact.kernels       ? "--kernels"
+                       : !artifact.ptx.empty()  ? "--ptx"
+                       : !artifact.sass.empty() ? "--sass"
+                                                : nullptr;
   if (isModel && option) {
     std::cerr << "shardc: error " << errorNumber(ErrorCode::E0001) << ": "
               << option << " is for artifacts, '" << arguments.path
@@ -64,12 +65,19 @@ void addInspectCommand(CLI::App &app, Run &run) {
   command
       ->add_flag("--kernels", artifact.kernels,
                  "Print what every kernel takes on each chip of a GPU that "
-                 "there is a cubin for")
+                 "there is a cubin for, and the least time of its launches")
       ->group("Artifact");
   command
       ->add_option("--ptx", artifact.ptx,
                    "Print the PTX of this kernel alone, of an artifact "
                    "compiled with --format ptx")
+      ->type_name("KERNEL")
+      ->group("Artifact");
+  command
+      ->add_option("--sass", artifact.sass,
+                   "Print the machine code of this kernel alone, for each chip "
+                   "that there is a cubin for; needs the CUDA toolkit's "
+                   "nvdisasm")
       ->type_name("KERNEL")
       ->group("Artifact");
   command->footer(std::string("Examples:\n"

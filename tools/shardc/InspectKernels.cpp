@@ -6,6 +6,7 @@
 
 #include "tools/shardc/InspectKernels.h"
 
+#include "compiler/Disassembly.h"
 #include "passes/CostModel/GpuChip.h"
 #include "runtime/format/Errors.h"
 
@@ -179,8 +180,13 @@ void printKernels(const Artifact &artifact, bool all) {
 }
 
 //===----------------------------------------------------------------------===//
-// PTX
+// Code
 //===----------------------------------------------------------------------===//
+
+static int fail(const Status &status) {
+  std::cerr << render(status, "shardc");
+  return exitCode(status.code());
+}
 
 /// The lines of an entry point in PTX, to the brace that ends it.
 static std::string entryPoint(std::string_view text, const std::string &name) {
@@ -206,13 +212,34 @@ int printPtx(const Artifact &artifact, const std::string &name) {
   }
   if (isThere)
     return 0;
-  std::cerr << render(
+  return fail(
       Status(ErrorCode::E0003,
              "--ptx: the artifact has no PTX of a kernel '" + name + "'")
-          .setHelp("compile with --target cuda:sm_90 --format ptx; --program "
-                   "names the kernels"),
-      "shardc");
-  return exitCode(ErrorCode::E0003);
+          .setHelp("compile with --target cuda:sm_90 --format ptx; "
+                   "--program names the kernels"));
+}
+
+int printSass(const Artifact &artifact, const std::string &name) {
+  bool isThere = false;
+  for (const auto &[entry, code] : artifact.code) {
+    if (!entry.ends_with(".cubin"))
+      continue;
+    const StatusOr<std::string> found =
+        disassemble({code.data(), code.size()}, name);
+    if (!found.ok())
+      return fail(found.status());
+    if (found->empty())
+      continue;
+    std::cout << "// " << entry << "\n" << *found;
+    isThere = true;
+  }
+  if (isThere)
+    return 0;
+  return fail(
+      Status(ErrorCode::E0003,
+             "--sass: the artifact has no cubin of a kernel '" + name + "'")
+          .setHelp("compile with --target cuda:sm_90 --format cubin; "
+                   "--program names the kernels"));
 }
 
 } // namespace shardc

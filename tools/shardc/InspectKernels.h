@@ -22,6 +22,10 @@ void printKernels(const format::Artifact &artifact, bool all);
 /// the exit code.
 int printPtx(const format::Artifact &artifact, const std::string &kernel);
 
+/// Prints the machine code of the kernel of that name for each chip that there
+/// is a cubin for. Returns the exit code.
+int printSass(const format::Artifact &artifact, const std::string &kernel);
+
 } // namespace shardc
 
 #endif // SHARDC_TOOLS_SHARDC_INSPECTKERNELS_H
