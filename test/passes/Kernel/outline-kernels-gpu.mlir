@@ -69,3 +69,16 @@ func.func @columns(%x: tensor<8192x768xbf16>) -> tensor<768xbf16> {
   %0 = aten.sum %x [0] : (tensor<8192x768xbf16>) -> tensor<768xbf16>
   return %0 : tensor<768xbf16>
 }
+
+// -----
+
+// A running sum goes down its column in order: a thread a column, and neighbours
+// read neighbours.
+// CHECK-LABEL: func.func @scan
+//       CHECK: func.func @kernel_cumsum_part0({{.*}}exec.extent = 6 : i64, exec.threads = 128 : i64}
+//       CHECK: scf.for %{{.*}} = %c0 to %c8192 step %c1 iter_args({{.*}}) -> (f64)
+//       CHECK: func.func @kernel_cumsum_part1({{.*}}
+func.func @scan(%x: tensor<8192x768xf32>) -> tensor<8192x768xf32> {
+  %0 = aten.cumsum %x dim 0 : (tensor<8192x768xf32>) -> tensor<8192x768xf32>
+  return %0 : tensor<8192x768xf32>
+}
