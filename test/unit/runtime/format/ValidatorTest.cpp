@@ -375,6 +375,23 @@ TEST(Validator, f16_rejects_signatures_of_nothing) {
   kernel([](KernelSignature &k) { k.operands.resize(1025); });
 }
 
+TEST(Validator, f16_a_block_of_a_gpu_has_1024_threads_and_48_kib) {
+  auto isValid = [](int64_t threads, int64_t sharedBytes) {
+    TinyModel model(2);
+    model.artifact.manifest.target.kind = "cuda";
+    model.artifact.manifest.target.chips = {"sm_90"};
+    KernelSignature &kernel = model.artifact.program.kernels[0];
+    kernel.threads = threads;
+    kernel.sharedBytes = sharedBytes;
+    const Status status = validate(model.artifact);
+    return status.ok() ||
+           status.message().find("threads that share") == std::string::npos;
+  };
+  EXPECT_TRUE(isValid(1024, 48 * 1024));
+  EXPECT_FALSE(isValid(1025, 0));
+  EXPECT_FALSE(isValid(256, 48 * 1024 + 1));
+}
+
 TEST(Validator, f16_accepts_a_kernel_that_nothing_launches) {
   TinyModel model(2);
   model.artifact.program.kernels.push_back(
