@@ -121,10 +121,10 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   functions.addPass(createFormKernelsPass());
   if (options.fuse)
     functions.addPass(createFuseKernelsPass());
-  // After fusion: a nest has its final loops.
-  functions.addPass(createSplitReductionsPass());
   // After fusion: a kernel that reads through a view may have been merged away.
   functions.addPass(createMaterializeViewsPass());
+  // After fusion, a nest has its final loops; with layouts, where they walk.
+  functions.addPass(createSplitReductionsPass());
   functions.addPass(createVerifyKernelsPass());
 }
 

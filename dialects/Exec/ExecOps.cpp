@@ -14,6 +14,28 @@
 using namespace mlir;
 using namespace shardc::exec;
 
+/// `orders` has one permutation of dimensions, or an empty list, a result.
+static LogicalResult verifyOrders(Operation *op, ArrayAttr orders) {
+  if (orders.size() != op->getNumResults())
+    return op->emitOpError("expected one order a result, got ")
+           << orders.size() << " for " << op->getNumResults();
+  for (auto [order, result] : llvm::zip_equal(orders, op->getResults())) {
+    auto permutation = dyn_cast<DenseI64ArrayAttr>(order);
+    if (!permutation)
+      return op->emitOpError("expected orders of array<i64>, got ") << order;
+    SmallVector<int64_t> sorted(permutation.asArrayRef());
+    llvm::sort(sorted);
+    int64_t rank = cast<RankedTensorType>(result.getType()).getRank();
+    bool whole = sorted.empty() || static_cast<int64_t>(sorted.size()) == rank;
+    for (auto [i, dim] : llvm::enumerate(sorted))
+      whole &= dim == static_cast<int64_t>(i);
+    if (!whole)
+      return op->emitOpError("expected a permutation of ")
+             << rank << " dimensions, got " << order;
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // kernel
 //===----------------------------------------------------------------------===//
@@ -24,7 +46,7 @@ LogicalResult KernelOp::verify() {
     return emitOpError("expected region arguments with the inputs' types");
   if (block.getTerminator()->getOperandTypes() != getResultTypes())
     return emitOpError("expected yielded values with the results' types");
-  return success();
+  return getOrder() ? verifyOrders(*this, *getOrder()) : success();
 }
 
 /// `exec.kernel "label" (%x = %y : type, …) -> (types) attributes {…} {region}`
@@ -158,26 +180,7 @@ LogicalResult ScatterOp::verify() {
 // library and view
 //===----------------------------------------------------------------------===//
 
-LogicalResult LibraryOp::verify() {
-  if (getOrder().size() != getNumResults())
-    return emitOpError("expected one order a result, got ")
-           << getOrder().size() << " for " << getNumResults();
-  for (auto [order, result] : llvm::zip_equal(getOrder(), getResults())) {
-    auto permutation = dyn_cast<DenseI64ArrayAttr>(order);
-    if (!permutation)
-      return emitOpError("expected orders of array<i64>, got ") << order;
-    SmallVector<int64_t> sorted(permutation.asArrayRef());
-    llvm::sort(sorted);
-    int64_t rank = cast<RankedTensorType>(result.getType()).getRank();
-    bool whole = sorted.empty() || static_cast<int64_t>(sorted.size()) == rank;
-    for (auto [i, dim] : llvm::enumerate(sorted))
-      whole &= dim == static_cast<int64_t>(i);
-    if (!whole)
-      return emitOpError("expected a permutation of ")
-             << rank << " dimensions, got " << order;
-  }
-  return success();
-}
+LogicalResult LibraryOp::verify() { return verifyOrders(*this, getOrder()); }
 
 LogicalResult ViewOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());

@@ -30,6 +30,7 @@ def Exec_KernelOp : Exec_Op<"kernel", [Pure, IsolatedFromAbove,
   let description = [{
     The region holds `linalg`, `tensor` and `arith` operations on its block
     arguments. Kernels with equal regions and layouts share one function.
+    Results are row-major, or stored in their `order` (see `exec.library`).
 
     Example:
     ```mlir
@@ -39,9 +40,14 @@ def Exec_KernelOp : Exec_Op<"kernel", [Pure, IsolatedFromAbove,
     }
     ```
   }];
-  let arguments = (ins StrAttr:$label, Variadic<AnyStaticShapeTensor>:$inputs);
+  let arguments = (ins StrAttr:$label, Variadic<AnyStaticShapeTensor>:$inputs,
+                       OptionalAttr<ArrayAttr>:$order);
   let results = (outs Variadic<AnyStaticShapeTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::mlir::StringAttr":$label,
+                                 "::mlir::ValueRange":$inputs), [{
+    build($_builder, $_state, results, label, inputs, ::mlir::ArrayAttr());
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

@@ -26,16 +26,24 @@ SmallVector<int64_t> getOrderedStrides(ArrayRef<int64_t> shape,
   return strides;
 }
 
+ArrayRef<int64_t> getOrder(OpResult result) {
+  ArrayAttr orders;
+  if (auto library = dyn_cast<LibraryOp>(result.getOwner()))
+    orders = library.getOrder();
+  if (auto kernel = dyn_cast<KernelOp>(result.getOwner()))
+    orders = kernel.getOrderAttr();
+  return orders ? cast<DenseI64ArrayAttr>(orders[result.getResultNumber()])
+                      .asArrayRef()
+                : ArrayRef<int64_t>();
+}
+
 SmallVector<int64_t> getStrides(Value value) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   if (auto view = value.getDefiningOp<ViewOp>())
     return SmallVector<int64_t>(view.getStrides());
-  if (auto library = value.getDefiningOp<LibraryOp>()) {
-    unsigned number = cast<OpResult>(value).getResultNumber();
-    auto order = cast<DenseI64ArrayAttr>(library.getOrder()[number]);
-    return getOrderedStrides(shape, order.asArrayRef());
-  }
-  return computeStrides(shape);
+  auto result = dyn_cast<OpResult>(value);
+  return getOrderedStrides(shape,
+                           result ? getOrder(result) : ArrayRef<int64_t>());
 }
 
 bool isRowMajor(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides) {

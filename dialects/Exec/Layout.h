@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Between the kernel and the memory phase a tensor's layout follows from what
-// made it: kernels and arguments are row-major, a library result is stored in
-// its `order`, an `exec.view` says its strides. All counts are in elements.
+// made it: arguments are row-major, results of kernels and libraries stored in
+// their `order`, an `exec.view` says its strides. All counts are in elements.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_EXEC_LAYOUT_H
@@ -21,6 +21,10 @@ namespace shardc::exec {
 /// `order`, outermost first; an empty order is row-major.
 llvm::SmallVector<int64_t> getOrderedStrides(llvm::ArrayRef<int64_t> shape,
                                              llvm::ArrayRef<int64_t> order);
+
+/// The order in which a kernel or a library call stores `result`; empty for
+/// row-major, as results of other operations are.
+llvm::ArrayRef<int64_t> getOrder(mlir::OpResult result);
 
 /// The strides of `value`, a ranked tensor.
 llvm::SmallVector<int64_t> getStrides(mlir::Value value);

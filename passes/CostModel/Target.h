@@ -45,6 +45,9 @@ struct Target {
   int64_t blockThreads = 1;
   /// Nearest to the arithmetic first.
   std::vector<TargetMemory> memories;
+  /// Whether convolutions in 16 bits are for units that want an image's
+  /// channels next to each other.
+  bool channelsLast = false;
   /// The dtype that sums of narrower types are accumulated in: f64 or f32.
   std::string accumulator;
   /// The library calls that exist, by name; nothing: all of docs/Format.md.

@@ -84,7 +84,7 @@ struct Stage {
 struct StageTensor {
   int64_t elements = 0;
   int64_t elementBytes = 0;
-  /// Made and read by stages alone; dense and row-major.
+  /// Made and read by stages alone; dense.
   bool isTemporary = false;
   /// Its elements have values before the kernel.
   bool isInput = false;

@@ -10,6 +10,7 @@
 
 #include "dialects/Exec/Layout.h"
 #include "dialects/Exec/Memory.h"
+#include "passes/Kernel/ImageOrder.h"
 
 #include "mlir/Analysis/FlatLinearValueConstraints.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -221,8 +222,10 @@ const TensorPlace &KernelReader::placeOf(Value value) {
   auto found = problem.places.find(value);
   if (found == problem.places.end()) {
     Value whole = wholeOf(value);
-    placeInto(whole,
-              rowMajorPlace(TensorStorage::Kind::Temporary, 0, typeOf(whole)));
+    TensorPlace place =
+        rowMajorPlace(TensorStorage::Kind::Temporary, 0, typeOf(whole));
+    place.strides = getTemporaryStrides(layouts, typeOf(whole).getShape());
+    placeInto(whole, place);
     found = problem.places.find(value);
   }
   return found->second;

@@ -12,17 +12,21 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/ElementBytes.h"
+#include "dialects/Exec/Dtype.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "passes/Kernel/ImageOrder.h"
 #include "passes/Kernel/KernelModels.h"
 #include "passes/Kernel/StridedView.h"
+#include "passes/Kernel/TargetOf.h"
 #include "runtime/format/LibraryCalls.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #define DEBUG_TYPE "shardc-materialize-views"
@@ -42,17 +46,24 @@ struct MaterializeViewsPass
 /// Replaces operations in program order, so that every operand has a layout.
 class ViewReplacer {
 public:
+  explicit ViewReplacer(const Target &target) : target(target) {}
+
   void visit(Operation *op);
 
 private:
   void replaceView(Operation *op, Value source);
-  void orderResults(exec::LibraryOp library);
+  void orderHeads(exec::LibraryOp library);
+  void orderImages(Operation *op);
   void copyRefusedOperands(exec::LibraryOp library);
+  void copyConvolutionOperands(exec::LibraryOp library);
   void copyStridedOperands(Operation *op);
-  Value copy(Value value, Operation *reader, StringRef reason);
+  Value copy(Value value, Operation *reader, StringRef reason,
+             ArrayRef<int64_t> order = {});
 
-  /// Row-major copies that exist already.
-  llvm::DenseMap<Value, Value> copies;
+  const Target &target;
+  /// Copies that exist already. Those with channels last are of one part of the
+  /// step: a weight is not kept from forward to backward twice.
+  llvm::DenseMap<Value, Value> rowMajorCopies, channelsLastCopies;
 };
 } // namespace
 
@@ -74,9 +85,11 @@ static void reportCopy(Value value, Operation *reader, StringRef reason) {
       << remark::metric("bytes", bytes) << remark::reason("{0}", reason);
 }
 
-/// `value` in row-major order, for `reader`.
-Value ViewReplacer::copy(Value value, Operation *reader, StringRef reason) {
-  Value &existing = copies[value];
+/// `value` stored in `order`, for `reader`.
+Value ViewReplacer::copy(Value value, Operation *reader, StringRef reason,
+                         ArrayRef<int64_t> order) {
+  Value &existing =
+      (order.empty() ? rowMajorCopies : channelsLastCopies)[value];
   if (existing)
     return existing;
   reportCopy(value, reader, reason);
@@ -84,6 +97,9 @@ Value ViewReplacer::copy(Value value, Operation *reader, StringRef reason) {
   Location location = reader->getLoc();
   auto kernel = exec::KernelOp::create(builder, location, value.getType(),
                                        builder.getStringAttr("copy"), value);
+  if (!order.empty())
+    kernel.setOrderAttr(
+        builder.getArrayAttr(builder.getDenseI64ArrayAttr(order)));
   Block &body = kernel.getBody().emplaceBlock();
   Value argument = body.addArgument(value.getType(), location);
   builder.setInsertionPointToStart(&body);
@@ -148,11 +164,13 @@ void ViewReplacer::replaceView(Operation *op, Value source) {
 // Readers
 //===----------------------------------------------------------------------===//
 
+static bool isAttention(exec::LibraryOp library) {
+  return library.getCall().starts_with("scaled_dot_product_attention");
+}
+
 /// Attention's results are stored in the order that their first transposition
 /// reads them in; heads stay contiguous.
-void ViewReplacer::orderResults(exec::LibraryOp library) {
-  if (!library.getCall().starts_with("scaled_dot_product_attention"))
-    return;
+void ViewReplacer::orderHeads(exec::LibraryOp library) {
   SmallVector<Attribute> orders(library.getOrder().begin(),
                                 library.getOrder().end());
   for (auto [result, order] : llvm::zip_equal(library.getResults(), orders))
@@ -164,14 +182,45 @@ void ViewReplacer::orderResults(exec::LibraryOp library) {
   library.setOrderAttr(ArrayAttr::get(library.getContext(), orders));
 }
 
+/// Results that tensor cores want in another order, and what follows them.
+void ViewReplacer::orderImages(Operation *op) {
+  SmallVector<Attribute> orders = kernel::chooseOrders(op, target);
+  bool isRowMajor = llvm::all_of(orders, [](Attribute order) {
+    return cast<DenseI64ArrayAttr>(order).empty();
+  });
+  auto attribute = ArrayAttr::get(op->getContext(), orders);
+  if (auto library = dyn_cast<exec::LibraryOp>(op))
+    library.setOrderAttr(attribute);
+  else if (!isRowMajor)
+    cast<exec::KernelOp>(op).setOrderAttr(attribute);
+}
+
+/// Image, weight and gradients are in one order.
+void ViewReplacer::copyConvolutionOperands(exec::LibraryOp library) {
+  bool isWanted = kernel::wantsChannelsLast(library, target);
+  for (OpOperand &operand : library->getOpOperands()) {
+    Value value = operand.get();
+    const size_t rank = shapeOf(value).size();
+    if (rank < 3)
+      continue;
+    if (!isWanted && !exec::isRowMajor(shapeOf(value), exec::getStrides(value)))
+      operand.set(
+          copy(value, library, "the convolution needs row-major order"));
+    if (isWanted && !kernel::isChannelsLast(value))
+      operand.set(copy(value, library, "tensor cores want channels last",
+                       kernel::getChannelsLastOrder(rank)));
+  }
+}
+
 void ViewReplacer::copyRefusedOperands(exec::LibraryOp library) {
   const format::LibraryCallKind *kind =
       format::findLibraryCall(library.getCall());
   if (!kind)
     return; // Rule K3 says so.
   for (OpOperand &operand : library->getOpOperands())
-    if (!kind->layout.accepts(shapeOf(operand.get()),
-                              exec::getStrides(operand.get())))
+    if (auto dtype = exec::getDtype(getElementTypeOrSelf(operand.get()));
+        dtype && !kind->layout.accepts(*dtype, shapeOf(operand.get()),
+                                       exec::getStrides(operand.get())))
       operand.set(copy(operand.get(), library,
                        "the library does not accept the strides"));
 }
@@ -188,17 +237,27 @@ void ViewReplacer::copyStridedOperands(Operation *op) {
 void ViewReplacer::visit(Operation *op) {
   if (isa<aten::ViewOp, aten::PermuteOp, aten::SliceOp, aten::ExpandOp>(op))
     return replaceView(op, op->getOperand(0));
-  if (auto library = dyn_cast<exec::LibraryOp>(op)) {
-    orderResults(library);
+  if (isa<fsdp::BeginOp>(op))
+    channelsLastCopies.clear();
+  auto library = dyn_cast<exec::LibraryOp>(op);
+  if (library && isAttention(library))
+    orderHeads(library);
+  else if (isa<exec::KernelOp>(op) || (library && kernel::hasImages(library)))
+    orderImages(op);
+  if (library && kernel::isConvolution(library))
+    copyConvolutionOperands(library);
+  if (library)
     return copyRefusedOperands(library);
-  }
   if (isa_and_nonnull<fsdp::FsdpDialect>(op->getDialect()))
     copyStridedOperands(op);
 }
 
 void MaterializeViewsPass::runOnOperation() {
+  const Target *target = targetOf(getOperation());
+  if (!target)
+    return signalPassFailure();
   for (Block &block : getOperation().getBody()) {
-    ViewReplacer replacer;
+    ViewReplacer replacer(*target);
     for (Operation &op : llvm::make_early_inc_range(block))
       replacer.visit(&op);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

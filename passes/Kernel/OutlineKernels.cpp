@@ -12,6 +12,7 @@
 
 #include "dialects/Exec/Layout.h"
 #include "dialects/Exec/Memory.h"
+#include "passes/Kernel/ImageOrder.h"
 #include "passes/Kernel/KernelOutliner.h"
 #include "passes/Kernel/TargetOf.h"
 
@@ -41,18 +42,6 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   void runOnOperation() override;
 };
 } // namespace
-
-/// Functions of kernels that have no memory yet: inputs have the layouts that
-/// their values have, results are row-major.
-static SmallVector<MemRefType> layoutsOf(exec::KernelOp kernel) {
-  SmallVector<Value> tensors(kernel.getInputs());
-  llvm::append_range(tensors, kernel.getResults());
-  return llvm::map_to_vector(tensors, [](Value tensor) {
-    auto type = cast<RankedTensorType>(tensor.getType());
-    return exec::getStrided(type.getShape(), type.getElementType(),
-                            exec::getStrides(tensor));
-  });
-}
 
 /// Pairs of an input and an output that are the same memory.
 static SmallVector<kernel::SharedStorage> findShared(exec::RunOp run) {
@@ -163,7 +152,7 @@ void OutlineKernelsPass::runOnOperation() {
       return WalkResult(outline(run, outliner, keepKernels));
     if (auto kernel = dyn_cast<exec::KernelOp>(op))
       return WalkResult(outliner.outline(
-          kernel, layoutsOf(kernel), /*shared=*/{},
+          kernel, kernel::getLayouts(kernel), /*shared=*/{},
           SmallVector<int64_t>(kernel.getNumOperands() + kernel.getNumResults(),
                                alignmentOfWholes)));
     return WalkResult::advance();

@@ -133,22 +133,6 @@ def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
       "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
-def SplitReductionsPass : Pass<"shardc-split-reductions", "::mlir::func::FuncOp"> {
-  let summary = "Divides long sums with few results into partial sums, for threads.";
-  let description = [{
-    A loss is one number, so its nest has no loop that threads could share. Where
-    a reduction has fewer results than the target's threads want and enough
-    terms, its outermost reduced loop, or parts of it, becomes parallel, and a
-    second nest combines what the parts gave. Shapes and the target decide, so
-    that the bits do not depend on threads.
-
-    {{example: test/passes/Kernel/split-reductions.mlir @loss}}
-  }];
-  let dependentDialects = ["::shardc::exec::ExecDialect",
-      "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
-      "::mlir::arith::ArithDialect"];
-}
-
 def MaterializeViewsPass : Pass<"shardc-materialize-views", "::mlir::func::FuncOp"> {
   let summary = "Turns views into strides, and into copies only where strides cannot say them.";
   let description = [{
@@ -158,12 +142,34 @@ def MaterializeViewsPass : Pass<"shardc-materialize-views", "::mlir::func::FuncO
     comes first. Attention's results are stored in the order in which they are
     read, so that the transposition after attention moves no bytes.
 
+    Where the target's convolutions of 16 bits want an image's channels last
+    (GPUs), they get and leave images [N, C, H, W] in the order N, H, W, C. Shapes
+    stay; kernels and pooling hand the order on, and what is kept or sent is
+    row-major again (`passes/Kernel/ImageOrder.h`, `test/passes/Kernel/channels-last.mlir`).
+
     Remark: `missed` with the bytes of each copy and why it was made.
 
     {{example: test/passes/Kernel/materialize-views.mlir @split_heads}}
   }];
   let dependentDialects = ["::shardc::exec::ExecDialect",
       "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def SplitReductionsPass : Pass<"shardc-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Divides long sums with few results into partial sums, for threads.";
+  let description = [{
+    A loss is one number, so its nest has no loop that threads could share. Where
+    a reduction has fewer results than the target's threads want and enough
+    terms, one of its reduced loops, or parts of it, becomes parallel, and a
+    second nest combines what the parts gave: the loop with the longest way in
+    memory, or the one with most parts. Shapes, layouts and the target decide, so
+    that the bits do not depend on threads.
+
+    {{example: test/passes/Kernel/split-reductions.mlir @loss}}
+  }];
+  let dependentDialects = ["::shardc::exec::ExecDialect",
+      "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+      "::mlir::arith::ArithDialect"];
 }
 
 def VerifyKernelsPass : Pass<"shardc-verify-kernels", "::mlir::func::FuncOp"> {

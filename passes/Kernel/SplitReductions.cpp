@@ -6,12 +6,16 @@
 //      %sum = linalg.generic … (i reduced) -> ()
 //
 // A loop that is too long for one part each is divided first. How is decided by
-// shapes and the target alone, so that no number of threads moves a bit.
+// shapes, layouts and the target alone, so that no number of threads moves a
+// bit.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/Passes.h"
 
 #include "dialects/Exec/Exec.h"
+#include "dialects/Exec/Layout.h"
+#include "dialects/Exec/Memory.h"
+#include "passes/Kernel/ImageOrder.h"
 #include "passes/Kernel/KernelSchedule.h"
 #include "passes/Kernel/TargetOf.h"
 
@@ -57,39 +61,93 @@ static Operation *combinerOf(linalg::GenericOp generic, unsigned number) {
   return isSimple ? combiner : nullptr;
 }
 
-/// Divides the outermost reduced loop where there are too few results to keep
-/// threads busy and enough terms to pay for a second sum.
+/// The strides of a tensor that a nest of `kernel` reads.
+static SmallVector<int64_t> stridesOf(Value tensor, exec::KernelOp kernel) {
+  SmallVector<MemRefType> layouts = kernel::getLayouts(kernel);
+  if (auto argument = dyn_cast<BlockArgument>(tensor))
+    return exec::getStrides(layouts[argument.getArgNumber()]);
+  for (OpOperand &use : tensor.getUses())
+    if (isa<exec::YieldOp>(use.getOwner()))
+      return exec::getStrides(
+          layouts[kernel.getNumOperands() + use.getOperandNumber()]);
+  return kernel::getTemporaryStrides(
+      layouts, cast<RankedTensorType>(tensor.getType()).getShape());
+}
+
+/// How far apart the iterations of each loop are in the largest tensor that
+/// `generic` reads, in elements.
+static SmallVector<int64_t> stridesOfLoops(linalg::GenericOp generic) {
+  SmallVector<int64_t> strides(generic.getNumLoops(), 0);
+  int64_t mostElements = 0;
+  for (OpOperand *input : generic.getDpsInputOperands()) {
+    auto type = dyn_cast<RankedTensorType>(input->get().getType());
+    if (!type || type.getNumElements() <= mostElements)
+      continue;
+    mostElements = type.getNumElements();
+    strides.assign(generic.getNumLoops(), 0);
+    AffineMap map = generic.getMatchingIndexingMap(input);
+    for (auto [index, stride] :
+         llvm::zip_equal(map.getResults(),
+                         stridesOf(input->get(),
+                                   generic->getParentOfType<exec::KernelOp>())))
+      index.walk([&, stride = stride](AffineExpr part) {
+        if (auto loop = dyn_cast<AffineDimExpr>(part))
+          strides[loop.getPosition()] += stride;
+      });
+  }
+  return strides;
+}
+
+/// Divides a reduced loop where there are too few results to keep threads busy
+/// and enough terms to pay for a second sum: the one with the longest way in
+/// memory, unless another one has more parts.
 static std::optional<Division>
 chooseDivision(linalg::GenericOp generic,
                const kernel::LoopPreferences &preferences) {
   int64_t results = 1, terms = 1;
-  std::optional<unsigned> loop;
+  SmallVector<unsigned> loops, reduced;
   SmallVector<int64_t> sizes = generic.getStaticLoopRanges();
-  for (auto [number, iterator] :
-       llvm::enumerate(generic.getIteratorTypesArray())) {
-    bool isReduced = iterator == utils::IteratorType::reduction;
+  SmallVector<int64_t> strides = stridesOfLoops(generic);
+  SmallVector<utils::IteratorType> iterators = generic.getIteratorTypesArray();
+  for (unsigned number = 0; number < sizes.size(); ++number) {
+    bool isReduced = iterators[number] == utils::IteratorType::reduction;
     (isReduced ? terms : results) *= sizes[number];
-    if (isReduced && sizes[number] > 1 && !loop)
-      loop = static_cast<unsigned>(number);
+    if (isReduced && sizes[number] > 1)
+      reduced.push_back(number);
+    if (strides[number] != 0 && sizes[number] > 1)
+      loops.push_back(number);
   }
-  constexpr int64_t fewestTerms = 1024; // Of a part.
+  auto isFarther = [&](unsigned a, unsigned b) {
+    return std::tuple(-strides[a], a) < std::tuple(-strides[b], b);
+  };
+  llvm::sort(reduced, isFarther);
+  llvm::sort(loops, isFarther);
   // Sums of lines are independent; those of columns are blocks of neighbours.
-  bool ofLines =
-      generic.getIteratorTypesArray().back() == utils::IteratorType::reduction;
+  bool ofLines = loops.empty() ||
+                 iterators[loops.back()] == utils::IteratorType::reduction;
   int64_t enough =
       ofLines ? preferences.enoughIterations / 4 : preferences.enoughNeighbours;
-  if (!loop || results >= enough || results * terms < 2 * preferences.smallWork)
+  if (results >= enough || results * terms < 2 * preferences.smallWork)
     return std::nullopt;
   // The fewest parts that keep all threads busy, else as many as there are.
-  int64_t size = sizes[*loop], parts = 1;
-  int64_t wanted = 4 * enough / results;
-  int64_t most = std::min({size, terms / fewestTerms, 16 * wanted});
-  for (int64_t divisor = 2; divisor <= most && parts < wanted; ++divisor)
-    if (size % divisor == 0)
-      parts = divisor;
-  if (parts < 2)
-    return std::nullopt;
-  return Division{*loop, parts, size / parts};
+  // A block of a GPU shares the terms of a part among 32 threads or more.
+  const int64_t fewestTerms =
+      ofLines || preferences.blockThreads == 1 ? 1024 : 512;
+  const int64_t wanted = 4 * enough / results;
+  auto partsOf = [&](int64_t size) {
+    int64_t most = std::min({size, terms / fewestTerms, 16 * wanted});
+    int64_t parts = 1;
+    for (int64_t divisor = 2; divisor <= most && parts < wanted; ++divisor)
+      if (size % divisor == 0)
+        parts = divisor;
+    return parts;
+  };
+  std::optional<Division> best;
+  for (unsigned loop : reduced)
+    if (int64_t parts = partsOf(sizes[loop]);
+        parts >= 2 && (!best || (best->parts < wanted && parts > best->parts)))
+      best = Division{loop, parts, sizes[loop] / parts};
+  return best;
 }
 
 /// `map` with loop `loop` as part * iterations + a new loop behind it.

@@ -95,11 +95,13 @@ static LogicalResult verifyLibrary(exec::LibraryOp library) {
   SmallVector<Value> tensors(library.getInputs());
   llvm::append_range(tensors, library.getResults());
   for (Value tensor : tensors) {
-    if (!exec::isLibraryElement(getElementTypeOrSelf(tensor.getType())))
+    Type element = getElementTypeOrSelf(tensor.getType());
+    if (!exec::isLibraryElement(element))
       return library.emitError("K3: expected f32, bf16, f64 or i64 tensors, "
                                "got ")
              << tensor.getType();
-    if (!kind->layout.accepts(shapeOf(tensor), exec::getStrides(tensor)))
+    if (!kind->layout.accepts(*exec::getDtype(element), shapeOf(tensor),
+                              exec::getStrides(tensor)))
       return library.emitError("K4: '")
              << library.getCall() << "' expects " << kind->layout.text
              << ", got strides "

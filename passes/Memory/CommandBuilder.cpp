@@ -182,10 +182,8 @@ void CommandBuilder::placeReduction(fsdp::ReduceScatterStartOp reduction) {
 
 /// Whether `result` is stored row-major by the operation that makes it.
 static bool isStoredRowMajor(OpResult result) {
-  if (auto library = dyn_cast<exec::LibraryOp>(result.getOwner()))
-    return cast<DenseI64ArrayAttr>(library.getOrder()[result.getResultNumber()])
-        .empty();
-  return isa<exec::KernelOp>(result.getOwner());
+  return isa<exec::LibraryOp, exec::KernelOp>(result.getOwner()) &&
+         exec::getOrder(result).empty();
 }
 
 /// Assigns `gradient`, or the value that it is a whole row-major view of, to
@@ -217,8 +215,8 @@ LogicalResult CommandBuilder::visitKernel(exec::KernelOp kernel) {
   if (failed(inputs))
     return failure();
   SmallVector<Value> outputs;
-  for (Value result : kernel.getResults())
-    outputs.push_back(createMemory(result, {}));
+  for (OpResult result : kernel.getResults())
+    outputs.push_back(createMemory(result, exec::getOrder(result)));
   auto run = add<exec::RunOp>(kernel.getLoc(), /*stream=*/0, kernel.getLabel(),
                               *inputs, outputs);
   run.getBody().takeBody(kernel.getBody());
@@ -231,10 +229,8 @@ LogicalResult CommandBuilder::visitLibrary(exec::LibraryOp library) {
   if (failed(inputs))
     return failure();
   SmallVector<Value> outputs;
-  for (auto [result, order] :
-       llvm::zip_equal(library.getResults(), library.getOrder()))
-    outputs.push_back(
-        createMemory(result, cast<DenseI64ArrayAttr>(order).asArrayRef()));
+  for (OpResult result : library.getResults())
+    outputs.push_back(createMemory(result, exec::getOrder(result)));
   add<exec::CallOp>(library.getLoc(), /*stream=*/0, library.getCall(),
                     library.getSettings(), *inputs, outputs);
   return success();

@@ -50,7 +50,12 @@ public:
     return shape.groups == 1 ? memory::dims(grouped.begin() + 1, grouped.end())
                              : grouped;
   }
-  Tag plainWeight() const { return shape.groups == 1 ? Tag::oihw : Tag::goihw; }
+  /// Strides [O, C / groups, height, width] for weightDims().
+  memory::dims weightStrides(const std::vector<int64_t> &strides) const {
+    memory::dims grouped = {shape.outputChannelsOfGroup() * strides[0]};
+    grouped.insert(grouped.end(), strides.begin(), strides.end());
+    return shape.groups == 1 ? strides : grouped;
+  }
   memory::desc any(const memory::dims &dims) const {
     return {dims, dtype, Tag::any};
   }
@@ -162,13 +167,13 @@ protected:
     return list;
   }
 
-  /// Samples of a contiguous NCHW tensor where they are.
+  /// Samples of a dense tensor [N, C, height, width] where they are.
   OneDnnTensor plainSamples(const TensorView &tensor, Samples samples) const {
     const int64_t sampleElements = tensor.strides[0];
     const memory::dims dims = {samples.count, tensor.shape[1], tensor.shape[2],
                                tensor.shape[3]};
     return {
-        memory::desc(dims, oneDnnType(tensor.dtype), Tag::nchw),
+        memory::desc(dims, oneDnnType(tensor.dtype), tensor.strides),
         {Kind::Fixed,
          tensor.data + samples.first * sampleElements * byteSize(tensor.dtype),
          0}};
@@ -176,7 +181,7 @@ protected:
 
   OneDnnTensor plainWeight(const TensorView &tensor) const {
     return {memory::desc(layouts.weightDims(), oneDnnType(tensor.dtype),
-                         layouts.plainWeight()),
+                         layouts.weightStrides(tensor.strides)),
             {Kind::Fixed, tensor.data, 0}};
   }
 

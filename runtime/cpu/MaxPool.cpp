@@ -2,9 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// One plane (a channel of a sample) is one part. Ties, NaN and the flat
-// indices are those of ATen's max_pool2d_with_indices: the first largest value
-// in row-major order wins, and a NaN beats everything before it.
+// One plane (a channel of a sample) is one part, wherever its elements are.
+// Ties, NaN and the flat indices are those of ATen's max_pool2d_with_indices:
+// the first largest value in row-major order wins, and a NaN beats everything
+// before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,27 @@ namespace shardc::runtime {
 using format::Dtype;
 
 namespace {
+/// The elements of a tensor [N, C, height, width].
+template <typename T>
+struct Planes {
+  explicit Planes(const TensorView &tensor)
+      : data(tensor.as<T>()), channels(tensor.shape[1]),
+        strides(tensor.strides) {}
+
+  /// The first element of plane `index`.
+  T *operator[](int64_t index) const {
+    return data + index / channels * strides[0] + index % channels * strides[1];
+  }
+  /// How far an element of a plane is behind its first.
+  int64_t offset(int64_t y, int64_t x) const {
+    return y * strides[2] + x * strides[3];
+  }
+
+  T *const data;
+  const int64_t channels;
+  const std::vector<int64_t> strides;
+};
+
 /// The windows of one plane.
 struct PoolShape {
   explicit PoolShape(const LibraryCallArguments &arguments,
@@ -62,48 +84,47 @@ class MaxPool : public LibraryCall {
 public:
   explicit MaxPool(LibraryCallArguments list)
       : shape(list, list.operands[0], list.results[0]),
-        input(list.operands[0].as<T>()), output(list.results[0].as<T>()),
-        indices(list.results[1].as<int64_t>()) {}
+        inputs(list.operands[0]), outputs(list.results[0]),
+        indices(list.results[1]) {}
 
   Status run(WorkerPool &workers, const Scratch &) override {
-    const int64_t outputs = shape.outputHeight * shape.outputWidth;
     workers.run(shape.planes, [&](int64_t plane, int) {
-      const T *source = input + plane * shape.height * shape.width;
+      const T *source = inputs[plane];
+      T *target = outputs[plane];
+      int64_t *chosen = indices[plane];
       for (int64_t y = 0; y < shape.outputHeight; ++y)
         for (int64_t x = 0; x < shape.outputWidth; ++x) {
-          const int64_t place = plane * outputs + y * shape.outputWidth + x;
-          const int64_t best = largest(source, y, x);
-          output[place] = source[best];
-          indices[place] = best;
+          const auto [row, column] = largest(source, y, x);
+          target[outputs.offset(y, x)] = source[inputs.offset(row, column)];
+          chosen[indices.offset(y, x)] = row * shape.width + column;
         }
     });
     return Status();
   }
 
 private:
-  int64_t largest(const T *source, int64_t y, int64_t x) const {
+  std::pair<int64_t, int64_t> largest(const T *source, int64_t y,
+                                      int64_t x) const {
     const int64_t firstRow = shape.first(0, y), lastRow = shape.last(0, y);
     const int64_t firstColumn = shape.first(1, x);
     const int64_t lastColumn = shape.last(1, x);
-    int64_t best = firstRow * shape.width + firstColumn;
+    std::pair<int64_t, int64_t> best = {firstRow, firstColumn};
     auto value = -std::numeric_limits<decltype(widen(T()))>::infinity();
     for (int64_t row = firstRow; row < lastRow; row += shape.dilation[0])
       for (int64_t column = firstColumn; column < lastColumn;
            column += shape.dilation[1]) {
-        const int64_t index = row * shape.width + column;
-        const auto candidate = widen(source[index]);
+        const auto candidate = widen(source[inputs.offset(row, column)]);
         if (candidate > value || candidate != candidate) {
           value = candidate;
-          best = index;
+          best = {row, column};
         }
       }
     return best;
   }
 
   const PoolShape shape;
-  const T *const input;
-  T *const output;
-  int64_t *const indices;
+  const Planes<T> inputs, outputs;
+  const Planes<int64_t> indices;
 };
 
 template <typename T>
@@ -113,9 +134,8 @@ class MaxPoolBackward : public LibraryCall {
 public:
   explicit MaxPoolBackward(LibraryCallArguments list)
       : shape(list, list.results[0], list.operands[0]),
-        gradients(list.operands[0].as<T>()),
-        indices(list.operands[1].as<int64_t>()),
-        result(list.results[0].as<T>()) {}
+        gradients(list.operands[0]), indices(list.operands[1]),
+        results(list.results[0]) {}
 
   ScratchNeed scratchNeed() const override {
     const auto elements = static_cast<size_t>(shape.height * shape.width);
@@ -124,19 +144,24 @@ public:
 
   Status run(WorkerPool &workers, const Scratch &scratch) override {
     const int64_t inputs = shape.height * shape.width;
-    const int64_t outputs = shape.outputHeight * shape.outputWidth;
     std::atomic<bool> inside = true;
     workers.run(shape.planes, [&](int64_t plane, int worker) {
       auto *sums = reinterpret_cast<Sum *>(scratch.worker(worker));
       std::fill_n(sums, inputs, Sum(0));
-      for (int64_t i = plane * outputs; i < (plane + 1) * outputs; ++i) {
-        if (indices[i] >= 0 && indices[i] < inputs)
-          sums[indices[i]] += widen(gradients[i]);
-        else
-          inside = false;
-      }
-      for (int64_t i = 0; i < inputs; ++i)
-        result[plane * inputs + i] = narrow<T>(sums[i]);
+      const T *source = gradients[plane];
+      const int64_t *chosen = indices[plane];
+      T *target = results[plane];
+      for (int64_t y = 0; y < shape.outputHeight; ++y)
+        for (int64_t x = 0; x < shape.outputWidth; ++x) {
+          const int64_t index = chosen[indices.offset(y, x)];
+          if (index >= 0 && index < inputs)
+            sums[index] += widen(source[gradients.offset(y, x)]);
+          else
+            inside = false;
+        }
+      for (int64_t y = 0; y < shape.height; ++y)
+        for (int64_t x = 0; x < shape.width; ++x)
+          target[results.offset(y, x)] = narrow<T>(sums[y * shape.width + x]);
     });
     if (!inside)
       return Status(ErrorCode::E0504,
@@ -147,9 +172,9 @@ public:
 
 private:
   const PoolShape shape;
-  const T *const gradients;
-  const int64_t *const indices;
-  T *const result;
+  const Planes<T> gradients;
+  const Planes<int64_t> indices;
+  const Planes<T> results;
 };
 } // namespace
 

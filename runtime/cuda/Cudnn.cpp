@@ -110,6 +110,7 @@ cudnnDataType_t cudnnType(format::Dtype dtype) {
 
 CudnnDescriptor makeCudnnTensor(const Cudnn &library, int64_t id,
                                 const format::TensorReference &tensor,
+                                const std::vector<int64_t> &strides,
                                 DeviceAddress address) {
   constexpr uint64_t mostAlignment = 16;
   const uint64_t bits = static_cast<uint64_t>(address) | mostAlignment;
@@ -117,9 +118,7 @@ CudnnDescriptor makeCudnnTensor(const Cudnn &library, int64_t id,
   made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, cudnnType(tensor.dtype));
   made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, tensor.shape);
-  made.set(CUDNN_ATTR_TENSOR_STRIDES,
-           tensor.strides.empty() ? format::contiguousStrides(tensor.shape)
-                                  : tensor.strides);
+  made.set(CUDNN_ATTR_TENSOR_STRIDES, strides);
   made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT,
            static_cast<int64_t>(bits & -bits));
   made.finalize();

@@ -98,9 +98,11 @@ private:
 
 cudnnDataType_t cudnnType(format::Dtype dtype);
 
-/// A tensor of a graph, whose memory is given by `id` when the graph runs.
+/// A tensor of a graph, whose memory is given by `id` when the graph runs, with
+/// these strides.
 CudnnDescriptor makeCudnnTensor(const Cudnn &library, int64_t id,
                                 const format::TensorReference &tensor,
+                                const std::vector<int64_t> &strides,
                                 DeviceAddress address);
 
 /// An engine for a graph of one operation, which has the bits of all its runs.

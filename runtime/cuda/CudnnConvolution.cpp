@@ -10,6 +10,7 @@
 #include "runtime/cuda/CudnnConvolution.h"
 
 #include "runtime/cuda/kernels/DeviceBias.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +20,7 @@ namespace shardc::runtime {
 
 using format::attributeOr;
 using format::Command;
+using format::TensorReference;
 
 namespace {
 /// Which operands of a call are the tensors of its operation, and what cuDNN
@@ -174,14 +176,42 @@ static std::array<size_t, 3> tensorsOf(const Command &command) {
   return tensors;
 }
 
+static std::vector<int64_t> stridesOf(const TensorReference &tensor) {
+  return tensor.strides.empty() ? format::contiguousStrides(tensor.shape)
+                                : tensor.strides;
+}
+
+/// The strides of [N, C, height, width] with channels last, in cuDNN's words:
+/// those of dimensions of size 1 are as if it were larger.
+static std::vector<int64_t>
+channelsLastStrides(const std::vector<int64_t> &shape) {
+  const int64_t row = shape[3] * shape[1];
+  return {shape[2] * row, 1, row, shape[1]};
+}
+
+/// cuDNN reads a tensor's format off its strides and wants one for all three,
+/// and several strides say the same of an image of one place. Where channels
+/// last is one of them for all, it is that.
+static bool haveChannelsLast(const Command &command) {
+  const std::array<size_t, 3> tensors = tensorsOf(command);
+  return std::all_of(tensors.begin(), tensors.end(), [&](size_t operand) {
+    const TensorReference &tensor = command.operands[operand];
+    return format::isChannelsLast(tensor.shape, stridesOf(tensor));
+  });
+}
+
 std::vector<CudnnDescriptor>
 describeConvolution(const Cudnn &library, const Command &command,
                     std::span<const DeviceAddress> addresses) {
+  const bool isLast = haveChannelsLast(command);
   std::vector<CudnnDescriptor> parts;
-  for (const size_t operand : tensorsOf(command))
-    parts.push_back(makeCudnnTensor(library, Convolution::ids[parts.size()],
-                                    command.operands[operand],
-                                    addresses[operand]));
+  for (const size_t operand : tensorsOf(command)) {
+    const TensorReference &tensor = command.operands[operand];
+    parts.push_back(makeCudnnTensor(
+        library, Convolution::ids[parts.size()], tensor,
+        isLast ? channelsLastStrides(tensor.shape) : stridesOf(tensor),
+        addresses[operand]));
+  }
   parts.push_back(makeWindow(library, command));
   parts.push_back(
       makeOperation(library, *operationOf(command), parts,

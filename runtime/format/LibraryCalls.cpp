@@ -89,7 +89,7 @@ public:
     const Shape strides = tensor.strides.empty()
                               ? contiguousStrides(tensor.shape)
                               : tensor.strides;
-    return require(kind.layout.accepts(tensor.shape, strides),
+    return require(kind.layout.accepts(tensor.dtype, tensor.shape, strides),
                    "expected " + std::string(kind.layout.text) +
                        ", found strides " + text(strides) + " for shape " +
                        text(tensor.shape));
@@ -127,8 +127,32 @@ static bool isContiguous(Sizes shape, Sizes strides) {
   return true;
 }
 
+static bool isWhole(Dtype, Sizes shape, Sizes strides) {
+  return isContiguous(shape, strides);
+}
+
+bool isChannelsLast(Sizes shape, Sizes strides) {
+  if (shape.size() < 3 || (shape[1] != 1 && strides[1] != 1))
+    return false;
+  int64_t expected = shape[1];
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (i == 1)
+      continue;
+    if (shape[i] != 1 && strides[i] != expected)
+      return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
+/// Those of a convolution in f64 are verified, not trained with.
+static bool isImage(Dtype dtype, Sizes shape, Sizes strides) {
+  return isContiguous(shape, strides) ||
+         (dtype != Dtype::F64 && isChannelsLast(shape, strides));
+}
+
 /// Batch dimensions are free. A vector is contiguous.
-static bool isMatrix(Sizes shape, Sizes strides) {
+static bool isMatrix(Dtype, Sizes shape, Sizes strides) {
   const size_t rank = shape.size();
   if (rank < 2)
     return isContiguous(shape, strides);
@@ -142,14 +166,15 @@ static bool isMatrix(Sizes shape, Sizes strides) {
 }
 
 /// Heads [B, H, T, D] and masks; log-sum-exp [B, H, T] as a whole.
-static bool isAttention(Sizes shape, Sizes strides) {
+static bool isAttention(Dtype, Sizes shape, Sizes strides) {
   if (shape.size() != 4)
     return isContiguous(shape, strides);
   return shape[3] == 1 || strides[3] == 1;
 }
 
-static constexpr LibraryLayout contiguous = {isContiguous,
-                                             "contiguous tensors"};
+static constexpr LibraryLayout contiguous = {isWhole, "contiguous tensors"};
+static constexpr LibraryLayout images = {
+    isImage, "contiguous tensors or, but in f64, ones with channels last"};
 static constexpr LibraryLayout matrices = {
     isMatrix, "matrices with rows or columns one element apart"};
 static constexpr LibraryLayout heads = {
@@ -479,16 +504,16 @@ static void checkSumOfSquares(LibraryCallCheck &check) {
 std::span<const LibraryCallKind> libraryCallKinds() {
   constexpr size_t any = std::numeric_limits<size_t>::max();
   static constexpr LibraryCallKind kinds[] = {
-      {"convolution", 2, 3, 1, contiguous, false, checkConvolution},
-      {"convolution_backward_input", 2, 2, 1, contiguous, false,
+      {"convolution", 2, 3, 1, images, false, checkConvolution},
+      {"convolution_backward_input", 2, 2, 1, images, false,
        checkConvolutionBackwardInput},
-      {"convolution_backward_weight", 2, 2, 1, contiguous, false,
+      {"convolution_backward_weight", 2, 2, 1, images, false,
        checkConvolutionBackwardWeight},
       {"embedding_dense_backward", 2, 2, 1, contiguous, false,
        checkEmbeddingBackward},
       {"matmul", 2, 3, 1, matrices, false, checkMatmul},
-      {"max_pool2d", 1, 1, 2, contiguous, false, checkMaxPool},
-      {"max_pool2d_backward", 2, 2, 1, contiguous, false, checkMaxPoolBackward},
+      {"max_pool2d", 1, 1, 2, images, false, checkMaxPool},
+      {"max_pool2d_backward", 2, 2, 1, images, false, checkMaxPoolBackward},
       {"scaled_dot_product_attention", 3, 7, 2, heads, false, checkAttention},
       {"scaled_dot_product_attention_backward", 6, 10, 3, heads, false,
        checkAttentionBackward},

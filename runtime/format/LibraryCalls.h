@@ -26,7 +26,7 @@ class LibraryCallCheck;
 /// Which tensors a call takes by their strides, which are in elements. Along a
 /// dimension of size 1 any stride will do.
 struct LibraryLayout {
-  bool (*accepts)(std::span<const int64_t> shape,
+  bool (*accepts)(Dtype dtype, std::span<const int64_t> shape,
                   std::span<const int64_t> strides);
   /// Completes "expected".
   std::string_view text;
@@ -43,6 +43,11 @@ struct LibraryCallKind {
   /// How operands, results and attributes fit together.
   void (*check)(LibraryCallCheck &);
 };
+
+/// Whether a tensor [N, C, …] of three or more dimensions is stored without
+/// gaps in the order N, …, C.
+bool isChannelsLast(std::span<const int64_t> shape,
+                    std::span<const int64_t> strides);
 
 /// All library calls, sorted by name.
 std::span<const LibraryCallKind> libraryCallKinds();

@@ -17,7 +17,7 @@ inline constexpr int biasThreads = 256;
 
 struct BiasParameters {
   uint64_t output, bias;
-  /// Elements of the output, of one channel of a sample, and channels.
+  /// Elements of the output, neighbours in one channel, and channels.
   int64_t count, inner, channels;
 };
 

@@ -32,11 +32,8 @@ struct PlanePlace {
     x = static_cast<int32_t>(place - line * width);
     first = static_cast<int32_t>(line / height);
     y = static_cast<int32_t>(line) - first * size[0];
-    inPlane = index - first * size[0] * size[1];
   }
   int32_t first, y, x;
-  /// y * width + x.
-  int32_t inPlane;
 };
 
 /// One group; T is the element of what is read.
@@ -49,24 +46,15 @@ public:
 protected:
   SHARDC_DEVICE int64_t inputAt(int32_t sample, int32_t channel, int32_t y,
                                 int32_t x) const {
-    const int64_t plane =
-        (static_cast<int64_t>(sample) * p.grid.groups + group) * p.channels +
-        channel;
-    return (plane * p.inputSize[0] + y) * p.inputSize[1] + x;
+    return p.input.at(sample, group * p.channels + channel, y, x);
   }
   SHARDC_DEVICE int64_t outputAt(int32_t sample, int32_t output, int32_t y,
                                  int32_t x) const {
-    const int64_t plane =
-        (static_cast<int64_t>(sample) * p.grid.groups + group) * p.outputs +
-        output;
-    return (plane * p.outputSize[0] + y) * p.outputSize[1] + x;
+    return p.output.at(sample, group * p.outputs + output, y, x);
   }
   SHARDC_DEVICE int64_t weightAt(int32_t output, int32_t channel,
-                                 int32_t inKernel) const {
-    return ((static_cast<int64_t>(group) * p.outputs + output) * p.channels +
-            channel) *
-               p.kernel[0] * p.kernel[1] +
-           inKernel;
+                                 const PlanePlace &tap) const {
+    return p.weight.at(group * p.outputs + output, channel, tap.y, tap.x);
   }
   /// The input that kernel element `tap` of the window of output (y, x) of a
   /// sample meets.
@@ -79,7 +67,7 @@ protected:
         output.x * p.stride[1] - p.padding[1] + tap.x * p.dilation[1];
     if (y < 0 || y >= p.inputSize[0] || x < 0 || x >= p.inputSize[1])
       return 0;
-    return loadElement<T>(self, p.input,
+    return loadElement<T>(self, p.input.address,
                           inputAt(output.first, tap.first, y, x));
   }
 
@@ -94,7 +82,9 @@ public:
 
   template <class Thread>
   SHARDC_DEVICE double left(const Thread &self, int32_t row, int32_t k) const {
-    return loadElement<T>(self, p.weight, this->weightAt(row, 0, k));
+    const PlanePlace tap(k, p.kernel);
+    return loadElement<T>(self, p.weight.address,
+                          this->weightAt(row, tap.first, tap));
   }
   template <class Thread>
   SHARDC_DEVICE double right(const Thread &self, int32_t k,
@@ -108,7 +98,7 @@ public:
     if (p.bias)
       sum += loadElement<T>(self, p.bias, this->group * p.outputs + row);
     const PlanePlace at(column, p.outputSize);
-    storeFloat(self, p.result, p.output,
+    storeFloat(self, p.result, p.output.address,
                this->outputAt(at.first, row, at.y, at.x), sum);
   }
 
@@ -124,8 +114,8 @@ public:
   template <class Thread>
   SHARDC_DEVICE double left(const Thread &self, int32_t row, int32_t k) const {
     const PlanePlace tap(k, p.kernel);
-    return loadElement<T>(self, p.weight,
-                          this->weightAt(tap.first, row, tap.inPlane));
+    return loadElement<T>(self, p.weight.address,
+                          this->weightAt(tap.first, row, tap));
   }
   template <class Thread>
   SHARDC_DEVICE double right(const Thread &self, int32_t k,
@@ -139,13 +129,14 @@ public:
         outputX >= p.outputSize[1])
       return 0;
     return loadElement<T>(
-        self, p.output, this->outputAt(at.first, tap.first, outputY, outputX));
+        self, p.output.address,
+        this->outputAt(at.first, tap.first, outputY, outputX));
   }
   template <class Thread>
   SHARDC_DEVICE void store(const Thread &self, int32_t row, int32_t column,
                            double sum) const {
     const PlanePlace at(column, p.inputSize);
-    storeFloat(self, p.result, p.input,
+    storeFloat(self, p.result, p.input.address,
                this->inputAt(at.first, row, at.y, at.x), sum);
   }
 
@@ -161,7 +152,7 @@ public:
   template <class Thread>
   SHARDC_DEVICE double left(const Thread &self, int32_t row, int32_t k) const {
     const PlanePlace at(k, p.outputSize);
-    return loadElement<T>(self, p.output,
+    return loadElement<T>(self, p.output.address,
                           this->outputAt(at.first, row, at.y, at.x));
   }
   template <class Thread>
@@ -173,7 +164,9 @@ public:
   template <class Thread>
   SHARDC_DEVICE void store(const Thread &self, int32_t row, int32_t column,
                            double sum) const {
-    storeFloat(self, p.result, p.weight, this->weightAt(row, 0, column), sum);
+    const PlanePlace tap(column, p.kernel);
+    storeFloat(self, p.result, p.weight.address,
+               this->weightAt(row, tap.first, tap), sum);
   }
 
 private:

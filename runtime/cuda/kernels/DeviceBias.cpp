@@ -9,6 +9,7 @@
 #include "runtime/cuda/kernels/DeviceBias.h"
 
 #include "runtime/cuda/kernels/BiasKernels.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include <cstring>
 
@@ -29,9 +30,12 @@ DeviceLaunch prepareDeviceBias(const format::TensorReference &tensor,
                                DeviceAddress at, DeviceAddress bias) {
   const int64_t count = format::elementCount(tensor.shape);
   const int64_t channels = tensor.shape[1];
+  const bool isChannelsLast =
+      !tensor.strides.empty() &&
+      format::isChannelsLast(tensor.shape, tensor.strides);
   const kernels::BiasParameters parameters = {
-      uint64_t(at), uint64_t(bias), count, count / (tensor.shape[0] * channels),
-      channels};
+      uint64_t(at), uint64_t(bias), count,
+      isChannelsLast ? 1 : count / (tensor.shape[0] * channels), channels};
   DeviceLaunch launch = {kernelFor(tensor.dtype),
                          (count + kernels::biasThreads - 1) /
                              kernels::biasThreads,

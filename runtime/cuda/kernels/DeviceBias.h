@@ -13,8 +13,8 @@
 
 namespace shardc::runtime {
 
-/// The launch that adds bias [C], of the tensor's dtype, to a contiguous tensor
-/// [N, C, …] at `at`.
+/// The launch that adds bias [C], of the tensor's dtype, to a tensor [N, C, …]
+/// at `at` that is contiguous or has its channels last.
 DeviceLaunch prepareDeviceBias(const format::TensorReference &tensor,
                                DeviceAddress at, DeviceAddress bias);
 

@@ -33,6 +33,9 @@ struct DeviceTensor {
   DeviceRange writes() const { return range(format::Access::Write); }
 };
 
+/// A tensor of rank 4 as kernels take it.
+kernels::ImageTensor imageOf(const DeviceTensor &tensor);
+
 /// What kernels call a dtype of a library call.
 kernels::Element elementOf(format::Dtype dtype);
 

@@ -57,6 +57,12 @@ constexpr CallKind callKinds[] = {
 // Building
 //===----------------------------------------------------------------------===//
 
+kernels::ImageTensor imageOf(const DeviceTensor &tensor) {
+  kernels::ImageTensor image = {tensor.address, {}};
+  std::copy_n(tensor.strides.begin(), 4, image.strides);
+  return image;
+}
+
 kernels::Element elementOf(Dtype dtype) {
   switch (dtype) {
   case Dtype::F64:

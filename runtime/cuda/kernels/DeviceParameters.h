@@ -50,11 +50,23 @@ struct MatmulParameters {
       cBatch[mostBatchDimensions];
 };
 
-/// All three convolutions; height comes first in pairs. Which address is the
-/// result's depends on the kernel.
+/// A tensor [N, C, height, width], or a weight [O, C, height, width].
+struct ImageTensor {
+  uint64_t address;
+  int64_t strides[4];
+
+  SHARDC_DEVICE int64_t at(int64_t first, int64_t channel, int32_t y,
+                           int32_t x) const {
+    return first * strides[0] + channel * strides[1] + y * strides[2] +
+           x * strides[3];
+  }
+};
+
+/// All three convolutions; height comes first in pairs. Which tensor is the
+/// result depends on the kernel.
 struct ConvolutionParameters {
   TileGrid grid;
-  uint64_t input, weight, output;
+  ImageTensor input, weight, output;
   /// Zero if there is none.
   uint64_t bias;
   Element result;
@@ -163,8 +175,11 @@ struct EmbeddingParameters {
 
 /// Both directions of max_pool2d; `gradient` is the output's.
 struct PoolParameters {
-  uint64_t input, output, indices, gradient, result;
-  int64_t planes;
+  /// The input, or its gradient; the output, or its gradient; what was chosen.
+  ImageTensor input, output, indices;
+  int64_t samples, channels;
+  /// Whether a result's channels are neighbours.
+  bool hasChannelsLast;
   int32_t inputSize[2], outputSize[2], kernel[2], stride[2], padding[2],
       dilation[2];
 };

@@ -19,21 +19,37 @@ namespace shardc::runtime::kernels {
 
 inline constexpr int poolThreads = 256;
 
-/// A place of [planes, height, width]; none behind the last one.
+/// A thread's place of [samples, channels, height, width], in the order in
+/// which results are stored; none behind the last one.
 struct PoolPlace {
   template <class Thread>
-  SHARDC_DEVICE PoolPlace(const Thread &self, const int32_t (&size)[2],
-                          int64_t planes)
-      : index(self.block() * poolThreads + self.thread()) {
-    const int64_t line = index / size[1];
-    x = static_cast<int32_t>(index - line * size[1]);
-    plane = line / size[0];
-    y = static_cast<int32_t>(line - plane * size[0]);
-    isThere = plane < planes;
+  SHARDC_DEVICE PoolPlace(const Thread &self, const PoolParameters &p,
+                          const int32_t (&size)[2]) {
+    int64_t rest = self.block() * poolThreads + self.thread();
+    if (p.hasChannelsLast)
+      channel = takeDigit(rest, p.channels);
+    x = static_cast<int32_t>(takeDigit(rest, size[1]));
+    y = static_cast<int32_t>(takeDigit(rest, size[0]));
+    if (!p.hasChannelsLast)
+      channel = takeDigit(rest, p.channels);
+    sample = rest;
+    isThere = sample < p.samples;
   }
-  int64_t index, plane;
+  SHARDC_DEVICE int64_t in(const ImageTensor &tensor, int32_t atY,
+                           int32_t atX) const {
+    return tensor.at(sample, channel, atY, atX);
+  }
+
+  int64_t sample, channel = 0;
   int32_t y, x;
   bool isThere;
+
+private:
+  SHARDC_DEVICE static int64_t takeDigit(int64_t &rest, int64_t size) {
+    const int64_t before = rest;
+    rest /= size;
+    return before - rest * size;
+  }
 };
 
 /// The positions of window `index` inside of the input along one dimension.
@@ -49,27 +65,29 @@ struct PoolWindow {
 
 template <typename T, class Thread>
 SHARDC_DEVICE void maxPool(const Thread &self, const PoolParameters &p) {
-  const PoolPlace at(self, p.outputSize, p.planes);
+  const PoolPlace at(self, p, p.outputSize);
   if (!at.isThere)
     return;
   const PoolWindow rows(p, 0, at.y), columns(p, 1, at.x);
-  const int64_t plane = at.plane * p.inputSize[0] * p.inputSize[1];
-  int64_t best =
-      static_cast<int64_t>(rows.first) * p.inputSize[1] + columns.first;
+  int32_t bestY = rows.first, bestX = columns.first;
   Wide<T> largest = minusInfinity<Wide<T>>;
   for (int32_t y = rows.first; y < rows.end; y += p.dilation[0])
     for (int32_t x = columns.first; x < columns.end; x += p.dilation[1]) {
-      const int64_t index = static_cast<int64_t>(y) * p.inputSize[1] + x;
-      const Wide<T> value = loadElement<T>(self, p.input, plane + index);
+      const Wide<T> value =
+          loadElement<T>(self, p.input.address, at.in(p.input, y, x));
       if (value > largest || value != value) {
         largest = value;
-        best = index;
+        bestY = y;
+        bestX = x;
       }
     }
-  self.store(
-      p.output + static_cast<uint64_t>(at.index) * sizeof(T),
-      load<T>(self, p.input + static_cast<uint64_t>(plane + best) * sizeof(T)));
-  storeElement<int64_t>(self, p.indices, at.index, best);
+  const auto bytes = [](const ImageTensor &tensor, int64_t element) {
+    return tensor.address + static_cast<uint64_t>(element) * sizeof(T);
+  };
+  self.store(bytes(p.output, at.in(p.output, at.y, at.x)),
+             load<T>(self, bytes(p.input, at.in(p.input, bestY, bestX))));
+  storeElement<int64_t>(self, p.indices.address, at.in(p.indices, at.y, at.x),
+                        static_cast<int64_t>(bestY) * p.inputSize[1] + bestX);
 }
 
 /// The windows that position `at` may be in, along one dimension.
@@ -86,7 +104,7 @@ struct PoolWindows {
 template <typename T, class Thread>
 SHARDC_DEVICE void maxPoolBackward(const Thread &self,
                                    const PoolParameters &p) {
-  const PoolPlace at(self, p.inputSize, p.planes);
+  const PoolPlace at(self, p, p.inputSize);
   if (!at.isThere)
     return;
   const PoolWindows rows(p, 0, at.y), columns(p, 1, at.x);
@@ -94,12 +112,11 @@ SHARDC_DEVICE void maxPoolBackward(const Thread &self,
   Wide<T> sum = 0;
   for (int32_t y = rows.first; y < rows.end; ++y)
     for (int32_t x = columns.first; x < columns.end; ++x) {
-      const int64_t output =
-          (at.plane * p.outputSize[0] + y) * p.outputSize[1] + x;
-      if (loadElement<int64_t>(self, p.indices, output) == own)
-        sum += loadElement<T>(self, p.gradient, output);
+      if (loadElement<int64_t>(self, p.indices.address,
+                               at.in(p.indices, y, x)) == own)
+        sum += loadElement<T>(self, p.output.address, at.in(p.output, y, x));
     }
-  storeElement<T>(self, p.result, at.index, sum);
+  storeElement<T>(self, p.input.address, at.in(p.input, at.y, at.x), sum);
 }
 
 } // namespace shardc::runtime::kernels

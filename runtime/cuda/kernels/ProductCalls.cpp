@@ -182,9 +182,9 @@ static kernels::ConvolutionParameters
 describeConvolution(DeviceCallBuilder &builder, const DeviceTensor &input,
                     const DeviceTensor &weight, const DeviceTensor &output) {
   kernels::ConvolutionParameters p = {};
-  p.input = input.address;
-  p.weight = weight.address;
-  p.output = output.address;
+  p.input = imageOf(input);
+  p.weight = imageOf(weight);
+  p.output = imageOf(output);
   p.batch = builder.size(input.shape[0]);
   p.grid.groups = builder.size(builder.attribute<int64_t>("groups", 1));
   p.channels = builder.size(weight.shape[1]);

@@ -156,10 +156,15 @@ void buildEmbeddingBackward(DeviceCallBuilder &builder) {
 static kernels::PoolParameters describePool(DeviceCallBuilder &builder,
                                             const DeviceTensor &input,
                                             const DeviceTensor &output,
-                                            const DeviceTensor &indices) {
+                                            const DeviceTensor &indices,
+                                            const DeviceTensor &result) {
   kernels::PoolParameters p = {};
-  p.indices = indices.address;
-  p.planes = input.shape[0] * input.shape[1];
+  p.input = imageOf(input);
+  p.output = imageOf(output);
+  p.indices = imageOf(indices);
+  p.samples = input.shape[0];
+  p.channels = input.shape[1];
+  p.hasChannelsLast = format::isChannelsLast(result.shape, result.strides);
   for (size_t i = 0; i < 2; ++i) {
     p.inputSize[i] = builder.size(input.shape[2 + i]);
     p.outputSize[i] = builder.size(output.shape[2 + i]);
@@ -174,9 +179,7 @@ static kernels::PoolParameters describePool(DeviceCallBuilder &builder,
 void buildMaxPool(DeviceCallBuilder &builder) {
   const DeviceTensor input = builder.operand(0), output = builder.result(0);
   const DeviceTensor indices = builder.result(1);
-  auto p = describePool(builder, input, output, indices);
-  p.input = input.address;
-  p.output = output.address;
+  auto p = describePool(builder, input, output, indices, output);
   builder.launch("max_pool2d", input.dtype,
                  partsOf(output.elements(), kernels::poolThreads), 0, p,
                  {input.reads(), output.writes(), indices.writes()});
@@ -185,9 +188,7 @@ void buildMaxPool(DeviceCallBuilder &builder) {
 void buildMaxPoolBackward(DeviceCallBuilder &builder) {
   const DeviceTensor gradient = builder.operand(0);
   const DeviceTensor indices = builder.operand(1), input = builder.result(0);
-  auto p = describePool(builder, input, gradient, indices);
-  p.gradient = gradient.address;
-  p.result = input.address;
+  auto p = describePool(builder, input, gradient, indices, input);
   builder.launch("max_pool2d_backward", gradient.dtype,
                  partsOf(input.elements(), kernels::poolThreads), 0, p,
                  {gradient.reads(), indices.reads(), input.writes()});

@@ -1,4 +1,5 @@
-// RUN: shardc-opt %s --split-input-file --shardc-materialize-views | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-set-target=target=x86-64-v3 \
+// RUN:   --shardc-materialize-views | FileCheck %s
 
 // A third of the projection, split into heads and transposed, is strides.
 // CHECK-LABEL: @split_heads

@@ -1,5 +1,5 @@
 // RUN: shardc-opt %s --split-input-file --shardc-set-target=target=cuda --shardc-form-kernels \
-// RUN:   --shardc-fuse-kernels --shardc-split-reductions --shardc-materialize-views --shardc-verify-kernels \
+// RUN:   --shardc-fuse-kernels --shardc-materialize-views --shardc-split-reductions --shardc-verify-kernels \
 // RUN:   --shardc-outline-kernels | FileCheck %s
 
 // Every thread takes a vector of 16 bytes and the one 256 threads further; 4096
@@ -68,6 +68,32 @@ func.func @long_rows(%x: tensor<4096x128256xbf16>) -> tensor<4096xbf16> {
 func.func @columns(%x: tensor<8192x768xbf16>) -> tensor<768xbf16> {
   %0 = aten.sum %x [0] : (tensor<8192x768xbf16>) -> tensor<768xbf16>
   return %0 : tensor<768xbf16>
+}
+
+// -----
+
+// Sums over the places of images with channels last are columns too: 64 parts of
+// 56 x 56 rows, times 8 blocks of 32 channels.
+// CHECK-LABEL: func.func @channels
+//       CHECK: func.func @kernel_sum_part0({{.*}}exec.extent = 512 : i64, exec.threads = 256 : i64}
+//       CHECK: vector.load {{.*}}vector<8xbf16>
+func.func @channels(%x: tensor<64x56x56x256xbf16>) -> tensor<256xbf16> {
+  %0 = aten.permute %x [0, 3, 1, 2] : (tensor<64x56x56x256xbf16>) -> tensor<64x256x56x56xbf16>
+  %1 = aten.sum %0 [0, 2, 3] : (tensor<64x256x56x56xbf16>) -> tensor<256xbf16>
+  return %1 : tensor<256xbf16>
+}
+
+// -----
+
+// A mask that is multiplied and summed is computed where its column is summed.
+// CHECK-LABEL: func.func @product_and_columns
+//       CHECK: func.func @kernel_{{.*}}_part0({{.*}}exec.access = "write"{{.*}}exec.threads = 256 : i64}
+//       CHECK: func.func @kernel_{{.*}}_part1(
+//   CHECK-NOT: func.func
+func.func @product_and_columns(%x: tensor<8192x768xbf16>, %y: tensor<8192x768xbf16>) -> (tensor<8192x768xbf16>, tensor<768xbf16>) {
+  %0 = aten.mul %x, %y : (tensor<8192x768xbf16>, tensor<8192x768xbf16>) -> tensor<8192x768xbf16>
+  %1 = aten.sum %0 [0] : (tensor<8192x768xbf16>) -> tensor<768xbf16>
+  return %0, %1 : tensor<8192x768xbf16>, tensor<768xbf16>
 }
 
 // -----

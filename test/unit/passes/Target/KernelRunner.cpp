@@ -158,8 +158,8 @@ static LogicalResult runKernelPhase(ModuleOp module, const char *targetName,
   functions.addPass(createFormKernelsPass());
   if (fuse)
     functions.addPass(createFuseKernelsPass());
-  functions.addPass(createSplitReductionsPass());
   functions.addPass(createMaterializeViewsPass());
+  functions.addPass(createSplitReductionsPass());
   functions.addPass(createVerifyKernelsPass());
   return passes.run(module);
 }

@@ -20,6 +20,12 @@ using format::Attributes;
 using format::Dtype;
 using Shape = std::vector<int64_t>;
 
+/// The strides of [N, C, height, width] that is stored as N, height, width, C.
+inline Shape channelsLast(const Shape &shape) {
+  const int64_t row = shape[3] * shape[1];
+  return {shape[2] * row, 1, row, shape[1]};
+}
+
 /// A tensor that owns its memory; filled with a pattern that shows whether a
 /// call wrote outside of its results.
 class TestTensor {

@@ -113,16 +113,23 @@ void check(const std::string &call, const Case &c,
   }
 }
 
-void checkCase(const Case &c, Dtype dtype, Dtype gradWeightDtype) {
+void checkCase(const Case &c, Dtype dtype, Dtype gradWeightDtype,
+               Shape (*stridesOf)(const Shape &) = format::contiguousStrides) {
   std::mt19937 generator(7);
-  TestTensor input(dtype, c.inputShape()), weight(dtype, c.weightShape());
-  TestTensor bias(dtype, {c.outputs}), gradOutput(dtype, c.outputShape());
+  auto make = [&](Dtype element, const Shape &shape) {
+    return TestTensor(element, shape, stridesOf(shape));
+  };
+  TestTensor input = make(dtype, c.inputShape());
+  TestTensor weight = make(dtype, c.weightShape());
+  TestTensor bias(dtype, {c.outputs});
+  TestTensor gradOutput = make(dtype, c.outputShape());
   const auto in = input.fillRandom(generator), w = weight.fillRandom(generator);
   const auto b = bias.fillRandom(generator);
   const auto g = gradOutput.fillRandom(generator);
   const Expected expected = compute(c, in, w, b, g);
-  TestTensor output(dtype, c.outputShape()), gradInput(dtype, c.inputShape());
-  TestTensor gradWeight(gradWeightDtype, c.weightShape());
+  TestTensor output = make(dtype, c.outputShape());
+  TestTensor gradInput = make(dtype, c.inputShape());
+  TestTensor gradWeight = make(gradWeightDtype, c.weightShape());
   std::vector<TestTensor *> operands = {&input, &weight};
   if (c.bias)
     operands.push_back(&bias);
@@ -165,6 +172,24 @@ TEST(Convolution, matches_the_definition_in_bf16) {
 TEST(Convolution, keeps_f32_weight_gradients_of_bf16_operands_unrounded) {
   for (const Case &c : cases)
     checkCase(c, Dtype::BF16, Dtype::F32);
+}
+
+TEST(Convolution, takes_channels_last) {
+  for (const Case &c : cases) {
+    checkCase(c, Dtype::F32, Dtype::F32, channelsLast);
+    checkCase(c, Dtype::BF16, Dtype::BF16, channelsLast);
+    checkCase(c, Dtype::BF16, Dtype::F32, channelsLast);
+  }
+}
+
+TEST(Convolution, of_f64_is_contiguous) {
+  const Case &c = cases[1];
+  TestTensor input(Dtype::F64, c.inputShape(), channelsLast(c.inputShape()));
+  TestTensor weight(Dtype::F64, c.weightShape());
+  TestTensor output(Dtype::F64, c.outputShape());
+  EXPECT_EQ(runCall("convolution", c.attributes(), {&input, &weight}, {&output})
+                .code(),
+            ErrorCode::E0309);
 }
 
 // 1 2 3       1 0

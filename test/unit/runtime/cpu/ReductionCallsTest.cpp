@@ -93,7 +93,12 @@ TEST(MaxPool, finds_the_largest_value_of_each_window_and_its_index) {
   };
   for (const Case &c : {Case{8, 8, 2, 2, 0, 1}, Case{9, 7, 3, 2, 1, 1},
                         Case{11, 11, 3, 1, 1, 2}})
-    for (Dtype dtype : {Dtype::F32, Dtype::F64, Dtype::BF16}) {
+    for (const auto &[dtype, stridesOf] :
+         {std::pair(Dtype::F32, &format::contiguousStrides),
+          std::pair(Dtype::F64, &format::contiguousStrides),
+          std::pair(Dtype::BF16, &format::contiguousStrides),
+          std::pair(Dtype::F32, &channelsLast),
+          std::pair(Dtype::BF16, &channelsLast)}) {
       std::mt19937 generator(2);
       auto outputs = [&](int64_t extent) {
         return (extent + 2 * c.padding - c.dilation * (c.kernel - 1) - 1) /
@@ -101,16 +106,18 @@ TEST(MaxPool, finds_the_largest_value_of_each_window_and_its_index) {
                1;
       };
       const Shape shape = {2, 3, outputs(c.height), outputs(c.width)};
-      TestTensor input(dtype, {2, 3, c.height, c.width});
-      TestTensor output(dtype, shape), indices(Dtype::I64, shape);
+      const Shape inputShape = {2, 3, c.height, c.width};
+      TestTensor input(dtype, inputShape, stridesOf(inputShape));
+      TestTensor output(dtype, shape, stridesOf(shape));
+      TestTensor indices(Dtype::I64, shape, stridesOf(shape));
       const auto values = input.fillRandom(generator);
       const Attributes attributes =
           pool(c.kernel, c.stride, c.padding, c.dilation);
       ASSERT_TRUE(
           runCall("max_pool2d", attributes, {&input}, {&output, &indices}, 2)
               .ok());
-      TestTensor gradInput(dtype, {2, 3, c.height, c.width});
-      TestTensor gradOutput(dtype, shape);
+      TestTensor gradInput(dtype, inputShape, stridesOf(inputShape));
+      TestTensor gradOutput(dtype, shape, stridesOf(shape));
       const auto gradients = gradOutput.fillRandom(generator);
       ASSERT_TRUE(runCall("max_pool2d_backward", attributes,
                           {&gradOutput, &indices}, {&gradInput}, 2)

@@ -112,13 +112,19 @@ TEST(DeviceCalls, matmul_of_strided_batches) {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-static void checkConvolution(const ConvolutionCase &c, Dtype dtype) {
+using Strides = Shape (*)(const Shape &);
+
+static void checkConvolution(const ConvolutionCase &c, Dtype dtype,
+                             Strides stridesOf = format::contiguousStrides) {
+  const auto make = [&](Dtype element, const Shape &shape) {
+    return TestTensor(element, shape, stridesOf(shape));
+  };
   const Attributes attributes = {{"stride", c.stride},
                                  {"padding", c.padding},
                                  {"dilation", c.dilation},
                                  {"groups", c.groups}};
-  const TestTensor input(dtype, c.input);
-  const TestTensor weight(
+  const TestTensor input = make(dtype, c.input);
+  const TestTensor weight = make(
       dtype, {c.kernel[0], c.input[1] / c.groups, c.kernel[1], c.kernel[2]});
   Shape shape = {c.input[0], c.kernel[0]};
   for (size_t i = 0; i < 2; ++i)
@@ -126,7 +132,7 @@ static void checkConvolution(const ConvolutionCase &c, Dtype dtype) {
                      c.dilation[i] * (c.kernel[1 + i] - 1) - 1) /
                         c.stride[i] +
                     1);
-  const TestTensor output(dtype, shape);
+  const TestTensor output = make(dtype, shape);
   CallCase cases[] = {
       {"convolution", attributes, {input, weight}, {output}},
       {"convolution",
@@ -139,8 +145,8 @@ static void checkConvolution(const ConvolutionCase &c, Dtype dtype) {
       {"convolution_backward_weight",
        attributes,
        {output, input},
-       {TestTensor(dtype == Dtype::F64 ? dtype : Dtype::F32,
-                   weight.reference.shape)}}};
+       {make(dtype == Dtype::F64 ? dtype : Dtype::F32,
+             weight.reference.shape)}}};
   for (CallCase &one : cases) {
     one.fillRandom(11);
     one.check(4);
@@ -157,6 +163,15 @@ TEST(DeviceCalls, convolutions_of_any_shape) {
                      dtype);
     checkConvolution({{2, 2, 4, 6}, {3, 1, 1}, {2, 2}}, dtype);
     checkConvolution({{1, 1, 1, 1}, {1, 1, 1}}, dtype);
+  }
+}
+
+TEST(DeviceCalls, convolutions_with_channels_last) {
+  for (const Dtype dtype : {Dtype::F32, Dtype::BF16}) {
+    checkConvolution({{2, 3, 7, 9}, {5, 3, 3}, {1, 1}, {1, 1}}, dtype,
+                     channelsLast);
+    checkConvolution({{1, 4, 9, 8}, {6, 3, 2}, {2, 3}, {1, 0}, {2, 1}, 2},
+                     dtype, channelsLast);
   }
 }
 
@@ -357,22 +372,25 @@ static void fillCoarse(TestTensor &tensor, bool hasNan) {
   }
 }
 
-static void checkPool(const PoolCase &c, Dtype dtype) {
+static void checkPool(const PoolCase &c, Dtype dtype,
+                      Strides stridesOf = format::contiguousStrides) {
+  const auto make = [&](Dtype element, const Shape &shape) {
+    return TestTensor(element, shape, stridesOf(shape));
+  };
   const Attributes attributes = {{"kernel", c.kernel},
                                  {"stride", c.stride},
                                  {"padding", c.padding},
                                  {"dilation", c.dilation}};
-  CallCase forward = {
-      "max_pool2d",
-      attributes,
-      {TestTensor(dtype, c.input)},
-      {TestTensor(dtype, c.output), TestTensor(Dtype::I64, c.output)}};
+  CallCase forward = {"max_pool2d",
+                      attributes,
+                      {make(dtype, c.input)},
+                      {make(dtype, c.output), make(Dtype::I64, c.output)}};
   fillCoarse(forward.operands[0], true);
   forward.check(0);
   CallCase backward = {"max_pool2d_backward",
                        attributes,
-                       {TestTensor(dtype, c.output), forward.results[1]},
-                       {TestTensor(dtype, c.input)}};
+                       {make(dtype, c.output), forward.results[1]},
+                       {make(dtype, c.input)}};
   backward.fillRandom(47);
   backward.check(0);
 }
@@ -386,6 +404,9 @@ TEST(DeviceCalls, max_pool_of_any_shape) {
               dtype);
     checkPool({{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1}, {1, 1}}, dtype);
   }
+  for (const Dtype dtype : {Dtype::F32, Dtype::BF16})
+    checkPool({{2, 3, 8, 9}, {2, 3, 4, 5}, {3, 3}, {2, 2}, {1, 1}}, dtype,
+              channelsLast);
 }
 
 static void checkSort(Dtype dtype, Shape shape, int64_t kept,

@@ -95,6 +95,27 @@ TEST(LibraryDescriptions, of_convolutions_are_accepted) {
     }
 }
 
+// Strides of dimensions of size 1 are not those of the rest.
+TEST(LibraryDescriptions, of_channels_last_are_accepted) {
+  const StatusOr<const Cudnn *> library = Cudnn::load();
+  if (!library.ok())
+    GTEST_SKIP() << library.status().message();
+  Command command = convolution("convolution", Dtype::BF16,
+                                {{2, 16, 9, 9}, {32, 8, 1, 1}, {2, 32, 6, 6}});
+  command.operands[0].strides = {1296, 1, 144, 16};
+  command.operands[2].strides = {1152, 1, 192, 32};
+  const std::vector<CudnnDescriptor> parts =
+      describeConvolution(**library, command, addressesOf(command));
+  EXPECT_TRUE(parts.back().status().ok()) << parts.back().status().message();
+  int64_t strides[4] = {}, count = 0;
+  ASSERT_EQ(
+      (*library)->BackendGetAttribute(parts[1].get(), CUDNN_ATTR_TENSOR_STRIDES,
+                                      CUDNN_TYPE_INT64, 4, &count, strides),
+      CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(std::vector(strides, strides + count),
+            (std::vector<int64_t>{8, 1, 8, 8}));
+}
+
 TEST(LibraryDescriptions, of_convolutions_that_do_not_fit_are_refused) {
   const StatusOr<const Cudnn *> library = Cudnn::load();
   if (!library.ok())
