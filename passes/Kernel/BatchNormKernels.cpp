@@ -3,8 +3,10 @@
 //
 // batch_norm and its backward over [N, C, ...]. Sums and running statistics are
 // computed in the accumulator's type, which is f64 on a CPU, as in PyTorch's
-// aten/src/ATen/native/Normalization.cpp. Weight and bias are rounded to the
-// type that the input is computed in: a policy may keep them in another.
+// aten/src/ATen/native/Normalization.cpp. Means are products with 1 / n,
+// because a GPU's division of f64 is a function of its own. Weight and bias are
+// rounded to the type that the input is computed in: a policy may keep them in
+// another.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelModels.h"
@@ -60,15 +62,41 @@ struct Moments {
 };
 } // namespace
 
+/// Both from one pass, for an input of f32 or less in f64: its squares are
+/// exact, and what the difference of the sums loses is less than what rounding
+/// did to the input.
+static Moments buildMomentsAtOnce(Value input, const ChannelLoops &loops,
+                                  KernelBuilder &kernel) {
+  FloatType accumulator = kernel.accumulatorOf(input);
+  SmallVector<Value> sums =
+      reduce(kernel.builder, kernel.location, loops.sizes, loops.reduced(),
+             accumulator, Combiner::Add, loops.everywhere(input), 2,
+             [&](LoopBody &body) -> SmallVector<Scalar> {
+               Scalar element = body[0].to(accumulator);
+               return {element, element * element};
+             });
+  Value mean = perChannel(sums[0], sums[0], kernel, [&](LoopBody &body) {
+    return body[0] * (1 / loops.perChannel);
+  });
+  Value squares =
+      perChannel(sums[1], {sums[0], sums[1], mean}, kernel, [](LoopBody &body) {
+        Scalar deviations = body[1] - body[0] * body[2];
+        return maximum(deviations, deviations.constant(0));
+      });
+  return {mean, squares};
+}
+
 static Moments buildMoments(Value input, const ChannelLoops &loops,
                             KernelBuilder &kernel) {
   FloatType accumulator = kernel.accumulatorOf(input);
+  if (accumulator.isF64() && !tensorTypeOf(input).getElementType().isF64())
+    return buildMomentsAtOnce(input, loops, kernel);
   Value sum = reduce(
       kernel.builder, kernel.location, loops.sizes, loops.reduced(),
       accumulator, Combiner::Add, loops.everywhere(input), 1,
       [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })[0];
   Value mean = perChannel(sum, sum, kernel, [&](LoopBody &body) {
-    return body[0] / loops.perChannel;
+    return body[0] * (1 / loops.perChannel);
   });
   Value squares = reduce(kernel.builder, kernel.location, loops.sizes,
                          loops.reduced(), accumulator, Combiner::Add,
@@ -99,13 +127,13 @@ static void buildTrainingStatistics(aten::BatchNormOp op,
   kernel.results.push_back(perChannel(
       op.getNewRunningVar(), {inputs.getRunningVar(), moments.squares}, kernel,
       [&](LoopBody &body) {
-        return moved(body[0], body[1] / (loops.perChannel - 1), momentum);
+        return moved(body[0], body[1] * (1 / (loops.perChannel - 1)), momentum);
       }));
   kernel.results.push_back(perChannel(op.getSaveMean(), moments.mean, kernel,
                                       [](LoopBody &body) { return body[0]; }));
   kernel.results.push_back(perChannel(
       op.getSaveInvstd(), moments.squares, kernel, [&](LoopBody &body) {
-        return 1.0 / sqrt(body[0] / loops.perChannel + epsilon);
+        return 1.0 / sqrt(body[0] * (1 / loops.perChannel) + epsilon);
       }));
 }
 
@@ -171,8 +199,9 @@ static Scalar gradInput(aten::BatchNormBackwardOp op, LoopBody &body,
   if (!op.getTraining())
     return gradient * scale;
   Scalar wideInvstd = invstd.to(body[5].getType());
-  Scalar mean = (body[4] / perChannel).to(type);
-  Scalar slope = (body[5] * wideInvstd * wideInvstd / perChannel).to(type);
+  Scalar mean = (body[4] * (1 / perChannel)).to(type);
+  Scalar slope =
+      (body[5] * wideInvstd * wideInvstd * (1 / perChannel)).to(type);
   return (gradient - mean - (body[1] - body[2]) * slope) * scale;
 }
 

@@ -152,16 +152,100 @@ static bool mergeOnePair(KernelStages &kernel,
   return false;
 }
 
-std::vector<std::vector<int>> mergeLoops(KernelStages &kernel) {
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+/// Makes loop `loop` the outer part of itself, whose inner part of `inner`
+/// iterations comes behind it.
+static void splitLoop(Stage &stage, std::vector<int> &numbers, int loop,
+                      int64_t inner) {
+  const auto behind = [&](auto &list, auto value) {
+    list.insert(list.begin() + loop + 1, value);
+  };
+  stage.sizes[loop] /= inner;
+  behind(stage.sizes, inner);
+  behind(stage.reduced, bool(stage.reduced[loop]));
+  behind(stage.counted, false);
+  for (StageAccess &access : stage.accesses) {
+    behind(access.strides, int64_t(access.strides[loop]));
+    access.strides[loop] *= inner;
+  }
+  for (int &number : numbers)
+    if (number == loop)
+      number = -1;
+    else if (number > loop)
+      ++number;
+}
+
+/// Where a digit of `wanted` begins or ends inside of `digit`: how many
+/// iterations are below; 0 if nowhere.
+static int64_t splitPoint(const Digit &digit, const Digit &wanted) {
+  const int64_t end = digit.stride * digit.size;
+  for (int64_t border : {wanted.stride, wanted.stride * wanted.size})
+    if (border > digit.stride && border < end && border % digit.stride == 0 &&
+        end % border == 0)
+      return border / digit.stride;
+  return 0;
+}
+
+/// Splits the first loop of `maker` of which a parallel loop of `reader` is a
+/// part, in what one makes and the other reads; false if there is none.
+static bool splitOneLoop(const Stage &reader, Stage &maker,
+                         std::vector<int> &numbers) {
+  for (const StageAccess &write : maker.accesses)
+    for (const StageAccess &read : reader.accesses) {
+      if (!write.isWrite || read.isWrite || write.tensor != read.tensor)
+        continue;
+      for (int loop = 0; loop < static_cast<int>(maker.sizes.size()); ++loop)
+        for (int part = 0; part < static_cast<int>(reader.sizes.size());
+             ++part) {
+          if (maker.counted[loop] || reader.reduced[part])
+            continue;
+          const auto whole = digitOf(maker, write, loop);
+          const auto wanted = digitOf(reader, read, part);
+          const int64_t inner =
+              whole && wanted ? splitPoint(*whole, *wanted) : 0;
+          if (inner == 0)
+            continue;
+          splitLoop(maker, numbers, loop, inner);
+          return true;
+        }
+    }
+  return false;
+}
+
+static bool isPointwise(const Stage &stage) {
+  return !stage.scatters &&
+         std::none_of(stage.reduced.begin(), stage.reduced.end(),
+                      [](bool reduced) { return reduced; });
+}
+
+void splitLoops(KernelStages &kernel, std::vector<std::vector<int>> &numbers) {
+  std::vector<bool> hasParts;
+  for (const Stage &stage : kernel.stages)
+    hasParts.push_back(stage.combines && !isPointwise(stage));
+  for (size_t reader = kernel.stages.size(); reader-- > 0;)
+    for (size_t maker = 0; hasParts[reader] && maker < reader; ++maker)
+      while (isPointwise(kernel.stages[maker]) &&
+             splitOneLoop(kernel.stages[reader], kernel.stages[maker],
+                          numbers[maker]))
+        hasParts[maker] = true;
+}
+
+std::vector<std::vector<int>> numberLoops(const KernelStages &kernel) {
   std::vector<std::vector<int>> numbers;
   for (const Stage &stage : kernel.stages) {
     numbers.emplace_back();
     for (size_t loop = 0; loop < stage.sizes.size(); ++loop)
       numbers.back().push_back(static_cast<int>(loop));
   }
+  return numbers;
+}
+
+void mergeLoops(KernelStages &kernel, std::vector<std::vector<int>> &numbers) {
   while (mergeOnePair(kernel, numbers)) {
   }
-  return numbers;
 }
 
 } // namespace shardc::kernel

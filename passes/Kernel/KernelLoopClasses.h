@@ -44,11 +44,18 @@ private:
   std::vector<std::vector<int>> loops;
 };
 
+/// By stage and original loop the number of the loop, or -1 where it is merged
+/// with others or split: here all loops are as they were.
+std::vector<std::vector<int>> numberLoops(const KernelStages &kernel);
+
+/// Splits loops of point-wise stages where a sum, or a stage that was split for
+/// one, reads what they make in parts: 8192 rows are 8 times 1024 where a sum
+/// has parts of 1024 rows, so that both can share a launch.
+void splitLoops(KernelStages &kernel, std::vector<std::vector<int>> &numbers);
+
 /// Merges pairs of classes that every stage walks as one loop: neighbours of
 /// one kind, such as height and width of an image whose rows follow each other.
-/// Returns, by stage and original loop, the number of the loop, or -1 where it
-/// is merged with others.
-std::vector<std::vector<int>> mergeLoops(KernelStages &kernel);
+void mergeLoops(KernelStages &kernel, std::vector<std::vector<int>> &numbers);
 
 } // namespace shardc::kernel
 

@@ -326,9 +326,15 @@ std::vector<int> StageGrouper::sharedWith(const StageGroup &group,
 }
 
 /// Whether `part`, which walks much memory from its start to its end, would
-/// walk it in short blocks of the lines that a joined reduction sums.
+/// walk it in short blocks of the lines that a joined reduction sums. A GPU
+/// moves such blocks as fast, but for a scan few of them at a time.
 bool StageGrouper::breaksLines(const StageGroup &part,
                                const StageGroup &joined) const {
+  const bool scans =
+      std::any_of(joined.stages.begin(), joined.stages.end(),
+                  [&](int stage) { return kernel.stages[stage].scans; });
+  if (preferences.blockThreads > 1 && !scans)
+    return false;
   return planner.isPointwise(part) && !planner.isPointwise(joined) &&
          planner.plan(joined).block != 0 &&
          planner.work(part) > preferences.smallWork;
@@ -507,7 +513,10 @@ KernelSchedule scheduleKernel(const KernelStages &kernel,
                               const LoopPreferences &preferences) {
   KernelSchedule schedule;
   schedule.merged = kernel;
-  schedule.loopNumbers = mergeLoops(schedule.merged);
+  schedule.loopNumbers = numberLoops(kernel);
+  if (preferences.blockThreads > 1)
+    splitLoops(schedule.merged, schedule.loopNumbers);
+  mergeLoops(schedule.merged, schedule.loopNumbers);
   LoopClasses classes(schedule.merged);
   LaunchPlanner planner(schedule.merged, classes, preferences);
   StageGrouper grouper(schedule.merged, classes, planner, preferences);

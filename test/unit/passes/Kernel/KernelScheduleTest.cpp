@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelLoopClasses.h"
+#include "passes/Kernel/KernelScheduleChecker.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -155,6 +156,37 @@ TEST(KernelSchedule, PointwiseWorkDoesNotFollowColumnBlocks) {
 
 /// The reader of one row needs the neighbour's sum: iterations are not
 /// independent, so the sums are complete before.
+/// y[r, c] = f(x[r, c]) over [256, 64], and sum[p, c] of 4 parts of 64 rows.
+static KernelStages partsOfColumns() {
+  KernelStages kernel;
+  kernel.tensors = {external(16384), external(16384), external(256)};
+  kernel.tensors[0].isInput = true;
+  kernel.stages = {
+      stage({256, 64}, {false, false}, {read(0, {64, 1}), write(1, {64, 1})}),
+      stage({4, 64, 64}, {false, true, false},
+            {read(1, {4096, 64, 1}), write(2, {64, 0, 1})})};
+  kernel.stages[1].combines = true;
+  return kernel;
+}
+
+TEST(KernelSchedule, OnAGpuRowsAreSplitLikeThePartsOfASum) {
+  KernelStages kernel = partsOfColumns();
+  const LoopPreferences gpu = preferencesOf(*findTarget("cuda"));
+  KernelSchedule schedule = scheduleKernel(kernel, gpu);
+  ASSERT_THAT(schedule.launches, SizeIs(1));
+  EXPECT_THAT(schedule.launches[0].sizes, ElementsAre(4));
+  EXPECT_EQ(schedule.launches[0].block, 32);
+  EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(4, 64, 64));
+  EXPECT_THAT(schedule.loopNumbers[0], ElementsAre(-1, 2));
+  EXPECT_TRUE(isRight(checkSchedule(kernel, schedule)));
+
+  schedule = scheduleKernel(kernel, preferences());
+  EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(256, 64));
+  kernel.stages[0].counted = {true, false};
+  schedule = scheduleKernel(kernel, gpu);
+  EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(256, 64));
+}
+
 TEST(KernelSchedule, AReadAcrossIterationsSplitsLaunches) {
   KernelStages kernel = centredRows();
   kernel.stages[2].accesses[1].offset = 1;
