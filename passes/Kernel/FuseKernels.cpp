@@ -12,9 +12,13 @@
 #include "passes/Kernel/Passes.h"
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/ElementBytes.h"
 #include "dialects/Exec/Exec.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "passes/Kernel/ElementwiseFusion.h"
+#include "passes/Kernel/KernelSchedule.h"
+#include "passes/Kernel/TargetOf.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -81,14 +85,14 @@ static int64_t elementsOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-/// Whether `consumer` reads elements of `value` at computed indices.
-static bool gathersFrom(exec::KernelOp consumer, Value value) {
+/// Whether `consumer` uses `value` by an operation of this type.
+template <typename OpTy>
+static bool usesBy(exec::KernelOp consumer, Value value) {
   for (auto [input, argument] :
        llvm::zip_equal(consumer.getInputs(), consumer.getBody().getArguments()))
     if (input == value &&
-        llvm::any_of(argument.getUsers(), [](Operation *user) {
-          return isa<tensor::ExtractOp, tensor::InsertSliceOp>(user);
-        }))
+        llvm::any_of(argument.getUsers(),
+                     [](Operation *user) { return isa<OpTy>(user); }))
       return true;
   return false;
 }
@@ -96,9 +100,12 @@ static bool gathersFrom(exec::KernelOp consumer, Value value) {
 /// Whether it pays to compute `value` of `producer` inside `consumer`.
 static bool isWorthMerging(exec::KernelOp producer, exec::KernelOp consumer,
                            Value value) {
-  if (gathersFrom(consumer, value))
-    return false;
   KernelProfile first(producer), second(consumer);
+  // What is read at computed indices may be converted there.
+  if (usesBy<tensor::InsertSliceOp>(consumer, value) ||
+      (usesBy<tensor::ExtractOp>(consumer, value) &&
+       !kernel::isWidening(producer)))
+    return false;
   int64_t elements = elementsOf(value);
   bool sameIterations = elements == second.iterations;
   if (first.isPointwise && sameIterations && first.iterations == elements)
@@ -268,6 +275,27 @@ static exec::KernelOp mergeOneProducer(exec::KernelOp kernel) {
   return nullptr;
 }
 
+/// Converts to a wider type in each reader of what `kernel` converts, so that
+/// all of them read less.
+static void repeatWidening(exec::KernelOp kernel) {
+  if (!kernel::isWidening(kernel) || isState(kernel.getInputs().front()))
+    return;
+  Value result = kernel.getResult(0);
+  SmallVector<exec::KernelOp> readers;
+  for (Operation *user : result.getUsers()) {
+    auto reader = dyn_cast<exec::KernelOp>(user);
+    if (!reader || !isWorthMerging(kernel, reader, result))
+      return;
+    readers.push_back(reader);
+  }
+  for (exec::KernelOp reader :
+       ArrayRef(readers).drop_front(readers.empty() ? 0 : 1)) {
+    OpBuilder builder(reader);
+    Operation *again = builder.clone(*kernel);
+    reader->replaceUsesOfWith(result, again->getResult(0));
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Inside a kernel
 //===----------------------------------------------------------------------===//
@@ -302,9 +330,18 @@ static bool keepsLoopBounds(linalg::GenericOp producer,
       inversePermutation(concatAffineMaps(maps, consumer.getContext())));
 }
 
-/// Whether the nest that makes an operand is computed in its only reader: not
-/// where that would compute an element many times.
-static bool mayFuseNest(OpOperand *operand) {
+/// Whether readers had better widen what they read than share a line of it in
+/// memory that holds no more than `nearBytes`.
+static bool isWideningOfLongLines(linalg::GenericOp nest, int64_t nearBytes) {
+  auto type = cast<RankedTensorType>(nest.getResult(0).getType());
+  return kernel::isWidening(nest) && type.getRank() > 0 &&
+         type.getShape().back() * getElementBytes(type.getElementType()) >
+             nearBytes;
+}
+
+/// Whether the nest that makes an operand is computed in its reader: not where
+/// that would compute an element many times.
+static bool mayFuseNest(OpOperand *operand, int64_t nearBytes) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   if (!producer || !consumer)
@@ -312,14 +349,18 @@ static bool mayFuseNest(OpOperand *operand) {
   auto iterations = [](linalg::GenericOp generic) {
     return llvm::product_of(generic.getStaticLoopRanges());
   };
-  return producer->hasOneUse() &&
+  return (producer->hasOneUse() ||
+          isWideningOfLongLines(producer, nearBytes)) &&
          keepsLoopBounds(producer, consumer, operand) &&
          (iterations(producer) == iterations(consumer) || isTrivial(producer));
 }
 
-static void simplify(exec::KernelOp kernel) {
+static void simplify(exec::KernelOp kernel, int64_t nearBytes) {
+  kernel::inlineExtracts(kernel);
   RewritePatternSet patterns(kernel.getContext());
-  linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuseNest);
+  linalg::populateElementwiseOpsFusionPatterns(
+      patterns,
+      [&](OpOperand *operand) { return mayFuseNest(operand, nearBytes); });
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   // Whatever is left unfused is correct too.
   (void)applyPatternsGreedily(kernel.getBody(), std::move(patterns));
@@ -329,6 +370,15 @@ static void simplify(exec::KernelOp kernel) {
 }
 
 void FuseKernelsPass::runOnOperation() {
+  const Target *target = targetOf(getOperation());
+  if (!target)
+    return signalPassFailure();
+  for (Block &block : getOperation().getBody()) {
+    kernel::moveViews(block);
+    for (auto kernel :
+         llvm::make_early_inc_range(block.getOps<exec::KernelOp>()))
+      repeatWidening(kernel);
+  }
   SmallVector<Operation *> kernels;
   for (Block &block : getOperation().getBody())
     for (auto kernel : block.getOps<exec::KernelOp>())
@@ -342,7 +392,7 @@ void FuseKernelsPass::runOnOperation() {
   }
   for (Block &block : getOperation().getBody())
     for (auto kernel : block.getOps<exec::KernelOp>())
-      simplify(kernel);
+      simplify(kernel, kernel::preferencesOf(*target).privateBytes);
 }
 
 } // namespace shardc

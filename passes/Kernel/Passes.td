@@ -119,6 +119,12 @@ def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
     one that reads a parameter or a buffer is not moved below an operation that
     may free or change it.
 
+    A view between a kernel that computes element by element and its neighbour
+    is moved to the other side first. What converts to a wider type is repeated in
+    every reader, if all are kernels: reading what is narrow costs less than
+    storing what is wide (`passes/Kernel/ElementwiseFusion.h`). Logits in bf16 whose
+    loss is in f32 are never stored in f32.
+
     Then point-wise loop nests inside a kernel are fused into their readers.
     Every intermediate tensor keeps its element type. A long sum may be added in
     another order than in the unfused program, because a fused kernel has other

@@ -110,3 +110,55 @@ func.func @gathered_table(%w: tensor<9x4xf32>, %i: tensor<9xi64>) -> tensor<9x4x
   %1 = aten.embedding %0, %i : (tensor<9x4xf32>, tensor<9xi64>) -> tensor<9x4xf32>
   return %1 : tensor<9x4xf32>
 }
+
+// -----
+
+// A view between a conversion and who reads it moves away, and both directions
+// of the loss read bf16: no f32 of the logits' size is stored. The target's
+// logit is converted where it is read.
+// CHECK-LABEL: @logits
+//  CHECK-SAME: (%[[X:.*]]: tensor<1x4x40000xbf16>
+//       CHECK: %[[V:.*]] = aten.view %[[X]] [4, 40000]
+//       CHECK: exec.kernel "to+cross_entropy_loss" (%[[IN:.*]] = %[[V]] : tensor<4x40000xbf16>, {{.*}}) -> (tensor<f32>, tensor<4xf32>, tensor<f32>)
+//       CHECK: linalg.generic {{.*}} ins(%[[IN]] : tensor<4x40000xbf16>)
+//       CHECK: linalg.generic {{.*}} ins(%[[IN]], %{{.*}} : tensor<4x40000xbf16>, tensor<4xf32>)
+//       CHECK: tensor.extract %[[IN]][%{{.*}}, %{{.*}}] : tensor<4x40000xbf16>
+//  CHECK-NEXT: arith.extf
+//       CHECK: %[[G:.*]] = exec.kernel "to+cross_entropy_loss_backward+to" ({{.*}} = %[[V]] : tensor<4x40000xbf16>, {{.*}}) -> tensor<4x40000xbf16> {
+//       CHECK: %[[R:.*]] = aten.view %[[G]] [1, 4, 40000]
+//       CHECK: return %{{.*}}, %[[R]]
+func.func @logits(%x: tensor<1x4x40000xbf16>, %t: tensor<4xi64>, %g: tensor<f32>) -> (tensor<f32>, tensor<1x4x40000xbf16>) {
+  %0 = aten.to %x f32 : (tensor<1x4x40000xbf16>) -> tensor<1x4x40000xf32>
+  %1 = aten.view %0 [4, 40000] : (tensor<1x4x40000xf32>) -> tensor<4x40000xf32>
+  %loss, %lse, %total = aten.cross_entropy_loss %1, %t {ignore_index = -100 : i64, reduction = #aten.reduction<mean>} : (tensor<4x40000xf32>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>)
+  %2 = aten.cross_entropy_loss_backward %g, %1, %t, %lse, %total {ignore_index = -100 : i64, reduction = #aten.reduction<mean>} : (tensor<f32>, tensor<4x40000xf32>, tensor<4xi64>, tensor<4xf32>, tensor<f32>) -> tensor<4x40000xf32>
+  %3 = aten.view %2 [1, 4, 40000] : (tensor<4x40000xf32>) -> tensor<1x4x40000xf32>
+  %4 = aten.to %3 bf16 : (tensor<1x4x40000xf32>) -> tensor<1x4x40000xbf16>
+  return %loss, %4 : tensor<f32>, tensor<1x4x40000xbf16>
+}
+
+// -----
+
+// A line that fits near the arithmetic is converted once.
+// CHECK-LABEL: @short_line
+//       CHECK: exec.kernel "to+softmax"
+//       CHECK: %[[WIDE:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<4x100xbf16>) outs(%{{.*}} : tensor<4x100xf32>)
+//       CHECK: linalg.generic {{.*}} ins(%[[WIDE]] : tensor<4x100xf32>)
+func.func @short_line(%x: tensor<4x100xbf16>) -> tensor<4x100xf32> {
+  %0 = aten.to %x f32 : (tensor<4x100xbf16>) -> tensor<4x100xf32>
+  %1 = aten.softmax %0 dim 1 : (tensor<4x100xf32>) -> tensor<4x100xf32>
+  return %1 : tensor<4x100xf32>
+}
+
+// -----
+
+// A reader that is no kernel needs the wide tensor: it is stored once for all.
+// CHECK-LABEL: @wide_anyway
+//       CHECK: %[[K:.*]]:2 = exec.kernel "to+relu"
+//       CHECK: exec.library "matmul"(%[[K]]#0
+func.func @wide_anyway(%x: tensor<4x4xbf16>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = aten.to %x f32 : (tensor<4x4xbf16>) -> tensor<4x4xf32>
+  %1 = aten.relu %0 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = exec.library "matmul"(%0, %1) {epilogue = "none", transpose_a = false, transpose_b = false} order [array<i64>] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %1, %2 : tensor<4x4xf32>, tensor<4x4xf32>
+}
