@@ -41,7 +41,7 @@
 // - F16: kernels are symbols with names of their own. A signature's extent is
 //   from 0 to 2^48, it has at most 1024 operands, and their alignment is a
 //   power of two up to 64. A block has from 1 to 1024 threads that share up to
-//   2^20 bytes; on a processor 1, and none.
+//   48 KiB; on a processor 1, and none.
 // - F17: what a command writes overlaps, on no rank, another of its operands.
 // - F18: a command has a callee where its kind has one, and no operands and
 //   attributes but its kind's. Operands of collectives, copies and fills are
