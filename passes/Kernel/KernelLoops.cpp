@@ -283,7 +283,7 @@ void LaunchWriter::write(ModuleOp kernels, ArrayRef<int> tensors) {
   allocatePrivates();
   readLaunchCounters(iteration);
   for (const ScheduledStage &scheduled : launch.stages)
-    launch.group > 1 ? writeThreadStage(scheduled) : writeStage(scheduled);
+    schedule.hasBlocks ? writeThreadStage(scheduled) : writeStage(scheduled);
 }
 
 /// One constant and one index expression of each kind.

@@ -82,6 +82,7 @@ private:
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>
           inside);
   void readLanes(int loop, int64_t count);
+  bool isVector(const StageAccess &access, int loop, int64_t count) const;
   int64_t vectorElements(const StageAccess &access, int64_t count) const;
   llvm::SmallVector<mlir::Value> loadVector(const StageAccess &access,
                                             int64_t count);

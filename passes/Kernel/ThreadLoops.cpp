@@ -74,7 +74,7 @@ Value LaunchWriter::beginThread() {
   if (launch.group > 1 && launch.group < warpThreads)
     groupMask = makeGroupMask(thread);
   if (launch.groups == 1) {
-    member = thread;
+    member = launch.group == 1 ? constantIndex(0) : thread;
     return block;
   }
   std::tie(group, member) = divide(builder, location, thread, launch.group);
@@ -89,17 +89,26 @@ Value LaunchWriter::beginThread() {
   return iteration;
 }
 
-/// The lanes of this thread's group in its warp.
+/// The lanes that meet: where all groups of a warp have an iteration or none
+/// has, they do so together, which costs less than masks that a thread
+/// computes; else those of this thread's group.
 Value LaunchWriter::makeGroupMask(Value thread) {
   Type i32 = builder.getI32Type();
+  auto firstLanes = [&](int64_t count) -> Value {
+    const uint64_t lanes = (uint64_t(1) << count) - 1;
+    return arith::ConstantOp::create(
+        builder, location,
+        builder.getI32IntegerAttr(static_cast<int32_t>(lanes)));
+  };
+  const int64_t together = std::min(launch.blockThreads(), warpThreads);
+  if (launch.extent() % (together / launch.group) == 0)
+    return firstLanes(together);
   Value lane = divide(builder, location, thread, warpThreads).second;
   Value first = elementIndex(
       0, {launch.group}, {divide(builder, location, lane, launch.group).first});
   Value shift = arith::IndexCastOp::create(builder, location, i32, first);
-  Value lanes = arith::ConstantOp::create(
-      builder, location,
-      builder.getI32IntegerAttr((int32_t(1) << launch.group) - 1));
-  return arith::ShLIOp::create(builder, location, lanes, shift);
+  return arith::ShLIOp::create(builder, location, firstLanes(launch.group),
+                               shift);
 }
 
 Value LaunchWriter::groupLanes() {
@@ -212,11 +221,13 @@ Value LaunchWriter::beginStep(const Share &share, Value step) {
 }
 
 /// The steps of `share`, one after the other. `inside` gets whether the step's
-/// iterations exist. Steps are apart where a thread keeps elements of each.
+/// iterations exist. Steps are apart where a thread keeps elements of each, so
+/// that these are registers.
 void LaunchWriter::writeSteps(const Share &share,
                               function_ref<void(Value)> inside) {
   bool areApart = llvm::any_of(stage().accesses, [&](const auto &access) {
-    return schedule.placements[access.tensor].ofThread != 0;
+    return isOfThread(access.tensor) &&
+           schedule.placements[access.tensor].elements > 1;
   });
   for (step = 0; areApart && step < share.steps; ++step)
     inside(beginStep(share, constantIndex(step)));
@@ -395,7 +406,7 @@ void LaunchWriter::writeResults(const Share &share, ArrayRef<int> reduced) {
       writeIf(exists, [&] { inside(Value()); });
     });
   // One result: every thread has it, and one stores it for all.
-  Value isFirst = isZero(member);
+  Value isFirst = launch.group == 1 ? Value() : isZero(member);
   bool hasCopies = llvm::any_of(writes(), [&](const StageAccess &access) {
     return isOfThread(access.tensor);
   });
@@ -528,10 +539,11 @@ void LaunchWriter::writeThreadStage(const ScheduledStage &scheduled) {
     meet();
   std::vector<int> results = resultLoops(stage(), scheduled);
   std::vector<int> reduced = reducedLoops(stage(), scheduled);
-  if (!dividesTerms(stage(), scheduled)) {
-    Share share = makeShare(results, threads.results, member, threads.vector);
-    return writeResults(share, reduced);
-  }
+  if (!dividesTerms(stage(), scheduled))
+    return writeResults(
+        makeShare(results, threads.results, member, threads.vector), reduced);
+  if (launch.group == 1)
+    return writeResults(makeShare(results, 1, member, /*vector=*/1), reduced);
   auto [high, low] =
       divide(builder, location, member,
              threads.hasNeighbouringTerms ? threads.terms : threads.results);

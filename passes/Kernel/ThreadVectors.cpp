@@ -30,11 +30,19 @@ void LaunchWriter::readLanes(int loop, int64_t count) {
     SmallVector<Value> values;
     if (access.strides[loop] == 0)
       values.assign(count, load(access));
-    else if (isVectorAccess(schedule, stage(), access, loop, count))
+    else if (isVector(access, loop, count))
       values = loadVector(access, count);
     if (!values.empty())
       lanes[&access] = values;
   }
+}
+
+/// Whether `count` neighbours along `loop` are one access. What a thread has
+/// for itself is in registers, which have no vectors.
+bool LaunchWriter::isVector(const StageAccess &access, int loop,
+                            int64_t count) const {
+  return !isOfThread(access.tensor) &&
+         isVectorAccess(schedule, stage(), access, loop, count);
 }
 
 /// Elements of one vector; a wider one is several.
@@ -118,7 +126,7 @@ void LaunchWriter::storeLanes(ArrayRef<SmallVector<Value>> results, int loop,
     writeIf(isOfThread(access.tensor) ? Value() : isWriter, [&] {
       if (loop >= 0)
         moveToLane(loop, first, 0);
-      if (count > 1 && isVectorAccess(schedule, stage(), access, loop, count))
+      if (isVector(access, loop, count))
         return storeVector(values, access);
       for (int64_t i = 0; i < count; ++i) {
         if (loop >= 0)

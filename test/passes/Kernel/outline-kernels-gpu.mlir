@@ -108,3 +108,48 @@ func.func @scan(%x: tensor<8192x768xf32>) -> tensor<8192x768xf32> {
   %0 = aten.cumsum %x dim 0 : (tensor<8192x768xf32>) -> tensor<8192x768xf32>
   return %0 : tensor<8192x768xf32>
 }
+
+// -----
+
+// A warp has four short rows. All of them are there or none is, so that its lanes
+// shuffle together, under a constant mask.
+// CHECK-LABEL: func.func @short_rows
+//       CHECK: func.func @kernel_softmax({{.*}}) attributes {exec.extent = 4 : i64, exec.threads = 128 : i64}
+//   CHECK-NOT: scf.if
+// CHECK-COUNT-3: nvvm.shfl.sync bfly %c-1_i32
+func.func @short_rows(%x: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %0 = aten.softmax %x dim 1 : (tensor<64x32xf32>) -> tensor<64x32xf32>
+  return %0 : tensor<64x32xf32>
+}
+
+// -----
+
+// The last warp has three rows: the eight lanes of each shuffle for themselves.
+// CHECK-LABEL: func.func @short_rows_and_a_rest
+//       CHECK: %[[LANES:.*]] = arith.shli %c255_i32
+//       CHECK: scf.if
+// CHECK-COUNT-3: nvvm.shfl.sync bfly %[[LANES]]
+func.func @short_rows_and_a_rest(%x: tensor<63x32xf32>) -> tensor<63x32xf32> {
+  %0 = aten.softmax %x dim 1 : (tensor<63x32xf32>) -> tensor<63x32xf32>
+  return %0 : tensor<63x32xf32>
+}
+
+// -----
+
+// A row of one vector is a thread's. What it keeps between stages has constant
+// indices and becomes registers.
+// CHECK-LABEL: func.func @halves
+//       CHECK: func.func @kernel_mul_Scalar_cat_mul({{.*}}) attributes {exec.extent = 16 : i64, exec.threads = 256 : i64}
+//       CHECK: %[[ROW:.*]] = memref.alloca() : memref<8xbf16>
+//   CHECK-NOT: scf.for
+//       CHECK: memref.store {{.*}}, %[[ROW]][%c3]
+//       CHECK: memref.store {{.*}}, %[[ROW]][%c7]
+//       CHECK: vector.load {{.*}}vector<8xbf16>
+//       CHECK: memref.load %[[ROW]][%c7]
+//       CHECK: vector.store {{.*}}vector<8xbf16>
+func.func @halves(%low: tensor<4096x4xbf16>, %high: tensor<4096x4xbf16>, %y: tensor<4096x8xbf16>) -> tensor<4096x8xbf16> {
+  %0 = aten.mul.Scalar %high, -1.0 : bf16 : (tensor<4096x4xbf16>) -> tensor<4096x4xbf16>
+  %1 = aten.cat %0, %low dim 1 : (tensor<4096x4xbf16>, tensor<4096x4xbf16>) -> tensor<4096x8xbf16>
+  %2 = aten.mul %1, %y : (tensor<4096x8xbf16>, tensor<4096x8xbf16>) -> tensor<4096x8xbf16>
+  return %2 : tensor<4096x8xbf16>
+}
