@@ -76,6 +76,9 @@ def SelectLibrariesPass : Pass<"shardc-select-libraries", "::mlir::func::FuncOp"
     whose form or element types the library does not take, or that the target
     has no call for, is left as it is.
 
+    Products of two batches of as many matrices are loop nests on a processor,
+    and library calls for CUDA, whose tensor cores no generated kernel uses.
+
     {{example: test/passes/Kernel/select-libraries.mlir @linear_with_bias}}
   }];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::exec::ExecDialect"];
