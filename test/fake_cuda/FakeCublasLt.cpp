@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions that the plug-in uses, as cuBLAS documents them: matrices by
-// columns, sums in double precision.
+// columns, sums in double precision; operands are rounded to TF32 where the
+// operation allows it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,12 +71,14 @@ double readScalar(const void *scalar, const Operation &operation) {
 void multiply(const Operation &operation, const void *a, const Layout &layoutA,
               const void *b, const Layout &layoutB, void *d,
               const Layout &layoutD, int64_t batch) {
+  const bool rounds = operation.compute == CUBLAS_COMPUTE_32F_FAST_TF32;
   const auto element = [&](const void *data, const Layout &layout, bool flips,
                            int64_t i, int64_t j) {
     if (flips)
       std::swap(i, j);
-    return read(data, layout.type,
-                batch * layout.batchStride + j * layout.leading + i);
+    const double value = read(
+        data, layout.type, batch * layout.batchStride + j * layout.leading + i);
+    return rounds ? shardc::fake::roundToTf32(value) : value;
   };
   const bool flipsA = operation.transA != CUBLAS_OP_N;
   const auto depth = int64_t(flipsA ? layoutA.rows : layoutA.columns);
@@ -95,6 +98,15 @@ void multiply(const Operation &operation, const void *a, const Layout &layoutA,
 template <typename T>
 T &as(void *opaque) {
   return *static_cast<T *>(opaque);
+}
+
+/// Sets an attribute that has the bytes of `target`.
+template <typename T>
+cublasStatus_t assign(T &target, const void *value, size_t bytes) {
+  if (bytes != sizeof(target))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&target, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
 }
 } // namespace
 
@@ -125,32 +137,20 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
                                cublasLtMatmulDescAttributes_t attribute,
                                const void *value, size_t bytes) {
   auto &operation = as<Operation>(description);
-  void *target = nullptr;
-  size_t expected = 4;
   switch (attribute) {
   case CUBLASLT_MATMUL_DESC_TRANSA:
-    target = &operation.transA;
-    break;
+    return assign(operation.transA, value, bytes);
   case CUBLASLT_MATMUL_DESC_TRANSB:
-    target = &operation.transB;
-    break;
+    return assign(operation.transB, value, bytes);
   case CUBLASLT_MATMUL_DESC_EPILOGUE:
-    target = &operation.epilogue;
-    break;
+    return assign(operation.epilogue, value, bytes);
   case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
-    target = &operation.biasType;
-    break;
+    return assign(operation.biasType, value, bytes);
   case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
-    target = &operation.bias;
-    expected = sizeof(void *);
-    break;
+    return assign(operation.bias, value, bytes);
   default:
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  if (bytes != expected)
-    return CUBLAS_STATUS_INVALID_VALUE;
-  std::memcpy(target, value, bytes);
-  return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
@@ -173,15 +173,14 @@ cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
                                  cublasLtMatrixLayoutAttribute_t attribute,
                                  const void *value, size_t bytes) {
   auto &of = as<Layout>(layout);
-  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT &&
-      bytes == sizeof(of.batches))
-    std::memcpy(&of.batches, value, bytes);
-  else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET &&
-           bytes == sizeof(of.batchStride))
-    std::memcpy(&of.batchStride, value, bytes);
-  else
+  switch (attribute) {
+  case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+    return assign(of.batches, value, bytes);
+  case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+    return assign(of.batchStride, value, bytes);
+  default:
     return CUBLAS_STATUS_INVALID_VALUE;
-  return CUBLAS_STATUS_SUCCESS;
+  }
 }
 
 cublasStatus_t

@@ -4,7 +4,8 @@
 //
 // cuDNN's graph interface for convolutions, as its documentation has it:
 // attributes have a type and a count, a descriptor is used when it is
-// finalized. The heuristic's first proposal is one that must not be taken.
+// finalized. The heuristic's first proposal is one that must not be taken; the
+// second uses tensor cores, which round f32 to TF32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,9 @@
 namespace {
 constexpr size_t workspaceBytes = 512;
 
+/// What the heuristic proposes, in this order.
+enum class Proposal { Nondeterministic, TensorCores, Right };
+
 struct Attribute {
   cudnnBackendAttributeType_t type;
   int64_t count;
@@ -27,8 +31,8 @@ struct Descriptor {
   cudnnBackendDescriptorType_t type;
   bool isFinal = false;
   std::map<cudnnBackendAttributeName_t, Attribute> attributes;
-  /// Of an engine and its configuration.
-  bool isDeterministic = true;
+  /// Of an engine, its configuration and a pack that it is executed with.
+  Proposal proposal = Proposal::Right;
   const Descriptor *graph = nullptr;
 
   template <typename T>
@@ -65,6 +69,7 @@ struct Tensor {
   std::byte *data = nullptr;
   cudnnDataType_t type;
   std::vector<int64_t> shape, strides;
+  bool isRounded = false;
 
   int64_t offset(int64_t n, int64_t c, int64_t h, int64_t w) const {
     return n * strides[0] + c * strides[1] + h * strides[2] + w * strides[3];
@@ -73,8 +78,10 @@ struct Tensor {
     const int64_t i = offset(n, c, h, w);
     if (type == CUDNN_DATA_DOUBLE)
       return reinterpret_cast<const double *>(data)[i];
-    if (type == CUDNN_DATA_FLOAT)
-      return reinterpret_cast<const float *>(data)[i];
+    if (type == CUDNN_DATA_FLOAT) {
+      const float single = reinterpret_cast<const float *>(data)[i];
+      return isRounded ? shardc::fake::roundToTf32(single) : single;
+    }
     const uint32_t bits = uint32_t(reinterpret_cast<const uint16_t *>(data)[i])
                           << 16;
     float value;
@@ -177,7 +184,8 @@ Tensor bind(const Descriptor &tensor, const Descriptor &pack) {
   Tensor bound = {nullptr,
                   tensor.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE),
                   tensor.list<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS),
-                  tensor.list<int64_t>(CUDNN_ATTR_TENSOR_STRIDES)};
+                  tensor.list<int64_t>(CUDNN_ATTR_TENSOR_STRIDES),
+                  pack.proposal == Proposal::TensorCores};
   for (size_t i = 0; i < ids.size(); ++i)
     if (ids[i] == tensor.one<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID))
       bound.data = pointers[i];
@@ -236,6 +244,17 @@ shardc::fake::Work workOf(const Descriptor &operation, const Descriptor &pack) {
         c.backwardWeight();
         return CUDA_SUCCESS;
       };
+}
+
+std::vector<cudnnBackendNumericalNote_t> notesOf(Proposal proposal) {
+  switch (proposal) {
+  case Proposal::Nondeterministic:
+    return {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC};
+  case Proposal::TensorCores:
+    return {CUDNN_NUMERICAL_NOTE_TENSOR_CORE};
+  default:
+    return {};
+  }
 }
 
 template <typename T>
@@ -314,24 +333,20 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
   switch (name) {
   case CUDNN_ATTR_ENGINEHEUR_RESULTS: {
     auto *const configs = static_cast<cudnnBackendDescriptor_t *>(values);
-    *count = 2;
+    *count = 3;
     for (int64_t i = 0; i < *count; ++i) {
-      at(configs[i]).isDeterministic = i == 1;
+      at(configs[i]).proposal = static_cast<Proposal>(i);
       at(configs[i]).isFinal = true;
       at(configs[i]).graph = &of.other(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
     }
     return CUDNN_STATUS_SUCCESS;
   }
   case CUDNN_ATTR_ENGINECFG_ENGINE:
-    at(*static_cast<cudnnBackendDescriptor_t *>(values)).isDeterministic =
-        of.isDeterministic;
+    at(*static_cast<cudnnBackendDescriptor_t *>(values)).proposal = of.proposal;
     *count = 1;
     return CUDNN_STATUS_SUCCESS;
   case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
-    return answer<cudnnBackendNumericalNote_t>(
-        of.isDeterministic ? std::vector<cudnnBackendNumericalNote_t>{}
-                           : std::vector{CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC},
-        room, count, values);
+    return answer(notesOf(of.proposal), room, count, values);
   case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
     return answer(std::vector<int64_t>{int64_t(workspaceBytes)}, room, count,
                   values);
@@ -344,8 +359,11 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
                                   cudnnBackendDescriptor_t plan,
                                   cudnnBackendDescriptor_t pack) {
   const Descriptor &of = at(plan);
-  if (!of.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).isDeterministic)
+  const Proposal proposal =
+      of.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).proposal;
+  if (proposal == Proposal::Nondeterministic)
     return CUDNN_STATUS_EXECUTION_FAILED;
+  at(pack).proposal = proposal;
   std::byte *const workspace =
       at(pack).one<std::byte *>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
   const Descriptor &operation = of.graph->other(CUDNN_ATTR_OPERATIONGRAPH_OPS);

@@ -29,6 +29,7 @@
 
 #include <cuda.h>
 
+#include <bit>
 #include <deque>
 #include <functional>
 #include <map>
@@ -136,6 +137,13 @@ private:
 
 /// Says on the standard error why something is refused.
 CUresult refuse(CUresult result, const std::string &why);
+
+/// What tensor cores keep of an f32 operand: ten bits of its fraction.
+inline double roundToTf32(double value) {
+  constexpr uint32_t lost = 0x1FFF;
+  const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  return std::bit_cast<float>((bits + (lost + 1) / 2) & ~lost);
+}
 
 } // namespace shardc::fake
 
