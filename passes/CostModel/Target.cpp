@@ -7,6 +7,8 @@
 
 #include "passes/CostModel/Target.h"
 
+#include "runtime/format/GpuChips.h"
+
 #include <algorithm>
 #include <deque>
 
@@ -65,7 +67,12 @@ bool Target::hasLibraryCall(std::string_view call) const {
                                     call) != libraryCalls->end();
 }
 
-std::vector<std::string> cudaChips() { return {"sm_80", "sm_90", "sm_100"}; }
+std::vector<std::string> cudaChips() {
+  std::vector<std::string> chips;
+  for (const int capability : format::gpuCapabilities)
+    chips.push_back("sm_" + std::to_string(capability));
+  return chips;
+}
 
 const Target *findTarget(std::string_view name) {
   for (const Target &target : allTargets())

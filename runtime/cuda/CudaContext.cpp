@@ -9,6 +9,7 @@
 #include "runtime/cuda/CudaContext.h"
 
 #include "runtime/cuda/kernels/DeviceKernelImage.h"
+#include "runtime/format/GpuChips.h"
 
 #include <algorithm>
 #include <array>
@@ -105,6 +106,23 @@ static std::optional<CodeEntry> parseEntry(std::string_view name) {
   return entry;
 }
 
+/// What has to be compiled for, to run on a GPU of this capability.
+static std::string adviseTarget(int capability) {
+  const auto &known = format::gpuCapabilities;
+  const auto *const later =
+      std::upper_bound(known.begin(), known.end(), capability);
+  if (later == known.begin())
+    return "shardc compiles for GPUs from sm_" + std::to_string(known.front()) +
+           " on";
+  const int nearest = *std::prev(later);
+  std::string advice =
+      "compile it with --target cuda:sm_" + std::to_string(nearest);
+  if (nearest / 10 != capability / 10)
+    return advice + " --format ptx, which the GPU's driver compiles";
+  return nearest == capability ? advice
+                               : advice + ", whose code this GPU runs too";
+}
+
 /// Machine code of a capability runs on its own and on later ones of the same
 /// generation, PTX on all later ones. The nearest is the best, and machine code
 /// better than PTX.
@@ -129,8 +147,7 @@ StatusOr<std::string> CudaContext::chooseEntry() const {
     chips += (chips.empty() ? "" : ", ") + chip;
   return Status(ErrorCode::E0308,
                 "the artifact has no code for " + words + ", only for " + chips)
-      .setHelp("compile it with --target cuda:sm_" +
-               std::to_string(capability));
+      .setHelp(adviseTarget(capability));
 }
 
 /// PTX is compiled here, and why it cannot be is said in the driver's log.
@@ -157,24 +174,25 @@ StatusOr<CUmodule> CudaContext::load(format::Bytes image,
   return module;
 }
 
+/// The artifact's first, because the user can compile them for another GPU.
 Status CudaContext::loadKernels() {
-  if (!deviceKernelImage().empty()) {
-    StatusOr<CUmodule> loaded =
-        load(deviceKernelImage(), "the runtime's kernels");
+  if (!artifact.program.kernels.empty()) {
+    const StatusOr<std::string> entry = chooseEntry();
+    if (!entry.ok())
+      return entry.status();
+    const StatusOr<CUmodule> loaded =
+        load(artifact.code.at(*entry), "'" + *entry + "'");
     if (!loaded.ok())
       return loaded.status();
-    ofRuntime = *loaded;
+    ofArtifact = *loaded;
   }
-  if (artifact.program.kernels.empty())
+  if (deviceKernelImage().empty())
     return Status();
-  StatusOr<std::string> entry = chooseEntry();
-  if (!entry.ok())
-    return entry.status();
-  StatusOr<CUmodule> loaded =
-      load(artifact.code.at(*entry), "'" + *entry + "'");
+  const StatusOr<CUmodule> loaded =
+      load(deviceKernelImage(), "the runtime's kernels");
   if (!loaded.ok())
     return loaded.status();
-  ofArtifact = *loaded;
+  ofRuntime = *loaded;
   return Status();
 }
 

@@ -23,7 +23,8 @@ namespace shardc::runtime {
 class CudaContext {
 public:
   /// Takes the GPU and loads the kernels of `artifact`, which outlives the
-  /// context. Fails as openCuda does.
+  /// context. Fails with E0308 if the artifact has no code for it, with E0310,
+  /// and with E0507 if there is no driver or GPU.
   static StatusOr<std::unique_ptr<CudaContext>>
   create(const format::Artifact &artifact, const CudaOptions &options);
 

@@ -18,7 +18,6 @@
 
 #include "runtime/device/DeviceMaker.h"
 #include "runtime/format/Artifact.h"
-#include "runtime/transport/Cancellation.h"
 
 namespace shardc::runtime {
 
@@ -40,16 +39,12 @@ struct CudaOptions {
   bool timed = false;
 };
 
-/// The devices of all ranks of `artifact`, which outlives them, on one GPU.
-/// Fails with E0308 if the artifact has no code for it, with E0310, and with
-/// E0507 if there is no plug-in, driver or GPU.
-StatusOr<std::unique_ptr<DeviceMaker>>
-openCuda(const format::Artifact &artifact, const CudaOptions &options);
-
 /// What the plug-in exports under `cudaEntryPoint`. Its caller has to be of the
 /// same version, because they share classes.
 struct CudaPlugin {
   const char *version;
+  /// Makes the devices of all ranks of `artifact`, which outlives them, on one
+  /// GPU. Fails as CudaContext::create does.
   void (*open)(const format::Artifact &artifact, const CudaOptions &options,
                StatusOr<std::unique_ptr<DeviceMaker>> &result);
 };

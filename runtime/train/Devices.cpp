@@ -31,8 +31,10 @@ static std::filesystem::path findPlugin() {
   return {};
 }
 
-/// It stays open until the process ends: objects of its classes may live on.
-StatusOr<std::unique_ptr<DeviceMaker>>
+/// The devices of all ranks on one GPU. Fails with E0507 if there is no
+/// plug-in, or as the plug-in does. It stays open until the process ends:
+/// objects of its classes may live on.
+static StatusOr<std::unique_ptr<DeviceMaker>>
 openCuda(const format::Artifact &artifact, const CudaOptions &options) {
   const std::filesystem::path path = findPlugin();
   if (path.empty())
