@@ -48,15 +48,6 @@ Status KernelLaunch::enqueue(CUstream stream) const {
 namespace {
 using PreparedOr = StatusOr<std::unique_ptr<CudaCommand>>;
 
-class Launch : public CudaCommand {
-public:
-  explicit Launch(KernelLaunch launch) : launch(std::move(launch)) {}
-  Status enqueue(CUstream stream) override { return launch.enqueue(stream); }
-
-private:
-  const KernelLaunch launch;
-};
-
 /// A library call by the runtime's own kernels.
 class KernelCall : public CudaCommand {
 public:
@@ -99,64 +90,52 @@ private:
   std::vector<KernelLaunch> launches;
 };
 
+/// What one function of the stream enqueues.
+template <typename Function>
+class FunctionCommand : public CudaCommand {
+public:
+  explicit FunctionCommand(Function function) : function(std::move(function)) {}
+  Status enqueue(CUstream stream) override { return function(stream); }
+
+private:
+  const Function function;
+};
+
+template <typename Function>
+PreparedOr makeCommand(Function function) {
+  return std::unique_ptr<CudaCommand>(
+      std::make_unique<FunctionCommand<Function>>(std::move(function)));
+}
+
 /// Meets the other ranks while it is enqueued; the actions make what the
 /// streams do wait for each other.
-class CollectiveCommand : public CudaCommand {
-public:
-  CollectiveCommand(const Collective &what, const CudaEnd &end)
-      : what(what), end(end) {}
+PreparedOr makeCollective(const Collective &what, const CudaEnd &end) {
+  return makeCommand(
+      [=](CUstream) { return end.communicator.run(what, end.actions); });
+}
 
-  Status enqueue(CUstream) override {
-    return end.communicator.run(what, end.actions);
-  }
+PreparedOr makeCopy(const Driver &driver, DeviceAddress source,
+                    DeviceAddress target, int64_t bytes) {
+  return makeCommand([=, &driver](CUstream stream) {
+    return bytes == 0 ? Status()
+                      : driver.check(driver.MemcpyDtoDAsync(
+                                         pointerOf(target), pointerOf(source),
+                                         static_cast<size_t>(bytes), stream),
+                                     "cuMemcpyDtoDAsync");
+  });
+}
 
-private:
-  const Collective what;
-  const CudaEnd end;
-};
-
-class Copy : public CudaCommand {
-public:
-  Copy(const CudaContext &context, DeviceAddress source, DeviceAddress target,
-       int64_t bytes)
-      : context(context), source(source), target(target), bytes(bytes) {}
-
-  Status enqueue(CUstream stream) override {
-    if (bytes == 0)
-      return Status();
-    return context.driver.check(
-        context.driver.MemcpyDtoDAsync(pointerOf(target), pointerOf(source),
-                                       static_cast<size_t>(bytes), stream),
-        "cuMemcpyDtoDAsync");
-  }
-
-private:
-  const CudaContext &context;
-  const DeviceAddress source, target;
-  const int64_t bytes;
-};
-
-class Fill : public CudaCommand {
-public:
-  Fill(const CudaContext &context, DeviceAddress target, int64_t bytes,
-       uint8_t byte)
-      : context(context), target(target), bytes(bytes), byte(byte) {}
-
-  Status enqueue(CUstream stream) override {
-    if (bytes == 0)
-      return Status();
-    return context.driver.check(
-        context.driver.MemsetD8Async(pointerOf(target), byte,
-                                     static_cast<size_t>(bytes), stream),
-        "cuMemsetD8Async");
-  }
-
-private:
-  const CudaContext &context;
-  const DeviceAddress target;
-  const int64_t bytes;
-  const uint8_t byte;
-};
+PreparedOr makeFill(const Driver &driver, DeviceAddress target, int64_t bytes,
+                    uint8_t byte) {
+  return makeCommand([=, &driver](CUstream stream) {
+    return bytes == 0
+               ? Status()
+               : driver.check(driver.MemsetD8Async(pointerOf(target), byte,
+                                                   static_cast<size_t>(bytes),
+                                                   stream),
+                              "cuMemsetD8Async");
+  });
+}
 
 struct Preparer {
   const Command &command;
@@ -172,8 +151,8 @@ struct Preparer {
                         kernel->signature->threads, 0);
     for (const DeviceAddress address : addresses)
       launch.addParameter(std::as_bytes(std::span(&address, 1)));
-    return std::unique_ptr<CudaCommand>(
-        std::make_unique<Launch>(std::move(launch)));
+    return makeCommand(
+        [launch](CUstream stream) { return launch.enqueue(stream); });
   }
 
   /// By NVIDIA's library where there is one for it.
@@ -208,17 +187,15 @@ prepareCudaCommand(const Command &command,
     std::vector<std::byte *> operands;
     for (const DeviceAddress address : addresses)
       operands.push_back(reinterpret_cast<std::byte *>(address));
-    return std::unique_ptr<CudaCommand>(std::make_unique<CollectiveCommand>(
-        collectiveOf(command, operands), *end));
+    return makeCollective(collectiveOf(command, operands), *end);
   }
   case CommandKind::Copy:
-    return std::unique_ptr<CudaCommand>(std::make_unique<Copy>(
-        context, addresses[0], addresses[1], preparer.size(0)));
+    return makeCopy(context.driver, addresses[0], addresses[1],
+                    preparer.size(0));
   case CommandKind::Fill:
-    return std::unique_ptr<CudaCommand>(
-        std::make_unique<Fill>(context, addresses[0], preparer.size(0),
-                               static_cast<uint8_t>(attributeOr<int64_t>(
-                                   command.attributes, "byte", 0))));
+    return makeFill(context.driver, addresses[0], preparer.size(0),
+                    static_cast<uint8_t>(
+                        attributeOr<int64_t>(command.attributes, "byte", 0)));
   }
   return Status(ErrorCode::E0504, "unknown kind of command");
 }
