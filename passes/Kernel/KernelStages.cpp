@@ -38,8 +38,7 @@ private:
                       Type element) const;
   int addTensor(TensorStorage::Kind kind, unsigned index, Type element,
                 int64_t elements);
-  TensorPlace rowMajorPlace(TensorStorage::Kind kind, unsigned index,
-                            RankedTensorType type);
+  TensorPlace densePlace(TensorStorage::Kind kind, RankedTensorType type);
   void placeArguments();
   void placeResults();
   void placeInto(Value value, const TensorPlace &place);
@@ -109,12 +108,14 @@ int KernelReader::addTensor(TensorStorage::Kind kind, unsigned index,
   return static_cast<int>(problem.storages.size()) - 1;
 }
 
-TensorPlace KernelReader::rowMajorPlace(TensorStorage::Kind kind,
-                                        unsigned index, RankedTensorType type) {
+TensorPlace KernelReader::densePlace(TensorStorage::Kind kind,
+                                     RankedTensorType type) {
   TensorPlace place;
   place.tensor =
-      addTensor(kind, index, type.getElementType(), type.getNumElements());
-  place.strides = computeStrides(type.getShape());
+      addTensor(kind, 0, type.getElementType(), type.getNumElements());
+  place.strides = kind == TensorStorage::Kind::Temporary
+                      ? getTemporaryStrides(layouts, type.getShape())
+                      : computeStrides(type.getShape());
   return place;
 }
 
@@ -219,16 +220,11 @@ static Value wholeOf(Value value) {
 /// it those of all that shares its storage: a stage that writes a part must not
 /// write elsewhere than where the whole is read.
 const TensorPlace &KernelReader::placeOf(Value value) {
-  auto found = problem.places.find(value);
-  if (found == problem.places.end()) {
+  if (!problem.places.contains(value)) {
     Value whole = wholeOf(value);
-    TensorPlace place =
-        rowMajorPlace(TensorStorage::Kind::Temporary, 0, typeOf(whole));
-    place.strides = getTemporaryStrides(layouts, typeOf(whole).getShape());
-    placeInto(whole, place);
-    found = problem.places.find(value);
+    placeInto(whole, densePlace(TensorStorage::Kind::Temporary, typeOf(whole)));
   }
-  return found->second;
+  return problem.places.find(value)->second;
 }
 
 //===----------------------------------------------------------------------===//
@@ -286,8 +282,8 @@ LogicalResult KernelReader::visitConstant(arith::ConstantOp constant) {
         cast<TypedAttr>(elements.getSplatValue<Attribute>());
     return success();
   }
-  TensorPlace place = rowMajorPlace(TensorStorage::Kind::Constant, 0,
-                                    typeOf(constant.getResult()));
+  TensorPlace place =
+      densePlace(TensorStorage::Kind::Constant, typeOf(constant.getResult()));
   problem.storages[place.tensor].constant = elements;
   problem.places[constant] = place;
   return success();
@@ -295,7 +291,7 @@ LogicalResult KernelReader::visitConstant(arith::ConstantOp constant) {
 
 LogicalResult KernelReader::visitIota(exec::IotaOp iota) {
   problem.places[iota] =
-      rowMajorPlace(TensorStorage::Kind::Iota, 0, typeOf(iota.getResult()));
+      densePlace(TensorStorage::Kind::Iota, typeOf(iota.getResult()));
   return success();
 }
 
