@@ -133,6 +133,8 @@ static void addMemory(OpPassManager &manager, const Options &options) {
   OutlineKernelsPassOptions outline;
   outline.keepKernels = options.keepKernels || options.verifyEach == "execute";
   manager.addPass(createOutlineKernelsPass(outline));
+  // Before buffers get places, which calls then get memory among.
+  manager.addPass(createAddWorkspacesPass());
   manager.addPass(createPlaceBuffersPass());
   manager.addPass(createInsertEventsPass());
   manager.addPass(createVerifyProgramPass());

@@ -12,6 +12,10 @@
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Groups.h"
 
+#include "llvm/ADT/MapVector.h"
+
+#include <numeric>
+
 using namespace mlir;
 
 namespace shardc {
@@ -47,6 +51,63 @@ static void countCollectives(exec::ProgramOp program, int64_t shards,
             (shards - 1);
       }
   }
+}
+
+/// What a command uses a buffer for.
+static StringRef purposeOf(Value buffer, exec::CommandInterface command) {
+  auto call = dyn_cast<exec::CallOp>(*command);
+  if (call && call.getWorkspace() == buffer)
+    return "workspace";
+  if (isa<exec::AllGatherOp>(*command))
+    return "gathered";
+  return isa<exec::ReduceScatterOp>(*command) ? "reduced" : "activations";
+}
+
+namespace {
+/// A buffer from its first use to its last, in list order.
+struct BufferUse {
+  size_t first = 0, last = 0;
+  int64_t bytes = 0;
+  std::string purpose = "activations";
+};
+} // namespace
+
+/// The bytes in use at the command at which most are, by purpose; nothing
+/// without workspaces.
+static std::map<std::string, int64_t> findPeak(exec::ProgramOp program) {
+  llvm::MapVector<Value, BufferUse> uses;
+  SmallVector<exec::CommandInterface> commands = exec::getCommands(program);
+  bool hasWorkspaces = false;
+  for (auto [number, command] : llvm::enumerate(commands))
+    for (const exec::OperandAccess &operand : exec::getAccesses(command)) {
+      Value whole = exec::getPlace(operand.memory).whole;
+      if (!whole.getDefiningOp<exec::BufferOp>())
+        continue;
+      auto [found, isNew] = uses.try_emplace(whole);
+      BufferUse &use = found->second;
+      if (isNew)
+        use.first = number;
+      use.last = number;
+      use.bytes = exec::getSpanBytes(cast<MemRefType>(whole.getType()));
+      if (StringRef purpose = purposeOf(whole, command);
+          purpose != "activations")
+        use.purpose = purpose.str();
+      hasWorkspaces |= use.purpose == "workspace";
+    }
+  if (!hasWorkspaces)
+    return {};
+  std::vector<int64_t> change(commands.size() + 1);
+  for (const auto &[buffer, use] : uses) {
+    change[use.first] += use.bytes;
+    change[use.last + 1] -= use.bytes;
+  }
+  std::partial_sum(change.begin(), change.end(), change.begin());
+  size_t peak = llvm::max_element(change) - change.begin();
+  std::map<std::string, int64_t> bytes = {{"workspace", 0}};
+  for (const auto &[buffer, use] : uses)
+    if (use.first <= peak && peak <= use.last)
+      bytes[use.purpose] += use.bytes;
+  return bytes;
 }
 
 static format::PlanOptimizer buildOptimizer(const Options &options) {
@@ -93,6 +154,7 @@ format::Plan buildPlan(ModuleOp module, const Options &options) {
   for (auto state : module.getOps<exec::StateOp>())
     plan.persistentBytes[state.getKind().str()] +=
         exec::getSpanBytes(state.getMemory().getType());
+  plan.peakBytes = findPeak(program);
   for (auto op : module.getOps<fsdp::GroupOp>()) {
     format::PlanGroup group;
     group.name = op.getSymName().str();

@@ -6,7 +6,7 @@
 
 #include "compiler/Artifact/ArtifactBuilder.h"
 
-#include "dialects/Exec/Layout.h"
+#include "dialects/Exec/CallDescription.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/ModulePath.h"
 
@@ -59,33 +59,9 @@ static format::BufferReference toBuffer(const exec::Reference &reference) {
 }
 
 static format::TensorReference toTensor(const exec::Reference &reference) {
-  MemRefType type = reference.type;
-  format::TensorReference tensor;
+  format::TensorReference tensor = exec::describeTensor(reference.type);
   tensor.buffer = toBuffer(reference);
-  tensor.dtype = toDtype(type.getElementType());
-  tensor.shape.assign(type.getShape().begin(), type.getShape().end());
-  // Strides of dimensions of size 1 say nothing: without them the tensor is
-  // what calls of contiguous tensors want.
-  SmallVector<int64_t> strides = exec::getStrides(type);
-  if (!exec::isRowMajor(type.getShape(), strides))
-    tensor.strides.assign(strides.begin(), strides.end());
   return tensor;
-}
-
-/// A value of a library call's settings.
-static format::AttributeValue toValue(Attribute attribute) {
-  return llvm::TypeSwitch<Attribute, format::AttributeValue>(attribute)
-      .Case([](BoolAttr value) { return value.getValue(); })
-      .Case([](IntegerAttr value) { return value.getInt(); })
-      .Case([](FloatAttr value) { return value.getValueAsDouble(); })
-      .Case([](StringAttr value) { return value.str(); })
-      .Case([](DenseI64ArrayAttr value) {
-        return std::vector<int64_t>(value.asArrayRef().begin(),
-                                    value.asArrayRef().end());
-      })
-      .Default([](Attribute) -> format::AttributeValue {
-        llvm_unreachable("verify-kernels checked the settings");
-      });
 }
 
 /// The command's kind, callee and attributes.
@@ -101,9 +77,7 @@ static void describe(Operation *op, format::Command &command) {
       .Case([&](exec::CallOp call) {
         command.kind = Kind::Call;
         command.callee = call.getCall().str();
-        for (NamedAttribute setting : call.getSettings())
-          command.attributes[setting.getName().str()] =
-              toValue(setting.getValue());
+        command.attributes = exec::describeSettings(call.getSettings());
       })
       .Case([&](exec::AllGatherOp gather) {
         command.kind = Kind::AllGather;
@@ -131,8 +105,13 @@ static format::Command toCommand(exec::CommandInterface op,
   if (std::optional<uint64_t> event = op.getRecords())
     command.records = static_cast<int64_t>(*event);
   command.module = getModulePath(op->getLoc()).str();
+  auto call = dyn_cast<exec::CallOp>(*op);
+  Value workspace = call ? call.getWorkspace() : Value();
   for (Value operand : op->getOperands())
-    command.operands.push_back(toTensor(references.get(operand)));
+    if (operand != workspace)
+      command.operands.push_back(toTensor(references.get(operand)));
+  if (workspace)
+    command.workspace = toBuffer(references.get(workspace));
   describe(op, command);
   return command;
 }

@@ -136,6 +136,8 @@ const Footprint *FootprintReader::read(const Command &command) {
       addTensor(operand, (*accesses)[i]);
     }
   }
+  if (command.workspace)
+    add(rangeOf(*command.workspace), Access::Write);
   return &footprint;
 }
 

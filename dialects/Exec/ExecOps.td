@@ -375,10 +375,20 @@ def Exec_LaunchOp : Exec_CommandOp<"launch",
 }
 
 def Exec_CallOp : Exec_CommandOp<"call",
-    !con((ins StrAttr:$call, DictionaryAttr:$settings), Exec_InputsAndOutputs),
+    !con((ins StrAttr:$call, DictionaryAttr:$settings), Exec_InputsAndOutputs,
+         (ins Arg<Optional<Exec_Memory>, "", [MemWrite]>:$workspace)),
     [AttrSizedOperandSegments]> {
   let summary = "calls an existing engine";
-  let assemblyFormat = "$call custom<Typed>($inputs, type($inputs)) `->` custom<Typed>($outputs, type($outputs)) $settings " # suffix;
+  let description = [{
+    `workspace` is memory that the engine writes before it reads it, and that
+    nobody reads after it: bytes whose content is undefined before and after.
+
+    Example:
+    ```mlir
+    exec.call "matmul" (%a : memref<4x8xf32>, %b : memref<8x2xf32>) -> (%c : memref<4x2xf32>) {} workspace %w : memref<1024xi8> on 0
+    ```
+  }];
+  let assemblyFormat = "$call custom<Typed>($inputs, type($inputs)) `->` custom<Typed>($outputs, type($outputs)) $settings (`workspace` $workspace^ `:` type($workspace))? " # suffix;
 }
 
 /// A command in which ranks exchange something: those that differ on `axes` of

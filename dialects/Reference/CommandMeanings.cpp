@@ -95,7 +95,16 @@ static RankedTensorType tensorOf(Value memory) {
   return RankedTensorType::get(type.getShape(), type.getElementType());
 }
 
+void ProgramExecution::poisonWorkspace(exec::CallOp call) {
+  if (Value workspace = call.getWorkspace())
+    for (RankBytes &bytes : memory)
+      poisonReference(bytes, references.get(workspace));
+}
+
+/// An engine may write all of its workspace before it reads an operand, and
+/// after it has written a result.
 LogicalResult ProgramExecution::executeCall(exec::CallOp call) {
+  poisonWorkspace(call);
   LibraryCallSite site{call, call.getCall(), call.getSettings(), {}};
   for (Value output : call.getOutputs())
     site.results.push_back(tensorOf(output));
@@ -108,6 +117,7 @@ LogicalResult ProgramExecution::executeCall(exec::CallOp call) {
     for (auto [output, result] : llvm::zip_equal(call.getOutputs(), results))
       write(rank, output, result);
   }
+  poisonWorkspace(call);
   return success();
 }
 

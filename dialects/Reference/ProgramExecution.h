@@ -135,6 +135,7 @@ private:
   llvm::LogicalResult executeLaunch(const Entry &entry);
   llvm::LogicalResult executeRun(exec::RunOp run);
   llvm::LogicalResult executeCall(exec::CallOp call);
+  void poisonWorkspace(exec::CallOp call);
   /// What inputs of a computation held, by number and rank.
   using KnownInputs = std::map<size_t, std::vector<Tensor>>;
   template <typename KernelOp>

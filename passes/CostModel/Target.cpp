@@ -48,6 +48,7 @@ static Target makeCuda() {
   target.blockThreads = 256;
   target.memories = {{"shared", int64_t(48) * 1024, 128}, {"memory", 0, 256}};
   target.channelsLast = true;
+  target.hasWorkspaces = true;
   // In f32, AdamW on the small ResNet leaves the rule of test/parity.
   target.accumulator = "f64";
   return target;

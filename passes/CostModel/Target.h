@@ -50,6 +50,10 @@ struct Target {
   bool channelsLast = false;
   /// The dtype that sums of narrower types are accumulated in: f64 or f32.
   std::string accumulator;
+  /// Whether library calls get their working memory from the program
+  /// (runtime/format/CallWorkspace.h); elsewhere they take it when they are
+  /// run.
+  bool hasWorkspaces = false;
   /// The library calls that exist, by name; nothing: all of docs/Format.md.
   std::optional<std::vector<std::string>> libraryCalls;
 

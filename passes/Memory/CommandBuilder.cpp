@@ -232,7 +232,8 @@ LogicalResult CommandBuilder::visitLibrary(exec::LibraryOp library) {
   for (OpResult result : library.getResults())
     outputs.push_back(createMemory(result, exec::getOrder(result)));
   add<exec::CallOp>(library.getLoc(), /*stream=*/0, library.getCall(),
-                    library.getSettings(), *inputs, outputs);
+                    library.getSettings(), *inputs, outputs,
+                    /*workspace=*/Value());
   return success();
 }
 

@@ -26,6 +26,21 @@ def LowerToCommandsPass : Pass<"shardc-lower-to-commands", "::mlir::ModuleOp"> {
     "::mlir::math::MathDialect"];
 }
 
+def AddWorkspacesPass : Pass<"shardc-add-workspaces", "::mlir::ModuleOp"> {
+  let summary = "Gives library calls of GPUs the memory that they work in.";
+  let description = [{
+    Where the target has workspaces, each call that may need one gets a buffer of
+    its own, which lives as long as the command and shares bytes with what does not
+    live then: so the plan has all memory of a step. Its bytes follow from the call
+    alone (`runtime/format/CallWorkspace.h`): what the runtime's own kernels need,
+    and what NVIDIA's libraries may ask for.
+
+    Remark: `analysis` with the number of workspaces and the bytes of the largest.
+
+    {{example: test/passes/Memory/add-workspaces.mlir @product}}
+  }];
+}
+
 def PlaceBuffersPass : Pass<"shardc-place-buffers", "::mlir::ModuleOp"> {
   let summary = "Packs the buffers of a program into its arena.";
   let description = [{
@@ -73,6 +88,7 @@ def VerifyProgramPass : Pass<"shardc-verify-program", "::mlir::ModuleOp"> {
     - M7: two commands that touch the same bytes, one of them writing, are in
       order: on one stream, or by events. (A race detector with vector clocks,
       `passes/Memory/ByteHistory.h`.)
+    - M8: a call's workspace is a whole buffer of bytes that no other command uses.
 
     {{example: test/passes/Memory/verify-program.mlir @accepted}}
   }];

@@ -338,7 +338,8 @@ void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
       gradients.push_back(state.getMemory());
   Value total = memory[norm.getSquares()] = states.getGradientNorm();
   add<exec::CallOp>(location, /*stream=*/0, "sum_of_squares",
-                    builder.getDictionaryAttr({}), gradients, total);
+                    builder.getDictionaryAttr({}), gradients, total,
+                    /*workspace=*/Value());
   if (shards > 1)
     add<exec::AllReduceOp>(location, /*stream=*/0, total,
                            /*double_double=*/true, shardAxis);

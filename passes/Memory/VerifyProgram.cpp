@@ -1,7 +1,7 @@
 //===- VerifyProgram.cpp - The contract of the memory phase ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks rules M1 to M7 of docs/Spec.md. Changes nothing.
+// Checks rules M1 to M8 of docs/Spec.md. Changes nothing.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/Passes.h"
@@ -40,6 +40,7 @@ private:
   LogicalResult verifyKernel(Operation *op);
   LogicalResult verifyOverlap(exec::CommandInterface command);
   LogicalResult verifyReduction(Operation *op);
+  LogicalResult verifyWorkspace(Operation *op);
   LogicalResult verifyEvents(exec::CommandInterface command);
   LogicalResult verifyOrder(int64_t rank);
   LogicalResult reportRace(const ByteHistory::Problem &problem, int64_t rank);
@@ -160,6 +161,23 @@ LogicalResult ProgramVerifier::verifyReduction(Operation *op) {
   return success();
 }
 
+/// M8.
+LogicalResult ProgramVerifier::verifyWorkspace(Operation *op) {
+  auto call = dyn_cast<exec::CallOp>(op);
+  Value workspace = call ? call.getWorkspace() : Value();
+  if (!workspace)
+    return success();
+  auto buffer = workspace.getDefiningOp<exec::BufferOp>();
+  if (!buffer || !workspace.hasOneUse())
+    return op->emitError("M8: expected a workspace that is a whole buffer and "
+                         "no other command's");
+  auto type = cast<MemRefType>(workspace.getType());
+  if (!type.getElementType().isInteger(8) || type.getRank() != 1 ||
+      !type.getLayout().isIdentity())
+    return op->emitError("M8: expected a workspace of bytes, got ") << type;
+  return success();
+}
+
 LogicalResult ProgramVerifier::reportRace(const ByteHistory::Problem &problem,
                                           int64_t rank) {
   InFlightDiagnostic diagnostic =
@@ -226,7 +244,7 @@ LogicalResult ProgramVerifier::verifySection(exec::SectionOp section) {
              << command.getStream();
     if (failed(verifyKernel(&op)) || failed(verifyBounds(command)) ||
         failed(verifyOverlap(command)) || failed(verifyReduction(&op)) ||
-        failed(verifyEvents(command)))
+        failed(verifyWorkspace(&op)) || failed(verifyEvents(command)))
       return failure();
     commands.push_back(command);
   }

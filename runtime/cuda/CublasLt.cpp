@@ -134,14 +134,9 @@ public:
   }
 
   Status describe();
-  /// Whether there is an algorithm; it is kept.
-  StatusOr<bool> choose();
+  /// Whether there is an algorithm that works in `bytes` at `at`; it is kept.
+  StatusOr<bool> choose(DeviceAddress at, size_t bytes);
 
-  size_t workspaceBytes() const override { return algorithm.workspaceSize; }
-  Status takeWorkspace(DeviceAddress taken) override {
-    workspace = taken;
-    return Status();
-  }
   Status enqueue(CUstream stream) override;
 
 private:
@@ -172,6 +167,7 @@ private:
   std::array<cublasLtMatrixLayout_t, 3> layouts = {};
   cublasLtMatmulHeuristicResult_t algorithm = {};
   DeviceAddress workspace = DeviceAddress(0);
+  size_t workspaceBytes = 0;
 };
 } // namespace
 
@@ -258,8 +254,7 @@ Status Product::limit(cublasLtMatmulPreference_t preference) const {
                                  preference, name, &value, sizeof(value)),
                              "cublasLtMatmulPreferenceSetAttribute");
   };
-  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-      uint64_t(productWorkspaceBytes));
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t(workspaceBytes));
   const MatrixProduct::Offset &offset = product.offsets.back();
   const std::array<DeviceAddress, 3> at = operands();
   const uint32_t result = alignmentOf(at[2], product.result, offset.result);
@@ -272,7 +267,9 @@ Status Product::limit(cublasLtMatmulPreference_t preference) const {
   return status;
 }
 
-StatusOr<bool> Product::choose() {
+StatusOr<bool> Product::choose(DeviceAddress at, size_t bytes) {
+  workspace = at;
+  workspaceBytes = bytes;
   StatusOr<cublasLtHandle_t> made = library.handle();
   if (!made.ok())
     return made.status();
@@ -299,7 +296,8 @@ StatusOr<bool> Product::choose(cublasLtMatmulPreference_t preference) {
   if (Status status = library.check(chosen, "cublasLtMatmulAlgoGetHeuristic");
       !status.ok())
     return status;
-  return count == 1 && algorithm.state == CUBLAS_STATUS_SUCCESS;
+  return count == 1 && algorithm.state == CUBLAS_STATUS_SUCCESS &&
+         algorithm.workspaceSize <= workspaceBytes;
 }
 
 Status Product::enqueue(CUstream stream) {
@@ -339,8 +337,7 @@ Status describeMatmul(const format::Command &command,
 }
 
 StatusOr<std::unique_ptr<CudaCommand>>
-prepareMatmul(const format::Command &command,
-              std::span<const DeviceAddress> addresses,
+prepareMatmul(const format::Command &command, const CudaPlaces &places,
               const CudaContext &context) {
   if (command.callee != "matmul" || !context.options.libraries ||
       !isSupported(command))
@@ -348,11 +345,13 @@ prepareMatmul(const format::Command &command,
   const StatusOr<const CublasLt *> library = CublasLt::load();
   if (!library.ok())
     return library.status();
-  auto product = std::make_unique<Product>(
-      **library, makeMatrixProduct(command), addresses, context.options.tf32);
+  auto product =
+      std::make_unique<Product>(**library, makeMatrixProduct(command),
+                                places.operands, context.options.tf32);
   if (Status status = product->describe(); !status.ok())
     return status;
-  const StatusOr<bool> found = product->choose();
+  const StatusOr<bool> found =
+      product->choose(places.workspace, workspaceBytes(command));
   if (!found.ok())
     return found.status();
   if (!*found)

@@ -21,21 +21,16 @@
 
 namespace shardc::runtime {
 
-/// Bytes of working memory that a product may ask for; as NVIDIA advises for
-/// Hopper (cublasLtMatmul in the documentation of cuBLAS 13).
-inline constexpr size_t productWorkspaceBytes = size_t(32) << 20;
-
 /// Tells the library what product a call is, which needs no GPU. Fails with
 /// E0504 if it refuses, with E0507 if it is missing.
 Status describeMatmul(const format::Command &command,
                       std::span<const DeviceAddress> addresses);
 
-/// Prepares a product with its operands at these addresses; null if the call is
-/// none, or one that cuBLASLt does not compute. Fails with E0504, and with
-/// E0507 if the library is missing.
+/// Prepares a product with its memory at `places`, in whose workspace it works;
+/// null if the call is none, or one that cuBLASLt does not compute. Fails with
+/// E0504, and with E0507 if the library is missing.
 StatusOr<std::unique_ptr<CudaCommand>>
-prepareMatmul(const format::Command &command,
-              std::span<const DeviceAddress> addresses,
+prepareMatmul(const format::Command &command, const CudaPlaces &places,
               const CudaContext &context);
 
 } // namespace shardc::runtime

@@ -51,18 +51,16 @@ using PreparedOr = StatusOr<std::unique_ptr<CudaCommand>>;
 /// A library call by the runtime's own kernels.
 class KernelCall : public CudaCommand {
 public:
-  KernelCall(const Command &command, std::span<const DeviceAddress> addresses,
-             const CudaContext &context)
-      : command(command), addresses(addresses.begin(), addresses.end()),
-        context(context) {}
+  explicit KernelCall(std::vector<KernelLaunch> launches)
+      : launches(std::move(launches)) {}
 
-  size_t workspaceBytes() const override { return deviceCallScratch(command); }
-
-  Status takeWorkspace(DeviceAddress workspace) override {
+  static PreparedOr prepare(const Command &command, const CudaPlaces &places,
+                            const CudaContext &context) {
     const StatusOr<DeviceCall> call =
-        prepareDeviceCall(command, addresses, workspace);
+        prepareDeviceCall(command, places.operands, places.workspace);
     if (!call.ok())
       return call.status();
+    std::vector<KernelLaunch> launches;
     for (const DeviceLaunch &one : call->launches) {
       const StatusOr<CUfunction> function =
           context.libraryKernel(std::string(one.kernel));
@@ -73,7 +71,8 @@ public:
                         one.sharedBytes)
           .addParameter(one.parameters);
     }
-    return Status();
+    return std::unique_ptr<CudaCommand>(
+        std::make_unique<KernelCall>(std::move(launches)));
   }
 
   Status enqueue(CUstream stream) override {
@@ -84,10 +83,7 @@ public:
   }
 
 private:
-  const Command &command;
-  const std::vector<DeviceAddress> addresses;
-  const CudaContext &context;
-  std::vector<KernelLaunch> launches;
+  const std::vector<KernelLaunch> launches;
 };
 
 /// What one function of the stream enqueues.
@@ -139,7 +135,7 @@ PreparedOr makeFill(const Driver &driver, DeviceAddress target, int64_t bytes,
 
 struct Preparer {
   const Command &command;
-  std::span<const DeviceAddress> addresses;
+  const CudaPlaces &places;
   const CudaContext &context;
 
   PreparedOr launch() const {
@@ -149,7 +145,7 @@ struct Preparer {
     KernelLaunch launch(context, kernel->function,
                         attributeOr<int64_t>(command.attributes, "extent", 0),
                         kernel->signature->threads, 0);
-    for (const DeviceAddress address : addresses)
+    for (const DeviceAddress address : places.operands)
       launch.addParameter(std::as_bytes(std::span(&address, 1)));
     return makeCommand(
         [launch](CUstream stream) { return launch.enqueue(stream); });
@@ -158,11 +154,10 @@ struct Preparer {
   /// By NVIDIA's library where there is one for it.
   PreparedOr call() const {
     for (const auto prepare : {prepareMatmul, prepareConvolution})
-      if (PreparedOr prepared = prepare(command, addresses, context);
+      if (PreparedOr prepared = prepare(command, places, context);
           !prepared.ok() || *prepared)
         return prepared;
-    return std::unique_ptr<CudaCommand>(
-        std::make_unique<KernelCall>(command, addresses, context));
+    return KernelCall::prepare(command, places, context);
   }
 
   int64_t size(size_t operand) const {
@@ -172,10 +167,10 @@ struct Preparer {
 } // namespace
 
 StatusOr<std::unique_ptr<CudaCommand>>
-prepareCudaCommand(const Command &command,
-                   std::span<const DeviceAddress> addresses,
+prepareCudaCommand(const Command &command, const CudaPlaces &places,
                    const CudaContext &context, const CudaEnd *end) {
-  const Preparer preparer = {command, addresses, context};
+  const Preparer preparer = {command, places, context};
+  const std::span<const DeviceAddress> addresses = places.operands;
   switch (command.kind) {
   case CommandKind::Launch:
     return preparer.launch();

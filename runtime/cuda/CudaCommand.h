@@ -27,12 +27,6 @@ class CudaCommand {
 public:
   virtual ~CudaCommand() = default;
 
-  /// Bytes of working memory that it uses while it runs.
-  virtual size_t workspaceBytes() const { return 0; }
-  /// That many at a multiple of 256 bytes, which commands of the same stream
-  /// use in turns. Called once, before it is first enqueued.
-  virtual Status takeWorkspace(DeviceAddress /*workspace*/) { return Status(); }
-
   /// Puts it on a stream, which may be captured.
   virtual Status enqueue(CUstream stream) = 0;
 };
@@ -59,18 +53,29 @@ private:
   std::vector<size_t> offsets;
 };
 
+/// Where a command's operands are, and its workspace if it has one, which is at
+/// a multiple of 256 bytes.
+struct CudaPlaces {
+  std::span<const DeviceAddress> operands;
+  DeviceAddress workspace;
+};
+
+/// The bytes that it may work in.
+inline size_t workspaceBytes(const format::Command &command) {
+  return command.workspace ? static_cast<size_t>(command.workspace->bytes) : 0;
+}
+
 /// What the collectives of a communicator are done with.
 struct CudaEnd {
   Communicator &communicator;
   CollectiveActions &actions;
 };
 
-/// Prepares a command of a validated program with its operands at `addresses`;
-/// `end` is that of its communicator, of a collective. All outlive the command.
-/// Fails with E0310, E0504 or E0507.
+/// Prepares a command of a validated program with its memory at `places`; `end`
+/// is that of its communicator, of a collective. All outlive the command. Fails
+/// with E0310, E0504 or E0507.
 StatusOr<std::unique_ptr<CudaCommand>>
-prepareCudaCommand(const format::Command &command,
-                   std::span<const DeviceAddress> addresses,
+prepareCudaCommand(const format::Command &command, const CudaPlaces &places,
                    const CudaContext &context, const CudaEnd *end);
 
 } // namespace shardc::runtime

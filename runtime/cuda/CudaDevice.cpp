@@ -290,7 +290,8 @@ static bool isCollective(format::CommandKind kind) {
 }
 
 StatusOr<size_t> CudaDevice::prepare(const format::Command &command,
-                                     std::span<const DeviceAddress> operands) {
+                                     std::span<const DeviceAddress> operands,
+                                     DeviceAddress workspace) {
   if (Status status = prepareStream(command.stream); !status.ok())
     return status;
   if (Status status = prepareEvents(command); !status.ok())
@@ -302,13 +303,10 @@ StatusOr<size_t> CudaDevice::prepare(const format::Command &command,
       return noteCommand(found.status(), command);
     end.emplace(*found);
   }
-  StatusOr<std::unique_ptr<CudaCommand>> prepared =
-      prepareCudaCommand(command, operands, context, end ? &*end : nullptr);
+  StatusOr<std::unique_ptr<CudaCommand>> prepared = prepareCudaCommand(
+      command, {operands, workspace}, context, end ? &*end : nullptr);
   if (!prepared.ok())
     return noteCommand(prepared.status(), command);
-  Stream &stream = streams[static_cast<size_t>(command.stream)];
-  stream.workspaceBytes =
-      std::max(stream.workspaceBytes, (*prepared)->workspaceBytes());
   Entry entry = {std::move(*prepared), &command};
   if (context.options.timed)
     for (CUevent *event : {&entry.begin, &entry.end}) {
@@ -319,27 +317,6 @@ StatusOr<size_t> CudaDevice::prepare(const format::Command &command,
     }
   commands.push_back(std::move(entry));
   return commands.size() - 1;
-}
-
-/// One workspace a stream, whose commands take turns.
-Status CudaDevice::takeWorkspace() {
-  std::vector<DeviceAddress> addresses(streams.size(), DeviceAddress(0));
-  for (size_t i = 0; i < streams.size(); ++i) {
-    if (streams[i].workspaceBytes == 0)
-      continue;
-    const StatusOr<CUdeviceptr> taken =
-        allocate(streams[i].workspaceBytes, "library calls");
-    if (!taken.ok())
-      return taken.status();
-    addresses[i] = DeviceAddress(*taken);
-    workspace += streams[i].workspaceBytes;
-  }
-  for (const Entry &entry : commands)
-    if (Status status = entry.prepared->takeWorkspace(
-            addresses[static_cast<size_t>(entry.source->stream)]);
-        !status.ok())
-      return noteCommand(status, *entry.source);
-  return Status();
 }
 
 //===----------------------------------------------------------------------===//

@@ -50,9 +50,9 @@ public:
   void poison(DeviceAddress target, size_t bytes) override;
 
   StatusOr<size_t> prepare(const format::Command &command,
-                           std::span<const DeviceAddress> operands) override;
-  Status takeWorkspace() override;
-  size_t workspaceBytes() const override { return workspace + staged; }
+                           std::span<const DeviceAddress> operands,
+                           DeviceAddress workspace) override;
+  size_t scratchBytes() const override { return staged; }
 
   bool knowsSection(size_t section) const override {
     return graphs.contains(section);
@@ -75,8 +75,6 @@ private:
     CUevent joined = nullptr;
     /// Whether the current section has put something on it.
     bool isForked = false;
-    /// What its commands need at most.
-    size_t workspaceBytes = 0;
   };
   struct Entry {
     std::unique_ptr<CudaCommand> prepared;
@@ -129,7 +127,7 @@ private:
   std::set<size_t> hasRun;
   size_t section = 0;
   bool isCapturing = false;
-  size_t workspace = 0, staged = 0;
+  size_t staged = 0;
   /// The first failure of a call that could not return it.
   Status failure;
 };

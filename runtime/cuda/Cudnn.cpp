@@ -235,7 +235,7 @@ CudnnPlan::choose(const Cudnn &library, std::vector<CudnnDescriptor> parts,
       parts.push_back(std::move(config));
       parts.push_back(std::move(plan->first));
       return std::unique_ptr<CudnnPlan>(
-          new CudnnPlan(library, std::move(parts), plan->second));
+          new CudnnPlan(library, std::move(parts)));
     }
   return std::unique_ptr<CudnnPlan>();
 }

@@ -116,22 +116,18 @@ public:
   choose(const Cudnn &library, std::vector<CudnnDescriptor> parts,
          bool mayUseTensorCores, size_t mostBytes);
 
-  size_t workspaceBytes() const { return bytes; }
-
   /// Enqueues it on a stream, with the tensors of these ids.
   Status enqueue(CUstream stream, std::span<const int64_t> ids,
                  std::span<const DeviceAddress> addresses,
                  DeviceAddress workspace) const;
 
 private:
-  CudnnPlan(const Cudnn &library, std::vector<CudnnDescriptor> parts,
-            size_t bytes)
-      : library(library), parts(std::move(parts)), bytes(bytes) {}
+  CudnnPlan(const Cudnn &library, std::vector<CudnnDescriptor> parts)
+      : library(library), parts(std::move(parts)) {}
 
   const Cudnn &library;
   /// The plan is the last.
   const std::vector<CudnnDescriptor> parts;
-  const size_t bytes;
 };
 
 } // namespace shardc::runtime

@@ -62,16 +62,11 @@ constexpr Operation operations[] = {
 class Convolution : public CudaCommand {
 public:
   Convolution(std::unique_ptr<CudnnPlan> plan,
-              std::vector<DeviceAddress> addresses,
+              std::vector<DeviceAddress> addresses, DeviceAddress workspace,
               std::optional<KernelLaunch> bias)
       : plan(std::move(plan)), addresses(std::move(addresses)),
-        bias(std::move(bias)) {}
+        workspace(workspace), bias(std::move(bias)) {}
 
-  size_t workspaceBytes() const override { return plan->workspaceBytes(); }
-  Status takeWorkspace(DeviceAddress taken) override {
-    workspace = taken;
-    return Status();
-  }
   Status enqueue(CUstream stream) override {
     if (Status status = plan->enqueue(stream, ids, addresses, workspace);
         !status.ok())
@@ -85,8 +80,8 @@ public:
 private:
   const std::unique_ptr<CudnnPlan> plan;
   const std::vector<DeviceAddress> addresses;
+  const DeviceAddress workspace;
   const std::optional<KernelLaunch> bias;
-  DeviceAddress workspace = DeviceAddress(0);
 };
 } // namespace
 
@@ -220,8 +215,7 @@ describeConvolution(const Cudnn &library, const Command &command,
 }
 
 StatusOr<std::unique_ptr<CudaCommand>>
-prepareConvolution(const Command &command,
-                   std::span<const DeviceAddress> addresses,
+prepareConvolution(const Command &command, const CudaPlaces &places,
                    const CudaContext &context) {
   if (!isConvolution(command) || !context.options.libraries)
     return std::unique_ptr<CudaCommand>();
@@ -229,30 +223,31 @@ prepareConvolution(const Command &command,
   if (!library.ok())
     return library.status();
   std::vector<CudnnDescriptor> parts =
-      describeConvolution(**library, command, addresses);
+      describeConvolution(**library, command, places.operands);
   if (const Status &status = parts.back().status(); !status.ok())
     return status;
   // For f32 tensor cores are TF32's.
   StatusOr<std::unique_ptr<CudnnPlan>> plan = CudnnPlan::choose(
       **library, std::move(parts),
       command.operands[0].dtype != format::Dtype::F32 || context.options.tf32,
-      convolutionWorkspaceBytes);
+      workspaceBytes(command));
   if (!plan.ok())
     return plan.status();
   if (!*plan)
     return std::unique_ptr<CudaCommand>();
   std::optional<KernelLaunch> bias;
   if (hasBias(command)) {
-    const StatusOr<KernelLaunch> launch = makeBias(command, addresses, context);
+    const StatusOr<KernelLaunch> launch =
+        makeBias(command, places.operands, context);
     if (!launch.ok())
       return launch.status();
     bias.emplace(*launch);
   }
   std::vector<DeviceAddress> used;
   for (const size_t operand : tensorsOf(command))
-    used.push_back(addresses[operand]);
+    used.push_back(places.operands[operand]);
   return std::unique_ptr<CudaCommand>(std::make_unique<Convolution>(
-      std::move(*plan), std::move(used), std::move(bias)));
+      std::move(*plan), std::move(used), places.workspace, std::move(bias)));
 }
 
 } // namespace shardc::runtime

@@ -14,9 +14,6 @@
 
 namespace shardc::runtime {
 
-/// Bytes of working memory that a convolution may ask for.
-inline constexpr size_t convolutionWorkspaceBytes = size_t(256) << 20;
-
 /// Whether the call is one of them.
 bool isConvolution(const format::Command &command);
 
@@ -27,12 +24,11 @@ std::vector<CudnnDescriptor>
 describeConvolution(const Cudnn &library, const format::Command &command,
                     std::span<const DeviceAddress> addresses);
 
-/// Prepares a convolution with its operands at these addresses; null if the
-/// call is none, or one that cuDNN does not compute. Fails with E0504, and with
-/// E0507 if the library is missing.
+/// Prepares a convolution with its memory at `places`, in whose workspace it
+/// works; null if the call is none, or one that cuDNN does not compute. Fails
+/// with E0504, and with E0507 if the library is missing.
 StatusOr<std::unique_ptr<CudaCommand>>
-prepareConvolution(const format::Command &command,
-                   std::span<const DeviceAddress> addresses,
+prepareConvolution(const format::Command &command, const CudaPlaces &places,
                    const CudaContext &context);
 
 } // namespace shardc::runtime

@@ -71,16 +71,17 @@ void CpuDevice::poison(DeviceAddress target, size_t bytes) {
 }
 
 StatusOr<size_t> CpuDevice::prepare(const format::Command &command,
-                                    std::span<const DeviceAddress> operands) {
+                                    std::span<const DeviceAddress> operands,
+                                    DeviceAddress workspace) {
   StatusOr<std::unique_ptr<CpuCommand>> prepared =
       prepareCpuCommand(command, operands, kernels, resources.transport);
   if (!prepared.ok())
     return noteCommand(prepared.status(), command);
-  return adopt(std::move(*prepared), command);
+  return adopt(std::move(*prepared), command, workspace);
 }
 
 /// As much as the command needs that needs most: commands take turns.
-Status CpuDevice::takeWorkspace() {
+Status CpuDevice::takeScratch() {
   ScratchNeed need;
   for (const Entry &entry : commands) {
     const ScratchNeed one = entry.prepared->scratchNeed();
@@ -106,11 +107,22 @@ void CpuDevice::poisonScratch(ScratchNeed need) const {
     runtime::poison(scratch.worker(worker), need.perWorker);
 }
 
+/// No call works in its workspace here, but one on a GPU may write all of it.
+void CpuDevice::poisonWorkspace(const Entry &entry) const {
+  if (const auto &workspace = entry.source->workspace)
+    runtime::poison(pointerTo(entry.workspace),
+                    static_cast<size_t>(workspace->bytes));
+}
+
 Status CpuDevice::enqueue(size_t command) {
   const Entry &entry = commands[command];
-  if (resources.poison)
+  if (resources.poison) {
     poisonScratch(entry.prepared->scratchNeed());
+    poisonWorkspace(entry);
+  }
   Status status = entry.prepared->run(context);
+  if (resources.poison)
+    poisonWorkspace(entry);
   return status.ok() ? status : noteCommand(std::move(status), *entry.source);
 }
 

@@ -38,9 +38,10 @@ public:
   void poison(DeviceAddress target, size_t bytes) override;
 
   StatusOr<size_t> prepare(const format::Command &command,
-                           std::span<const DeviceAddress> operands) override;
-  Status takeWorkspace() override;
-  size_t workspaceBytes() const override {
+                           std::span<const DeviceAddress> operands,
+                           DeviceAddress workspace) override;
+  Status takeScratch() override;
+  size_t scratchBytes() const override {
     return scratchMemory.bytes() + ownedBytes;
   }
 
@@ -64,8 +65,8 @@ protected:
 
   /// Takes a command that is ready to run; returns its number.
   size_t adopt(std::unique_ptr<CpuCommand> prepared,
-               const format::Command &source) {
-    commands.push_back({std::move(prepared), &source});
+               const format::Command &source, DeviceAddress workspace) {
+    commands.push_back({std::move(prepared), &source, workspace});
     return commands.size() - 1;
   }
 
@@ -73,12 +74,14 @@ private:
   MemoryMode memoryMode() const {
     return resources.poison ? MemoryMode::Checked : MemoryMode::Plain;
   }
-  void poisonScratch(ScratchNeed need) const;
 
   struct Entry {
     std::unique_ptr<CpuCommand> prepared;
     const format::Command *source;
+    DeviceAddress workspace;
   };
+  void poisonScratch(ScratchNeed need) const;
+  void poisonWorkspace(const Entry &entry) const;
 
   const RankResources resources;
   std::vector<Allocation> memory;

@@ -90,17 +90,21 @@ public:
   virtual void poison(DeviceAddress target, size_t bytes) = 0;
 
   /// Makes a command of a validated program ready to run on its stream with its
-  /// operands at these addresses, and returns its number. The command outlives
-  /// the device. Fails with E0310 or E0504, noting the command.
+  /// operands at these addresses, and returns its number. Its workspace, if it
+  /// has one, begins at `workspace`. The command outlives the device. Fails
+  /// with E0310 or E0504, noting the command.
   virtual StatusOr<size_t> prepare(const format::Command &command,
-                                   std::span<const DeviceAddress> operands) = 0;
+                                   std::span<const DeviceAddress> operands,
+                                   DeviceAddress workspace) = 0;
 
-  /// Takes the working memory that the prepared commands ask for beyond their
-  /// operands. Called once, before any of them runs; fails with E0503.
-  virtual Status takeWorkspace() = 0;
+  /// Takes the memory that the prepared commands ask for beyond operands and
+  /// workspaces: a processor's, of which the program knows nothing. Called
+  /// once, before any of them runs; fails with E0503.
+  virtual Status takeScratch() { return Status(); }
 
-  /// Bytes of that memory, and of what library calls hold for themselves.
-  virtual size_t workspaceBytes() const = 0;
+  /// Bytes of memory that are in no plan: that memory, what library calls hold
+  /// for themselves, and what inputs are copied ahead to.
+  virtual size_t scratchBytes() const = 0;
 
   /// What is enqueued on `stream` from now on begins after what was enqueued
   /// before the event was last recorded.

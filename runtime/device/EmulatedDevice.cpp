@@ -54,12 +54,11 @@ void EmulatedDevice::poison(DeviceAddress target, size_t bytes) {
 
 StatusOr<size_t>
 EmulatedDevice::prepare(const format::Command &command,
-                        std::span<const DeviceAddress> operands) {
+                        std::span<const DeviceAddress> operands,
+                        DeviceAddress workspace) {
   streamOfCommand.push_back(command.stream);
-  return processor.prepare(command, operands);
+  return processor.prepare(command, operands, workspace);
 }
-
-Status EmulatedDevice::takeWorkspace() { return processor.takeWorkspace(); }
 
 EmulatedDevice::Stream &EmulatedDevice::at(int64_t stream) {
   const auto number = static_cast<size_t>(stream);

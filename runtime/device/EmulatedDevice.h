@@ -62,9 +62,10 @@ public:
   void poison(DeviceAddress target, size_t bytes) override;
 
   StatusOr<size_t> prepare(const format::Command &command,
-                           std::span<const DeviceAddress> operands) override;
-  Status takeWorkspace() override;
-  size_t workspaceBytes() const override { return processor.workspaceBytes(); }
+                           std::span<const DeviceAddress> operands,
+                           DeviceAddress workspace) override;
+  Status takeScratch() override { return processor.takeScratch(); }
+  size_t scratchBytes() const override { return processor.scratchBytes(); }
 
   void wait(int64_t stream, int64_t event) override;
   Status enqueue(size_t command) override;

@@ -28,9 +28,10 @@ private:
 
 StatusOr<size_t>
 EmulatedProcessor::prepare(const format::Command &command,
-                           std::span<const DeviceAddress> operands) {
+                           std::span<const DeviceAddress> operands,
+                           DeviceAddress workspace) {
   if (command.kind != format::CommandKind::Launch || !kernels.isOfThreads())
-    return CpuDevice::prepare(command, operands);
+    return CpuDevice::prepare(command, operands, workspace);
   StatusOr<GpuKernel> kernel = kernels.findOfThreads(command.callee);
   if (!kernel.ok())
     return noteCommand(kernel.status(), command);
@@ -46,7 +47,7 @@ EmulatedProcessor::prepare(const format::Command &command,
                                signature.operands[i].bytes,
                                signature.operands[i].access});
   return adopt(std::make_unique<ThreadLaunch>(blocks, std::move(launch)),
-               command);
+               command, workspace);
 }
 
 } // namespace shardc::runtime

@@ -24,7 +24,8 @@ public:
       : CpuDevice(kernels, resources), blocks(seed) {}
 
   StatusOr<size_t> prepare(const format::Command &command,
-                           std::span<const DeviceAddress> operands) override;
+                           std::span<const DeviceAddress> operands,
+                           DeviceAddress workspace) override;
 
 private:
   GpuBlocks blocks;

@@ -18,7 +18,7 @@ Executor::create(const format::Artifact &artifact,
   std::unique_ptr<Executor> executor(new Executor(resources));
   if (Status status = executor->prepare(artifact); !status.ok())
     return status;
-  if (Status status = resources.device.takeWorkspace(); !status.ok())
+  if (Status status = resources.device.takeScratch(); !status.ok())
     return status;
   return executor;
 }
@@ -32,7 +32,8 @@ Status Executor::prepare(const format::Artifact &artifact) {
   int64_t number = 0;
   for (const format::Command &command : program.commands) {
     StatusOr<size_t> prepared = resources.device.prepare(
-        command, resources.memory.resolveOperands(command));
+        command, resources.memory.resolveOperands(command),
+        resources.memory.resolveWorkspace(command));
     if (!prepared.ok())
       return prepared.status();
     sections[static_cast<size_t>(command.section)].entries.push_back(

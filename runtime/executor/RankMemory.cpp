@@ -82,6 +82,11 @@ RankMemory::resolveOperands(const format::Command &command) const {
   return addresses;
 }
 
+DeviceAddress
+RankMemory::resolveWorkspace(const format::Command &command) const {
+  return command.workspace ? resolve(*command.workspace) : DeviceAddress(0);
+}
+
 size_t RankMemory::bytesOfState(size_t index) const {
   const format::State &state = artifact.parameters.states[index];
   return static_cast<size_t>(state.elements * byteSize(state.dtype));

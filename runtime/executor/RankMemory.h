@@ -37,6 +37,8 @@ public:
   /// Where the operands of a command are.
   std::vector<DeviceAddress>
   resolveOperands(const format::Command &command) const;
+  /// Where its workspace begins; 0 without one.
+  DeviceAddress resolveWorkspace(const format::Command &command) const;
 
   size_t bytesOfState(size_t index) const;
   /// What a state holds, of a device that has synchronized.

@@ -24,7 +24,7 @@ namespace shardc::format {
 /// own minor or a later one: minor versions only add members, which older
 /// readers may ignore and newer ones rely on.
 inline constexpr int64_t formatMajor = 2;
-inline constexpr int64_t formatMinor = 1;
+inline constexpr int64_t formatMinor = 2;
 
 /// The machine the kernels were compiled for. Of kind "cpu", `cpu` is a level
 /// of the x86-64 psABI, such as "x86-64-v3"; of kind "cuda", `chips` names

@@ -68,6 +68,9 @@ struct Plan {
   int64_t reuseWaits = 0;
   /// Bytes of one rank's states by kind (kindOf).
   std::map<std::string, int64_t> persistentBytes;
+  /// Of programs with workspaces: the bytes of the arena that are in use at the
+  /// command at which most are, by what they are for.
+  std::map<std::string, int64_t> peakBytes = {};
   std::vector<PlanGroup> groups;
   PlanOptimizer optimizer;
   /// Of chips whose machine code the artifact has.

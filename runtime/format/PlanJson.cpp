@@ -45,6 +45,8 @@ std::string printPlan(const Plan &plan) {
   root["persistent_bytes"] = ordered_json::object();
   for (const auto &[role, bytes] : plan.persistentBytes)
     root["persistent_bytes"][role] = bytes;
+  if (!plan.peakBytes.empty())
+    root["peak_bytes"] = plan.peakBytes;
   root["groups"] = ordered_json::array();
   for (const PlanGroup &group : plan.groups)
     root["groups"].push_back(toJson(group));
@@ -93,6 +95,9 @@ StatusOr<Plan> parsePlan(Bytes text) {
         plan.reuseWaits = root["reuse_waits"].integer();
         for (const auto &[role, bytes] : root["persistent_bytes"].members())
           plan.persistentBytes[role] = bytes.integer();
+        if (const std::optional<JsonField> peak = root.find("peak_bytes"))
+          for (const auto &[kind, bytes] : peak->members())
+            plan.peakBytes[kind] = bytes.integer();
         for (const JsonField &field : root["groups"].elements())
           plan.groups.push_back(parseGroup(field));
         plan.optimizer.kind = root["optimizer"]["kind"].text();

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 
 namespace shardc::format {
 
@@ -39,6 +40,48 @@ std::string signatureText(const KernelSignature &signature) {
             std::to_string(operand.alignment) + ":" +
             accesses[static_cast<size_t>(operand.access)];
   return text;
+}
+
+static bool isSymbolName(const std::string &name) {
+  return !name.empty() && name.size() < 1024 &&
+         std::all_of(
+             name.begin(), name.end(),
+             [](unsigned char character) {
+               return std::isalnum(character) || character == '_' ||
+                      character == '.' || character == '$';
+             });
+}
+
+std::string checkSignature(const KernelSignature &kernel, bool isCpu) {
+  constexpr int64_t mostExtent = int64_t(1) << 48;
+  constexpr size_t mostOperands = 1024;
+  constexpr uint64_t mostAlignment = 64;
+  // What a GPU gives without being asked for more (CUDA C++ Programming Guide,
+  // technical specifications per compute capability).
+  constexpr int64_t mostThreads = 1024, mostSharedBytes = int64_t(48) << 10;
+  const std::string quoted = "kernel '" + kernel.name + "'";
+  if (!isSymbolName(kernel.name))
+    return "kernel name '" + kernel.name + "' is no symbol";
+  if (kernel.extent < 0 || kernel.extent > mostExtent)
+    return "greatest extent " + std::to_string(kernel.extent) + " of " +
+           quoted + " is not from 0 to " + std::to_string(mostExtent);
+  if (kernel.threads < 1 || kernel.sharedBytes < 0 ||
+      kernel.threads > (isCpu ? 1 : mostThreads) ||
+      kernel.sharedBytes > (isCpu ? 0 : mostSharedBytes))
+    return quoted + " has blocks of " + std::to_string(kernel.threads) +
+           " threads that share " + std::to_string(kernel.sharedBytes) +
+           " bytes";
+  if (kernel.operands.size() > mostOperands)
+    return quoted + " has more than " + std::to_string(mostOperands) +
+           " operands";
+  for (const KernelOperand &operand : kernel.operands) {
+    const auto alignment = static_cast<uint64_t>(operand.alignment);
+    if (operand.bytes < 0 || !std::has_single_bit(alignment) ||
+        alignment > mostAlignment)
+      return quoted + " has an operand of " + std::to_string(operand.bytes) +
+             " bytes at multiples of " + std::to_string(operand.alignment);
+  }
+  return "";
 }
 
 std::array<std::byte, 8> bytesOf(Scalar scalar, const ScalarValues &values) {

@@ -132,6 +132,9 @@ struct Command {
   /// or of the kind's operands.
   std::vector<TensorReference> operands;
   Attributes attributes;
+  /// Working memory of a library call on a GPU (CallWorkspace.h), whose content
+  /// is undefined before and after it.
+  std::optional<BufferReference> workspace = {};
 
   bool operator==(const Command &) const = default;
 };
@@ -186,6 +189,10 @@ struct Program {
 
   bool operator==(const Program &) const = default;
 };
+
+/// What is wrong with a signature of a processor's kernel or of a GPU's; empty
+/// when nothing is.
+std::string checkSignature(const KernelSignature &kernel, bool isCpu);
 
 /// What is wrong with how a command reads scalars: in another dtype than
 /// theirs, or `slice` outside of micro-batches. Empty when nothing is.

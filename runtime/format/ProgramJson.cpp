@@ -120,6 +120,8 @@ static ordered_json toJson(const Command &command, const Program &program) {
   object["operands"] = toJson(command.operands);
   if (!command.attributes.empty())
     object["attributes"] = toJson(command.attributes);
+  if (command.workspace)
+    object["workspace"] = toJson(*command.workspace);
   return object;
 }
 
@@ -259,6 +261,8 @@ static Command parseCommand(const JsonField &field, const Program &program) {
   command.operands = parseTensors(field["operands"]);
   if (std::optional<JsonField> attributes = field.find("attributes"))
     command.attributes = attributes->attributes();
+  if (std::optional<JsonField> workspace = field.find("workspace"))
+    command.workspace = parseBuffer(*workspace);
   return command;
 }
 

@@ -1,4 +1,4 @@
-//===- ProgramValidator.cpp - rules F5 to F19, F21, F22 -------------------===//
+//===- ProgramValidator.cpp - rules F5 to F19, F21 to F23 -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -8,20 +8,19 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/format/CallWorkspace.h"
 #include "runtime/format/CommandKinds.h"
 #include "runtime/format/LibraryCalls.h"
 #include "runtime/format/Validator.h"
 
 #include <algorithm>
-#include <bit>
-#include <cctype>
 #include <map>
 #include <set>
 
 namespace shardc::format {
 
 namespace {
-/// No tensor has more elements and no launch more iterations.
+/// No tensor has more elements.
 constexpr int64_t mostElements = int64_t(1) << 48;
 
 class ProgramValidator {
@@ -43,6 +42,7 @@ private:
   void checkForm(const Command &command);
   void checkOperands(const Command &command,
                      const std::vector<Access> &accesses);
+  void checkWorkspace(const Command &command);
   void checkKind(const Command &command);
   void checkLaunch(const Command &command);
   void checkCollective(const Command &command);
@@ -244,51 +244,13 @@ void ProgramValidator::checkEvents(const Command &command) {
     recorded[static_cast<size_t>(event)] = true;
 }
 
-static bool isSymbolName(const std::string &name) {
-  return !name.empty() && name.size() < 1024 &&
-         std::all_of(
-             name.begin(), name.end(),
-             [](unsigned char character) {
-               return std::isalnum(character) || character == '_' ||
-                      character == '.' || character == '$';
-             });
-}
-
 /// F16.
 void ProgramValidator::check(const KernelSignature &kernel) {
-  constexpr size_t mostOperands = 1024;
-  constexpr uint64_t mostAlignment = 64;
-  // What a GPU gives without being asked for more (CUDA C++ Programming Guide,
-  // technical specifications per compute capability).
-  constexpr int64_t mostThreads = 1024, mostSharedBytes = int64_t(48) << 10;
-  require(isSymbolName(kernel.name), "F16",
-          "kernel name '" + kernel.name + "' is no symbol");
   require(kernels.emplace(kernel.name, &kernel).second, "F16",
           "there are two kernels '" + kernel.name + "'");
-  require(kernel.extent >= 0 && kernel.extent <= mostElements, "F16",
-          "greatest extent " + std::to_string(kernel.extent) + " of kernel '" +
-              kernel.name + "' is not from 0 to " +
-              std::to_string(mostElements));
-  const bool isCpu = artifact.manifest.target.kind == "cpu";
-  require(kernel.threads >= 1 && kernel.sharedBytes >= 0 &&
-              kernel.threads <= (isCpu ? 1 : mostThreads) &&
-              kernel.sharedBytes <= (isCpu ? 0 : mostSharedBytes),
-          "F16",
-          "kernel '" + kernel.name + "' has blocks of " +
-              std::to_string(kernel.threads) + " threads that share " +
-              std::to_string(kernel.sharedBytes) + " bytes");
-  require(kernel.operands.size() <= mostOperands, "F16",
-          "kernel '" + kernel.name + "' has more than " +
-              std::to_string(mostOperands) + " operands");
-  for (const KernelOperand &operand : kernel.operands) {
-    const auto alignment = static_cast<uint64_t>(operand.alignment);
-    require(operand.bytes >= 0 && std::has_single_bit(alignment) &&
-                alignment <= mostAlignment,
-            "F16",
-            "kernel '" + kernel.name + "' has an operand of " +
-                std::to_string(operand.bytes) + " bytes at multiples of " +
-                std::to_string(operand.alignment));
-  }
+  const std::string wrong =
+      checkSignature(kernel, artifact.manifest.target.kind == "cpu");
+  require(wrong.empty(), "F16", wrong);
 }
 
 /// F18.
@@ -441,6 +403,29 @@ void ProgramValidator::checkCollective(const Command &command) {
               std::to_string(command.stream));
 }
 
+/// F23, of a call with the operands that it takes.
+void ProgramValidator::checkWorkspace(const Command &command) {
+  const bool isCall = command.kind == CommandKind::Call;
+  const bool isCpu = artifact.manifest.target.kind == "cpu";
+  require(!command.workspace || (isCall && !isCpu), "F23",
+          "only library calls on a GPU have a workspace");
+  if (!status.ok() || !isCall || isCpu)
+    return;
+  const int64_t least = kernelWorkspaceBytes(command);
+  const BufferReference range = command.workspace.value_or(BufferReference());
+  require(range.bytes >= least, "F23",
+          "a workspace of at least " + std::to_string(least) +
+              " bytes is needed, found " + std::to_string(range.bytes));
+  if (!status.ok() || !command.workspace)
+    return;
+  checkRange(range, Access::Write, workspaceAlignment);
+  require(range.space == Space::Arena && range.rankStrides == AxisStrides(),
+          "F23", "a workspace is in the arena, at the same place on each rank");
+  for (const TensorReference &operand : command.operands)
+    require(!overlap(range, operand.buffer, mesh), "F17",
+            "the workspace overlaps an operand");
+}
+
 void ProgramValidator::checkKind(const Command &command) {
   switch (command.kind) {
   case CommandKind::Launch:
@@ -499,6 +484,8 @@ void ProgramValidator::checkCommand(const Command &command) {
     checkCollective(command);
   if (status.ok())
     checkKind(command);
+  if (status.ok())
+    checkWorkspace(command);
 }
 
 Status ProgramValidator::checkHeader() {

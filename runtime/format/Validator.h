@@ -42,7 +42,8 @@
 //   from 0 to 2^48, it has at most 1024 operands, and their alignment is a
 //   power of two up to 64. A block has from 1 to 1024 threads that share up to
 //   48 KiB; on a processor 1, and none.
-// - F17: what a command writes overlaps, on no rank, another of its operands.
+// - F17: what a command writes, its workspace included, overlaps, on no rank,
+//   another of its operands.
 // - F18: a command has a callee where its kind has one, and no operands and
 //   attributes but its kind's. Operands of collectives, copies and fills are
 //   row-major and the whole of their ranges.
@@ -56,6 +57,10 @@
 //   collective names one, of its own stream.
 // - F22: scalars are read in their dtypes, and `slice` by commands of sections
 //   that run for micro-batches.
+// - F23: a workspace is a library call's, on a GPU, and lies in the arena at a
+//   multiple of 256, at the same place on each rank. It has at least the bytes
+//   that the runtime's own kernels need for the call; one that needs none may
+//   be without.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,7 +82,7 @@ Status validateParameters(const Parameters &parameters, const Mesh &mesh);
 /// Whether these are numbers of the mesh's axes, in ascending order.
 bool areAxesOf(const Mesh &mesh, const std::vector<int64_t> &axes);
 
-/// The rules about the commands and kernels (F5 … F19, F21, F22).
+/// The rules about the commands and kernels (F5 … F19, F21 … F23).
 Status validateProgram(const Artifact &artifact);
 
 } // namespace shardc::format

@@ -181,7 +181,7 @@ double RankTrainer::gradientNorm() const {
 
 MemoryReport RankTrainer::memoryReport() const {
   return {memory->arenaBytes(), memory->stateBytes(), memory->inputBytes(),
-          device->workspaceBytes()};
+          device->scratchBytes()};
 }
 
 } // namespace shardc::runtime

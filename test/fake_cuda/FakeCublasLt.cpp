@@ -4,7 +4,9 @@
 //
 // The functions that the plug-in uses, as cuBLAS documents them: matrices by
 // columns, sums in double precision; operands are rounded to TF32 where the
-// operation allows it.
+// operation allows it. The heuristic's algorithm wants all of the workspace
+// that it may have, and fills it before and after its work: what is somebody
+// else's too is gone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +34,10 @@ struct Operation {
   cudaDataType biasType = CUDA_R_32F;
 };
 
-/// What the fake's algorithm asks for, so that someone has to give it.
-constexpr size_t workspaceBytes = 1024;
+/// What algorithms may ask for.
+struct Preference {
+  uint64_t mostBytes = 0;
+};
 
 double read(const void *data, cudaDataType type, int64_t index) {
   if (type == CUDA_R_64F)
@@ -185,35 +189,42 @@ cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
 
 cublasStatus_t
 cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
-  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new int(0));
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference());
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t
 cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
-  delete reinterpret_cast<int *>(preference);
+  delete reinterpret_cast<Preference *>(preference);
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t
-cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
-                                     cublasLtMatmulPreferenceAttributes_t,
-                                     const void *, size_t) {
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
+    cublasLtMatmulPreference_t preference,
+    cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
+    size_t bytes) {
+  uint64_t &most = as<Preference>(preference).mostBytes;
+  if (attribute != CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+    return CUBLAS_STATUS_SUCCESS;
+  if (bytes != sizeof(most))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&most, value, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t, cublasLtMatmulDesc_t description, cublasLtMatrixLayout_t,
     cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-    cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t results[],
-    int *count) {
+    cublasLtMatmulPreference_t preference, int,
+    cublasLtMatmulHeuristicResult_t results[], int *count) {
   // As the documentation's table says of f64.
   const auto &operation = as<Operation>(description);
   if (operation.compute == CUBLAS_COMPUTE_64F &&
       operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {};
-  results[0].workspaceSize = workspaceBytes;
+  results[0].workspaceSize = as<Preference>(preference).mostBytes;
+  results[0].algo.data[0] = results[0].workspaceSize;
   results[0].state = CUBLAS_STATUS_SUCCESS;
   *count = 1;
   return CUBLAS_STATUS_SUCCESS;
@@ -224,8 +235,9 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description,
                const void *alpha, const void *a, cublasLtMatrixLayout_t layoutA,
                const void *b, cublasLtMatrixLayout_t layoutB, const void *beta,
                const void *c, cublasLtMatrixLayout_t, void *d,
-               cublasLtMatrixLayout_t layoutD, const cublasLtMatmulAlgo_t *,
-               void *workspace, size_t bytes, cudaStream_t stream) {
+               cublasLtMatrixLayout_t layoutD,
+               const cublasLtMatmulAlgo_t *algorithm, void *workspace,
+               size_t bytes, cudaStream_t stream) {
   const Operation operation = as<Operation>(description);
   const Layout ofA = as<Layout>(layoutA), ofB = as<Layout>(layoutB),
                ofD = as<Layout>(layoutD);
@@ -237,12 +249,15 @@ cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description,
   const auto right = sides(ofB, operation.transB);
   if (left.second != right.first || left.first != ofD.rows ||
       right.second != ofD.columns || readScalar(alpha, operation) != 1 ||
-      readScalar(beta, operation) != 0 || c != d || bytes < workspaceBytes)
+      readScalar(beta, operation) != 0 || c != d ||
+      bytes != algorithm->data[0] ||
+      reinterpret_cast<uintptr_t>(workspace) % 256 != 0)
     return CUBLAS_STATUS_INVALID_VALUE;
   shardcFakeCudaEnqueue(stream, [=] {
-    std::memset(workspace, 0xFF, workspaceBytes);
+    std::memset(workspace, 0xFF, bytes);
     for (int32_t batch = 0; batch < ofD.batches; ++batch)
       multiply(operation, a, ofA, b, ofB, d, ofD, batch);
+    std::memset(workspace, 0xFF, bytes);
     return CUDA_SUCCESS;
   });
   return CUBLAS_STATUS_SUCCESS;

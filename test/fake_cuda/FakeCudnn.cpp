@@ -4,8 +4,10 @@
 //
 // cuDNN's graph interface for convolutions, as its documentation has it:
 // attributes have a type and a count, a descriptor is used when it is
-// finalized. The heuristic's first proposal is one that must not be taken; the
-// second uses tensor cores, which round f32 to TF32.
+// finalized. The heuristic's first proposals are ones that must not be taken:
+// one that is not deterministic, and one that wants more memory than it may
+// have. The third uses tensor cores, which round f32 to TF32. An engine fills
+// its workspace before and after its work.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +18,8 @@
 #include <cstring>
 
 namespace {
-constexpr size_t workspaceBytes = 512;
-
 /// What the heuristic proposes, in this order.
-enum class Proposal { Nondeterministic, TensorCores, Right };
+enum class Proposal { Nondeterministic, Greedy, TensorCores, Right };
 
 struct Attribute {
   cudnnBackendAttributeType_t type;
@@ -216,34 +216,69 @@ Convolution read(const Descriptor &operation, const Descriptor &pack,
           of.list<int64_t>(CUDNN_ATTR_CONVOLUTION_DILATIONS)};
 }
 
+/// What an operation calls its parts.
+struct Names {
+  cudnnBackendAttributeName_t x, w, y, window;
+};
+
+Names namesOf(const Descriptor &operation) {
+  switch (operation.type) {
+  case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+    return {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC};
+  case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
+    return {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC};
+  default:
+    return {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+            CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC};
+  }
+}
+
 shardc::fake::Work workOf(const Descriptor &operation, const Descriptor &pack) {
-  if (operation.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR)
-    return
-        [c = read(operation, pack, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC)] {
-          c.forward();
-          return CUDA_SUCCESS;
-        };
-  if (operation.type ==
-      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR)
-    return
-        [c = read(operation, pack, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                  CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC)] {
-          c.backwardInput();
-          return CUDA_SUCCESS;
-        };
-  return
-      [c = read(operation, pack, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC)] {
-        c.backwardWeight();
-        return CUDA_SUCCESS;
-      };
+  const Names names = namesOf(operation);
+  const Convolution c =
+      read(operation, pack, names.x, names.w, names.y, names.window);
+  return [c, type = operation.type] {
+    if (type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR)
+      c.forward();
+    else if (type ==
+             CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR)
+      c.backwardInput();
+    else
+      c.backwardWeight();
+    return CUDA_SUCCESS;
+  };
+}
+
+/// Room for copies of all tensors in another layout; for the greedy engine more
+/// than anyone gives.
+size_t workspaceBytes(const Descriptor &plan) {
+  if (plan.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).proposal ==
+      Proposal::Greedy)
+    return size_t(1) << 40;
+  const Descriptor &operation =
+      plan.graph->other(CUDNN_ATTR_OPERATIONGRAPH_OPS);
+  const Names names = namesOf(operation);
+  size_t bytes = 0;
+  for (const cudnnBackendAttributeName_t name : {names.x, names.w, names.y}) {
+    const Descriptor &tensor = operation.other(name);
+    size_t elements = 8;
+    for (const int64_t size :
+         tensor.list<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS))
+      elements *= static_cast<size_t>(size);
+    const auto type = tensor.one<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE);
+    bytes += type == CUDNN_DATA_DOUBLE  ? elements
+             : type == CUDNN_DATA_FLOAT ? elements / 2
+                                        : elements / 4;
+  }
+  return bytes;
 }
 
 std::vector<cudnnBackendNumericalNote_t> notesOf(Proposal proposal) {
@@ -333,7 +368,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
   switch (name) {
   case CUDNN_ATTR_ENGINEHEUR_RESULTS: {
     auto *const configs = static_cast<cudnnBackendDescriptor_t *>(values);
-    *count = 3;
+    *count = 4;
     for (int64_t i = 0; i < *count; ++i) {
       at(configs[i]).proposal = static_cast<Proposal>(i);
       at(configs[i]).isFinal = true;
@@ -348,8 +383,8 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
   case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
     return answer(notesOf(of.proposal), room, count, values);
   case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
-    return answer(std::vector<int64_t>{int64_t(workspaceBytes)}, room, count,
-                  values);
+    return answer(std::vector<int64_t>{int64_t(workspaceBytes(of))}, room,
+                  count, values);
   default:
     return CUDNN_STATUS_BAD_PARAM;
   }
@@ -361,19 +396,23 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle,
   const Descriptor &of = at(plan);
   const Proposal proposal =
       of.other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG).proposal;
-  if (proposal == Proposal::Nondeterministic)
+  if (proposal == Proposal::Nondeterministic || proposal == Proposal::Greedy)
     return CUDNN_STATUS_EXECUTION_FAILED;
   at(pack).proposal = proposal;
   std::byte *const workspace =
       at(pack).one<std::byte *>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+  if (reinterpret_cast<uintptr_t>(workspace) % 256 != 0)
+    return CUDNN_STATUS_BAD_PARAM;
   const Descriptor &operation = of.graph->other(CUDNN_ATTR_OPERATIONGRAPH_OPS);
   const CUstream stream = *reinterpret_cast<CUstream *>(handle);
   try {
-    shardcFakeCudaEnqueue(stream,
-                          [workspace, work = workOf(operation, at(pack))] {
-                            std::memset(workspace, 0xFF, workspaceBytes);
-                            return work();
-                          });
+    shardcFakeCudaEnqueue(stream, [workspace, bytes = workspaceBytes(of),
+                                   work = workOf(operation, at(pack))] {
+      std::memset(workspace, 0xFF, bytes);
+      const CUresult result = work();
+      std::memset(workspace, 0xFF, bytes);
+      return result;
+    });
   } catch (const std::exception &error) {
     shardc::fake::refuse(CUDA_ERROR_INVALID_VALUE, error.what());
     return CUDNN_STATUS_BAD_PARAM;

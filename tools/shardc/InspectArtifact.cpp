@@ -91,6 +91,8 @@ static void printMemory(const Plan &plan) {
     total += bytes;
   }
   row("arena", plan.arenaBytes);
+  for (const auto &[purpose, bytes] : plan.peakBytes)
+    row("  " + purpose, bytes);
   row("total", total);
 }
 
@@ -158,6 +160,8 @@ static std::string describe(const Command &command, const Program &program,
             std::string(words[static_cast<size_t>((*accesses)[i])]) +
             describe(command.operands[i].buffer, mesh);
   text += ")";
+  if (command.workspace)
+    text += " workspace " + describe(*command.workspace, mesh);
   if (!isCollective(command.kind))
     return text;
   const char *separator = " over ";

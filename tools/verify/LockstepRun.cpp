@@ -114,12 +114,13 @@ LockstepRun::prepareRank(int64_t number,
                                   parts->order, number, *rank.memory);
   for (const format::Command &command : artifact.program.commands) {
     StatusOr<size_t> prepared =
-        rank.device->prepare(command, rank.memory->resolveOperands(command));
+        rank.device->prepare(command, rank.memory->resolveOperands(command),
+                             rank.memory->resolveWorkspace(command));
     if (!prepared.ok())
       return prepared.status();
     rank.commands.push_back(*prepared);
   }
-  return rank.device->takeWorkspace();
+  return rank.device->takeScratch();
 }
 
 void LockstepRun::setScalars(int64_t step, int64_t microBatch) {

@@ -48,6 +48,7 @@ public:
       : command(command), kind(kind), addresses(addresses),
         scratch(uint64_t(scratch)) {}
 
+  const format::Command &source() const { return command; }
   /// Those of the command's operands that are no results.
   size_t operands() const { return command.operands.size() - kind.results; }
   size_t results() const { return kind.results; }
@@ -88,8 +89,8 @@ public:
 
   void fail(const std::string &complaint);
 
-  size_t scratchBytes() const { return taken; }
-  /// Ends the building.
+  /// Ends the building. Fails if launches took more than
+  /// format::kernelWorkspaceBytes.
   StatusOr<DeviceCall> finish();
 
 private:

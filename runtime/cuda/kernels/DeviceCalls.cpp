@@ -9,6 +9,7 @@
 #include "runtime/cuda/kernels/DeviceCalls.h"
 #include "runtime/cuda/kernels/DeviceCallKinds.h"
 #include "runtime/cuda/kernels/DeviceKernels.h"
+#include "runtime/format/CallWorkspace.h"
 
 #include <algorithm>
 #include <cassert>
@@ -109,7 +110,7 @@ int32_t DeviceCallBuilder::size(int64_t value) {
 }
 
 DeviceRange DeviceCallBuilder::takeScratch(int64_t bytes) {
-  constexpr size_t alignment = 256;
+  constexpr size_t alignment = format::workspaceAlignment;
   const DeviceRange range = {DeviceAddress(scratch + taken),
                              static_cast<size_t>(bytes), Access::Write};
   taken += partsOf(bytes, alignment) * alignment;
@@ -144,6 +145,14 @@ void DeviceCallBuilder::fail(const std::string &complaint) {
 StatusOr<DeviceCall> DeviceCallBuilder::finish() {
   if (!status.ok())
     return status;
+  // What the compiler has planned for is all that there is.
+  if (const int64_t most = format::kernelWorkspaceBytes(command);
+      static_cast<int64_t>(taken) > most)
+    fail("kernels need " + std::to_string(taken) + " bytes to work in, " +
+         std::to_string(most) + " are planned");
+  if (!status.ok())
+    return status;
+  call.scratchBytes = taken;
   return std::move(call);
 }
 
@@ -151,25 +160,16 @@ StatusOr<DeviceCall> DeviceCallBuilder::finish() {
 // Calls
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// A call and the scratch memory that it takes.
-struct BuiltCall {
-  StatusOr<DeviceCall> call;
-  size_t scratchBytes;
-};
-} // namespace
-
-static BuiltCall build(const format::Command &command,
-                       std::span<const DeviceAddress> operands,
-                       DeviceAddress scratch) {
+StatusOr<DeviceCall> prepareDeviceCall(const format::Command &command,
+                                       std::span<const DeviceAddress> operands,
+                                       DeviceAddress scratch) {
   const auto *found = std::find_if(
       std::begin(callKinds), std::end(callKinds),
       [&](const CallKind &kind) { return kind.name == command.callee; });
   const format::LibraryCallKind *kind = format::findLibraryCall(command.callee);
   if (found == std::end(callKinds) || !kind)
-    return {Status(ErrorCode::E0504,
-                   "unknown library call '" + command.callee + "'"),
-            0};
+    return Status(ErrorCode::E0504,
+                  "unknown library call '" + command.callee + "'");
   DeviceCallBuilder builder(command, *kind, operands, scratch);
   const auto isEmpty = [](const format::TensorReference &tensor) {
     return format::elementCount(tensor.shape) == 0;
@@ -179,19 +179,7 @@ static BuiltCall build(const format::Command &command,
     builder.fail("has an empty tensor");
   else
     found->build(builder);
-  return {builder.finish(), builder.scratchBytes()};
-}
-
-size_t deviceCallScratch(const format::Command &command) {
-  const std::vector<DeviceAddress> nowhere(command.operands.size());
-  const BuiltCall built = build(command, nowhere, DeviceAddress());
-  return built.call.ok() ? built.scratchBytes : 0;
-}
-
-StatusOr<DeviceCall> prepareDeviceCall(const format::Command &command,
-                                       std::span<const DeviceAddress> operands,
-                                       DeviceAddress scratch) {
-  return build(command, operands, scratch).call;
+  return builder.finish();
 }
 
 } // namespace shardc::runtime

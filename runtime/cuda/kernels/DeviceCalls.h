@@ -58,18 +58,16 @@ struct DeviceLaunch {
 /// again; it reads the operands and overwrites the results.
 struct DeviceCall {
   std::vector<DeviceLaunch> launches;
+  /// Bytes of scratch memory that they use.
+  size_t scratchBytes = 0;
 };
-
-/// Bytes of memory that the call needs beyond its tensors while it runs; 0 for
-/// one that prepareDeviceCall refuses.
-size_t deviceCallScratch(const format::Command &command);
 
 /// The launches of a call that passed checkLibraryCall, with its operands and
 /// results at these addresses, each a multiple of its element's size, and
-/// memory of deviceCallScratch bytes at `scratch`, a multiple of 256. Fails
-/// with E0504 for empty tensors where the call has none, and for what is larger
-/// than a kernel counts: 2^30 along a dimension of a product or a row, 2^31
-/// blocks.
+/// memory of format::kernelWorkspaceBytes at `scratch`, a multiple of 256.
+/// Fails with E0504 for empty tensors where the call has none, and for what is
+/// larger than a kernel counts: 2^30 along a dimension of a product or a row,
+/// 2^31 blocks.
 StatusOr<DeviceCall> prepareDeviceCall(const format::Command &command,
                                        std::span<const DeviceAddress> operands,
                                        DeviceAddress scratch);

@@ -11,6 +11,7 @@
 #include "runtime/cuda/kernels/MaxPoolKernels.h"
 #include "runtime/cuda/kernels/ReductionKernels.h"
 #include "runtime/cuda/kernels/SortKernels.h"
+#include "runtime/format/CallWorkspace.h"
 
 #include <algorithm>
 #include <bit>
@@ -19,6 +20,10 @@ namespace shardc::runtime {
 
 using format::Access;
 using format::Dtype;
+
+// runtime/format/CallWorkspace.h counts with them.
+static_assert(kernels::squaresOfBlock == format::summedByBlock &&
+              kernels::chunkOfBlock == format::sortedByBlock);
 
 //===----------------------------------------------------------------------===//
 // Sums of squares

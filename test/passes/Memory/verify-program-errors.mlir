@@ -399,3 +399,76 @@ module @M7_event_of_another_command {
     }
   }
 }
+
+// -----
+
+module @M4_workspace_over_an_operand {
+  exec.program @step streams ["compute"] arena 512 {
+    exec.section "micro_batch" repeat micro_batches {
+      %x = exec.buffer at 0 : memref<64xf32>
+      %w = exec.buffer at 0 : memref<256xi8>
+      // expected-error@+1 {{M4: expected a write that overlaps no other operand, got operands 1 and 0}}
+      exec.call "sort" (%x : memref<64xf32>) -> () {} workspace %w : memref<256xi8> on 0
+    }
+  }
+}
+
+// -----
+
+// What a call leaves in its workspace is nobody's.
+module @M8_workspace_that_is_read {
+  exec.program @step streams ["compute"] arena 512 {
+    exec.section "micro_batch" repeat micro_batches {
+      %x = exec.buffer at 0 : memref<64xi8>
+      %w = exec.buffer at 256 : memref<256xi8>
+      %read = exec.part %w[0] : memref<256xi8> -> memref<64xi8>
+      // expected-error@+1 {{M8: expected a workspace that is a whole buffer and no other command's}}
+      exec.call "sort" () -> (%x : memref<64xi8>) {} workspace %w : memref<256xi8> on 0
+      exec.copy %read : memref<64xi8> -> %x : memref<64xi8> on 0
+    }
+  }
+}
+
+// -----
+
+module @M8_workspace_that_lives_on {
+  %state = exec.state "b" buffer : memref<256xi8>
+  exec.program @step streams ["compute"] arena 512 {
+    exec.section "micro_batch" repeat micro_batches {
+      %x = exec.buffer at 0 : memref<64xf32>
+      // expected-error@+1 {{M8: expected a workspace that is a whole buffer and no other command's}}
+      exec.call "sort" () -> (%x : memref<64xf32>) {} workspace %state : memref<256xi8> on 0
+    }
+  }
+}
+
+// -----
+
+module @M8_workspace_of_numbers {
+  exec.program @step streams ["compute"] arena 512 {
+    exec.section "micro_batch" repeat micro_batches {
+      %x = exec.buffer at 0 : memref<64xf32>
+      %w = exec.buffer at 256 : memref<64xf32>
+      // expected-error@+1 {{M8: expected a workspace of bytes, got 'memref<64xf32>'}}
+      exec.call "sort" () -> (%x : memref<64xf32>) {} workspace %w : memref<64xf32> on 0
+    }
+  }
+}
+
+// -----
+
+// Two streams work in the same bytes.
+module @M7_workspaces_at_a_time {
+  exec.program @step streams ["compute", "gather"] arena 768 {
+    exec.section "micro_batch" repeat micro_batches {
+      %x = exec.buffer at 0 : memref<64xf32>
+      %y = exec.buffer at 256 : memref<64xf32>
+      %v = exec.buffer at 512 : memref<256xi8>
+      %w = exec.buffer at 512 : memref<256xi8>
+      // expected-note@+1 {{this one}}
+      exec.call "sort" () -> (%x : memref<64xf32>) {} workspace %v : memref<256xi8> on 0
+      // expected-error@+1 {{M7: expected an order with another command that touches bytes [512, 768) on rank 0}}
+      exec.call "sort" () -> (%y : memref<64xf32>) {} workspace %w : memref<256xi8> on 1
+    }
+  }
+}

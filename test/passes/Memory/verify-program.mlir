@@ -49,3 +49,21 @@ module @order_through_another {
     }
   }
 }
+
+// -----
+
+// A workspace is its call's alone, and takes bytes that others have at other
+// times.
+// CHECK-LABEL: module @M8_workspace
+module @M8_workspace {
+  %x = exec.input "x" : memref<4x8xf32>
+  exec.program @step streams ["compute"] arena 512 {
+    exec.section "micro_batch" repeat micro_batches {
+      %y = exec.buffer at 0 : memref<4x4xf32>
+      %w = exec.buffer at 256 : memref<256xi8>
+      %z = exec.buffer at 256 : memref<4x4xf32>
+      exec.call "matmul" (%x : memref<4x8xf32>, %x : memref<4x8xf32>) -> (%y : memref<4x4xf32>) {transpose_b = true} workspace %w : memref<256xi8> on 0
+      exec.copy %y : memref<4x4xf32> -> %z : memref<4x4xf32> on 0
+    }
+  }
+}

@@ -11,6 +11,7 @@
 #define SHARDC_TEST_UNIT_RUNTIME_CUDA_DEVICECALLRUNNER_H
 
 #include "runtime/cuda/kernels/EmulatedDeviceCalls.h"
+#include "runtime/format/CallWorkspace.h"
 #include "test/unit/runtime/cpu/CallRunner.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +81,8 @@ struct CallCase {
   std::vector<TestTensor> onDevice(uint64_t seed) {
     std::vector<TestTensor> written = results;
     const format::Command command = this->command();
-    const size_t bytes = deviceCallScratch(command);
+    const auto bytes =
+        static_cast<size_t>(format::kernelWorkspaceBytes(command));
     const std::unique_ptr<void, decltype(&std::free)> memory(
         std::aligned_alloc(256, (bytes + 256) / 256 * 256), &std::free);
     std::memset(memory.get(), 0xFF, bytes);
@@ -89,6 +91,7 @@ struct CallCase {
     EXPECT_TRUE(prepared.ok()) << prepared.status().message();
     if (!prepared.ok())
       return written;
+    EXPECT_EQ(prepared->scratchBytes, bytes);
     GpuBlocks blocks(seed);
     const Status status = runDeviceCall(blocks, *prepared);
     EXPECT_TRUE(status.ok()) << status.message();

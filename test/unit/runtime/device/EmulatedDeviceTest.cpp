@@ -183,9 +183,9 @@ TEST(EmulatedDevice, waits_for_the_last_record_of_an_event) {
       commands[i].attributes = {{"byte", int64_t(i)}};
       commands[i].operands = {
           {{format::Space::Arena, 0, 0, 1, {}}, format::Dtype::U8, {1}, {}}};
-      ASSERT_TRUE(device.prepare(commands[i], {&byte, 1}).ok());
+      ASSERT_TRUE(device.prepare(commands[i], {&byte, 1}, {}).ok());
     }
-    ASSERT_TRUE(device.takeWorkspace().ok());
+    ASSERT_TRUE(device.takeScratch().ok());
     for (size_t i = 0; i < commands.size(); ++i) {
       device.wait(commands[i].stream, 0);
       ASSERT_TRUE(device.enqueue(i).ok());
@@ -195,6 +195,35 @@ TEST(EmulatedDevice, waits_for_the_last_record_of_an_event) {
     auto last = std::byte(0);
     device.copyToHost(&last, byte, 1);
     EXPECT_EQ(last, std::byte(3));
+  }
+}
+
+// No call works there on a processor, but on a GPU it may: what else lies there
+// is gone before its operands are read, and after its results are written.
+TEST(EmulatedDevice, fills_what_a_call_works_in) {
+  Bare bare;
+  const size_t sizes[] = {256, 256, 16};
+  const std::vector<DeviceAddress> at =
+      bare.device.take(sizes, Content::Zeros, "")->ranges;
+  Command command;
+  command.kind = format::CommandKind::Call;
+  command.callee = "sum_of_squares";
+  command.operands = {{{}, format::Dtype::F64, {32}, {}},
+                      {{}, format::Dtype::F64, {2}, {}}};
+  command.workspace = {format::Space::Arena, 0, 256, 256, {}};
+  // The second time it is where the operand is.
+  const DeviceAddress operands[] = {at[0], at[2]};
+  ASSERT_TRUE(bare.device.prepare(command, operands, at[1]).ok());
+  ASSERT_TRUE(bare.device.prepare(command, operands, at[0]).ok());
+  ASSERT_TRUE(bare.device.takeScratch().ok());
+  for (const size_t number : {0, 1}) {
+    ASSERT_TRUE(bare.device.enqueue(number).ok());
+    ASSERT_TRUE(bare.device.synchronize().ok());
+    double sum = -1;
+    bare.device.copyToHost(reinterpret_cast<std::byte *>(&sum), at[2],
+                           sizeof(sum));
+    EXPECT_EQ(std::isnan(sum), number == 1);
+    EXPECT_TRUE(std::isnan(bare.read(at[1])));
   }
 }
 

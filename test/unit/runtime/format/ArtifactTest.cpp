@@ -219,21 +219,21 @@ TEST_F(ArtifactTest, refuses_another_major_version) {
       readWithChange("manifest.json", R"("major":2)", R"("major":1)");
   EXPECT_EQ(status.code(), ErrorCode::E0304);
   EXPECT_EQ(status.message(),
-            "format version 1.1 is not supported, this program reads version "
-            "2.1 and later minor versions");
+            "format version 1.2 is not supported, this program reads version "
+            "2.2 and later minor versions");
   EXPECT_EQ(readWithChange("manifest.json", "shardc-artifact", "other").code(),
             ErrorCode::E0304);
 }
 
 TEST_F(ArtifactTest, refuses_an_earlier_minor_version) {
   EXPECT_EQ(
-      readWithChange("manifest.json", R"("minor":1)", R"("minor":0)").code(),
+      readWithChange("manifest.json", R"("minor":2)", R"("minor":1)").code(),
       ErrorCode::E0304);
 }
 
 TEST_F(ArtifactTest, reads_a_later_minor_version_and_unknown_members) {
   EXPECT_TRUE(
-      readWithChange("manifest.json", R"("minor":1)", R"("minor":7)").ok());
+      readWithChange("manifest.json", R"("minor":2)", R"("minor":7)").ok());
   EXPECT_TRUE(readWithChange("program.json", R"("arena_bytes")",
                              R"("later": [1], "arena_bytes")")
                   .ok());

@@ -9,6 +9,8 @@
 #include "tools/verify/Verify.h"
 
 #include "compiler/ModelInput.h"
+#include "runtime/format/CommandKinds.h"
+#include "runtime/format/Validator.h"
 #include "test/unit/runtime/device/MissingWaits.h"
 #include "tools/verify/DrawnData.h"
 
@@ -70,12 +72,15 @@ protected:
     options.wrap = "first,second,third,last";
     options.reshard = "always";
     options.momentum = 0.9;
+    choose(options);
     FailureOr<VerifiedProgram> both = compileBoth(*module, options);
     ASSERT_TRUE(succeeded(both));
     compiled = std::move(both->compiled);
     drawWeights();
     data = std::move(*openDrawnData(artifact().parameters.inputs, 3));
   }
+
+  virtual void choose(Options &) {}
 
   format::Artifact &artifact() { return compiled.artifact; }
 
@@ -97,6 +102,40 @@ protected:
     return {artifact(), weights, *data, options};
   }
 };
+
+class WorkspaceRunTest : public EmulatedRunTest {
+  void choose(Options &options) override {
+    options.target = "cuda";
+    options.chips = {"emulated"};
+  }
+};
+
+/// Places in the arena, at multiples of 256, where a command after `number`
+/// reads what one before it left, on its stream.
+std::set<int64_t> findLive(const format::Program &program, size_t number) {
+  const format::Command &at = program.commands[number];
+  std::set<int64_t> written, live;
+  for (size_t i = 0; i < program.commands.size(); ++i) {
+    const format::Command &command = program.commands[i];
+    if (i == number || command.section != at.section)
+      continue;
+    const auto accesses = *format::accessesOf(command, program);
+    for (size_t j = 0; j < accesses.size(); ++j) {
+      const format::BufferReference &range = command.operands[j].buffer;
+      if (range.space != format::Space::Arena)
+        continue;
+      const int64_t place = range.offset;
+      const bool writes = accesses[j] != format::Access::Read;
+      if (i > number && !writes && place % 256 == 0 && written.contains(place))
+        live.insert(place);
+      if (i < number && writes && command.stream == at.stream)
+        written.insert(place);
+      else if (writes)
+        written.erase(place);
+    }
+  }
+  return live;
+}
 
 } // namespace
 
@@ -128,5 +167,34 @@ TEST_P(EmulatedRunTest, a_missing_wait_computes_something_else) {
   EXPECT_GE(waits.needed, 8);
   EXPECT_THAT(waits.unnoticed, ::testing::IsEmpty());
 }
+
+// Where the rules of the format see no overlap: it is not with an operand.
+TEST_P(WorkspaceRunTest, a_workspace_over_live_memory_computes_something_else) {
+  ProgramRun run = this->run();
+  auto expected = run.onEmulatedDevices(1);
+  EXPECT_TRUE(haveEqualBits(expected, run.onEmulatedDevices(2)));
+  format::Program &program = artifact().program;
+  int moved = 0;
+  for (size_t i = 0; i < program.commands.size(); ++i) {
+    std::optional<format::BufferReference> &workspace =
+        program.commands[i].workspace;
+    if (!workspace)
+      continue;
+    const format::BufferReference whole = *workspace;
+    for (int64_t place : findLive(program, i)) {
+      workspace->offset = place;
+      workspace->bytes = 16;
+      if (!format::validate(artifact()).ok())
+        continue;
+      ++moved;
+      EXPECT_FALSE(haveEqualBits(expected, run.onEmulatedDevices(1)))
+          << i << " " << program.commands[i].callee << " " << place;
+    }
+    workspace = whole;
+  }
+  EXPECT_GE(moved, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, WorkspaceRunTest, ::testing::Values(1, 2));
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EmulatedRunTest, ::testing::Values(2, 3));
