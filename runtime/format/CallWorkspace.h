@@ -1,5 +1,4 @@
-//===- CallWorkspace.h - the memory that library calls work in ---*- C++
-//-*-===//
+//===- CallWorkspace.h - what library calls work in -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

@@ -1,5 +1,4 @@
-//===- TiledProduct.h - how a GPU's kernels cut products ---------*- C++
-//-*-===//
+//===- TiledProduct.h - how a GPU cuts products -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
