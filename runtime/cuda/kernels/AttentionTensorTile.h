@@ -1,5 +1,4 @@
-//===- AttentionTensorTile.h - attention's tiles for tensor cores *- C++
-//-*-===//
+//===- AttentionTensorTile.h - tiles of attention ---------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

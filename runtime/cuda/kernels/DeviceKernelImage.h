@@ -1,5 +1,4 @@
-//===- DeviceKernelImage.h - the library's kernels as code for GPUs *- C++
-//-*-===//
+//===- DeviceKernelImage.h - kernels as code for GPUs -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

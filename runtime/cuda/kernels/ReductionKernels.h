@@ -1,5 +1,4 @@
-//===- ReductionKernels.h - sums of squares and embeddings on a GPU *- C++
-//-*-===//
+//===- ReductionKernels.h - squares and embeddings --------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
