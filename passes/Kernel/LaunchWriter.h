@@ -74,7 +74,9 @@ private:
   mlir::Value inGroup(mlir::Value index, int64_t elements, mlir::Type element);
   Share makeShare(llvm::ArrayRef<int> loops, int64_t threads,
                   mlir::Value thread, int64_t vector);
-  mlir::Value beginStep(const Share &share, mlir::Value step);
+  mlir::Value beginStep(const Share &share, mlir::Value step,
+                        bool isWhole = false);
+  int64_t countWholeSteps(const Share &share) const;
   void writeSteps(const Share &share,
                   llvm::function_ref<void(mlir::Value)> inside);
   llvm::SmallVector<mlir::Value> writeCarryingSteps(

@@ -189,8 +189,8 @@ LaunchWriter::Share LaunchWriter::makeShare(ArrayRef<int> loops,
 }
 
 /// Sets the counters of step `step` to the first of its iterations, and returns
-/// whether they exist; null where they always do.
-Value LaunchWriter::beginStep(const Share &share, Value step) {
+/// whether they exist; null where they always do, and for a whole step.
+Value LaunchWriter::beginStep(const Share &share, Value step, bool isWhole) {
   AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
   Value first = affine::makeComposedAffineApply(
       builder, location,
@@ -205,11 +205,12 @@ Value LaunchWriter::beginStep(const Share &share, Value step) {
                                            builder, location, first, sizes)
                                            .getResults());
   Value exists;
-  if (share.iterations % (share.threads * share.vector) != 0)
+  if (!isWhole && share.iterations % (share.threads * share.vector) != 0)
     exists = isLess(first, share.iterations);
   for (auto [loop, digit] : llvm::zip(share.loops, digits)) {
     countLoop(loop, digit);
-    if (loop != current->blockedLoop || launch.blockedSize % launch.block == 0)
+    if (isWhole || loop != current->blockedLoop ||
+        launch.blockedSize % launch.block == 0)
       continue;
     Value inside = arith::CmpIOp::create(
         builder, location, arith::CmpIPredicate::slt, digit, blockEnd);
@@ -238,12 +239,21 @@ void LaunchWriter::writeSteps(const Share &share,
   inside(beginStep(share, counter));
 }
 
-/// The same, with values that are carried on.
+/// How many of the first steps exist for every thread, whatever the block.
+int64_t LaunchWriter::countWholeSteps(const Share &share) const {
+  const bool mayEndEarly =
+      launch.block != 0 && launch.blockedSize % launch.block != 0 &&
+      llvm::is_contained(share.loops, current->blockedLoop);
+  return mayEndEarly ? 0 : share.iterations / (share.threads * share.vector);
+}
+
+/// The same, with values that are carried on. Steps that exist for all threads
+/// are a loop without a branch, in which several loads can be on their way.
 SmallVector<Value> LaunchWriter::writeCarryingSteps(
     const Share &share, ValueRange carried,
     function_ref<SmallVector<Value>(ValueRange)> inside) {
-  auto oneStep = [&](Value step, ValueRange before) {
-    Value exists = beginStep(share, step);
+  auto oneStep = [&](Value step, ValueRange before, bool isWhole) {
+    Value exists = beginStep(share, step, isWhole);
     if (!exists)
       return inside(before);
     auto branch = scf::IfOp::create(builder, location, before.getTypes(),
@@ -255,17 +265,27 @@ SmallVector<Value> LaunchWriter::writeCarryingSteps(
     scf::YieldOp::create(builder, location, before);
     return llvm::to_vector_of<Value>(branch.getResults());
   };
-  if (share.steps == 1)
-    return oneStep(constantIndex(0), carried);
-  OpBuilder::InsertionGuard guard(builder);
-  auto loop =
-      scf::ForOp::create(builder, location, constantIndex(0),
-                         constantIndex(share.steps), constantIndex(1), carried);
-  builder.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(
-      builder, location,
-      oneStep(loop.getInductionVar(), loop.getRegionIterArgs()));
-  return llvm::to_vector_of<Value>(loop.getResults());
+  auto steps = [&](int64_t begin, int64_t end, ValueRange before,
+                   bool areWhole) {
+    if (end - begin == 1)
+      return oneStep(constantIndex(begin), before, areWhole);
+    auto loop =
+        scf::ForOp::create(builder, location, constantIndex(begin),
+                           constantIndex(end), constantIndex(1), before);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    scf::YieldOp::create(
+        builder, location,
+        oneStep(loop.getInductionVar(), loop.getRegionIterArgs(), areWhole));
+    return llvm::to_vector_of<Value>(loop.getResults());
+  };
+  SmallVector<Value> values = llvm::to_vector(carried);
+  const int64_t whole = countWholeSteps(share);
+  if (whole > 0)
+    values = steps(0, whole, values, true);
+  if (whole < share.steps)
+    values = steps(whole, share.steps, values, false);
+  return values;
 }
 
 //===----------------------------------------------------------------------===//

@@ -42,11 +42,15 @@ func.func @softmax(%x: tensor<8192x768xf32>) -> tensor<8192x768xf32> {
 
 // -----
 
-// A row of a large vocabulary is a block's: 512 threads add their parts, and 16
-// warps meet in shared memory.
+// A row of a large vocabulary is a block's: 512 threads add their parts, of which
+// only the last stands in a branch, and 16 warps meet in shared memory.
 // CHECK-LABEL: func.func @long_rows
 //       CHECK: func.func @kernel_sum({{.*}}) attributes {exec.extent = 4096 : i64, exec.threads = 512 : i64}
 //       CHECK: memref.alloca() {alignment = 16 : i64} : memref<16xf64, #gpu.address_space<workgroup>>
+//       CHECK: scf.for %{{.*}} = %c0 to %c31
+//   CHECK-NOT: scf.if
+//       CHECK: vector.load {{.*}}vector<8xbf16>
+//       CHECK: scf.if
 //       CHECK: vector.load {{.*}}vector<8xbf16>
 // CHECK-COUNT-5: nvvm.shfl.sync
 //       CHECK: gpu.barrier
