@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -55,6 +56,13 @@ static LogicalResult mapFunction(func::FuncOp function, OpBuilder &builder) {
                              function.getFunctionType());
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
+  // Where a multiprocessor gets one block ptxas need not spill registers for
+  // more of them. 108 are an A100's.
+  constexpr int64_t multiprocessors = 108;
+  auto extent = function->getAttrOfType<IntegerAttr>("exec.extent");
+  if (extent && extent.getInt() <= multiprocessors)
+    kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                    builder.getI32IntegerAttr(1));
   kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(
       {static_cast<int32_t>(threads.getInt()), 1, 1}));
   for (unsigned i = 0; i < function.getNumArguments(); ++i)

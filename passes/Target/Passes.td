@@ -21,7 +21,7 @@ def MapKernelsToGpuPass : Pass<"shardc-map-kernels-to-gpu", "::mlir::ModuleOp"> 
 
     {{example: test/passes/Target/map-kernels-to-gpu.mlir @reverse}}
   }];
-  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def CompileKernelsToCubinPass : Pass<"shardc-compile-kernels-to-cubin", "::mlir::ModuleOp"> {

@@ -3,7 +3,7 @@
 // What threads share is the workgroup's, and an operand's alignment stays.
 // CHECK-LABEL: gpu.module @kernels
 //       CHECK: gpu.func @kernel_reverse(%[[X:.*]]: memref<8xf32> {llvm.align = 16 : i64}, %[[Y:.*]]: memref<8xf32>) workgroup(%[[SHARED:.*]] : memref<8xf32, #gpu.address_space<workgroup>> {llvm.align = 16 : i64}) kernel
-//  CHECK-SAME: known_block_size = array<i32: 8, 1, 1>
+//  CHECK-SAME: known_block_size = array<i32: 8, 1, 1>, nvvm.minctasm = 1 : i32
 //       CHECK: %[[T:.*]] = gpu.thread_id x
 //       CHECK: %[[ELEMENT:.*]] = memref.load %[[X]][%[[T]]]
 //       CHECK: memref.store %[[ELEMENT]], %[[SHARED]][%[[T]]]
