@@ -72,6 +72,8 @@ struct Options {
   std::vector<std::string> chips;
   /// What chips execute: cubin, or ptx, which a driver compiles.
   std::string gpuFormat = "cubin";
+  /// The target whose limits GPU kernels keep; tests have smaller ones.
+  std::string gpu = "cuda";
   /// The processor level that kernels may use, in LLVM's words. By default not
   /// the compiling machine's: the same input gives the same artifact
   /// everywhere.

@@ -109,7 +109,7 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   // Not earlier: programs of the phases before can be executed as they are.
   manager.addPass(createRequireInputsPass());
   SetTargetPassOptions target;
-  target.target = options.target == "cuda" ? options.target : options.cpu;
+  target.target = options.target == "cuda" ? options.gpu : options.cpu;
   manager.addPass(createSetTargetPass(target));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // First: what follows knows real numbers alone.

@@ -97,12 +97,11 @@ def Aten_KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<[{
         Builds the operator as `linalg` and `tensor` operations on `operands`
         (the tensors of the kernel's region) and appends one tensor a result.
-        Reductions accumulate in `accumulator` or the element type, whichever is
-        wider.
+        Sums are made as `accumulation` says.
       }],
       "void", "buildKernel",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
-           "::mlir::FloatType":$accumulator,
+           "const ::shardc::aten::Accumulation &":$accumulation,
            "::mlir::SmallVectorImpl<::mlir::Value> &":$results)>
   ];
 }

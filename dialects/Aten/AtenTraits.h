@@ -8,9 +8,20 @@
 #ifndef SHARDC_DIALECTS_ATEN_ATENTRAITS_H
 #define SHARDC_DIALECTS_ATEN_ATENTRAITS_H
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"
 
 namespace shardc::aten {
+
+/// How a target wants sums to be made.
+struct Accumulation {
+  /// The dtype that sums of f32 and narrower elements are accumulated in; f64
+  /// is in f64.
+  mlir::FloatType dtype;
+  /// Bytes of a row that is near when it is read a second time; a longer one is
+  /// divided. 0: any row is.
+  int64_t nearRowBytes = 0;
+};
 
 /// Result elements depend on the operands' elements at the same (broadcast)
 /// index alone.

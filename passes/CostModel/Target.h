@@ -50,6 +50,16 @@ struct Target {
   bool channelsLast = false;
   /// The dtype that sums of narrower types are accumulated in: f64 or f32.
   std::string accumulator;
+  /// Bytes of a row that a block has read and finds in near memory when it
+  /// reads it again; 0: of any row.
+  int64_t nearRowBytes = 0;
+  /// Classes from which on rows of logits are made whole lines of memory, for
+  /// units that multiply several elements of a row at a time; 0: never. Of
+  /// fewer, a copy of the weight is not worth it.
+  int64_t fewestPaddedClasses = 0;
+  /// Rows from which on those that are added at computed places are sorted
+  /// first, because one thread is slow to add them in order; 0: never.
+  int64_t fewestSortedRows = 0;
   /// Whether library calls get their working memory from the program
   /// (runtime/format/CallWorkspace.h); elsewhere they take it when they are
   /// run.

@@ -37,7 +37,8 @@ struct FormKernelsPass : impl::FormKernelsPassBase<FormKernelsPass> {
 
 /// Appends the tensors that stand for the operands of `op` in `region`.
 static void mapOperands(Operation *op, OpBuilder &builder,
-                        FloatType accumulator, SmallVectorImpl<Value> &inputs,
+                        const aten::Accumulation &accumulation,
+                        SmallVectorImpl<Value> &inputs,
                         SmallVectorImpl<Value> &inside, Block &region) {
   IRMapping mapping;
   for (Value operand : op->getOperands()) {
@@ -45,7 +46,7 @@ static void mapOperands(Operation *op, OpBuilder &builder,
       if (auto constant = operand.getDefiningOp<aten::ConstantOp>()) {
         SmallVector<Value> built;
         cast<aten::KernelOpInterface>(*constant).buildKernel(
-            builder, {}, accumulator, built);
+            builder, {}, accumulation, built);
         mapping.map(operand, built.front());
       } else {
         inputs.push_back(operand);
@@ -72,14 +73,14 @@ static StringRef labelOf(Operation *op) {
 }
 
 /// Replaces `op` by a kernel that computes the results that are used.
-static void formKernel(Operation *op, FloatType accumulator) {
+static void formKernel(Operation *op, const aten::Accumulation &accumulation) {
   Region region;
   Block &body = region.emplaceBlock();
   OpBuilder builder(op->getContext());
   builder.setInsertionPointToStart(&body);
   SmallVector<Value> inputs, operands, built, yielded, replaced;
-  mapOperands(op, builder, accumulator, inputs, operands, body);
-  cast<aten::KernelOpInterface>(op).buildKernel(builder, operands, accumulator,
+  mapOperands(op, builder, accumulation, inputs, operands, body);
+  cast<aten::KernelOpInterface>(op).buildKernel(builder, operands, accumulation,
                                                 built);
   for (auto [result, value] : llvm::zip_equal(op->getResults(), built)) {
     if (result.use_empty())
@@ -100,10 +101,15 @@ static void formKernel(Operation *op, FloatType accumulator) {
   op->erase();
 }
 
-static FloatType accumulatorOf(const Target &target, MLIRContext *context) {
+static aten::Accumulation accumulationOf(const Target &target,
+                                         MLIRContext *context) {
+  aten::Accumulation accumulation;
   if (target.accumulator == "f64")
-    return Float64Type::get(context);
-  return Float32Type::get(context);
+    accumulation.dtype = Float64Type::get(context);
+  else
+    accumulation.dtype = Float32Type::get(context);
+  accumulation.nearRowBytes = target.nearRowBytes;
+  return accumulation;
 }
 
 /// The operators to replace, each after its readers, so that what only a dead
@@ -125,13 +131,14 @@ void FormKernelsPass::runOnOperation() {
   const Target *target = targetOf(getOperation());
   if (!target)
     return signalPassFailure();
-  FloatType accumulator = accumulatorOf(*target, &getContext());
+  const aten::Accumulation accumulation =
+      accumulationOf(*target, &getContext());
   for (Operation *op : collectOperators(getOperation())) {
     if (op->use_empty()) {
       op->erase();
       continue;
     }
-    formKernel(op, accumulator);
+    formKernel(op, accumulation);
   }
 }
 

@@ -82,30 +82,35 @@ void LaunchWriter::allocatePrivates() {
 
 void LaunchWriter::readLaunchCounters(Value iteration) {
   auto sizes = llvm::to_vector(launch.sizes);
-  if (launch.block)
-    sizes.push_back(launch.blocks());
+  for (const BlockedLoop &loop : launch.blocked)
+    sizes.push_back(loop.count());
   if (sizes.size() == 1)
     launchCounters.push_back(iteration);
   else if (!sizes.empty())
     llvm::append_range(launchCounters, affine::AffineDelinearizeIndexOp::create(
                                            builder, location, iteration, sizes)
                                            .getResults());
-  if (!launch.block)
-    return;
+  ArrayRef<Value> blocks =
+      ArrayRef(launchCounters).take_back(launch.blocked.size());
+  for (auto [loop, block] : llvm::zip_equal(launch.blocked, blocks))
+    readBlock(loop, block);
+  launchCounters.truncate(launch.sizes.size());
+}
+
+/// Where block number `block` of a loop starts, and how many iterations it has.
+void LaunchWriter::readBlock(const BlockedLoop &loop, Value block) {
   AffineExpr d0 = builder.getAffineDimExpr(0);
-  Value block = launchCounters.pop_back_val();
-  blockStart = affine::AffineApplyOp::create(
-      builder, location, AffineMap::get(1, 0, d0 * launch.block), block);
-  if (launch.blockedSize % launch.block == 0) {
-    blockEnd = constantIndex(launch.block);
+  blockStarts.push_back(affine::AffineApplyOp::create(
+      builder, location, AffineMap::get(1, 0, d0 * loop.block), block));
+  if (loop.isEven()) {
+    blockEnds.push_back(constantIndex(loop.block));
     return;
   }
-  AffineExpr rest =
-      builder.getAffineConstantExpr(launch.blockedSize) - d0 * launch.block;
-  AffineMap smaller =
-      AffineMap::get(1, 0, {builder.getAffineConstantExpr(launch.block), rest},
-                     builder.getContext());
-  blockEnd = affine::AffineMinOp::create(builder, location, smaller, block);
+  AffineExpr whole = builder.getAffineConstantExpr(loop.block);
+  AffineExpr rest = builder.getAffineConstantExpr(loop.size) - d0 * loop.block;
+  AffineMap smaller = AffineMap::get(1, 0, {whole, rest}, builder.getContext());
+  blockEnds.push_back(
+      affine::AffineMinOp::create(builder, location, smaller, block));
 }
 
 //===----------------------------------------------------------------------===//
@@ -131,7 +136,7 @@ Value LaunchWriter::elementIndex(int64_t offset, ArrayRef<int64_t> strides,
 }
 
 /// A private tensor is addressed inside the iteration: launch counters do not
-/// count, and the blocked loop counts from its block's start.
+/// count, and blocked loops count from their block's start.
 Value LaunchWriter::accessIndex(const StageAccess &access) {
   if (!isPrivate(access.tensor))
     return elementIndex(access.offset, access.strides, counters);
@@ -144,8 +149,8 @@ Value LaunchWriter::accessIndex(const StageAccess &access) {
     strides.push_back(placement.privateStride(stride));
   for (int loop : current->launchLoops)
     strides[loop] = 0;
-  if (current->blockedLoop >= 0)
-    inside[current->blockedLoop] = blockCounter;
+  for (int loop : current->blockedLoops)
+    inside[loop] = digits[loop];
   Value index =
       elementIndex(placement.privateOffset(access.offset), strides, inside);
   return isOfThread(access.tensor)
@@ -166,6 +171,9 @@ Value LaunchWriter::readElement(int tensor, Value index) {
 Value LaunchWriter::load(const StageAccess &access) {
   if (auto known = lanes.find(&access); known != lanes.end())
     return known->second[lane];
+  if (auto tile = tiles.find(&access); tile != tiles.end())
+    return memref::LoadOp::create(builder, location, tile->second,
+                                  tileIndex(access));
   return readElement(access.tensor, accessIndex(access));
 }
 

@@ -24,14 +24,14 @@ void registerKernelModels(mlir::DialectRegistry &registry);
 struct KernelBuilder {
   mlir::OpBuilder &builder;
   mlir::Location location;
-  /// The type to accumulate sums of f32 (and narrower) elements in.
-  mlir::FloatType accumulator;
+  const aten::Accumulation &accumulation;
   llvm::SmallVectorImpl<mlir::Value> &results;
 
   /// The type to accumulate sums of `value`'s elements in.
   mlir::FloatType accumulatorOf(mlir::Value value) const {
     mlir::Type element = mlir::getElementTypeOrSelf(value.getType());
-    return element.isF64() ? llvm::cast<mlir::FloatType>(element) : accumulator;
+    return element.isF64() ? llvm::cast<mlir::FloatType>(element)
+                           : accumulation.dtype;
   }
 };
 
@@ -42,10 +42,11 @@ template <typename OpTy,
 struct KernelModel
     : aten::KernelOpInterface::ExternalModel<KernelModel<OpTy, build>, OpTy> {
   void buildKernel(mlir::Operation *op, mlir::OpBuilder &builder,
-                   mlir::ValueRange operands, mlir::FloatType accumulator,
+                   mlir::ValueRange operands,
+                   const aten::Accumulation &accumulation,
                    llvm::SmallVectorImpl<mlir::Value> &results) const {
     auto concrete = llvm::cast<OpTy>(op);
-    KernelBuilder kernel{builder, op->getLoc(), accumulator, results};
+    KernelBuilder kernel{builder, op->getLoc(), accumulation, results};
     build(concrete, typename OpTy::Adaptor(operands, concrete), kernel);
   }
 };

@@ -8,19 +8,28 @@
 #include "passes/Kernel/KernelSchedule.h"
 
 #include "passes/Kernel/KernelLoopClasses.h"
+#include "passes/Kernel/LaunchPlanner.h"
 #include "passes/Kernel/ThreadSchedule.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
-#include <tuple>
 
 namespace shardc::kernel {
 
+int ScheduledStage::blockedNumber(int loop) const {
+  auto found = std::find(blockedLoops.begin(), blockedLoops.end(), loop);
+  return found == blockedLoops.end()
+             ? -1
+             : static_cast<int>(found - blockedLoops.begin());
+}
+
 int64_t Launch::extent() const {
-  int64_t extent = blocks();
+  int64_t extent = 1;
   for (int64_t size : sizes)
     extent *= size;
+  for (const BlockedLoop &loop : blocked)
+    extent *= loop.count();
   return extent;
 }
 
@@ -47,187 +56,6 @@ int64_t TensorPlacement::privateOffset(int64_t offset) const {
   return result + offset;
 }
 
-static int64_t iterationsOf(const Stage &stage) {
-  int64_t iterations = 1;
-  for (int64_t size : stage.sizes)
-    iterations *= size;
-  return iterations;
-}
-
-/// Distinct elements of an access, which is what it costs to bring them near.
-static int64_t elementsOf(const Stage &stage, const StageAccess &access) {
-  int64_t elements = 1;
-  for (size_t loop = 0; loop < stage.sizes.size(); ++loop)
-    if (access.strides[loop] != 0)
-      elements *= stage.sizes[loop];
-  return elements;
-}
-
-/// Elements that `loop` visits one after the other.
-static int64_t unitElements(const Stage &stage, int loop) {
-  int64_t elements = 0;
-  for (const StageAccess &access : stage.accesses)
-    if (access.strides[loop] == 1)
-      elements += elementsOf(stage, access);
-  return elements;
-}
-
-//===----------------------------------------------------------------------===//
-// The loops of one launch
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Stages that may run in one launch, and the classes that its loops are
-/// chosen from.
-struct StageGroup {
-  std::vector<int> stages;
-  std::vector<int> shared;
-};
-
-class LaunchPlanner {
-public:
-  LaunchPlanner(const KernelStages &kernel, const LoopClasses &classes,
-                const LoopPreferences &preferences)
-      : kernel(kernel), classes(classes), preferences(preferences) {}
-
-  Launch plan(const StageGroup &group) const;
-  int64_t work(const StageGroup &group) const;
-  bool isPointwise(const StageGroup &group) const;
-
-private:
-  int64_t sizeOf(int loopClass, const StageGroup &group) const;
-  int unitClass(const StageGroup &group) const;
-  int64_t chooseBlock(const StageGroup &group, int64_t size,
-                      int64_t otherIterations) const;
-  ScheduledStage order(int stage, const std::vector<int> &launchClasses,
-                       int blockedClass) const;
-
-  const KernelStages &kernel;
-  const LoopClasses &classes;
-  const LoopPreferences &preferences;
-};
-
-} // namespace
-
-int64_t LaunchPlanner::work(const StageGroup &group) const {
-  int64_t work = 0;
-  for (int stage : group.stages)
-    work += iterationsOf(kernel.stages[stage]);
-  return work;
-}
-
-int64_t LaunchPlanner::sizeOf(int loopClass, const StageGroup &group) const {
-  int stage = group.stages.front();
-  return kernel.stages[stage].sizes[classes.loopIn(loopClass, stage)];
-}
-
-/// The class that visits most elements one after the other, or -1.
-int LaunchPlanner::unitClass(const StageGroup &group) const {
-  std::vector<int64_t> elements(classes.count(), 0);
-  for (int number : group.stages) {
-    const Stage &stage = kernel.stages[number];
-    for (size_t loop = 0; loop < stage.sizes.size(); ++loop)
-      elements[classes.classOf(number, static_cast<int>(loop))] +=
-          unitElements(stage, static_cast<int>(loop));
-  }
-  auto most = std::max_element(elements.begin(), elements.end());
-  return most == elements.end() || *most == 0
-             ? -1
-             : static_cast<int>(most - elements.begin());
-}
-
-/// Whether the stages have no loops but the shared ones.
-bool LaunchPlanner::isPointwise(const StageGroup &group) const {
-  return std::all_of(group.stages.begin(), group.stages.end(), [&](int stage) {
-    return kernel.stages[stage].sizes.size() == group.shared.size();
-  });
-}
-
-/// The block of the unit class, or 0 to leave the class whole inside.
-int64_t LaunchPlanner::chooseBlock(const StageGroup &group, int64_t size,
-                                   int64_t otherIterations) const {
-  if (isPointwise(group)) {
-    bool isFine = otherIterations >= preferences.enoughIterations &&
-                  size <= 2 * preferences.pointwiseBlock;
-    return isFine || size <= preferences.pointwiseBlock
-               ? 0
-               : preferences.pointwiseBlock;
-  }
-  int64_t block = preferences.reductionBlock;
-  while (block > preferences.leastBlock &&
-         work(group) > preferences.smallWork &&
-         otherIterations * (size / block) < preferences.enoughIterations / 8)
-    block /= 2;
-  return std::min(block, size);
-}
-
-ScheduledStage LaunchPlanner::order(int number,
-                                    const std::vector<int> &launchClasses,
-                                    int blockedClass) const {
-  const Stage &stage = kernel.stages[number];
-  ScheduledStage scheduled;
-  scheduled.stage = number;
-  for (int loopClass : launchClasses)
-    scheduled.launchLoops.push_back(classes.loopIn(loopClass, number));
-  if (blockedClass >= 0)
-    scheduled.blockedLoop = classes.loopIn(blockedClass, number);
-
-  std::vector<int> &inner = scheduled.innerLoops;
-  for (int loop = 0; loop < static_cast<int>(stage.sizes.size()); ++loop)
-    if (std::find(scheduled.launchLoops.begin(), scheduled.launchLoops.end(),
-                  loop) == scheduled.launchLoops.end())
-      inner.push_back(loop);
-  int innermost = -1;
-  int64_t mostElements = -1;
-  for (int loop : inner) {
-    if (stage.scatters && stage.reduced[loop])
-      continue;
-    if (int64_t elements = unitElements(stage, loop);
-        elements >= mostElements) {
-      innermost = loop;
-      mostElements = elements;
-    }
-  }
-  // Parallel loops, then reduced ones, then a parallel innermost loop.
-  auto rank = [&](int loop) {
-    return loop == innermost ? 2 : stage.reduced[loop] ? 1 : 0;
-  };
-  auto stride = [&](int loop) {
-    return stage.accesses.empty() || stage.scatters
-               ? 0
-               : stage.accesses.front().strides[loop];
-  };
-  std::sort(inner.begin(), inner.end(), [&](int a, int b) {
-    return std::tuple(rank(a), -stride(a), a) <
-           std::tuple(rank(b), -stride(b), b);
-  });
-  return scheduled;
-}
-
-Launch LaunchPlanner::plan(const StageGroup &group) const {
-  Launch launch;
-  int unit = unitClass(group), blockedClass = -1;
-  std::vector<int> launchClasses = group.shared;
-  auto found = std::find(launchClasses.begin(), launchClasses.end(), unit);
-  if (found != launchClasses.end()) {
-    launchClasses.erase(found);
-    int64_t others = 1;
-    for (int loopClass : launchClasses)
-      others *= sizeOf(loopClass, group);
-    launch.block = chooseBlock(group, sizeOf(unit, group), others);
-    if (launch.block) {
-      launch.blockedSize = sizeOf(unit, group);
-      blockedClass = unit;
-    }
-  }
-  for (int loopClass : launchClasses)
-    launch.sizes.push_back(sizeOf(loopClass, group));
-  for (int stage : group.stages)
-    launch.stages.push_back(order(stage, launchClasses, blockedClass));
-  return launch;
-}
-
 //===----------------------------------------------------------------------===//
 // Which stages share a launch
 //===----------------------------------------------------------------------===//
@@ -249,6 +77,8 @@ private:
   std::vector<int> parallelClasses(int stage) const;
   std::vector<int> sharedWith(const StageGroup &group, int stage) const;
   bool breaksLines(const StageGroup &part, const StageGroup &joined) const;
+  int64_t bytesReadAgain(const StageGroup &group, int tensor) const;
+  bool losesNearRows(const StageGroup &part, const StageGroup &joined) const;
   bool tryJoin(StageGroup &group, int stage) const;
 
   const KernelStages &kernel;
@@ -336,8 +166,47 @@ bool StageGrouper::breaksLines(const StageGroup &part,
   if (preferences.blockThreads > 1 && !scans)
     return false;
   return planner.isPointwise(part) && !planner.isPointwise(joined) &&
-         planner.plan(joined).block != 0 &&
+         !planner.plan(joined).blocked.empty() &&
          planner.work(part) > preferences.smallWork;
+}
+
+/// Bytes of a tensor that an iteration of the group's launch reads more than
+/// once.
+int64_t StageGrouper::bytesReadAgain(const StageGroup &group,
+                                     int tensor) const {
+  const Launch launch = planner.plan(group);
+  int64_t bytes = 0;
+  int times = 0;
+  for (const ScheduledStage &scheduled : launch.stages) {
+    const Stage &stage = kernel.stages[scheduled.stage];
+    for (const StageAccess &access : stage.accesses) {
+      if (access.tensor != tensor || access.isWrite)
+        continue;
+      int64_t elements = 1;
+      for (int loop : scheduled.innerLoops)
+        if (access.strides[loop] != 0)
+          elements *= iterationsWithin(launch, scheduled, stage, loop);
+      bytes = std::max(bytes, elements * kernel.tensors[tensor].elementBytes);
+      ++times;
+    }
+  }
+  return times > 1 ? bytes : 0;
+}
+
+/// Whether iterations of `part`, which sum, find what they read again in near
+/// memory and those of `joined` do not.
+bool StageGrouper::losesNearRows(const StageGroup &part,
+                                 const StageGroup &joined) const {
+  if (preferences.nearRowBytes == 0 || planner.isPointwise(part))
+    return false;
+  for (int tensor = 0; tensor < static_cast<int>(kernel.tensors.size());
+       ++tensor) {
+    const int64_t bytes = bytesReadAgain(part, tensor);
+    if (bytes > 0 && bytes <= preferences.nearRowBytes &&
+        bytesReadAgain(joined, tensor) > preferences.nearRowBytes)
+      return true;
+  }
+  return false;
 }
 
 /// Joins unless nothing is shared, memory would be walked badly, or too little
@@ -355,7 +224,8 @@ bool StageGrouper::tryJoin(StageGroup &group, int stage) const {
     return bothSmall;
   }
   StageGroup alone{{stage}, parallelClasses(stage)};
-  if (breaksLines(group, joined) || breaksLines(alone, joined))
+  if (breaksLines(group, joined) || breaksLines(alone, joined) ||
+      losesNearRows(group, joined))
     return false;
   int64_t ofGroup = planner.plan(group).extent();
   int64_t ofStage = planner.plan(alone).extent();
@@ -409,11 +279,12 @@ static int onlyLaunch(const KernelSchedule &schedule, int tensor) {
   return found;
 }
 
-/// The loop of the launch's `number`-th loop, or of its blocked one behind
-/// them; -1 when there is none.
+/// The loop of the launch's `number`-th loop, or of the blocked ones behind
+/// them.
 static int cutLoop(const ScheduledStage &scheduled, size_t number) {
-  return number < scheduled.launchLoops.size() ? scheduled.launchLoops[number]
-                                               : scheduled.blockedLoop;
+  const size_t whole = scheduled.launchLoops.size();
+  return number < whole ? scheduled.launchLoops[number]
+                        : scheduled.blockedLoops[number - whole];
 }
 
 /// Appends the cuts of the launch's loops as `access` walks them; false when a
@@ -421,7 +292,8 @@ static int cutLoop(const ScheduledStage &scheduled, size_t number) {
 static bool addCuts(const Launch &launch, const ScheduledStage &scheduled,
                     const Stage &stage, const StageAccess &access,
                     std::vector<TensorPlacement::CutLoop> &cuts) {
-  size_t count = launch.sizes.size() + (launch.block ? 1 : 0);
+  const size_t whole = launch.sizes.size();
+  const size_t count = whole + launch.blocked.size();
   bool isFirst = cuts.empty();
   for (size_t i = 0; i < count; ++i) {
     auto digit = digitOf(stage, access, cutLoop(scheduled, i));
@@ -429,7 +301,7 @@ static bool addCuts(const Launch &launch, const ScheduledStage &scheduled,
       return false;
     if (isFirst)
       cuts.push_back({digit->stride, digit->size,
-                      i < launch.sizes.size() ? 1 : launch.block});
+                      i < whole ? 1 : launch.blocked[i - whole].block});
     else if (*digit != Digit{cuts[i].stride, cuts[i].size})
       return false;
   }
@@ -486,7 +358,9 @@ static LoopPreferences preferencesOfGpu(const Target &target) {
           .smallWork = target.threadWork,
           .enoughNeighbours = blocks * line,
           .blockThreads = target.blockThreads,
-          .sharedBytes = target.memories.front().bytes};
+          .sharedBytes = target.memories.front().bytes,
+          .tileLineBytes = target.memories.front().lineBytes,
+          .nearRowBytes = target.nearRowBytes};
 }
 
 /// In elements of f32. A block of a point-wise launch fits into the nearest

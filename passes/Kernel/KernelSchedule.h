@@ -30,6 +30,11 @@
 // is cut into blocks of consecutive elements, and the block is the innermost
 // loop: memory is read line by line and the loop becomes vector code.
 //
+// A transposition walks lines of what it reads along one loop and lines of what
+// it writes along another. On a GPU both are cut, and an iteration is a tile:
+// the group copies it to shared memory along the one, and reads it there along
+// the other.
+//
 // On a GPU an iteration is run by a *group* of threads, a power of two of them:
 // a part of a warp, a warp, or a block of its own. The threads divide each
 // stage's loops and meet between stages where one reads what another one wrote
@@ -120,6 +125,11 @@ struct LoopPreferences {
   int64_t blockThreads = 1;
   /// Bytes that the threads of a block can share.
   int64_t sharedBytes = 0;
+  /// Bytes of a line of a tile; 0 where there are none.
+  int64_t tileLineBytes = 0;
+  /// Bytes that an iteration has read and finds in near memory when it reads
+  /// them again; 0: any.
+  int64_t nearRowBytes = 0;
 };
 
 /// What follows from the target's vectors, threads and memories.
@@ -138,6 +148,8 @@ struct StageThreads {
   int64_t vector = 1;
   /// Whether the group meets before the stage.
   bool meetsBefore = false;
+  /// Accesses that the group copies to a tile in shared memory first.
+  std::vector<int> tiled = {};
 };
 
 /// A stage's place in a launch. Loops are numbered as in KernelStages::stages
@@ -146,28 +158,37 @@ struct ScheduledStage {
   int stage = 0;
   /// The stage's loop for each of Launch::sizes.
   std::vector<int> launchLoops;
-  /// The stage's loop that is cut into blocks, or -1.
-  int blockedLoop = -1;
-  /// All other loops and the blocked one, outermost first. Reduced loops are
+  /// The stage's loop for each of Launch::blocked.
+  std::vector<int> blockedLoops;
+  /// All other loops and the blocked ones, outermost first. Reduced loops are
   /// next to each other; when the last loop is parallel it comes after them.
   std::vector<int> innerLoops;
   StageThreads threads = {};
+
+  /// Which of Launch::blocked `loop` is, or -1.
+  int blockedNumber(int loop) const;
+};
+
+/// A loop of a launch that is cut into blocks.
+struct BlockedLoop {
+  /// Iterations of the whole loop and of one block; the last may be smaller.
+  int64_t size, block;
+
+  int64_t count() const { return (size + block - 1) / block; }
+  bool isEven() const { return size % block == 0; }
 };
 
 struct Launch {
   /// The launch's loops, outermost first, without the blocks.
   std::vector<int64_t> sizes;
-  /// Iterations of the blocked loop and of one block; 0 without one.
-  int64_t blockedSize = 0, block = 0;
+  /// At most one, or the two loops of a tile; outermost first.
+  std::vector<BlockedLoop> blocked;
   std::vector<ScheduledStage> stages;
   /// Threads that run an iteration together, and iterations that run in one
   /// block of a GPU.
   int64_t group = 1;
   int64_t groups = 1;
 
-  int64_t blocks() const {
-    return block ? (blockedSize + block - 1) / block : 1;
-  }
   /// Independent iterations.
   int64_t extent() const;
 
@@ -189,7 +210,7 @@ struct TensorPlacement {
   int64_t ofThread = 0;
   /// Elements to allocate, privately or as scratch.
   int64_t elements = 0;
-  /// For each launch loop and the blocked one: its stride in the tensor, its
+  /// For each launch loop and the blocked ones: its stride in the tensor, its
   /// size, and the size that is left of it (1, or the block).
   struct CutLoop {
     int64_t stride, size, left;

@@ -33,6 +33,25 @@ static std::string nameOf(const char *what, int64_t number) {
   return std::string(what) + " " + std::to_string(number);
 }
 
+/// A tile is a copy, which no stage of the launch may change.
+static Complaint checkTiles(const KernelSchedule &schedule,
+                            const Launch &launch,
+                            const ScheduledStage &scheduled) {
+  const auto &stages = schedule.merged.stages;
+  const Stage &stage = stages[scheduled.stage];
+  for (int number : scheduled.threads.tiled) {
+    const int tensor = stage.accesses.at(number).tensor;
+    if (launch.blocked.size() != 2)
+      return nameOf("stage", scheduled.stage) + " has a tile of other launches";
+    for (const ScheduledStage &other : launch.stages)
+      for (const StageAccess &access : stages[other.stage].accesses)
+        if (access.isWrite && access.tensor == tensor)
+          return nameOf("stage", scheduled.stage) + " has a tile of " +
+                 nameOf("tensor", tensor) + ", which the launch writes";
+  }
+  return {};
+}
+
 /// Each loop of the stage once, the launch's with its sizes.
 static Complaint checkLoops(const Launch &launch,
                             const ScheduledStage &scheduled,
@@ -54,14 +73,15 @@ static Complaint checkLoops(const Launch &launch,
     if (stage.reduced[loop])
       return name + " reduces launch loop " + std::to_string(i);
   }
-  int blocked = scheduled.blockedLoop;
-  if ((blocked >= 0) != (launch.block != 0))
+  if (scheduled.blockedLoops.size() != launch.blocked.size())
     return name + " is blocked where its launch is not, or the reverse";
-  if (blocked >= 0 &&
-      (stage.reduced[blocked] || stage.sizes[blocked] != launch.blockedSize ||
-       std::count(scheduled.innerLoops.begin(), scheduled.innerLoops.end(),
-                  blocked) != 1))
-    return name + " has a blocked loop that is not its launch's";
+  for (size_t i = 0; i < launch.blocked.size(); ++i) {
+    int loop = scheduled.blockedLoops[i];
+    if (stage.reduced[loop] || stage.sizes[loop] != launch.blocked[i].size ||
+        std::count(scheduled.innerLoops.begin(), scheduled.innerLoops.end(),
+                   loop) != 1)
+      return name + " has a blocked loop that is not its launch's";
+  }
   return {};
 }
 
@@ -78,6 +98,8 @@ static Complaint checkForm(const KernelStages &kernel,
       ++seen.at(scheduled.stage);
       if (Complaint complaint = checkLoops(
               launch, scheduled, schedule.merged.stages[scheduled.stage]))
+        return complaint;
+      if (Complaint complaint = checkTiles(schedule, launch, scheduled))
         return complaint;
     }
   for (size_t i = 0; i < seen.size(); ++i)
@@ -104,7 +126,7 @@ static KernelSchedule programOrder(const KernelStages &kernel) {
           loops.push_back(loop);
     schedule.loopNumbers.push_back(numbers);
     Launch launch;
-    launch.stages = {{static_cast<int>(i), {}, -1, loops}};
+    launch.stages = {{static_cast<int>(i), {}, {}, loops}};
     schedule.launches.push_back(launch);
   }
   for (const StageTensor &tensor : kernel.tensors)
@@ -195,7 +217,7 @@ private:
   std::vector<std::vector<Cell>> memory, privates;
   int64_t launchNumber = -1, firstIteration = 0, iteration = 0;
   std::vector<PlacedStage> stages;
-  int64_t blockStart = 0, blockEnd = 0;
+  std::vector<int64_t> blockStarts, blockEnds;
   std::vector<int64_t> launchCounters;
 
   // The stage that runs.
@@ -262,10 +284,13 @@ void Execution::runLaunch(const Launch &launch) {
 
 void Execution::runIteration(const Launch &launch, int64_t number) {
   iteration = firstIteration + number;
-  if (launch.block) {
-    blockStart = number % launch.blocks() * launch.block;
-    blockEnd = std::min(launch.block, launch.blockedSize - blockStart);
-    number /= launch.blocks();
+  blockStarts.assign(launch.blocked.size(), 0);
+  blockEnds = blockStarts;
+  for (size_t i = launch.blocked.size(); i-- > 0;) {
+    const BlockedLoop &loop = launch.blocked[i];
+    blockStarts[i] = number % loop.count() * loop.block;
+    blockEnds[i] = std::min(loop.block, loop.size - blockStarts[i]);
+    number /= loop.count();
   }
   launchCounters.assign(launch.sizes.size(), 0);
   for (size_t i = launch.sizes.size(); i-- > 0;) {
@@ -335,11 +360,12 @@ void Execution::forEach(std::span<const int> loops, const Inside &inside) {
   if (loops.empty())
     return inside();
   int loop = loops.front();
-  bool isBlocked = loop == current->blockedLoop;
-  int64_t end = isBlocked ? blockEnd : stage->sizes[loop];
+  const int blocked = current->blockedNumber(loop);
+  const int64_t start = blocked < 0 ? 0 : blockStarts[blocked];
+  const int64_t end = blocked < 0 ? stage->sizes[loop] : blockEnds[blocked];
   for (int64_t counter = 0; counter < end && !complaint; ++counter) {
     insideCounters[loop] = counter;
-    counters[loop] = isBlocked ? blockStart + counter : counter;
+    counters[loop] = start + counter;
     forEach(loops.subspan(1), inside);
   }
 }

@@ -3,7 +3,8 @@
 //
 // What KernelLoops.cpp (memory, bodies and the function around them),
 // StageLoops.cpp (the loops of each kind of stage) and ThreadLoops.cpp (the
-// same where a group of threads divides them) write together.
+// same where a group of threads divides them; ThreadVectors.cpp,
+// ThreadTiles.cpp: what a thread moves at a time) write together.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_KERNEL_LAUNCHWRITER_H
@@ -34,12 +35,22 @@ public:
   void write(mlir::ModuleOp kernels, llvm::ArrayRef<int> tensors);
 
 private:
-  struct Share;
+  /// A part of the iterations of some loops that one of several threads takes.
+  struct Share {
+    llvm::ArrayRef<int> loops;
+    /// Threads, which one this is, and consecutive iterations at a time.
+    int64_t threads;
+    mlir::Value thread;
+    int64_t vector;
+
+    int64_t iterations = 1, steps = 1;
+  };
 
   void bindConstants(mlir::ModuleOp kernels);
   mlir::Value beginIteration();
   void allocatePrivates();
   void readLaunchCounters(mlir::Value iteration);
+  void readBlock(const BlockedLoop &loop, mlir::Value block);
   void writeStage(const ScheduledStage &scheduled);
   void writeLoops(llvm::ArrayRef<int> loops, llvm::function_ref<void()> inside);
   llvm::SmallVector<mlir::Value> writeReduction(llvm::ArrayRef<int> loops);
@@ -112,6 +123,10 @@ private:
              llvm::function_ref<llvm::SmallVector<mlir::Value>()> write,
              int64_t resultLanes);
   mlir::Value withStart(int64_t output, mlir::Value sum);
+  int64_t tileVector(const StageAccess &access) const;
+  void writeTile(const StageAccess &access);
+  void writeTiles();
+  mlir::Value tileIndex(const StageAccess &access);
   void writeThreadStage(const ScheduledStage &scheduled);
 
   mlir::Value held(mlir::Value index, int64_t size);
@@ -154,21 +169,22 @@ private:
 
   /// The memref of each tensor of this launch.
   llvm::DenseMap<int, mlir::Value> buffers;
-  /// Counters of the launch's loops, and where its block starts and ends.
+  /// Counters of the launch's loops, where the blocks of the blocked ones
+  /// start, and how many iterations these have.
   llvm::SmallVector<mlir::Value> launchCounters;
-  mlir::Value blockStart, blockEnd;
+  llvm::SmallVector<mlir::Value> blockStarts, blockEnds;
 
   // Of a thread of a GPU: its number in its group, its group's in the block,
   // and the group's lanes, where they are not the whole warp.
   mlir::Value member, group, groupMask;
 
-  // The stage that is being written: counters by loop, over the whole tensor
-  // and, for the blocked loop, from the block's start.
+  // The stage that is being written: counters by loop over the whole tensor,
+  // and as `countLoop` got them, from the block's start.
   const ScheduledStage *current = nullptr;
   llvm::SmallVector<mlir::Value> counters;
-  mlir::Value blockCounter;
-  /// By loop, as `countLoop` got them.
   llvm::SmallVector<mlir::Value> digits;
+  /// The tiles of its accesses in shared memory.
+  llvm::DenseMap<const StageAccess *, mlir::Value> tiles;
   /// Which of the results and terms that threads divide this one takes.
   mlir::Value result, term;
   /// What the lanes of a vector read, and the lane that is being written.

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelModels.h"
+#include "passes/Kernel/RowExponentials.h"
 
 #include <limits>
 
@@ -30,32 +31,18 @@ struct LogSumExp {
 
 /// One of the terms is 1, or several are: what the others sum to is kept apart
 /// from their number, beside which it may be too small for any digit.
-static LogSumExp buildLogSumExp(Value logits, FloatType accumulator,
-                                KernelBuilder &kernel) {
-  RankedTensorType shape = tensorTypeOf(logits);
-  auto compute = cast<FloatType>(computeType(shape.getElementType()));
-  Read rows = readAt(logits, {0, 1}, 2);
-  Value largest =
-      reduce(kernel.builder, kernel.location, shape.getShape(), {1}, compute,
-             Combiner::MaximumNumber, rows, 1,
-             [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })
-          .front();
-  SmallVector<Value> sums =
-      reduce(kernel.builder, kernel.location, shape.getShape(), {1},
-             accumulator, Combiner::Add, {rows, readAt(largest, {0}, 2)}, 2,
-             [](LoopBody &body) -> SmallVector<Scalar> {
-               Scalar below = body[0] - body[1];
-               Scalar isLess = notEqual(below, below.constant(0));
-               return {select(isLess, exp(below), below.constant(0)),
-                       select(isLess, below.constant(0), below.constant(1))};
-             });
+static LogSumExp buildLogSumExp(Value logits, KernelBuilder &kernel) {
+  RowExponentials rows =
+      sumExponentials(logits, /*dim=*/1, /*onesApart=*/true, kernel);
+  RankedTensorType type = tensorTypeOf(rows.largest);
+  Type compute = type.getElementType();
   Value rest = pointwise(
-      kernel.builder, kernel.location,
-      shape.clone({shape.getDimSize(0)}, compute),
-      {readAt(sums[0], {0}, 1), readAt(sums[1], {0}, 1)}, [&](LoopBody &body) {
+      kernel.builder, kernel.location, type,
+      {readAt(rows.sum, {0}, 1), readAt(rows.ones, {0}, 1)},
+      [&](LoopBody &body) {
         return log1p((body[0] + (body[1] - body[1].constant(1))).to(compute));
       });
-  return {largest, rest};
+  return {rows.largest, rest};
 }
 
 /// The class of a row, 0 where it is ignored, and whether it counts.
@@ -70,7 +57,7 @@ static void buildCrossEntropy(aten::CrossEntropyLossOp op,
   Value logits = inputs.getSelf();
   FloatType accumulator = kernel.accumulatorOf(logits);
   int64_t classes = tensorTypeOf(logits).getDimSize(1);
-  LogSumExp parts = buildLogSumExp(logits, accumulator, kernel);
+  LogSumExp parts = buildLogSumExp(logits, kernel);
   SmallVector<Read> rows = {readAt(inputs.getTarget(), {0}, 1),
                             readAt(parts.largest, {0}, 1),
                             readAt(parts.rest, {0}, 1)};

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/KernelModels.h"
+#include "passes/Kernel/RowExponentials.h"
 
 #include "llvm/ADT/Sequence.h"
 
@@ -34,23 +35,10 @@ static Slices buildSlices(Value self, int64_t dim, KernelBuilder &kernel) {
   }
   auto all = llvm::to_vector(llvm::seq(rank)), others = all;
   others.erase(others.begin() + dim);
-  // Each loop reads, also those of size 1.
-  Read elements = readAt(self, all, rank);
-  Value largest =
-      reduce(kernel.builder, kernel.location, type.getShape(), {dim},
-             cast<FloatType>(computeType(type.getElementType())),
-             Combiner::MaximumNumber, elements, 1,
-             [](LoopBody &body) -> SmallVector<Scalar> { return {body[0]}; })
-          .front();
-  Read common = readAt(largest, others, rank);
-  Value sum =
-      reduce(kernel.builder, kernel.location, type.getShape(), {dim},
-             kernel.accumulatorOf(self), Combiner::Add, {elements, common}, 1,
-             [](LoopBody &body) -> SmallVector<Scalar> {
-               return {exp(body[0] - body[1])};
-             })
-          .front();
-  return {elements, common, readAt(sum, others, rank)};
+  RowExponentials rows =
+      sumExponentials(self, dim, /*onesApart=*/false, kernel);
+  return {readAt(self, all, rank), readAt(rows.largest, others, rank),
+          readAt(rows.sum, others, rank)};
 }
 
 /// `finish` on an element less the largest, and the sum in its dtype.

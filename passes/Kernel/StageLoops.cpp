@@ -37,15 +37,13 @@ SmallVector<Value> LaunchWriter::startValues() {
 
 void LaunchWriter::countLoop(int loop, Value counter) {
   counters[loop] = digits[loop] = counter;
-  if (loop != current->blockedLoop)
-    return;
-  blockCounter = counter;
-  counters[loop] = elementIndex(0, {1, 1}, {blockStart, counter});
+  if (const int blocked = current->blockedNumber(loop); blocked >= 0)
+    counters[loop] = elementIndex(0, {1, 1}, {blockStarts[blocked], counter});
 }
 
 Value LaunchWriter::loopEnd(int loop) {
-  return loop == current->blockedLoop ? blockEnd
-                                      : constantIndex(stage().sizes[loop]);
+  const int blocked = current->blockedNumber(loop);
+  return blocked < 0 ? constantIndex(stage().sizes[loop]) : blockEnds[blocked];
 }
 
 /// A loop of `size` iterations, inside which the builder writes on; returns its

@@ -166,17 +166,6 @@ Value LaunchWriter::inGroup(Value index, int64_t elements, Type element) {
 // Shares
 //===----------------------------------------------------------------------===//
 
-/// A part of the iterations of some loops that one of several threads takes.
-struct LaunchWriter::Share {
-  ArrayRef<int> loops;
-  /// Threads, which one this is, and consecutive iterations at a time.
-  int64_t threads;
-  Value thread;
-  int64_t vector;
-
-  int64_t iterations = 1, steps = 1;
-};
-
 LaunchWriter::Share LaunchWriter::makeShare(ArrayRef<int> loops,
                                             int64_t threads, Value thread,
                                             int64_t vector) {
@@ -209,11 +198,12 @@ Value LaunchWriter::beginStep(const Share &share, Value step, bool isWhole) {
     exists = isLess(first, share.iterations);
   for (auto [loop, digit] : llvm::zip(share.loops, digits)) {
     countLoop(loop, digit);
-    if (isWhole || loop != current->blockedLoop ||
-        launch.blockedSize % launch.block == 0)
+    const int blocked = current->blockedNumber(loop);
+    if (isWhole || blocked < 0 || launch.blocked[blocked].isEven())
       continue;
-    Value inside = arith::CmpIOp::create(
-        builder, location, arith::CmpIPredicate::slt, digit, blockEnd);
+    Value inside =
+        arith::CmpIOp::create(builder, location, arith::CmpIPredicate::slt,
+                              digit, blockEnds[blocked]);
     exists = exists ? arith::AndIOp::create(builder, location, exists, inside)
                           .getResult()
                     : inside;
@@ -241,9 +231,10 @@ void LaunchWriter::writeSteps(const Share &share,
 
 /// How many of the first steps exist for every thread, whatever the block.
 int64_t LaunchWriter::countWholeSteps(const Share &share) const {
-  const bool mayEndEarly =
-      launch.block != 0 && launch.blockedSize % launch.block != 0 &&
-      llvm::is_contained(share.loops, current->blockedLoop);
+  const bool mayEndEarly = llvm::any_of(share.loops, [&](int loop) {
+    const int blocked = current->blockedNumber(loop);
+    return blocked >= 0 && !launch.blocked[blocked].isEven();
+  });
   return mayEndEarly ? 0 : share.iterations / (share.threads * share.vector);
 }
 
@@ -557,6 +548,7 @@ void LaunchWriter::writeThreadStage(const ScheduledStage &scheduled) {
   const StageThreads &threads = scheduled.threads;
   if (threads.meetsBefore)
     meet();
+  writeTiles();
   std::vector<int> results = resultLoops(stage(), scheduled);
   std::vector<int> reduced = reducedLoops(stage(), scheduled);
   if (!dividesTerms(stage(), scheduled))

@@ -23,7 +23,8 @@ static int64_t floorPower(int64_t value) {
 
 int64_t iterationsWithin(const Launch &launch, const ScheduledStage &scheduled,
                          const Stage &stage, int loop) {
-  return loop == scheduled.blockedLoop ? launch.block : stage.sizes[loop];
+  const int blocked = scheduled.blockedNumber(loop);
+  return blocked < 0 ? stage.sizes[loop] : launch.blocked[blocked].block;
 }
 
 std::vector<int> resultLoops(const Stage &stage,
@@ -103,6 +104,7 @@ private:
   int64_t unitsOf(const ScheduledStage &scheduled) const;
   int64_t chooseGroup() const;
   void divideStage(ScheduledStage &scheduled) const;
+  void chooseTiles(ScheduledStage &scheduled) const;
   int64_t sharedBytesOf(int64_t groups) const;
   void fitShared();
   bool staysInThread(const ScheduledStage &first, const StageAccess &one,
@@ -158,9 +160,9 @@ int64_t LaunchDivider::chooseVector(const ScheduledStage &scheduled) const {
   constexpr int64_t widest = 8;
   int64_t vector = std::min(widest, vectorBytes / narrowest);
   auto fits = [&] {
-    bool divides =
+    const bool divides =
         stage.sizes[loop] % vector == 0 &&
-        (loop != scheduled.blockedLoop || launch.block % vector == 0);
+        iterationsWithin(launch, scheduled, stage, loop) % vector == 0;
     return divides && std::any_of(stage.accesses.begin(), stage.accesses.end(),
                                   [&](const StageAccess &access) {
                                     return isVectorAccess(schedule, stage,
@@ -240,6 +242,62 @@ void LaunchDivider::divideStage(ScheduledStage &scheduled) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+int tileLineLoop(const ScheduledStage &scheduled) {
+  return scheduled.innerLoops.back() == scheduled.blockedLoops.back()
+             ? scheduled.blockedLoops.front()
+             : scheduled.blockedLoops.back();
+}
+
+int64_t tilePitch(const KernelSchedule &schedule, const Launch &launch,
+                  const ScheduledStage &scheduled, int access) {
+  constexpr int64_t bankBytes = 4;
+  const Stage &stage = schedule.merged.stages[scheduled.stage];
+  const int64_t bytes =
+      schedule.merged.tensors[stage.accesses[access].tensor].elementBytes;
+  return iterationsWithin(launch, scheduled, stage, tileLineLoop(scheduled)) +
+         std::max<int64_t>(1, bankBytes / bytes);
+}
+
+int64_t tileElements(const KernelSchedule &schedule, const Launch &launch,
+                     const ScheduledStage &scheduled, int access) {
+  return tilePitch(schedule, launch, scheduled, access) *
+         iterationsWithin(launch, scheduled,
+                          schedule.merged.stages[scheduled.stage],
+                          scheduled.innerLoops.back());
+}
+
+static bool writes(const Stage &stage, int tensor) {
+  return std::any_of(stage.accesses.begin(), stage.accesses.end(),
+                     [&](const StageAccess &access) {
+                       return access.isWrite && access.tensor == tensor;
+                     });
+}
+
+/// What lies along the other loop of a tile. A tensor that the launch writes is
+/// in memory anyway.
+void LaunchDivider::chooseTiles(ScheduledStage &scheduled) const {
+  if (launch.blocked.size() != 2 || launch.group == 1)
+    return;
+  const Stage &stage = stageOf(scheduled);
+  const int along = scheduled.innerLoops.back(), line = tileLineLoop(scheduled);
+  auto isWritten = [&](int tensor) {
+    return std::any_of(launch.stages.begin(), launch.stages.end(),
+                       [&](const ScheduledStage &other) {
+                         return writes(stageOf(other), tensor);
+                       });
+  };
+  for (size_t i = 0; i < stage.accesses.size(); ++i) {
+    const StageAccess &access = stage.accesses[i];
+    if (!access.isWrite && access.strides[line] == 1 &&
+        access.strides[along] != 0 && !isWritten(access.tensor))
+      scheduled.threads.tiled.push_back(static_cast<int>(i));
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Shared memory and meetings
 //===----------------------------------------------------------------------===//
 
@@ -275,7 +333,7 @@ bool LaunchDivider::staysInThread(const ScheduledStage &first,
     if (iterationsWithin(launch, first, a, loop) !=
             iterationsWithin(launch, second, b, twin) ||
         one.strides[loop] != other.strides[twin] ||
-        (loop == first.blockedLoop) != (twin == second.blockedLoop))
+        first.blockedNumber(loop) != second.blockedNumber(twin))
       return false;
   }
   for (size_t i = 0; i < first.launchLoops.size(); ++i)
@@ -328,15 +386,25 @@ int64_t LaunchDivider::sharedBytesOf(int64_t groups) const {
           tensors.insert(access.tensor).second)
         bytes += schedule.placements[access.tensor].elements *
                  schedule.merged.tensors[access.tensor].elementBytes;
+  for (const ScheduledStage &scheduled : launch.stages)
+    for (int access : scheduled.threads.tiled)
+      bytes +=
+          tileElements(schedule, launch, scheduled, access) *
+          schedule.merged.tensors[stageOf(scheduled).accesses[access].tensor]
+              .elementBytes;
   return bytes * groups;
 }
 
-/// Fewer iterations a block, then fewer private tensors, until they fit; a
-/// quarter is left for what sums pass between warps.
+/// Fewer iterations a block, then fewer tiles and private tensors, until they
+/// fit; a quarter is left for what sums pass between warps.
 void LaunchDivider::fitShared() {
   const int64_t budget = preferences.sharedBytes * 3 / 4;
   while (launch.groups > 1 && sharedBytesOf(launch.groups) > budget)
     launch.groups /= 2;
+  for (ScheduledStage &scheduled : launch.stages)
+    while (!scheduled.threads.tiled.empty() &&
+           sharedBytesOf(launch.groups) > budget)
+      scheduled.threads.tiled.pop_back();
   for (const ScheduledStage &scheduled : launch.stages)
     for (const StageAccess &access : stageOf(scheduled).accesses)
       if (sharedBytesOf(launch.groups) > budget && isPrivate(access.tensor) &&
@@ -398,6 +466,8 @@ void LaunchDivider::divide() {
           : std::min(most / launch.group, ceilingPower(launch.extent()));
   for (ScheduledStage &scheduled : launch.stages)
     divideStage(scheduled);
+  for (ScheduledStage &scheduled : launch.stages)
+    chooseTiles(scheduled);
   keepInThreads();
   fitShared();
   placeMeetings();

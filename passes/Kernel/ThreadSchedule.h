@@ -52,6 +52,17 @@ bool isOfThread(const KernelSchedule &schedule, const Launch &launch,
 /// Whether threads may share the terms of the stage's results.
 bool dividesTerms(const Stage &stage, const ScheduledStage &scheduled);
 
+/// Of a stage in a launch of tiles: the blocked loop that lines of its tiles
+/// lie along; the innermost one goes from line to line.
+int tileLineLoop(const ScheduledStage &scheduled);
+
+/// From line to line of the tile of an access, in elements: a bank more than a
+/// line has, so that threads that read a column meet different banks.
+int64_t tilePitch(const KernelSchedule &schedule, const Launch &launch,
+                  const ScheduledStage &scheduled, int access);
+int64_t tileElements(const KernelSchedule &schedule, const Launch &launch,
+                     const ScheduledStage &scheduled, int access);
+
 /// Whether a thread may take `access` as one vector of `count` elements along
 /// `loop`: neighbours, at a multiple of their bytes or of 16.
 bool isVectorAccess(const KernelSchedule &schedule, const Stage &stage,

@@ -23,7 +23,7 @@ static void buildUpdate(fsdp::UpdateOp update, fsdp::UpdateOp::Adaptor inputs,
         op.getOperands(), [&](Value value) { return values.lookup(value); });
     SmallVector<Value> results;
     cast<aten::KernelOpInterface>(op).buildKernel(kernel.builder, operands,
-                                                  kernel.accumulator, results);
+                                                  kernel.accumulation, results);
     values.map(op.getResults(), results);
   }
   for (Value result : body.getTerminator()->getOperands())

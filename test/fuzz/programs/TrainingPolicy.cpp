@@ -7,6 +7,7 @@
 #include "test/fuzz/programs/TrainingPolicy.h"
 
 #include "dialects/Fsdp/Fsdp.h"
+#include "passes/CostModel/Target.h"
 #include "passes/Import/ModuleStack.h"
 #include "runtime/cpu/InstructionSet.h"
 
@@ -94,6 +95,25 @@ static void drawOptimizer(Options &options, ModuleOp program,
   }
 }
 
+/// A GPU whose limits are so low that small programs reach them: blocks of a
+/// loop, tiles, parts of sums and of rows, sorted scatters, padded classes.
+static const Target &smallGpu() {
+  static const Target &added = []() -> const Target & {
+    Target target = *findTarget("cuda");
+    target.name = "cuda-small";
+    target.threads = mostThreadsOfMultiprocessor;
+    target.threadWork = 32;
+    target.blockThreads = 64;
+    target.memories.front().lineBytes = 16;
+    target.nearRowBytes = 32;
+    target.fewestSortedRows = 3;
+    target.fewestPaddedClasses = 3;
+    addTarget(target);
+    return *findTarget("cuda-small");
+  }();
+  return added;
+}
+
 TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   TrainingPolicy policy;
   Options &options = policy.options;
@@ -121,6 +141,8 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
     options.lossScale = random.pick({"dynamic", "128", "3"});
   options.skipNonFinite = random.chance(0.1);
   setTarget(policy, random.chance(0.25) ? "cuda" : "cpu");
+  if (random.chance(0.6))
+    options.gpu = smallGpu().name;
   return policy;
 }
 
@@ -157,6 +179,7 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
           {"--prefetch", &options.prefetch},
           {"--fuse", &options.fuse},
           {"--target", &options.target},
+          {"--gpu", &options.gpu},
           {"--cpu", &options.cpu},
           {"--optimizer", &options.optimizer},
           {"--momentum", &options.momentum},
@@ -240,6 +263,7 @@ FailureOr<TrainingPolicy> parsePolicy(StringRef text) {
       return failure();
   }
   setTarget(policy, policy.options.target);
+  (void)smallGpu();
   return policy;
 }
 

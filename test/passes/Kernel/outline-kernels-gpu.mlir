@@ -42,6 +42,44 @@ func.func @softmax(%x: tensor<8192x768xf32>) -> tensor<8192x768xf32> {
 
 // -----
 
+// A transposition is tiles of 32 x 32: 128 bytes of a line of what is read, and of
+// what is written. Lines of the tile are 33 elements apart, so that neither way
+// two threads of a warp meet in a bank.
+// CHECK-LABEL: func.func @transposition
+//       CHECK: func.func @kernel_relu({{.*}}) attributes {exec.extent = 384 : i64, exec.threads = 256 : i64}
+//       CHECK: %[[TILE:.*]] = memref.alloca() {{.*}} : memref<1056xf32, #gpu.address_space<workgroup>>
+//       CHECK: vector.load %{{.*}} : memref<393216xf32>, vector<4xf32>
+// CHECK-COUNT-4: memref.store %{{.*}}, %[[TILE]]
+//       CHECK: gpu.barrier
+// CHECK-COUNT-4: memref.load %[[TILE]]
+//       CHECK: vector.store %{{.*}} : memref<393216xf32>, vector<4xf32>
+func.func @transposition(%x: tensor<512x768xf32>) -> tensor<768x512xf32> {
+  %0 = aten.permute %x [1, 0] : (tensor<512x768xf32>) -> tensor<768x512xf32>
+  %1 = aten.relu %0 : (tensor<768x512xf32>) -> tensor<768x512xf32>
+  return %1 : tensor<768x512xf32>
+}
+
+// -----
+
+// A softmax over a vocabulary: 16 parts of a row each, whose 16 KiB are near when
+// they are read for the sum; then the parts' sums are joined, and the row is
+// written.
+// CHECK-LABEL: func.func @large_vocabulary
+//       CHECK: func.func @kernel_softmax_part0({{.*}}) attributes {exec.extent = 65536 : i64, exec.threads = 128 : i64}
+//       CHECK: vector.load {{.*}}vector<8xbf16>
+//       CHECK: arith.maxnumf
+//       CHECK: gpu.barrier
+//       CHECK: vector.load {{.*}}vector<8xbf16>
+//       CHECK: math.exp
+//       CHECK: func.func @kernel_softmax_part1({{.*}}) attributes {exec.extent = 4096 : i64
+//       CHECK: arith.divf
+func.func @large_vocabulary(%x: tensor<4096x131072xbf16>) -> tensor<4096x131072xbf16> {
+  %0 = aten.softmax %x dim 1 : (tensor<4096x131072xbf16>) -> tensor<4096x131072xbf16>
+  return %0 : tensor<4096x131072xbf16>
+}
+
+// -----
+
 // A row of a large vocabulary is a block's: 512 threads add their parts, of which
 // only the last stands in a branch, and 16 warps meet in shared memory.
 // CHECK-LABEL: func.func @long_rows

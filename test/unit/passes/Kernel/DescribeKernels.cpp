@@ -58,12 +58,15 @@ std::string describe(const KernelSchedule &schedule) {
   for (const Launch &launch : schedule.launches) {
     out << "launch ";
     list(out, launch.sizes);
-    out << " blocks of " << launch.block << " of " << launch.blockedSize
-        << "\n";
+    for (const BlockedLoop &loop : launch.blocked)
+      out << " blocks of " << loop.block << " of " << loop.size;
+    out << "\n";
     for (const ScheduledStage &stage : launch.stages) {
       out << "  stage " << stage.stage << " launch loops ";
       list(out, stage.launchLoops);
-      out << " blocked " << stage.blockedLoop << " inner ";
+      out << " blocked ";
+      list(out, stage.blockedLoops);
+      out << " inner ";
       list(out, stage.innerLoops);
       out << "\n";
     }
@@ -87,7 +90,10 @@ std::string describe(const LoopPreferences &preferences) {
       << preferences.reductionBlock << " leastBlock " << preferences.leastBlock
       << " enoughIterations " << preferences.enoughIterations
       << " privateBytes " << preferences.privateBytes << " smallWork "
-      << preferences.smallWork << "\n";
+      << preferences.smallWork << " blockThreads " << preferences.blockThreads
+      << " sharedBytes " << preferences.sharedBytes << " tileLineBytes "
+      << preferences.tileLineBytes << " nearRowBytes "
+      << preferences.nearRowBytes << "\n";
   return out.str();
 }
 

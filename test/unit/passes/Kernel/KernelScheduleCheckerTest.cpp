@@ -66,7 +66,7 @@ TEST_F(KernelScheduleChecker, RejectsALaunchOverAReducedLoop) {
   Launch &launch = schedule.launches[0];
   launch.sizes = {3};
   for (ScheduledStage &stage : launch.stages)
-    stage = {stage.stage, {1}, -1, {0}};
+    stage = {stage.stage, {1}, {}, {0}};
   EXPECT_EQ(complaint(), "stage 0 reduces launch loop 0");
 }
 

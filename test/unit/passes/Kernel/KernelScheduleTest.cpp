@@ -8,6 +8,7 @@
 
 #include "passes/Kernel/KernelLoopClasses.h"
 #include "passes/Kernel/KernelScheduleChecker.h"
+#include "passes/Kernel/ThreadSchedule.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -59,7 +60,7 @@ TEST(KernelSchedule, RowsOfANormalizationShareALaunch) {
   ASSERT_THAT(schedule.launches, SizeIs(1));
   const Launch &launch = schedule.launches.front();
   EXPECT_THAT(launch.sizes, ElementsAre(64));
-  EXPECT_EQ(launch.block, 0);
+  EXPECT_TRUE(launch.blocked.empty());
   EXPECT_EQ(launch.extent(), 64);
   ASSERT_THAT(launch.stages, SizeIs(3));
   EXPECT_THAT(launch.stages[0].innerLoops, ElementsAre(1));
@@ -82,7 +83,7 @@ TEST(KernelSchedule, ContiguousLoopsMergeAndAreCutIntoBlocks) {
   KernelSchedule schedule = scheduleKernel(kernel, preferences());
   EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(60000));
   ASSERT_THAT(schedule.launches, SizeIs(1));
-  EXPECT_EQ(schedule.launches[0].block, 4096);
+  EXPECT_EQ(schedule.launches[0].blocked.at(0).block, 4096);
   EXPECT_EQ(schedule.launches[0].extent(), 15);
 }
 
@@ -119,7 +120,7 @@ TEST(KernelSchedule, ColumnSumsWalkMemoryLineByLine) {
   KernelSchedule schedule = scheduleKernel(kernel, preferences());
   ASSERT_THAT(schedule.launches, SizeIs(1));
   const Launch &launch = schedule.launches.front();
-  EXPECT_EQ(launch.block, 64);
+  EXPECT_EQ(launch.blocked.at(0).block, 64);
   EXPECT_EQ(launch.extent(), 5);
   EXPECT_THAT(launch.stages[0].innerLoops, ElementsAre(0, 1))
       << "rows outside, neighbours inside";
@@ -131,7 +132,7 @@ TEST(KernelSchedule, AFewColumnsAreCutFinerForMoreThreads) {
   kernel.stages = {
       stage({1000, 64}, {true, false}, {read(0, {64, 1}), write(1, {0, 1})})};
   KernelSchedule schedule = scheduleKernel(kernel, preferences());
-  EXPECT_EQ(schedule.launches[0].block, 16);
+  EXPECT_EQ(schedule.launches[0].blocked.at(0).block, 16);
   EXPECT_EQ(schedule.launches[0].extent(), 4);
 }
 
@@ -154,8 +155,6 @@ TEST(KernelSchedule, PointwiseWorkDoesNotFollowColumnBlocks) {
   EXPECT_THAT(scheduleKernel(kernel, preferences()).launches, SizeIs(2));
 }
 
-/// The reader of one row needs the neighbour's sum: iterations are not
-/// independent, so the sums are complete before.
 /// y[r, c] = f(x[r, c]) over [256, 64], and sum[p, c] of 4 parts of 64 rows.
 static KernelStages partsOfColumns() {
   KernelStages kernel;
@@ -175,7 +174,7 @@ TEST(KernelSchedule, OnAGpuRowsAreSplitLikeThePartsOfASum) {
   KernelSchedule schedule = scheduleKernel(kernel, gpu);
   ASSERT_THAT(schedule.launches, SizeIs(1));
   EXPECT_THAT(schedule.launches[0].sizes, ElementsAre(4));
-  EXPECT_EQ(schedule.launches[0].block, 32);
+  EXPECT_EQ(schedule.launches[0].blocked.at(0).block, 32);
   EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(4, 64, 64));
   EXPECT_THAT(schedule.loopNumbers[0], ElementsAre(-1, 2));
   EXPECT_TRUE(isRight(checkSchedule(kernel, schedule)));
@@ -187,6 +186,96 @@ TEST(KernelSchedule, OnAGpuRowsAreSplitLikeThePartsOfASum) {
   EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(256, 64));
 }
 
+/// y[c, r] = x[r, c] + z[c, r] of `rows` x `columns`, loops (c, r).
+static KernelStages transposition(int64_t rows, int64_t columns) {
+  KernelStages kernel;
+  kernel.tensors.assign(3, external(rows * columns));
+  kernel.tensors[0].isInput = kernel.tensors[1].isInput = true;
+  kernel.stages = {
+      stage({columns, rows}, {false, false},
+            {read(0, {1, columns}), read(1, {rows, 1}), write(2, {rows, 1})})};
+  return kernel;
+}
+
+TEST(KernelSchedule, OnAGpuATranspositionIsTiles) {
+  const KernelStages kernel = transposition(500, 300);
+  KernelSchedule schedule =
+      scheduleKernel(kernel, preferencesOf(*findTarget("cuda")));
+  ASSERT_THAT(schedule.launches, SizeIs(1));
+  const Launch &launch = schedule.launches[0];
+  EXPECT_THAT(launch.sizes, IsEmpty());
+  ASSERT_THAT(launch.blocked, SizeIs(2));
+  // 128 bytes each way; the last tiles have 12 and 20 lines.
+  EXPECT_EQ(launch.blocked[0].block, 32);
+  EXPECT_EQ(launch.blocked[1].block, 32);
+  EXPECT_EQ(launch.extent(), 10 * 16);
+  const ScheduledStage &scheduled = launch.stages[0];
+  EXPECT_THAT(scheduled.blockedLoops, ElementsAre(0, 1));
+  EXPECT_THAT(scheduled.innerLoops, ElementsAre(0, 1));
+  EXPECT_THAT(scheduled.threads.tiled, ElementsAre(0)) << "not z";
+  EXPECT_EQ(tilePitch(schedule, launch, scheduled, 0), 33);
+  EXPECT_TRUE(isRight(checkSchedule(kernel, schedule)));
+
+  schedule = scheduleKernel(kernel, preferences());
+  EXPECT_THAT(schedule.launches[0].stages[0].threads.tiled, IsEmpty());
+}
+
+TEST(KernelSchedule, OfATensorThatALaunchWritesThereIsNoTile) {
+  KernelStages kernel = transposition(64, 64);
+  kernel.tensors.push_back(external(64 * 64));
+  kernel.stages.push_back(
+      stage({64, 64}, {false, false}, {read(2, {1, 64}), write(3, {64, 1})}));
+  const KernelSchedule schedule =
+      scheduleKernel(kernel, preferencesOf(*findTarget("cuda")));
+  for (const Launch &launch : schedule.launches)
+    for (const ScheduledStage &scheduled : launch.stages)
+      for (int access : scheduled.threads.tiled)
+        EXPECT_FALSE(launch.stages.size() > 1 &&
+                     kernel.stages[scheduled.stage].accesses[access].tensor ==
+                         2);
+  EXPECT_TRUE(isRight(checkSchedule(kernel, schedule)));
+}
+
+TEST(KernelSchedule, FewLinesAreNoTile) {
+  const KernelSchedule schedule = scheduleKernel(
+      transposition(5000, 3), preferencesOf(*findTarget("cuda")));
+  EXPECT_THAT(schedule.launches[0].stages[0].threads.tiled, IsEmpty());
+}
+
+/// largest[r, p] and sum[r, p] of 8 parts of rows of x [512, 8 * length], then
+/// total[r] of the parts.
+static KernelStages partsOfRows(int64_t length) {
+  KernelStages kernel;
+  kernel.tensors = {external(512 * 8 * length), temporary(512 * 8),
+                    temporary(512 * 8), external(512)};
+  kernel.tensors[0].isInput = true;
+  kernel.stages = {
+      stage({512, 8, length}, {false, false, true},
+            {read(0, {8 * length, length, 1}), write(1, {8, 1, 0})}),
+      stage({512, 8, length}, {false, false, true},
+            {read(0, {8 * length, length, 1}), read(1, {8, 1, 0}),
+             write(2, {8, 1, 0})}),
+      stage({512, 8}, {false, true}, {read(2, {8, 1}), write(3, {1, 0})})};
+  for (Stage &stage : kernel.stages)
+    stage.combines = true;
+  return kernel;
+}
+
+TEST(KernelSchedule, OnAGpuPartsOfRowsStayNear) {
+  const LoopPreferences gpu = preferencesOf(*findTarget("cuda"));
+  // 4096 elements of f32 are near, a row of 32768 is not.
+  KernelStages kernel = partsOfRows(4096);
+  KernelSchedule schedule = scheduleKernel(kernel, gpu);
+  ASSERT_THAT(schedule.launches, SizeIs(2));
+  EXPECT_THAT(schedule.launches[0].stages, SizeIs(2));
+  EXPECT_EQ(schedule.launches[0].extent(), 512 * 8);
+  EXPECT_TRUE(isRight(checkSchedule(kernel, schedule)));
+  // Of 8 x 64 a whole row is near.
+  EXPECT_THAT(scheduleKernel(partsOfRows(64), gpu).launches, SizeIs(1));
+}
+
+/// The reader of one row needs the neighbour's sum: iterations are not
+/// independent, so the sums are complete before.
 TEST(KernelSchedule, AReadAcrossIterationsSplitsLaunches) {
   KernelStages kernel = centredRows();
   kernel.stages[2].accesses[1].offset = 1;

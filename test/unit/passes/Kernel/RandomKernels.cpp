@@ -554,6 +554,12 @@ LoopPreferences randomPreferences(Random &random) {
   preferences.enoughIterations = random.oneOf({1, 2, 4, 16, 32});
   preferences.privateBytes = random.oneOf({8, 16, 64, 256, 32768});
   preferences.smallWork = random.oneOf({0, 8, 64, 512, 32768});
+  preferences.blockThreads = random.oneOf({1, 32, 256});
+  if (preferences.blockThreads > 1) {
+    preferences.sharedBytes = random.oneOf({64, 1024, 49152});
+    preferences.tileLineBytes = random.oneOf({0, 8, 16, 128});
+    preferences.nearRowBytes = random.oneOf({0, 8, 64});
+  }
   return preferences;
 }
 

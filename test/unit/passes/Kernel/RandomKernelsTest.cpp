@@ -21,10 +21,14 @@ static void count(const KernelStages &kernel, const KernelSchedule &schedule,
   for (const Launch &launch : schedule.launches) {
     counts["launches"] += 1;
     counts["launches of several stages"] += launch.stages.size() > 1;
-    counts["blocks"] += launch.block != 0 && launch.blocks() > 1;
-    counts["uneven blocks"] +=
-        launch.block != 0 && launch.blockedSize % launch.block != 0;
+    for (const BlockedLoop &loop : launch.blocked) {
+      counts["blocks"] += loop.count() > 1;
+      counts["uneven blocks"] += !loop.isEven();
+    }
     counts["several launch loops"] += launch.sizes.size() > 1;
+    counts["launches of tiles"] += launch.blocked.size() > 1;
+    for (const ScheduledStage &scheduled : launch.stages)
+      counts["tiles"] += !scheduled.threads.tiled.empty();
   }
   for (size_t i = 0; i < kernel.stages.size(); ++i) {
     counts["merged stages"] +=

@@ -38,6 +38,14 @@ static constexpr const char *shortRows = R"(
     return %1 : tensor<62x8xf32>
   })";
 
+/// Tiles that the threads of a block fill for each other.
+static constexpr const char *transposed = R"(
+  func.func @rows(%x: tensor<40x72xf32>) -> tensor<72x40xf32> {
+    %0 = aten.permute %x [1, 0] : (tensor<40x72xf32>) -> tensor<72x40xf32>
+    %1 = aten.relu %0 : (tensor<72x40xf32>) -> tensor<72x40xf32>
+    return %1 : tensor<72x40xf32>
+  })";
+
 /// What running `ir` on random numbers ends with after `plant`.
 static std::string violationOf(const char *ir, std::vector<int64_t> shape,
                                const std::function<void(ModuleOp)> &plant) {
@@ -63,6 +71,7 @@ static Op firstOf(ModuleOp kernels) {
 TEST(PlantedMistakes, NothingIsWrongWithoutOne) {
   EXPECT_EQ(violationOf(rows, {3, 2048}, [](ModuleOp) {}), "");
   EXPECT_EQ(violationOf(shortRows, {62, 8}, [](ModuleOp) {}), "");
+  EXPECT_EQ(violationOf(transposed, {40, 72}, [](ModuleOp) {}), "");
 }
 
 TEST(PlantedMistakes, AMissingBarrier) {
@@ -70,6 +79,14 @@ TEST(PlantedMistakes, AMissingBarrier) {
     firstOf<gpu::BarrierOp>(kernels).erase();
   });
   EXPECT_THAT(found, AllOf(HasSubstr("kernel 'kernel_softmax"),
+                           HasSubstr("shared memory")));
+}
+
+TEST(PlantedMistakes, ATileThatIsReadTooEarly) {
+  std::string found = violationOf(transposed, {40, 72}, [](ModuleOp kernels) {
+    firstOf<gpu::BarrierOp>(kernels).erase();
+  });
+  EXPECT_THAT(found, AllOf(HasSubstr("kernel 'kernel_relu"),
                            HasSubstr("shared memory")));
 }
 
