@@ -115,6 +115,10 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   // First: what follows knows real numbers alone.
   functions.addPass(createExpandComplexPass());
   functions.addPass(createJoinSlicesPass());
+  // Before library calls are selected: both change or make operators that are
+  // one.
+  functions.addPass(createPadClassesPass());
+  functions.addPass(createSortScattersPass());
   functions.addPass(createSelectLibrariesPass());
   // Before anything is built: what libraries left must have a kernel.
   functions.addPass(createRequireKernelsPass());

@@ -66,6 +66,42 @@ def JoinSlicesPass : Pass<"shardc-join-slices", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::shardc::aten::AtenDialect"];
 }
 
+def PadClassesPass : Pass<"shardc-pad-classes", "::mlir::func::FuncOp"> {
+  let summary = "Gives a vocabulary as many classes as fill lines of memory.";
+  let description = [{
+    Where a linear layer of 1024 classes or more computes the logits of a
+    cross-entropy and their rows are no multiple of 16 bytes, as those of GPT-2's
+    50,257 classes, further rows of the weight are 0 and their bias is -infinity:
+    classes of probability 0, whose gradients are 0. Products and the loss then
+    read whole vectors. The weight's gradient, and whatever else reads the logits
+    or their gradient, is a slice. Views and conversions may stand between layer
+    and loss. Targets without such units, and losses with weights or label
+    smoothing, are left alone.
+
+    {{example: test/passes/Kernel/pad-classes.mlir @a_vocabulary}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect"];
+}
+
+def SortScattersPass : Pass<"shardc-sort-scatters", "::mlir::func::FuncOp"> {
+  let summary = "Adds rows at computed places by the library call that sorts them.";
+  let description = [{
+    `index_put` with `accumulate`, and `scatter_reduce` of sums whose index is
+    the same for a whole row, become the gradient of an embedding on targets that
+    sort scatters (GPUs): a kernel adds them in order, one thread for each column.
+    Several index tensors are combined to one. What is left: sums of 63 rows or
+    fewer, of elements that the library does not take, of an index for each
+    element (whose lines are independent), and what is put in place of what was
+    there.
+
+    An index that there is not makes the whole result NaN, which the loss shows;
+    PyTorch raises.
+
+    {{example: test/passes/Kernel/sort-scatters.mlir @rows_of_a_graph}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect"];
+}
+
 def SelectLibrariesPass : Pass<"shardc-select-libraries", "::mlir::func::FuncOp"> {
   let summary = "Maps matrix products, convolutions, attention and scatters to library calls.";
   let description = [{

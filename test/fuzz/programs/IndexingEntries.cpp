@@ -56,6 +56,15 @@ static bool buildCrossEntropy(ProgramBuilder &builder) {
     return false;
   int64_t classes = shapeOf(logits).back();
   int64_t rows = typeOf(logits).getNumElements() / classes;
+  // As a language model's head, whose logits others may read too.
+  if (random.chance(0.5)) {
+    Value features = logits;
+    classes = 1 + randomSize(random, ProgramBuilder::maxElements / rows);
+    logits = builder.create<aten::LinearOp>(
+        features, builder.operand({classes, shapeOf(features).back()}),
+        random.chance(0.3) ? builder.operand({classes}) : Value());
+    (void)builder.offer(logits);
+  }
   if (typeOf(logits).getRank() > 2)
     logits = builder.create<aten::ViewOp>(logits, Shape{rows, classes});
   Value target = builder.indexInput({batch, rows / batch}, classes);
