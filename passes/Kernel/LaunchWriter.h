@@ -102,6 +102,12 @@ private:
   void storeVector(llvm::ArrayRef<mlir::Value> values,
                    const StageAccess &access);
   void requireAlignment(const StageAccess &access, int64_t elements);
+  int64_t valuesAhead(const StageAccess &access, int64_t count) const;
+  int64_t stepsAhead(const Share &share, llvm::ArrayRef<int> reduced) const;
+  void readAhead(mlir::Value exists, int64_t count);
+  void writeAhead(const Share &share, mlir::Value first, int64_t count);
+  void writeStepsAhead(const Share &share, int64_t together);
+  bool keepsSteps() const;
   void moveToLane(int loop, mlir::Value first, int64_t number);
   void storeLanes(llvm::ArrayRef<llvm::SmallVector<mlir::Value>> results,
                   int loop, mlir::Value first, mlir::Value isWriter);

@@ -211,15 +211,20 @@ Value LaunchWriter::beginStep(const Share &share, Value step, bool isWhole) {
   return exists;
 }
 
+/// Whether a thread keeps elements of each step for itself.
+bool LaunchWriter::keepsSteps() const {
+  return llvm::any_of(stage().accesses, [&](const StageAccess &access) {
+    return isOfThread(access.tensor) &&
+           schedule.placements[access.tensor].elements > 1;
+  });
+}
+
 /// The steps of `share`, one after the other. `inside` gets whether the step's
 /// iterations exist. Steps are apart where a thread keeps elements of each, so
 /// that these are registers.
 void LaunchWriter::writeSteps(const Share &share,
                               function_ref<void(Value)> inside) {
-  bool areApart = llvm::any_of(stage().accesses, [&](const auto &access) {
-    return isOfThread(access.tensor) &&
-           schedule.placements[access.tensor].elements > 1;
-  });
+  const bool areApart = keepsSteps();
   for (step = 0; areApart && step < share.steps; ++step)
     inside(beginStep(share, constantIndex(step)));
   if (areApart)
@@ -392,6 +397,8 @@ void LaunchWriter::combineThreads(Operation *combiner,
 /// Each thread computes whole results.
 void LaunchWriter::writeResults(const Share &share, ArrayRef<int> reduced) {
   const int last = share.loops.empty() ? -1 : share.loops.back();
+  if (const int64_t steps = stepsAhead(share, reduced); steps > 1)
+    return writeStepsAhead(share, steps);
   auto inside = [&](Value isWriter) {
     Value first = last < 0 ? Value() : digits[last];
     if (stage().scatters)

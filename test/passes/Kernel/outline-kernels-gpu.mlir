@@ -2,16 +2,17 @@
 // RUN:   --shardc-fuse-kernels --shardc-materialize-views --shardc-split-reductions --shardc-verify-kernels \
 // RUN:   --shardc-outline-kernels | FileCheck %s
 
-// Every thread takes a vector of 16 bytes and the one 256 threads further; 4096
-// blocks of 2048 elements need no bounds.
+// Every thread takes a vector of 16 bytes and the one 256 threads further, and
+// reads both before it stores one; 4096 blocks of 2048 elements need no bounds.
 // CHECK-LABEL: func.func @relu
 //       CHECK: func.func @kernel_relu({{.*}}exec.alignment = 16 : i64}{{.*}}) attributes {exec.extent = 4096 : i64, exec.threads = 256 : i64}
 //       CHECK: %[[BLOCK:.*]] = gpu.block_id x
 //       CHECK: %[[THREAD:.*]] = gpu.thread_id x
-//       CHECK: scf.for %{{.*}} = %c0 to %c2
-//       CHECK:   vector.load {{.*}} {alignment = 16 : i64} : memref<8388608xf32>, vector<4xf32>
+// CHECK-COUNT-2: vector.load {{.*}} {alignment = 16 : i64} : memref<8388608xf32>, vector<4xf32>
 // CHECK-COUNT-4: arith.select
-//       CHECK:   vector.store {{.*}} {alignment = 16 : i64} : memref<8388608xf32>, vector<4xf32>
+//       CHECK: vector.store {{.*}} {alignment = 16 : i64} : memref<8388608xf32>, vector<4xf32>
+// CHECK-COUNT-4: arith.select
+//       CHECK: vector.store
 //   CHECK-NOT: scf.if
 //       CHECK: return
 func.func @relu(%x: tensor<8192x1024xf32>) -> tensor<8192x1024xf32> {
@@ -38,6 +39,25 @@ func.func @relu(%x: tensor<8192x1024xf32>) -> tensor<8192x1024xf32> {
 func.func @softmax(%x: tensor<8192x768xf32>) -> tensor<8192x768xf32> {
   %0 = aten.softmax %x dim 1 : (tensor<8192x768xf32>) -> tensor<8192x768xf32>
   return %0 : tensor<8192x768xf32>
+}
+
+// -----
+
+// Of a shard whose end is within a block, each step is read where it exists.
+// CHECK-LABEL: func.func @uneven
+//       CHECK: func.func @kernel_mul({{.*}}) attributes {exec.extent = 7 : i64, exec.threads = 256 : i64}
+//       CHECK: scf.if %[[FIRST:[0-9]+]] -> ({{(f32, )+f32}})
+// CHECK-COUNT-2: vector.load
+//       CHECK: scf.if %[[SECOND:[0-9]+]] -> ({{(f32, )+f32}})
+// CHECK-COUNT-2: vector.load
+//   CHECK-NOT: vector.load
+//       CHECK: scf.if %[[FIRST]] {
+//       CHECK:   vector.store
+//       CHECK: scf.if %[[SECOND]] {
+//       CHECK:   vector.store
+func.func @uneven(%x: tensor<14144xf32>, %y: tensor<14144xf32>) -> tensor<14144xf32> {
+  %0 = aten.mul %x, %y : (tensor<14144xf32>, tensor<14144xf32>) -> tensor<14144xf32>
+  return %0 : tensor<14144xf32>
 }
 
 // -----
