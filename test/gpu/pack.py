@@ -30,6 +30,7 @@ import tarfile
 import tempfile
 
 import cases
+import function_checks
 import libraries
 
 TREE = cases.TEST.parent
@@ -81,6 +82,9 @@ def compile_all(options, fixtures, bench, chosen, benchmarks):
     work = [(case.archive(), fixtures / case.artifact,
              ["--world-size", case.ranks, *case.compile_flags()])
             for case in chosen]
+    functions = cases.MODELS / f"{function_checks.MODEL}.pt2"
+    work.append((functions, fixtures / function_checks.ARTIFACT,
+                 function_checks.COMPILE_FLAGS))
     work += [(options.bench_models / f"{each.name}.pt2",
               bench / each.artifact, BENCHMARK_FLAGS) for each in benchmarks]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as executor:

@@ -26,6 +26,7 @@ from typing import Callable
 import cases
 from context import Context
 from environment_checks import environment
+from function_checks import functions
 from memory_checks import memory
 from processes import Commands
 from results import (BELOW, FAILED, NOT_RUN, CheckFailed, NotRun, Result,
@@ -51,7 +52,8 @@ LIMIT_SECONDS = 540
 SHOWN_FAILURES = 5
 SECTIONS = [Section(environment, 60, False), Section(parity, 150, True),
             Section(repeat, 50, True), Section(ranks, 60, True),
-            Section(graph, 40, True), Section(sanitizer, 90, True),
+            Section(graph, 40, True), Section(functions, 40, False),
+            Section(sanitizer, 90, True),
             Section(memory, 60, False), Section(bandwidth, 60, False),
             Section(speed, 400, False)]
 

@@ -5,6 +5,7 @@
 import contextlib
 import io
 import json
+import math
 import pathlib
 import sys
 import tempfile
@@ -16,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import cases
 import context
 import environment_checks
+import function_checks
 import libraries
 import memory_checks
 import pack
@@ -289,6 +291,43 @@ class RandomTensorsTest(Scratch):
         found = self.read()
         self.assertGreater(max(map(abs, found["x"])), 1.5)
         self.assertEqual(set(found["y"]), {0, 1, 2})
+
+
+class FunctionsTest(unittest.TestCase):
+
+    def test_errors_are_in_units_of_the_result(self):
+        error = function_checks.error_of
+        self.assertEqual(error(1.0 + 2.0 ** -23, 1.0), 1.0)
+        self.assertEqual(error(2.0 - 2.0 ** -23, 2.0 - 2.0 ** -24), 0.5)
+        self.assertEqual(error(0.0, 2.0 ** -149), 1.0)  # the smallest subnormal
+        self.assertEqual(error(math.inf, 1e39), 0.0)  # beyond f32
+        for got, wanted in ((math.nan, 1.0), (1.0, math.nan),
+                            (math.inf, 1.0), (-math.inf, math.inf)):
+            self.assertEqual(error(got, wanted), math.inf)
+
+    def test_the_truth_has_poles_and_no_number_elsewhere(self):
+        truth = {name: lambda x, f=function: function_checks.truth_of(f, x)
+                 for name, (function, _) in function_checks.FUNCTIONS.items()}
+        self.assertEqual(truth["log"](0.0), -math.inf)
+        self.assertEqual(truth["log1p"](-1.0), -math.inf)
+        self.assertEqual(truth["atanh"](-1.0), -math.inf)
+        self.assertEqual(truth["rsqrt"](-0.0), -math.inf)
+        self.assertEqual(truth["sinh"](-1e4), -math.inf)
+        self.assertEqual(truth["exp"](1e4), math.inf)
+        self.assertTrue(math.isnan(truth["acosh"](0.5)))
+        self.assertTrue(math.isnan(truth["sin"](math.inf)))
+
+    def test_one_wrong_result_is_found(self):
+        numbers = list(function_checks.inputs(100))
+        values = [function_checks.rounded(
+            function_checks.truth_of(math.exp, x)) for x in numbers]
+        right = function_checks.outcome("exp", values, numbers, "")
+        self.assertEqual(right.state, PASSED)
+        self.assertLessEqual(right.numbers["ulp"], 0.5)
+        place = numbers.index(0.5)
+        values[place] += 2.0 ** -22  # two units
+        wrong = function_checks.outcome("exp", values, numbers, "")
+        self.assertEqual((wrong.state, wrong.numbers["at"]), (FAILED, 0.5))
 
 
 class SanitizerTest(unittest.TestCase):

@@ -59,14 +59,16 @@ class PackAndRun(unittest.TestCase):
             self.assertRegex(self.printed, rf"(?m)^{part} +[\d,]+ ")
 
     def test_everything_passes_on_the_emulated_device(self):
-        status, output = self.run_pack("--only", "parity,repeat,ranks")
+        status, output = self.run_pack("--only",
+                                       "parity,repeat,ranks,functions")
         self.assertEqual(status, 0, output)
         states = states_of(self.pack)
         for key in (("parity", "nanogpt.f32.sgd.1"),
                     ("parity", "nanogpt.f32.sgd.2"),
                     ("parity", "selected.f32.sgd.2"),
                     ("repeat", "nanogpt.f32.sgd.1"),
-                    ("ranks", "nanogpt.f32.sgd.2")):
+                    ("ranks", "nanogpt.f32.sgd.2"),
+                    ("functions", "functions erfc")):
             self.assertEqual(states[key], "passed", output)
         self.assertRegex(output, r"(?m)^parity: nanogpt f32 sgd +passed +"
                                  r"2 checks, at most 0\.\d+ of the limit$")
