@@ -45,6 +45,7 @@ private:
 
     int64_t iterations = 1, steps = 1;
   };
+  struct WarpSums;
 
   void bindConstants(mlir::ModuleOp kernels);
   mlir::Value beginIteration();
@@ -72,6 +73,8 @@ private:
   void writeBlockScan(int scanned, llvm::ArrayRef<int> after);
   void writeScatter();
 
+  std::pair<mlir::Value, mlir::Value> divide(mlir::Value value,
+                                             int64_t divisor);
   mlir::Value isLess(mlir::Value value, int64_t bound);
   mlir::Value isZero(mlir::Value value);
   void writeIf(mlir::Value condition, llvm::function_ref<void()> inside);
@@ -114,8 +117,19 @@ private:
   mlir::Value shuffle(mlir::Value value, int64_t distance);
   mlir::Value combine(mlir::Operation *combiner, mlir::Value first,
                       mlir::Value second);
-  void combineThreads(mlir::Operation *combiner,
-                      llvm::MutableArrayRef<mlir::Value> sums);
+  std::pair<int64_t, int64_t> lanesOfTerms() const;
+  int64_t partsBetweenWarps() const;
+  void combineInWarp(mlir::Operation *combiner,
+                     llvm::MutableArrayRef<mlir::Value> sums);
+  WarpSums writeWarpSums(llvm::ArrayRef<mlir::Value> sums);
+  llvm::SmallVector<mlir::Value> addWarpSums(mlir::Operation *combiner,
+                                             const WarpSums &made,
+                                             llvm::ArrayRef<mlir::Value> lanes);
+  void storeByLane(llvm::ArrayRef<WarpSums> made, int loop, mlir::Value first,
+                   int64_t lanes, mlir::Value exists);
+  void storeSharedSums(
+      llvm::MutableArrayRef<llvm::SmallVector<mlir::Value>> ofOutputs, int loop,
+      mlir::Value first, mlir::Value exists);
   void writeResults(const Share &share, llvm::ArrayRef<int> reduced);
   bool writesWhatItReads() const;
   llvm::SmallVector<mlir::Value> writePartialSums(const Share &terms,

@@ -2,17 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What StageLoops.cpp is for a processor: the threads of a group take vectors
-// of a stage's iterations in turns, carry sums of their own, and combine them
-// by shuffles within a warp and through shared memory between warps, always in
-// the same order.
+// of a stage's iterations in turns. ThreadSums.cpp has what several of them add
+// to one result.
 //
-//   sum over c of x[r, c], 768 columns, 32 threads, vectors of 4
+//   y[i] = f(x[i]), 2048 elements, 256 threads, vectors of 4
 //
-//   scf.for %step = 0 to 6 iter_args(%sum) {
-//     %c = (%step * 32 + %member) * 4
-//     %x = vector.load …                       four additions to %sum
-//   }
-//   sum += shuffle xor 16, 8, 4, 2, 1          every thread has the same bits
+//   %i = (%step * 256 + %member) * 4,  %step = 0, 1
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/LaunchWriter.h"
@@ -35,8 +30,7 @@ namespace shardc::kernel {
 //===----------------------------------------------------------------------===//
 
 /// value / divisor and value % divisor, of a power of two.
-static std::pair<Value, Value> divide(OpBuilder &builder, Location location,
-                                      Value value, int64_t divisor) {
+std::pair<Value, Value> LaunchWriter::divide(Value value, int64_t divisor) {
   AffineExpr d0 = builder.getAffineDimExpr(0);
   auto apply = [&](AffineExpr expression) -> Value {
     return affine::AffineApplyOp::create(
@@ -77,7 +71,7 @@ Value LaunchWriter::beginThread() {
     member = launch.group == 1 ? constantIndex(0) : thread;
     return block;
   }
-  std::tie(group, member) = divide(builder, location, thread, launch.group);
+  std::tie(group, member) = divide(thread, launch.group);
   Value iteration =
       elementIndex(0, {launch.groups, 1}, ArrayRef<Value>{block, group});
   if (launch.extent() % launch.groups == 0)
@@ -103,9 +97,9 @@ Value LaunchWriter::makeGroupMask(Value thread) {
   const int64_t together = std::min(launch.blockThreads(), warpThreads);
   if (launch.extent() % (together / launch.group) == 0)
     return firstLanes(together);
-  Value lane = divide(builder, location, thread, warpThreads).second;
-  Value first = elementIndex(
-      0, {launch.group}, {divide(builder, location, lane, launch.group).first});
+  Value lane = divide(thread, warpThreads).second;
+  Value first =
+      elementIndex(0, {launch.group}, {divide(lane, launch.group).first});
   Value shift = arith::IndexCastOp::create(builder, location, i32, first);
   return arith::ShLIOp::create(builder, location, firstLanes(launch.group),
                                shift);
@@ -285,112 +279,6 @@ SmallVector<Value> LaunchWriter::writeCarryingSteps(
 }
 
 //===----------------------------------------------------------------------===//
-// Sums of several threads
-//===----------------------------------------------------------------------===//
-
-/// `value` of the lane whose number differs in the bits of `distance`.
-Value LaunchWriter::shuffle(Value value, int64_t distance) {
-  Type type = value.getType(), i32 = builder.getI32Type();
-  auto number = [&](int32_t bits) -> Value {
-    return arith::ConstantOp::create(builder, location,
-                                     builder.getI32IntegerAttr(bits));
-  };
-  auto exchange = [&](Value word) -> Value {
-    return NVVM::ShflOp::create(builder, location, i32, groupLanes(), word,
-                                number(static_cast<int32_t>(distance)),
-                                number(warpThreads - 1), NVVM::ShflKind::bfly,
-                                UnitAttr());
-  };
-  const unsigned bits = type.getIntOrFloatBitWidth();
-  Type integer = builder.getIntegerType(bits);
-  Value word = value;
-  if (isa<FloatType>(type))
-    word = arith::BitcastOp::create(builder, location, integer, value);
-  if (bits < 32) {
-    word = arith::ExtUIOp::create(builder, location, i32, word);
-    word = arith::TruncIOp::create(builder, location, integer, exchange(word));
-  } else if (bits == 32) {
-    word = exchange(word);
-  } else {
-    Value half = arith::ConstantOp::create(builder, location,
-                                           builder.getIntegerAttr(integer, 32));
-    Value high = arith::ShRUIOp::create(builder, location, word, half);
-    auto part = [&](Value wide) -> Value {
-      Value low = arith::TruncIOp::create(builder, location, i32, wide);
-      return arith::ExtUIOp::create(builder, location, integer, exchange(low));
-    };
-    word = arith::OrIOp::create(
-        builder, location, part(word),
-        arith::ShLIOp::create(builder, location, part(high), half));
-  }
-  return isa<FloatType>(type)
-             ? arith::BitcastOp::create(builder, location, type, word)
-                   .getResult()
-             : word;
-}
-
-Value LaunchWriter::combine(Operation *combiner, Value first, Value second) {
-  Operation *combined = builder.clone(*combiner);
-  combined->setOperands({first, second});
-  return combined->getResult(0);
-}
-
-/// The sums of the group's threads that have the same result, in every one of
-/// them: within warps by shuffles, then between warps in their order.
-void LaunchWriter::combineThreads(Operation *combiner,
-                                  MutableArrayRef<Value> sums) {
-  const StageThreads &threads = current->threads;
-  const int64_t inWarp = std::min(launch.group, warpThreads);
-  const bool neighbours = threads.hasNeighbouringTerms;
-  const int64_t from = neighbours ? 1 : threads.results;
-  const int64_t to = neighbours ? std::min(threads.terms, warpThreads) : inWarp;
-  for (Value &sum : sums)
-    for (int64_t distance = to / 2; distance >= from; distance /= 2)
-      sum = combine(combiner, sum, shuffle(sum, distance));
-  const int64_t termsInWarp = std::max<int64_t>(1, to / from);
-  const int64_t parts = threads.terms / termsInWarp;
-  if (parts == 1)
-    return;
-  Type type = sums.front().getType();
-  const int64_t partElements = parts * threads.results;
-  const int64_t elements = partElements * static_cast<int64_t>(sums.size());
-  Value memory = allocateShared(elements, type);
-  auto [part, place] = divide(builder, location, term, termsInWarp);
-  Value slot =
-      elementIndex(0, {threads.results, 1}, ArrayRef<Value>{part, result});
-  writeIf(termsInWarp == 1 ? Value() : isZero(place), [&] {
-    for (auto [number, sum] : llvm::enumerate(sums)) {
-      Value index = elementIndex(static_cast<int64_t>(number) * partElements,
-                                 {1}, {slot});
-      memref::StoreOp::create(builder, location, sum, memory,
-                              inGroup(index, elements, type));
-    }
-  });
-  meet();
-  auto load = [&](int64_t number, Value part) -> Value {
-    Value index = elementIndex(number * partElements, {threads.results, 1},
-                               ArrayRef<Value>{part, result});
-    return memref::LoadOp::create(builder, location, memory,
-                                  inGroup(index, elements, type));
-  };
-  SmallVector<Value> firsts;
-  for (size_t number = 0; number < sums.size(); ++number)
-    firsts.push_back(load(static_cast<int64_t>(number), constantIndex(0)));
-  auto loop =
-      scf::ForOp::create(builder, location, constantIndex(1),
-                         constantIndex(parts), constantIndex(1), firsts);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> next;
-  for (auto [number, sum] : llvm::enumerate(loop.getRegionIterArgs()))
-    next.push_back(
-        combine(combiner, sum,
-                load(static_cast<int64_t>(number), loop.getInductionVar())));
-  scf::YieldOp::create(builder, location, next);
-  llvm::copy(loop.getResults(), sums.begin());
-}
-
-//===----------------------------------------------------------------------===//
 // Stages
 //===----------------------------------------------------------------------===//
 
@@ -445,106 +333,6 @@ bool LaunchWriter::writesWhatItReads() const {
   });
 }
 
-/// Partial sums of the terms that this thread takes, one for each lane of its
-/// results and each output, lanes first.
-SmallVector<Value> LaunchWriter::writePartialSums(const Share &terms,
-                                                  int resultLoop,
-                                                  Value firstResult,
-                                                  int64_t resultLanes) {
-  SmallVector<Value> starts;
-  for (int64_t i = 0; i < resultLanes; ++i)
-    for (auto [number, start] : llvm::enumerate(startValues()))
-      starts.push_back(startOfFurtherLanes(combinerOf(code(), number), start));
-  const auto outputs = static_cast<int64_t>(writes().size());
-  const int termLoop = terms.loops.back();
-  return writeCarryingSteps(terms, starts, [&](ValueRange carried) {
-    SmallVector<Value> sums(carried);
-    Value firstTerm = digits[termLoop];
-    readLanes(resultLanes > 1 ? resultLoop : termLoop,
-              std::max(resultLanes, terms.vector));
-    for (int64_t i = 0; i < resultLanes; ++i) {
-      for (int64_t j = 0; j < terms.vector; ++j) {
-        if (resultLanes > 1)
-          moveToLane(resultLoop, firstResult, i);
-        else
-          moveToLane(termLoop, firstTerm, j);
-        auto part = MutableArrayRef(sums).slice(i * outputs, outputs);
-        llvm::copy(writeBody(ValueRange(part)), part.begin());
-      }
-    }
-    lanes.clear();
-    if (resultLanes > 1)
-      moveToLane(resultLoop, firstResult, 0);
-    return sums;
-  });
-}
-
-/// Sums whose terms several threads share.
-void LaunchWriter::writeSharedSums(const Share &results, ArrayRef<int> reduced,
-                                   int64_t termVector) {
-  const int last = results.loops.empty() ? -1 : results.loops.back();
-  const auto outputs = static_cast<int64_t>(writes().size());
-  writeSteps(results, [&](Value exists) {
-    Value first = last < 0 ? Value() : digits[last];
-    Share terms = makeShare(reduced, current->threads.terms, term, termVector);
-    SmallVector<Value> sums;
-    auto write = [&] {
-      return writePartialSums(terms, last, first, results.vector);
-    };
-    sums = exists ? writeWhere(exists, write, results.vector) : write();
-    for (int64_t output = 0; output < outputs; ++output) {
-      SmallVector<Value> ofOutput;
-      for (int64_t i = 0; i < results.vector; ++i)
-        ofOutput.push_back(sums[i * outputs + output]);
-      combineThreads(combinerOf(code(), output), ofOutput);
-      for (int64_t i = 0; i < results.vector; ++i)
-        sums[i * outputs + output] = withStart(output, ofOutput[i]);
-    }
-    SmallVector<SmallVector<Value>> values;
-    for (int64_t i = 0; i < results.vector; ++i)
-      values.push_back(
-          llvm::to_vector(ArrayRef(sums).slice(i * outputs, outputs)));
-    Value isWriter = current->threads.terms == 1 ? Value() : isZero(term);
-    if (exists && isWriter)
-      isWriter = arith::AndIOp::create(builder, location, exists, isWriter);
-    storeLanes(values, last, first, isWriter ? isWriter : exists);
-    // The next step's sums go the same way between warps.
-    if (results.steps > 1 && launch.group > warpThreads)
-      meet();
-  });
-}
-
-/// `write` where `exists` holds, the starts elsewhere.
-SmallVector<Value>
-LaunchWriter::writeWhere(Value exists, function_ref<SmallVector<Value>()> write,
-                         int64_t resultLanes) {
-  SmallVector<Value> others;
-  for (int64_t i = 0; i < resultLanes; ++i)
-    llvm::append_range(others, startValues());
-  auto branch =
-      scf::IfOp::create(builder, location, ValueRange(others).getTypes(),
-                        exists, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&branch.getElseRegion().front());
-  scf::YieldOp::create(builder, location, others);
-  builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  scf::YieldOp::create(builder, location, write());
-  return llvm::to_vector_of<Value>(branch.getResults());
-}
-
-/// The reduction's start counts once, in the sum of all threads.
-Value LaunchWriter::withStart(int64_t output, Value sum) {
-  Operation *combiner = combinerOf(code(), output);
-  TypedAttr start = code().starts[output];
-  if (!isa<arith::AddFOp, arith::AddIOp, arith::MulFOp>(combiner) ||
-      arith::getNeutralElement(combiner) == start)
-    return sum;
-  if (auto zero = dyn_cast<FloatAttr>(start);
-      zero && isa<arith::AddFOp>(combiner) && zero.getValue().isZero())
-    return sum;
-  return combine(combiner, constant(start), sum);
-}
-
 void LaunchWriter::writeThreadStage(const ScheduledStage &scheduled) {
   current = &scheduled;
   counters.assign(stage().sizes.size(), Value());
@@ -563,9 +351,8 @@ void LaunchWriter::writeThreadStage(const ScheduledStage &scheduled) {
         makeShare(results, threads.results, member, threads.vector), reduced);
   if (launch.group == 1)
     return writeResults(makeShare(results, 1, member, /*vector=*/1), reduced);
-  auto [high, low] =
-      divide(builder, location, member,
-             threads.hasNeighbouringTerms ? threads.terms : threads.results);
+  auto [high, low] = divide(
+      member, threads.hasNeighbouringTerms ? threads.terms : threads.results);
   term = threads.hasNeighbouringTerms ? low : high;
   result = threads.hasNeighbouringTerms ? high : low;
   const bool ofTerms = threads.hasNeighbouringTerms;

@@ -10,6 +10,7 @@
 #include "dialects/Aten/ElementBytes.h"
 #include "passes/Kernel/ThreadSchedule.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -134,14 +135,28 @@ int64_t LaunchWriter::valuesAhead(const StageAccess &access,
   return isVector(access, loop, count) ? count : 0;
 }
 
+/// Operations of an iteration, about; of a function of `math`, those that it is
+/// expanded to.
+static int64_t operationsOf(const StageBody &code) {
+  constexpr int64_t ofFunction = 32;
+  int64_t operations = 0;
+  if (code.body)
+    for (Operation &op : *code.body)
+      operations += isa<math::MathDialect>(op.getDialect()) ? ofFunction : 1;
+  return operations;
+}
+
 /// How many steps read ahead of a stage whose iterations are for themselves: as
 /// many as bring two vectors of the widest access on their way, and have room
-/// in registers. 1 where there is nothing to gain.
+/// in registers. 1 where there is nothing to gain, or so much to compute that
+/// loads have the time: ptxas computes lanes side by side, and would run out of
+/// registers.
 int64_t LaunchWriter::stepsAhead(const Share &share,
                                  ArrayRef<int> reduced) const {
   constexpr int64_t wantedBytes = 32, mostBytes = 128, mostSteps = 8;
+  constexpr int64_t muchWork = 512;
   if (!reduced.empty() || stage().scatters || stage().scans ||
-      share.iterations == 1)
+      share.iterations == 1 || operationsOf(code()) * share.vector > muchWork)
     return 1;
   int64_t bytes = 0, widest = 0;
   for (const StageAccess &access : stage().accesses) {
