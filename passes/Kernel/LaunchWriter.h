@@ -121,6 +121,7 @@ private:
   int64_t partsBetweenWarps() const;
   void combineInWarp(mlir::Operation *combiner,
                      llvm::MutableArrayRef<mlir::Value> sums);
+  int64_t laneStride() const;
   WarpSums writeWarpSums(llvm::ArrayRef<mlir::Value> sums);
   llvm::SmallVector<mlir::Value> addWarpSums(mlir::Operation *combiner,
                                              const WarpSums &made,

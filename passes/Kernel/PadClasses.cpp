@@ -59,6 +59,9 @@ private:
   int64_t padded, classes;
   /// What stands for a value with more classes.
   llvm::DenseMap<Value, Value> wide;
+  /// The same for the layer's weight, which backward reads too unless it
+  /// gathers it anew.
+  Value paddedWeight;
 };
 
 } // namespace
@@ -90,9 +93,10 @@ void ClassPadding::padLinear() {
   Type element = aten::elementOf(linear.getWeight());
   if (!bias)
     bias = at.splat(RankedTensorType::get({classes}, element), 0);
+  paddedWeight = padRows(at, linear.getWeight(), 0);
   wide[linear.getResult()] = aten::LinearOp::create(
       builder, linear.getLoc(), padLast(linear.getType()), linear.getInput(),
-      padRows(at, linear.getWeight(), 0),
+      paddedWeight,
       padRows(at, bias, -std::numeric_limits<double>::infinity()));
 }
 
@@ -160,7 +164,9 @@ void ClassPadding::padGradient(Value before, Value after) {
       padGradient(reader->getResult(0), padStep(reader, after));
     } else if (auto input = dyn_cast<aten::LinearBackwardInputOp>(reader);
                input && input.getGradOutput() == before) {
-      input->setOperands({after, padRows(at, input.getWeight(), 0)});
+      const bool isSame = input.getWeight() == linear.getWeight();
+      input->setOperands(
+          {after, isSame ? paddedWeight : padRows(at, input.getWeight(), 0)});
       continue;
     } else if (auto weight = dyn_cast<aten::LinearBackwardWeightOp>(reader);
                weight && weight.getGradOutput() == before) {

@@ -115,11 +115,19 @@ struct LaunchWriter::WarpSums {
   int64_t elements;
 };
 
+/// From lane to lane of the sums of warps: of several, one row of results more
+/// than there are, so that those who read a lane each meet different banks.
+int64_t LaunchWriter::laneStride() const {
+  const StageThreads &threads = current->threads;
+  const bool hasLanes = threads.vector > 1 && !threads.hasNeighbouringTerms;
+  return (partsBetweenWarps() + (hasLanes ? 1 : 0)) * threads.results;
+}
+
 LaunchWriter::WarpSums LaunchWriter::writeWarpSums(ArrayRef<Value> sums) {
   const StageThreads &threads = current->threads;
   const auto [from, to] = lanesOfTerms();
   const int64_t termsInWarp = std::max<int64_t>(1, to / from);
-  const int64_t ofLane = threads.terms / termsInWarp * threads.results;
+  const int64_t ofLane = laneStride();
   WarpSums made;
   made.type = sums.front().getType();
   made.elements = ofLane * static_cast<int64_t>(sums.size());
@@ -145,7 +153,7 @@ SmallVector<Value> LaunchWriter::addWarpSums(Operation *combiner,
   const int64_t results = current->threads.results;
   const int64_t parts = partsBetweenWarps();
   auto load = [&](Value lane, Value part) -> Value {
-    Value index = elementIndex(0, {parts * results, results, 1},
+    Value index = elementIndex(0, {laneStride(), results, 1},
                                ArrayRef<Value>{lane, part, result});
     return memref::LoadOp::create(builder, location, made.memory,
                                   inGroup(index, made.elements, made.type));
