@@ -67,6 +67,10 @@ struct KernelProblem {
 /// one iteration, or null when the body is more than that.
 mlir::Operation *combinerOf(const StageBody &code, unsigned number);
 
+/// What one iteration combines with output `number`, before it is widened;
+/// there is a combiner.
+mlir::Value termOf(const StageBody &code, unsigned number);
+
 /// Reads `kernel`; see KernelOutliner::outline for the arguments and errors.
 llvm::FailureOr<KernelProblem>
 readKernel(exec::KernelInterface kernel,

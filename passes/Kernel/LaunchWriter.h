@@ -61,7 +61,7 @@ private:
   void writeLanes(llvm::ArrayRef<mlir::Value> lanes,
                   llvm::ArrayRef<mlir::Value> terms, int loop,
                   mlir::Value chunk, int64_t count);
-  void writeTerms(llvm::ArrayRef<mlir::Value> terms, mlir::Value lane);
+  llvm::SmallVector<mlir::Value> writeTerms();
   llvm::SmallVector<mlir::Value> allocateTerms();
   llvm::SmallVector<mlir::Value> startLanes();
   mlir::Value startOfFurtherLanes(mlir::Operation *combiner, mlir::Value start);
@@ -94,7 +94,7 @@ private:
   void writeSteps(const Share &share,
                   llvm::function_ref<void(mlir::Value)> inside);
   llvm::SmallVector<mlir::Value> writeCarryingSteps(
-      const Share &share, mlir::ValueRange carried,
+      const Share &share, int64_t first, mlir::ValueRange carried,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>
           inside);
   void readLanes(int loop, int64_t count);
@@ -137,6 +137,12 @@ private:
                                                   int resultLoop,
                                                   mlir::Value firstResult,
                                                   int64_t resultLanes);
+  int64_t narrowSteps(const Share &terms, int64_t resultLanes) const;
+  void addTerms(const Share &terms, int resultLoop, mlir::Value firstResult,
+                llvm::MutableArrayRef<mlir::Value> sums);
+  llvm::SmallVector<mlir::Value>
+  writeNarrowSums(const Share &terms, int resultLoop, mlir::Value firstResult,
+                  int64_t groups, int64_t together, mlir::ValueRange starts);
   void writeSharedSums(const Share &results, llvm::ArrayRef<int> reduced,
                        int64_t termVector);
   llvm::SmallVector<mlir::Value>

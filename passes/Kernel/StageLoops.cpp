@@ -100,8 +100,7 @@ SmallVector<Value> LaunchWriter::writeSerialReduction(ArrayRef<int> loops,
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-/// What an iteration combines with output `number`, before it is widened.
-static Value termOf(const StageBody &code, unsigned number) {
+Value termOf(const StageBody &code, unsigned number) {
   Operation *combiner = combinerOf(code, number);
   Value carried = code.body->getArgument(code.inputs.size() + number);
   Value term = combiner->getOperand(combiner->getOperand(0) == carried ? 1 : 0);
@@ -134,24 +133,26 @@ SmallVector<Value> LaunchWriter::allocateTerms() {
   return terms;
 }
 
-/// Stores the terms of one iteration.
-void LaunchWriter::writeTerms(ArrayRef<Value> terms, Value lane) {
+/// The terms of one iteration, of each output.
+SmallVector<Value> LaunchWriter::writeTerms() {
   IRMapping values;
   readInputs(values);
+  const auto outputs = static_cast<unsigned>(writes().size());
   llvm::SmallPtrSet<Operation *, 4> combiners;
-  for (unsigned number = 0; number < terms.size(); ++number)
+  for (unsigned number = 0; number < outputs; ++number)
     combiners.insert(combinerOf(code(), number));
   for (Operation &op : code().body->without_terminator())
     if (!combiners.contains(&op))
       writeOperation(&op, values);
-  for (auto [number, memory] : llvm::enumerate(terms)) {
+  SmallVector<Value> terms;
+  for (unsigned number = 0; number < outputs; ++number) {
     Value term = termOf(code(), number);
     auto outside = term.getDefiningOp<arith::ConstantOp>();
-    Value value = outside && !values.contains(term)
-                      ? constant(outside.getValue())
-                      : values.lookup(term);
-    memref::StoreOp::create(builder, location, value, memory, lane);
+    terms.push_back(outside && !values.contains(term)
+                        ? constant(outside.getValue())
+                        : values.lookup(term));
   }
+  return terms;
 }
 
 /// Iterations chunk * 16 + [0, count) of `loop`, each into its lane.
@@ -161,7 +162,8 @@ void LaunchWriter::writeLanes(ArrayRef<Value> lanes, ArrayRef<Value> terms,
     OpBuilder::InsertionGuard guard(builder);
     Value lane = writeLoop(count);
     counters[loop] = elementIndex(0, {laneCount, 1}, {chunk, lane});
-    writeTerms(terms, lane);
+    for (auto [term, memory] : llvm::zip_equal(writeTerms(), terms))
+      memref::StoreOp::create(builder, location, term, memory, lane);
   }
   OpBuilder::InsertionGuard guard(builder);
   Value lane = writeLoop(count);

@@ -237,10 +237,11 @@ int64_t LaunchWriter::countWholeSteps(const Share &share) const {
   return mayEndEarly ? 0 : share.iterations / (share.threads * share.vector);
 }
 
-/// The same, with values that are carried on. Steps that exist for all threads
-/// are a loop without a branch, in which several loads can be on their way.
+/// The steps from `first` on, with values that are carried on. Steps that exist
+/// for all threads are a loop without a branch, in which several loads can be
+/// on their way.
 SmallVector<Value> LaunchWriter::writeCarryingSteps(
-    const Share &share, ValueRange carried,
+    const Share &share, int64_t first, ValueRange carried,
     function_ref<SmallVector<Value>(ValueRange)> inside) {
   auto oneStep = [&](Value step, ValueRange before, bool isWhole) {
     Value exists = beginStep(share, step, isWhole);
@@ -271,10 +272,10 @@ SmallVector<Value> LaunchWriter::writeCarryingSteps(
   };
   SmallVector<Value> values = llvm::to_vector(carried);
   const int64_t whole = countWholeSteps(share);
-  if (whole > 0)
-    values = steps(0, whole, values, true);
-  if (whole < share.steps)
-    values = steps(whole, share.steps, values, false);
+  if (whole > first)
+    values = steps(first, whole, values, true);
+  if (std::max(whole, first) < share.steps)
+    values = steps(std::max(whole, first), share.steps, values, false);
   return values;
 }
 

@@ -197,6 +197,95 @@ void LaunchWriter::storeByLane(ArrayRef<WarpSums> made, int loop, Value first,
 // Stages
 //===----------------------------------------------------------------------===//
 
+/// How many steps are added in f32 before they go to a sum in f64: the terms of
+/// a vector, or of four steps. Only where what is summed is made of 16-bit
+/// elements, beside whose rounding that of f32 is nothing; 0 elsewhere.
+/// Conversions to f64 take four times as long as its additions.
+int64_t LaunchWriter::narrowSteps(const Share &terms,
+                                  int64_t resultLanes) const {
+  constexpr int64_t neighbours = 4, bytesOfNarrow = 2;
+  for (unsigned number = 0; number < writes().size(); ++number) {
+    auto sum = dyn_cast_if_present<arith::AddFOp>(combinerOf(code(), number));
+    if (!sum || !sum.getType().isF64() ||
+        !termOf(code(), number).getType().isF32())
+      return 0;
+  }
+  int64_t most = 0, bytes = 0;
+  for (const StageAccess &access : stage().accesses) {
+    int64_t elements = 1;
+    for (auto [size, stride] : llvm::zip_equal(stage().sizes, access.strides))
+      elements *= stride == 0 ? 1 : size;
+    if (access.isWrite || elements < most)
+      continue;
+    const int64_t own = schedule.merged.tensors[access.tensor].elementBytes;
+    bytes = elements > most ? own : std::max(bytes, own);
+    most = elements;
+  }
+  if (bytes != bytesOfNarrow)
+    return 0;
+  return resultLanes == 1 && terms.vector > 1 ? 1 : neighbours;
+}
+
+/// Adds the terms of a step to sums in f32, which are null before the first.
+void LaunchWriter::addTerms(const Share &terms, int resultLoop,
+                            Value firstResult, MutableArrayRef<Value> sums) {
+  const size_t outputs = writes().size();
+  const auto resultLanes = static_cast<int64_t>(sums.size() / outputs);
+  const int termLoop = terms.loops.back();
+  Value firstTerm = digits[termLoop];
+  readLanes(resultLanes > 1 ? resultLoop : termLoop,
+            std::max(resultLanes, terms.vector));
+  for (int64_t i = 0; i < resultLanes; ++i)
+    for (int64_t j = 0; j < terms.vector; ++j) {
+      if (resultLanes > 1)
+        moveToLane(resultLoop, firstResult, i);
+      else
+        moveToLane(termLoop, firstTerm, j);
+      for (auto [sum, term] :
+           llvm::zip_equal(sums.slice(i * outputs, outputs), writeTerms()))
+        sum = sum ? arith::AddFOp::create(builder, location, sum, term)
+                        .getResult()
+                  : term;
+    }
+  lanes.clear();
+  if (resultLanes > 1)
+    moveToLane(resultLoop, firstResult, 0);
+}
+
+/// `groups` times `together` steps, which all exist.
+SmallVector<Value>
+LaunchWriter::writeNarrowSums(const Share &terms, int resultLoop,
+                              Value firstResult, int64_t groups,
+                              int64_t together, ValueRange starts) {
+  auto writeGroup = [&](Value number, ValueRange before) {
+    SmallVector<Value> sums(before.size());
+    for (int64_t i = 0; i < together; ++i) {
+      (void)beginStep(terms, elementIndex(i, {together}, {number}),
+                      /*isWhole=*/true);
+      addTerms(terms, resultLoop, firstResult, sums);
+    }
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      Value wide =
+          arith::ExtFOp::create(builder, location, before[i].getType(), sum);
+      sum = combine(combinerOf(code(), i % writes().size()), before[i], wide);
+    }
+    return sums;
+  };
+  if (groups == 0)
+    return llvm::to_vector(starts);
+  if (groups == 1)
+    return writeGroup(constantIndex(0), starts);
+  auto loop =
+      scf::ForOp::create(builder, location, constantIndex(0),
+                         constantIndex(groups), constantIndex(1), starts);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(
+      builder, location,
+      writeGroup(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
 /// Partial sums of the terms that this thread takes, one for each lane of its
 /// results and each output, lanes first.
 SmallVector<Value> LaunchWriter::writePartialSums(const Share &terms,
@@ -209,7 +298,14 @@ SmallVector<Value> LaunchWriter::writePartialSums(const Share &terms,
       starts.push_back(startOfFurtherLanes(combinerOf(code(), number), start));
   const auto outputs = static_cast<int64_t>(writes().size());
   const int termLoop = terms.loops.back();
-  return writeCarryingSteps(terms, starts, [&](ValueRange carried) {
+  int64_t begin = 0;
+  if (const int64_t together = narrowSteps(terms, resultLanes)) {
+    const int64_t groups = countWholeSteps(terms) / together;
+    starts = writeNarrowSums(terms, resultLoop, firstResult, groups, together,
+                             starts);
+    begin = groups * together;
+  }
+  return writeCarryingSteps(terms, begin, starts, [&](ValueRange carried) {
     SmallVector<Value> sums(carried);
     Value firstTerm = digits[termLoop];
     readLanes(resultLanes > 1 ? resultLoop : termLoop,

@@ -101,13 +101,18 @@ func.func @large_vocabulary(%x: tensor<4096x131072xbf16>) -> tensor<4096x131072x
 // -----
 
 // A row of a large vocabulary is a block's: 512 threads add their parts, of which
-// only the last stands in a branch, and 16 warps meet in shared memory.
+// only the last stands in a branch, and 16 warps meet in shared memory. The bf16
+// elements of a vector are added in f32 before they are converted.
 // CHECK-LABEL: func.func @long_rows
 //       CHECK: func.func @kernel_sum({{.*}}) attributes {exec.extent = 4096 : i64, exec.threads = 512 : i64}
 //       CHECK: memref.alloca() {alignment = 16 : i64} : memref<16xf64, #gpu.address_space<workgroup>>
 //       CHECK: scf.for %{{.*}} = %c0 to %c31
 //   CHECK-NOT: scf.if
 //       CHECK: vector.load {{.*}}vector<8xbf16>
+// CHECK-COUNT-7: arith.addf {{.*}} : f32
+//  CHECK-NEXT: arith.extf {{.*}} : f32 to f64
+//  CHECK-NEXT: arith.addf {{.*}} : f64
+//  CHECK-NEXT: scf.yield
 //       CHECK: scf.if
 //       CHECK: vector.load {{.*}}vector<8xbf16>
 // CHECK-COUNT-5: nvvm.shfl.sync
@@ -121,11 +126,16 @@ func.func @long_rows(%x: tensor<4096x128256xbf16>) -> tensor<4096xbf16> {
 // -----
 
 // A sum over rows has parts, which a second launch adds: neighbouring threads take
-// neighbouring columns.
+// neighbouring columns, four rows at a time, and one thread stores a column.
 // CHECK-LABEL: func.func @columns
 //       CHECK: func.func @kernel_sum_part0({{.*}}exec.threads = 256 : i64}
-//       CHECK: vector.load {{.*}}vector<8xbf16>
+//       CHECK: scf.for %{{.*}} = %c0 to %c2
+// CHECK-COUNT-4: vector.load {{.*}}vector<8xbf16>
+// CHECK-COUNT-8: arith.extf {{.*}} : f32 to f64
+//       CHECK: scf.yield
 //       CHECK: gpu.barrier
+//       CHECK: scf.if
+//       CHECK: memref.store {{.*}} : memref<12288xf64>
 //       CHECK: func.func @kernel_sum_part1(
 func.func @columns(%x: tensor<8192x768xbf16>) -> tensor<768xbf16> {
   %0 = aten.sum %x [0] : (tensor<8192x768xbf16>) -> tensor<768xbf16>
