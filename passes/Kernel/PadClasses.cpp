@@ -36,7 +36,7 @@ struct PadClassesPass : impl::PadClassesPassBase<PadClassesPass> {
   void runOnOperation() override;
 };
 
-/// Pads what one linear layer computes for losses, and their gradients.
+/// Pads what one linear layer computes for a loss, and its gradients.
 class ClassPadding {
 public:
   ClassPadding(aten::LinearOp linear, int64_t padded)
@@ -184,15 +184,10 @@ void ClassPadding::padGradient(Value before, Value after) {
 
 void ClassPadding::apply(aten::CrossEntropyLossOp loss,
                          ArrayRef<Operation *> chain) {
-  if (!wide.contains(linear.getResult()))
-    padLinear();
+  padLinear();
   Value whole = wide[linear.getResult()];
-  for (Operation *step : chain) {
-    Value &made = wide[step->getResult(0)];
-    if (!made)
-      made = padStep(step, whole);
-    whole = made;
-  }
+  for (Operation *step : chain)
+    whole = wide[step->getResult(0)] = padStep(step, whole);
   Value logits = loss.getSelf();
   for (Operation *reader : llvm::to_vector(logits.getUsers())) {
     if (auto other = dyn_cast<aten::CrossEntropyLossOp>(reader)) {

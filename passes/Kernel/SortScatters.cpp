@@ -16,6 +16,7 @@
 #include "dialects/Exec/Dtype.h"
 #include "passes/Kernel/TargetOf.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -231,14 +232,6 @@ static Value lostIfAny(aten::Composition &at, Value areNone, Type element) {
   return at.sum(at.where(areNone, lost, number(0)), {0});
 }
 
-static bool isZero(Value value) {
-  auto constant = value.getDefiningOp<aten::ConstantOp>();
-  auto elements =
-      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
-  return elements && elements.isSplat() &&
-         elements.getSplatValue<APFloat>().isZero();
-}
-
 /// Sums of 16-bit rows are f32, and rounded when all is added.
 static Value buildSum(aten::Composition &at, const RowSum &sum) {
   RankedTensorType self = aten::tensorType(sum.self);
@@ -257,7 +250,7 @@ static Value buildSum(aten::Composition &at, const RowSum &sum) {
       RankedTensorType::get({places, width}, element),
       at.view(sum.values, {sum.rows, width}), found.numbers);
   Value result = at.permute(at.view(rows, sizes), inverse(order));
-  if (!isZero(sum.self))
+  if (!matchPattern(sum.self, m_AnyZeroFloat()))
     result = at.add(at.wide(sum.self), result);
   if (found.areNone)
     result = at.add(result, lostIfAny(at, found.areNone, element));
