@@ -8,6 +8,7 @@
 #include "compiler/Compiler.h"
 
 #include "compiler/Artifact/ArtifactBuilder.h"
+#include "compiler/ConfigurationPrinter.h"
 #include "compiler/CrashReproducer.h"
 #include "compiler/Diagnostics.h"
 #include "compiler/ExecutionCheck.h"
@@ -160,6 +161,21 @@ int Compilation::run() {
 int compile(const std::string &input, const std::string &output,
             const Options &options) {
   return Compilation(input, output, options).run();
+}
+
+int printConfiguration(const std::string &input, const Options &options) {
+  MLIRContext context;
+  DiagnosticPrinter diagnostics(context);
+  std::optional<ModelInput> model = readModel(
+      input, options.input, /*keepOutputs=*/false, context, diagnostics);
+  if (!model)
+    return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
+  Options explained = options;
+  explained.explainGroups = true;
+  if (failed(runPhases(*model->module, explained, "group")))
+    return exitCodeOr(diagnostics, 70);
+  llvm::outs() << printConfiguration(*model->module, options);
+  return 0;
 }
 
 std::vector<std::string> phaseNames() {

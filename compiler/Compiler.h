@@ -23,6 +23,10 @@ namespace shardc {
 int compile(const std::string &input, const std::string &output,
             const Options &options);
 
+/// Prints the configuration that `options` come to for `input` to standard
+/// output (compiler/ConfigurationPrinter.h). Returns the process's exit code.
+int printConfiguration(const std::string &input, const Options &options);
+
 /// The names that Options::compileTo accepts, in pipeline order.
 std::vector<std::string> phaseNames();
 

@@ -44,7 +44,7 @@ static SmallVector<Attribute> boundsOf(ModuleOp module) {
 
 /// Passes whose task is to change dtypes, and with them the rounding.
 static bool changesRounding(StringRef pass) {
-  return pass == "shardc-apply-precision" ||
+  return pass == "shardc-apply-precision" || pass == "shardc-narrow-masters" ||
          pass == "shardc-widen-weight-gradients";
 }
 

@@ -28,38 +28,58 @@ struct Options {
   InputOptions input;
   /// Ranks that share the parameters; at least 1.
   int64_t worldSize = 1;
-  /// "blocks" (repeated sibling modules) or regular expressions of module
-  /// paths, separated by commas.
+  /// Modules that are groups, separated by commas (passes/Group/Wrapping.h).
   std::string wrap = "blocks";
+  /// What some groups have of their own (passes/Group/Rules.h).
+  std::string moduleRules;
+  /// Whether groups say where their values are from.
+  bool explainGroups = false;
   /// The dtype that parameters are gathered and used in: f32 or bf16; empty for
   /// the exported one.
   std::string paramDtype;
-  /// The dtype that gradients are reduced in: f32 or bf16; empty for the one
-  /// that parameters are gathered in.
+  /// The dtype that gradients are reduced in: f32 or bf16; empty for the
+  /// exported one.
   std::string reduceDtype;
   /// When groups are resharded after forward: always, never or default.
   std::string reshard = "default";
   /// Gathers that run ahead of the one in use.
-  unsigned prefetch = 1;
+  int64_t prefetch = 1;
   /// Whether kernels are fused. Off gives the same numbers within rounding.
   bool fuse = true;
 
-  /// sgd or adamw, with torch.optim's names and defaults.
+  /// The dtype that parameters are kept in between steps: bf16; empty for the
+  /// exported one.
+  std::string masterDtype;
+
+  /// sgd, adam, adamw or lion, with torch.optim's names and defaults.
   std::string optimizer = "sgd";
   double momentum = 0.0;
+  double dampening = 0.0;
+  bool nesterov = false;
+  bool amsgrad = false;
+  bool maximize = false;
+  /// The dtype of what the optimizer keeps of each element: bf16; empty for the
+  /// parameter's.
+  std::string stateDtype;
+  /// How updates of bf16 parameters are rounded: nearest or stochastic.
+  std::string rounding = "nearest";
   double weightDecay = 0.0;
-  /// Which parameters have a weight decay or learning rate of their own
-  /// (passes/Group/ParameterRules.h).
+  /// Which parameters are frozen or have hyperparameters of their own
+  /// (passes/Group/Rules.h).
   std::string paramGroups;
   /// Gradients whose norm, of all together, is larger are scaled to it; 0:
   /// none.
   double clipGradNorm = 0.0;
+  /// Elements of gradients are brought into [-clipGradValue, clipGradValue]; 0:
+  /// none.
+  double clipGradValue = 0.0;
   /// What the loss is multiplied by for backward: a number, or "dynamic".
   std::string lossScale = "1";
   /// Whether steps whose gradients are not all finite are skipped.
   bool skipNonFinite = false;
   double beta1 = 0.9;
-  double beta2 = 0.999;
+  /// Below 0: the optimizer's own, 0.999 or Lion's 0.99.
+  double beta2 = -1;
   double epsilon = 1e-8;
 
   /// Whether the artifact can also evaluate the model.

@@ -36,18 +36,25 @@ static void addImport(OpPassManager &manager, const Options &) {
 }
 
 static void addGroup(OpPassManager &manager, const Options &options) {
+  // Before groups: their policies follow the parameters' own dtype.
+  NarrowMastersPassOptions masters;
+  masters.masterDtype = options.masterDtype;
+  masters.rounding = options.rounding;
+  manager.addPass(createNarrowMastersPass(masters));
   AssignGroupsPassOptions groups;
   groups.worldSize = options.worldSize;
   groups.wrap = options.wrap;
   groups.paramDtype = options.paramDtype;
   groups.reduceDtype = options.reduceDtype;
   groups.reshard = options.reshard;
+  groups.rules = options.moduleRules;
+  groups.explain = options.explainGroups;
   manager.addPass(createAssignGroupsPass(groups));
   // After grouping: only a member of a group has a dtype to keep.
   manager.addPass(createKeepBatchNormF32Pass());
-  SetHyperparametersPassOptions hyperparameters;
-  hyperparameters.rules = options.paramGroups;
-  manager.addPass(createSetHyperparametersPass(hyperparameters));
+  ApplyParameterRulesPassOptions parameters;
+  parameters.rules = options.paramGroups;
+  manager.addPass(createApplyParameterRulesPass(parameters));
   manager.addPass(createVerifyGroupedPass());
 }
 
@@ -84,6 +91,13 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   optimizer.beta1 = options.beta1;
   optimizer.beta2 = options.beta2;
   optimizer.epsilon = options.epsilon;
+  optimizer.dampening = options.dampening;
+  optimizer.nesterov = options.nesterov;
+  optimizer.amsgrad = options.amsgrad;
+  optimizer.maximize = options.maximize;
+  optimizer.stateDtype = options.stateDtype;
+  optimizer.rounding = options.rounding;
+  optimizer.clipGradValue = options.clipGradValue;
   optimizer.weightDecay = options.weightDecay;
   optimizer.clipGradNorm = options.clipGradNorm;
   optimizer.lossScale = options.lossScale;
@@ -97,7 +111,7 @@ static void addSchedule(OpPassManager &manager, const Options &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createSplitCollectivesPass());
   HoistAllGathersPassOptions prefetch;
-  prefetch.distance = options.prefetch;
+  prefetch.distance = static_cast<unsigned>(options.prefetch);
   functions.addPass(createHoistAllGathersPass(prefetch));
   // After all gathers: a whole group dies after its last use of the final
   // order.

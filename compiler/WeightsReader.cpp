@@ -16,7 +16,13 @@ Status WeightsReader::add(const pt2::Weights &weights, const std::string &name,
   if (!bytes.ok())
     return bytes.status();
   storage.push_back(std::move(*bytes));
-  tensors.push_back({name, dtype, shape, storage.back()});
+  // What is kept narrower than it was exported is converted when it is loaded.
+  auto entry = weights.entries().find(name);
+  const bool isWider = dtype == format::Dtype::BF16 &&
+                       entry != weights.entries().end() &&
+                       entry->second.dtype == pt2::ScalarType::Float32;
+  tensors.push_back(
+      {name, isWider ? format::Dtype::F32 : dtype, shape, storage.back()});
   return Status();
 }
 

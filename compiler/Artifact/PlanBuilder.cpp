@@ -122,23 +122,42 @@ static format::PlanOptimizer buildOptimizer(const Options &options) {
     optimizer.attributes["loss_scale"] = options.lossScale;
   if (options.skipNonFinite)
     optimizer.attributes["skip_non_finite"] = true;
+  if (options.clipGradValue > 0)
+    optimizer.attributes["clip_grad_value"] = options.clipGradValue;
+  for (auto [name, isSet] : {std::pair("nesterov", options.nesterov),
+                             {"amsgrad", options.amsgrad},
+                             {"maximize", options.maximize}})
+    if (isSet)
+      optimizer.attributes[name] = true;
+  if (!options.stateDtype.empty())
+    optimizer.attributes["state_dtype"] = options.stateDtype;
+  if (options.rounding != "nearest")
+    optimizer.attributes["rounding"] = options.rounding;
   if (options.optimizer == "sgd") {
     optimizer.attributes["momentum"] = options.momentum;
+    if (options.dampening != 0)
+      optimizer.attributes["dampening"] = options.dampening;
     return optimizer;
   }
+  bool isLion = options.optimizer == "lion";
   optimizer.attributes["beta1"] = options.beta1;
-  optimizer.attributes["beta2"] = options.beta2;
-  optimizer.attributes["epsilon"] = options.epsilon;
+  optimizer.attributes["beta2"] = options.beta2 >= 0 ? options.beta2
+                                  : isLion           ? 0.99
+                                                     : 0.999;
+  if (!isLion)
+    optimizer.attributes["epsilon"] = options.epsilon;
   return optimizer;
 }
 
 static format::Attributes buildOptions(const Options &options) {
   return {{"world_size", options.worldSize},
           {"wrap", options.wrap},
+          {"module_rules", options.moduleRules},
           {"param_dtype", options.paramDtype},   // Empty: the exported one.
-          {"reduce_dtype", options.reduceDtype}, // Empty: the gathered one.
+          {"master_dtype", options.masterDtype}, // Empty: the exported one.
+          {"reduce_dtype", options.reduceDtype}, // Empty: the exported one.
           {"reshard", options.reshard},
-          {"prefetch", static_cast<int64_t>(options.prefetch)},
+          {"prefetch", options.prefetch},
           {"fuse", options.fuse},
           {"evaluation", options.evaluation},
           {"target", options.target},

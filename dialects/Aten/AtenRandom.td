@@ -59,4 +59,27 @@ def Aten_DropoutOp : Aten_DifferentiableOp<"dropout", [Aten_Pointwise]> {
   let hasVerifier = 1;
 }
 
+def Aten_StochasticRoundOp : Aten_Op<"stochastic_round", [Aten_Pointwise]> {
+  let summary = "f32 rounded to bf16 by chance, so that the mean is exact";
+  let description = [{
+    No operator of ATen's, but what torchao's bf16_stochastic_round does
+    (torchao/optim/quant_utils.py): of the two neighbours in bf16 the one that is
+    further from zero, with the probability that the element is that far on the way
+    to it. The 16 bits that are compared are the upper ones of the draw's first
+    word, where the place of `shard` is the element's slice: `shard` is this rank's
+    number among those that divide the tensor, which is this rank's part of it.
+    Bits are the same for any number of ranks.
+
+    Infinity and NaN stay; a finite element stays finite.
+  }];
+  let arguments = (ins TensorOf<[F32]>:$self, Aten_RunNumber:$seed, Aten_RunNumber:$step,
+                       Aten_RunNumber:$shard, I64Attr:$stream);
+  let results = (outs TensorOf<[BF16]>:$result);
+  let assemblyFormat = "$self `,` $seed `,` $step `,` $shard attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// The stream of a segment's draws, which no operator of a model has.
+    static int64_t streamOf(int64_t segment) { return (int64_t(1) << 31) + segment; }
+  }];
+}
+
 #endif // SHARDC_DIALECTS_ATEN_ATENRANDOM

@@ -21,7 +21,8 @@ def Fsdp_Policy : Fsdp_Attr<"Policy", "policy"> {
   let description = [{
     `param` is the element type that floating-point parameters are gathered and
     used in, `reduce` the one that gradients are reduced in, `output` the one
-    that the module's outputs are cast to; absent means unchanged. Under
+    that the module's outputs are cast to; absent means unchanged, for `reduce`
+    the parameters' own, as in FSDP2 since PyTorch 2.15. Under
     `cast_inputs` floating-point inputs of the module are cast to `param`.
 
     Example: `#fsdp.policy<param = bf16, reduce = f32, cast_inputs = true>`

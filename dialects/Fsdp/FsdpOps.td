@@ -224,8 +224,8 @@ def Fsdp_ReduceScatterOp : Fsdp_ReductionOp<"reduce_scatter"> {
   let description = [{
     The dual of `unshard`. `parameters` names the member that each gradient
     belongs to; a member without a gradient contributes zeros. Adds rank by
-    rank, in rank order, to the shard's accumulator in the master dtype; the
-    mean over ranks and micro-batches is taken where the gradient is used.
+    rank, in rank order, to the shard's accumulator in f32, or f64 for parameters
+    of f64; the mean over ranks and micro-batches is taken where the gradient is used.
 
     Example: `%0 = fsdp.reduce_scatter @root [@w, @b] (%dw, %db) : (tensor<4xf32>, tensor<f32>) -> !fsdp.shard<@root>`
   }];
@@ -279,10 +279,11 @@ def Fsdp_StateOp : Fsdp_Op<"state", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 def Fsdp_ScalarOp : Fsdp_Op<"scalar", [Pure, Fsdp_NamedResults]> {
   let summary = "a number that the run gives";
   let description = [{
-    In f64 the `learning_rate` and the number of `micro_batches` of each rank in
-    a step; in i64 the `seed`, the `step`, counted from 0, and the `slice` of the
-    step's samples that this micro-batch of this rank is
-    (`runtime/train/SampleOrder.h`).
+    In f64 the `learning_rate`, the number of `micro_batches` of each rank in a
+    step, and the `weight_decay_scale`, which weight decays are multiplied by; in
+    i64 the `seed`, the `step`, counted from 0, the `slice` of the step's samples
+    that this micro-batch of this rank is (`runtime/train/SampleOrder.h`), and the
+    number of the `shard` that this rank has of each segment.
   }];
   let arguments = (ins Fsdp_Scalar:$name);
   let results = (outs 0DTensorOf<[F64, I64]>:$result);
@@ -305,6 +306,7 @@ def Fsdp_WriteShardOp : Fsdp_Op<"write_shard", [MemoryEffects<[MemWrite]>]> {
 
 def Fsdp_GradientOp : Fsdp_Op<"gradient", [MemoryEffects<[MemRead]>]> {
   let summary = "this rank's gradients of a segment, summed over ranks and micro-batches";
+  let description = "In f32, or f64 for parameters of f64.";
   let arguments = (ins Fsdp_Shard:$shard, I64Attr:$segment);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$shard `[` $segment `]` attr-dict `:` type($shard) `->` type($result)";

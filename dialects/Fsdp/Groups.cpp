@@ -36,16 +36,31 @@ Type getMasterType(fsdp::SegmentOp segment) {
   return cast<RankedTensorType>(parameter.getType()).getElementType();
 }
 
-std::string getStateName(fsdp::SegmentOp segment, StringRef key) {
+Type getGradientType(Type master) {
+  return master.isF64() ? master : Float32Type::get(master.getContext());
+}
+
+Type getGradientType(fsdp::SegmentOp segment) {
+  return getGradientType(getMasterType(segment));
+}
+
+int64_t getSegmentNumber(fsdp::SegmentOp segment) {
   int64_t number = 0;
   auto module = segment->getParentOfType<ModuleOp>();
   for (auto group : module.getOps<fsdp::GroupOp>())
     for (auto other : group.getBody().front().getOps<fsdp::SegmentOp>()) {
       if (other == segment)
-        return (group.getSymName() + "#" + Twine(number) + "." + key).str();
+        return number;
       ++number;
     }
   llvm_unreachable("a segment is in a group of its module");
+}
+
+std::string getStateName(fsdp::SegmentOp segment, StringRef key) {
+  auto group = segment->getParentOfType<fsdp::GroupOp>();
+  return (group.getSymName() + "#" + Twine(getSegmentNumber(segment)) + "." +
+          key)
+      .str();
 }
 
 } // namespace shardc

@@ -47,6 +47,14 @@ int64_t getShards(mlir::ModuleOp module);
 /// and the optimizer updates.
 mlir::Type getMasterType(fsdp::SegmentOp segment);
 
+/// The dtype that gradients of parameters of `master` add up in: f64 for f64,
+/// else f32.
+mlir::Type getGradientType(mlir::Type master);
+mlir::Type getGradientType(fsdp::SegmentOp segment);
+
+/// The number of a segment among those of all groups.
+int64_t getSegmentNumber(fsdp::SegmentOp segment);
+
 /// What is kept of a segment's parameters: "h.0#3.exp_avg", where segments are
 /// numbered over all groups.
 std::string getStateName(fsdp::SegmentOp segment, llvm::StringRef key);

@@ -111,7 +111,7 @@ struct Output {
   /// For each element of a sum: the terms' magnitudes and their number.
   std::vector<double> magnitudes;
   std::vector<int64_t> terms;
-  bool isSum = false;
+  bool isSum = false, addsNarrowTerms = false;
 };
 
 /// Executes one `linalg.generic`, `exec.scan` or `exec.scatter`.
@@ -334,6 +334,18 @@ LogicalResult NestEvaluation::translate(exec::ScatterOp scatter) {
   return success();
 }
 
+/// Whether a GPU adds up to eight terms in f32 before they go to a sum in f64.
+static bool addsNarrowTerms(Operation *op, Value term) {
+  auto target = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
+      "shardc.target");
+  auto wide = term.getDefiningOp<arith::ExtFOp>();
+  return target && target.getValue().starts_with("cuda") && wide &&
+         wide.getIn().getType().isF32() &&
+         llvm::any_of(op->getOperandTypes(), [](Type type) {
+           return isa<BFloat16Type, Float16Type>(getElementTypeOrSelf(type));
+         });
+}
+
 LogicalResult NestEvaluation::translate() {
   llvm::SmallPtrSet<Operation *, 4> sums;
   for (auto [number, output] : llvm::enumerate(outputs)) {
@@ -346,6 +358,7 @@ LogicalResult NestEvaluation::translate() {
       output.isSum = true;
       Value carried = body.getArgument(inputs.size() + number);
       yielded = sum->getOperand(sum->getOperand(0) == carried ? 1 : 0);
+      output.addsNarrowTerms = addsNarrowTerms(op, yielded);
     }
     output.yielded = registerOf(yielded);
   }
@@ -453,7 +466,8 @@ void NestEvaluation::finish(Output &output) {
     auto type = cast<FloatType>(output.tensor->tensor.getElementType());
     for (auto [bound, magnitude, terms] :
          llvm::zip_equal(bounds, output.magnitudes, output.terms))
-      bound += summationBound(magnitude, terms, type);
+      bound += summationBound(magnitude, terms, type) +
+               (output.addsNarrowTerms ? magnitude * 7 * 0x1p-24 : 0);
   }
   if (llvm::all_of(bounds, [](double bound) { return bound == 0; }))
     bounds.clear();

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
+#include <bit>
 #include <cmath>
 
 using namespace mlir;
@@ -93,6 +94,29 @@ static void evaluateDropout(aten::DropoutOp op, Operands operands,
   }
 }
 
+/// `value` in bf16, further from zero where the 16 bits `draw` and those that
+/// bf16 lacks are 1 or more together.
+static float roundStochastically(float value, uint32_t draw) {
+  constexpr uint32_t exponent = 0x7f800000, largest = 0x7f7f0000;
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & exponent) == exponent)
+    return value;
+  uint32_t rounded = (bits + draw) & 0xffff0000;
+  if ((rounded & exponent) == exponent)
+    rounded = (rounded & 0x80000000) | largest;
+  return std::bit_cast<float>(rounded);
+}
+
+static void evaluateStochasticRound(aten::StochasticRoundOp op,
+                                    Operands operands, Results results) {
+  ArrayRef<double> source = operands[0].floats();
+  Draws draws(operands.drop_front(), static_cast<uint32_t>(op.getStream()),
+              source.size());
+  for (auto [i, value] : llvm::enumerate(results[0].mutableFloats()))
+    value =
+        roundStochastically(static_cast<float>(source[i]), draws[i][0] >> 16);
+}
+
 void reference::addRandomEvaluations(EvaluationTable &table) {
   addRandom<aten::RandOp>(table, [](const PhiloxBlock &block, FloatType type) {
     return uniform(block, mantissaBits(type));
@@ -100,4 +124,5 @@ void reference::addRandomEvaluations(EvaluationTable &table) {
   addRandom<aten::RandnOp>(
       table, [](const PhiloxBlock &block, FloatType) { return normal(block); });
   table.add<aten::DropoutOp>(evaluateDropout);
+  table.add<aten::StochasticRoundOp>(evaluateStochasticRound);
 }

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <bit>
 #include <cmath>
 
 using namespace mlir;
@@ -459,6 +460,26 @@ static ScalarFunction integerArithmetic(Operation *op, Type type) {
 // Conversions
 //===----------------------------------------------------------------------===//
 
+/// Between f32 and i32. What is not exact may be any bits.
+static ScalarFunction bitcast(Type source, Type type) {
+  auto bound = [](const BoundedNumber &in) {
+    return in.bound == 0 ? 0 : std::numeric_limits<double>::infinity();
+  };
+  if (source.isF32() && type.isInteger(32))
+    return [=](Numbers in) {
+      auto bits = std::bit_cast<int32_t>(static_cast<float>(in[0].value));
+      return ofInteger(bits, bound(in[0]));
+    };
+  if (source.isInteger(32) && type.isF32())
+    return [=](Numbers in) {
+      BoundedNumber number;
+      number.value = std::bit_cast<float>(static_cast<int32_t>(in[0].integer));
+      number.bound = bound(in[0]);
+      return number;
+    };
+  return {};
+}
+
 static ScalarFunction conversion(Operation *op, Type type) {
   Type source = op->getOperand(0).getType();
   return llvm::TypeSwitch<Operation *, ScalarFunction>(op)
@@ -483,6 +504,7 @@ static ScalarFunction conversion(Operation *op, Type type) {
               return ofInteger(wrapped(in[0].integer, type), in[0].bound);
             };
           })
+      .Case([&](arith::BitcastOp) { return bitcast(source, type); })
       .Case([&](arith::ExtUIOp) {
         unsigned bits = source.getIntOrFloatBitWidth();
         return [=](Numbers in) {

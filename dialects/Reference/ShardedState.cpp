@@ -6,6 +6,8 @@
 
 #include "dialects/Reference/ShardedState.h"
 
+#include "dialects/Fsdp/Groups.h"
+
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/Sequence.h"
 
@@ -33,8 +35,10 @@ ShardedState::ShardedState(ModuleOp module, int64_t ranks) : ranks(ranks) {
   }
   for (auto group : module.getOps<fsdp::GroupOp>())
     addSegments(group);
-  for (auto mesh : module.getOps<fsdp::MeshOp>())
+  for (auto mesh : module.getOps<fsdp::MeshOp>()) {
     meshSize = mesh.getRanks();
+    shardCount = mesh.getShards();
+  }
   for (auto state : module.getOps<fsdp::StateOp>())
     addState(state);
 }
@@ -64,11 +68,13 @@ void ShardedState::addSegments(fsdp::GroupOp group) {
           static_cast<int64_t>(*member.getOffset())};
       master = types.lookup(member.getParameter()).getElementType();
     }
-    Tensor zeros(RankedTensorType::get({int64_t(segment.getShard())}, master));
+    auto type = RankedTensorType::get({int64_t(segment.getShard())}, master);
+    size_t shards = segment.getElements() / segment.getShard();
     SegmentValues &entry = segments.emplace_back();
     entry.op = segment;
-    for (StringRef key : {parameterKey, gradientKey})
-      entry.kept[key].assign(segment.getElements() / segment.getShard(), zeros);
+    entry.kept[parameterKey].assign(shards, Tensor(type));
+    entry.kept[gradientKey].assign(
+        shards, Tensor(type.clone(shardc::getGradientType(master))));
   }
 }
 
@@ -111,7 +117,11 @@ void ShardedState::set(StringRef name, const Tensor &tensor) {
       value = tensor;
     return;
   }
-  setKept(parameterKey, name, tensor);
+  Tensor kept = tensor;
+  Rounding master(cast<FloatType>(types.lookup(name).getElementType()));
+  for (double &value : kept.mutableFloats())
+    value = master.round(value);
+  setKept(parameterKey, name, kept);
 }
 
 Tensor ShardedState::get(StringRef name, int64_t rank) const {
@@ -253,17 +263,22 @@ RankTensors ShardedState::getScalar(fsdp::ScalarOp scalar) const {
     // A program for one rank takes the micro-batches of all simulated ranks.
     return {one(static_cast<double>(microBatches * ranks) /
                 static_cast<double>(meshSize))};
+  case fsdp::Scalar::weight_decay_scale:
+    return {one(weightDecayScale)};
   case fsdp::Scalar::seed:
     return {one(seed)};
   case fsdp::Scalar::step:
     return {one(step)};
   case fsdp::Scalar::slice:
-    RankTensors slices;
-    for (int64_t rank = 0; rank < ranks; ++rank)
-      slices.push_back(one(microBatch * ranks + rank));
-    return slices;
+  case fsdp::Scalar::shard:
+    break;
   }
-  llvm_unreachable("every scalar is named");
+  RankTensors numbers;
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    numbers.push_back(one(scalar.getName() == fsdp::Scalar::slice
+                              ? microBatch * ranks + rank
+                              : rank % shardCount));
+  return numbers;
 }
 
 } // namespace shardc::reference

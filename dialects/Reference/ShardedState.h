@@ -98,7 +98,7 @@ public:
   /// each.
   RankTensors getScalar(fsdp::ScalarOp scalar) const;
 
-  double learningRate = 0.01;
+  double learningRate = 0.01, weightDecayScale = 1;
   /// Micro-batches of each simulated rank in a step.
   int64_t microBatches = 1;
   uint64_t seed = 0;
@@ -120,7 +120,7 @@ private:
 
   int64_t ranks;
   /// Of the mesh that the program is compiled for.
-  int64_t meshSize = 1;
+  int64_t meshSize = 1, shardCount = 1;
   std::vector<std::string> names, keys, numbers;
   llvm::StringMap<mlir::RankedTensorType> types;
   llvm::StringSet<> buffers;

@@ -44,13 +44,26 @@ struct InsertOptimizerPass
   void runOnOperation() override;
 };
 
+/// What the region of one update follows from.
+struct UpdatedSegment {
+  FloatType compute;
+  /// Of the parameter and of what is kept of each element.
+  FloatType parameter, state;
+  Hyperparameters own;
+  /// The segment's number among all, which its draws have as their stream.
+  int64_t number;
+  /// Whether the region's last arguments are seed, step and shard.
+  bool draws;
+};
+
 /// Writes the update part of one step.
 class UpdateBuilder {
 public:
   UpdateBuilder(ModuleOp module, func::FuncOp step, const Optimizer &optimizer,
-                Hyperparameters hyperparameters, const GradientRules &rules)
+                Hyperparameters hyperparameters, const GradientRules &rules,
+                UpdateStorage storage)
       : module(module), step(step), optimizer(optimizer),
-        hyperparameters(hyperparameters), rules(rules),
+        hyperparameters(hyperparameters), rules(rules), storage(storage),
         builder(OpBuilder::atBlockTerminator(&step.getBody().front())),
         declarations(step) {}
 
@@ -63,11 +76,14 @@ private:
   Expression clipFactor(Expression scale, Value squares);
   Hyperparameters hyperparametersOf(fsdp::SegmentOp segment) const;
   ArrayRef<Value> sharedIn(FloatType compute, Hyperparameters own);
+  UpdatedSegment describe(fsdp::SegmentOp segment, RankedTensorType shard);
   void addUpdate(fsdp::ReduceScatterOp reduction, fsdp::SegmentOp segment,
                  int64_t index);
   SmallVector<Value> computeUpdate(OpBuilder &inner, Location location,
-                                   ValueRange arguments, FloatType compute,
-                                   double weightDecay);
+                                   ValueRange arguments,
+                                   const UpdatedSegment &updated);
+  Value roundParameter(Expression value, ValueRange draw,
+                       const UpdatedSegment &updated);
   Value readScalar(fsdp::Scalar name);
   Value createState(const Twine &symbol, StringRef key, RankedTensorType type,
                     FlatSymbolRefAttr group, int64_t segment);
@@ -78,8 +94,11 @@ private:
   const Optimizer &optimizer;
   Hyperparameters hyperparameters;
   GradientRules rules;
+  UpdateStorage storage;
   OpBuilder builder, declarations;
   Value learningRate;
+  /// Seed, step and shard, where something draws.
+  SmallVector<Value, 3> drawNumbers;
   /// What gradients are multiplied by, one after the other.
   SmallVector<Value, 2> gradientFactors;
   SmallVector<Value> numbers;
@@ -102,7 +121,9 @@ static FloatType computeTypeOf(RankedTensorType shard) {
 }
 
 Value UpdateBuilder::readScalar(fsdp::Scalar name) {
-  auto type = RankedTensorType::get({}, builder.getF64Type());
+  Type element = fsdp::isInteger(name) ? Type(builder.getI64Type())
+                                       : Type(builder.getF64Type());
+  auto type = RankedTensorType::get({}, element);
   return fsdp::ScalarOp::create(builder, step.getLoc(), type, name);
 }
 
@@ -192,35 +213,74 @@ ArrayRef<Value> UpdateBuilder::sharedIn(FloatType compute,
   Expression rate = at(learningRate);
   if (own.learningRateScale != 1)
     rate = own.learningRateScale * rate;
-  for (Expression value :
-       optimizer.share(rate.to(compute), converted, own.weightDecay))
+  StepNumbers numbersOfStep = {rate.to(compute), converted, std::nullopt};
+  if (own.weightDecay != 0)
+    numbersOfStep.weightDecay =
+        (own.weightDecay * at(readScalar(fsdp::Scalar::weight_decay_scale)))
+            .to(compute);
+  for (Expression value : optimizer.share(numbersOfStep))
     values.push_back(value.get());
   return values;
 }
 
+/// The parameter in the dtype that it is stored in. A draw belongs to the place
+/// in the whole segment, so that it is the same for any number of ranks.
+Value UpdateBuilder::roundParameter(Expression value, ValueRange draw,
+                                    const UpdatedSegment &updated) {
+  if (!updated.draws)
+    return value.to(updated.parameter).get();
+  auto type = cast<RankedTensorType>(value.get().getType());
+  return aten::StochasticRoundOp::create(
+      value.getBuilder(), value.getLoc(), type.clone(updated.parameter),
+      value.get(), draw[0], draw[1], draw[2],
+      aten::StochasticRoundOp::streamOf(updated.number));
+}
+
 /// The region of an update: `arguments` are the parameter, the gradient, the
-/// states and what is shared.
+/// states, what is shared, and what draws depend on.
 SmallVector<Value> UpdateBuilder::computeUpdate(OpBuilder &inner,
                                                 Location location,
                                                 ValueRange arguments,
-                                                FloatType compute,
-                                                double weightDecay) {
+                                                const UpdatedSegment &updated) {
+  ValueRange draw = arguments.take_back(updated.draws ? drawNumbers.size() : 0);
   SmallVector<Expression> values;
-  for (Value argument : arguments)
-    values.push_back(Expression(inner, location, argument).to(compute));
+  for (Value argument : arguments.drop_back(draw.size()))
+    values.push_back(Expression(inner, location, argument).to(updated.compute));
   size_t states = optimizer.getStates().size();
   ArrayRef<Expression> rest = ArrayRef(values).drop_front(2);
   Expression gradient = values[1];
   ArrayRef<Expression> shared = rest.drop_front(states);
   for (size_t i = 0; i < gradientFactors.size(); ++i)
     gradient = gradient * shared[i];
-  Type element = getElementTypeOrSelf(arguments[0].getType());
-  SmallVector<Value> results;
-  for (Expression result :
-       optimizer.update(values[0], gradient, rest.take_front(states),
-                        shared.drop_front(gradientFactors.size()), weightDecay))
-    results.push_back(result.to(element).get());
-  return results;
+  if (rules.clipValue != 0)
+    gradient = clampMagnitude(gradient, rules.clipValue);
+  if (rules.maximize)
+    gradient = -1.0 * gradient;
+  SmallVector<Expression> results = optimizer.update(
+      values[0], gradient, rest.take_front(states),
+      shared.drop_front(gradientFactors.size()), updated.own.weightDecay != 0);
+  SmallVector<Value> stored = {roundParameter(results[0], draw, updated)};
+  for (Expression state : ArrayRef(results).drop_front())
+    stored.push_back(state.to(updated.state).get());
+  return stored;
+}
+
+UpdatedSegment UpdateBuilder::describe(fsdp::SegmentOp segment,
+                                       RankedTensorType shard) {
+  auto parameter = cast<FloatType>(shard.getElementType());
+  UpdatedSegment updated = {computeTypeOf(shard),
+                            parameter,
+                            storage.state ? storage.state : parameter,
+                            hyperparametersOf(segment),
+                            0,
+                            false};
+  updated.draws = storage.isStochastic && parameter.isBF16();
+  updated.number = getSegmentNumber(segment);
+  if (updated.draws && drawNumbers.empty())
+    for (fsdp::Scalar name :
+         {fsdp::Scalar::seed, fsdp::Scalar::step, fsdp::Scalar::shard})
+      drawNumbers.push_back(readScalar(name));
+  return updated;
 }
 
 void UpdateBuilder::addUpdate(fsdp::ReduceScatterOp reduction,
@@ -229,21 +289,25 @@ void UpdateBuilder::addUpdate(fsdp::ReduceScatterOp reduction,
   FlatSymbolRefAttr group = reduction.getGroupAttr();
   auto type = RankedTensorType::get({static_cast<int64_t>(segment.getShard())},
                                     getMasterType(segment));
-  FloatType compute = computeTypeOf(type);
+  UpdatedSegment updated = describe(segment, type);
   SmallVector<Value> inputs = {
       fsdp::ReadShardOp::create(builder, location, type, group.getValue(),
                                 index),
-      fsdp::GradientOp::create(builder, location, type, reduction.getResult(),
-                               index)};
+      fsdp::GradientOp::create(builder, location,
+                               type.clone(getGradientType(segment)),
+                               reduction.getResult(), index)};
   SmallVector<std::string> symbols;
+  SmallVector<Type> results = {type};
   for (StringRef key : optimizer.getStates()) {
     symbols.push_back(getStateName(segment, key));
-    inputs.push_back(createState(symbols.back(), key, type, group, index));
+    results.push_back(type.clone(updated.state));
+    inputs.push_back(createState(symbols.back(), key, type.clone(updated.state),
+                                 group, index));
   }
-  Hyperparameters own = hyperparametersOf(segment);
-  llvm::append_range(inputs, sharedIn(compute, own));
+  llvm::append_range(inputs, sharedIn(updated.compute, updated.own));
+  if (updated.draws)
+    llvm::append_range(inputs, drawNumbers);
 
-  SmallVector<Type> results(1 + symbols.size(), type);
   auto update = fsdp::UpdateOp::create(
       builder, location, TypeRange(results),
       builder.getStringAttr(optimizer.getName()), inputs);
@@ -251,9 +315,9 @@ void UpdateBuilder::addUpdate(fsdp::ReduceScatterOp reduction,
   for (Value input : inputs)
     body->addArgument(input.getType(), location);
   OpBuilder inner = OpBuilder::atBlockEnd(body);
-  fsdp::YieldOp::create(inner, location,
-                        computeUpdate(inner, location, body->getArguments(),
-                                      compute, own.weightDecay));
+  fsdp::YieldOp::create(
+      inner, location,
+      computeUpdate(inner, location, body->getArguments(), updated));
 
   fsdp::WriteShardOp::create(builder, location, update.getResult(0),
                              group.getValue(), index);
@@ -315,29 +379,36 @@ LogicalResult UpdateBuilder::build() {
 
 LogicalResult insertOptimizer(ModuleOp module, const Optimizer &optimizer,
                               Hyperparameters hyperparameters,
-                              const GradientRules &rules) {
+                              const GradientRules &rules,
+                              UpdateStorage storage) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (!step)
     return module.emitError("expected a function @step");
-  return UpdateBuilder(module, step, optimizer, hyperparameters, rules).build();
+  return UpdateBuilder(module, step, optimizer, hyperparameters, rules, storage)
+      .build();
 }
 
 void InsertOptimizerPass::runOnOperation() {
-  std::unique_ptr<Optimizer> chosen;
-  if (optimizer == "sgd")
-    chosen = createSgd(momentum);
-  if (optimizer == "adamw")
-    chosen = createAdamW(beta1, beta2, epsilon);
+  std::string problem;
+  std::unique_ptr<Optimizer> chosen =
+      createOptimizer({optimizer, momentum, dampening, nesterov, beta1, beta2,
+                       epsilon, amsgrad},
+                      problem);
   if (!chosen) {
-    emitNumberedError(getOperation(), "E0223")
-        << "expected optimizer sgd or adamw, got '" << optimizer << "'";
+    emitNumberedError(getOperation(), "E0223") << problem;
     return signalPassFailure();
   }
+  UpdateStorage storage;
+  if (stateDtype == "bf16")
+    storage.state = BFloat16Type::get(&getContext());
+  storage.isStochastic = rounding == "stochastic";
   FailureOr<LossScale> scale = LossScale::parse(lossScale, getOperation());
   if (failed(scale))
     return signalPassFailure();
-  if (failed(insertOptimizer(getOperation(), *chosen, {weightDecay},
-                             {clipGradNorm, *scale, skipNonFinite})))
+  if (failed(insertOptimizer(
+          getOperation(), *chosen, {weightDecay},
+          {clipGradNorm, *scale, skipNonFinite, clipGradValue, maximize},
+          storage)))
     signalPassFailure();
 }
 

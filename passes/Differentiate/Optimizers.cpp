@@ -1,8 +1,9 @@
 //===- Optimizers.cpp - Optimizers as operators ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The formulas are those of torch/optim/sgd.py and torch/optim/adamw.py (single
-// tensor).
+// The formulas are those of torch/optim/sgd.py and torch/optim/adam.py (single
+// tensor), and of Lion's reference implementation (google/automl,
+// lion_pytorch).
 //===----------------------------------------------------------------------===//
 
 #include "passes/Differentiate/Optimizers.h"
@@ -60,6 +61,23 @@ Expression reciprocal(Expression a) { return build<aten::ReciprocalOp>(a); }
 Expression clampMax(Expression a, double most) {
   return build<aten::ClampOp>(a, FloatAttr(), numberOf(most, a));
 }
+Expression clampMagnitude(Expression a, double most) {
+  return build<aten::ClampOp>(a, numberOf(-most, a), numberOf(most, a));
+}
+Expression maximum(Expression a, Expression b) {
+  return build<aten::MaximumOp>(a, b.get());
+}
+Expression sign(Expression a) { return build<aten::SignOp>(a); }
+Expression whereZero(Expression a, double first, double other) {
+  auto constant = [&](double number) {
+    auto type = cast<RankedTensorType>(a.get().getType());
+    return aten::ConstantOp::create(
+        a.getBuilder(), a.getLoc(), type,
+        DenseElementsAttr::get(type, APFloat(number)));
+  };
+  Expression isZero = build<aten::EqScalarOp>(a, numberOf(0, a));
+  return build<aten::WhereOp>(isZero, constant(first), constant(other));
+}
 
 //===----------------------------------------------------------------------===//
 // Optimizers
@@ -68,7 +86,9 @@ Expression clampMax(Expression a, double most) {
 namespace {
 class Sgd : public Optimizer {
 public:
-  explicit Sgd(double momentum) : momentum(momentum) {}
+  explicit Sgd(const OptimizerOptions &options)
+      : momentum(options.momentum), dampening(options.dampening),
+        nesterov(options.nesterov) {}
 
   StringRef getName() const override { return "sgd"; }
 
@@ -78,33 +98,62 @@ public:
     return {"momentum"};
   }
 
-  /// PyTorch's first momentum is the gradient, as it is from zero.
+  SmallVector<StringRef> getNumbers() const override {
+    if (momentum == 0 || dampening == 0)
+      return {};
+    return {"gradient_weight"};
+  }
+
+  /// What gradients weigh in the momentum. PyTorch's first momentum is the
+  /// gradient itself, in the step before which the number is 0, as it never is
+  /// again.
+  Expression next(unsigned, Expression last) const override {
+    constexpr double zeroInF32 = 1e-300;
+    double weight = 1 - dampening;
+    return whereZero(last, 1, weight == 0 ? zeroInF32 : weight);
+  }
+
+  SmallVector<Expression> share(const StepNumbers &step) const override {
+    SmallVector<Expression> shared = {step.learningRate};
+    if (!step.numbers.empty())
+      shared.push_back(step.numbers[0]);
+    if (step.weightDecay)
+      shared.push_back(*step.weightDecay);
+    return shared;
+  }
+
   SmallVector<Expression> update(Expression parameter, Expression gradient,
                                  ArrayRef<Expression> states,
                                  ArrayRef<Expression> shared,
-                                 double weightDecay) const override {
-    Expression rate = shared[0];
-    Expression step = gradient;
-    if (weightDecay != 0)
-      step = step + weightDecay * parameter;
+                                 bool decays) const override {
+    Expression rate = shared[0], step = gradient;
+    if (decays)
+      step = step + shared.back() * parameter;
     if (momentum == 0)
       return {parameter - rate * step};
-    step = momentum * states[0] + step;
-    return {parameter - rate * step, step};
+    Expression weighted = getNumbers().empty() ? step : shared[1] * step;
+    Expression velocity = momentum * states[0] + weighted;
+    step = nesterov ? step + momentum * velocity : velocity;
+    return {parameter - rate * step, velocity};
   }
 
 private:
-  const double momentum;
+  const double momentum, dampening;
+  const bool nesterov;
 };
 
-class AdamW : public Optimizer {
+/// Adam, and AdamW, whose weight decay is not in the gradient.
+class Adam : public Optimizer {
 public:
-  AdamW(double beta1, double beta2, double epsilon)
-      : betas{beta1, beta2}, epsilon(epsilon) {}
+  Adam(const OptimizerOptions &options, double beta2)
+      : betas{options.beta1, beta2}, epsilon(options.epsilon),
+        amsgrad(options.amsgrad), isDecoupled(options.name == "adamw") {}
 
-  StringRef getName() const override { return "adamw"; }
+  StringRef getName() const override { return isDecoupled ? "adamw" : "adam"; }
 
   SmallVector<StringRef> getStates() const override {
+    if (amsgrad)
+      return {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
     return {"exp_avg", "exp_avg_sq"};
   }
 
@@ -117,36 +166,128 @@ public:
     return betas[index] * last + (1 - betas[index]);
   }
 
-  SmallVector<Expression> share(Expression rate, ArrayRef<Expression> numbers,
-                                double weightDecay) const override {
-    return {-weightDecay * rate + 1.0, rate / numbers[0], sqrt(numbers[1])};
+  SmallVector<Expression> share(const StepNumbers &step) const override {
+    SmallVector<Expression> shared = {step.learningRate / step.numbers[0],
+                                      sqrt(step.numbers[1])};
+    if (step.weightDecay && isDecoupled)
+      shared.push_back(-1.0 * (*step.weightDecay * step.learningRate) + 1.0);
+    else if (step.weightDecay)
+      shared.push_back(*step.weightDecay);
+    return shared;
   }
 
   SmallVector<Expression> update(Expression parameter, Expression gradient,
                                  ArrayRef<Expression> states,
                                  ArrayRef<Expression> shared,
-                                 double) const override {
-    Expression kept = shared[0], stepSize = shared[1], root = shared[2];
+                                 bool decays) const override {
+    Expression stepSize = shared[0], root = shared[1];
+    if (decays && isDecoupled)
+      parameter = parameter * shared[2];
+    else if (decays)
+      gradient = gradient + shared[2] * parameter;
     Expression first = states[0] + (1 - betas[0]) * (gradient - states[0]);
     // As PyTorch's addcmul: a square alone would overflow earlier.
     Expression second =
         betas[1] * states[1] + ((1 - betas[1]) * gradient) * gradient;
-    Expression divisor = sqrt(second) / root + epsilon;
-    return {parameter * kept - stepSize * (first / divisor), first, second};
+    SmallVector<Expression> kept = {first, second};
+    if (amsgrad)
+      kept.push_back(maximum(states[2], second));
+    Expression divisor = sqrt(kept.back()) / root + epsilon;
+    SmallVector<Expression> results = {parameter -
+                                       stepSize * (first / divisor)};
+    llvm::append_range(results, kept);
+    return results;
   }
 
 private:
   const double betas[2], epsilon;
+  const bool amsgrad, isDecoupled;
+};
+
+class Lion : public Optimizer {
+public:
+  Lion(const OptimizerOptions &options, double beta2)
+      : betas{options.beta1, beta2} {}
+
+  StringRef getName() const override { return "lion"; }
+
+  SmallVector<StringRef> getStates() const override { return {"exp_avg"}; }
+
+  SmallVector<Expression> share(const StepNumbers &step) const override {
+    SmallVector<Expression> shared = {step.learningRate};
+    if (step.weightDecay)
+      shared.push_back(-1.0 * (*step.weightDecay * step.learningRate) + 1.0);
+    return shared;
+  }
+
+  SmallVector<Expression> update(Expression parameter, Expression gradient,
+                                 ArrayRef<Expression> states,
+                                 ArrayRef<Expression> shared,
+                                 bool decays) const override {
+    if (decays)
+      parameter = parameter * shared[1];
+    Expression direction = betas[0] * states[0] + (1 - betas[0]) * gradient;
+    Expression average = betas[1] * states[0] + (1 - betas[1]) * gradient;
+    return {parameter - shared[0] * sign(direction), average};
+  }
+
+private:
+  const double betas[2];
 };
 } // namespace
 
-std::unique_ptr<Optimizer> createSgd(double momentum) {
-  return std::make_unique<Sgd>(momentum);
+//===----------------------------------------------------------------------===//
+// Choice
+//===----------------------------------------------------------------------===//
+
+/// The option that is set and that the optimizer does not have; else null.
+static const char *foreignOption(const OptimizerOptions &options) {
+  const OptimizerOptions usual;
+  bool isSgd = options.name == "sgd", isLion = options.name == "lion";
+  if (!isSgd && options.momentum != usual.momentum)
+    return "momentum";
+  if (!isSgd && options.dampening != usual.dampening)
+    return "dampening";
+  if (!isSgd && options.nesterov)
+    return "nesterov";
+  if (isSgd && options.beta1 != usual.beta1)
+    return "beta1";
+  if (isSgd && options.beta2 != usual.beta2)
+    return "beta2";
+  if ((isSgd || isLion) && options.epsilon != usual.epsilon)
+    return "epsilon";
+  if ((isSgd || isLion) && options.amsgrad)
+    return "amsgrad";
+  return nullptr;
 }
 
-std::unique_ptr<Optimizer> createAdamW(double beta1, double beta2,
-                                       double epsilon) {
-  return std::make_unique<AdamW>(beta1, beta2, epsilon);
+std::unique_ptr<Optimizer> createOptimizer(const OptimizerOptions &options,
+                                           std::string &problem) {
+  if (!llvm::is_contained({"sgd", "adam", "adamw", "lion"}, options.name)) {
+    problem = "expected optimizer sgd, adam, adamw or lion, got '" +
+              options.name + "'";
+    return nullptr;
+  }
+  if (const char *foreign = foreignOption(options)) {
+    problem = "the optimizer " + options.name + " has no option " + foreign;
+    return nullptr;
+  }
+  if (options.nesterov && (options.momentum == 0 || options.dampening != 0)) {
+    problem = "nesterov needs a momentum above 0 and a dampening of 0";
+    return nullptr;
+  }
+  if (options.dampening != 0 && options.momentum == 0) {
+    problem = "dampening needs a momentum above 0";
+    return nullptr;
+  }
+  auto beta2 = [&](double usual) {
+    return options.beta2 < 0 ? usual : options.beta2;
+  };
+  if (options.name == "sgd")
+    return std::make_unique<Sgd>(options);
+  if (options.name == "lion")
+    return std::make_unique<Lion>(options, beta2(0.99));
+  return std::make_unique<Adam>(options, beta2(0.999));
 }
 
 } // namespace shardc

@@ -48,12 +48,29 @@ Expression sqrt(Expression a);
 Expression reciprocal(Expression a);
 /// The smaller of the two; NaN stays NaN.
 Expression clampMax(Expression a, double most);
+/// Brought into [-most, most]; NaN stays NaN.
+Expression clampMagnitude(Expression a, double most);
+/// The greater of two; NaN when one is.
+Expression maximum(Expression a, Expression b);
+/// -1, 0 or 1.
+Expression sign(Expression a);
+/// `first` where `a` is 0, else `other`.
+Expression whereZero(Expression a, double first, double other);
 
 /// What a segment's update may have of its own.
 struct Hyperparameters {
   double weightDecay = 0;
   /// What the learning rate is multiplied by.
   double learningRateScale = 1;
+};
+
+/// The numbers of one step, in the dtype of updates.
+struct StepNumbers {
+  Expression learningRate;
+  /// The optimizer's own, as this step has them.
+  llvm::ArrayRef<Expression> numbers;
+  /// Null where no parameter decays.
+  std::optional<Expression> weightDecay;
 };
 
 class Optimizer {
@@ -75,20 +92,17 @@ public:
     return last;
   }
 
-  /// What all elements have in common, from this step's learning rate and
-  /// numbers: computed once a step, in the dtype of updates.
+  /// What all elements have in common: computed once a step.
   virtual llvm::SmallVector<Expression>
-  share(Expression learningRate, llvm::ArrayRef<Expression> numbers,
-        double weightDecay) const {
-    return {learningRate};
-  }
+  share(const StepNumbers &step) const = 0;
 
   /// The new parameter and states. The gradient is the mean over ranks and
   /// micro-batches. Everything is in f32, or f64 for parameters of f64.
+  /// `decays` says whether this step has a weight decay.
   virtual llvm::SmallVector<Expression>
   update(Expression parameter, Expression gradient,
          llvm::ArrayRef<Expression> states, llvm::ArrayRef<Expression> shared,
-         double weightDecay) const = 0;
+         bool decays) const = 0;
 };
 
 /// What is done to all gradients before the update.
@@ -100,9 +114,23 @@ struct GradientRules {
   LossScale lossScale = LossScale(1);
   /// Update only where all gradients are finite.
   bool skipNonFinite = false;
+  /// Each element is brought into [-clipValue, clipValue] as
+  /// torch.nn.utils.clip_grad_value_ does, after the norm, unless it is 0.
+  double clipValue = 0;
+  /// Whether the loss is to grow.
+  bool maximize = false;
 
   /// Whether an update may not happen.
   bool maySkip() const { return skipNonFinite || lossScale.isDynamic(); }
+};
+
+/// How parameters and what an optimizer keeps are stored.
+struct UpdateStorage {
+  /// The dtype of what is kept of each element; null for the parameter's.
+  mlir::FloatType state;
+  /// Whether parameters of bf16 are rounded up or down by chance, so that the
+  /// mean is exact (`aten.stochastic_round`).
+  bool isStochastic = false;
 };
 
 /// Appends the update part to `@step` of `module`, whose groups have segments.
@@ -112,14 +140,26 @@ struct GradientRules {
 llvm::LogicalResult insertOptimizer(mlir::ModuleOp module,
                                     const Optimizer &optimizer,
                                     Hyperparameters hyperparameters = {},
-                                    const GradientRules &rules = {});
+                                    const GradientRules &rules = {},
+                                    UpdateStorage storage = {});
 
-/// torch.optim.SGD, with dampening 0 and without nesterov.
-std::unique_ptr<Optimizer> createSgd(double momentum);
+/// The options of optimizers, with torch.optim's names and defaults.
+struct OptimizerOptions {
+  std::string name = "sgd";
+  double momentum = 0, dampening = 0;
+  bool nesterov = false;
+  double beta1 = 0.9;
+  /// Negative for the optimizer's own: 0.999, Lion's 0.99.
+  double beta2 = -1;
+  double epsilon = 1e-8;
+  bool amsgrad = false;
+};
 
-/// torch.optim.AdamW, without amsgrad.
-std::unique_ptr<Optimizer> createAdamW(double beta1, double beta2,
-                                       double epsilon);
+/// torch.optim.SGD, Adam and AdamW, and Lion (Chen et al., "Symbolic discovery
+/// of optimization algorithms", 2023). Null, with what is wrong in `problem`,
+/// for another name, or an option that the optimizer does not have.
+std::unique_ptr<Optimizer> createOptimizer(const OptimizerOptions &options,
+                                           std::string &problem);
 
 } // namespace shardc
 

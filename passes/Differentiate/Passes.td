@@ -82,7 +82,11 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
     numbers of the step, among them what gradients are clipped by, then one
     `fsdp.update` a segment that is trained. Its region has the optimizer's formulas
     as operators; `fsdp.state` declares what they keep.
-    `passes/Differentiate/Optimizers.cpp` has one class an optimizer.
+    `passes/Differentiate/Optimizers.cpp` has one class an optimizer. Parameters of
+    bf16 are rounded to nearest, or by chance (`aten.stochastic_round`).
+
+    Error E0223: an optimizer that does not exist, or an option that it does not
+    have.
 
     With `skip-non-finite` or a dynamic loss scale the norm comes in a part of its
     own, `check`, and the update runs where it is finite.
@@ -91,14 +95,24 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
-           "sgd or adamw.">,
+           "sgd, adam, adamw or lion.">,
     Option<"momentum", "momentum", "double", "0.0", "Momentum of sgd.">,
-    Option<"beta1", "beta1", "double", "0.9", "Decay of adamw's first moment.">,
-    Option<"beta2", "beta2", "double", "0.999", "Decay of adamw's second moment.">,
-    Option<"epsilon", "epsilon", "double", "1e-8", "Added to adamw's denominator.">,
+    Option<"dampening", "dampening", "double", "0.0", "What sgd's momentum takes off gradients.">,
+    Option<"nesterov", "nesterov", "bool", "false", "Nesterov's momentum of sgd.">,
+    Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment.">,
+    Option<"beta2", "beta2", "double", "-1.0", "Decay of the second moment; below 0: the optimizer's own.">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "Added to adam's and adamw's denominator.">,
+    Option<"amsgrad", "amsgrad", "bool", "false", "The greatest second moment in adam and adamw.">,
+    Option<"maximize", "maximize", "bool", "false", "Whether the loss is to grow.">,
+    Option<"stateDtype", "state-dtype", "std::string", "\"\"",
+           "Dtype of what is kept of each element: bf16, or empty for the parameter's.">,
+    Option<"rounding", "rounding", "std::string", "\"nearest\"",
+           "How parameters of bf16 are rounded: nearest or stochastic.">,
     Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay.">,
     Option<"clipGradNorm", "clip-grad-norm", "double", "0.0",
            "The largest norm of all gradients; 0 for any.">,
+    Option<"clipGradValue", "clip-grad-value", "double", "0.0",
+           "The largest magnitude of a gradient's element; 0 for any.">,
     Option<"lossScale", "loss-scale", "std::string", "\"1\"",
            "What gradients are scaled by, as shardc-differentiate has it.">,
     Option<"skipNonFinite", "skip-non-finite", "bool", "false",

@@ -16,13 +16,13 @@
 
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
-#include "passes/Group/Wrapping.h"
+#include "passes/Group/GroupPolicies.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/ADT/StringSwitch.h"
 
 #define DEBUG_TYPE "shardc-assign-groups"
 
@@ -34,11 +34,9 @@ namespace shardc {
 
 namespace {
 
-/// What the decision is made from.
-struct Forward {
+/// What the decision is made from, and what it is written to.
+struct Forward : WrappingProblem {
   SmallVector<fsdp::ParameterOp> parameters;
-  std::vector<CalledModule> modules;
-  std::vector<ParameterUse> uses;
   llvm::StringMap<SmallVector<fsdp::ModuleOp>> calls;
 };
 
@@ -47,12 +45,11 @@ struct AssignGroupsPass : impl::AssignGroupsPassBase<AssignGroupsPass> {
   void runOnOperation() override;
 
 private:
-  FailureOr<std::vector<std::string>> selectWrapped(const Forward &forward);
-  FailureOr<Type> parseDtype(StringRef option, StringRef name);
-  FailureOr<fsdp::PolicyAttr> buildPolicy(const Forward &forward);
+  FailureOr<std::vector<WrappedModules>> findWrapped(const Forward &forward);
+  FailureOr<Rule> baseRule();
   void writeGroups(func::FuncOp function, Forward &forward,
-                   ArrayRef<ParameterGroup> groups, fsdp::PolicyAttr policy,
-                   fsdp::Reshard reshard);
+                   ArrayRef<ParameterGroup> groups,
+                   ArrayRef<GroupPolicy> policies);
 };
 
 } // namespace
@@ -76,6 +73,8 @@ static Forward readForward(ModuleOp module, func::FuncOp function) {
   for (auto parameter : module.getOps<fsdp::ParameterOp>()) {
     indices[parameter.getSymName()] = forward.parameters.size();
     forward.parameters.push_back(parameter);
+    forward.elements.push_back(
+        cast<RankedTensorType>(parameter.getType()).getNumElements());
   }
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto call = dyn_cast<fsdp::ModuleOp>(op)) {
@@ -91,47 +90,42 @@ static Forward readForward(ModuleOp module, func::FuncOp function) {
   return forward;
 }
 
-/// Masters and optimizer states are as wide as the parameter, and steps smaller
-/// than a 16-bit float can tell would be lost.
-static LogicalResult checkMasters(const Forward &forward) {
-  for (fsdp::ParameterOp parameter : forward.parameters) {
-    Type element = getElementTypeOrSelf(parameter.getType());
-    if (parameter.getFrozen() || element.isF32() || element.isF64())
-      continue;
-    InFlightDiagnostic diagnostic = emitNumberedError(parameter, "E0136");
-    diagnostic << "'" << parameter.getSymName()
-               << "' is a trainable parameter of " << element
-               << ", expected f32 or f64";
-    diagnostic.attachNote() << "help: export the model in float32 and compile "
-                               "it with --param-dtype bf16";
-    return diagnostic;
-  }
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Options
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::vector<std::string>>
-AssignGroupsPass::selectWrapped(const Forward &forward) {
-  if (wrap == "blocks")
-    return findRepeatedBlocks(forward.modules);
-  PatternSelection selection =
-      selectByPatterns(forward.modules, splitPatterns(wrap));
-  if (selection.problem == PatternSelection::Problem::none)
-    return selection.paths;
-  if (selection.problem == PatternSelection::Problem::invalidPattern) {
+FailureOr<std::vector<WrappedModules>>
+AssignGroupsPass::findWrapped(const Forward &forward) {
+  using Problem = WrapSelection::Problem;
+  WrapSelection selection = selectWrapped(forward, splitPatterns(wrap));
+  switch (selection.problem) {
+  case Problem::none:
+    return selection.groups;
+  case Problem::invalidEntry:
     emitNumberedError(getOperation(), "E0203")
-        << "'" << selection.pattern
-        << "' is not a regular expression: " << selection.reason;
+        << "'" << selection.entry
+        << (StringRef(selection.entry).starts_with(">=")
+                ? "' is no entry: "
+                : "' is not a regular expression: ")
+        << selection.reason;
+    return failure();
+  case Problem::wrappedTwice: {
+    InFlightDiagnostic error = emitNumberedError(getOperation(), "E0207")
+                               << "the module '" << selection.module
+                               << "' is wrapped by '" << selection.other
+                               << "' and by '" << selection.entry << "'";
+    error.attachNote() << "help: a module is in one group; leave it out of one "
+                          "of them";
     return failure();
   }
+  case Problem::noMatch:
+    break;
+  }
   InFlightDiagnostic error = emitNumberedError(getOperation(), "E0202")
-                             << "no module path matches '" << selection.pattern
+                             << "no module path matches '" << selection.entry
                              << "'";
   std::vector<std::string> close =
-      closestPaths(forward.modules, selection.pattern, /*count=*/3);
+      closestPaths(forward.modules, selection.entry, /*count=*/3);
   if (!close.empty())
     error.attachNote() << "the closest of " << forward.modules.size()
                        << " modules that forward calls: '"
@@ -139,61 +133,30 @@ AssignGroupsPass::selectWrapped(const Forward &forward) {
   return failure();
 }
 
-/// The type called `name`, null for an empty name.
-FailureOr<Type> AssignGroupsPass::parseDtype(StringRef option, StringRef name) {
-  Builder builder(&getContext());
-  if (name.empty())
-    return Type();
-  Type type = llvm::StringSwitch<Type>(name)
-                  .Case("f32", builder.getF32Type())
-                  .Case("bf16", builder.getBF16Type())
-                  .Case("f16", builder.getF16Type())
-                  .Case("f64", builder.getF64Type())
-                  .Default(Type());
-  if (type)
-    return type;
-  emitNumberedError(getOperation(), "E0204")
-      << "expected " << option << " f32, bf16, f16 or f64, got '" << name
-      << "'";
-  return failure();
-}
-
-/// The dtype of all floating-point parameters, null when they differ.
-static Type masterDtype(const Forward &forward) {
-  Type master;
-  for (fsdp::ParameterOp parameter : forward.parameters) {
-    Type element = cast<RankedTensorType>(parameter.getType()).getElementType();
-    if (!isa<FloatType>(element))
-      continue;
-    if (master && master != element)
-      return {};
-    master = element;
-  }
-  return master;
-}
-
-FailureOr<fsdp::PolicyAttr>
-AssignGroupsPass::buildPolicy(const Forward &forward) {
-  FailureOr<Type> param = parseDtype("param-dtype", paramDtype);
-  FailureOr<Type> reduce = parseDtype("reduce-dtype", reduceDtype);
-  if (failed(param) || failed(reduce))
-    return failure();
-  Type master = masterDtype(forward);
-  if (*param == master)
-    *param = Type();
-  if (*reduce == (*param ? *param : master))
-    *reduce = Type();
-  // FSDP2's MixedPrecisionPolicy has cast_forward_inputs = True.
-  return fsdp::PolicyAttr::get(&getContext(), *param, *reduce,
-                               /*output=*/Type(),
-                               /*cast_inputs=*/static_cast<bool>(*param));
+/// What holds for a group of which no rule says anything. FSDP2's
+/// MixedPrecisionPolicy has cast_forward_inputs = True.
+FailureOr<Rule> AssignGroupsPass::baseRule() {
+  auto dtype = [](const std::string &name) {
+    return name.empty() ? "none" : name;
+  };
+  Rule base = {".*",
+               {{"param_dtype", dtype(paramDtype)},
+                {"reduce_dtype", dtype(reduceDtype)},
+                {"output_dtype", "none"},
+                {"cast_forward_inputs", "true"},
+                {"reshard_after_forward", reshard}}};
+  for (const auto &[key, value] : base.settings)
+    if (std::string problem = complainAbout(key, value, moduleRuleKeys());
+        !problem.empty())
+      return emitNumberedError(getOperation(), "E0204") << problem, failure();
+  return base;
 }
 
 //===----------------------------------------------------------------------===//
 // Writing groups
 //===----------------------------------------------------------------------===//
 
-/// A symbol for each group: its module's path, with a suffix when something
+/// A symbol for each group: its modules' paths, with a suffix when something
 /// else has that name. The root is named first, because "@root" is what a
 /// reader looks for.
 static SmallVector<std::string> nameGroups(ModuleOp module,
@@ -208,21 +171,19 @@ static SmallVector<std::string> nameGroups(ModuleOp module,
   };
   SmallVector<std::string> names(groups.size());
   for (auto [name, group] : llvm::zip_equal(names, groups))
-    if (group.module.empty())
+    if (group.modules.empty())
       name = take("root");
   for (auto [name, group] : llvm::zip_equal(names, groups))
-    if (!group.module.empty())
-      name = take(group.module);
+    if (!group.modules.empty())
+      name = take(llvm::join(group.modules, "&"));
   return names;
 }
 
 static void reportGroup(fsdp::GroupOp group, const ParameterGroup &decided,
                         const Forward &forward) {
   int64_t elements = 0;
-  for (size_t index : decided.parameters) {
-    fsdp::ParameterOp parameter = forward.parameters[index];
-    elements += cast<RankedTensorType>(parameter.getType()).getNumElements();
-  }
+  for (size_t index : decided.parameters)
+    elements += forward.elements[index];
   remark::analysis(group.getLoc(), remark::RemarkOpts::name("group")
                                        .category(DEBUG_TYPE)
                                        .function(group.getSymName()))
@@ -230,15 +191,22 @@ static void reportGroup(fsdp::GroupOp group, const ParameterGroup &decided,
       << remark::metric("parameters",
                         static_cast<int64_t>(decided.parameters.size()))
       << remark::metric("elements", elements)
-      << remark::reason("{0}", decided.module.empty()
+      << remark::reason("{0}", decided.modules.empty()
                                    ? "no wrapped module encloses their uses"
+                               : decided.modules.size() > 1
+                                   ? "the modules are wrapped together"
                                    : "the module is wrapped");
+}
+
+/// Whether a group without parameters does anything: the boundary of its
+/// modules may have casts.
+static bool castsAnything(const GroupPolicy &policy) {
+  return policy.precision.getCastInputs() || policy.precision.getOutput();
 }
 
 void AssignGroupsPass::writeGroups(func::FuncOp function, Forward &forward,
                                    ArrayRef<ParameterGroup> groups,
-                                   fsdp::PolicyAttr policy,
-                                   fsdp::Reshard reshard) {
+                                   ArrayRef<GroupPolicy> policies) {
   OpBuilder builder(function);
   auto mesh =
       fsdp::MeshOp::create(builder, getOperation().getLoc(), "mesh",
@@ -246,12 +214,21 @@ void AssignGroupsPass::writeGroups(func::FuncOp function, Forward &forward,
                            builder.getDenseI64ArrayAttr({worldSize}));
   SymbolTable(getOperation()).insert(mesh); // Renames it when "mesh" is taken.
   SmallVector<std::string> names = nameGroups(getOperation(), groups);
-  for (auto [decided, name] : llvm::zip_equal(groups, names)) {
-    SmallVector<fsdp::ModuleOp> &calls = forward.calls[decided.module];
+  for (auto [decided, policy, name] :
+       llvm::zip_equal(groups, policies, names)) {
+    if (decided.parameters.empty() && !decided.modules.empty() &&
+        !castsAnything(policy))
+      continue;
+    SmallVector<fsdp::ModuleOp> calls;
+    for (StringRef path : decided.modules)
+      llvm::append_range(calls, forward.calls[path]);
     Location location =
         calls.empty() ? function.getLoc() : calls.front().getLoc();
-    auto group = fsdp::GroupOp::create(builder, location, name,
-                                       mesh.getSymName(), policy, reshard);
+    auto group =
+        fsdp::GroupOp::create(builder, location, name, mesh.getSymName(),
+                              policy.precision, policy.reshard);
+    if (explain)
+      group->setDiscardableAttr(reasonsAttribute, policy.reasons);
     for (fsdp::ModuleOp call : calls)
       call.setGroup(group.getSymName());
     OpBuilder members = OpBuilder::atBlockEnd(&group.getBody().emplaceBlock());
@@ -277,23 +254,17 @@ void AssignGroupsPass::runOnOperation() {
         << "expected at least 1 rank, got " << worldSize.getValue();
     return signalPassFailure();
   }
-  std::optional<fsdp::Reshard> reshardPolicy = fsdp::symbolizeReshard(reshard);
-  if (!reshardPolicy) {
-    emitNumberedError(getOperation(), "E0204")
-        << "expected reshard always, never or default, got '"
-        << reshard.getValue() << "'";
-    return signalPassFailure();
-  }
   Forward forward = readForward(getOperation(), function);
-  if (failed(checkMasters(forward)))
+  FailureOr<std::vector<WrappedModules>> wrapped = findWrapped(forward);
+  FailureOr<Rule> base = baseRule();
+  if (failed(wrapped) || failed(base))
     return signalPassFailure();
-  FailureOr<std::vector<std::string>> wrapped = selectWrapped(forward);
-  FailureOr<fsdp::PolicyAttr> policy = buildPolicy(forward);
-  if (failed(wrapped) || failed(policy))
+  std::vector<ParameterGroup> groups = assignGroups(forward, *wrapped);
+  FailureOr<SmallVector<GroupPolicy>> policies =
+      resolvePolicies(getOperation(), forward, groups, *base, rules);
+  if (failed(policies))
     return signalPassFailure();
-  writeGroups(function, forward,
-              assignGroups(forward.parameters.size(), forward.uses, *wrapped),
-              *policy, *reshardPolicy);
+  writeGroups(function, forward, groups, *policies);
 }
 
 } // namespace shardc

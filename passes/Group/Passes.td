@@ -10,6 +10,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def NarrowMastersPass : Pass<"shardc-narrow-masters", "::mlir::ModuleOp"> {
+  let summary = "Keeps parameters in bf16 between steps.";
+  let description = [{
+    With `master-dtype=bf16` trainable parameters of f32 become bf16, as those of a
+    model that was made in bf16 are. What is smaller than half a unit in the last
+    place of such a parameter is lost when an update is rounded to nearest, about
+    which there is one warning unless `rounding=stochastic`. Error E0136: a trainable
+    parameter of f16, or an integer.
+
+    {{example: test/passes/Group/narrow-masters.mlir @kept_in_bf16}}
+  }];
+  let options = [
+    Option<"masterDtype", "master-dtype", "std::string", /*default=*/"\"\"",
+           "bf16, or empty for the exported dtype.">,
+    Option<"rounding", "rounding", "std::string", /*default=*/"\"nearest\"",
+           "How updates are rounded: nearest or stochastic.">];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
 def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
   let summary = "Puts every parameter into one group, by FSDP2's rule.";
   let description = [{
@@ -18,17 +37,23 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
     to the nearest wrapped ancestor of both, where FSDP2 raises an error;
     parameters that forward does not use go to `@root`. Groups are in the order
     of their first use in forward, members in the order of declaration. A
-    wrapped module without parameters has no group.
+    wrapped module without parameters is a group where its policy casts.
 
-    `wrap=blocks` wraps repeated sibling modules of one class (`layers.0`,
-    `layers.1`); anything else is a comma-separated list of regular expressions
-    that match whole module paths; an empty list wraps nothing. A dtype that
-    changes nothing is left out of the policy, as FSDP2 does.
+    `wrap` lists what is wrapped, separated by commas: `blocks`, which are
+    repeated sibling modules of one class (`layers.0`, `layers.1`), regular
+    expressions of whole module paths, `>=N` for modules of that many elements,
+    and `norm&head` for several modules in one group, as `fully_shard([norm,
+    head])`; an empty list wraps nothing. `param-dtype`, `reduce-dtype` and
+    `reshard` hold for all groups of which `rules` says nothing else:
+    `head:param_dtype=f32,output_dtype=bf16; :reshard_after_forward=never`. The
+    root's path is empty.
 
-    Decision: `passes/Group/Wrapping.h`. Remark: `analysis` with parameters and
-    elements of each group. Errors: E0201 no ranks, E0202 a pattern that matches
-    no module, E0203 an invalid pattern, E0204 an unknown dtype or reshard
-    policy.
+    Decisions: `passes/Group/Wrapping.h`, `passes/Group/Rules.h`. Remark:
+    `analysis` with parameters and elements of each group. Errors: E0201 no
+    ranks, E0202 a pattern that matches no module, E0203 an invalid entry, E0204
+    an unknown dtype or reshard policy, E0205 a malformed rule, E0206 a rule that
+    matches nothing, E0207 a module wrapped twice, E0208 a rule for a module
+    inside of a group, E0209 rules that contradict each other.
 
     {{example: test/passes/Group/assign-groups.mlir @repeated_blocks}}
   }];
@@ -41,9 +66,13 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
            "Dtype that parameters are gathered in: f32, bf16, f16, f64 or empty "
            "for their own.">,
     Option<"reduceDtype", "reduce-dtype", "std::string", /*default=*/"\"\"",
-           "Dtype that gradients are reduced in; empty for the gathered one.">,
+           "Dtype that gradients are reduced in; empty for the parameters' own.">,
     Option<"reshard", "reshard", "std::string", /*default=*/"\"default\"",
-           "When groups are resharded after forward: always, never or default.">];
+           "When groups are resharded after forward: always, never or default.">,
+    Option<"rules", "rules", "std::string", /*default=*/"\"\"",
+           "PATTERN:KEY=VALUE[,KEY=VALUE], separated by semicolons.">,
+    Option<"explain", "explain", "bool", /*default=*/"false",
+           "Whether groups say where their values are from.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
@@ -65,24 +94,26 @@ def KeepBatchNormF32Pass : Pass<"shardc-keep-batch-norm-f32", "::mlir::ModuleOp"
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
-def SetHyperparametersPass : Pass<"shardc-set-hyperparameters", "::mlir::ModuleOp"> {
-  let summary = "Gives some parameters a weight decay or a learning rate of their own.";
+def ApplyParameterRulesPass : Pass<"shardc-apply-parameter-rules", "::mlir::ModuleOp"> {
+  let summary = "Gives some parameters hyperparameters of their own, or freezes them.";
   let description = [{
     Rules are the `param_groups` of torch.optim, by names:
-    `.*bias:weight_decay=0; embed\..*:weight_decay=0,lr_scale=0.1`. The first rule
-    whose regular expression matches a whole name of a parameter holds;
-    `lr_scale` is what the run's learning rate is multiplied by. Members with
+    `.*bias:weight_decay=0; embed\..*:weight_decay=0,lr_scale=0.1; h\.0\..*:frozen=true`.
+    Each key has the value of the last rule that says it; a rule that is a whole
+    name wins over patterns. `lr_scale` is what the run's learning rate is multiplied
+    by; what is `frozen` is gathered and neither reduced nor updated. Members with
     other hyperparameters are in other segments, because an update is one for a
     segment.
 
-    Decision: `passes/Group/ParameterRules.h`. Remark: `passed` for each rule.
-    Errors: E0205 a malformed rule, E0206 a rule that matches nothing.
+    Decision: `passes/Group/Rules.h`. Remark: `passed` for each rule. Errors: E0205
+    a malformed rule, E0206 a rule that matches nothing, E0209 rules that contradict
+    each other.
 
-    {{example: test/passes/Group/set-hyperparameters.mlir @first_rule_holds}}
+    {{example: test/passes/Group/apply-parameter-rules.mlir @last_rule_holds}}
   }];
   let options = [
     Option<"rules", "rules", "std::string", /*default=*/"\"\"",
-           "PATTERN:KEY=NUMBER[,KEY=NUMBER], separated by semicolons.">];
+           "PATTERN:KEY=VALUE[,KEY=VALUE], separated by semicolons.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 

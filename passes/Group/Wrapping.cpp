@@ -7,7 +7,10 @@
 
 #include "passes/Group/Wrapping.h"
 
+#include "passes/Group/Rules.h"
+
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -56,7 +59,8 @@ findRepeatedBlocks(const std::vector<CalledModule> &modules) {
   return outermost;
 }
 
-std::vector<std::string> splitPatterns(std::string_view list) {
+/// The parts of `list` between separators outside of brackets.
+static std::vector<std::string> splitAt(std::string_view list, char separator) {
   std::vector<std::string> parts(1);
   int depth = 0;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -67,7 +71,7 @@ std::vector<std::string> splitPatterns(std::string_view list) {
     }
     depth += c == '(' || c == '[' || c == '{';
     depth -= c == ')' || c == ']' || c == '}';
-    if (c == ',' && depth <= 0)
+    if (c == separator && depth <= 0)
       parts.emplace_back();
     else
       parts.back() += c;
@@ -76,43 +80,157 @@ std::vector<std::string> splitPatterns(std::string_view list) {
   return parts;
 }
 
-PatternSelection selectByPatterns(const std::vector<CalledModule> &modules,
-                                  const std::vector<std::string> &patterns) {
-  using Problem = PatternSelection::Problem;
-  std::vector<bool> selected(modules.size());
-  for (const std::string &pattern : patterns) {
-    bool matched = false;
-    try {
-      std::regex regex(pattern);
-      for (size_t i = 0; i < modules.size(); ++i)
-        if (std::regex_match(modules[i].path, regex))
-          matched = selected[i] = true;
-    } catch (const std::regex_error &error) {
-      return {{}, Problem::invalidPattern, pattern, error.what()};
-    }
-    if (!matched)
-      return {{}, Problem::noMatch, pattern, {}};
-  }
-  PatternSelection selection;
-  for (size_t i = 0; i < modules.size(); ++i)
-    if (selected[i])
-      selection.paths.push_back(modules[i].path);
-  return selection;
+std::vector<std::string> splitPatterns(std::string_view list) {
+  return splitAt(list, ',');
 }
 
-/// Levenshtein's distance, one row of the table at a time.
-static size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t(0));
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-    }
+//===----------------------------------------------------------------------===//
+// Selection
+//===----------------------------------------------------------------------===//
+
+static constexpr std::string_view leastPrefix = ">=";
+
+namespace {
+/// Selects entry by entry.
+class WrapSelector {
+public:
+  explicit WrapSelector(const WrappingProblem &problem) : problem(problem) {
+    for (size_t i = 0; i < problem.modules.size(); ++i)
+      numbers[problem.modules[i].path] = i;
+    entryOf.resize(problem.modules.size());
   }
-  return row.back();
+
+  WrapSelection select(const std::vector<std::string> &entries) {
+    for (const std::string &entry : entries)
+      if (!entry.starts_with(leastPrefix) && !add(entry))
+        return selection;
+    for (const std::string &entry : entries)
+      if (entry.starts_with(leastPrefix) && !addLarge(entry))
+        return selection;
+    std::sort(selection.groups.begin(), selection.groups.end(),
+              [&](const WrappedModules &a, const WrappedModules &b) {
+                return numbers.at(a.front()) < numbers.at(b.front());
+              });
+    return selection;
+  }
+
+private:
+  using Problem = WrapSelection::Problem;
+
+  bool fail(Problem kind, const std::string &entry, std::string reason = {}) {
+    selection = {{}, kind, entry, {}, {}, std::move(reason)};
+    return false;
+  }
+
+  bool add(const std::string &entry) {
+    if (entry == "blocks" && !numbers.contains(entry)) {
+      for (const std::string &path : findRepeatedBlocks(problem.modules))
+        if (!claim(numbers.at(path), entry))
+          return false;
+        else
+          selection.groups.push_back({path});
+      return true;
+    }
+    std::vector<size_t> together;
+    std::vector<std::string> patterns = splitAt(entry, '&');
+    for (const std::string &pattern : patterns)
+      if (!match(pattern, entry, together))
+        return false;
+    std::sort(together.begin(), together.end());
+    WrappedModules paths;
+    for (size_t module : together)
+      paths.push_back(problem.modules[module].path);
+    if (patterns.size() > 1)
+      selection.groups.push_back(std::move(paths));
+    else
+      for (std::string &path : paths)
+        selection.groups.push_back({std::move(path)});
+    return true;
+  }
+
+  /// Adds the modules that `pattern` matches to `found`.
+  bool match(const std::string &pattern, const std::string &entry,
+             std::vector<size_t> &found) {
+    std::optional<std::regex> regex;
+    try {
+      if (!numbers.contains(pattern))
+        regex.emplace(pattern);
+    } catch (const std::regex_error &error) {
+      return fail(Problem::invalidEntry, pattern, error.what());
+    }
+    size_t before = found.size();
+    for (size_t i = 0; i < problem.modules.size(); ++i) {
+      const std::string &path = problem.modules[i].path;
+      if (regex ? !std::regex_match(path, *regex) : path != pattern)
+        continue;
+      if (!claim(i, entry))
+        return false;
+      found.push_back(i);
+    }
+    return found.size() > before || fail(Problem::noMatch, pattern);
+  }
+
+  bool claim(size_t module, const std::string &entry) {
+    std::string other = std::exchange(entryOf[module], entry);
+    if (other.empty())
+      return true;
+    fail(Problem::wrappedTwice, entry);
+    selection.other = other;
+    selection.module = problem.modules[module].path;
+    return false;
+  }
+
+  /// Inner modules first, so that what they take is not their ancestors'.
+  bool addLarge(const std::string &entry) {
+    const std::string text = entry.substr(leastPrefix.size());
+    int64_t least = 0;
+    auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), least);
+    if (error != std::errc() || end != text.data() + text.size() || least < 1)
+      return fail(Problem::invalidEntry, entry,
+                  "expected a positive number of elements");
+    std::vector<size_t> order(problem.modules.size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    auto depth = [&](size_t i) {
+      const std::string &path = problem.modules[i].path;
+      return std::count(path.begin(), path.end(), '.');
+    };
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::pair(-depth(a), a) < std::pair(-depth(b), b);
+    });
+    for (size_t module : order) {
+      const std::string &path = problem.modules[module].path;
+      if (!entryOf[module].empty() || elementsLeftIn(path) < least)
+        continue;
+      entryOf[module] = entry;
+      selection.groups.push_back({path});
+    }
+    return true;
+  }
+
+  /// Elements of the parameters that would be `path`'s if it were wrapped.
+  int64_t elementsLeftIn(const std::string &path) const {
+    std::vector<WrappedModules> wrapped = selection.groups;
+    wrapped.push_back({path});
+    int64_t elements = 0;
+    for (const ParameterGroup &group : assignGroups(problem, wrapped))
+      if (group.modules == wrapped.back())
+        for (size_t parameter : group.parameters)
+          elements += problem.elements[parameter];
+    return elements;
+  }
+
+  const WrappingProblem &problem;
+  std::map<std::string, size_t> numbers;
+  /// The entry that wraps each module, or empty.
+  std::vector<std::string> entryOf;
+  WrapSelection selection;
+};
+} // namespace
+
+WrapSelection selectWrapped(const WrappingProblem &problem,
+                            const std::vector<std::string> &entries) {
+  return WrapSelector(problem).select(entries);
 }
 
 std::vector<std::string> closestPaths(const std::vector<CalledModule> &modules,
@@ -127,19 +245,24 @@ std::vector<std::string> closestPaths(const std::vector<CalledModule> &modules,
   return closest;
 }
 
-using Chain = std::vector<std::string>;
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
 
-/// The wrapped modules around every use of each parameter, outermost first;
-/// nothing for a parameter without uses.
+/// Numbers of groups.
+using Chain = std::vector<size_t>;
+
+/// The groups around every use of each parameter, outermost first; nothing for
+/// a parameter without uses.
 static std::vector<std::optional<Chain>>
-commonChains(size_t count, const std::vector<ParameterUse> &uses,
-             const std::set<std::string> &wrapped) {
-  std::vector<std::optional<Chain>> chains(count);
-  for (const ParameterUse &use : uses) {
+commonChains(const WrappingProblem &problem,
+             const std::map<std::string, size_t> &groupOf) {
+  std::vector<std::optional<Chain>> chains(problem.elements.size());
+  for (const ParameterUse &use : problem.uses) {
     Chain chain;
     for (const std::string &path : use.enclosing)
-      if (wrapped.count(path))
-        chain.push_back(path);
+      if (auto found = groupOf.find(path); found != groupOf.end())
+        chain.push_back(found->second);
     std::optional<Chain> &common = chains[use.parameter];
     if (!common) {
       common = std::move(chain);
@@ -153,27 +276,33 @@ commonChains(size_t count, const std::vector<ParameterUse> &uses,
 }
 
 std::vector<ParameterGroup>
-assignGroups(size_t count, const std::vector<ParameterUse> &uses,
-             const std::vector<std::string> &wrapped) {
-  std::vector<std::optional<Chain>> chains =
-      commonChains(count, uses, {wrapped.begin(), wrapped.end()});
-  auto groupOf = [&](size_t parameter) {
+assignGroups(const WrappingProblem &problem,
+             const std::vector<WrappedModules> &wrapped) {
+  const size_t root = wrapped.size();
+  std::map<std::string, size_t> groupOf;
+  for (size_t group = 0; group < wrapped.size(); ++group)
+    for (const std::string &path : wrapped[group])
+      groupOf[path] = group;
+  std::vector<std::optional<Chain>> chains = commonChains(problem, groupOf);
+  auto ownerOf = [&](size_t parameter) {
     const std::optional<Chain> &chain = chains[parameter];
-    return chain && !chain->empty() ? chain->back() : std::string();
+    return chain && !chain->empty() ? chain->back() : root;
   };
   std::vector<ParameterGroup> groups;
-  std::map<std::string, size_t> indices;
-  auto indexOf = [&](const std::string &module) {
-    auto [entry, isNew] = indices.try_emplace(module, groups.size());
+  std::map<size_t, size_t> indices;
+  auto indexOf = [&](size_t group) {
+    auto [entry, isNew] = indices.try_emplace(group, groups.size());
     if (isNew)
-      groups.push_back({module, {}});
+      groups.push_back({group == root ? WrappedModules() : wrapped[group], {}});
     return entry->second;
   };
-  for (const ParameterUse &use : uses)
-    indexOf(groupOf(use.parameter));
-  indexOf("");
-  for (size_t parameter = 0; parameter < count; ++parameter)
-    groups[indexOf(groupOf(parameter))].parameters.push_back(parameter);
+  for (const ParameterUse &use : problem.uses)
+    indexOf(ownerOf(use.parameter));
+  indexOf(root);
+  for (size_t group = 0; group < wrapped.size(); ++group)
+    indexOf(group);
+  for (size_t parameter = 0; parameter < chains.size(); ++parameter)
+    groups[indexOf(ownerOf(parameter))].parameters.push_back(parameter);
   return groups;
 }
 

@@ -18,6 +18,7 @@
 #define SHARDC_PASSES_GROUP_WRAPPING_H
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,30 +44,6 @@ findRepeatedBlocks(const std::vector<CalledModule> &modules);
 /// "h\.[0-9]{1,2}", separates nothing. Empty parts are left out.
 std::vector<std::string> splitPatterns(std::string_view list);
 
-/// The modules that patterns choose, or the first pattern that chooses none.
-struct PatternSelection {
-  enum class Problem { none, invalidPattern, noMatch };
-
-  /// In the order of the modules.
-  std::vector<std::string> paths;
-  Problem problem = Problem::none;
-  /// The pattern with the problem.
-  std::string pattern;
-  /// What is wrong with an invalid pattern.
-  std::string reason;
-};
-
-/// Selects every module whose whole path matches one of `patterns`, which are
-/// ECMAScript regular expressions.
-PatternSelection selectByPatterns(const std::vector<CalledModule> &modules,
-                                  const std::vector<std::string> &patterns);
-
-/// The at most `count` paths with the smallest edit distance to `pattern`,
-/// closest first, for an error that suggests them. Takes
-/// O(modules * |pattern| * |path|).
-std::vector<std::string> closestPaths(const std::vector<CalledModule> &modules,
-                                      std::string_view pattern, size_t count);
-
 /// One read of a parameter in forward.
 struct ParameterUse {
   /// The parameter's index in the order of declaration.
@@ -75,21 +52,67 @@ struct ParameterUse {
   std::vector<std::string> enclosing;
 };
 
+/// What wrapping is decided from.
+struct WrappingProblem {
+  /// Distinct modules in the order of their first call.
+  std::vector<CalledModule> modules;
+  /// In program order.
+  std::vector<ParameterUse> uses;
+  /// Elements of each parameter.
+  std::vector<int64_t> elements;
+};
+
+/// Paths of modules that are one group together, as the list form of
+/// `fully_shard` has it.
+using WrappedModules = std::vector<std::string>;
+
+/// The modules that entries choose, or the first entry that cannot.
+struct WrapSelection {
+  enum class Problem { none, invalidEntry, noMatch, wrappedTwice };
+
+  std::vector<WrappedModules> groups;
+  Problem problem = Problem::none;
+  /// The entry with the problem, and an earlier one that wraps `module` too.
+  std::string entry, other, module;
+  /// What is wrong with an invalid entry.
+  std::string reason;
+};
+
+/// Selects modules. An entry is
+///
+///   blocks     each repeated block, unless a module has this path
+///   >=N        each module that has N elements of parameters or more without
+///              what is wrapped inside of it, as FSDP's size-based policy
+///   PATTERN    each module whose whole path it is, or whose whole path the
+///              ECMAScript regular expression matches
+///   A&B        all modules that the patterns A and B match, as one group
+///
+/// `>=N` adds to what the other entries wrap. Two others that wrap one module
+/// are a problem. Groups are in the order of their first module.
+WrapSelection selectWrapped(const WrappingProblem &problem,
+                            const std::vector<std::string> &entries);
+
+/// The at most `count` paths with the smallest edit distance to `pattern`,
+/// closest first, for an error that suggests them. Takes
+/// O(modules * |pattern| * |path|).
+std::vector<std::string> closestPaths(const std::vector<CalledModule> &modules,
+                                      std::string_view pattern, size_t count);
+
 /// Parameters that are gathered together.
 struct ParameterGroup {
-  /// The wrapped module, or empty for the root.
-  std::string module;
+  /// The wrapped modules; none for the root.
+  WrappedModules modules;
   /// In the order of declaration.
   std::vector<size_t> parameters;
 };
 
-/// Assigns each of `count` parameters to one group; `uses` are in program
-/// order. Groups are in the order of their first use. The root's group always
-/// exists, because the model's inputs follow its policy, and takes unused
-/// parameters; another group has at least one parameter.
+/// Assigns each parameter to one group. Groups are in the order of their first
+/// use. The root's group always exists, because the model's inputs follow its
+/// policy, and takes unused parameters; wrapped modules without parameters are
+/// groups behind all others, because they have a policy too.
 std::vector<ParameterGroup>
-assignGroups(size_t count, const std::vector<ParameterUse> &uses,
-             const std::vector<std::string> &wrapped);
+assignGroups(const WrappingProblem &problem,
+             const std::vector<WrappedModules> &wrapped);
 
 } // namespace shardc
 

@@ -134,11 +134,38 @@ static void buildDropout(aten::DropoutOp op, aten::DropoutOp::Adaptor inputs,
       }));
 }
 
+/// In 64-bit words, as the draws are; bf16 has the upper 16 of 32 bits.
+static void buildStochasticRound(aten::StochasticRoundOp op,
+                                 aten::StochasticRoundOp::Adaptor inputs,
+                                 KernelBuilder &kernel) {
+  constexpr double exponent = 0x7f800000, largest = 0x7f7f0000,
+                   upper = 0xffff0000, signBit = 0x80000000;
+  RankedTensorType type = tensorTypeOf(op.getResult());
+  DrawReads draw({inputs.getSeed(), inputs.getStep(), inputs.getShard()},
+                 type.getShape(), kernel);
+  SmallVector<Read> reads = {readBroadcast(inputs.getSelf(), type.getRank())};
+  llvm::append_range(reads, draw.reads);
+  kernel.results.push_back(pointwise(
+      kernel.builder, kernel.location, type, reads, [&](LoopBody &body) {
+        Scalar x = body[0];
+        Words words = drawWords(body, 1, draw.elements, op.getStream());
+        Scalar bits = bitsOf(x);
+        Scalar sum = (bits + shiftRight(words[0], 16)) & bits.constant(upper);
+        Scalar rest = bits.constant(exponent);
+        Scalar finite = select(
+            equal(sum & rest, rest),
+            (sum & bits.constant(signBit)) | bits.constant(largest), sum);
+        return select(equal(bits & rest, rest), x, floatOf(finite));
+      }));
+}
+
 void attachRandomKernels(MLIRContext *context) {
   using namespace aten;
   RandOp::attachInterface<KernelModel<RandOp, buildRand>>(*context);
   RandnOp::attachInterface<KernelModel<RandnOp, buildRandn>>(*context);
   DropoutOp::attachInterface<KernelModel<DropoutOp, buildDropout>>(*context);
+  StochasticRoundOp::attachInterface<
+      KernelModel<StochasticRoundOp, buildStochasticRound>>(*context);
 }
 
 } // namespace shardc

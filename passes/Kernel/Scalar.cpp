@@ -263,4 +263,22 @@ Scalar Scalar::to(Type type) const {
   return Scalar(*builder, location, toInteger(*this, type));
 }
 
+Scalar bitsOf(Scalar a) {
+  OpBuilder &builder = a.getBuilder();
+  Value word = arith::BitcastOp::create(builder, a.getLoc(),
+                                        builder.getI32Type(), a.get());
+  return {
+      builder, a.getLoc(),
+      arith::ExtUIOp::create(builder, a.getLoc(), builder.getI64Type(), word)};
+}
+
+Scalar floatOf(Scalar bits) {
+  OpBuilder &builder = bits.getBuilder();
+  Value word = arith::TruncIOp::create(builder, bits.getLoc(),
+                                       builder.getI32Type(), bits.get());
+  return {builder, bits.getLoc(),
+          arith::BitcastOp::create(builder, bits.getLoc(), builder.getF32Type(),
+                                   word)};
+}
+
 } // namespace shardc

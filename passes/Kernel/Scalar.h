@@ -39,6 +39,10 @@ private:
   mlir::Value value;
 };
 
+/// The bits of an f32 as i64, and the f32 that has the lower 32 bits of an i64.
+Scalar bitsOf(Scalar a);
+Scalar floatOf(Scalar bits);
+
 /// The number of an overload `.Scalar`, in the type of `like`.
 Scalar numberOf(mlir::TypedAttr number, Scalar like);
 

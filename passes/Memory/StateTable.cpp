@@ -36,8 +36,10 @@ void StateTable::addSegment(fsdp::SegmentOp segment, int64_t number) {
   auto type = MemRefType::get({static_cast<int64_t>(segment.getShard())},
                               getMasterType(segment));
   auto addRole = [&](exec::Role role) {
-    return add(getStateName(segment, exec::stringifyRole(role)), role, type,
-               number);
+    Type element = role == exec::Role::gradient ? getGradientType(segment)
+                                                : type.getElementType();
+    return add(getStateName(segment, exec::stringifyRole(role)), role,
+               MemRefType::get(type.getShape(), element), number);
   };
   SegmentStates &entry = segments[segment];
   entry.parameter = addRole(exec::Role::parameter);

@@ -64,7 +64,7 @@ static SegmentKey segmentKey(fsdp::GroupOp group, fsdp::MemberOp member,
             member.getHyperparametersAttr()};
   Type dtype =
       policy.getParam() && isa<FloatType>(master) ? policy.getParam() : master;
-  Type reduce = policy.getReduce() ? policy.getReduce() : dtype;
+  Type reduce = policy.getReduce() ? policy.getReduce() : master;
   return {master, dtype, reduce, parameter.getFrozen(),
           member.getHyperparametersAttr()};
 }

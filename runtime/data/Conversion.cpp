@@ -54,6 +54,10 @@ bool isConvertible(Dtype from, Dtype to) {
          (to == Dtype::F64 || to == Dtype::F32 || isInteger(to));
 }
 
+bool isRounded(Dtype from, Dtype to) {
+  return from == Dtype::F32 && to == Dtype::BF16;
+}
+
 template <typename From, typename To>
 static void convert(const std::byte *source, std::byte *target, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -61,7 +65,9 @@ static void convert(const std::byte *source, std::byte *target, int64_t count) {
     From value;
     std::memcpy(&value, source + i * static_cast<int64_t>(sizeof(From)),
                 sizeof(From));
-    if constexpr (std::is_same_v<From, BFloat16>)
+    if constexpr (std::is_same_v<To, BFloat16>)
+      reinterpret_cast<To *>(target)[i] = narrow<To>(value);
+    else if constexpr (std::is_same_v<From, BFloat16>)
       reinterpret_cast<To *>(target)[i] = static_cast<To>(widen(value));
     else
       reinterpret_cast<To *>(target)[i] = static_cast<To>(value);
@@ -78,7 +84,8 @@ void convertElements(const std::byte *source, Dtype from, std::byte *target,
     withType(to, [&](auto targetElement) {
       using From = decltype(sourceElement);
       using To = decltype(targetElement);
-      if constexpr (!std::is_same_v<To, BFloat16>)
+      if constexpr (!std::is_same_v<To, BFloat16> ||
+                    std::is_same_v<From, float>)
         convert<From, To>(source, target, count);
     });
   });

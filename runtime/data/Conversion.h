@@ -23,7 +23,11 @@ namespace shardc::runtime {
 /// a conversion that loses nothing to an integer, f32 or f64.
 bool isConvertible(format::Dtype from, format::Dtype to);
 
-/// Copies `count` elements of a convertible dtype.
+/// Whether elements of `from` become elements of `to` by rounding to nearest:
+/// parameters that are kept in 16 bits start so.
+bool isRounded(format::Dtype from, format::Dtype to);
+
+/// Copies `count` elements of a dtype that is convertible or rounded.
 void convertElements(const std::byte *source, format::Dtype from,
                      std::byte *target, format::Dtype to, int64_t count);
 

@@ -53,7 +53,7 @@ public:
 
   /// Writes the program's scalars that have changed. The device has
   /// synchronized since the last time.
-  void setScalars(const format::ScalarValues &values);
+  void setScalars(format::ScalarValues values);
 
   size_t arenaBytes() const { return arena.bytes; }
   size_t stateBytes() const { return states.bytes; }

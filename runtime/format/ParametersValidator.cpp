@@ -91,9 +91,13 @@ static Status checkState(const State &state, const Parameters &parameters) {
                             std::to_string(parameters.segments.size()));
   const int64_t expected =
       parameters.segments[static_cast<size_t>(*state.segment)].shardElements;
+  const bool isWide = state.dtype == Dtype::F32 || state.dtype == Dtype::F64;
+  const bool isNarrow = state.dtype == Dtype::BF16 || state.dtype == Dtype::F16;
   if (state.elements != expected ||
-      (state.dtype != Dtype::F32 && state.dtype != Dtype::F64))
-    return broken("F2", quoted + " must be f32 or f64 with the " +
+      !(isWide || (isNarrow && state.role != Role::Gradient)))
+    return broken("F2", quoted +
+                            " must be f32, f64 or, where it is no "
+                            "gradient, of 16 bits, with the " +
                             std::to_string(expected) +
                             " elements of its segment's shard");
   return Status();

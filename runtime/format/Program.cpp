@@ -91,12 +91,16 @@ std::array<std::byte, 8> bytesOf(Scalar scalar, const ScalarValues &values) {
     return std::bit_cast<Bytes>(values.learningRate);
   case Scalar::MicroBatches:
     return std::bit_cast<Bytes>(static_cast<double>(values.microBatches));
+  case Scalar::WeightDecayScale:
+    return std::bit_cast<Bytes>(values.weightDecayScale);
   case Scalar::Seed:
     return std::bit_cast<Bytes>(values.seed);
   case Scalar::Step:
     return std::bit_cast<Bytes>(values.step);
   case Scalar::Slice:
     return std::bit_cast<Bytes>(values.slice);
+  case Scalar::Shard:
+    return std::bit_cast<Bytes>(values.shard);
   }
   return {};
 }

@@ -140,13 +140,22 @@ struct Command {
 };
 
 /// A number that the run gives; `ScalarValues` says which.
-enum class Scalar { LearningRate, MicroBatches, Seed, Step, Slice };
+enum class Scalar {
+  LearningRate,
+  MicroBatches,
+  WeightDecayScale,
+  Seed,
+  Step,
+  Slice,
+  Shard
+};
 
 /// The names of scalars in program.json.
-inline constexpr std::array<std::string_view, 5> scalarNames = {
-    "learning_rate", "micro_batches", "seed", "step", "slice"};
+inline constexpr std::array<std::string_view, 7> scalarNames = {
+    "learning_rate", "micro_batches", "weight_decay_scale", "seed", "step",
+    "slice",         "shard"};
 
-/// The first two are f64, the others i64.
+/// The first three are f64, the others i64.
 constexpr Dtype dtypeOf(Scalar scalar) {
   return scalar < Scalar::Seed ? Dtype::F64 : Dtype::I64;
 }
@@ -162,6 +171,10 @@ struct ScalarValues {
   /// Which of the step's slices of samples the running micro-batch is
   /// (runtime/train/SampleOrder.h); of sections that run for micro-batches.
   int64_t slice = 0;
+  /// What weight decays are multiplied by.
+  double weightDecayScale = 1;
+  /// The number of this rank's shards; RankMemory knows it.
+  int64_t shard = 0;
 };
 
 /// The bytes of one scalar.

@@ -12,8 +12,9 @@
 //   and one common batch (dimension 0); only integers have an upper bound of at
 //   least 1 or an ignored index.
 // - F2: states have names of their own within a role. A buffer has its shape's
-//   elements and a buffer or metric no segment; any other state is f32 or f64
-//   and has the elements of its segment's shard.
+//   elements and a buffer or metric no segment; any other state has 16-bit
+//   floats, f32 or f64, a gradient f32 or f64, and has the elements of its
+//   segment's shard.
 // - F3: there are the metrics `loss`, one f32 or f64, and
 //   `gradient_norm_squares`, two f64.
 // - F4: a segment has a shard for each rank that its axes tell apart, holds its

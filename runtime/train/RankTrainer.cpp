@@ -112,7 +112,8 @@ Status RankTrainer::run(const Series &series, int64_t step) {
   for (const format::SectionRun &one : series.runs) {
     memory->setScalars({options.learningRate, series.order.microBatches,
                         options.seed, step,
-                        series.order.slice(one.microBatch.value_or(0), rank)});
+                        series.order.slice(one.microBatch.value_or(0), rank),
+                        options.weightDecayScale});
     if (one.microBatch)
       if (Status status = series.feed->copyToDevice(step, *one.microBatch);
           !status.ok())

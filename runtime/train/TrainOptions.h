@@ -18,6 +18,8 @@ struct TrainOptions {
   int64_t steps = 10;
   int64_t microBatches = 1;
   double learningRate = 1e-3;
+  /// What weight decays of the artifact are multiplied by.
+  double weightDecayScale = 1;
   /// Of random data and of what the program draws.
   uint64_t seed = 0;
   /// See openData.

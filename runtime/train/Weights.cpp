@@ -74,7 +74,8 @@ static Status checkTensor(const NamedTensor *tensor, const std::string &name,
                           const std::vector<int64_t> &shape) {
   if (!tensor)
     return Status(ErrorCode::E0402, "weights lack '" + name + "'");
-  if (tensor->shape != shape || !isConvertible(tensor->dtype, dtype))
+  if (tensor->shape != shape ||
+      !(isConvertible(tensor->dtype, dtype) || isRounded(tensor->dtype, dtype)))
     return Status(ErrorCode::E0402, "weights have '" + name + "' as " +
                                         describe(tensor->dtype, tensor->shape) +
                                         ", the model needs " +

@@ -197,7 +197,7 @@ class Grouped(nn.Module):
 
     max_norm = 0.4
     flags = ["--clip-grad-norm", "0.4", "--weight-decay", "0.1",
-             "--param-groups", r".*bias:weight_decay=0;e\..*:lr_scale=0.25"]
+             "--param-groups", r".*bias:weight_decay=0;e\.weight:lr_scale=0.25"]
 
     def __init__(self):
         super().__init__()

@@ -4,7 +4,7 @@
 
     shardc_export.py PACKAGE.MODULE:FACTORY -o model.pt2
         [--inputs inputs.safetensors] [--loss cross_entropy|mse] [--meta]
-        [--traceback]
+        [--config-from-model config.json [--ranks N]] [--traceback]
 
 FACTORY() returns (module, example inputs); the inputs are one micro-batch, a
 tuple of positional arguments or a dict of keyword arguments. What is exported
@@ -16,7 +16,13 @@ Stack traces, provenance and the example inputs are dropped: the file then
 names no path of this machine, holds none of its data, and is the same bytes
 for the same weights. Parameters that share memory stay shared. --meta runs
 FACTORY without allocating: the file has the structure and no weights, so a
-70B model exports on a laptop. PyTorch >= 2.9.
+70B model exports on a laptop.
+
+--config-from-model takes a model on which `fully_shard` was called, as training
+scripts do: what it was told goes to a configuration for `shardc compile`, and
+the model is exported as if it had not been sharded. The script finds one
+process, those of torchrun, or with --ranks the first of N that do not exist.
+PyTorch >= 2.9.
 """
 
 import argparse
@@ -199,6 +205,14 @@ def check_hooks(module):
                           f"export does not hold: remove it")
 
 
+def check_sharding(module):
+    """A tracer would see the shards of one rank."""
+    for name, child in module.named_modules():
+        if hasattr(child, "_get_fsdp_state"):
+            raise ExportError(f"fully_shard was called on module '{name}': pass "
+                              f"--config-from-model, or call it elsewhere")
+
+
 def custom_functions(base=torch.autograd.Function):
     """The classes that say their gradient themselves, PyTorch's own aside."""
     for each in base.__subclasses__():
@@ -251,6 +265,7 @@ def export_program(module, example_inputs):
     positional, keyword = arguments_of(distinct(example_inputs))
     check_call(module, positional, keyword)
     check_hooks(module)
+    check_sharding(module)
     try:
         with refusing_custom_gradients(), untraced_operators.traced():
             program = torch.export.export(
@@ -289,9 +304,9 @@ def export(module, example_inputs, path, inputs_path=None):
     torch.export.save(program, path)
 
 
-def call_factory(name, allocate=True):
+def call_factory(name, allocate=True, without_data=FakeTensorMode):
     """(module, example inputs) of "package.module:factory"; nothing is
-    allocated for their data unless `allocate`."""
+    allocated for their data, inside of `without_data()`, unless `allocate`."""
     module_name, colon, attribute = name.partition(":")
     if not colon:
         raise ExportError(f"'{name}' is not of the form PACKAGE.MODULE:FACTORY")
@@ -299,12 +314,63 @@ def call_factory(name, allocate=True):
         factory = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError) as error:
         raise ExportError(f"cannot load '{name}': {error}") from error
-    with contextlib.nullcontext() if allocate else FakeTensorMode():
+    with contextlib.nullcontext() if allocate else without_data():
         result = factory()
     if (not isinstance(result, tuple) or len(result) != 2
             or not isinstance(result[0], torch.nn.Module)):
         raise ExportError(f"'{name}' must return (module, example inputs)")
     return result
+
+
+@contextlib.contextmanager
+def launched(ranks=None):
+    """Inside, there is what torchrun gives a script: one process, unless torchrun
+    gave more, or the first of so many `ranks`, of which there are no others."""
+    from torch import distributed
+    environment = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1",
+                   "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "localhost",
+                   "MASTER_PORT": "0", **os.environ}
+    with contextlib.ExitStack() as patches:
+        if ranks is not None:
+            from torch.testing._internal.distributed.fake_pg import FakeStore
+            environment.update(RANK="0", LOCAL_RANK="0", WORLD_SIZE=str(ranks),
+                               LOCAL_WORLD_SIZE=str(ranks))
+            distributed.init_process_group("fake", store=FakeStore(), rank=0,
+                                           world_size=ranks)
+            patches.enter_context(mock.patch.object(
+                distributed, "init_process_group", lambda *_, **__: None))
+        patches.enter_context(mock.patch.dict(os.environ, environment))
+        try:
+            yield
+        finally:
+            if distributed.is_initialized():
+                distributed.destroy_process_group()
+
+
+def export_sharded(options):
+    """Exports the factory's model without its sharding, and writes what it was
+    told of that as a configuration. All ranks take part, and the first writes."""
+    import sharding_config  # Some builds of PyTorch have no torch.distributed.
+    try:
+        with launched(options.ranks):
+            model, example_inputs = call_factory(
+                options.factory, not options.meta, sharding_config.ModelWithoutData)
+            module = training_module(model, options.loss)
+            check_hooks(module)
+            configuration = sharding_config.configuration_of(
+                module, model, has_own_loss=options.loss is None)
+            sharding_config.unshard(module)
+            example_inputs = tree_map(
+                lambda value: sharding_config.whole("input", value)
+                if isinstance(value, torch.Tensor) else value, example_inputs)
+            if torch.distributed.get_rank():
+                return False
+    except sharding_config.ShardingError as error:
+        raise ExportError(str(error)) from error
+    export(module, example_inputs, options.output, options.inputs)
+    pathlib.Path(options.config_from_model).write_text(
+        sharding_config.text_of(configuration))
+    return True
 
 
 def options_of(arguments):
@@ -319,11 +385,21 @@ def options_of(arguments):
                         help="attach a loss; the inputs are (input, targets)")
     parser.add_argument("--meta", action="store_true",
                         help="export the structure, without weights")
+    parser.add_argument("--config-from-model", metavar="CONFIG.json",
+                        help="write what fully_shard was told about the model, "
+                             "and export it without sharding")
+    parser.add_argument("--ranks", type=int, metavar="N",
+                        help="call FACTORY as the first of N ranks that do not "
+                             "exist")
     parser.add_argument("--traceback", action="store_true",
                         help="show where in the model an export failed")
     options = parser.parse_args(arguments)
     if options.meta and options.inputs:
         parser.error("--meta has no data to write as --inputs")
+    if options.ranks is not None and not options.config_from_model:
+        parser.error("--ranks is for --config-from-model")
+    if options.ranks is not None and options.ranks < 1:
+        parser.error("--ranks must be at least 1")
     return options
 
 
@@ -340,10 +416,14 @@ def main(arguments=None):
     options = options_of(arguments)
     sys.path.insert(0, os.getcwd())
     try:
-        model, example_inputs = call_factory(
-            options.factory, allocate=not options.meta)
-        export(training_module(model, options.loss), example_inputs,
-               options.output, options.inputs)
+        if options.config_from_model:
+            if not export_sharded(options):
+                return
+        else:
+            model, example_inputs = call_factory(
+                options.factory, allocate=not options.meta)
+            export(training_module(model, options.loss), example_inputs,
+                   options.output, options.inputs)
     except ExportError as error:
         if options.traceback:
             traceback.print_exception(error)

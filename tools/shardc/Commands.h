@@ -8,6 +8,7 @@
 #define SHARDC_TOOLS_SHARDC_COMMANDS_H
 
 #include "compiler/Options.h"
+#include "runtime/format/Status.h"
 
 #include <CLI/CLI.hpp>
 
@@ -28,6 +29,20 @@ inline constexpr const char *outOfRange = "must be from ";
 /// One of `words`. The help page lists them as the option's type, so that the
 /// check itself has nothing to say there.
 CLI::Validator oneOf(std::vector<std::string> words);
+
+/// A configuration that cannot be taken, while the command line is parsed.
+class ConfigurationError : public CLI::ParseError {
+public:
+  explicit ConfigurationError(Status status)
+      : CLI::ParseError("ConfigurationError", status.message(),
+                        exitCode(status.code())),
+        status(std::move(status)) {}
+
+  const Status status;
+};
+
+/// `--config`, which reads a file into `options`.
+void addConfigOption(CLI::App &command, Options &options);
 
 /// What a step is compiled for: sharding, precision, optimizer, target.
 void addCompileOptions(CLI::App &command, Options &options);

@@ -19,6 +19,7 @@ struct CompileArguments {
   std::string input;
   std::string output;
   bool noWeights = false;
+  bool printConfig = false;
   Options options;
 };
 } // namespace
@@ -62,6 +63,8 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
 /// An artifact needs a name; IR goes to standard output without one.
 static int runCompile(CompileArguments &arguments) {
   arguments.options.embedWeights = !arguments.noWeights;
+  if (arguments.printConfig)
+    return printConfiguration(arguments.input, arguments.options);
   if (arguments.output.empty() && arguments.options.compileTo.empty()) {
     std::cerr << "shardc: error " << errorNumber(ErrorCode::E0002)
               << ": expected -o MODEL.shardc\n";
@@ -93,6 +96,11 @@ void addCompileCommand(CLI::App &app, Run &run) {
                  "with --weights")
       ->group("Target");
   addInspectionOptions(*command, arguments->options);
+  command
+      ->add_flag("--print-config", arguments->printConfig,
+                 "Print the configuration that the options come to for this "
+                 "model, with the reason for each group's values, and stop")
+      ->group("Configuration");
   command->footer(
       std::string("Example:\n"
                   "  shardc compile model.pt2 -o model.shardc --world-size 4 "

@@ -6,11 +6,13 @@
 
 #include "tools/shardc/Commands.h"
 
+#include "compiler/Configuration.h"
+#include "compiler/OptionTable.h"
 #include "passes/CostModel/Target.h"
+#include "passes/Group/Rules.h"
 #include "runtime/format/Artifact.h"
 
 #include <algorithm>
-#include <iomanip>
 #include <sstream>
 
 namespace shardc {
@@ -19,138 +21,120 @@ CLI::Validator oneOf(std::vector<std::string> words) {
   return CLI::IsMember(std::move(words)).description("");
 }
 
-namespace {
-/// The numbers from `least` to `most`, which may be one of them or not.
-struct Range {
-  double least, most;
-  bool hasMost = true;
-};
-} // namespace
+//===----------------------------------------------------------------------===//
+// The option table
+//===----------------------------------------------------------------------===//
 
-/// What is wrong with a number; NaN is in no range. Empty for what is none:
-/// options have their own message for that.
-static std::string complainAbout(const std::string &text, Range range) {
-  double value = 0;
-  if (!CLI::detail::lexical_cast(text, value))
-    return "";
-  if (value >= range.least &&
-      (range.hasMost ? value <= range.most : value < range.most))
-    return "";
-  std::ostringstream message;
-  message << std::setprecision(12) << outOfRange << range.least
-          << (range.hasMost ? " to " : " to below ") << range.most << ", found "
-          << text;
-  return message.str();
+static std::string join(const std::vector<std::string_view> &words) {
+  std::string text;
+  for (std::string_view word : words)
+    text.append(text.empty() ? "" : "|").append(word);
+  return text;
 }
 
-static CLI::Validator inRange(Range range) {
+/// What is wrong with the text of a number; empty for what is none: options
+/// have their own message for that.
+static CLI::Validator inRange(NumberRange range) {
   auto check = [range](const std::string &text) {
-    return complainAbout(text, range);
+    double value = 0;
+    return CLI::detail::lexical_cast(text, value) ? complainAbout(value, range)
+                                                  : std::string();
   };
   return CLI::Validator(check, "");
 }
 
-static void addShardingOptions(CLI::App &command, Options &options) {
-  command
-      .add_option("--world-size", options.worldSize,
-                  "Ranks that share the parameters")
-      ->required()
-      ->check(inRange({1, 65536}))
-      ->type_name("N")
-      ->group("Sharding");
-  command
-      .add_option("--wrap", options.wrap,
-                  "Modules that become groups: 'blocks' (repeated siblings) "
-                  "or module path regexes")
-      ->type_name("blocks|REGEX,...")
-      ->group("Sharding")
-      ->capture_default_str();
-  command
-      .add_option("--reshard", options.reshard,
-                  "When groups are freed after forward")
-      ->check(oneOf({"always", "never", "default"}))
-      ->type_name("always|never|default")
-      ->group("Sharding")
-      ->capture_default_str();
-  command
-      .add_option("--prefetch", options.prefetch,
-                  "Gathers that run ahead of the one in use")
-      ->type_name("N")
-      ->group("Sharding")
-      ->capture_default_str();
+static CLI::Option *addEntry(CLI::App &command, const OptionEntry &entry,
+                             bool &value) {
+  return command.add_flag(std::string(entry.flag), value,
+                          std::string(entry.help));
 }
 
-static void addPrecisionOptions(CLI::App &command, Options &options) {
-  const CLI::Validator dtypes = oneOf({"f32", "bf16"});
-  command
-      .add_option("--param-dtype", options.paramDtype,
-                  "The dtype that parameters are gathered and used in "
-                  "(default: the exported one)")
-      ->check(dtypes)
-      ->type_name("f32|bf16")
-      ->group("Precision");
-  command
-      .add_option("--reduce-dtype", options.reduceDtype,
-                  "The dtype that gradients are reduced in (default: "
-                  "the one that parameters are gathered in)")
-      ->check(dtypes)
-      ->type_name("f32|bf16")
-      ->group("Precision");
+template <typename Number>
+static CLI::Option *addEntry(CLI::App &command, const OptionEntry &entry,
+                             Number &value) {
+  return command
+      .add_option(std::string(entry.flag), value, std::string(entry.help))
+      ->check(inRange(entry.range))
+      ->type_name(std::is_integral_v<Number> ? "N" : "X");
 }
 
-static std::string checkLossScale(const std::string &text) {
-  double value = 0;
-  if (text == "dynamic")
-    return "";
-  if (!CLI::detail::lexical_cast(text, value) ||
-      text.find_first_of("xX") != std::string::npos)
-    return "expected a number or dynamic, found '" + text + "'";
-  return complainAbout(text, {1e-30, 1e30});
+static CLI::Option *addEntry(CLI::App &command, const OptionEntry &entry,
+                             std::string &value) {
+  CLI::Option *option = command.add_option(std::string(entry.flag), value,
+                                           std::string(entry.help));
+  if (!entry.words.empty())
+    option->check(oneOf({entry.words.begin(), entry.words.end()}));
+  option->type_name(entry.words.empty() ? std::string(entry.form)
+                                        : join(entry.words));
+  if (entry.flag == "--loss-scale")
+    option->check(CLI::Validator(complainAboutLossScale, ""));
+  return option;
 }
 
-static void addOptimizerOptions(CLI::App &command, Options &options) {
-  command.add_option("--optimizer", options.optimizer, "As in torch.optim")
-      ->check(oneOf({"sgd", "adamw"}))
-      ->type_name("sgd|adamw")
-      ->group("Optimizer")
-      ->capture_default_str();
-  auto number = [&](const char *flag, double &value, Range range,
-                    const char *text) {
-    command.add_option(flag, value, text)
-        ->check(inRange(range))
-        ->type_name("X")
-        ->group("Optimizer")
-        ->capture_default_str();
-  };
-  // As torch.optim has them.
-  constexpr Range decay = {0, 1, /*hasMost=*/false};
-  number("--momentum", options.momentum, {0, 1e6}, "Momentum of sgd");
-  number("--weight-decay", options.weightDecay, {0, 1e6}, "Weight decay");
-  command
-      .add_option("--param-groups", options.paramGroups,
-                  "Parameters, by patterns of names, with a weight_decay or "
-                  "lr_scale of their own")
-      ->type_name("PATTERN:KEY=X;...")
-      ->group("Optimizer");
-  number("--clip-grad-norm", options.clipGradNorm, {0, 1e30},
-         "Largest norm of all gradients; 0: any");
-  command
-      .add_option("--loss-scale", options.lossScale,
-                  "What the loss is multiplied by for backward; dynamic: as "
-                  "torch.amp.GradScaler does, skipping steps")
-      ->check(CLI::Validator(checkLossScale, ""))
-      ->type_name("X|dynamic")
-      ->group("Optimizer")
-      ->capture_default_str();
-  command
-      .add_flag("--skip-non-finite", options.skipNonFinite,
-                "Skip steps whose gradients are not all finite")
-      ->group("Optimizer");
-  number("--beta1", options.beta1, decay, "Decay of adamw's first moment");
-  number("--beta2", options.beta2, decay, "Decay of adamw's second moment");
-  number("--epsilon", options.epsilon, {0, 1e6},
-         "Added to adamw's denominator");
+static void addTableOptions(CLI::App &command, Options &options) {
+  for (const OptionEntry &entry : optionTable()) {
+    CLI::Option *option = std::visit(
+        [&](auto member) { return addEntry(command, entry, options.*member); },
+        entry.member);
+    option->group(std::string(entry.group));
+    if (hasValue(entry, options) &&
+        !std::holds_alternative<bool Options::*>(entry.member))
+      option->capture_default_str();
+  }
 }
+
+//===----------------------------------------------------------------------===//
+// Configurations
+//===----------------------------------------------------------------------===//
+
+/// Takes what rules say of `key` for all modules out: the command line says
+/// another value for all of them.
+static void overrideRule(std::string &rules, const std::string &key) {
+  std::vector<Rule> parsed = parseRules(rules, moduleRuleKeys()).rules;
+  for (Rule &rule : parsed)
+    if (rule.pattern == ".*")
+      rule.settings.erase(key);
+  std::erase_if(parsed, [](const Rule &rule) { return rule.settings.empty(); });
+  rules = printRules(parsed);
+}
+
+/// The file is read where its option is met; other options' values come after
+/// all are, so that the command line wins.
+void addConfigOption(CLI::App &command, Options &options) {
+  command
+      .add_option_function<std::string>(
+          "--config",
+          [&options](const std::string &path) {
+            Status status = readConfiguration(path, options);
+            if (!status.ok())
+              throw ConfigurationError(status);
+          },
+          "Options as a file: docs/Configuration.md; those of the command line "
+          "win")
+      ->type_name("FILE.json")
+      ->group("Configuration")
+      ->trigger_on_parse();
+}
+
+/// Needs a number of ranks, from the file or the command line.
+static void addConfiguration(CLI::App &command, Options &options) {
+  addConfigOption(command, options);
+  options.worldSize = 0;
+  command.get_option("--world-size")->default_str("");
+  command.parse_complete_callback([&command, &options] {
+    if (options.worldSize == 0)
+      throw CLI::RequiredError("--world-size");
+    for (auto [flag, key] : {std::pair("--param-dtype", "param_dtype"),
+                             {"--reduce-dtype", "reduce_dtype"},
+                             {"--reshard", "reshard_after_forward"}})
+      if (command.count(flag))
+        overrideRule(options.moduleRules, key);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Targets
+//===----------------------------------------------------------------------===//
 
 /// Replaces `native` by the level of this machine, so that the artifact says
 /// which one it is for.
@@ -228,10 +212,6 @@ static void addTargetOptions(CLI::App &command, Options &options) {
       ->group("Target")
       ->capture_default_str();
   command
-      .add_flag("--evaluation", options.evaluation,
-                "Add the model's evaluation, for shardrun --eval-data")
-      ->group("Target");
-  command
       .add_flag_callback(
           "--no-fuse", [&options] { options.fuse = false; },
           "Keep one kernel an operator")
@@ -239,9 +219,8 @@ static void addTargetOptions(CLI::App &command, Options &options) {
 }
 
 void addCompileOptions(CLI::App &command, Options &options) {
-  addShardingOptions(command, options);
-  addPrecisionOptions(command, options);
-  addOptimizerOptions(command, options);
+  addTableOptions(command, options);
+  addConfiguration(command, options);
   addTargetOptions(command, options);
 }
 

@@ -4,6 +4,7 @@
 // The options of the command; the file's suffix says what it looks at.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/DtypeReport.h"
 #include "runtime/format/Errors.h"
 #include "tools/shardc/Commands.h"
 #include "tools/shardc/Inspect.h"
@@ -20,6 +21,9 @@ struct InspectArguments {
   ArtifactReport artifact;
   bool all = false;
   bool json = false;
+  bool dtypes = false;
+  /// Of --dtypes.
+  Options options;
 };
 } // namespace
 
@@ -36,6 +40,11 @@ static int runInspect(const InspectArguments &arguments) {
               << option << " is for artifacts, '" << arguments.path
               << "' is a model\n";
     return exitCode(ErrorCode::E0001);
+  }
+  if (arguments.dtypes) {
+    Options options = arguments.options;
+    options.input = arguments.input;
+    return printDtypes(arguments.path, options);
   }
   if (!isModel)
     return inspectArtifact(arguments.path, artifact);
@@ -59,6 +68,13 @@ void addInspectCommand(CLI::App &app, Run &run) {
   command->add_flag("--all", arguments->all, "Print every module")
       ->group("Model");
   command->add_flag("--json", arguments->json, "Print JSON")->group("Model");
+  command
+      ->add_flag("--dtypes", arguments->dtypes,
+                 "Print the dtypes of every module's inputs, parameters and "
+                 "outputs, and where each cast is from")
+      ->group("Model");
+  addConfigOption(*command, arguments->options);
+  command->get_option("--config")->needs("--dtypes");
   ArtifactReport &artifact = arguments->artifact;
   command->add_flag("--program", artifact.program, "Print every command")
       ->group("Artifact");
@@ -82,6 +98,8 @@ void addInspectCommand(CLI::App &app, Run &run) {
       ->group("Artifact");
   command->footer(std::string("Examples:\n"
                               "  shardc inspect model.pt2\n"
+                              "  shardc inspect model.pt2 --dtypes --config "
+                              "sharding.json\n"
                               "  shardc inspect --program model.shardc\n\n") +
                   exitCodes);
   command->callback(

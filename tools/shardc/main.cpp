@@ -60,6 +60,9 @@ int main(int argc, char **argv) {
       refuseEmptyNumbers(*command);
   } catch (const CLI::Success &request) {
     return app.exit(request);
+  } catch (const ConfigurationError &error) {
+    std::cerr << render(error.status, "shardc");
+    return exitCode(error.status.code());
   } catch (const CLI::ParseError &error) {
     return usageError(error);
   }

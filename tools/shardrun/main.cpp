@@ -33,6 +33,7 @@ The artifact's ranks run as threads of this process, and share a GPU.
   --steps K            optimizer steps (default 10)
   --micro-batches M    micro-batches of each rank in a step (default 1)
   --lr X               learning rate (default 0.001)
+  --weight-decay-scale X  what weight decays are multiplied by (default 1)
   --data DATA          random (default), tokens:FILE, FILE.npy or
                        FILE.safetensors with one tensor for each input
   --replicate-data     give every rank the same samples
@@ -105,6 +106,7 @@ static void declareOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--steps", train.steps);
   app.add_option("--micro-batches", train.microBatches);
   app.add_option("--lr", train.learningRate);
+  app.add_option("--weight-decay-scale", train.weightDecayScale);
   app.add_option("--data", train.data);
   app.add_flag("--replicate-data", train.replicateData);
   app.add_option("--eval-data", train.evalData);
@@ -215,6 +217,7 @@ static Status checkOptions(const CommandLine &line) {
       {"--steps", static_cast<double>(train.steps), 1, 1e12},
       {"--micro-batches", static_cast<double>(train.microBatches), 1, 1e6},
       {"--lr", train.learningRate, 0, 1e6},
+      {"--weight-decay-scale", train.weightDecayScale, 0, 1e6},
       // Zero is how an absent option looks.
       {"--eval-every", orOne(train.evalEvery), 1, 1e12},
       {"--eval-batches", orOne(train.evalBatches), 1, 1e6},

@@ -8,6 +8,7 @@
 
 #include "compiler/CrashReproducer.h"
 #include "compiler/ModelInput.h"
+#include "compiler/OptionTable.h"
 #include "compiler/Pipelines.h"
 #include "compiler/ReproducerFile.h"
 #include "dialects/Reference/TensorBytes.h"
@@ -16,9 +17,6 @@
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Program.h"
-
-#include <array>
-#include <charconv>
 
 using namespace mlir;
 
@@ -158,10 +156,7 @@ static std::string describe(const WrongCommand &command) {
 
 /// An option's value as a shell reads it: the shortest number that is read as
 /// `value`, or quoted text.
-static std::string asArgument(double value) {
-  std::array<char, 32> text;
-  return {text.data(), std::to_chars(text.begin(), text.end(), value).ptr};
-}
+static std::string asArgument(double value) { return shortest(value); }
 static std::string asArgument(StringRef value) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -171,37 +166,15 @@ static std::string asArgument(StringRef value) {
 
 /// The command that verifies `model` in the same way.
 std::string Verification::commandLine(StringRef model) const {
-  const Options &compile = options.compile;
-  const Options usual;
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "shardc verify " << asArgument(model) << " --world-size "
-     << compile.worldSize;
+  os << "shardc verify " << asArgument(model);
   auto add = [&](StringRef flag, const auto &value, const auto &other) {
     if (value != other)
       os << " " << flag << " " << asArgument(value);
   };
-  add("--wrap", compile.wrap, usual.wrap);
-  add("--reshard", compile.reshard, usual.reshard);
-  add("--prefetch", compile.prefetch, usual.prefetch);
-  add("--param-dtype", compile.paramDtype, usual.paramDtype);
-  add("--reduce-dtype", compile.reduceDtype, usual.reduceDtype);
-  add("--optimizer", compile.optimizer, usual.optimizer);
-  add("--momentum", compile.momentum, usual.momentum);
-  add("--weight-decay", compile.weightDecay, usual.weightDecay);
-  add("--param-groups", compile.paramGroups, usual.paramGroups);
-  add("--clip-grad-norm", compile.clipGradNorm, usual.clipGradNorm);
-  add("--loss-scale", compile.lossScale, usual.lossScale);
-  add("--beta1", compile.beta1, usual.beta1);
-  add("--beta2", compile.beta2, usual.beta2);
-  add("--epsilon", compile.epsilon, usual.epsilon);
-  add("--cpu", compile.cpu, usual.cpu);
-  for (auto [flag, isSet] :
-       {std::pair(" --skip-non-finite", compile.skipNonFinite),
-        {" --evaluation", compile.evaluation},
-        {" --no-fuse", !compile.fuse}})
-    if (isSet)
-      os << flag;
+  for (const std::string &word : argumentsOf(options.compile))
+    os << " " << asArgument(word);
   const VerifyOptions usualRun;
   add("--data", options.data, usualRun.data);
   add("--steps", options.steps, usualRun.steps);

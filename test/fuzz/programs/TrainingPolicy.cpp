@@ -81,13 +81,25 @@ static void drawOptimizer(Options &options, ModuleOp program,
   for (auto parameter : program.getOps<fsdp::ParameterOp>())
     if (!parameter.getFrozen())
       trained.push_back(parameter.getSymName().str());
-  options.optimizer = random.pick({"sgd", "sgd", "adamw"});
+  options.optimizer =
+      random.pick({"sgd", "sgd", "adamw", "adamw", "adam", "lion"});
   if (random.chance(0.5))
     options.weightDecay = 0.1;
-  if (options.optimizer == "sgd" && random.chance(0.5))
+  if (options.optimizer == "sgd" && random.chance(0.5)) {
     options.momentum = 0.9;
+    options.nesterov = random.chance(0.3);
+    if (!options.nesterov && random.chance(0.3))
+      options.dampening = random.pick({0.25, 1.0});
+  }
+  if (StringRef(options.optimizer).starts_with("adam"))
+    options.amsgrad = random.chance(0.2);
+  options.maximize = random.chance(0.1);
   if (random.chance(0.2))
     options.clipGradNorm = random.pick({0.01, 0.3, 10.0});
+  if (random.chance(0.15))
+    options.clipGradValue = random.pick({0.001, 0.1, 10.0});
+  if (random.chance(0.15))
+    options.stateDtype = "bf16";
   if (!trained.empty() && random.chance(0.2)) {
     options.paramGroups = escaped(trained[random.below(trained.size())]) +
                           random.pick({":weight_decay=0", ":lr_scale=0.5",
@@ -183,6 +195,14 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
           {"--cpu", &options.cpu},
           {"--optimizer", &options.optimizer},
           {"--momentum", &options.momentum},
+          {"--dampening", &options.dampening},
+          {"--nesterov", &options.nesterov},
+          {"--amsgrad", &options.amsgrad},
+          {"--maximize", &options.maximize},
+          {"--state-dtype", &options.stateDtype},
+          {"--master-dtype", &options.masterDtype},
+          {"--rounding", &options.rounding},
+          {"--clip-grad-value", &options.clipGradValue},
           {"--weight-decay", &options.weightDecay},
           {"--param-groups", &options.paramGroups},
           {"--clip-grad-norm", &options.clipGradNorm},

@@ -5,12 +5,15 @@
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="param-dtype=int8" 2>&1 | FileCheck %s --check-prefix=DTYPE
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="reduce-dtype=fp8" 2>&1 | FileCheck %s --check-prefix=REDUCE
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="reshard=often" 2>&1 | FileCheck %s --check-prefix=RESHARD
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0,h.*" 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=>=0" 2>&1 | FileCheck %s --check-prefix=SIZE
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="rules=h.0:param_dtipe=f32" 2>&1 | FileCheck %s --check-prefix=KEY
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="rules=(:param_dtype=f32" 2>&1 | FileCheck %s --check-prefix=PATTERN
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="rules=h.2:param_dtype=f32" 2>&1 | FileCheck %s --check-prefix=NOTHING
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0 rules=h.1:param_dtype=f32" 2>&1 | FileCheck %s --check-prefix=ROOT
+// RUN: not shardc-opt %t/nested.mlir --shardc-assign-groups="wrap=h rules=h.fc:param_dtype=f32" 2>&1 | FileCheck %s --check-prefix=INSIDE
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0&h.1 rules='h.0:param_dtype=f32; h.1:param_dtype=bf16'" 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
 // RUN: not shardc-opt %t/other.mlir --shardc-assign-groups 2>&1 | FileCheck %s --check-prefix=FORWARD
-// RUN: not shardc-opt %t/narrow.mlir --shardc-assign-groups 2>&1 | FileCheck %s --check-prefix=NARROW
-
-// A master that the optimizer steps is f32 or f64; a frozen one may be narrow.
-// NARROW: error: E0136: 'w' is a trainable parameter of 'bf16', expected f32 or f64
-// NARROW: note: help: export the model in float32 and compile it with --param-dtype bf16
 
 // A mesh has a rank at least.
 // RANKS: error: E0201: expected at least 1 rank, got 0
@@ -22,9 +25,24 @@
 // Only the pattern that is wrong is named.
 // INVALID: error: E0203: '[' is not a regular expression: {{.+}}
 
-// DTYPE: error: E0204: expected param-dtype f32, bf16, f16 or f64, got 'int8'
-// REDUCE: error: E0204: expected reduce-dtype f32, bf16, f16 or f64, got 'fp8'
-// RESHARD: error: E0204: expected reshard always, never or default, got 'often'
+// A module is in one group at most.
+// TWICE: error: E0207: the module 'h.0' is wrapped by 'h.0' and by 'h.*'
+// SIZE: error: E0203: '>=0' is no entry: expected a positive number of elements
+
+// DTYPE: error: E0204: expected f32, bf16, f16, f64 or none for param_dtype, got 'int8'
+// REDUCE: error: E0204: expected f32, bf16, f16, f64 or none for reduce_dtype, got 'fp8'
+// RESHARD: error: E0204: expected always, never or default for reshard_after_forward, got 'often'
+
+// A rule names what is wrong with it, and the nearest choice.
+// KEY: error: E0205: no key 'param_dtipe', the closest is 'param_dtype' (of param_dtype, {{.*}}) in 'h.0:param_dtipe=f32'
+// PATTERN: error: E0205: '(' is not a regular expression: {{.+}}
+// NOTHING: error: E0206: the rule 'h.2' matches no module path
+// NOTHING: note: the closest of 3 modules that forward calls: 'h.0', 'h.1', 'head'
+// ROOT: error: E0208: the rule 'h.1' is for the module 'h.1', which is no group: the root has its parameters
+// ROOT: note: help: wrap it, or give the rule to the root, whose path is ''
+// INSIDE: error: E0208: the rule 'h.fc' is for the module 'h.fc', which is no group: group 'h' has its parameters
+// INSIDE: note: help: wrap it, or give the rule to 'h'
+// CONTRADICTION: error: E0209: the rules 'h.0' and 'h.1' give one group param_dtype f32 and bf16
 
 // FORWARD: error: expected a function @forward
 
@@ -47,15 +65,22 @@ module @three_modules {
   }
 }
 
-//--- other.mlir
-module @no_forward {
+//--- nested.mlir
+module @nested {
+  fsdp.parameter @h.fc.weight : tensor<4xf32>
+  func.func @forward(%x: tensor<4xf32> {shardc.name = "x"}) -> tensor<4xf32> {
+    %0 = fsdp.module "h" : "Block" (%in = %x : tensor<4xf32>) -> tensor<4xf32> {
+      %1 = fsdp.module "h.fc" : "Scale" (%inner = %in : tensor<4xf32>) -> tensor<4xf32> {
+        %weight = fsdp.read @h.fc.weight : tensor<4xf32>
+        %out = aten.mul %inner, %weight : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        fsdp.yield %out : tensor<4xf32>
+      }
+      fsdp.yield %1 : tensor<4xf32>
+    }
+    return %0 : tensor<4xf32>
+  }
 }
 
-//--- narrow.mlir
-module @narrow {
-  fsdp.parameter frozen @v : tensor<2xbf16>
-  fsdp.parameter @w : tensor<2xbf16>
-  func.func @forward(%x: tensor<f32> {shardc.name = "x"}) -> tensor<f32> {
-    return %x : tensor<f32>
-  }
+//--- other.mlir
+module @no_forward {
 }

@@ -1,6 +1,7 @@
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="world-size=4 param-dtype=bf16 reduce-dtype=f32" | FileCheck %s
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap=h.* reshard=always param-dtype=f32 reduce-dtype=bf16" | FileCheck %s --check-prefix=REGEX
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap= param-dtype=f64 reduce-dtype=f64" | FileCheck %s --check-prefix=WHOLE
+// RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap=>=9" | FileCheck %s --check-prefix=SIZE
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups --remarks-filter='shardc-assign-groups' 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Blocks that repeat are groups of their own and the rest is the root's. FSDP2
@@ -20,25 +21,31 @@
 //       CHECK:   fsdp.module "h.1" : "Linear" group @h.1 (
 //       CHECK:   fsdp.module "head" : "Linear" (
 
-// A regular expression matches whole paths; a dtype that is the parameters' own
-// is left out of the policy.
+// A regular expression matches whole paths. A dtype that is the parameters' own
+// still casts inputs, as FSDP2's does.
 // REGEX-LABEL: module @repeated_blocks
 //       REGEX:   fsdp.mesh @mesh <shard = 1>
-//  REGEX-NEXT:   fsdp.group @h.0 on @mesh policy <reduce = bf16> reshard always {
+//  REGEX-NEXT:   fsdp.group @h.0 on @mesh policy <param = f32, reduce = bf16, cast_inputs = true> reshard always {
 //       REGEX:   fsdp.group @h.1 on
 //       REGEX:   fsdp.group @head on
-//       REGEX:   fsdp.group @root on @mesh policy <reduce = bf16> reshard always {
+//       REGEX:   fsdp.group @root on @mesh policy <param = f32, reduce = bf16, cast_inputs = true> reshard always {
 //  REGEX-NEXT:   }
 
-// With nothing wrapped, everything is the root's, in the order of declaration;
-// a reduce dtype equal to the gathered one is left out.
+// With nothing wrapped, everything is the root's, in the order of declaration.
 // WHOLE-LABEL: module @repeated_blocks
-//       WHOLE:   fsdp.group @root on @mesh policy <param = f64, cast_inputs = true> reshard default {
+//       WHOLE:   fsdp.group @root on @mesh policy <param = f64, reduce = f64, cast_inputs = true> reshard default {
 //  WHOLE-NEXT:     fsdp.member @h.0.weight
 //  WHOLE-NEXT:     fsdp.member @h.1.weight
 //  WHOLE-NEXT:     fsdp.member @head.weight
 //  WHOLE-NEXT:   }
 //   WHOLE-NOT:   group @h
+
+// A size wraps what has as many elements.
+// SIZE-LABEL: module @repeated_blocks
+//       SIZE:   fsdp.group @h.0 on
+//       SIZE:   fsdp.group @h.1 on
+//       SIZE:   fsdp.group @root on
+//  SIZE-NEXT:     fsdp.member @head.weight
 
 // Each group says what is in it and why.
 // REMARK: remark: [Analysis] group | {{.*}} | Function=h.0 | Reason="the module is wrapped", elements=16, group=h.0, parameters=1
@@ -70,13 +77,15 @@ module @repeated_blocks {
 // -----
 
 // A tied parameter that two groups use is the root's, which is whole while
-// both run. FSDP2 raises an error here.
+// both run; FSDP2 raises an error here. The group that is left without parameters
+// has a policy, whose casts hold.
 // REGEX-LABEL: module @tied_across_groups
-//       REGEX:   fsdp.group @root on @mesh policy <reduce = bf16> reshard always {
+//       REGEX:   fsdp.group @root on @mesh policy <param = f32, reduce = bf16, cast_inputs = true> reshard always {
 //  REGEX-NEXT:     fsdp.member @h.0.weight
 //       REGEX:   fsdp.group @h.1 on
 //  REGEX-NEXT:     fsdp.member @h.1.bias
-//   REGEX-NOT:   fsdp.group @h.0
+//       REGEX:   fsdp.group @h.0 on
+//  REGEX-NEXT:   }
 module @tied_across_groups {
   fsdp.parameter @h.0.weight aliases ["h.1.weight"] : tensor<4x4xf32>
   fsdp.parameter @h.1.bias : tensor<4xf32>

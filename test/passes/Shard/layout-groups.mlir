@@ -67,9 +67,9 @@ module @no_policy_keeps_the_master_dtype {
 // -----
 
 // Gradients are reduced in the gathered dtype when the policy does not say.
-// CHECK-LABEL: module @reduce_defaults_to_param
-//       CHECK:   fsdp.segment bf16 reduce bf16 elements 32 shard 32
-module @reduce_defaults_to_param {
+// CHECK-LABEL: module @reduce_defaults_to_the_parameters
+//       CHECK:   fsdp.segment bf16 reduce f32 elements 32 shard 32
+module @reduce_defaults_to_the_parameters {
   fsdp.parameter @w : tensor<32xf32>
   fsdp.mesh @mesh <shard = 1>
   fsdp.group @root on @mesh policy <param = bf16> reshard default {

@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace shardc;
@@ -133,4 +134,78 @@ TEST(RandomOperators, DropoutOfWholeChannels) {
               uniform(drawElement({1, 2}, 0, 3 * 5 + i / 7 % 5), 24) < 0.5
                   ? 2.0
                   : 0.0);
+}
+
+/// What `elements`, a list of f32 in MLIR's spelling, are rounded to, `count`
+/// of them, for each seed from 1 on that a number `%n1` to `%n3` has.
+static std::vector<double>
+roundStochastically(const std::string &elements, size_t count,
+                    const std::string &seed = "%n1") {
+  std::string number = std::to_string(count);
+  return evaluateBody(
+      "%0 = aten.constant dense<" + elements + "> : tensor<" + number +
+      "xf32>\n%1 = aten.stochastic_round %0, " + seed +
+      ", %n2, %n0 {stream = 2147483648 : i64} : (tensor<" + number +
+      "xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<" + number +
+      "xbf16>\n")[1];
+}
+
+/// 1.001953125 is a quarter of the way from 1 to the next bf16, 1.0078125.
+TEST(StochasticRound, TheMeanIsExact) {
+  constexpr size_t count = 100000;
+  for (const char *sign : {"", "-"}) {
+    std::vector<double> rounded =
+        roundStochastically(std::string(sign) + "1.001953125", count);
+    size_t far = 0;
+    double sum = 0;
+    for (double value : rounded) {
+      ASSERT_TRUE(std::abs(value) == 1 || std::abs(value) == 1.0078125);
+      far += std::abs(value) != 1;
+      sum += std::abs(value);
+    }
+    // Five standard deviations of a mean of so many.
+    EXPECT_NEAR(double(far) / count, 0.25, 5 * std::sqrt(0.25 * 0.75 / count));
+    EXPECT_NEAR(sum / count, 1.001953125,
+                5 * 0.0078125 * std::sqrt(0.25 * 0.75 / count));
+  }
+}
+
+/// Of the largest finite f32 too, of which torchao's rounding makes infinity.
+TEST(StochasticRound, SpecialValues) {
+  const std::vector<double> values = roundStochastically(
+      "[0.0, -0.0, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F800001, 0x7FFFFFFF, "
+      "0x7F7FFFFF, 0xFF7FFFFF, 1.5, 0x00000001]",
+      11);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(values[0] == 0 && !std::signbit(values[0]));
+  EXPECT_TRUE(values[1] == 0 && std::signbit(values[1]));
+  EXPECT_EQ(values[2], infinity);
+  EXPECT_EQ(values[3], -infinity);
+  for (int nan : {4, 5, 6})
+    EXPECT_TRUE(std::isnan(values[nan])) << nan;
+  const double largest = std::ldexp(255, 120);
+  EXPECT_EQ(values[7], largest);
+  EXPECT_EQ(values[8], -largest);
+  EXPECT_EQ(values[9], 1.5); // What bf16 has stays.
+  EXPECT_EQ(values[10], 0);  // 2^-16 of the way to the first bf16.
+}
+
+TEST(StochasticRound, DrawsAreTheElementsOfThisRanksPart) {
+  auto shardOf = [](int shard) {
+    return evaluateBody(
+        "%0 = aten.constant dense<1.00390625> : tensor<64xf32>\n"
+        "%1 = aten.stochastic_round %0, %n1, %n2, %n" +
+        std::to_string(shard) +
+        " {stream = 2147483648 : i64} : (tensor<64xf32>, tensor<i64>, "
+        "tensor<i64>, tensor<i64>) -> tensor<64xbf16>\n")[1];
+  };
+  std::vector<double> whole = roundStochastically("1.00390625", 256);
+  for (int shard : {0, 3})
+    for (size_t i = 0; i < 64; ++i) {
+      EXPECT_EQ(shardOf(shard)[i], whole[shard * 64 + i]);
+      uint32_t draw =
+          drawElement({1, 2}, uint32_t(1) << 31, shard * 64 + i)[0] >> 16;
+      // Half of the way: as far as draws reach with 2^15.
+      EXPECT_EQ(whole[shard * 64 + i], draw >= 0x8000 ? 1.0078125 : 1.0);
+    }
 }

@@ -65,7 +65,8 @@ protected:
   /// The program with an optimizer, on w = [1, 2, 3].
   std::unique_ptr<Interpreter> start(std::unique_ptr<Optimizer> optimizer,
                                      Hyperparameters hyperparameters = {},
-                                     const GradientRules &rules = {}) {
+                                     const GradientRules &rules = {},
+                                     UpdateStorage storage = {}) {
     context
         .loadDialect<aten::AtenDialect, fsdp::FsdpDialect, func::FuncDialect>();
     module = parseSourceString<ModuleOp>(program, &context);
@@ -73,7 +74,7 @@ protected:
     OpBuilder declarations(module->lookupSymbol("step"));
     rules.lossScale.declare(declarations, module->getLoc());
     EXPECT_TRUE(succeeded(
-        insertOptimizer(*module, *optimizer, hyperparameters, rules)));
+        insertOptimizer(*module, *optimizer, hyperparameters, rules, storage)));
     auto interpreter = std::make_unique<Interpreter>(*module, 3);
     interpreter->getState().learningRate = 0.1;
     interpreter->getState().set("w", vector({1, 2, 3}));
@@ -97,10 +98,55 @@ protected:
     return interpreter->getState().get("w").floats().vec();
   }
 
+  /// Three steps with gradients of other directions.
+  std::vector<double> turn(const OptimizerOptions &options,
+                           Hyperparameters hyperparameters = {},
+                           const GradientRules &rules = {}) {
+    auto interpreter = start(make(options), hyperparameters, rules);
+    const double means[3][3] = {{1, -1, 0.5}, {2, -0.5, -1}, {-0.3, 0.7, 0.1}};
+    for (const auto &mean : means) {
+      gradients[0] = vector({3 * mean[0], 0, 0});
+      gradients[1] = vector({0, 3 * mean[1], 0});
+      gradients[2] = vector({0, 0, 3 * mean[2]});
+      step(*interpreter);
+    }
+    return interpreter->getState().get("w").floats().vec();
+  }
+
+  static std::unique_ptr<Optimizer> make(const OptimizerOptions &options) {
+    std::string problem;
+    std::unique_ptr<Optimizer> optimizer = createOptimizer(options, problem);
+    EXPECT_TRUE(optimizer) << problem;
+    return optimizer;
+  }
+
   static double number(Interpreter &interpreter, llvm::StringRef key) {
     return interpreter.getState().get(numberSymbol(key)).number(0);
   }
 };
+
+std::unique_ptr<Optimizer> createSgd(double momentum) {
+  OptimizerOptions options;
+  options.momentum = momentum;
+  std::string problem;
+  return createOptimizer(options, problem);
+}
+
+std::unique_ptr<Optimizer> createAdamW(double beta1 = 0.9, double beta2 = 0.999,
+                                       double epsilon = 1e-8) {
+  OptimizerOptions options;
+  options.name = "adamw";
+  options.beta1 = beta1;
+  options.beta2 = beta2;
+  options.epsilon = epsilon;
+  std::string problem;
+  return createOptimizer(options, problem);
+}
+
+auto areNear(double a, double b, double c) {
+  return ElementsAre(DoubleNear(a, 1e-6), DoubleNear(b, 1e-6),
+                     DoubleNear(c, 1e-6));
+}
 
 } // namespace
 
@@ -197,4 +243,105 @@ TEST_F(OptimizersTest, SkippedStep) {
     EXPECT_EQ(number(*interpreter, "all_finite"), std::isfinite(value));
   }
   EXPECT_EQ(interpreter->getState().get("w").floats().vec(), expected);
+}
+
+// torch.optim.SGD (2.15).
+TEST_F(OptimizersTest, SgdWithEveryOption) {
+  OptimizerOptions options;
+  options.momentum = 0.9;
+  GradientRules maximize;
+  maximize.maximize = true;
+  EXPECT_THAT(turn(options, {/*weightDecay=*/0.01}, maximize),
+              areNear(1.61481476, 1.69321954, 2.93859458));
+  options.nesterov = true;
+  EXPECT_THAT(turn(options, {/*weightDecay=*/0.01}),
+              areNear(0.164816037, 2.32912016, 3.05609822));
+  options.nesterov = false;
+  options.dampening = 0.25;
+  EXPECT_THAT(turn(options), areNear(0.466499954, 2.28974986, 2.99950004));
+  // The first momentum is the gradient, and no other has a part of one.
+  options.dampening = 1;
+  EXPECT_THAT(turn(options), areNear(0.729000032, 2.27099991, 2.86450005));
+}
+
+// torch.optim.Adam and AdamW (2.15).
+TEST_F(OptimizersTest, AdamWithEveryOption) {
+  OptimizerOptions options;
+  options.name = "adam";
+  EXPECT_THAT(turn(options, {/*weightDecay=*/0.01}),
+              areNear(0.737622499, 2.21746302, 2.9513278));
+  options.name = "adamw";
+  EXPECT_THAT(turn(options, {/*weightDecay=*/0.01}),
+              areNear(0.735335231, 2.21406817, 2.95027566));
+  options.beta2 = 0.5;
+  options.amsgrad = true;
+  GradientRules maximize;
+  maximize.maximize = true;
+  EXPECT_THAT(turn(options, {/*weightDecay=*/0.01}, maximize),
+              areNear(1.23799324, 1.77671576, 3.03923798));
+  options.name = "adam";
+  EXPECT_THAT(turn(options), areNear(0.758721709, 2.21758032, 2.9516046));
+}
+
+// The reference implementation (google/automl, lion_pytorch), in PyTorch.
+TEST_F(OptimizersTest, Lion) {
+  OptimizerOptions options;
+  options.name = "lion";
+  EXPECT_THAT(turn(options, {/*weightDecay=*/0.01}),
+              areNear(0.897302866, 2.09370613, 2.89110899));
+  options.beta1 = 0.5;
+  options.beta2 = 0.25;
+  EXPECT_THAT(turn(options), areNear(0.699999928, 2.0999999, 3.0999999));
+}
+
+// torch.nn.utils.clip_grad_value_ (2.15).
+TEST_F(OptimizersTest, ClippedElements) {
+  GradientRules rules;
+  rules.clipValue = 0.6;
+  EXPECT_THAT(turn({}, {}, rules), areNear(0.910000026, 2.04999995, 3));
+}
+
+// A schedule of the weight decay is one of its factor.
+TEST_F(OptimizersTest, ScaledWeightDecay) {
+  auto trained = [&](double weightDecay, double scale) {
+    auto interpreter = start(createAdamW(), {weightDecay});
+    interpreter->getState().weightDecayScale = scale;
+    for (int i = 0; i < 2; ++i)
+      step(*interpreter);
+    return interpreter->getState().get("w").floats().vec();
+  };
+  EXPECT_EQ(trained(0.5, 0.25), trained(0.125, 1));
+  EXPECT_NE(trained(0.5, 1), trained(0.125, 1));
+}
+
+// Moments of 16 bits are rounded to nearest when they are stored: 0.10041 is
+// between 205 and 206 times 2^-11.
+TEST_F(OptimizersTest, NarrowStates) {
+  gradients[0] = vector({3.0123, 0, 0});
+  auto interpreter = start(createAdamW(), {}, {},
+                           {cast<FloatType>(BFloat16Type::get(&context))});
+  step(*interpreter);
+  const Tensor moment = interpreter->getState().getKept("exp_avg", "w");
+  EXPECT_EQ(moment.floats()[0], 206 * 0x1p-11);
+}
+
+TEST(CreateOptimizer, RefusesWhatAnOptimizerDoesNotHave) {
+  auto problem = [](auto set) {
+    OptimizerOptions options;
+    set(options);
+    std::string text;
+    EXPECT_FALSE(createOptimizer(options, text));
+    return text;
+  };
+  EXPECT_EQ(problem([](auto &o) { o.name = "adagrad"; }),
+            "expected optimizer sgd, adam, adamw or lion, got 'adagrad'");
+  EXPECT_EQ(problem([](auto &o) {
+              o.name = "adamw";
+              o.momentum = 0.9;
+            }),
+            "the optimizer adamw has no option momentum");
+  EXPECT_EQ(problem([](auto &o) { o.amsgrad = true; }),
+            "the optimizer sgd has no option amsgrad");
+  EXPECT_EQ(problem([](auto &o) { o.nesterov = true; }),
+            "nesterov needs a momentum above 0 and a dampening of 0");
 }

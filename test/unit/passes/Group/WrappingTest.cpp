@@ -15,10 +15,21 @@ using testing::IsEmpty;
 
 namespace {
 
-using Problem = PatternSelection::Problem;
+using Problem = WrapSelection::Problem;
 
-MATCHER_P2(IsGroup, module, parameters, "") {
-  return arg.module == module && arg.parameters == parameters;
+MATCHER_P2(IsGroup, modules, parameters, "") {
+  return arg.modules == modules && arg.parameters == parameters;
+}
+
+WrappedModules modules(WrappedModules paths) { return paths; }
+const WrappedModules root;
+
+/// Groups of `count` parameters of one element.
+std::vector<ParameterGroup> groupsOf(size_t count,
+                                     std::vector<ParameterUse> uses,
+                                     std::vector<WrappedModules> wrapped) {
+  return assignGroups({{}, std::move(uses), std::vector<int64_t>(count, 1)},
+                      wrapped);
 }
 
 std::vector<size_t> parameters(std::vector<size_t> indices) { return indices; }
@@ -97,26 +108,71 @@ TEST(SplitPatterns, AnEscapedBracketOpensNothing) {
   EXPECT_THAT(splitPatterns("a\\(,b"), ElementsAre("a\\(", "b"));
 }
 
-TEST(SelectByPatterns, WholePathsInTheOrderOfModules) {
-  PatternSelection selection = selectByPatterns(
-      {{"h.0", "Block"}, {"h.0.fc", "Linear"}, {"h.1", "Block"}},
-      {"h\\.1", "h\\.[0-9]"});
+WrapSelection select(std::vector<CalledModule> called,
+                     std::vector<std::string> entries) {
+  return selectWrapped({std::move(called), {}, {}}, entries);
+}
+
+TEST(SelectWrapped, WholePathsInTheOrderOfModules) {
+  WrapSelection selection =
+      select({{"h.0", "Block"}, {"h.0.fc", "Linear"}, {"h.1", "Block"}},
+             {"h\\.1", "h\\.0"});
   EXPECT_EQ(selection.problem, Problem::none);
-  EXPECT_THAT(selection.paths, ElementsAre("h.0", "h.1"));
+  EXPECT_THAT(selection.groups,
+              ElementsAre(modules({"h.0"}), modules({"h.1"})));
 }
 
-TEST(SelectByPatterns, FirstPatternWithoutAMatch) {
-  PatternSelection selection =
-      selectByPatterns({{"h.0", "Block"}}, {"h.0", "fc", "lm_head"});
+/// "h.0" as a pattern would match "h10" too.
+TEST(SelectWrapped, APathIsNoPattern) {
+  EXPECT_THAT(select({{"h.0", "Block"}, {"h10", "Block"}}, {"h.0"}).groups,
+              ElementsAre(modules({"h.0"})));
+}
+
+TEST(SelectWrapped, SeveralModulesTogether) {
+  WrapSelection selection = select({{"h.0", "Block"},
+                                    {"h.1", "Block"},
+                                    {"norm", "Norm"},
+                                    {"head", "Linear"}},
+                                   {"head&norm", "blocks"});
+  EXPECT_EQ(selection.problem, Problem::none);
+  EXPECT_THAT(selection.groups, ElementsAre(modules({"h.0"}), modules({"h.1"}),
+                                            modules({"norm", "head"})));
+}
+
+/// As FSDP's size_based_auto_wrap_policy: what is inside counts no more.
+TEST(SelectWrapped, InnermostModulesOfASize) {
+  WrappingProblem problem = {
+      {{"a", "A"}, {"a.b", "B"}, {"a.c", "C"}, {"d", "D"}},
+      {{0, {"a", "a.b"}}, {1, {"a", "a.c"}}, {2, {"a"}}, {3, {"d"}}},
+      {10, 4, 5, 8}};
+  EXPECT_THAT(selectWrapped(problem, {">=9"}).groups,
+              ElementsAre(modules({"a"}), modules({"a.b"})));
+  EXPECT_THAT(selectWrapped(problem, {">=9", "a"}).groups,
+              ElementsAre(modules({"a"}), modules({"a.b"})));
+  EXPECT_EQ(selectWrapped(problem, {">=x"}).problem, Problem::invalidEntry);
+}
+
+TEST(SelectWrapped, OneModuleTwice) {
+  WrapSelection selection =
+      select({{"norm", "Norm"}, {"head", "Linear"}}, {"norm&head", "n.*"});
+  EXPECT_EQ(selection.problem, Problem::wrappedTwice);
+  EXPECT_EQ(selection.entry, "n.*");
+  EXPECT_EQ(selection.other, "norm&head");
+  EXPECT_EQ(selection.module, "norm");
+}
+
+TEST(SelectWrapped, FirstPatternWithoutAMatch) {
+  WrapSelection selection =
+      select({{"h.0", "Block"}}, {"h.0", "fc", "lm_head"});
   EXPECT_EQ(selection.problem, Problem::noMatch);
-  EXPECT_EQ(selection.pattern, "fc");
-  EXPECT_THAT(selection.paths, IsEmpty());
+  EXPECT_EQ(selection.entry, "fc");
+  EXPECT_THAT(selection.groups, IsEmpty());
 }
 
-TEST(SelectByPatterns, InvalidPatternHasAReason) {
-  PatternSelection selection = selectByPatterns({{"h.0", "Block"}}, {"h.(0"});
-  EXPECT_EQ(selection.problem, Problem::invalidPattern);
-  EXPECT_EQ(selection.pattern, "h.(0");
+TEST(SelectWrapped, InvalidPatternHasAReason) {
+  WrapSelection selection = select({{"h.0", "Block"}}, {"h.(0"});
+  EXPECT_EQ(selection.problem, Problem::invalidEntry);
+  EXPECT_EQ(selection.entry, "h.(0");
   EXPECT_FALSE(selection.reason.empty());
 }
 
@@ -134,47 +190,61 @@ TEST(ClosestPaths, ByEditDistance) {
 //===----------------------------------------------------------------------===//
 
 TEST(AssignGroups, InnermostWrappedModule) {
-  EXPECT_THAT(
-      assignGroups(3, {{0, {"a"}}, {1, {"a", "a.b"}}, {2, {"a", "a.b", "x"}}},
-                   {"a", "a.b"}),
-      ElementsAre(IsGroup("a", parameters({0})),
-                  IsGroup("a.b", parameters({1, 2})),
-                  IsGroup("", parameters({}))));
+  EXPECT_THAT(groupsOf(3,
+                       {{0, {"a"}}, {1, {"a", "a.b"}}, {2, {"a", "a.b", "x"}}},
+                       {{"a"}, {"a.b"}}),
+              ElementsAre(IsGroup(modules({"a"}), parameters({0})),
+                          IsGroup(modules({"a.b"}), parameters({1, 2})),
+                          IsGroup(root, parameters({}))));
 }
 
 TEST(AssignGroups, OrderOfFirstUseAndMembersOfDeclaration) {
-  EXPECT_THAT(assignGroups(4,
-                           {{3, {}}, {2, {"h.1"}}, {1, {"h.1"}}, {0, {"h.0"}}},
-                           {"h.0", "h.1"}),
-              ElementsAre(IsGroup("", parameters({3})),
-                          IsGroup("h.1", parameters({1, 2})),
-                          IsGroup("h.0", parameters({0}))));
+  EXPECT_THAT(groupsOf(4, {{3, {}}, {2, {"h.1"}}, {1, {"h.1"}}, {0, {"h.0"}}},
+                       {{"h.0"}, {"h.1"}}),
+              ElementsAre(IsGroup(root, parameters({3})),
+                          IsGroup(modules({"h.1"}), parameters({1, 2})),
+                          IsGroup(modules({"h.0"}), parameters({0}))));
+}
+
+TEST(AssignGroups, ModulesThatAreWrappedTogether) {
+  EXPECT_THAT(
+      groupsOf(2, {{0, {"norm"}}, {1, {"head"}}}, {{"norm", "head"}}),
+      ElementsAre(IsGroup(modules({"norm", "head"}), parameters({0, 1})),
+                  IsGroup(root, parameters({}))));
+}
+
+TEST(AssignGroups, TiedParameterOfModulesThatAreWrappedTogether) {
+  EXPECT_THAT(groupsOf(1, {{0, {"wte"}}, {0, {"head"}}}, {{"wte", "head"}}),
+              ElementsAre(IsGroup(modules({"wte", "head"}), parameters({0})),
+                          IsGroup(root, parameters({}))));
 }
 
 TEST(AssignGroups, TiedParameterGoesToTheCommonAncestor) {
   EXPECT_THAT(
-      assignGroups(2, {{0, {"m", "m.a"}}, {1, {"m", "m.a"}}, {0, {"m", "m.b"}}},
-                   {"m", "m.a", "m.b"}),
-      ElementsAre(IsGroup("m", parameters({0})),
-                  IsGroup("m.a", parameters({1})),
-                  IsGroup("", parameters({}))));
+      groupsOf(2, {{0, {"m", "m.a"}}, {1, {"m", "m.a"}}, {0, {"m", "m.b"}}},
+               {{"m"}, {"m.a"}}),
+      ElementsAre(IsGroup(modules({"m"}), parameters({0})),
+                  IsGroup(modules({"m.a"}), parameters({1})),
+                  IsGroup(root, parameters({}))));
 }
 
 TEST(AssignGroups, TiedParameterWithoutCommonAncestorGoesToTheRoot) {
   EXPECT_THAT(
-      assignGroups(1, {{0, {"wte"}}, {0, {"lm_head"}}}, {"wte", "lm_head"}),
-      ElementsAre(IsGroup("", parameters({0}))));
+      groupsOf(2, {{0, {"wte"}}, {0, {"head"}}, {1, {"head"}}}, {{"head"}}),
+      ElementsAre(IsGroup(root, parameters({0})),
+                  IsGroup(modules({"head"}), parameters({1}))));
 }
 
 TEST(AssignGroups, UnusedParameterGoesToTheRoot) {
-  EXPECT_THAT(
-      assignGroups(2, {{1, {"a"}}}, {"a"}),
-      ElementsAre(IsGroup("a", parameters({1})), IsGroup("", parameters({0}))));
+  EXPECT_THAT(groupsOf(2, {{1, {"a"}}}, {{"a"}}),
+              ElementsAre(IsGroup(modules({"a"}), parameters({1})),
+                          IsGroup(root, parameters({0}))));
 }
 
-TEST(AssignGroups, AWrappedModuleWithoutParametersHasNoGroup) {
-  EXPECT_THAT(assignGroups(1, {{0, {}}}, {"relu"}),
-              ElementsAre(IsGroup("", parameters({0}))));
+TEST(AssignGroups, AWrappedModuleWithoutParametersIsLast) {
+  EXPECT_THAT(groupsOf(1, {{0, {}}}, {{"relu"}}),
+              ElementsAre(IsGroup(root, parameters({0})),
+                          IsGroup(modules({"relu"}), parameters({}))));
 }
 
 } // namespace

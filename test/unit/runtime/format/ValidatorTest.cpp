@@ -86,7 +86,8 @@ TEST(Validator, f2_rejects_states_that_do_not_fit_their_role) {
   state(0, [](State &s) { s.elements = huge; });
   state(0, [](State &s) { s.segment.reset(); });
   state(0, [](State &s) { s.segment = 1; });
-  state(0, [](State &s) { s.dtype = Dtype::BF16; });
+  state(0, [](State &s) { s.dtype = Dtype::I32; });
+  state(1, [](State &s) { s.dtype = Dtype::BF16; }); // Gradients add up.
   state(3, [](State &s) { s.shape = {2}; });
   state(3, [](State &s) { s.segment = 0; });
 }

@@ -76,7 +76,7 @@ class Shardrun(unittest.TestCase):
     def test_help_is_one_page_and_version_one_line(self):
         page = self.run_with("--help")
         self.assertEqual(page.returncode, 0)
-        self.assertLess(len(page.stdout.splitlines()), 45)
+        self.assertLess(len(page.stdout.splitlines()), 46)
         for option in ("--steps", "--micro-batches", "--lr", "--seed", "--log",
                        "--data", "--replicate-data", "--threads", "--weights",
                        "--save", "--quiet", "--poison", "--profile",

@@ -124,7 +124,7 @@ TEST_F(VerifyTest, a_right_step_agrees_under_every_policy) {
       for (bool fuse : {true, false}) {
         options.compile.paramDtype = dtype;
         options.compile.optimizer = optimizer;
-        options.compile.momentum = 0.9;
+        options.compile.momentum = optimizer == "sgd" ? 0.9 : 0;
         options.compile.weightDecay = 0.1;
         options.compile.fuse = fuse;
         options.microBatches = 2;
@@ -278,14 +278,13 @@ public:
   Expression next(unsigned, Expression last) const override {
     return last + 1.0;
   }
-  SmallVector<Expression> share(Expression rate, ArrayRef<Expression> numbers,
-                                double) const override {
-    return {rate / sqrt(numbers[0]), numbers[0]};
+  SmallVector<Expression> share(const StepNumbers &step) const override {
+    return {step.learningRate / sqrt(step.numbers[0]), step.numbers[0]};
   }
   SmallVector<Expression> update(Expression parameter, Expression gradient,
                                  ArrayRef<Expression> states,
                                  ArrayRef<Expression> shared,
-                                 double) const override {
+                                 bool) const override {
     Expression sum = states[0] + gradient;
     return {parameter - shared[0] * (sum / shared[1]), sum};
   }

@@ -1,0 +1,216 @@
+//===- DtypeReport.cpp - Dtypes at every module's boundary ----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the phases up to precision and walks the module tree.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/DtypeReport.h"
+
+#include "compiler/Diagnostics.h"
+#include "compiler/ModelInput.h"
+#include "compiler/Pipelines.h"
+#include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "passes/Group/GroupPolicies.h"
+#include "passes/Group/RootGroup.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Support/DebugStringHelper.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <array>
+
+using namespace mlir;
+
+namespace shardc {
+
+namespace {
+
+/// One line of the table.
+struct Line {
+  std::string module, inputs, parameters, outputs, reasons;
+};
+
+class DtypeReport {
+public:
+  explicit DtypeReport(ModuleOp module) : symbols(module) {
+    for (fsdp::GroupOp root : findRootGroups(module))
+      rootGroup = root;
+  }
+
+  std::string print(func::FuncOp forward);
+
+private:
+  void visitForward(func::FuncOp forward);
+  void visitBlock(Block &block, StringRef parent, unsigned depth);
+  void visitModule(fsdp::ModuleOp call, StringRef parent, unsigned depth);
+  std::string describeParameters(Block &block);
+  std::string describeReasons(fsdp::GroupOp group, bool castsInputs,
+                              bool castsOutputs);
+
+  SymbolTable symbols;
+  fsdp::GroupOp rootGroup;
+  std::vector<Line> lines;
+};
+
+} // namespace
+
+/// Distinct texts in order, each once: "bf16, i64".
+static std::string listOf(ArrayRef<std::string> texts) {
+  llvm::SmallSetVector<StringRef, 4> distinct(texts.begin(), texts.end());
+  return llvm::join(distinct, ", ");
+}
+
+static std::string dtypeOf(Value value) {
+  return debugString(getElementTypeOrSelf(value.getType()));
+}
+
+/// The cast that makes `value` at a module's input; null for none.
+static fsdp::CastOp inputCast(Value value) {
+  auto cast = value.getDefiningOp<fsdp::CastOp>();
+  return cast && cast.getBoundary() == fsdp::Boundary::input ? cast
+                                                             : fsdp::CastOp();
+}
+
+/// The cast of a module's output, which everything outside of it uses; null for
+/// none.
+static fsdp::CastOp outputCast(Value value) {
+  for (Operation *user : value.getUsers())
+    if (auto cast = dyn_cast<fsdp::CastOp>(user))
+      if (cast.getBoundary() == fsdp::Boundary::output)
+        return cast;
+  return {};
+}
+
+static std::string arrow(Value from, Value to) {
+  return dtypeOf(from) + " -> " + dtypeOf(to);
+}
+
+/// Of what a module reads by itself, and of conversions that its author wrote.
+std::string DtypeReport::describeParameters(Block &block) {
+  SmallVector<std::string> dtypes;
+  for (auto read : block.getOps<fsdp::ReadOp>())
+    if (symbols.lookup<fsdp::ParameterOp>(read.getSymbol()))
+      dtypes.push_back(dtypeOf(read.getResult()));
+  std::string text = listOf(dtypes);
+  size_t written = llvm::range_size(block.getOps<aten::ToOp>());
+  if (written)
+    text += llvm::formatv("{0}({1} x .to())", text.empty() ? "" : " ", written);
+  return text;
+}
+
+std::string DtypeReport::describeReasons(fsdp::GroupOp group, bool castsInputs,
+                                         bool castsOutputs) {
+  auto reasons = group ? group->getAttrOfType<DictionaryAttr>(reasonsAttribute)
+                       : DictionaryAttr();
+  if (!reasons)
+    return "";
+  SmallVector<std::string> parts;
+  auto add = [&](StringRef key) {
+    parts.push_back(
+        (key + ": " + reasons.getAs<StringAttr>(key).getValue()).str());
+  };
+  if (castsInputs)
+    add("param_dtype");
+  if (castsOutputs)
+    add("output_dtype");
+  return llvm::join(parts, "; ");
+}
+
+void DtypeReport::visitModule(fsdp::ModuleOp call, StringRef parent,
+                              unsigned depth) {
+  SmallVector<std::string> inputs, outputs;
+  bool castsInputs = false, castsOutputs = false;
+  for (Value input : call.getInputs()) {
+    fsdp::CastOp cast = inputCast(input);
+    castsInputs |= static_cast<bool>(cast);
+    inputs.push_back(cast ? arrow(cast.getValue(), input) : dtypeOf(input));
+  }
+  for (Value output : call.getResults()) {
+    fsdp::CastOp cast = outputCast(output);
+    castsOutputs |= static_cast<bool>(cast);
+    outputs.push_back(cast ? arrow(output, cast.getResult()) : dtypeOf(output));
+  }
+  auto group = call.getGroup() ? symbols.lookup<fsdp::GroupOp>(*call.getGroup())
+                               : fsdp::GroupOp();
+  StringRef name = call.getPath();
+  if (!parent.empty() && name.starts_with(parent))
+    name = name.drop_front(parent.size()).ltrim('.');
+  Block &body = call.getBody().front();
+  lines.push_back({std::string(2 * depth, ' ') + name.str() + "  " +
+                       call.getType().str() + (group ? "  *" : ""),
+                   listOf(inputs), describeParameters(body), listOf(outputs),
+                   describeReasons(group, castsInputs, castsOutputs)});
+  visitBlock(body, call.getPath(), depth + 1);
+}
+
+void DtypeReport::visitBlock(Block &block, StringRef parent, unsigned depth) {
+  for (auto call : block.getOps<fsdp::ModuleOp>())
+    visitModule(call, parent, depth);
+}
+
+void DtypeReport::visitForward(func::FuncOp forward) {
+  Block &body = forward.getBody().front();
+  SmallVector<std::string> inputs, outputs;
+  bool castsInputs = false, castsOutputs = false;
+  for (BlockArgument input : body.getArguments()) {
+    std::string text = dtypeOf(input);
+    for (Operation *user : input.getUsers())
+      if (auto cast = dyn_cast<fsdp::CastOp>(user)) {
+        castsInputs = true;
+        text = arrow(input, cast.getResult());
+      }
+    inputs.push_back(text);
+  }
+  for (Value output : body.getTerminator()->getOperands()) {
+    auto cast = output.getDefiningOp<fsdp::CastOp>();
+    castsOutputs |= static_cast<bool>(cast);
+    outputs.push_back(cast ? arrow(cast.getValue(), output) : dtypeOf(output));
+  }
+  lines.push_back({"model  *", listOf(inputs), describeParameters(body),
+                   listOf(outputs),
+                   describeReasons(rootGroup, castsInputs, castsOutputs)});
+  visitBlock(body, "", 1);
+}
+
+std::string DtypeReport::print(func::FuncOp forward) {
+  lines.push_back({"module (* is a group)", "inputs", "parameters", "outputs",
+                   "casts are from"});
+  visitForward(forward);
+  size_t widths[4] = {};
+  for (const Line &line : lines)
+    for (auto [width, text] :
+         llvm::zip(widths, std::array{&line.module, &line.inputs,
+                                      &line.parameters, &line.outputs}))
+      width = std::max(width, text->size());
+  std::string text;
+  for (const Line &line : lines) {
+    std::string row;
+    for (auto [width, cell] :
+         llvm::zip(widths, std::array{&line.module, &line.inputs,
+                                      &line.parameters, &line.outputs}))
+      row += *cell + std::string(width + 2 - cell->size(), ' ');
+    text += StringRef(row + line.reasons).rtrim().str() + "\n";
+  }
+  return text;
+}
+
+int printDtypes(const std::string &input, const Options &options) {
+  MLIRContext context;
+  DiagnosticPrinter diagnostics(context);
+  std::optional<ModelInput> model = readModel(
+      input, options.input, /*keepOutputs=*/false, context, diagnostics);
+  if (!model)
+    return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
+  Options explained = options;
+  explained.explainGroups = true;
+  if (failed(runPhases(*model->module, explained, "precision")))
+    return exitCodeOr(diagnostics, 70);
+  auto forward = model->module->lookupSymbol<func::FuncOp>("forward");
+  llvm::outs() << DtypeReport(*model->module).print(forward);
+  return 0;
+}
+
+} // namespace shardc

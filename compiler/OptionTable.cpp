@@ -1,0 +1,246 @@
+//===- OptionTable.cpp - The options of a compilation ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranges and names are those of torch.optim and torch.amp.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/OptionTable.h"
+
+#include <array>
+#include <charconv>
+#include <iomanip>
+#include <sstream>
+
+namespace shardc {
+
+static constexpr NumberRange decay = {0, 1, /*hasMost=*/false};
+static constexpr NumberRange factor = {0, 1e6};
+
+static std::vector<OptionEntry> shardingOptions() {
+  return {
+      {"--world-size",
+       "mesh.shard",
+       "Sharding",
+       &Options::worldSize,
+       "Ranks that share the parameters; needed unless --config says it",
+       {1, 65536}},
+      {"--wrap",
+       "",
+       "Sharding",
+       &Options::wrap,
+       "Modules that become groups: 'blocks' (repeated siblings), module path "
+       "regexes, '>=N' (modules of N elements), 'A&B' (both in one group)",
+       {},
+       {},
+       "blocks|REGEX|>=N|A&B,..."},
+      {"--module-rules",
+       "",
+       "Sharding",
+       &Options::moduleRules,
+       "What groups have of their own, by patterns of module paths: "
+       "param_dtype, reduce_dtype, output_dtype, cast_forward_inputs, "
+       "reshard_after_forward",
+       {},
+       {},
+       "PATTERN:KEY=X,...;..."},
+      {"--reshard",
+       "",
+       "Sharding",
+       &Options::reshard,
+       "When groups are freed after forward",
+       {},
+       {"always", "never", "default"}},
+      {"--prefetch",
+       "prefetch",
+       "Sharding",
+       &Options::prefetch,
+       "Gathers that run ahead of the one in use",
+       {0, 65536}}};
+}
+
+static std::vector<OptionEntry> precisionOptions() {
+  return {
+      {"--param-dtype",
+       "",
+       "Precision",
+       &Options::paramDtype,
+       "The dtype that parameters are gathered and used in (default: the "
+       "exported one)",
+       {},
+       {"f32", "bf16"}},
+      {"--reduce-dtype",
+       "",
+       "Precision",
+       &Options::reduceDtype,
+       "The dtype that gradients are reduced in (default: the exported one)",
+       {},
+       {"f32", "bf16"}},
+      {"--master-dtype",
+       "optimizer.master_dtype",
+       "Precision",
+       &Options::masterDtype,
+       "The dtype that parameters are kept in between steps (default: the "
+       "exported one)",
+       {},
+       {"bf16"}},
+      {"--state-dtype",
+       "optimizer.state_dtype",
+       "Precision",
+       &Options::stateDtype,
+       "The dtype that moments and momentum are kept in (default: the "
+       "parameters')",
+       {},
+       {"bf16"}},
+      {"--rounding",
+       "optimizer.rounding",
+       "Precision",
+       &Options::rounding,
+       "How updates of bf16 parameters are rounded",
+       {},
+       {"nearest", "stochastic"}}};
+}
+
+static std::vector<OptionEntry> optimizerOptions() {
+  return {{"--optimizer",
+           "optimizer.name",
+           "Optimizer",
+           &Options::optimizer,
+           "As in torch.optim; lion as its authors have it",
+           {},
+           {"sgd", "adam", "adamw", "lion"}},
+          {"--momentum", "optimizer.momentum", "Optimizer", &Options::momentum,
+           "Momentum of sgd", factor},
+          {"--dampening", "optimizer.dampening", "Optimizer",
+           &Options::dampening, "What sgd's momentum takes off gradients",
+           factor},
+          {"--nesterov", "optimizer.nesterov", "Optimizer", &Options::nesterov,
+           "Nesterov's momentum of sgd"},
+          {"--weight-decay", "optimizer.weight_decay", "Optimizer",
+           &Options::weightDecay, "Weight decay", factor},
+          {"--beta1", "optimizer.beta1", "Optimizer", &Options::beta1,
+           "Decay of the first moment", decay},
+          {"--beta2", "optimizer.beta2", "Optimizer", &Options::beta2,
+           "Decay of the second moment (default: 0.999, lion's 0.99)", decay},
+          {"--epsilon", "optimizer.epsilon", "Optimizer", &Options::epsilon,
+           "Added to adam's and adamw's denominator", factor},
+          {"--amsgrad", "optimizer.amsgrad", "Optimizer", &Options::amsgrad,
+           "The greatest second moment in adam and adamw"},
+          {"--maximize", "optimizer.maximize", "Optimizer", &Options::maximize,
+           "Let the loss grow"},
+          {"--param-groups",
+           "",
+           "Optimizer",
+           &Options::paramGroups,
+           "Parameters, by patterns of names, that are frozen or have a "
+           "weight_decay or lr_scale of their own",
+           {},
+           {},
+           "PATTERN:KEY=X,...;..."}};
+}
+
+static std::vector<OptionEntry> gradientOptions() {
+  return {{"--clip-grad-norm",
+           "gradients.clip_norm",
+           "Optimizer",
+           &Options::clipGradNorm,
+           "Largest norm of all gradients; 0: any",
+           {0, 1e30}},
+          {"--clip-grad-value",
+           "gradients.clip_value",
+           "Optimizer",
+           &Options::clipGradValue,
+           "Largest magnitude of an element of a gradient; 0: any",
+           {0, 1e30}},
+          {"--loss-scale",
+           "gradients.loss_scale",
+           "Optimizer",
+           &Options::lossScale,
+           "What the loss is multiplied by for backward; dynamic: as "
+           "torch.amp.GradScaler does, skipping steps",
+           {},
+           {},
+           "X|dynamic"},
+          {"--skip-non-finite", "gradients.skip_non_finite", "Optimizer",
+           &Options::skipNonFinite,
+           "Skip steps whose gradients are not all finite"}};
+}
+
+std::span<const OptionEntry> optionTable() {
+  static const std::vector<OptionEntry> table = [] {
+    std::vector<OptionEntry> all;
+    for (const auto &part : {shardingOptions(), precisionOptions(),
+                             optimizerOptions(), gradientOptions()})
+      all.insert(all.end(), part.begin(), part.end());
+    all.push_back({"--evaluation", "", "Target", &Options::evaluation,
+                   "Add the model's evaluation, for shardrun --eval-data"});
+    return all;
+  }();
+  return table;
+}
+
+std::string complainAbout(double value, const NumberRange &range) {
+  if (value >= range.least &&
+      (range.hasMost ? value <= range.most : value < range.most))
+    return "";
+  std::ostringstream message;
+  message << std::setprecision(12) << "must be from " << range.least
+          << (range.hasMost ? " to " : " to below ") << range.most << ", found "
+          << value;
+  return message.str();
+}
+
+std::string complainAboutLossScale(const std::string &text) {
+  if (text == "dynamic")
+    return "";
+  double value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    return "expected a number or dynamic, found '" + text + "'";
+  return complainAbout(value, {1e-30, 1e30});
+}
+
+std::string shortest(double number) {
+  std::array<char, 32> text;
+  auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  return {text.data(), end};
+}
+
+static std::string textOf(const std::string &value) { return value; }
+static std::string textOf(bool value) { return value ? "true" : "false"; }
+static std::string textOf(int64_t value) { return std::to_string(value); }
+static std::string textOf(double value) { return shortest(value); }
+
+std::string valueOf(const OptionEntry &entry, const Options &options) {
+  return std::visit([&](auto member) { return textOf(options.*member); },
+                    entry.member);
+}
+
+bool hasValue(const OptionEntry &entry, const Options &options) {
+  if (auto *text = std::get_if<std::string Options::*>(&entry.member))
+    return !(options.**text).empty();
+  if (auto *number = std::get_if<double Options::*>(&entry.member))
+    return complainAbout(options.**number, entry.range).empty();
+  return true;
+}
+
+std::vector<std::string> argumentsOf(const Options &options) {
+  const Options usual;
+  std::vector<std::string> words;
+  for (const OptionEntry &entry : optionTable()) {
+    std::string value = valueOf(entry, options);
+    bool isRequired = entry.flag == "--world-size";
+    if (value == valueOf(entry, usual) && !isRequired)
+      continue;
+    words.emplace_back(entry.flag);
+    if (!std::holds_alternative<bool Options::*>(entry.member))
+      words.push_back(value);
+  }
+  if (options.cpu != usual.cpu)
+    words.insert(words.end(), {"--cpu", options.cpu});
+  if (!options.fuse)
+    words.emplace_back("--no-fuse");
+  return words;
+}
+
+} // namespace shardc

@@ -1,0 +1,146 @@
+//===- ApplyParameterRules.cpp - Options of some parameters alone ---------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   fsdp.parameter @embed.weight : …
+//   fsdp.member @h.0.norm.weight
+//   -> fsdp.parameter frozen @embed.weight : …
+//      fsdp.member @h.0.norm.weight with {weight_decay = 0.0 : f64}
+//===----------------------------------------------------------------------===//
+
+#include "passes/Group/Passes.h"
+
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/ModulePath.h"
+#include "passes/Group/Rules.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Remarks.h"
+
+#include <set>
+
+#define DEBUG_TYPE "shardc-apply-parameter-rules"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_APPLYPARAMETERRULESPASS
+#include "passes/Group/Passes.h.inc"
+
+namespace {
+struct ApplyParameterRulesPass
+    : impl::ApplyParameterRulesPassBase<ApplyParameterRulesPass> {
+  using ApplyParameterRulesPassBase::ApplyParameterRulesPassBase;
+  void runOnOperation() override;
+};
+
+/// A member and the declaration of its parameter.
+struct Trained {
+  fsdp::MemberOp member;
+  fsdp::ParameterOp parameter;
+};
+} // namespace
+
+static LogicalResult fail(ModuleOp module, const std::vector<Rule> &rules,
+                          const RuleSelection &selection) {
+  using Problem = RuleSelection::Problem;
+  const Rule &rule = rules[selection.rule];
+  if (selection.problem == Problem::invalidPattern)
+    return emitNumberedError(module, "E0205")
+           << "'" << rule.pattern
+           << "' is not a regular expression: " << selection.reason;
+  if (selection.problem == Problem::contradiction) {
+    const Rule &other = rules[selection.other];
+    return emitNumberedError(module, "E0209")
+           << "the rules '" << other.pattern << "' and '" << rule.pattern
+           << "' give one parameter " << selection.reason << " "
+           << other.settings.at(selection.reason) << " and "
+           << rule.settings.at(selection.reason);
+  }
+  InFlightDiagnostic error = emitNumberedError(module, "E0206")
+                             << "'" << rule.pattern << "' matches no parameter";
+  error.attachNote() << "help: patterns match whole names, as in '.*\\.bias'";
+  return error;
+}
+
+/// What rules say of one parameter; null for nothing.
+static DictionaryAttr
+hyperparametersOf(const std::map<std::string, size_t> &chosen,
+                  const std::vector<Rule> &rules, Builder builder) {
+  SmallVector<NamedAttribute> entries;
+  for (const auto &[key, rule] : chosen) {
+    double value = 0;
+    if (!StringRef(rules[rule].settings.at(key)).getAsDouble(value))
+      entries.push_back(
+          builder.getNamedAttr(key, builder.getF64FloatAttr(value)));
+  }
+  return entries.empty() ? DictionaryAttr()
+                         : builder.getDictionaryAttr(entries);
+}
+
+/// Applies what `chosen` says, and counts for each rule the parameters that are
+/// trained or frozen by it.
+static void apply(Trained &trained, const std::map<std::string, size_t> &chosen,
+                  const std::vector<Rule> &rules, std::vector<size_t> &counts) {
+  if (auto frozen = chosen.find("frozen"); frozen != chosen.end()) {
+    trained.parameter.setFrozen(rules[frozen->second].settings.at("frozen") ==
+                                "true");
+    ++counts[frozen->second];
+  }
+  if (trained.parameter.getFrozen())
+    return;
+  if (DictionaryAttr own =
+          hyperparametersOf(chosen, rules, Builder(trained.member)))
+    trained.member.setHyperparametersAttr(own);
+  std::set<size_t> used;
+  for (const auto &[key, rule] : chosen)
+    if (key != "frozen")
+      used.insert(rule);
+  for (size_t rule : used)
+    ++counts[rule];
+}
+
+static void report(ModuleOp module, const std::vector<Rule> &rules,
+                   const std::vector<size_t> &counts) {
+  for (auto [rule, count] : llvm::zip_equal(rules, counts)) {
+    if (count == 0)
+      module.emitWarning() << "the rule '" << rule.pattern
+                           << "' has no parameter that is trained and of which "
+                              "no other rule says the same";
+    remark::passed(module.getLoc(),
+                   remark::RemarkOpts::name("rule").category(DEBUG_TYPE))
+        << remark::metric("pattern", StringRef(rule.pattern))
+        << remark::metric("parameters", static_cast<int64_t>(count));
+  }
+}
+
+void ApplyParameterRulesPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  ParsedRules parsed = parseRules(rules, parameterRuleKeys());
+  if (!parsed.problem.empty()) {
+    emitNumberedError(module, "E0205") << parsed.problem;
+    return signalPassFailure();
+  }
+  SymbolTable symbols(module);
+  SmallVector<Trained> all;
+  std::vector<std::vector<std::string>> names;
+  module.walk([&](fsdp::MemberOp member) {
+    auto parameter = symbols.lookup<fsdp::ParameterOp>(member.getParameter());
+    if (!parameter)
+      return;
+    all.push_back({member, parameter});
+    names.push_back({parameter.getSymName().str()});
+    for (auto alias : parameter.getAliases().getAsRange<StringAttr>())
+      names.back().push_back(alias.str());
+  });
+  RuleSelection selection = selectRules(names, parsed.rules);
+  if (selection.problem != RuleSelection::Problem::none) {
+    (void)fail(module, parsed.rules, selection);
+    return signalPassFailure();
+  }
+  std::vector<size_t> counts(parsed.rules.size());
+  for (auto [trained, chosen] : llvm::zip_equal(all, selection.chosen))
+    apply(trained, chosen, parsed.rules, counts);
+  report(module, parsed.rules, counts);
+}
+
+} // namespace shardc

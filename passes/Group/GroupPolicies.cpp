@@ -1,0 +1,174 @@
+//===- GroupPolicies.cpp - What each group is told ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses rules by plain names, and makes attributes of what they say. The
+// values are those of FSDP2's MixedPrecisionPolicy: a param_dtype that is the
+// parameters' own still casts inputs.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Group/GroupPolicies.h"
+
+#include "dialects/Fsdp/ModulePath.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+
+namespace shardc {
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+static std::string quoted(StringRef text) { return ("'" + text + "'").str(); }
+
+/// The group around `path`, or null. Groups of one path are closest to it.
+static const ParameterGroup *findGroupAround(StringRef path,
+                                             ArrayRef<ParameterGroup> groups) {
+  const ParameterGroup *around = nullptr;
+  size_t length = 0;
+  for (const ParameterGroup &group : groups)
+    for (StringRef module : group.modules)
+      if (path.starts_with(module) && module.size() >= length &&
+          path.drop_front(module.size()).starts_with(".")) {
+        around = &group;
+        length = module.size();
+      }
+  return around;
+}
+
+/// A rule that matches no group: what it matches is inside of one, or nothing.
+static LogicalResult failWithoutMatch(ModuleOp module, const Rule &rule,
+                                      const WrappingProblem &forward,
+                                      ArrayRef<ParameterGroup> groups) {
+  std::vector<std::vector<std::string>> paths;
+  for (const CalledModule &called : forward.modules)
+    paths.push_back({called.path});
+  Rule probe{rule.pattern, {{"matches", "true"}}};
+  RuleSelection selection = selectRules(paths, {probe});
+  for (auto [path, chosen] : llvm::zip(paths, selection.chosen)) {
+    if (chosen.empty())
+      continue;
+    const ParameterGroup *around = findGroupAround(path.front(), groups);
+    InFlightDiagnostic error =
+        emitNumberedError(module, "E0208")
+        << "the rule " << quoted(rule.pattern) << " is for the module "
+        << quoted(path.front()) << ", which is no group: "
+        << (around ? "group " + quoted(llvm::join(around->modules, "&"))
+                   : std::string("the root"))
+        << " has its parameters";
+    error.attachNote() << "help: wrap it, or give the rule to "
+                       << (around ? quoted(around->modules.front())
+                                  : std::string("the root, whose path is ''"));
+    return error;
+  }
+  InFlightDiagnostic error = emitNumberedError(module, "E0206")
+                             << "the rule " << quoted(rule.pattern)
+                             << " matches no module path";
+  std::vector<std::string> close =
+      closestPaths(forward.modules, rule.pattern, /*count=*/3);
+  if (!close.empty())
+    error.attachNote() << "the closest of " << forward.modules.size()
+                       << " modules that forward calls: '"
+                       << llvm::join(close, "', '") << "'";
+  return error;
+}
+
+/// `selection` chooses among `rules` for `groups`.
+static LogicalResult fail(ModuleOp module, const RuleSelection &selection,
+                          const std::vector<Rule> &rules,
+                          const WrappingProblem &forward,
+                          ArrayRef<ParameterGroup> groups) {
+  using Problem = RuleSelection::Problem;
+  const Rule &rule = rules[selection.rule];
+  if (selection.problem == Problem::invalidPattern)
+    return emitNumberedError(module, "E0205")
+           << quoted(rule.pattern)
+           << " is not a regular expression: " << selection.reason;
+  if (selection.problem == Problem::contradiction) {
+    const Rule &other = rules[selection.other];
+    InFlightDiagnostic error = emitNumberedError(module, "E0209")
+                               << "the rules " << quoted(other.pattern)
+                               << " and " << quoted(rule.pattern)
+                               << " give one group " << selection.reason << " "
+                               << other.settings.at(selection.reason) << " and "
+                               << rule.settings.at(selection.reason);
+    error.attachNote() << "help: leave one of them out";
+    return error;
+  }
+  return failWithoutMatch(module, rule, forward, groups);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static Type dtypeOf(StringRef name, MLIRContext *context) {
+  Builder builder(context);
+  return llvm::StringSwitch<Type>(name)
+      .Case("f32", builder.getF32Type())
+      .Case("bf16", builder.getBF16Type())
+      .Case("f16", builder.getF16Type())
+      .Case("f64", builder.getF64Type())
+      .Default(Type());
+}
+
+/// Where a value is from: the rule's pattern, or nothing for the base.
+static StringAttr reasonOf(const Rule &rule, bool isBase, Builder builder) {
+  return builder.getStringAttr(isBase ? "for all groups"
+                                      : "rule " + quoted(rule.pattern));
+}
+
+static GroupPolicy policyOf(const std::map<std::string, size_t> &chosen,
+                            const std::vector<Rule> &rules,
+                            MLIRContext *context) {
+  Builder builder(context);
+  auto value = [&](const char *key) -> StringRef {
+    return rules[chosen.at(key)].settings.at(key);
+  };
+  Type param = dtypeOf(value("param_dtype"), context);
+  Type reduce = dtypeOf(value("reduce_dtype"), context);
+  GroupPolicy policy;
+  policy.precision = fsdp::PolicyAttr::get(
+      context, param, reduce, dtypeOf(value("output_dtype"), context),
+      /*cast_inputs=*/param && value("cast_forward_inputs") == "true");
+  policy.reshard = *fsdp::symbolizeReshard(value("reshard_after_forward"));
+  SmallVector<NamedAttribute> reasons;
+  for (const auto &[key, rule] : chosen)
+    reasons.push_back(builder.getNamedAttr(
+        key, reasonOf(rules[rule], /*isBase=*/rule == 0, builder)));
+  policy.reasons = builder.getDictionaryAttr(reasons);
+  return policy;
+}
+
+FailureOr<SmallVector<GroupPolicy>>
+resolvePolicies(ModuleOp module, const WrappingProblem &forward,
+                ArrayRef<ParameterGroup> groups, const Rule &base,
+                StringRef rules) {
+  ParsedRules parsed = parseRules(rules, moduleRuleKeys());
+  if (!parsed.problem.empty())
+    return emitNumberedError(module, "E0205") << parsed.problem, failure();
+  std::vector<std::vector<std::string>> names;
+  for (const ParameterGroup &group : groups)
+    names.push_back(group.modules.empty() ? WrappedModules{""} : group.modules);
+  RuleSelection selection = selectRules(names, parsed.rules);
+  if (selection.problem != RuleSelection::Problem::none) {
+    (void)fail(module, selection, parsed.rules, forward, groups);
+    return failure();
+  }
+  parsed.rules.insert(parsed.rules.begin(), base);
+  SmallVector<GroupPolicy> policies;
+  for (const auto &chosen : selection.chosen) {
+    std::map<std::string, size_t> all;
+    for (const auto &[key, value] : base.settings)
+      all[key] = 0;
+    for (const auto &[key, rule] : chosen)
+      all[key] = rule + 1;
+    policies.push_back(policyOf(all, parsed.rules, module.getContext()));
+  }
+  return policies;
+}
+
+} // namespace shardc

@@ -1,0 +1,69 @@
+//===- NarrowMasters.cpp - Parameters that are kept in 16 bits ------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   fsdp.parameter @w : tensor<4xf32> -> fsdp.parameter @w : tensor<4xbf16>
+//
+// Reads keep their types until the precision phase; the value read is that of
+// the narrower parameter.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Group/Passes.h"
+
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/ModulePath.h"
+
+#define DEBUG_TYPE "shardc-narrow-masters"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_NARROWMASTERSPASS
+#include "passes/Group/Passes.h.inc"
+
+namespace {
+struct NarrowMastersPass : impl::NarrowMastersPassBase<NarrowMastersPass> {
+  using NarrowMastersPassBase::NarrowMastersPassBase;
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Steps smaller than a 16-bit float can tell are lost, unless they are rounded
+/// by chance.
+static void warnAboutSteps(fsdp::ParameterOp parameter, Type element) {
+  InFlightDiagnostic warning = parameter.emitWarning();
+  warning << "'" << parameter.getSymName() << "' is kept in " << element
+          << " and rounded to nearest: steps below half a unit in its last "
+             "place, 2^-9 of its size, are lost";
+  warning.attachNote() << "help: --rounding stochastic keeps their mean; "
+                          "f32 parameters under --param-dtype bf16 keep all";
+}
+
+void NarrowMastersPass::runOnOperation() {
+  Type bf16 = BFloat16Type::get(&getContext());
+  bool hasWarned = rounding == "stochastic";
+  for (auto parameter : getOperation().getOps<fsdp::ParameterOp>()) {
+    auto type = cast<RankedTensorType>(parameter.getType());
+    if (masterDtype == "bf16" && type.getElementType().isF32() &&
+        !parameter.getFrozen())
+      parameter.setType(type = type.clone(bf16));
+    Type element = type.getElementType();
+    if (parameter.getFrozen() || !isa<FloatType>(element) || element.isF32() ||
+        element.isF64())
+      continue;
+    if (!element.isBF16()) {
+      InFlightDiagnostic diagnostic = emitNumberedError(parameter, "E0136");
+      diagnostic << "'" << parameter.getSymName()
+                 << "' is a trainable parameter of " << element
+                 << ", expected f32, f64 or bf16";
+      diagnostic.attachNote() << "help: export the model in float32 and "
+                                 "compile it with --param-dtype "
+                              << element;
+      return signalPassFailure();
+    }
+    if (!hasWarned)
+      warnAboutSteps(parameter, element);
+    hasWarned = true;
+  }
+}
+
+} // namespace shardc

@@ -1,0 +1,29 @@
+// RUN: not shardc-opt %s --shardc-apply-parameter-rules="rules=bias" 2>&1 | FileCheck %s --check-prefix=MALFORMED
+// RUN: not shardc-opt %s --shardc-apply-parameter-rules="rules=(:weight_decay=0" 2>&1 | FileCheck %s --check-prefix=INVALID
+// RUN: not shardc-opt %s --shardc-apply-parameter-rules="rules=b:weight_decay=0" 2>&1 | FileCheck %s --check-prefix=NOTHING
+
+// RUN: not shardc-opt %s --shardc-apply-parameter-rules="rules='bias:lr_scale=1; bias:lr_scale=2'" 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
+
+// CONTRADICTION: error: E0209: the rules 'bias' and 'bias' give one parameter lr_scale 1 and 2
+
+// RUN: shardc-opt %s --shardc-apply-parameter-rules="rules=frozen:weight_decay=0" 2>&1 | FileCheck %s --check-prefix=FROZEN
+
+// What is frozen has no update: a recipe for many models may name it.
+// FROZEN: warning: the rule 'frozen' has no parameter that is trained and of which no other rule says the same
+// FROZEN: fsdp.member @frozen{{$}}
+
+// MALFORMED: error: E0205: expected PATTERN:KEY=VALUE[,KEY=VALUE], got 'bias'
+// INVALID: error: E0205: '(' is not a regular expression: {{.+}}
+
+// Patterns match whole names.
+// NOTHING: error: E0206: 'b' matches no parameter
+// NOTHING: note: help: patterns match whole names, as in '.*\.bias'
+module @two_parameters {
+  fsdp.parameter @bias : tensor<4xf32>
+  fsdp.parameter frozen @frozen : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.member @bias
+    fsdp.member @frozen
+  }
+}
