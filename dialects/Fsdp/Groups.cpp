@@ -28,6 +28,16 @@ int64_t getShards(ModuleOp module) {
   return meshes.empty() ? 1 : (*meshes.begin()).getShards();
 }
 
+int64_t getShardNumber(ModuleOp module, int64_t rank) {
+  for (auto mesh : module.getOps<fsdp::MeshOp>())
+    if (std::optional<unsigned> axis = mesh.findAxis(fsdp::MeshOp::shardAxis)) {
+      for (int64_t faster : mesh.getSizes().drop_front(*axis + 1))
+        rank /= faster;
+      return rank % mesh.getShards();
+    }
+  return 0;
+}
+
 Type getMasterType(fsdp::SegmentOp segment) {
   auto module = segment->getParentOfType<ModuleOp>();
   auto members = segment.getBody().front().getOps<fsdp::MemberOp>();

@@ -43,6 +43,10 @@ int64_t getRanks(mlir::ModuleOp module);
 /// The shards that each parameter is divided into; 1 without a mesh.
 int64_t getShards(mlir::ModuleOp module);
 
+/// The number of the shards that `rank` has: its coordinate on the axis `shard`
+/// of the module's mesh, 0 without one.
+int64_t getShardNumber(mlir::ModuleOp module, int64_t rank);
+
 /// The element type of the parameters themselves, which gradients are summed in
 /// and the optimizer updates.
 mlir::Type getMasterType(fsdp::SegmentOp segment);

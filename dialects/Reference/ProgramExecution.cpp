@@ -165,8 +165,9 @@ void ProgramExecution::setState(const ShardedState &state) {
       std::optional<size_t> number = findState(key, place.segment);
       if (!number)
         continue;
-      std::vector<std::byte> bytes = toBytes(state.getKept(key, entry.first()));
-      int64_t size = getElementBytes(place.type.getElementType());
+      Tensor kept = state.getKept(key, entry.first());
+      std::vector<std::byte> bytes = toBytes(kept);
+      int64_t size = getElementBytes(kept.getElementType());
       int64_t shard = static_cast<int64_t>(memory[0].states[*number].size());
       for (int64_t rank = 0; rank < getRanks(); ++rank) {
         int64_t first = shardOf(rank) * shard - place.offset * size;
@@ -187,9 +188,15 @@ void ProgramExecution::setState(const ShardedState &state) {
 
 Tensor ProgramExecution::getKept(StringRef key, StringRef parameter) const {
   const ParameterPlace &place = places.find(parameter)->second;
-  int64_t size = getElementBytes(place.type.getElementType());
+  std::optional<size_t> number = findState(key, place.segment);
+  Type element = place.type.getElementType();
+  if (number)
+    element =
+        cast<MemRefType>(exec::StateOp(states[*number]).getMemory().getType())
+            .getElementType();
+  int64_t size = getElementBytes(element);
   std::vector<std::byte> bytes(place.type.getNumElements() * size);
-  if (std::optional<size_t> number = findState(key, place.segment)) {
+  if (number) {
     auto shard = static_cast<int64_t>(memory[0].states[*number].size());
     // Ranks that have the same shard have the same bytes of it.
     for (int64_t rank = 0; rank < getRanks(); ++rank) {
@@ -199,7 +206,8 @@ Tensor ProgramExecution::getKept(StringRef key, StringRef parameter) const {
           bytes[i] = memory[rank].states[*number][i - first];
     }
   }
-  return fromBytes(place.type, bytes);
+  return fromBytes(RankedTensorType::get(place.type.getShape(), element),
+                   bytes);
 }
 
 Tensor ProgramExecution::getNumber(StringRef name) const {
@@ -227,8 +235,8 @@ Tensor ProgramExecution::getLoss(int64_t rank) const {
       .reshaped({});
 }
 
-void ProgramExecution::setScalars(int64_t rank,
-                                  const format::ScalarValues &values) {
+void ProgramExecution::setScalars(int64_t rank, format::ScalarValues values) {
+  values.shard = shardOf(rank);
   for (auto [number, op] : llvm::enumerate(scalars)) {
     exec::ScalarOp scalar = op;
     std::array<std::byte, 8> bytes = bytesOf(scalar.getKind(), values);

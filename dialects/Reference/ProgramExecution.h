@@ -70,7 +70,7 @@ public:
   llvm::ArrayRef<exec::InputOp> getInputs() const { return inputs; }
 
   /// The numbers of the run for one rank.
-  void setScalars(int64_t rank, const format::ScalarValues &values);
+  void setScalars(int64_t rank, format::ScalarValues values);
 
   /// What a command should leave at a reference, and how exactly.
   struct Written {

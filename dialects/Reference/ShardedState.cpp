@@ -37,7 +37,6 @@ ShardedState::ShardedState(ModuleOp module, int64_t ranks) : ranks(ranks) {
     addSegments(group);
   for (auto mesh : module.getOps<fsdp::MeshOp>()) {
     meshSize = mesh.getRanks();
-    shardCount = mesh.getShards();
   }
   for (auto state : module.getOps<fsdp::StateOp>())
     addState(state);
@@ -136,10 +135,11 @@ Tensor ShardedState::get(StringRef name, int64_t rank) const {
 /// What is kept of parts that the optimizer has no state of is zero.
 Tensor ShardedState::getKept(StringRef key, StringRef name) const {
   Place place = places.lookup(name);
-  Tensor result(types.lookup(name));
+  RankedTensorType type = types.lookup(name);
   auto shards = segments[place.segment].kept.find(key);
   if (shards == segments[place.segment].kept.end())
-    return result;
+    return Tensor(type);
+  Tensor result(type.clone(shards->second.front().getElementType()));
   MutableArrayRef<double> target = result.mutableFloats();
   for (Run run : runsOf(place, result.getNumElements()))
     llvm::copy(shards->second[run.shard].floats().slice(run.inShard, run.count),
@@ -275,9 +275,10 @@ RankTensors ShardedState::getScalar(fsdp::ScalarOp scalar) const {
   }
   RankTensors numbers;
   for (int64_t rank = 0; rank < ranks; ++rank)
-    numbers.push_back(one(scalar.getName() == fsdp::Scalar::slice
-                              ? microBatch * ranks + rank
-                              : rank % shardCount));
+    numbers.push_back(
+        one(scalar.getName() == fsdp::Scalar::slice
+                ? microBatch * ranks + rank
+                : getShardNumber(scalar->getParentOfType<ModuleOp>(), rank)));
   return numbers;
 }
 

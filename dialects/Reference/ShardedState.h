@@ -60,7 +60,8 @@ public:
   /// got as parameters are.
   llvm::ArrayRef<std::string> getNumbers() const { return numbers; }
 
-  /// What the shards keep of a parameter, in its shape: `parameterKey`,
+  /// What the shards keep of a parameter, in its shape and the dtype that it is
+  /// kept in: `parameterKey`,
   /// `gradientKey` or one of getKeys(). The program has flat segments.
   Tensor getKept(llvm::StringRef key, llvm::StringRef name) const;
   void setKept(llvm::StringRef key, llvm::StringRef name, const Tensor &tensor);
@@ -120,7 +121,7 @@ private:
 
   int64_t ranks;
   /// Of the mesh that the program is compiled for.
-  int64_t meshSize = 1, shardCount = 1;
+  int64_t meshSize = 1;
   std::vector<std::string> names, keys, numbers;
   llvm::StringMap<mlir::RankedTensorType> types;
   llvm::StringSet<> buffers;

@@ -14,6 +14,7 @@
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "passes/Group/ParameterReads.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
@@ -34,30 +35,12 @@ struct KeepBatchNormF32Pass
 };
 } // namespace
 
-/// The read that `value` comes from, through inputs and results of modules;
-/// null when it is computed.
-static fsdp::ReadOp findRead(Value value) {
-  while (value) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto call = dyn_cast<fsdp::ModuleOp>(argument.getOwner()->getParentOp());
-      value = call ? call.getInputs()[argument.getArgNumber()] : Value();
-    } else if (auto call = value.getDefiningOp<fsdp::ModuleOp>()) {
-      unsigned index = cast<OpResult>(value).getResultNumber();
-      value = call.getBody().front().getTerminator()->getOperand(index);
-    } else {
-      return value.getDefiningOp<fsdp::ReadOp>();
-    }
-  }
-  return {};
-}
-
 /// The dtype below f32 that `place` would be gathered in, or null.
 static Type narrowDtype(ParameterPlace place, Type master) {
   Type param = place.group.getPolicy().getParam();
-  bool narrows = param && isa<FloatType>(master) &&
-                 master.getIntOrFloatBitWidth() >= 32 &&
-                 param.getIntOrFloatBitWidth() < 32;
-  return narrows ? param : Type();
+  Type dtype = param && isa<FloatType>(master) ? param : master;
+  return isa<FloatType>(dtype) && dtype.getIntOrFloatBitWidth() < 32 ? dtype
+                                                                     : Type();
 }
 
 /// Where the user finds the module: its path, or the model's name for the root.

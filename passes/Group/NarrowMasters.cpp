@@ -9,8 +9,12 @@
 
 #include "passes/Group/Passes.h"
 
+#include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "passes/Group/ParameterReads.h"
+
+#include "llvm/ADT/StringSet.h"
 
 #define DEBUG_TYPE "shardc-narrow-masters"
 
@@ -38,13 +42,26 @@ static void warnAboutSteps(fsdp::ParameterOp parameter, Type element) {
                           "f32 parameters under --param-dtype bf16 keep all";
 }
 
+/// The weights and biases of batch norms, which stay f32 beside their
+/// statistics.
+static llvm::StringSet<> findAffine(ModuleOp module) {
+  llvm::StringSet<> names;
+  module.walk([&](aten::BatchNormOp norm) {
+    for (Value affine : {norm.getWeight(), norm.getBias()})
+      if (fsdp::ReadOp read = findRead(affine))
+        names.insert(read.getSymbol());
+  });
+  return names;
+}
+
 void NarrowMastersPass::runOnOperation() {
+  llvm::StringSet<> affine = findAffine(getOperation());
   Type bf16 = BFloat16Type::get(&getContext());
   bool hasWarned = rounding == "stochastic";
   for (auto parameter : getOperation().getOps<fsdp::ParameterOp>()) {
     auto type = cast<RankedTensorType>(parameter.getType());
     if (masterDtype == "bf16" && type.getElementType().isF32() &&
-        !parameter.getFrozen())
+        !parameter.getFrozen() && !affine.contains(parameter.getSymName()))
       parameter.setType(type = type.clone(bf16));
     Type element = type.getElementType();
     if (parameter.getFrozen() || !isa<FloatType>(element) || element.isF32() ||

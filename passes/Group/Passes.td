@@ -14,7 +14,7 @@ def NarrowMastersPass : Pass<"shardc-narrow-masters", "::mlir::ModuleOp"> {
   let summary = "Keeps parameters in bf16 between steps.";
   let description = [{
     With `master-dtype=bf16` trainable parameters of f32 become bf16, as those of a
-    model that was made in bf16 are. What is smaller than half a unit in the last
+    model that was made in bf16 are; `batch_norm`'s affine ones stay. What is smaller than half a unit in the last
     place of such a parameter is lost when an update is rounded to nearest, about
     which there is one warning unless `rounding=stochastic`. Error E0136: a trainable
     parameter of f16, or an integer.

@@ -90,7 +90,20 @@ WeightSource Verification::weights() const {
         input.model->weights.readTensor(name);
     if (!bytes.ok())
       return bytes.status();
-    return reference::fromBytes(type, *bytes);
+    const auto &entries = input.model->weights.entries();
+    auto entry = entries.find(name);
+    Type f32 = Float32Type::get(type.getContext());
+    if (entry == entries.end() || !type.getElementType().isBF16() ||
+        entry->second.dtype != pt2::ScalarType::Float32)
+      return reference::fromBytes(type, *bytes);
+    // What is kept narrower than it was exported starts rounded.
+    reference::Tensor exported = reference::fromBytes(type.clone(f32), *bytes);
+    reference::Tensor kept(type);
+    reference::Rounding rounding(cast<FloatType>(type.getElementType()));
+    for (auto [target, value] :
+         llvm::zip_equal(kept.mutableFloats(), exported.floats()))
+      target = rounding.round(value);
+    return kept;
   };
 }
 

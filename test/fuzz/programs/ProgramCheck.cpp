@@ -104,7 +104,7 @@ static bool simplify(Options &options, StringRef error) {
   if (error.starts_with("E0202") && options.wrap != "blocks")
     options.wrap = "blocks";
   else if (error.starts_with("E0210") && !options.paramDtype.empty())
-    options.paramDtype = options.reduceDtype = "";
+    options.paramDtype = options.reduceDtype = options.masterDtype = "";
   else if (error.starts_with("E0224") && options.evaluation)
     options.evaluation = false;
   else

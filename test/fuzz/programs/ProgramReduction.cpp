@@ -81,6 +81,7 @@ static void simplifyPolicy(TrainedProgram &program, const SameFailure &isSame) {
       [](TrainingPolicy &p) { p.further = FurtherCheck::none; },
       [](TrainingPolicy &p) {
         p.options.paramDtype = p.options.reduceDtype = "";
+        p.options.masterDtype = "";
       },
       [](TrainingPolicy &p) { p.options.reduceDtype = ""; },
       [](TrainingPolicy &p) { p.options.wrap = "blocks"; },

@@ -134,6 +134,10 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   if (random.chance(0.35)) {
     options.paramDtype = "bf16";
     options.reduceDtype = random.pick({"", "f32", "bf16"});
+    if (random.chance(0.3)) {
+      options.masterDtype = "bf16";
+      options.rounding = random.pick({"nearest", "stochastic", "stochastic"});
+    }
   }
   options.reshard = random.pick({"default", "always", "never"});
   options.prefetch = static_cast<unsigned>(random.between(0, 3));
