@@ -11,6 +11,7 @@
 #include "compiler/ConfigurationPrinter.h"
 #include "compiler/CrashReproducer.h"
 #include "compiler/Diagnostics.h"
+#include "compiler/DtypeReport.h"
 #include "compiler/ExecutionCheck.h"
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
@@ -163,7 +164,11 @@ int compile(const std::string &input, const std::string &output,
   return Compilation(input, output, options).run();
 }
 
-int printConfiguration(const std::string &input, const Options &options) {
+/// Runs the phases up to `last` so that groups say where their values are from,
+/// and prints what `describe` makes of the result.
+static int printAfter(StringRef last, const std::string &input,
+                      const Options &options,
+                      function_ref<std::string(ModuleOp)> describe) {
   MLIRContext context;
   DiagnosticPrinter diagnostics(context);
   std::optional<ModelInput> model = readModel(
@@ -172,10 +177,20 @@ int printConfiguration(const std::string &input, const Options &options) {
     return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
   Options explained = options;
   explained.explainGroups = true;
-  if (failed(runPhases(*model->module, explained, "group")))
+  if (failed(runPhases(*model->module, explained, last)))
     return exitCodeOr(diagnostics, 70);
-  llvm::outs() << printConfiguration(*model->module, options);
+  llvm::outs() << describe(*model->module);
   return 0;
+}
+
+int printConfiguration(const std::string &input, const Options &options) {
+  return printAfter("group", input, options, [&](ModuleOp module) {
+    return printConfiguration(module, options);
+  });
+}
+
+int printDtypes(const std::string &input, const Options &options) {
+  return printAfter("precision", input, options, reportDtypes);
 }
 
 std::vector<std::string> phaseNames() {

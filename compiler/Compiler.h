@@ -27,6 +27,10 @@ int compile(const std::string &input, const std::string &output,
 /// output (compiler/ConfigurationPrinter.h). Returns the process's exit code.
 int printConfiguration(const std::string &input, const Options &options);
 
+/// Prints the dtypes at every module's boundary under `options` to standard
+/// output (compiler/DtypeReport.h). Returns the process's exit code.
+int printDtypes(const std::string &input, const Options &options);
+
 /// The names that Options::compileTo accepts, in pipeline order.
 std::vector<std::string> phaseNames();
 

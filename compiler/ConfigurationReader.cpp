@@ -205,10 +205,12 @@ static std::string settingOf(const Field &field) {
 
 /// fully_shard's True and False are words here.
 static std::string normalized(std::string_view key, std::string setting) {
-  if (key != "reshard_after_forward" || setting == "none")
-    return setting == "none" && key == "reshard_after_forward" ? "default"
-                                                               : setting;
-  return setting == "true" ? "always" : setting == "false" ? "never" : setting;
+  if (key != "reshard_after_forward")
+    return setting;
+  return setting == "none"    ? "default"
+         : setting == "true"  ? "always"
+         : setting == "false" ? "never"
+                              : setting;
 }
 
 static std::string readRules(const Field &field,
@@ -233,6 +235,8 @@ static std::string readRules(const Field &field,
     readObject(element, readers);
     if (!matches)
       element.fail("expected a key 'match': a module path or a pattern");
+    if (rule.settings.empty())
+      element.fail("expected a key beside 'match'");
     rules.push_back(std::move(rule));
   });
   return printRules(rules);

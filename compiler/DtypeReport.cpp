@@ -1,14 +1,11 @@
 //===- DtypeReport.cpp - Dtypes at every module's boundary ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the phases up to precision and walks the module tree.
+// Walks the module tree.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/DtypeReport.h"
 
-#include "compiler/Diagnostics.h"
-#include "compiler/ModelInput.h"
-#include "compiler/Pipelines.h"
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "passes/Group/GroupPolicies.h"
@@ -67,20 +64,25 @@ static std::string dtypeOf(Value value) {
   return debugString(getElementTypeOrSelf(value.getType()));
 }
 
-/// The cast that makes `value` at a module's input; null for none.
-static fsdp::CastOp inputCast(Value value) {
-  auto cast = value.getDefiningOp<fsdp::CastOp>();
-  return cast && cast.getBoundary() == fsdp::Boundary::input ? cast
-                                                             : fsdp::CastOp();
+/// Whether `cast` is `module`'s own: a value may go through several boundaries,
+/// and a cast has the location of what it is at the boundary of.
+static bool isAt(fsdp::CastOp cast, fsdp::Boundary boundary, Location module) {
+  return cast && cast.getBoundary() == boundary && cast.getLoc() == module;
 }
 
-/// The cast of a module's output, which everything outside of it uses; null for
+/// The cast that makes `value` at the module's input; null for none.
+static fsdp::CastOp inputCast(Value value, Location module) {
+  auto cast = value.getDefiningOp<fsdp::CastOp>();
+  return isAt(cast, fsdp::Boundary::input, module) ? cast : fsdp::CastOp();
+}
+
+/// The first user of `value` that casts it at the module's boundary; null for
 /// none.
-static fsdp::CastOp outputCast(Value value) {
+static fsdp::CastOp castOf(Value value, fsdp::Boundary boundary,
+                           Location module) {
   for (Operation *user : value.getUsers())
-    if (auto cast = dyn_cast<fsdp::CastOp>(user))
-      if (cast.getBoundary() == fsdp::Boundary::output)
-        return cast;
+    if (auto cast = dyn_cast<fsdp::CastOp>(user); isAt(cast, boundary, module))
+      return cast;
   return {};
 }
 
@@ -124,12 +126,12 @@ void DtypeReport::visitModule(fsdp::ModuleOp call, StringRef parent,
   SmallVector<std::string> inputs, outputs;
   bool castsInputs = false, castsOutputs = false;
   for (Value input : call.getInputs()) {
-    fsdp::CastOp cast = inputCast(input);
+    fsdp::CastOp cast = inputCast(input, call.getLoc());
     castsInputs |= static_cast<bool>(cast);
     inputs.push_back(cast ? arrow(cast.getValue(), input) : dtypeOf(input));
   }
   for (Value output : call.getResults()) {
-    fsdp::CastOp cast = outputCast(output);
+    fsdp::CastOp cast = castOf(output, fsdp::Boundary::output, call.getLoc());
     castsOutputs |= static_cast<bool>(cast);
     outputs.push_back(cast ? arrow(output, cast.getResult()) : dtypeOf(output));
   }
@@ -156,16 +158,14 @@ void DtypeReport::visitForward(func::FuncOp forward) {
   SmallVector<std::string> inputs, outputs;
   bool castsInputs = false, castsOutputs = false;
   for (BlockArgument input : body.getArguments()) {
-    std::string text = dtypeOf(input);
-    for (Operation *user : input.getUsers())
-      if (auto cast = dyn_cast<fsdp::CastOp>(user)) {
-        castsInputs = true;
-        text = arrow(input, cast.getResult());
-      }
-    inputs.push_back(text);
+    fsdp::CastOp cast = castOf(input, fsdp::Boundary::input, input.getLoc());
+    castsInputs |= static_cast<bool>(cast);
+    inputs.push_back(cast ? arrow(input, cast.getResult()) : dtypeOf(input));
   }
   for (Value output : body.getTerminator()->getOperands()) {
     auto cast = output.getDefiningOp<fsdp::CastOp>();
+    if (!isAt(cast, fsdp::Boundary::output, body.getTerminator()->getLoc()))
+      cast = nullptr;
     castsOutputs |= static_cast<bool>(cast);
     outputs.push_back(cast ? arrow(cast.getValue(), output) : dtypeOf(output));
   }
@@ -197,20 +197,9 @@ std::string DtypeReport::print(func::FuncOp forward) {
   return text;
 }
 
-int printDtypes(const std::string &input, const Options &options) {
-  MLIRContext context;
-  DiagnosticPrinter diagnostics(context);
-  std::optional<ModelInput> model = readModel(
-      input, options.input, /*keepOutputs=*/false, context, diagnostics);
-  if (!model)
-    return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
-  Options explained = options;
-  explained.explainGroups = true;
-  if (failed(runPhases(*model->module, explained, "precision")))
-    return exitCodeOr(diagnostics, 70);
-  auto forward = model->module->lookupSymbol<func::FuncOp>("forward");
-  llvm::outs() << DtypeReport(*model->module).print(forward);
-  return 0;
+std::string reportDtypes(ModuleOp module) {
+  return DtypeReport(module).print(
+      module.lookupSymbol<func::FuncOp>("forward"));
 }
 
 } // namespace shardc

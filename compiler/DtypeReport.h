@@ -8,17 +8,16 @@
 #ifndef SHARDC_COMPILER_DTYPEREPORT_H
 #define SHARDC_COMPILER_DTYPEREPORT_H
 
-#include "compiler/Options.h"
+#include "mlir/IR/BuiltinOps.h"
 
 #include <string>
 
 namespace shardc {
 
-/// Prints, for each call of a module of `input` under `options`, the dtypes of
-/// its inputs, parameters and outputs, each cast at its boundary and where the
-/// cast is from. Returns the process's exit code, after an error that one is
-/// needed for.
-int printDtypes(const std::string &input, const Options &options);
+/// For each call of a module of `module`, after the precision phase, the dtypes
+/// of its inputs, parameters and outputs, each cast at its boundary and, with
+/// Options::explainGroups, where the cast is from.
+std::string reportDtypes(mlir::ModuleOp module);
 
 } // namespace shardc
 

@@ -7,6 +7,7 @@
 
 #include "compiler/Artifact/ArtifactBuilder.h"
 #include "compiler/Artifact/ProgramChecker.h"
+#include "passes/Differentiate/Optimizers.h"
 #include "passes/Kernel/TargetOf.h"
 
 #include "dialects/Exec/Memory.h"
@@ -139,12 +140,12 @@ static format::PlanOptimizer buildOptimizer(const Options &options) {
       optimizer.attributes["dampening"] = options.dampening;
     return optimizer;
   }
-  bool isLion = options.optimizer == "lion";
   optimizer.attributes["beta1"] = options.beta1;
-  optimizer.attributes["beta2"] = options.beta2 >= 0 ? options.beta2
-                                  : isLion           ? 0.99
-                                                     : 0.999;
-  if (!isLion)
+  OptimizerOptions betas;
+  betas.name = options.optimizer;
+  betas.beta2 = options.beta2;
+  optimizer.attributes["beta2"] = betas.getBeta2();
+  if (options.optimizer != "lion")
     optimizer.attributes["epsilon"] = options.epsilon;
   return optimizer;
 }

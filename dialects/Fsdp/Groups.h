@@ -47,8 +47,7 @@ int64_t getShards(mlir::ModuleOp module);
 /// of the module's mesh, 0 without one.
 int64_t getShardNumber(mlir::ModuleOp module, int64_t rank);
 
-/// The element type of the parameters themselves, which gradients are summed in
-/// and the optimizer updates.
+/// The element type of the parameters themselves, which the optimizer updates.
 mlir::Type getMasterType(fsdp::SegmentOp segment);
 
 /// The dtype that gradients of parameters of `master` add up in: f64 for f64,

@@ -35,9 +35,8 @@ ShardedState::ShardedState(ModuleOp module, int64_t ranks) : ranks(ranks) {
   }
   for (auto group : module.getOps<fsdp::GroupOp>())
     addSegments(group);
-  for (auto mesh : module.getOps<fsdp::MeshOp>()) {
+  for (auto mesh : module.getOps<fsdp::MeshOp>())
     meshSize = mesh.getRanks();
-  }
   for (auto state : module.getOps<fsdp::StateOp>())
     addState(state);
 }

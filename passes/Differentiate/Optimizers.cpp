@@ -145,8 +145,8 @@ private:
 /// Adam, and AdamW, whose weight decay is not in the gradient.
 class Adam : public Optimizer {
 public:
-  Adam(const OptimizerOptions &options, double beta2)
-      : betas{options.beta1, beta2}, epsilon(options.epsilon),
+  explicit Adam(const OptimizerOptions &options)
+      : betas{options.beta1, options.getBeta2()}, epsilon(options.epsilon),
         amsgrad(options.amsgrad), isDecoupled(options.name == "adamw") {}
 
   StringRef getName() const override { return isDecoupled ? "adamw" : "adam"; }
@@ -206,8 +206,8 @@ private:
 
 class Lion : public Optimizer {
 public:
-  Lion(const OptimizerOptions &options, double beta2)
-      : betas{options.beta1, beta2} {}
+  explicit Lion(const OptimizerOptions &options)
+      : betas{options.beta1, options.getBeta2()} {}
 
   StringRef getName() const override { return "lion"; }
 
@@ -280,14 +280,11 @@ std::unique_ptr<Optimizer> createOptimizer(const OptimizerOptions &options,
     problem = "dampening needs a momentum above 0";
     return nullptr;
   }
-  auto beta2 = [&](double usual) {
-    return options.beta2 < 0 ? usual : options.beta2;
-  };
   if (options.name == "sgd")
     return std::make_unique<Sgd>(options);
   if (options.name == "lion")
-    return std::make_unique<Lion>(options, beta2(0.99));
-  return std::make_unique<Adam>(options, beta2(0.999));
+    return std::make_unique<Lion>(options);
+  return std::make_unique<Adam>(options);
 }
 
 } // namespace shardc

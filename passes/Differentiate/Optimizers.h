@@ -153,6 +153,10 @@ struct OptimizerOptions {
   double beta2 = -1;
   double epsilon = 1e-8;
   bool amsgrad = false;
+
+  double getBeta2() const {
+    return beta2 >= 0 ? beta2 : name == "lion" ? 0.99 : 0.999;
+  }
 };
 
 /// torch.optim.SGD, Adam and AdamW, and Lion (Chen et al., "Symbolic discovery

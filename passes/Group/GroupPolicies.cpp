@@ -110,8 +110,6 @@ static Type dtypeOf(StringRef name, MLIRContext *context) {
   return llvm::StringSwitch<Type>(name)
       .Case("f32", builder.getF32Type())
       .Case("bf16", builder.getBF16Type())
-      .Case("f16", builder.getF16Type())
-      .Case("f64", builder.getF64Type())
       .Default(Type());
 }
 

@@ -66,11 +66,28 @@ static void report(aten::BatchNormOp norm, int64_t elements, Type narrow) {
              debugString(narrow));
 }
 
+/// Statistics that the model itself keeps in 16 bits are converted where they
+/// are read and written.
+static void warnAboutStatistics(aten::BatchNormOp norm) {
+  auto conversion = norm.getRunningMean().getDefiningOp<aten::ToOp>();
+  fsdp::ReadOp read =
+      conversion ? findRead(conversion.getSelf()) : fsdp::ReadOp();
+  if (!read || read.getType().getElementTypeBitWidth() >= 32)
+    return;
+  InFlightDiagnostic warning = norm.emitWarning();
+  warning << "the running statistics '" << read.getSymbol()
+          << "' were exported in " << read.getType().getElementType()
+          << ", in which they stall";
+  warning.attachNote() << "help: export the model in float32; --master-dtype "
+                          "bf16 keeps parameters in bf16, and no statistics";
+}
+
 void KeepBatchNormF32Pass::runOnOperation() {
   SymbolTable symbols(getOperation());
   Groups groups(getOperation());
   Type f32 = Float32Type::get(&getContext());
   getOperation().walk([&](aten::BatchNormOp norm) {
+    warnAboutStatistics(norm);
     int64_t elements = 0;
     Type narrow;
     for (Value affine : {norm.getWeight(), norm.getBias()}) {

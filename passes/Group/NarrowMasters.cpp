@@ -57,7 +57,7 @@ static llvm::StringSet<> findAffine(ModuleOp module) {
 void NarrowMastersPass::runOnOperation() {
   llvm::StringSet<> affine = findAffine(getOperation());
   Type bf16 = BFloat16Type::get(&getContext());
-  bool hasWarned = rounding == "stochastic";
+  bool isStochastic = rounding == "stochastic", hasNarrow = false;
   for (auto parameter : getOperation().getOps<fsdp::ParameterOp>()) {
     auto type = cast<RankedTensorType>(parameter.getType());
     if (masterDtype == "bf16" && type.getElementType().isF32() &&
@@ -73,14 +73,17 @@ void NarrowMastersPass::runOnOperation() {
                  << "' is a trainable parameter of " << element
                  << ", expected f32, f64 or bf16";
       diagnostic.attachNote() << "help: export the model in float32 and "
-                                 "compile it with --param-dtype "
-                              << element;
+                                 "compile it with --param-dtype bf16";
       return signalPassFailure();
     }
-    if (!hasWarned)
+    if (!isStochastic && !hasNarrow)
       warnAboutSteps(parameter, element);
-    hasWarned = true;
+    hasNarrow = true;
   }
+  if (isStochastic && !hasNarrow)
+    getOperation().emitWarning()
+        << "no trained parameter is kept in bf16, so that stochastic rounding "
+           "rounds none: --master-dtype bf16 keeps them so";
 }
 
 } // namespace shardc

@@ -14,10 +14,11 @@ def NarrowMastersPass : Pass<"shardc-narrow-masters", "::mlir::ModuleOp"> {
   let summary = "Keeps parameters in bf16 between steps.";
   let description = [{
     With `master-dtype=bf16` trainable parameters of f32 become bf16, as those of a
-    model that was made in bf16 are; `batch_norm`'s affine ones stay. What is smaller than half a unit in the last
-    place of such a parameter is lost when an update is rounded to nearest, about
-    which there is one warning unless `rounding=stochastic`. Error E0136: a trainable
-    parameter of f16, or an integer.
+    model that was made in bf16 are; `batch_norm`'s affine ones stay. What is smaller
+    than half a unit in the last place of such a parameter is lost when an update is
+    rounded to nearest, about which there is one warning, as there is about
+    `rounding=stochastic` without such a parameter. Error E0136: a trainable
+    parameter of f16.
 
     {{example: test/passes/Group/narrow-masters.mlir @kept_in_bf16}}
   }];
@@ -63,7 +64,7 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
     Option<"wrap", "wrap", "std::string", /*default=*/"\"blocks\"",
            "Modules that are groups: 'blocks' or regular expressions.">,
     Option<"paramDtype", "param-dtype", "std::string", /*default=*/"\"\"",
-           "Dtype that parameters are gathered in: f32, bf16, f16, f64 or empty "
+           "Dtype that parameters are gathered in: f32, bf16 or empty "
            "for their own.">,
     Option<"reduceDtype", "reduce-dtype", "std::string", /*default=*/"\"\"",
            "Dtype that gradients are reduced in; empty for the parameters' own.">,
@@ -87,7 +88,8 @@ def KeepBatchNormF32Pass : Pass<"shardc-keep-batch-norm-f32", "::mlir::ModuleOp"
     are buffers, which no policy changes.
 
     Remark: `passed` for each module, with the bytes it gathers and the bytes
-    that the policy alone would gather.
+    that the policy alone would gather. Statistics that the model itself keeps in
+    16 bits are a warning.
 
     {{example: test/passes/Group/keep-batch-norm-f32.mlir @affine_stays_f32}}
   }];

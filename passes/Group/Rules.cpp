@@ -25,7 +25,7 @@ static bool isOneOf(std::string_view text,
 }
 
 static bool isDtype(std::string_view text) {
-  return isOneOf(text, {"f32", "bf16", "f16", "f64", "none"});
+  return isOneOf(text, {"f32", "bf16", "none"});
 }
 
 static bool isBoolean(std::string_view text) {
@@ -47,7 +47,7 @@ static bool isFactor(std::string_view text) {
 }
 
 std::span<const RuleKey> moduleRuleKeys() {
-  constexpr std::string_view dtypes = "f32, bf16, f16, f64 or none";
+  constexpr std::string_view dtypes = "f32, bf16 or none";
   static constexpr RuleKey keys[] = {
       {"param_dtype", dtypes, isDtype},
       {"reduce_dtype", dtypes, isDtype},

@@ -38,8 +38,8 @@ struct RuleKey {
   bool (*isValue)(std::string_view);
 };
 
-/// Of modules: param_dtype, reduce_dtype and output_dtype, which are f32, bf16,
-/// f16, f64 or none; cast_forward_inputs; reshard_after_forward.
+/// Of modules: param_dtype, reduce_dtype and output_dtype, which are f32, bf16
+/// or none; cast_forward_inputs; reshard_after_forward.
 std::span<const RuleKey> moduleRuleKeys();
 /// Of parameters: weight_decay, and lr_scale, which the learning rate is
 /// multiplied by, both from 0 to 1e6; frozen.

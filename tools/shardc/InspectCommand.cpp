@@ -4,7 +4,7 @@
 // The options of the command; the file's suffix says what it looks at.
 //===----------------------------------------------------------------------===//
 
-#include "compiler/DtypeReport.h"
+#include "compiler/Compiler.h"
 #include "runtime/format/Errors.h"
 #include "tools/shardc/Commands.h"
 #include "tools/shardc/Inspect.h"

@@ -97,12 +97,16 @@ Check::Failure Check::compile(const Options &options, VerifiedProgram &result) {
 }
 
 /// Makes the policy one that the program takes, where the error says that it
-/// does not: blocks where a pattern names a module that nothing is left of, f32
-/// where dtypes do not fit the program's own, no evaluation where an export
-/// does not show it.
+/// does not: blocks where a pattern names a module that nothing is left of, no
+/// rule for such a module or one that dtypes do not fit, f32 where dtypes do
+/// not fit the program's own, no evaluation where an export does not show it.
 static bool simplify(Options &options, StringRef error) {
+  const bool isRule = error.starts_with("E0206") || error.starts_with("E0208");
   if (error.starts_with("E0202") && options.wrap != "blocks")
     options.wrap = "blocks";
+  else if ((isRule || error.starts_with("E0210")) &&
+           !options.moduleRules.empty())
+    options.moduleRules = "";
   else if (error.starts_with("E0210") && !options.paramDtype.empty())
     options.paramDtype = options.reduceDtype = options.masterDtype = "";
   else if (error.starts_with("E0224") && options.evaluation)

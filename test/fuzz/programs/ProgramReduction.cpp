@@ -83,6 +83,7 @@ static void simplifyPolicy(TrainedProgram &program, const SameFailure &isSame) {
         p.options.paramDtype = p.options.reduceDtype = "";
         p.options.masterDtype = "";
       },
+      [](TrainingPolicy &p) { p.options.moduleRules = ""; },
       [](TrainingPolicy &p) { p.options.reduceDtype = ""; },
       [](TrainingPolicy &p) { p.options.wrap = "blocks"; },
       [](TrainingPolicy &p) { p.options.reshard = "default"; },

@@ -65,6 +65,18 @@ static std::string randomWrap(ModuleOp program, RandomSource &random) {
   return patterns;
 }
 
+/// A policy of its own for one wrapped module, which casts at both ends.
+static std::string randomRules(StringRef wrap, RandomSource &random) {
+  if (wrap == "blocks" || random.chance(0.7))
+    return "";
+  std::string path = wrap.split(',').first.str();
+  llvm::erase(path, '\\');
+  return path + random.pick({":param_dtype=bf16,output_dtype=f32",
+                             ":param_dtype=f32,output_dtype=bf16",
+                             ":param_dtype=bf16,reduce_dtype=bf16,"
+                             "output_dtype=f32,reshard_after_forward=always"});
+}
+
 static std::string randomProcessor(RandomSource &random) {
   // Each has what the ones before it have.
   static constexpr StringLiteral levels[] = {"x86-64-v3", "x86-64-v2", "x86-64",
@@ -131,6 +143,7 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   Options &options = policy.options;
   options.worldSize = random.pick<int64_t>({1, 2, 2, 3, 4, 5});
   options.wrap = randomWrap(program, random);
+  options.moduleRules = randomRules(options.wrap, random);
   if (random.chance(0.35)) {
     options.paramDtype = "bf16";
     options.reduceDtype = random.pick({"", "f32", "bf16"});
@@ -189,6 +202,7 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
   Options &options = policy.options;
   return {{"--world-size", &options.worldSize},
           {"--wrap", &options.wrap},
+          {"--module-rules", &options.moduleRules},
           {"--param-dtype", &options.paramDtype},
           {"--reduce-dtype", &options.reduceDtype},
           {"--reshard", &options.reshard},

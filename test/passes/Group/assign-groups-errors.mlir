@@ -29,8 +29,8 @@
 // TWICE: error: E0207: the module 'h.0' is wrapped by 'h.0' and by 'h.*'
 // SIZE: error: E0203: '>=0' is no entry: expected a positive number of elements
 
-// DTYPE: error: E0204: expected f32, bf16, f16, f64 or none for param_dtype, got 'int8'
-// REDUCE: error: E0204: expected f32, bf16, f16, f64 or none for reduce_dtype, got 'fp8'
+// DTYPE: error: E0204: expected f32, bf16 or none for param_dtype, got 'int8'
+// REDUCE: error: E0204: expected f32, bf16 or none for reduce_dtype, got 'fp8'
 // RESHARD: error: E0204: expected always, never or default for reshard_after_forward, got 'often'
 
 // A rule names what is wrong with it, and the nearest choice.

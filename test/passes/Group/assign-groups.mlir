@@ -1,6 +1,6 @@
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="world-size=4 param-dtype=bf16 reduce-dtype=f32" | FileCheck %s
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap=h.* reshard=always param-dtype=f32 reduce-dtype=bf16" | FileCheck %s --check-prefix=REGEX
-// RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap= param-dtype=f64 reduce-dtype=f64" | FileCheck %s --check-prefix=WHOLE
+// RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap= param-dtype=bf16 reduce-dtype=bf16" | FileCheck %s --check-prefix=WHOLE
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap=>=9" | FileCheck %s --check-prefix=SIZE
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups --remarks-filter='shardc-assign-groups' 2>&1 | FileCheck %s --check-prefix=REMARK
 
@@ -33,7 +33,7 @@
 
 // With nothing wrapped, everything is the root's, in the order of declaration.
 // WHOLE-LABEL: module @repeated_blocks
-//       WHOLE:   fsdp.group @root on @mesh policy <param = f64, reduce = f64, cast_inputs = true> reshard default {
+//       WHOLE:   fsdp.group @root on @mesh policy <param = bf16, reduce = bf16, cast_inputs = true> reshard default {
 //  WHOLE-NEXT:     fsdp.member @h.0.weight
 //  WHOLE-NEXT:     fsdp.member @h.1.weight
 //  WHOLE-NEXT:     fsdp.member @head.weight

@@ -1,5 +1,6 @@
 // RUN: shardc-opt %s --split-input-file --shardc-keep-batch-norm-f32 | FileCheck %s
 // RUN: shardc-opt %s --split-input-file --shardc-keep-batch-norm-f32 --remarks-filter='shardc-keep-batch-norm-f32' 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: shardc-opt %s --split-input-file --shardc-keep-batch-norm-f32 2>&1 | FileCheck %s --check-prefix=STATISTICS
 
 // Under a bf16 policy, weight and bias of a batch_norm are gathered in f32;
 // what else the group has follows the policy.
@@ -85,6 +86,23 @@ module @f32_policy {
     %mean = fsdp.read @mean : tensor<4xf32>
     %var = fsdp.read @var : tensor<4xf32>
     %out:5 = aten.batch_norm %x running(%mean, %var) weight(%weight) {training = true, momentum = 1.0e-1 : f64, eps = 1.0e-5 : f64} : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    return %out#0 : tensor<8x4xf32>
+  }
+}
+
+// -----
+
+// What the model's author narrowed stays so, and says that it stalls.
+// STATISTICS: warning: the running statistics 'mean' were exported in 'bf16', in which they stall
+// STATISTICS: note: help: export the model in float32
+module @narrow_statistics {
+  fsdp.buffer @mean : tensor<4xbf16>
+  fsdp.buffer @var : tensor<4xf32>
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x4xf32> {
+    %read = fsdp.read @mean : tensor<4xbf16>
+    %mean = aten.to %read f32 : (tensor<4xbf16>) -> tensor<4xf32>
+    %var = fsdp.read @var : tensor<4xf32>
+    %out:5 = aten.batch_norm %x running(%mean, %var) {training = true, momentum = 1.0e-1 : f64, eps = 1.0e-5 : f64} : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
     return %out#0 : tensor<8x4xf32>
   }
 }

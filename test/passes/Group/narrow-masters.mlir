@@ -1,6 +1,8 @@
 // RUN: shardc-opt %s --split-input-file --shardc-narrow-masters="master-dtype=bf16 rounding=stochastic" 2>&1 | FileCheck %s
 // RUN: shardc-opt %s --split-input-file --shardc-narrow-masters="master-dtype=bf16" 2>&1 | FileCheck %s --check-prefix=NEAREST
 
+// RUN: shardc-opt %s --split-input-file --shardc-narrow-masters="rounding=stochastic" 2>&1 | FileCheck %s --check-prefix=NOTHING
+
 // What is trained is kept in bf16; what is not stays, and so does f64.
 // CHECK-NOT: warning
 // CHECK-LABEL: module @kept_in_bf16
@@ -38,4 +40,13 @@ module @batch_norm_stays_f32 {
     %0 = aten.mul %out#0, %w : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
     return %0 : tensor<8x4xf32>
   }
+}
+
+// -----
+
+// What has nothing to round says so.
+// NOTHING: warning: no trained parameter is kept in bf16, so that stochastic rounding rounds none
+// NOTHING: module @nothing_to_round
+module @nothing_to_round {
+  fsdp.parameter @w : tensor<2xf32>
 }
