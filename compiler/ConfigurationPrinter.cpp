@@ -9,6 +9,7 @@
 
 #include "compiler/OptionTable.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Recomputed.h"
 #include "passes/Group/GroupPolicies.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -100,6 +101,16 @@ static std::string describeReasons(DictionaryAttr reasons) {
   return llvm::join(parts, "; ");
 }
 
+/// Of the root no word is said: what is in it alone is kept.
+static std::string recomputeOf(const PrintedGroup &printed) {
+  fsdp::GroupOp group = printed.group;
+  auto forms =
+      group->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
+          recompute::formsAttribute);
+  auto form = forms ? forms.getAs<StringAttr>(printed.key()) : StringAttr();
+  return form ? ", \"recompute\": " + quoted(form) : "";
+}
+
 void ConfigurationPrinter::printGroup(const PrintedGroup &printed,
                                       bool isLast) {
   fsdp::GroupOp group = printed.group;
@@ -121,8 +132,9 @@ void ConfigurationPrinter::printGroup(const PrintedGroup &printed,
      << ",\n     \"cast_forward_inputs\": "
      << (policy.getCastInputs() || !policy.getParam() ? "true" : "false")
      << ", \"reshard_after_forward\": "
-     << quoted(fsdp::stringifyReshard(group.getReshard())) << "}"
-     << (isLast ? "" : ",") << "\n";
+     << (group.getReshardTo() ? group.describeReshard()
+                              : quoted(group.describeReshard()))
+     << recomputeOf(printed) << "}" << (isLast ? "" : ",") << "\n";
 }
 
 void ConfigurationPrinter::printModules() {
@@ -184,7 +196,8 @@ void ConfigurationPrinter::printTable() {
 
 std::string ConfigurationPrinter::print() {
   collectGroups();
-  os << "{\n  \"mesh\": {\"shard\": " << options.worldSize << "},\n";
+  os << "{\n  \"mesh\": {\"shard\": " << options.worldSize / options.replicate
+     << ", \"replicate\": " << options.replicate << "},\n";
   printWrap();
   printModules();
   printParameters();

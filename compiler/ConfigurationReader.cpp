@@ -124,14 +124,14 @@ static void read(const Field &field, const OptionEntry &, bool &value) {
   value = field.value.get<bool>();
 }
 
-/// A word of the table's, or a loss scale, which may be a number.
+/// A word of the table's, or a text of another form, which may be a number.
 static void read(const Field &field, const OptionEntry &entry,
                  std::string &value) {
   if (entry.words.empty()) {
     value = field.value.is_number() ? shortest(field.value.get<double>())
                                     : readText(field);
-    std::string complaint = complainAboutLossScale(value);
-    if (!complaint.empty())
+    if (std::string complaint = entry.complain ? entry.complain(value) : "";
+        !complaint.empty())
       field.fail(complaint);
     return;
   }
@@ -246,13 +246,6 @@ static std::string readRules(const Field &field,
 // The file
 //===----------------------------------------------------------------------===//
 
-/// One replica is no replica.
-static void refuseReplicas(const Field &field) {
-  if (field.value != 1)
-    field.fail("expected 1: gradients are summed over one axis, 'shard', and "
-               "over no replicas yet");
-}
-
 static void readSections(const Field &root, Options &options) {
   std::map<std::string, Reader> sections;
   addTableReaders("", options, sections);
@@ -260,8 +253,6 @@ static void readSections(const Field &root, Options &options) {
     sections[name] = [name, &options](const Field &field) {
       std::map<std::string, Reader> readers;
       addTableReaders(name, options, readers);
-      if (std::string_view(name) == "mesh")
-        readers["replicate"] = refuseReplicas;
       readObject(field, readers);
     };
   sections["wrap"] = [&](const Field &field) {

@@ -6,6 +6,8 @@
 
 #include "compiler/OptionTable.h"
 
+#include "passes/Group/Rules.h"
+
 #include <array>
 #include <charconv>
 #include <iomanip>
@@ -16,13 +18,40 @@ namespace shardc {
 static constexpr NumberRange decay = {0, 1, /*hasMost=*/false};
 static constexpr NumberRange factor = {0, 1e6};
 
+static std::string complainAboutLossScale(const std::string &text) {
+  if (text == "dynamic")
+    return "";
+  double value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    return "expected a number or dynamic, found '" + text + "'";
+  return complainAbout(value, {1e-30, 1e30});
+}
+
+static std::string complainAboutReshard(const std::string &text) {
+  return complainAbout("reshard_after_forward", text, moduleRuleKeys());
+}
+
 static std::vector<OptionEntry> shardingOptions() {
   return {
       {"--world-size",
-       "mesh.shard",
+       "",
        "Sharding",
        &Options::worldSize,
-       "Ranks that share the parameters; needed unless --config says it",
+       "All ranks; needed unless --shard or --config say it",
+       {1, 65536}},
+      {"--shard",
+       "mesh.shard",
+       "Sharding",
+       &Options::shard,
+       "Ranks that the parameters are divided over (default: all of a replica)",
+       {1, 65536}},
+      {"--replicate",
+       "mesh.replicate",
+       "Sharding",
+       &Options::replicate,
+       "Replicas of the model (HSDP), which sum their gradients once a step",
        {1, 65536}},
       {"--wrap",
        "",
@@ -47,9 +76,21 @@ static std::vector<OptionEntry> shardingOptions() {
        "",
        "Sharding",
        &Options::reshard,
-       "When groups are freed after forward",
+       "When groups are freed after forward; N: kept among N ranks",
        {},
-       {"always", "never", "default"}},
+       {},
+       "always|never|default|N",
+       complainAboutReshard},
+      {"--recompute",
+       "recompute",
+       "Sharding",
+       &Options::recompute,
+       "What backward computes again of activations: of wrapped modules all "
+       "(full) or all but products and attention (selective), or of modules "
+       "that are named",
+       {},
+       {},
+       "none|full|selective|PATTERN,..."},
       {"--prefetch",
        "prefetch",
        "Sharding",
@@ -159,7 +200,8 @@ static std::vector<OptionEntry> gradientOptions() {
            "torch.amp.GradScaler does, skipping steps",
            {},
            {},
-           "X|dynamic"},
+           "X|dynamic",
+           complainAboutLossScale},
           {"--skip-non-finite", "gradients.skip_non_finite", "Optimizer",
            &Options::skipNonFinite,
            "Skip steps whose gradients are not all finite"}};
@@ -187,17 +229,6 @@ std::string complainAbout(double value, const NumberRange &range) {
           << (range.hasMost ? " to " : " to below ") << range.most << ", found "
           << value;
   return message.str();
-}
-
-std::string complainAboutLossScale(const std::string &text) {
-  if (text == "dynamic")
-    return "";
-  double value = 0;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    return "expected a number or dynamic, found '" + text + "'";
-  return complainAbout(value, {1e-30, 1e30});
 }
 
 std::string shortest(double number) {

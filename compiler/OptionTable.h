@@ -40,8 +40,10 @@ struct OptionEntry {
   NumberRange range = {};
   /// Of texts: the words that one may be; none for texts of another form.
   std::vector<std::string_view> words = {};
-  /// What stands for a value of another form on help pages.
+  /// What stands for a value of another form on help pages, and what is wrong
+  /// with such a text; empty where nothing is.
   std::string_view form = {};
+  std::string (*complain)(const std::string &text) = nullptr;
 };
 
 /// In the order of help pages.
@@ -49,8 +51,6 @@ std::span<const OptionEntry> optionTable();
 
 /// What is wrong with a number; NaN is in no range. Else empty.
 std::string complainAbout(double value, const NumberRange &range);
-/// What is wrong with a loss scale. Else empty.
-std::string complainAboutLossScale(const std::string &text);
 
 /// The value as the command line has it, "true" or "false" of a switch.
 std::string valueOf(const OptionEntry &entry, const Options &options);

@@ -26,8 +26,14 @@ struct InputOptions {
 
 struct Options {
   InputOptions input;
-  /// Ranks that share the parameters; at least 1.
+  /// All ranks; at least 1.
   int64_t worldSize = 1;
+  /// Replicas of the model, as in HSDP: each has worldSize / replicate ranks,
+  /// which the parameters are divided over.
+  int64_t replicate = 1;
+  /// The ranks of a replica, where that is said in place of all ranks; 0
+  /// otherwise, and once worldSize is known.
+  int64_t shard = 0;
   /// Modules that are groups, separated by commas (passes/Group/Wrapping.h).
   std::string wrap = "blocks";
   /// What some groups have of their own (passes/Group/Rules.h).
@@ -40,8 +46,12 @@ struct Options {
   /// The dtype that gradients are reduced in: f32 or bf16; empty for the
   /// exported one.
   std::string reduceDtype;
-  /// When groups are resharded after forward: always, never or default.
+  /// When groups are resharded after forward: always, never, default, or the
+  /// number of ranks that they are resharded to.
   std::string reshard = "default";
+  /// What backward computes again of activations: none, full or selective for
+  /// the wrapped modules, or patterns of modules, separated by commas.
+  std::string recompute = "none";
   /// Gathers that run ahead of the one in use.
   int64_t prefetch = 1;
   /// Whether kernels are fused. Off gives the same numbers within rounding.
@@ -115,6 +125,13 @@ struct Options {
   /// Whether the artifact carries the exported weights.
   bool embedWeights = true;
 };
+
+/// The same step on one rank.
+inline Options onOneRank(Options options) {
+  options.worldSize = 1;
+  options.replicate = 1;
+  return options;
+}
 
 } // namespace shardc
 

@@ -43,10 +43,12 @@ static void addGroup(OpPassManager &manager, const Options &options) {
   manager.addPass(createNarrowMastersPass(masters));
   AssignGroupsPassOptions groups;
   groups.worldSize = options.worldSize;
+  groups.replicate = options.replicate;
   groups.wrap = options.wrap;
   groups.paramDtype = options.paramDtype;
   groups.reduceDtype = options.reduceDtype;
   groups.reshard = options.reshard;
+  groups.recompute = options.recompute;
   groups.rules = options.moduleRules;
   groups.explain = options.explainGroups;
   manager.addPass(createAssignGroupsPass(groups));
@@ -107,6 +109,8 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
 }
 
 static void addSchedule(OpPassManager &manager, const Options &options) {
+  // First: what is computed again needs parameters.
+  manager.addPass(createRematerializeActivationsPass());
   manager.addPass(createRematerializeGathersPass());
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createSplitCollectivesPass());

@@ -99,10 +99,7 @@ format::Parameters buildParameters(ModuleOp module) {
     parameters.inputs.push_back(buildInput(input));
   for (auto state : module.getOps<exec::StateOp>())
     parameters.states.push_back(buildState(state, symbols));
-  std::vector<int64_t> axes;
-  if (auto shard =
-          exec::findAxis(exec::getMesh(module), fsdp::MeshOp::shardAxis))
-    axes.push_back(*shard);
+  std::vector<int64_t> axes = exec::getShardAxes(exec::getMesh(module));
   for (auto op : module.getOps<fsdp::GroupOp>()) {
     format::Group group;
     group.name = op.getSymName().str();

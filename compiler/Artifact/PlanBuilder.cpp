@@ -12,6 +12,7 @@
 
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Groups.h"
+#include "dialects/Fsdp/Recomputed.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -31,25 +32,53 @@ static int64_t countParameters(fsdp::GroupOp group, SymbolTable &symbols) {
   return elements;
 }
 
-/// Counts the collectives of one micro-batch and the bytes that one rank
-/// receives (gathers) and sends (reductions) in them.
-static void countCollectives(exec::ProgramOp program, int64_t shards,
-                             StringRef name, format::PlanGroup &group) {
-  for (exec::CommandInterface op : exec::getCommands(program)) {
-    auto section = cast<exec::SectionOp>(op->getParentOp());
-    if (section.getRun() == exec::RunKind::evaluation)
+/// Whether a command runs in a training step of one micro-batch.
+static bool runsInStep(exec::CommandInterface command) {
+  auto section = cast<exec::SectionOp>(command->getParentOp());
+  return section.getRun() == exec::RunKind::training &&
+         format::countRuns(static_cast<format::Repeat>(section.getRepeat()),
+                           /*microBatches=*/1) == 1;
+}
+
+/// Whether `state` has gradients of `group`.
+static bool hasGradients(exec::StateOp state, fsdp::GroupOp group) {
+  if (!state || state.getRole() != exec::Role::gradient)
+    return false;
+  auto segments = group.getBody().front().getOps<fsdp::SegmentOp>();
+  return llvm::any_of(segments, [&](fsdp::SegmentOp segment) {
+    return getSegmentNumber(segment) == state.getSegment();
+  });
+}
+
+/// Counts the collectives of a step of one micro-batch and the bytes that one
+/// rank receives (gathers) and sends (reductions) in them: a sum over n ranks
+/// is one of parts and a gather of them.
+static void countCollectives(exec::ProgramOp program, fsdp::GroupOp op,
+                             format::PlanGroup &group) {
+  format::Mesh mesh = exec::getMesh(program->getParentOfType<ModuleOp>());
+  for (exec::CommandInterface command : exec::getCommands(program)) {
+    auto collective = dyn_cast<exec::CollectiveInterface>(*command);
+    if (!collective || !runsInStep(command))
       continue;
-    if (auto gather = dyn_cast<exec::AllGatherOp>(*op))
-      if (gather.getGroup() == name) {
+    int64_t members = mesh.countMembers(exec::getAxes(collective, mesh));
+    auto others = [&](Value memory) {
+      return exec::getSpanBytes(cast<MemRefType>(memory.getType())) / members *
+             (members - 1);
+    };
+    if (auto gather = dyn_cast<exec::AllGatherOp>(*command))
+      if (gather.getGroup() == op.getSymName()) {
         ++group.gathers;
-        group.gatherBytes += gather.getSlot() * (shards - 1);
+        group.gatherBytes += gather.getSlot() * (members - 1);
       }
-    if (auto reduction = dyn_cast<exec::ReduceScatterOp>(*op))
-      if (reduction.getGroup() == name && shards > 1) {
+    if (auto reduction = dyn_cast<exec::ReduceScatterOp>(*command))
+      if (reduction.getGroup() == op.getSymName() && members > 1) {
         ++group.reduces;
-        group.reduceBytes +=
-            exec::getSpanBytes(reduction.getBuffer().getType()) / shards *
-            (shards - 1);
+        group.reduceBytes += others(reduction.getBuffer());
+      }
+    if (auto sum = dyn_cast<exec::AllReduceOp>(*command))
+      if (hasGradients(sum.getBuffer().getDefiningOp<exec::StateOp>(), op)) {
+        ++group.allReduces;
+        group.allReduceBytes += 2 * others(sum.getBuffer());
       }
   }
 }
@@ -152,12 +181,14 @@ static format::PlanOptimizer buildOptimizer(const Options &options) {
 
 static format::Attributes buildOptions(const Options &options) {
   return {{"world_size", options.worldSize},
+          {"replicate", options.replicate},
           {"wrap", options.wrap},
           {"module_rules", options.moduleRules},
           {"param_dtype", options.paramDtype},   // Empty: the exported one.
           {"master_dtype", options.masterDtype}, // Empty: the exported one.
           {"reduce_dtype", options.reduceDtype}, // Empty: the exported one.
           {"reshard", options.reshard},
+          {"recompute", options.recompute},
           {"prefetch", options.prefetch},
           {"fuse", options.fuse},
           {"evaluation", options.evaluation},
@@ -179,10 +210,12 @@ format::Plan buildPlan(ModuleOp module, const Options &options) {
     format::PlanGroup group;
     group.name = op.getSymName().str();
     group.parameters = countParameters(op, symbols);
-    group.reshard = fsdp::stringifyReshard(op.getReshard()).str();
-    countCollectives(program, getShards(module), op.getSymName(), group);
+    group.reshard = op.describeReshard();
+    countCollectives(program, op, group);
     plan.groups.push_back(std::move(group));
   }
+  if (std::optional<recompute::Cost> cost = recompute::getCost(module))
+    plan.recomputed = {cost->operators, cost->operations, cost->bytes};
   plan.optimizer = buildOptimizer(options);
   plan.options = buildOptions(options);
   return plan;

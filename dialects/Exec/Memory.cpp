@@ -62,10 +62,11 @@ void Place::add(AxisStride more) {
 }
 
 Value createPart(OpBuilder &builder, Location location, Value memory,
-                 int64_t offset, MemRefType type, AxisStride stride) {
+                 int64_t offset, MemRefType type, ArrayRef<AxisStride> more) {
   Place place = getPlace(memory);
   place.offset += offset;
-  place.add(stride);
+  for (const AxisStride &stride : more)
+    place.add(stride);
   if (place == Place{place.whole} && place.whole.getType() == type)
     return place.whole;
   NamedAttrList strides;
@@ -90,6 +91,14 @@ format::Mesh getMesh(ModuleOp module) {
   for (auto [axis, size] : llvm::zip_equal(op.getAxes(), op.getSizes()))
     mesh.axes.push_back({cast<StringAttr>(axis).str(), size});
   return mesh;
+}
+
+std::vector<int64_t> getShardAxes(const format::Mesh &mesh) {
+  std::vector<int64_t> axes;
+  for (auto [number, axis] : llvm::enumerate(mesh.axes))
+    if (axis.name != fsdp::MeshOp::replicateAxis)
+      axes.push_back(static_cast<int64_t>(number));
+  return axes;
 }
 
 std::optional<int64_t> findAxis(const format::Mesh &mesh, StringRef name) {

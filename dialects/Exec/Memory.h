@@ -33,6 +33,9 @@ mlir::MemRefType getStrided(llvm::ArrayRef<int64_t> shape, mlir::Type type,
 /// mesh.
 format::Mesh getMesh(mlir::ModuleOp module);
 
+/// The numbers of the axes that parameters are divided over.
+std::vector<int64_t> getShardAxes(const format::Mesh &mesh);
+
 /// The number of the axis of that name, if there is one.
 std::optional<int64_t> findAxis(const format::Mesh &mesh, llvm::StringRef name);
 
@@ -62,11 +65,12 @@ struct Place {
 Place getPlace(mlir::Value memory);
 
 /// A part of `memory`, or of what that is a part of, whose first element is
-/// `offset` elements behind the one of `memory`, and moves by `stride` too; the
-/// whole itself where that is the same.
+/// `offset` elements behind the one of `memory`, and moves by `strides` too;
+/// the whole itself where that is the same.
 mlir::Value createPart(mlir::OpBuilder &builder, mlir::Location location,
                        mlir::Value memory, int64_t offset,
-                       mlir::MemRefType type, AxisStride stride = {});
+                       mlir::MemRefType type,
+                       llvm::ArrayRef<AxisStride> strides = {});
 
 /// What a command does with one of its operands.
 struct OperandAccess {

@@ -38,9 +38,8 @@ def Fsdp_Scalar : I32EnumAttr<"Scalar", "a number that the run gives", [
 
 def Fsdp_Stream : I32EnumAttr<"Stream", "an ordered queue of device work", [
     I32EnumAttrCase<"compute", 0>, I32EnumAttrCase<"gather", 1>,
-    I32EnumAttrCase<"reduce", 2>]> {
+    I32EnumAttrCase<"reduce", 2>, I32EnumAttrCase<"replicate", 3>]> {
   let cppNamespace = "::shardc::fsdp";
 }
-
 
 #endif // SHARDC_DIALECTS_FSDP_FSDPENUMS

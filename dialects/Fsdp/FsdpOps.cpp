@@ -43,8 +43,43 @@ std::optional<unsigned> MeshOp::findAxis(StringRef name) {
 int64_t MeshOp::getRanks() { return llvm::product_of(getSizes()); }
 
 int64_t MeshOp::getShards() {
-  std::optional<unsigned> axis = findAxis(shardAxis);
-  return axis ? getSizes()[*axis] : 1;
+  std::optional<unsigned> replicas = findAxis(replicateAxis);
+  return getRanks() / (replicas ? getSizes()[*replicas] : 1);
+}
+
+static SmallVector<StringRef> axesIf(MeshOp mesh, bool areReplicas) {
+  SmallVector<StringRef> axes;
+  for (auto axis : mesh.getAxes().getAsRange<StringAttr>())
+    if ((axis == MeshOp::replicateAxis) == areReplicas)
+      axes.push_back(axis);
+  return axes;
+}
+
+SmallVector<StringRef> MeshOp::getShardAxes() {
+  return axesIf(*this, /*areReplicas=*/false);
+}
+
+SmallVector<StringRef> MeshOp::getReplicaAxes() {
+  return axesIf(*this, /*areReplicas=*/true);
+}
+
+SmallVector<StringRef> MeshOp::getLastAxes(int64_t ranks) {
+  SmallVector<StringRef> axes = getShardAxes();
+  for (size_t first = axes.size(); first-- > 0;) {
+    ranks /= getSizes()[*findAxis(axes[first])];
+    if (ranks == 1)
+      return SmallVector<StringRef>(ArrayRef(axes).drop_front(first));
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// group
+//===----------------------------------------------------------------------===//
+
+std::string GroupOp::describeReshard() {
+  return getReshardTo() ? std::to_string(*getReshardTo())
+                        : stringifyReshard(getReshard()).str();
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,6 +215,20 @@ LogicalResult ReduceScatterOp::verify() {
 
 LogicalResult ReduceScatterStartOp::verify() {
   return verifyReduction(*this, getParameters(), getGradients());
+}
+
+static LogicalResult verifyReplicas(Operation *op, Operation *reduction) {
+  if (isa_and_nonnull<ReduceScatterOp, ReduceScatterStartOp>(reduction))
+    return success();
+  return op->emitOpError("expected the result of a reduction");
+}
+
+LogicalResult AllReduceOp::verify() {
+  return verifyReplicas(*this, getShard().getDefiningOp());
+}
+
+LogicalResult AllReduceStartOp::verify() {
+  return verifyReplicas(*this, getReduced().getDefiningOp());
 }
 
 //===----------------------------------------------------------------------===//

@@ -52,22 +52,30 @@ def Fsdp_BufferOp : Fsdp_Op<"buffer", [Symbol, HasParent<"::mlir::ModuleOp">]> {
 def Fsdp_MeshOp : Fsdp_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "the ranks, arranged along named axes";
   let description = [{
-    Ranks are numbered with the last axis fastest. Parameters are divided over the
-    axis `shard`, and are the same along every other one.
+    Ranks are numbered with the last axis fastest. Parameters are the same along
+    the axis `replicate` of HSDP, and are divided over all others: `shard`, and
+    `within_4` where some group is resharded to 4 ranks, which are the last axes'.
 
-    Example: `fsdp.mesh @mesh <replicate = 2, shard = 4>`
+    Example: `fsdp.mesh @mesh <replicate = 2, shard = 2, within_4 = 4>`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$axes, DenseI64ArrayAttr:$sizes);
   let assemblyFormat = "$sym_name custom<Axes>($axes, $sizes) attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral shardAxis = "shard";
+    static constexpr ::llvm::StringLiteral replicateAxis = "replicate";
 
     /// The number of the axis of that name, if there is one.
     std::optional<unsigned> findAxis(::llvm::StringRef name);
     /// How many ranks there are, and how many shards a parameter has.
     int64_t getRanks();
     int64_t getShards();
+    /// The axes that parameters are divided over, and those that they are not,
+    /// which gradients are summed over too.
+    ::llvm::SmallVector<::llvm::StringRef> getShardAxes();
+    ::llvm::SmallVector<::llvm::StringRef> getReplicaAxes();
+    /// The last axes that have `ranks` together; none where there are none.
+    ::llvm::SmallVector<::llvm::StringRef> getLastAxes(int64_t ranks);
   }];
 }
 
@@ -76,6 +84,8 @@ def Fsdp_GroupOp : Fsdp_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">,
   let summary = "parameters that are gathered and reduced together";
   let description = [{
     The body holds `member`s, and after the shard phase `segment`s of members.
+    `reshard always to 4` keeps the group among 4 ranks after forward, so that
+    the gather of backward crosses no more.
 
     Example:
     ```mlir
@@ -86,9 +96,13 @@ def Fsdp_GroupOp : Fsdp_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh,
-      Fsdp_Policy:$policy, Fsdp_Reshard:$reshard);
+      Fsdp_Policy:$policy, Fsdp_Reshard:$reshard, OptionalAttr<I64Attr>:$reshard_to);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `on` $mesh `policy` $policy `reshard` $reshard attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `on` $mesh `policy` $policy `reshard` $reshard (`to` $reshard_to^)? attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{
+    /// The reshard policy as users write it: "always", "4".
+    std::string describeReshard();
+  }];
 }
 
 def Fsdp_MemberOp : Fsdp_Op<"member", [ParentOneOf<["GroupOp", "SegmentOp"]>]> {
@@ -200,9 +214,23 @@ def Fsdp_BeginOp : Fsdp_Op<"begin"> {
 
 def Fsdp_UnshardOp : Fsdp_Op<"unshard", [MemoryEffects<[MemRead]>, Fsdp_NamedResults]> {
   let summary = "makes a group whole: casts this rank's shard and all-gathers";
-  let arguments = (ins FlatSymbolRefAttr:$group);
+  let description = "With `from`, gathers what few ranks have retained.";
+  let arguments = (ins FlatSymbolRefAttr:$group, Optional<Fsdp_Retained>:$retained);
   let results = (outs Fsdp_Unsharded:$result);
-  let assemblyFormat = "$group attr-dict `:` type($result)";
+  let assemblyFormat = "$group (`from` $retained^ `as` type($retained))? attr-dict `:` type($result)";
+}
+
+def Fsdp_RetainOp : Fsdp_Op<"retain", [Pure]> {
+  let summary = "copies this rank's part of a whole group, which is about to be resharded";
+  let description = [{
+    Of the whole group, ranks that differ on the last axes of the mesh alone keep
+    equal parts, in order; the group's `to` says how many ranks.
+
+    Example: `%k = fsdp.retain %g : !fsdp.unsharded<@g> -> !fsdp.retained<@g>`
+  }];
+  let arguments = (ins Fsdp_Unsharded:$unsharded);
+  let results = (outs Fsdp_Retained:$result);
+  let assemblyFormat = "$unsharded attr-dict `:` type($unsharded) `->` type($result)";
 }
 
 def Fsdp_ViewOp : Fsdp_Op<"view", [Pure, Fsdp_NamedResults]> {
@@ -230,6 +258,21 @@ def Fsdp_ReduceScatterOp : Fsdp_ReductionOp<"reduce_scatter"> {
     Example: `%0 = fsdp.reduce_scatter @root [@w, @b] (%dw, %db) : (tensor<4xf32>, tensor<f32>) -> !fsdp.shard<@root>`
   }];
   let results = (outs Fsdp_Shard:$result);
+}
+
+def Fsdp_AllReduceOp : Fsdp_Op<"all_reduce", [AllTypesMatch<["shard", "result"]>]> {
+  let summary = "sums gradients over the ranks that have the same shard";
+  let description = [{
+    Once a step, after the last micro-batch: until then gradients add up on each
+    rank of `axes` by itself. Adds in the order of the ranks' numbers, in the
+    accumulator's dtype.
+
+    Example: `%1 = fsdp.all_reduce %0 over ["replicate"] : !fsdp.shard<@root>`
+  }];
+  let arguments = (ins Fsdp_Shard:$shard, StrArrayAttr:$axes);
+  let results = (outs Fsdp_Shard:$result);
+  let assemblyFormat = "$shard `over` $axes attr-dict `:` type($shard)";
+  let hasVerifier = 1;
 }
 
 def Fsdp_RecordLossOp : Fsdp_Op<"record_loss"> {
@@ -342,9 +385,10 @@ def Fsdp_UpdateOp : Fsdp_Op<"update",
 
 def Fsdp_UnshardStartOp : Fsdp_Op<"unshard_start", [MemoryEffects<[MemRead]>]> {
   let summary = "starts to make a group whole";
-  let arguments = (ins FlatSymbolRefAttr:$group, Fsdp_Stream:$stream);
+  let arguments = (ins FlatSymbolRefAttr:$group, Optional<Fsdp_Retained>:$retained,
+      Fsdp_Stream:$stream);
   let results = (outs Fsdp_Pending:$result);
-  let assemblyFormat = "$group `on` $stream attr-dict `:` type($result)";
+  let assemblyFormat = "$group (`from` $retained^ `as` type($retained))? `on` $stream attr-dict `:` type($result)";
 }
 
 def Fsdp_ReduceScatterStartOp : Fsdp_ReductionOp<"reduce_scatter_start"> {
@@ -353,6 +397,14 @@ def Fsdp_ReduceScatterStartOp : Fsdp_ReductionOp<"reduce_scatter_start"> {
       Variadic<AnyStaticShapeTensor>:$gradients, Fsdp_Stream:$stream);
   let results = (outs Fsdp_Pending:$result);
   let assemblyFormat = "$group $parameters `(` $gradients `)` `on` $stream attr-dict `:` functional-type($gradients, $result)";
+}
+
+def Fsdp_AllReduceStartOp : Fsdp_Op<"all_reduce_start", [AllTypesMatch<["reduced", "result"]>]> {
+  let summary = "starts to sum what a reduction leaves in ranks' shards";
+  let arguments = (ins Fsdp_Pending:$reduced, StrArrayAttr:$axes, Fsdp_Stream:$stream);
+  let results = (outs Fsdp_Pending:$result);
+  let assemblyFormat = "$reduced `over` $axes `on` $stream attr-dict `:` type($reduced)";
+  let hasVerifier = 1;
 }
 
 def Fsdp_WaitOp : Fsdp_Op<"wait", [Fsdp_NamedResults]> {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A group of parameters is one value: whole (unsharded), being gathered
-// (pending), or this rank's part of the gradients (shard).
+// (pending), what a rank keeps of a whole one (retained), or this rank's part of
+// the gradients (shard).
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_DIALECTS_FSDP_FSDPTYPES
@@ -19,6 +20,9 @@ class Fsdp_GroupType<string name, string typeMnemonic> : TypeDef<Fsdp_Dialect, n
 
 def Fsdp_Unsharded : Fsdp_GroupType<"Unsharded", "unsharded"> {
   let summary = "all parameters of a group, whole, in their gathered dtypes";
+}
+def Fsdp_Retained : Fsdp_GroupType<"Retained", "retained"> {
+  let summary = "this rank's part of a whole group, that fewer ranks have among them";
 }
 def Fsdp_Shard : Fsdp_GroupType<"Shard", "shard"> {
   let summary = "this rank's part of a group's accumulated gradients";

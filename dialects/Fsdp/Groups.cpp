@@ -28,14 +28,29 @@ int64_t getShards(ModuleOp module) {
   return meshes.empty() ? 1 : (*meshes.begin()).getShards();
 }
 
+SmallVector<StringRef> getShardAxes(ModuleOp module) {
+  auto meshes = module.getOps<fsdp::MeshOp>();
+  if (meshes.empty())
+    return {fsdp::MeshOp::shardAxis};
+  return (*meshes.begin()).getShardAxes();
+}
+
+SmallVector<StringRef> getReplicaAxes(ModuleOp module) {
+  auto meshes = module.getOps<fsdp::MeshOp>();
+  if (meshes.empty())
+    return {};
+  return (*meshes.begin()).getReplicaAxes();
+}
+
+Value getSum(fsdp::ReduceScatterOp reduction) {
+  for (Operation *user : reduction.getResult().getUsers())
+    if (auto sum = dyn_cast<fsdp::AllReduceOp>(user))
+      return sum.getResult();
+  return reduction.getResult();
+}
+
 int64_t getShardNumber(ModuleOp module, int64_t rank) {
-  for (auto mesh : module.getOps<fsdp::MeshOp>())
-    if (std::optional<unsigned> axis = mesh.findAxis(fsdp::MeshOp::shardAxis)) {
-      for (int64_t faster : mesh.getSizes().drop_front(*axis + 1))
-        rank /= faster;
-      return rank % mesh.getShards();
-    }
-  return 0;
+  return rank % getShards(module);
 }
 
 Type getMasterType(fsdp::SegmentOp segment) {

@@ -43,8 +43,17 @@ int64_t getRanks(mlir::ModuleOp module);
 /// The shards that each parameter is divided into; 1 without a mesh.
 int64_t getShards(mlir::ModuleOp module);
 
-/// The number of the shards that `rank` has: its coordinate on the axis `shard`
-/// of the module's mesh, 0 without one.
+/// The axes of the mesh that parameters are divided over, and those along which
+/// ranks have the same shards.
+llvm::SmallVector<llvm::StringRef> getShardAxes(mlir::ModuleOp module);
+llvm::SmallVector<llvm::StringRef> getReplicaAxes(mlir::ModuleOp module);
+
+/// The sum of a group's gradients: what the all-reduce of `reduction` makes of
+/// it, where there is one.
+mlir::Value getSum(fsdp::ReduceScatterOp reduction);
+
+/// The number of the shards that `rank` has. Replicas are ranks one after the
+/// other.
 int64_t getShardNumber(mlir::ModuleOp module, int64_t rank);
 
 /// The element type of the parameters themselves, which the optimizer updates.

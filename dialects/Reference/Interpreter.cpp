@@ -198,6 +198,14 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
         reduce(start.getGroup(), start.getParameters(), start.getGradients());
         return success();
       })
+      .Case([&](fsdp::AllReduceOp sum) {
+        state.allReduce(cast<fsdp::ShardType>(sum.getType()).getGroup());
+        return success();
+      })
+      .Case([&](fsdp::AllReduceStartOp start) {
+        state.allReduce(cast<fsdp::PendingType>(start.getType()).getGroup());
+        return success();
+      })
       .Case([&](fsdp::GradientNormOp norm) {
         Tensor squares(cast<RankedTensorType>(norm.getType()));
         llvm::copy(state.sumOfGradientSquares(),
@@ -208,7 +216,8 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
         return success();
       })
       .Case<fsdp::BeginOp, fsdp::UnshardOp, fsdp::UnshardStartOp, fsdp::WaitOp,
-            fsdp::ReshardOp>([&](Operation *) { return success(); })
+            fsdp::RetainOp, fsdp::ReshardOp>(
+          [&](Operation *) { return success(); })
       .Default([&](Operation *) {
         return emitNumberedError(op, "E0142")
                << "the reference interpreter has no meaning for "

@@ -151,9 +151,8 @@ std::optional<size_t> ProgramExecution::findState(StringRef name) const {
 
 /// Which shard of each segment a rank has.
 int64_t ProgramExecution::shardOf(int64_t rank) const {
-  std::optional<int64_t> axis =
-      exec::findAxis(references.getMesh(), fsdp::MeshOp::shardAxis);
-  return axis ? memory[rank].at[*axis] : 0;
+  const format::Mesh &mesh = references.getMesh();
+  return mesh.memberNumber(rank, exec::getShardAxes(mesh));
 }
 
 void ProgramExecution::setState(const ShardedState &state) {

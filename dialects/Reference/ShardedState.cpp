@@ -33,10 +33,10 @@ ShardedState::ShardedState(ModuleOp module, int64_t ranks) : ranks(ranks) {
     types[name] = type;
     whole[name].assign(isa<fsdp::BufferOp>(op) ? ranks : 1, Tensor(type));
   }
+  meshSize = getRanks(module);
+  shards = shardc::getShards(module);
   for (auto group : module.getOps<fsdp::GroupOp>())
     addSegments(group);
-  for (auto mesh : module.getOps<fsdp::MeshOp>())
-    meshSize = mesh.getRanks();
   for (auto state : module.getOps<fsdp::StateOp>())
     addState(state);
 }
@@ -67,12 +67,11 @@ void ShardedState::addSegments(fsdp::GroupOp group) {
       master = types.lookup(member.getParameter()).getElementType();
     }
     auto type = RankedTensorType::get({int64_t(segment.getShard())}, master);
-    size_t shards = segment.getElements() / segment.getShard();
     SegmentValues &entry = segments.emplace_back();
     entry.op = segment;
     entry.kept[parameterKey].assign(shards, Tensor(type));
     entry.kept[gradientKey].assign(
-        shards, Tensor(type.clone(shardc::getGradientType(master))));
+        meshSize, Tensor(type.clone(shardc::getGradientType(master))));
   }
 }
 
@@ -169,9 +168,11 @@ ShardedState::SegmentValues &ShardedState::find(StringRef group,
 
 RankTensors ShardedState::getShards(StringRef group, int64_t segment,
                                     StringRef key) const {
-  return const_cast<ShardedState *>(this)
-      ->find(group, segment)
-      .kept.lookup(key);
+  RankTensors kept =
+      const_cast<ShardedState *>(this)->find(group, segment).kept.lookup(key);
+  for (auto rank = static_cast<int64_t>(kept.size()); rank < meshSize; ++rank)
+    kept.push_back(kept[rank % shards]);
+  return kept;
 }
 
 void ShardedState::setShards(StringRef group, int64_t segment, StringRef key,
@@ -208,14 +209,17 @@ void ShardedState::reduceScatter(StringRef group, ArrayAttr parameters,
                                  ArrayRef<RankTensors> gradients) {
   for (auto [parameter, byRank] : llvm::zip_equal(parameters, gradients)) {
     Place place = places.lookup(cast<FlatSymbolRefAttr>(parameter).getValue());
-    RankTensors &shards = segments[place.segment].kept[gradientKey];
-    Rounding master(cast<FloatType>(shards[0].getElementType()));
+    RankTensors &accumulators = segments[place.segment].kept[gradientKey];
+    Rounding master(cast<FloatType>(accumulators[0].getElementType()));
     // In rank order, rounded after every addition: the order and the type of
     // the sums are part of the result.
-    for (const Tensor &gradient : byRank)
+    for (auto [rank, gradient] : llvm::enumerate(byRank))
       for (Run run : runsOf(place, gradient.getNumElements())) {
+        // A program for one rank has one replica, whatever ranks it simulates.
+        size_t replica = rank % meshSize / shards;
         MutableArrayRef<double> sums =
-            shards[run.shard].mutableFloats().slice(run.inShard, run.count);
+            accumulators[replica * shards + run.shard].mutableFloats().slice(
+                run.inShard, run.count);
         for (auto [sum, term] : llvm::zip_equal(
                  sums, gradient.floats().slice(run.inParameter, run.count)))
           sum = master.round(sum + term);
@@ -223,10 +227,31 @@ void ShardedState::reduceScatter(StringRef group, ArrayAttr parameters,
   }
 }
 
+void ShardedState::allReduce(FlatSymbolRefAttr group) {
+  if (microBatch + 1 != microBatches)
+    return;
+  for (SegmentValues &segment : segments) {
+    fsdp::SegmentOp op = segment.op;
+    if (cast<fsdp::GroupOp>(op->getParentOp()).getSymName() != group.getValue())
+      continue;
+    MutableArrayRef<Tensor> all = segment.kept[gradientKey];
+    Rounding master(cast<FloatType>(all[0].getElementType()));
+    for (int64_t shard = 0; shard < shards; ++shard) {
+      for (int64_t rank = shard + shards; rank < meshSize; rank += shards)
+        for (auto [sum, term] :
+             llvm::zip_equal(all[shard].mutableFloats(), all[rank].floats()))
+          sum = master.round(sum + term);
+      for (int64_t rank = shard + shards; rank < meshSize; rank += shards)
+        all[rank] = all[shard];
+    }
+  }
+}
+
 std::array<double, 2> ShardedState::sumOfGradientSquares() const {
   double sum = 0, lost = 0;
   for (const SegmentValues &segment : segments)
-    for (const Tensor &shard : segment.kept.find(gradientKey)->second)
+    for (const Tensor &shard :
+         ArrayRef(segment.kept.find(gradientKey)->second).take_front(shards))
       for (double value : shard.floats()) {
         double square = value * value, before = sum;
         sum += square;

@@ -63,6 +63,7 @@ public:
   /// What the shards keep of a parameter, in its shape and the dtype that it is
   /// kept in: `parameterKey`,
   /// `gradientKey` or one of getKeys(). The program has flat segments.
+  /// Gradients are the first replica's.
   Tensor getKept(llvm::StringRef key, llvm::StringRef name) const;
   void setKept(llvm::StringRef key, llvm::StringRef name, const Tensor &tensor);
 
@@ -71,7 +72,8 @@ public:
   static constexpr llvm::StringLiteral gradientKey = "gradient";
 
   /// Every rank's shard of a segment, counted in its group, as flat tensors; or
-  /// what is kept of it.
+  /// what is kept of it. One for all ranks of a program that was compiled for
+  /// one.
   RankTensors getShards(llvm::StringRef group, int64_t segment,
                         llvm::StringRef key) const;
   /// More tensors than shards are equal ones.
@@ -86,10 +88,13 @@ public:
   void setOptimizerState(llvm::StringRef name, llvm::ArrayRef<Tensor> tensors);
 
   /// Adds every rank's gradients of a group's members, in rank order, to the
-  /// shards' accumulators. `parameters` names the member of each gradient;
-  /// `gradients[i][rank]` is one.
+  /// accumulators of its replica's shards. `parameters` names the member of
+  /// each gradient; `gradients[i][rank]` is one.
   void reduceScatter(llvm::StringRef group, mlir::ArrayAttr parameters,
                      llvm::ArrayRef<RankTensors> gradients);
+  /// After the last micro-batch, gives every replica the sum of all replicas'
+  /// accumulators of a group, added up in their order.
+  void allReduce(mlir::FlatSymbolRefAttr group);
   /// The sum of squares of all accumulated gradients over all ranks, in two
   /// parts.
   std::array<double, 2> sumOfGradientSquares() const;
@@ -110,7 +115,8 @@ public:
 private:
   struct SegmentValues {
     fsdp::SegmentOp op;
-    /// By key, one tensor a shard.
+    /// By key, one tensor a shard; of gradients one a rank of the mesh, whose
+    /// replicas come one after the other.
     llvm::StringMap<RankTensors> kept;
   };
   /// Where a parameter lies in its segment.
@@ -121,7 +127,7 @@ private:
 
   int64_t ranks;
   /// Of the mesh that the program is compiled for.
-  int64_t meshSize = 1;
+  int64_t meshSize = 1, shards = 1;
   std::vector<std::string> names, keys, numbers;
   llvm::StringMap<mlir::RankedTensorType> types;
   llvm::StringSet<> buffers;

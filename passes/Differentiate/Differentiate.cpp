@@ -6,8 +6,10 @@
 //
 //   %g = fsdp.unshard @g                    fsdp.begin backward
 //   %w = fsdp.view %g[@w]              ->   … aten.linear_backward_weight …
-//   %y = aten.linear %x, %w                 fsdp.reduce_scatter @g [@w] (%dw)
+//   %y = aten.linear %x, %w                 %s = fsdp.reduce_scatter @g [@w]
+//   (%dw)
 //
+// and, where the mesh has replicas, `fsdp.all_reduce %s over ["replicate"]`.
 // Keeps the forward program unchanged, but for `aten.detach`, which has said
 // where gradients stop and is removed.
 //===----------------------------------------------------------------------===//
@@ -48,6 +50,7 @@ class ReverseWalk {
 public:
   ReverseWalk(func::FuncOp step, const Groups &groups, LossScale scale)
       : body(step.getBody().front()), groups(groups), scale(scale),
+        replicaAxes(getReplicaAxes(step->getParentOfType<ModuleOp>())),
         builder(OpBuilder::atBlockTerminator(&body)) {}
 
   LogicalResult run();
@@ -66,6 +69,7 @@ private:
   Block &body;
   const Groups &groups;
   LossScale scale;
+  SmallVector<StringRef> replicaAxes;
   OpBuilder builder;
   GradientTable gradients;
   llvm::DenseSet<Value> active;
@@ -268,9 +272,13 @@ void ReverseWalk::visitUnshard(fsdp::UnshardOp unshard) {
   }
   auto type =
       fsdp::ShardType::get(builder.getContext(), unshard.getGroupAttr());
-  fsdp::ReduceScatterOp::create(builder, unshard.getLoc(), type,
-                                unshard.getGroupAttr(),
-                                builder.getArrayAttr(parameters), values);
+  auto reduction = fsdp::ReduceScatterOp::create(
+      builder, unshard.getLoc(), type, unshard.getGroupAttr(),
+      builder.getArrayAttr(parameters), values);
+  if (!replicaAxes.empty())
+    fsdp::AllReduceOp::create(builder, unshard.getLoc(), type,
+                              reduction.getResult(),
+                              builder.getStrArrayAttr(replicaAxes));
 }
 
 void DifferentiatePass::runOnOperation() {

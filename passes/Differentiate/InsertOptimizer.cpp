@@ -295,7 +295,7 @@ void UpdateBuilder::addUpdate(fsdp::ReduceScatterOp reduction,
                                 index),
       fsdp::GradientOp::create(builder, location,
                                type.clone(getGradientType(segment)),
-                               reduction.getResult(), index)};
+                               getSum(reduction), index)};
   SmallVector<std::string> symbols;
   SmallVector<Type> results = {type};
   for (StringRef key : optimizer.getStates()) {
@@ -333,7 +333,7 @@ Value UpdateBuilder::addNorm() {
   Location location = step.getLoc();
   SmallVector<Value> shards;
   for (auto reduction : step.getBody().front().getOps<fsdp::ReduceScatterOp>())
-    shards.push_back(reduction.getResult());
+    shards.push_back(getSum(reduction));
   fsdp::BeginOp::create(builder, location,
                         rules.maySkip() ? fsdp::Phase::check
                                         : fsdp::Phase::update);

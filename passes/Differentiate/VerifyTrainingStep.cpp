@@ -11,6 +11,7 @@
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #define DEBUG_TYPE "shardc-verify-training-step"
@@ -50,6 +51,22 @@ static LogicalResult verifyGradients(fsdp::ReduceScatterOp reduction,
   return success();
 }
 
+/// D2 for one reduction: nothing but the sum over `replicaAxes` sees what only
+/// some ranks' gradients are in.
+static LogicalResult verifySum(fsdp::ReduceScatterOp reduction,
+                               ArrayRef<StringRef> replicaAxes) {
+  auto sum = getSum(reduction).getDefiningOp<fsdp::AllReduceOp>();
+  auto axes = sum ? llvm::to_vector(sum.getAxes().getAsValueRange<StringAttr>())
+                  : SmallVector<StringRef>();
+  if (ArrayRef(axes) != replicaAxes)
+    return reduction.emitError("D2: expected a sum over [")
+           << llvm::join(replicaAxes, ", ") << "], got one over ["
+           << llvm::join(axes, ", ") << "]";
+  if (sum && !reduction.getResult().hasOneUse())
+    return reduction.emitError("D2: expected the all-reduce as the only use");
+  return success();
+}
+
 /// D4 for one reduction.
 static LogicalResult
 verifyUpdate(fsdp::ReduceScatterOp reduction, SymbolTable &symbols,
@@ -63,7 +80,7 @@ verifyUpdate(fsdp::ReduceScatterOp reduction, SymbolTable &symbols,
     if (segment.getFrozen())
       continue;
     Operation *read = nullptr;
-    for (Operation *user : reduction.getResult().getUsers())
+    for (Operation *user : getSum(reduction).getUsers())
       if (auto gradient = dyn_cast<fsdp::GradientOp>(user))
         if (gradient.getSegment() == index &&
             phases.lookup(user) == fsdp::Phase::update)
@@ -157,6 +174,8 @@ static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
   DenseMap<Operation *, fsdp::Phase> phases;
   if (failed(verifyPhases(body, phases)) || failed(verifyParts(body, phases)))
     return failure();
+  SmallVector<StringRef> replicaAxes =
+      getReplicaAxes(step->getParentOfType<ModuleOp>());
   llvm::StringMap<unsigned> reductions;
   unsigned losses = 0;
   for (Operation &op : body) {
@@ -171,7 +190,8 @@ static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
         phases.lookup(&op) != fsdp::Phase::backward)
       return op.emitError("D2: expected one reduction of @")
              << reduction.getGroup() << ", in backward";
-    if (failed(verifyGradients(reduction, groups, symbols)) ||
+    if (failed(verifySum(reduction, replicaAxes)) ||
+        failed(verifyGradients(reduction, groups, symbols)) ||
         failed(verifyUpdate(reduction, symbols, phases)))
       return failure();
   }

@@ -16,6 +16,7 @@
 
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "dialects/Fsdp/Recomputed.h"
 #include "passes/Group/GroupPolicies.h"
 
 #include "mlir/IR/Builders.h"
@@ -23,6 +24,8 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+
+#include <set>
 
 #define DEBUG_TYPE "shardc-assign-groups"
 
@@ -45,9 +48,15 @@ struct AssignGroupsPass : impl::AssignGroupsPassBase<AssignGroupsPass> {
   void runOnOperation() override;
 
 private:
-  FailureOr<std::vector<WrappedModules>> findWrapped(const Forward &forward);
+  FailureOr<std::vector<WrappedModules>> findModules(const Forward &forward,
+                                                     StringRef entries);
+  LogicalResult writeRecompute(const Forward &forward,
+                               ArrayRef<ParameterGroup> groups,
+                               ArrayRef<GroupPolicy> policies);
   FailureOr<Rule> baseRule();
-  void writeGroups(func::FuncOp function, Forward &forward,
+  FailureOr<fsdp::MeshOp> createMesh(func::FuncOp function,
+                                     ArrayRef<GroupPolicy> policies);
+  void writeGroups(func::FuncOp function, fsdp::MeshOp mesh, Forward &forward,
                    ArrayRef<ParameterGroup> groups,
                    ArrayRef<GroupPolicy> policies);
 };
@@ -95,9 +104,10 @@ static Forward readForward(ModuleOp module, func::FuncOp function) {
 //===----------------------------------------------------------------------===//
 
 FailureOr<std::vector<WrappedModules>>
-AssignGroupsPass::findWrapped(const Forward &forward) {
+AssignGroupsPass::findModules(const Forward &forward, StringRef entries) {
   using Problem = WrapSelection::Problem;
-  WrapSelection selection = selectWrapped(forward, splitPatterns(wrap));
+  WrapSelection selection =
+      selectWrapped(forward, splitPatterns(std::string_view(entries)));
   switch (selection.problem) {
   case Problem::none:
     return selection.groups;
@@ -135,6 +145,10 @@ AssignGroupsPass::findWrapped(const Forward &forward) {
 
 /// What holds for a group of which no rule says anything. FSDP2's
 /// MixedPrecisionPolicy has cast_forward_inputs = True.
+static bool isRecomputeWord(StringRef text) {
+  return complainAbout("recompute", text.str(), moduleRuleKeys()).empty();
+}
+
 FailureOr<Rule> AssignGroupsPass::baseRule() {
   auto dtype = [](const std::string &name) {
     return name.empty() ? "none" : name;
@@ -144,7 +158,9 @@ FailureOr<Rule> AssignGroupsPass::baseRule() {
                 {"reduce_dtype", dtype(reduceDtype)},
                 {"output_dtype", "none"},
                 {"cast_forward_inputs", "true"},
-                {"reshard_after_forward", reshard}}};
+                {"reshard_after_forward", reshard},
+                {"recompute",
+                 isRecomputeWord(recompute) ? recompute.getValue() : "none"}}};
   for (const auto &[key, value] : base.settings)
     if (std::string problem = complainAbout(key, value, moduleRuleKeys());
         !problem.empty())
@@ -204,15 +220,82 @@ static bool castsAnything(const GroupPolicy &policy) {
   return policy.precision.getCastInputs() || policy.precision.getOutput();
 }
 
-void AssignGroupsPass::writeGroups(func::FuncOp function, Forward &forward,
+/// Ranks that groups are resharded to are the last axes': each number of them
+/// has to divide the next one.
+FailureOr<fsdp::MeshOp>
+AssignGroupsPass::createMesh(func::FuncOp function,
+                             ArrayRef<GroupPolicy> policies) {
+  constexpr size_t mostAxes = 4; // Of an artifact: runtime/format/Mesh.h.
+  std::set<int64_t, std::greater<>> parts;
+  for (const GroupPolicy &policy : policies)
+    if (policy.reshardTo)
+      parts.insert(*policy.reshardTo);
+  std::vector<std::string> axes;
+  SmallVector<int64_t> sizes;
+  auto add = [&](std::string axis, int64_t size) {
+    axes.push_back(std::move(axis));
+    sizes.push_back(size);
+  };
+  if (replicate > 1)
+    add(fsdp::MeshOp::replicateAxis.str(), replicate);
+  add(fsdp::MeshOp::shardAxis.str(), worldSize / replicate);
+  for (int64_t ranks : parts) {
+    if (sizes.back() % ranks != 0 || axes.size() == mostAxes)
+      return emitNumberedError(getOperation(), "E0204")
+                 << "expected values of reshard_after_forward that divide each "
+                    "other, at most "
+                 << mostAxes - (replicate > 1 ? 2 : 1) << " of them, got "
+                 << llvm::join(
+                        llvm::map_range(
+                            parts, [](int64_t n) { return std::to_string(n); }),
+                        " and "),
+             failure();
+    sizes.back() /= ranks;
+    add("within_" + std::to_string(ranks), ranks);
+  }
+  OpBuilder builder(function);
+  auto mesh = fsdp::MeshOp::create(
+      builder, getOperation().getLoc(), "mesh",
+      builder.getStrArrayAttr(SmallVector<StringRef>(axes.begin(), axes.end())),
+      builder.getDenseI64ArrayAttr(sizes));
+  SymbolTable(getOperation()).insert(mesh); // Renames it when "mesh" is taken.
+  return mesh;
+}
+
+/// The root's own operators are always kept.
+LogicalResult AssignGroupsPass::writeRecompute(const Forward &forward,
+                                               ArrayRef<ParameterGroup> groups,
+                                               ArrayRef<GroupPolicy> policies) {
+  Builder builder(&getContext());
+  NamedAttrList forms;
+  bool isAny = false;
+  auto add = [&](StringRef path, StringRef form) {
+    forms.set(path, builder.getStringAttr(form));
+    isAny |= form != recompute::none;
+  };
+  for (auto [group, policy] : llvm::zip_equal(groups, policies))
+    for (StringRef path : group.modules)
+      add(path, policy.recompute);
+  if (!isRecomputeWord(recompute)) {
+    FailureOr<std::vector<WrappedModules>> chosen =
+        findModules(forward, recompute);
+    if (failed(chosen))
+      return failure();
+    for (const WrappedModules &modules : *chosen)
+      for (StringRef path : modules)
+        add(path, recompute::full);
+  }
+  if (isAny)
+    getOperation()->setAttr(recompute::formsAttribute,
+                            forms.getDictionary(&getContext()));
+  return success();
+}
+
+void AssignGroupsPass::writeGroups(func::FuncOp function, fsdp::MeshOp mesh,
+                                   Forward &forward,
                                    ArrayRef<ParameterGroup> groups,
                                    ArrayRef<GroupPolicy> policies) {
   OpBuilder builder(function);
-  auto mesh =
-      fsdp::MeshOp::create(builder, getOperation().getLoc(), "mesh",
-                           builder.getStrArrayAttr({fsdp::MeshOp::shardAxis}),
-                           builder.getDenseI64ArrayAttr({worldSize}));
-  SymbolTable(getOperation()).insert(mesh); // Renames it when "mesh" is taken.
   SmallVector<std::string> names = nameGroups(getOperation(), groups);
   for (auto [decided, policy, name] :
        llvm::zip_equal(groups, policies, names)) {
@@ -224,9 +307,11 @@ void AssignGroupsPass::writeGroups(func::FuncOp function, Forward &forward,
       llvm::append_range(calls, forward.calls[path]);
     Location location =
         calls.empty() ? function.getLoc() : calls.front().getLoc();
-    auto group =
-        fsdp::GroupOp::create(builder, location, name, mesh.getSymName(),
-                              policy.precision, policy.reshard);
+    auto group = fsdp::GroupOp::create(
+        builder, location, name, mesh.getSymName(), policy.precision,
+        policy.reshard,
+        policy.reshardTo ? builder.getI64IntegerAttr(*policy.reshardTo)
+                         : IntegerAttr());
     if (explain)
       group->setDiscardableAttr(reasonsAttribute, policy.reasons);
     for (fsdp::ModuleOp call : calls)
@@ -254,17 +339,30 @@ void AssignGroupsPass::runOnOperation() {
         << "expected at least 1 rank, got " << worldSize.getValue();
     return signalPassFailure();
   }
+  if (replicate < 1 || worldSize % replicate != 0) {
+    emitNumberedError(getOperation(), "E0201")
+        << "expected replicas of equally many ranks, got "
+        << replicate.getValue() << " of " << worldSize.getValue()
+        << " ranks in all; " << nearestDivisor(worldSize, replicate)
+        << " divides them";
+    return signalPassFailure();
+  }
   Forward forward = readForward(getOperation(), function);
-  FailureOr<std::vector<WrappedModules>> wrapped = findWrapped(forward);
+  FailureOr<std::vector<WrappedModules>> wrapped = findModules(forward, wrap);
   FailureOr<Rule> base = baseRule();
   if (failed(wrapped) || failed(base))
     return signalPassFailure();
   std::vector<ParameterGroup> groups = assignGroups(forward, *wrapped);
-  FailureOr<SmallVector<GroupPolicy>> policies =
-      resolvePolicies(getOperation(), forward, groups, *base, rules);
+  FailureOr<SmallVector<GroupPolicy>> policies = resolvePolicies(
+      getOperation(), forward, groups, *base, rules, worldSize / replicate);
   if (failed(policies))
     return signalPassFailure();
-  writeGroups(function, forward, groups, *policies);
+  FailureOr<fsdp::MeshOp> mesh = createMesh(function, *policies);
+  if (failed(mesh))
+    return signalPassFailure();
+  if (failed(writeRecompute(forward, groups, *policies)))
+    return signalPassFailure();
+  writeGroups(function, *mesh, forward, groups, *policies);
 }
 
 } // namespace shardc

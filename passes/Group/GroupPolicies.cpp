@@ -119,8 +119,22 @@ static StringAttr reasonOf(const Rule &rule, bool isBase, Builder builder) {
                                       : "rule " + quoted(rule.pattern));
 }
 
+/// A number of ranks is as in FSDP2: all of them are `always`, and one keeps
+/// the group whole.
+static void setReshard(GroupPolicy &policy, StringRef text, int64_t shards) {
+  int64_t ranks = 0;
+  if (text.getAsInteger(10, ranks)) {
+    policy.reshard = *fsdp::symbolizeReshard(text);
+    return;
+  }
+  policy.reshard =
+      ranks == 1 && shards > 1 ? fsdp::Reshard::never : fsdp::Reshard::always;
+  if (ranks > 1 && shards > 1 && ranks != shards)
+    policy.reshardTo = ranks;
+}
+
 static GroupPolicy policyOf(const std::map<std::string, size_t> &chosen,
-                            const std::vector<Rule> &rules,
+                            const std::vector<Rule> &rules, int64_t shards,
                             MLIRContext *context) {
   Builder builder(context);
   auto value = [&](const char *key) -> StringRef {
@@ -132,7 +146,8 @@ static GroupPolicy policyOf(const std::map<std::string, size_t> &chosen,
   policy.precision = fsdp::PolicyAttr::get(
       context, param, reduce, dtypeOf(value("output_dtype"), context),
       /*cast_inputs=*/param && value("cast_forward_inputs") == "true");
-  policy.reshard = *fsdp::symbolizeReshard(value("reshard_after_forward"));
+  setReshard(policy, value("reshard_after_forward"), shards);
+  policy.recompute = value("recompute").str();
   SmallVector<NamedAttribute> reasons;
   for (const auto &[key, rule] : chosen)
     reasons.push_back(builder.getNamedAttr(
@@ -141,10 +156,19 @@ static GroupPolicy policyOf(const std::map<std::string, size_t> &chosen,
   return policy;
 }
 
+int64_t nearestDivisor(int64_t number, int64_t wanted) {
+  int64_t nearest = 1;
+  for (int64_t divisor = 1; divisor <= number; ++divisor)
+    if (number % divisor == 0 &&
+        std::abs(divisor - wanted) < std::abs(nearest - wanted))
+      nearest = divisor;
+  return nearest;
+}
+
 FailureOr<SmallVector<GroupPolicy>>
 resolvePolicies(ModuleOp module, const WrappingProblem &forward,
                 ArrayRef<ParameterGroup> groups, const Rule &base,
-                StringRef rules) {
+                StringRef rules, int64_t shards) {
   ParsedRules parsed = parseRules(rules, moduleRuleKeys());
   if (!parsed.problem.empty())
     return emitNumberedError(module, "E0205") << parsed.problem, failure();
@@ -164,7 +188,15 @@ resolvePolicies(ModuleOp module, const WrappingProblem &forward,
       all[key] = 0;
     for (const auto &[key, rule] : chosen)
       all[key] = rule + 1;
-    policies.push_back(policyOf(all, parsed.rules, module.getContext()));
+    policies.push_back(
+        policyOf(all, parsed.rules, shards, module.getContext()));
+    if (std::optional<int64_t> ranks = policies.back().reshardTo;
+        ranks && shards % *ranks != 0)
+      return emitNumberedError(module, "E0204")
+                 << "expected reshard_after_forward of ranks that divide the "
+                 << shards << " of a replica, got " << *ranks << "; "
+                 << nearestDivisor(shards, *ranks) << " is the closest",
+             failure();
   }
   return policies;
 }

@@ -22,6 +22,12 @@ inline constexpr llvm::StringLiteral reasonsAttribute = "shardc.reasons";
 struct GroupPolicy {
   fsdp::PolicyAttr precision;
   fsdp::Reshard reshard = fsdp::Reshard::default_;
+  /// Of all `shards`, the ranks that keep the group among them when it is
+  /// resharded; none for all.
+  std::optional<int64_t> reshardTo;
+  /// What backward computes again of the modules' activations: a word of
+  /// dialects/Fsdp/Recomputed.h.
+  std::string recompute;
   /// By key of a rule, where the value is from.
   mlir::DictionaryAttr reasons;
 };
@@ -29,11 +35,15 @@ struct GroupPolicy {
 /// The policies of `groups`. `base` has a value for each key and comes before
 /// all rules; `rules` is the text of others. Fails with E0205 for a malformed
 /// rule, E0206 for one that matches no module, E0208 for one that matches
-/// modules inside of groups alone, E0209 for two that contradict each other.
+/// modules inside of groups alone, E0209 for two that contradict each other,
+/// and E0204 for ranks to reshard to that do not divide `shards`.
 mlir::FailureOr<mlir::SmallVector<GroupPolicy>>
 resolvePolicies(mlir::ModuleOp module, const WrappingProblem &forward,
                 mlir::ArrayRef<ParameterGroup> groups, const Rule &base,
-                mlir::StringRef rules);
+                mlir::StringRef rules, int64_t shards);
+
+/// The divisor of `number` that is closest to `wanted`.
+int64_t nearestDivisor(int64_t number, int64_t wanted);
 
 } // namespace shardc
 

@@ -60,7 +60,9 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"worldSize", "world-size", "int64_t", /*default=*/"1",
-           "Ranks that share the parameters.">,
+           "All ranks.">,
+    Option<"replicate", "replicate", "int64_t", /*default=*/"1",
+           "Replicas of the model, each of world-size / replicate ranks.">,
     Option<"wrap", "wrap", "std::string", /*default=*/"\"blocks\"",
            "Modules that are groups: 'blocks' or regular expressions.">,
     Option<"paramDtype", "param-dtype", "std::string", /*default=*/"\"\"",
@@ -69,9 +71,13 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
     Option<"reduceDtype", "reduce-dtype", "std::string", /*default=*/"\"\"",
            "Dtype that gradients are reduced in; empty for the parameters' own.">,
     Option<"reshard", "reshard", "std::string", /*default=*/"\"default\"",
-           "When groups are resharded after forward: always, never or default.">,
+           "When groups are resharded after forward: always, never, default or a "
+           "number of ranks.">,
     Option<"rules", "rules", "std::string", /*default=*/"\"\"",
            "PATTERN:KEY=VALUE[,KEY=VALUE], separated by semicolons.">,
+    Option<"recompute", "recompute", "std::string", /*default=*/"\"none\"",
+           "Modules whose activations backward computes again: none, full or "
+           "selective for the wrapped ones, or patterns of paths.">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Whether groups say where their values are from.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
@@ -125,7 +131,8 @@ def VerifyGroupedPass : Pass<"shardc-verify-grouped", "::mlir::ModuleOp"> {
     - G1: every parameter is a member of exactly one group.
     - G2: every member names a declared parameter, and `keep` is a
       floating-point type.
-    - G3: every group is on a declared mesh, whose one axis is `shard`.
+    - G3: every group is on a declared mesh, which has `replicate` as its first axis or
+      not, and last axes of as many ranks as the group is resharded to.
     - G4: the group that a module names is declared.
     - G5: a member of a module's group is read inside of that module alone.
     - G6: exactly one group, the root, is named by no module.

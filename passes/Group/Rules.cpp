@@ -32,8 +32,17 @@ static bool isBoolean(std::string_view text) {
   return isOneOf(text, {"true", "false"});
 }
 
+static bool isRecompute(std::string_view text) {
+  return isOneOf(text, {"none", "full", "selective"});
+}
+
 static bool isReshard(std::string_view text) {
-  return isOneOf(text, {"always", "never", "default"});
+  int64_t ranks = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), ranks);
+  return isOneOf(text, {"always", "never", "default"}) ||
+         (error == std::errc() && end == text.data() + text.size() &&
+          ranks > 0);
 }
 
 /// A hyperparameter, as --weight-decay has it.
@@ -53,7 +62,9 @@ std::span<const RuleKey> moduleRuleKeys() {
       {"reduce_dtype", dtypes, isDtype},
       {"output_dtype", dtypes, isDtype},
       {"cast_forward_inputs", "true or false", isBoolean},
-      {"reshard_after_forward", "always, never or default", isReshard}};
+      {"reshard_after_forward", "always, never, default or a number of ranks",
+       isReshard},
+      {"recompute", "none, full or selective", isRecompute}};
   return keys;
 }
 

@@ -74,9 +74,13 @@ LogicalResult GroupedVerifier::verifyGroup(fsdp::GroupOp group) {
   if (!mesh)
     return group.emitError("G3: expected a declared mesh, got ")
            << group.getMeshAttr();
-  if (mesh.getAxes().size() != 1 || !mesh.findAxis(fsdp::MeshOp::shardAxis))
-    return group.emitError("G3: expected a mesh of the axis 'shard' alone: no "
-                           "pass sums gradients over another one");
+  if (mesh.findAxis(fsdp::MeshOp::replicateAxis).value_or(0) != 0)
+    return group.emitError("G3: expected 'replicate' as the mesh's first axis");
+  if (std::optional<uint64_t> ranks = group.getReshardTo())
+    if (mesh.getLastAxes(static_cast<int64_t>(*ranks)).empty() ||
+        group.getReshard() != fsdp::Reshard::always)
+      return group.emitError("G3: expected last axes of the mesh that have ")
+             << *ranks << " ranks to reshard always to";
   for (Operation &op : group.getBody().front()) {
     auto member = dyn_cast<fsdp::MemberOp>(op);
     if (!member)

@@ -21,10 +21,10 @@ CommandBuilder::CommandBuilder(ModuleOp module, exec::ProgramOp program,
     : program(program),
       builder(OpBuilder::atBlockEnd(&program.getBody().front())),
       symbols(module), groups(module), states(states), inputs(inputs),
-      shardAxis(builder.getStrArrayAttr({fsdp::MeshOp::shardAxis})),
-      shards(getShards(module)), ranks(getRanks(module)) {
+      mesh(exec::getMesh(module)), shards(getShards(module)),
+      ranks(getRanks(module)) {
+  shardAxes = builder.getStrArrayAttr(getShardAxes(module));
   SmallVector<StringRef> axes;
-  format::Mesh mesh = exec::getMesh(module);
   for (const format::MeshAxis &axis : mesh.axes)
     axes.push_back(axis.name);
   allAxes = builder.getStrArrayAttr(axes);
@@ -38,7 +38,10 @@ LogicalResult CommandBuilder::buildStep(func::FuncOp step) {
                exec::Repeat::micro_batches);
   placeGradients();
   placeUpdates();
-  return visitBody(step);
+  if (failed(visitBody(step)))
+    return failure();
+  separateLastMicroBatch();
+  return success();
 }
 
 LogicalResult CommandBuilder::buildEvaluation(func::FuncOp evaluation) {
@@ -98,8 +101,13 @@ LogicalResult CommandBuilder::visit(Operation *op) {
       })
       .Case([&](fsdp::WaitOp wait) { return visitWait(wait), success(); })
       .Case([&](fsdp::ReshardOp) { return success(); })
+      .Case(
+          [&](fsdp::RetainOp retain) { return visitRetain(retain), success(); })
       .Case([&](fsdp::ReduceScatterStartOp reduction) {
         return visitReduceScatter(reduction);
+      })
+      .Case([&](fsdp::AllReduceStartOp sum) {
+        return visitAllReduce(sum), success();
       })
       .Case([&](fsdp::RecordLossOp loss) { return visitLoss(loss); })
       .Case([&](fsdp::GradientNormOp norm) {

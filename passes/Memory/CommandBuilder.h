@@ -76,10 +76,18 @@ private:
   void visitUnshardStart(fsdp::UnshardStartOp start);
   mlir::Value gatherSegment(fsdp::UnshardStartOp start,
                             fsdp::SegmentOp segment);
+  void visitRetain(fsdp::RetainOp retain);
+  mlir::Value gatherRetained(fsdp::UnshardStartOp start,
+                             fsdp::SegmentOp segment, mlir::Value part);
+  mlir::ArrayAttr lastAxesOf(llvm::StringRef group);
+  mlir::Value createSlot(mlir::Value whole, mlir::ArrayAttr axes,
+                         mlir::Location location);
   void visitWait(fsdp::WaitOp wait);
   llvm::LogicalResult visitReduceScatter(fsdp::ReduceScatterStartOp reduction);
   llvm::LogicalResult fillSegment(fsdp::ReduceScatterStartOp reduction,
                                   fsdp::SegmentOp segment, mlir::Value buffer);
+  void visitAllReduce(fsdp::AllReduceStartOp sum);
+  void separateLastMicroBatch();
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
   void visitGradientNorm(fsdp::GradientNormOp norm);
   void addLossSum(mlir::Location location);
@@ -108,16 +116,20 @@ private:
   Groups groups;
   const StateTable &states;
   llvm::SmallVector<mlir::Value> inputs;
-  /// The axis that parameters are divided over, and all axes.
-  mlir::ArrayAttr shardAxis, allAxes;
+  format::Mesh mesh;
+  /// The axes that parameters are divided over, and all.
+  mlir::ArrayAttr shardAxes, allAxes;
   int64_t shards, ranks;
   llvm::StringMap<mlir::Value> scalars;
+  /// What micro-batches before the last one leave out.
+  llvm::SmallVector<mlir::Operation *> onlyInLastMicroBatch;
 
   /// The memory of each tensor that has some.
   llvm::DenseMap<mlir::Value, mlir::Value> memory;
   /// Where a result must be written: gradients in a reduction's input.
   llvm::DenseMap<mlir::Value, mlir::Value> assigned;
-  /// One buffer a segment, of a whole group or of a reduction's input.
+  /// One buffer a segment, of a whole group, of what is retained of one, or of
+  /// a reduction's input.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> gathered;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>
       reduceInputs;

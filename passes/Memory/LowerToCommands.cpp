@@ -53,10 +53,13 @@ static SmallVector<Value> declareInputs(OpBuilder &builder, func::FuncOp step) {
   return inputs;
 }
 
-static exec::ProgramOp createProgram(OpBuilder &builder, Location location) {
+static exec::ProgramOp createProgram(OpBuilder &builder, Location location,
+                                     bool hasReplicas) {
   SmallVector<StringRef> streams;
   for (unsigned i = 0; i <= fsdp::getMaxEnumValForStream(); ++i)
-    streams.push_back(fsdp::stringifyStream(static_cast<fsdp::Stream>(i)));
+    if (auto stream = static_cast<fsdp::Stream>(i);
+        stream != fsdp::Stream::replicate || hasReplicas)
+      streams.push_back(fsdp::stringifyStream(stream));
   auto program = exec::ProgramOp::create(
       builder, location, builder.getStringAttr("step"),
       builder.getStrArrayAttr(streams), /*arena=*/IntegerAttr(),
@@ -75,7 +78,8 @@ void LowerToCommandsPass::runOnOperation() {
   OpBuilder builder(step);
   StateTable states(builder, module);
   SmallVector<Value> inputs = declareInputs(builder, step);
-  exec::ProgramOp program = createProgram(builder, step.getLoc());
+  exec::ProgramOp program =
+      createProgram(builder, step.getLoc(), !getReplicaAxes(module).empty());
   CommandBuilder commands(module, program, states, inputs);
   if (failed(commands.buildStep(step)))
     return signalPassFailure();

@@ -203,9 +203,30 @@ void CommandBuilder::addStateWrites() {
 
 void CommandBuilder::visitUnshardStart(fsdp::UnshardStartOp start) {
   SmallVector<Value> wholes;
-  for (fsdp::SegmentOp segment : segmentsOf(start.getGroup()))
-    wholes.push_back(gatherSegment(start, segment));
+  SmallVector<Value> parts = gathered.lookup(start.getRetained());
+  for (auto [number, segment] : llvm::enumerate(segmentsOf(start.getGroup())))
+    wholes.push_back(start.getRetained()
+                         ? gatherRetained(start, segment, parts[number])
+                         : gatherSegment(start, segment));
   gathered[start.getResult()] = wholes;
+}
+
+/// The place of this rank in `whole`, of which ranks that differ on `axes` have
+/// equal parts.
+Value CommandBuilder::createSlot(Value whole, ArrayAttr axes,
+                                 Location location) {
+  MemRefType type = typeOf(whole);
+  int64_t stride = type.getNumElements();
+  SmallVector<exec::AxisStride> strides;
+  for (auto axis : axes.getAsRange<StringAttr>()) {
+    int64_t size = mesh.axes[*exec::findAxis(mesh, axis)].size;
+    stride /= size;
+    if (size > 1)
+      strides.push_back({axis, stride});
+  }
+  return exec::createPart(builder, location, whole, 0,
+                          MemRefType::get({stride}, type.getElementType()),
+                          strides);
 }
 
 /// Casts this rank's shard into its slot and gathers in place. Returns the
@@ -222,17 +243,52 @@ Value CommandBuilder::gatherSegment(fsdp::UnshardStartOp start,
   auto elements = static_cast<int64_t>(segment.getShard());
   Value whole =
       createBuffer(MemRefType::get({elements * shards}, dtype), location);
-  Value slot = exec::createPart(builder, location, whole, 0,
-                                MemRefType::get({elements}, dtype),
-                                {builder.getStringAttr(fsdp::MeshOp::shardAxis),
-                                 shards == 1 ? 0 : elements});
+  Value slot = createSlot(whole, shardAxes, location);
   if (needsCast)
     runCast(builder, location, shard, slot, stream);
   else
     addCopy(shard, slot, location, stream);
   if (shards > 1)
     add<exec::AllGatherOp>(location, stream, start.getGroup(), whole,
-                           elements * getElementBytes(dtype), shardAxis);
+                           elements * getElementBytes(dtype), shardAxes);
+  return whole;
+}
+
+/// The axes on which ranks differ that a group is resharded to.
+ArrayAttr CommandBuilder::lastAxesOf(StringRef group) {
+  auto op = symbols.lookup<fsdp::GroupOp>(group);
+  auto meshOp = symbols.lookup<fsdp::MeshOp>(op.getMesh());
+  return builder.getStrArrayAttr(
+      meshOp.getLastAxes(static_cast<int64_t>(*op.getReshardTo())));
+}
+
+/// Copies this rank's part of each segment aside.
+void CommandBuilder::visitRetain(fsdp::RetainOp retain) {
+  auto type = cast<fsdp::UnshardedType>(retain.getUnsharded().getType());
+  ArrayAttr axes = lastAxesOf(type.getGroup().getValue());
+  SmallVector<Value> parts;
+  for (Value whole : gathered.lookup(retain.getUnsharded())) {
+    Value slot = createSlot(whole, axes, retain.getLoc());
+    parts.push_back(createBuffer(typeOf(slot), retain.getLoc()));
+    addCopy(slot, parts.back(), retain.getLoc());
+  }
+  gathered[retain.getResult()] = parts;
+}
+
+/// Gathers what each of fewer ranks has retained. Returns the whole segment's
+/// memory.
+Value CommandBuilder::gatherRetained(fsdp::UnshardStartOp start,
+                                     fsdp::SegmentOp segment, Value part) {
+  Location location = start.getLoc();
+  auto stream = static_cast<int64_t>(start.getStream());
+  ArrayAttr axes = lastAxesOf(start.getGroup());
+  Value whole = createBuffer(
+      MemRefType::get({static_cast<int64_t>(segment.getElements())},
+                      segment.getDtype()),
+      location);
+  addCopy(part, createSlot(whole, axes, location), location, stream);
+  add<exec::AllGatherOp>(location, stream, start.getGroup(), whole,
+                         exec::getSpanBytes(typeOf(part)), axes);
   return whole;
 }
 
@@ -271,7 +327,7 @@ CommandBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
     add<exec::ReduceScatterOp>(reduction.getLoc(),
                                static_cast<uint64_t>(reduction.getStream()),
                                reduction.getGroup(), buffer,
-                               states.lookup(segment).gradient, shardAxis);
+                               states.lookup(segment).gradient, shardAxes);
   }
   return success();
 }
@@ -316,6 +372,39 @@ LogicalResult CommandBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
   return success();
 }
 
+void CommandBuilder::visitAllReduce(fsdp::AllReduceStartOp sum) {
+  auto type = cast<fsdp::PendingType>(sum.getType());
+  for (fsdp::SegmentOp segment : segmentsOf(type.getGroup().getValue()))
+    if (!segment.getFrozen())
+      onlyInLastMicroBatch.push_back(add<exec::AllReduceOp>(
+          sum.getLoc(), static_cast<uint64_t>(sum.getStream()),
+          states.lookup(segment).gradient, /*double_double=*/false,
+          sum.getAxes()));
+}
+
+/// Makes of the micro-batch's section four, where the last one does more than
+/// those before it: it may be the only one.
+void CommandBuilder::separateLastMicroBatch() {
+  if (onlyInLastMicroBatch.empty())
+    return;
+  auto section =
+      cast<exec::SectionOp>(onlyInLastMicroBatch.front()->getParentOp());
+  builder.setInsertionPoint(section);
+  for (exec::Repeat repeat :
+       {exec::Repeat::only_micro_batch, exec::Repeat::first_micro_batch,
+        exec::Repeat::middle_micro_batches, exec::Repeat::last_micro_batch}) {
+    IRMapping mapping;
+    auto copy = cast<exec::SectionOp>(builder.clone(*section, mapping));
+    copy.setName(exec::stringifyRepeat(repeat));
+    copy.setRepeat(repeat);
+    if (repeat == exec::Repeat::first_micro_batch ||
+        repeat == exec::Repeat::middle_micro_batches)
+      for (Operation *command : onlyInLastMicroBatch)
+        mapping.lookup(command)->erase();
+  }
+  section.erase();
+}
+
 //===----------------------------------------------------------------------===//
 // Metrics
 //===----------------------------------------------------------------------===//
@@ -342,7 +431,7 @@ void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
                     /*workspace=*/Value());
   if (shards > 1)
     add<exec::AllReduceOp>(location, /*stream=*/0, total,
-                           /*double_double=*/true, shardAxis);
+                           /*double_double=*/true, shardAxes);
   if (ranks > 1)
     addLossSum(location);
 }

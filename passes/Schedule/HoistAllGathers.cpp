@@ -3,8 +3,9 @@
 //
 // Reads the gathers in the order of their waits, lets choosePrefetch() say
 // after which wait each starts, and moves the starts there. Waits stay. A
-// gather reads only persistent shards, so that its start may move over any
-// computation of the same micro-batch.
+// gather reads persistent shards, so that its start may move over any
+// computation of the same micro-batch; or what was retained, before which it
+// does not start.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Schedule/Passes.h"
@@ -66,6 +67,13 @@ void HoistAllGathersPass::runOnOperation() {
     Operation *&anchor = lastAfter[index];
     if (!anchor)
       anchor = index == startAtBegin ? atBegin : waits[index].getOperation();
+    Operation *retain =
+        start.getRetained() ? start.getRetained().getDefiningOp() : nullptr;
+    if (retain && anchor->isBeforeInBlock(retain)) {
+      start->moveAfter(retain);
+      reportMove(start, "when its part is retained");
+      continue;
+    }
     start->moveAfter(anchor);
     anchor = start;
     if (index == startAtBegin)

@@ -28,6 +28,28 @@ def RematerializeGathersPass : Pass<"shardc-rematerialize-gathers", "::mlir::Mod
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
+def RematerializeActivationsPass : Pass<"shardc-rematerialize-activations", "::mlir::ModuleOp"> {
+  let summary = "Computes activations of some modules again in backward.";
+  let description = [{
+    Activation checkpointing, by the act that reshards groups, on other operators. Of a
+    module that `shardc.recompute` names, nothing stays but what it takes from outside and
+    what others take from it: what backward needs of the rest is computed again, once and in
+    forward's order, before the first operation of backward that needs any of it. The
+    form `selective` keeps the results of products, convolutions and attention too. An
+    operation's form is that of the innermost named module around it. Dropout draws the same
+    numbers, because they belong to the element.
+
+    Comes before gathers are rematerialized: what is computed again needs parameters.
+
+    Decision: `passes/Schedule/Recompute.h`. Remark: `passed` for each module with its operators
+    that run again, their floating-point operations and the bytes of results that
+    backward would have kept.
+
+    {{example: test/passes/Schedule/rematerialize-activations.mlir @full}}
+  }];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
 def SplitCollectivesPass : Pass<"shardc-split-collectives", "::mlir::func::FuncOp"> {
   let summary = "Turns each collective into a start and a wait.";
   let description = [{

@@ -9,6 +9,12 @@
 //   use(%g)                       %h = fsdp.unshard @g
 //                                 use(%h)
 //
+// One that is resharded to fewer ranks keeps its part of the whole for that:
+//
+//   last_forward_use(%g)          last_forward_use(%g)
+//                                 %k = fsdp.retain %g
+//                                 %h = fsdp.unshard @g from %k
+//
 // A group that backward does not use needs no clone. Keeps every value's bits:
 // a gather is pure.
 //===----------------------------------------------------------------------===//
@@ -91,6 +97,15 @@ static remark::RemarkOpts remarkOptions(Gather &gather) {
       .function(gather.unshard.getGroup());
 }
 
+static Value retain(Gather &gather) {
+  OpBuilder builder(gather.unshard);
+  builder.setInsertionPointAfter(gather.lastForwardUse);
+  auto type = fsdp::RetainedType::get(builder.getContext(),
+                                      gather.unshard.getGroupAttr());
+  return fsdp::RetainOp::create(builder, gather.unshard.getLoc(), type,
+                                gather.unshard.getResult());
+}
+
 /// Gathers again before the first use in backward, and looks at the new value
 /// through clones of the views. A view that only backward used is erased.
 static void rematerialize(Gather &gather) {
@@ -99,6 +114,8 @@ static void rematerialize(Gather &gather) {
       cast<fsdp::UnshardOp>(builder.clone(*gather.unshard.getOperation()));
   Block *body = gather.unshard->getBlock();
   Operation *backward = findBegin(*body, fsdp::Phase::backward);
+  if (gather.group.getReshardTo())
+    again.getRetainedMutable().assign(retain(gather));
   IRMapping mapping;
   mapping.map(gather.unshard.getResult(), again.getResult());
   for (Operation *view : gather.views)
@@ -118,7 +135,7 @@ static void rematerialize(Gather &gather) {
       << remark::metric("freed_bytes", bytes)
       << remark::metric("gathered_again_bytes", bytes)
       << remark::reason("reshard after forward is {0}",
-                        fsdp::stringifyReshard(gather.group.getReshard()));
+                        gather.group.describeReshard());
 }
 
 static void reportKept(Gather &gather, StringRef reason) {

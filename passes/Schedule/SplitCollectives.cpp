@@ -4,16 +4,18 @@
 //   %g = fsdp.unshard @g      ->  %p = fsdp.unshard_start @g on gather
 //                                 %g = fsdp.wait %p
 //   %s = fsdp.reduce_scatter  ->  %q = fsdp.reduce_scatter_start … on reduce
+//   %t = fsdp.all_reduce %s       %r = fsdp.all_reduce_start %q … on replicate
 //   fsdp.begin update             fsdp.begin update
-//                                 %s = fsdp.wait %q
+//                                 %t = fsdp.wait %r
 //
-// Gathers and reductions have streams of their own, so that neither waits for
-// the other.
+// Gathers, reductions and sums over replicas have streams of their own, so that
+// none waits for another.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Schedule/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Groups.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -36,9 +38,9 @@ static void splitGather(fsdp::UnshardOp unshard) {
   OpBuilder builder(unshard);
   auto pending =
       fsdp::PendingType::get(builder.getContext(), unshard.getGroupAttr());
-  auto start =
-      fsdp::UnshardStartOp::create(builder, unshard.getLoc(), pending,
-                                   unshard.getGroup(), fsdp::Stream::gather);
+  auto start = fsdp::UnshardStartOp::create(
+      builder, unshard.getLoc(), pending, unshard.getGroup(),
+      unshard.getRetained(), fsdp::Stream::gather);
   auto wait = fsdp::WaitOp::create(builder, unshard.getLoc(), unshard.getType(),
                                    start.getResult());
   unshard.replaceAllUsesWith(wait.getResult());
@@ -55,10 +57,18 @@ static Operation *splitReduction(fsdp::ReduceScatterOp reduction,
       builder, reduction.getLoc(), pending, reduction.getGroupAttr(),
       reduction.getParametersAttr(), reduction.getGradients(),
       fsdp::StreamAttr::get(builder.getContext(), fsdp::Stream::reduce));
+  Value sum = getSum(reduction), sumStart = start.getResult();
+  auto overReplicas = sum.getDefiningOp<fsdp::AllReduceOp>();
+  if (overReplicas)
+    sumStart = fsdp::AllReduceStartOp::create(builder, sum.getLoc(), pending,
+                                              sumStart, overReplicas.getAxes(),
+                                              fsdp::Stream::replicate);
   builder.setInsertionPointAfter(begin);
-  auto wait = fsdp::WaitOp::create(builder, reduction.getLoc(),
-                                   reduction.getType(), start.getResult());
-  reduction.replaceAllUsesWith(wait.getResult());
+  auto wait =
+      fsdp::WaitOp::create(builder, sum.getLoc(), sum.getType(), sumStart);
+  sum.replaceAllUsesWith(wait.getResult());
+  if (overReplicas)
+    overReplicas.erase();
   reduction.erase();
   return wait;
 }

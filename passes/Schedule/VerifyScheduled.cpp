@@ -7,6 +7,7 @@
 #include "passes/Schedule/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Groups.h"
 #include "passes/Schedule/GroupUses.h"
 
 #define DEBUG_TYPE "shardc-verify-scheduled"
@@ -30,7 +31,11 @@ static LogicalResult verifyStart(Operation *start) {
   if (!pending.hasOneUse())
     return start->emitError("C1: expected one wait, got ")
            << llvm::range_size(pending.getUses());
-  auto wait = dyn_cast<fsdp::WaitOp>(*pending.getUsers().begin());
+  Operation *user = *pending.getUsers().begin();
+  if (isa<fsdp::ReduceScatterStartOp>(start) &&
+      isa<fsdp::AllReduceStartOp>(user))
+    return success(); // Which has a wait.
+  auto wait = dyn_cast<fsdp::WaitOp>(user);
   if (!wait)
     return start->emitError("C1: expected a wait as the only use");
   FlatSymbolRefAttr group =
@@ -75,6 +80,13 @@ static LogicalResult verifyWhole(fsdp::WaitOp wait, Operation *backward,
   if (kept)
     return kept->emitError("C3: expected @")
            << symbol.getValue() << " to be gathered again in backward";
+  auto start = wait.getPending().getDefiningOp<fsdp::UnshardStartOp>();
+  if (start && group && backward && !fromForward &&
+      bool(start.getRetained()) != bool(group.getReshardTo()))
+    return start.emitError("C3: expected a gather of what ")
+           << group.getReshardTo().value_or(
+                  getShards(start->getParentOfType<ModuleOp>()))
+           << " ranks have of @" << symbol.getValue();
   return success();
 }
 
@@ -85,9 +97,10 @@ static LogicalResult verifyStep(func::FuncOp step, SymbolTable &symbols) {
     if (begin.getPhase() == fsdp::Phase::backward)
       backward = begin;
   for (Operation &op : body) {
-    if (isa<fsdp::UnshardOp, fsdp::ReduceScatterOp>(op))
+    if (isa<fsdp::UnshardOp, fsdp::ReduceScatterOp, fsdp::AllReduceOp>(op))
       return op.emitError("C1: expected a start and a wait");
-    if (isa<fsdp::UnshardStartOp, fsdp::ReduceScatterStartOp>(op))
+    if (isa<fsdp::UnshardStartOp, fsdp::ReduceScatterStartOp,
+            fsdp::AllReduceStartOp>(op))
       if (failed(verifyStart(&op)))
         return failure();
     auto wait = dyn_cast<fsdp::WaitOp>(op);

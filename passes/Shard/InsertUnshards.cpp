@@ -60,8 +60,8 @@ private:
       OpBuilder builder(firstUse);
       auto symbol = FlatSymbolRefAttr::get(group.getSymNameAttr());
       auto type = fsdp::UnshardedType::get(builder.getContext(), symbol);
-      whole =
-          fsdp::UnshardOp::create(builder, firstUse->getLoc(), type, symbol);
+      whole = fsdp::UnshardOp::create(builder, firstUse->getLoc(), type, symbol,
+                                      /*retained=*/Value());
     }
     return whole;
   }

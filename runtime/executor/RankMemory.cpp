@@ -109,18 +109,11 @@ void RankMemory::poisonUndefined(bool stepBegins) const {
       device.poison(state(i), bytesOfState(i));
 }
 
-/// The number of the shards of the rank at these coordinates: segments are
-/// divided over the axis `shard`.
-static int64_t shardNumber(const format::Mesh &mesh,
-                           const format::Coordinates &coordinates) {
-  for (size_t axis = 0; axis < mesh.axes.size(); ++axis)
-    if (mesh.axes[axis].name == "shard")
-      return coordinates[axis];
-  return 0;
-}
-
 void RankMemory::setScalars(format::ScalarValues values) {
-  values.shard = shardNumber(artifact.manifest.mesh, coordinates);
+  const std::vector<format::Segment> &segments = artifact.parameters.segments;
+  if (!segments.empty()) // All are divided over the same axes.
+    values.shard =
+        artifact.manifest.mesh.memberNumber(rank, segments.front().axes);
   const std::vector<format::Scalar> &list = artifact.program.scalars;
   for (size_t i = 0; i < list.size(); ++i) {
     const std::array<std::byte, 8> bytes = bytesOf(list[i], values);

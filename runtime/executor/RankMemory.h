@@ -61,10 +61,11 @@ public:
 
 private:
   RankMemory(const format::Artifact &artifact, int64_t rank, Device &device)
-      : artifact(artifact),
+      : artifact(artifact), rank(rank),
         coordinates(artifact.manifest.mesh.coordinates(rank)), device(device) {}
 
   const format::Artifact &artifact;
+  const int64_t rank;
   const format::Coordinates coordinates;
   Device &device;
   DeviceMemory arena, states, inputs, scalars;

@@ -20,9 +20,9 @@
 namespace shardc::format {
 
 /// One FSDP group: `parameters` counts elements of the model's parameters
-/// (without padding); `gathers` and `reduces` count collectives of one step
-/// with one micro-batch, and the bytes are those of one such collective, that
-/// is, of the whole gathered buffer.
+/// (without padding); the others count collectives of one step with one
+/// micro-batch, and the bytes that one rank receives (gathers) or sends
+/// (reductions) in all of them.
 struct PlanGroup {
   std::string name;
   int64_t parameters = 0;
@@ -30,8 +30,11 @@ struct PlanGroup {
   int64_t gathers = 0;
   int64_t reduceBytes = 0;
   int64_t reduces = 0;
-  /// "always", "never" or another policy word.
+  /// "always", "never" or another policy word, or a number of ranks.
   std::string reshard;
+  /// Sums over replicas.
+  int64_t allReduceBytes = 0;
+  int64_t allReduces = 0;
 
   bool operator==(const PlanGroup &) const = default;
 };
@@ -60,6 +63,17 @@ struct PlanKernel {
   bool operator==(const PlanKernel &) const = default;
 };
 
+/// What backward computes again in one micro-batch: operators, their
+/// floating-point operations, and the bytes of results that would have been
+/// kept.
+struct PlanRecompute {
+  int64_t operators = 0;
+  int64_t operations = 0;
+  int64_t bytes = 0;
+
+  bool operator==(const PlanRecompute &) const = default;
+};
+
 struct Plan {
   int64_t arenaBytes = 0;
   /// Waits of a step with one micro-batch that only serve buffers that have
@@ -72,6 +86,7 @@ struct Plan {
   /// command at which most are, by what they are for.
   std::map<std::string, int64_t> peakBytes = {};
   std::vector<PlanGroup> groups;
+  PlanRecompute recomputed = {};
   PlanOptimizer optimizer;
   /// Of chips whose machine code the artifact has.
   std::vector<PlanKernel> kernels = {};

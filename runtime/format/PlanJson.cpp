@@ -22,6 +22,10 @@ static ordered_json toJson(const PlanGroup &group) {
   object["gathers"] = group.gathers;
   object["reduce_bytes"] = group.reduceBytes;
   object["reduces"] = group.reduces;
+  if (group.allReduces != 0) {
+    object["all_reduce_bytes"] = group.allReduceBytes;
+    object["all_reduces"] = group.allReduces;
+  }
   object["reshard"] = group.reshard;
   return object;
 }
@@ -50,6 +54,10 @@ std::string printPlan(const Plan &plan) {
   root["groups"] = ordered_json::array();
   for (const PlanGroup &group : plan.groups)
     root["groups"].push_back(toJson(group));
+  if (plan.recomputed.operators != 0)
+    root["recomputed"] = {{"operators", plan.recomputed.operators},
+                          {"operations", plan.recomputed.operations},
+                          {"bytes", plan.recomputed.bytes}};
   ordered_json optimizer = {{"kind", plan.optimizer.kind}};
   optimizer.update(toJson(plan.optimizer.attributes));
   root["optimizer"] = std::move(optimizer);
@@ -69,6 +77,10 @@ static PlanGroup parseGroup(const JsonField &field) {
   group.gathers = field["gathers"].integer();
   group.reduceBytes = field["reduce_bytes"].integer();
   group.reduces = field["reduces"].integer();
+  if (const std::optional<JsonField> count = field.find("all_reduces")) {
+    group.allReduces = count->integer();
+    group.allReduceBytes = field["all_reduce_bytes"].integer();
+  }
   group.reshard = field["reshard"].text();
   return group;
 }
@@ -100,6 +112,10 @@ StatusOr<Plan> parsePlan(Bytes text) {
             plan.peakBytes[kind] = bytes.integer();
         for (const JsonField &field : root["groups"].elements())
           plan.groups.push_back(parseGroup(field));
+        if (const std::optional<JsonField> again = root.find("recomputed"))
+          plan.recomputed = {(*again)["operators"].integer(),
+                             (*again)["operations"].integer(),
+                             (*again)["bytes"].integer()};
         plan.optimizer.kind = root["optimizer"]["kind"].text();
         plan.optimizer.attributes = root["optimizer"].attributes();
         plan.optimizer.attributes.erase("kind");

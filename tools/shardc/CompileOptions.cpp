@@ -66,8 +66,8 @@ static CLI::Option *addEntry(CLI::App &command, const OptionEntry &entry,
     option->check(oneOf({entry.words.begin(), entry.words.end()}));
   option->type_name(entry.words.empty() ? std::string(entry.form)
                                         : join(entry.words));
-  if (entry.flag == "--loss-scale")
-    option->check(CLI::Validator(complainAboutLossScale, ""));
+  if (entry.complain)
+    option->check(CLI::Validator(entry.complain, ""));
   return option;
 }
 
@@ -116,14 +116,39 @@ void addConfigOption(CLI::App &command, Options &options) {
       ->trigger_on_parse();
 }
 
+/// The numbers of ranks, from the file or the command line, whose word on all
+/// ranks holds against the file's on those of a replica.
+static void resolveMesh(const CLI::App &command, Options &options) {
+  if (options.worldSize == 0 && options.shard == 0)
+    throw CLI::RequiredError("--world-size");
+  bool isShardGiven = options.worldSize == 0 || command.count("--shard") != 0;
+  auto text = [](int64_t number) { return std::to_string(number); };
+  const int64_t product = options.shard * options.replicate;
+  if (product > format::mostRanks)
+    throw ConfigurationError(Status(
+        ErrorCode::E0201, text(options.replicate) + " replicas of " +
+                              text(options.shard) + " ranks are more than " +
+                              text(format::mostRanks) + " ranks"));
+  if (options.worldSize == 0)
+    options.worldSize = product;
+  if (isShardGiven && product != options.worldSize)
+    throw ConfigurationError(Status(
+        ErrorCode::E0201,
+        text(options.replicate) + " replicas of " + text(options.shard) +
+            " ranks are " + text(product) + ", not " + text(options.worldSize) +
+            ": leave --shard or --world-size "
+            "out"));
+  options.shard = 0;
+}
+
 /// Needs a number of ranks, from the file or the command line.
 static void addConfiguration(CLI::App &command, Options &options) {
   addConfigOption(command, options);
   options.worldSize = 0;
   command.get_option("--world-size")->default_str("");
+  command.get_option("--shard")->default_str("");
   command.parse_complete_callback([&command, &options] {
-    if (options.worldSize == 0)
-      throw CLI::RequiredError("--world-size");
+    resolveMesh(command, options);
     for (auto [flag, key] : {std::pair("--param-dtype", "param_dtype"),
                              {"--reduce-dtype", "reduce_dtype"},
                              {"--reshard", "reshard_after_forward"}})

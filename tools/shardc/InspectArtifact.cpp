@@ -56,6 +56,16 @@ static std::string describe(const PlanOptimizer &optimizer) {
   return text.str();
 }
 
+static std::string describe(const PlanRecompute &recomputed) {
+  if (recomputed.operators == 0)
+    return "";
+  std::ostringstream text;
+  text << "recompute  " << recomputed.operators << " operators, "
+       << recomputed.operations << " floating-point operations a micro-batch; "
+       << recomputed.bytes << " bytes of results not kept\n";
+  return text.str();
+}
+
 static void printHeader(const Artifact &artifact) {
   const Manifest &manifest = artifact.manifest;
   std::cout << "model      " << manifest.model << "\n"
@@ -68,8 +78,9 @@ static void printHeader(const Artifact &artifact) {
             << (hasEvaluation(artifact.program.sections) ? ", evaluation" : "")
             << "\n"
             << "optimizer  " << describe(artifact.plan.optimizer) << "\n"
-            << "made by    " << manifest.producer << ", format "
-            << manifest.major << "." << manifest.minor << "\n";
+            << describe(artifact.plan.recomputed) << "made by    "
+            << manifest.producer << ", format " << manifest.major << "."
+            << manifest.minor << "\n";
   for (const Input &input : artifact.parameters.inputs) {
     std::cout << "input      " << input.name << " " << dtypeName(input.dtype)
               << " [";
@@ -98,14 +109,20 @@ static void printMemory(const Plan &plan) {
 
 static void printGroups(const Plan &plan) {
   size_t width = 5;
-  for (const PlanGroup &group : plan.groups)
+  bool hasSums = false;
+  for (const PlanGroup &group : plan.groups) {
     width = std::max(width, group.name.size());
+    hasSums |= group.allReduces != 0;
+  }
   std::cout << "\n"
             << std::left << std::setw(width) << "group" << std::right
             << std::setw(12) << "parameters" << std::setw(9) << "reshard"
             << std::setw(9) << "gathers" << std::setw(14) << "gather bytes"
-            << std::setw(9) << "reduces" << std::setw(14) << "reduce bytes"
-            << "   (one rank, one micro-batch)\n";
+            << std::setw(9) << "reduces" << std::setw(14) << "reduce bytes";
+  if (hasSums)
+    std::cout << std::setw(13) << "all-reduces" << std::setw(18)
+              << "all-reduce bytes";
+  std::cout << "   (one rank, one micro-batch)\n";
   PlanGroup sum;
   sum.name = "all";
   auto row = [&](const PlanGroup &group) {
@@ -113,7 +130,11 @@ static void printGroups(const Plan &plan) {
               << std::setw(12) << group.parameters << std::setw(9)
               << group.reshard << std::setw(9) << group.gathers << std::setw(14)
               << group.gatherBytes << std::setw(9) << group.reduces
-              << std::setw(14) << group.reduceBytes << "\n";
+              << std::setw(14) << group.reduceBytes;
+    if (hasSums)
+      std::cout << std::setw(13) << group.allReduces << std::setw(18)
+                << group.allReduceBytes;
+    std::cout << "\n";
   };
   for (const PlanGroup &group : plan.groups) {
     row(group);
@@ -122,6 +143,8 @@ static void printGroups(const Plan &plan) {
     sum.gatherBytes += group.gatherBytes;
     sum.reduces += group.reduces;
     sum.reduceBytes += group.reduceBytes;
+    sum.allReduces += group.allReduces;
+    sum.allReduceBytes += group.allReduceBytes;
   }
   row(sum);
 }

@@ -29,10 +29,9 @@ FailureOr<VerifiedProgram> compileBoth(ModuleOp imported,
   if (failed(code))
     return failure();
   program.compiled = std::move(*code);
-  Options unsharded = options;
-  unsharded.worldSize = 1;
   program.reference = imported.clone();
-  if (failed(runPhases(program.reference.get(), unsharded, "differentiate")))
+  if (failed(runPhases(program.reference.get(), onOneRank(options),
+                       "differentiate")))
     return failure();
   return program;
 }

@@ -80,3 +80,11 @@ func.func @update_of_another_type(%shard: tensor<4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @sum_of_a_sum(%shard: !fsdp.shard<@root>) {
+  // expected-error@+1 {{'fsdp.all_reduce' op expected the result of a reduction}}
+  %0 = fsdp.all_reduce %shard over ["replicate"] : !fsdp.shard<@root>
+  return
+}

@@ -131,3 +131,33 @@ func.func @asynchronous() {
   fsdp.reshard %whole : !fsdp.unsharded<@root>
   return
 }
+
+// -----
+
+// Replicas sum what their shards have, and few ranks keep a group among them.
+// CHECK-LABEL: module @more_axes
+//       CHECK:   fsdp.mesh @mesh <replicate = 2, shard = 2, within_4 = 4>
+//       CHECK:   fsdp.group @root on @mesh policy <> reshard always to 4 {
+//       CHECK:     %[[KEPT:.*]] = fsdp.retain %{{.*}} : <@root> -> <@root>
+//       CHECK:     fsdp.unshard @root from %[[KEPT]] as !fsdp.retained<@root> : <@root>
+//       CHECK:     fsdp.unshard_start @root from %[[KEPT]] as !fsdp.retained<@root> on gather : <@root>
+//       CHECK:     %[[SHARD:.*]] = fsdp.reduce_scatter
+//       CHECK:     fsdp.all_reduce %[[SHARD]] over ["replicate"] : <@root>
+//       CHECK:     %[[START:.*]] = fsdp.reduce_scatter_start
+//       CHECK:     fsdp.all_reduce_start %[[START]] over ["replicate"] on replicate : <@root>
+module @more_axes {
+  fsdp.mesh @mesh <replicate = 2, shard = 2, within_4 = 4>
+  fsdp.group @root on @mesh policy <> reshard always to 4 {
+  }
+  func.func @step(%x: tensor<4xf32>) {
+    %whole = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %kept = fsdp.retain %whole : !fsdp.unsharded<@root> -> !fsdp.retained<@root>
+    %again = fsdp.unshard @root from %kept as !fsdp.retained<@root> : !fsdp.unsharded<@root>
+    %start = fsdp.unshard_start @root from %kept as !fsdp.retained<@root> on gather : !fsdp.pending<@root>
+    %shard = fsdp.reduce_scatter @root [@w] (%x) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    %sum = fsdp.all_reduce %shard over ["replicate"] : !fsdp.shard<@root>
+    %pending = fsdp.reduce_scatter_start @root [@w] (%x) on reduce : (tensor<4xf32>) -> !fsdp.pending<@root>
+    %sum_start = fsdp.all_reduce_start %pending over ["replicate"] on replicate : !fsdp.pending<@root>
+    return
+  }
+}

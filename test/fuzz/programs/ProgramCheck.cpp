@@ -323,13 +323,14 @@ bool Check::usesWrittenState() {
   return false;
 }
 
-/// One rank with a micro-batch for each rank; ranks keep buffers of their own.
+/// One rank with a micro-batch for each rank; ranks keep buffers of their own,
+/// and replicas add up in another order.
 Check::Failure Check::checkRanks() {
-  if (policy.options.worldSize == 1 || policy.microBatches > 1 ||
-      usesWrittenState())
+  if (policy.options.worldSize == 1 || policy.options.replicate > 1 ||
+      policy.microBatches > 1 || usesWrittenState())
     return std::nullopt;
   TrainingPolicy other = policy;
-  other.options.worldSize = 1;
+  other.options = onOneRank(policy.options);
   other.microBatches = policy.options.worldSize;
   VerifiedProgram otherCompiled;
   Steps otherSteps;

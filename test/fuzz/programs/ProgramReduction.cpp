@@ -73,8 +73,12 @@ private:
 static void simplifyPolicy(TrainedProgram &program, const SameFailure &isSame) {
   using Change = void (*)(TrainingPolicy &);
   static constexpr Change changes[] = {
-      [](TrainingPolicy &p) { p.options.worldSize = 1; },
-      [](TrainingPolicy &p) { p.options.worldSize = 2; },
+      [](TrainingPolicy &p) { p.options = onOneRank(p.options); },
+      [](TrainingPolicy &p) { p.options.replicate = 1; },
+      [](TrainingPolicy &p) {
+        p.options.worldSize = 2;
+        p.options.replicate = std::min<int64_t>(p.options.replicate, 2);
+      },
       [](TrainingPolicy &p) { p.microBatches = 1; },
       [](TrainingPolicy &p) { p.steps = 1; },
       [](TrainingPolicy &p) { p.threads = 1; },
@@ -87,6 +91,7 @@ static void simplifyPolicy(TrainedProgram &program, const SameFailure &isSame) {
       [](TrainingPolicy &p) { p.options.reduceDtype = ""; },
       [](TrainingPolicy &p) { p.options.wrap = "blocks"; },
       [](TrainingPolicy &p) { p.options.reshard = "default"; },
+      [](TrainingPolicy &p) { p.options.recompute = "none"; },
       [](TrainingPolicy &p) { p.options.prefetch = 1; },
       [](TrainingPolicy &p) { p.options.fuse = true; },
       [](TrainingPolicy &p) { p.options.cpu = Options().cpu; },

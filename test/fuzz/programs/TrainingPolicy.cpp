@@ -142,6 +142,8 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   TrainingPolicy policy;
   Options &options = policy.options;
   options.worldSize = random.pick<int64_t>({1, 2, 2, 3, 4, 5});
+  if (options.worldSize % 2 == 0 && random.chance(0.4))
+    options.replicate = random.pick({int64_t(2), options.worldSize});
   options.wrap = randomWrap(program, random);
   options.moduleRules = randomRules(options.wrap, random);
   if (random.chance(0.35)) {
@@ -153,6 +155,11 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
     }
   }
   options.reshard = random.pick({"default", "always", "never"});
+  if (int64_t shards = options.worldSize / options.replicate;
+      shards == 4 && random.chance(0.5))
+    options.reshard = "2";
+  if (random.chance(0.3))
+    options.recompute = random.pick({"full", "full", "selective"});
   options.prefetch = static_cast<unsigned>(random.between(0, 3));
   options.fuse = !random.chance(0.2);
   options.cpu = randomProcessor(random);
@@ -201,11 +208,13 @@ struct Flag {
 static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
   Options &options = policy.options;
   return {{"--world-size", &options.worldSize},
+          {"--replicate", &options.replicate},
           {"--wrap", &options.wrap},
           {"--module-rules", &options.moduleRules},
           {"--param-dtype", &options.paramDtype},
           {"--reduce-dtype", &options.reduceDtype},
           {"--reshard", &options.reshard},
+          {"--recompute", &options.recompute},
           {"--prefetch", &options.prefetch},
           {"--fuse", &options.fuse},
           {"--target", &options.target},

@@ -39,6 +39,31 @@ module @linear_layer {
 
 // -----
 
+// Replicas sum what their own ranks have reduced.
+// CHECK-LABEL: module @replicas
+//       CHECK:   %[[SHARD:.*]] = fsdp.reduce_scatter @root [@w]
+//  CHECK-NEXT:   fsdp.all_reduce %[[SHARD]] over ["replicate"] : <@root>
+//  CHECK-NEXT:   return
+module @replicas {
+  fsdp.parameter @w : tensor<f32>
+  fsdp.mesh @mesh <replicate = 2, shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 32 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%x: tensor<f32>) {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<f32>
+    %loss = aten.mul %x, %w : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    fsdp.record_loss %loss : tensor<f32>
+    return
+  }
+}
+
+// -----
+
 // A group is reduced as soon as backward has passed its unshard, before the
 // backward of the group in front of it: reductions overlap with compute.
 // CHECK-LABEL: module @groups_are_reduced_in_reverse

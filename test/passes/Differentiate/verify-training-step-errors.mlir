@@ -417,3 +417,51 @@ module @D7_evaluation_with_a_backward {
     return
   }
 }
+
+// -----
+
+// Each replica would go its own way.
+module @D2_no_sum_over_replicas {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <replicate = 2, shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D2: expected a sum over [replicate], got one over []}}
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    fsdp.begin update
+    %new = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
+    return
+  }
+}
+
+// -----
+
+module @D2_a_use_before_the_sum {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <replicate = 2, shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D2: expected the all-reduce as the only use}}
+    %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+    %sum = fsdp.all_reduce %shard over ["replicate"] : !fsdp.shard<@root>
+    fsdp.begin update
+    %new = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+    fsdp.write_shard %new, @root[0] : tensor<16xf32>
+    return
+  }
+}

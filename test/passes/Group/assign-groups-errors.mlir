@@ -1,5 +1,8 @@
 // RUN: split-file %s %t
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="world-size=0" 2>&1 | FileCheck %s --check-prefix=RANKS
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="world-size=8 replicate=3" 2>&1 | FileCheck %s --check-prefix=REPLICAS
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="world-size=12 reshard=5" 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="world-size=12 reshard=4 rules=h.0:reshard_after_forward=6" 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.9" 2>&1 | FileCheck %s --check-prefix=NO-MATCH
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0,[" 2>&1 | FileCheck %s --check-prefix=INVALID
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="param-dtype=int8" 2>&1 | FileCheck %s --check-prefix=DTYPE
@@ -18,6 +21,11 @@
 // A mesh has a rank at least.
 // RANKS: error: E0201: expected at least 1 rank, got 0
 
+// Replicas, and ranks to reshard to, are equally many.
+// REPLICAS: error: E0201: expected replicas of equally many ranks, got 3 of 8 ranks in all; 2 divides them
+// PART: error: E0204: expected reshard_after_forward of ranks that divide the 12 of a replica, got 5; 4 is the closest
+// PARTS: error: E0204: expected values of reshard_after_forward that divide each other, at most 3 of them, got 6 and 4
+
 // A pattern that chooses nothing is a mistake; the closest paths help to find it.
 // NO-MATCH: error: E0202: no module path matches 'h.9'
 // NO-MATCH: note: the closest of 3 modules that forward calls: 'h.0', 'h.1', 'head'
@@ -31,7 +39,7 @@
 
 // DTYPE: error: E0204: expected f32, bf16 or none for param_dtype, got 'int8'
 // REDUCE: error: E0204: expected f32, bf16 or none for reduce_dtype, got 'fp8'
-// RESHARD: error: E0204: expected always, never or default for reshard_after_forward, got 'often'
+// RESHARD: error: E0204: expected always, never, default or a number of ranks for reshard_after_forward, got 'often'
 
 // A rule names what is wrong with it, and the nearest choice.
 // KEY: error: E0205: no key 'param_dtipe', the closest is 'param_dtype' (of param_dtype, {{.*}}) in 'h.0:param_dtipe=f32'

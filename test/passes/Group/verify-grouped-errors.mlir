@@ -122,10 +122,19 @@ module @G6_no_root {
 
 // -----
 
-// Nothing would sum gradients over the twins.
-module @G3_another_axis {
-  fsdp.mesh @mesh <replicate = 2, shard = 4>
-  // expected-error@+1 {{G3: expected a mesh of the axis 'shard' alone: no pass sums gradients over another one}}
+// Shards are those of ranks one after the other.
+module @G3_replicas_last {
+  fsdp.mesh @mesh <shard = 4, replicate = 2>
+  // expected-error@+1 {{G3: expected 'replicate' as the mesh's first axis}}
   fsdp.group @root on @mesh policy <> reshard default {
+  }
+}
+
+// -----
+
+module @G3_no_axes_to_reshard_to {
+  fsdp.mesh @mesh <shard = 2, within_4 = 4>
+  // expected-error@+1 {{G3: expected last axes of the mesh that have 2 ranks to reshard always to}}
+  fsdp.group @root on @mesh policy <> reshard always to 2 {
   }
 }

@@ -441,3 +441,73 @@ module @check_and_evaluation {
     return
   }
 }
+
+// -----
+
+// Replicas sum after the last micro-batch, which may be the only one.
+// CHECK-LABEL: module @replicas
+//       CHECK:   exec.program @step streams ["compute", "gather", "reduce", "replicate"] {
+//       CHECK:     exec.section "only_micro_batch" repeat only_micro_batch {
+//       CHECK:       exec.reduce_scatter @root {{.*}} over ["shard"] on 2
+//  CHECK-NEXT:       exec.all_reduce %[[GRADIENT:.*]] : memref<16xf32> over ["replicate"] on 3
+//       CHECK:     exec.section "first_micro_batch" repeat first_micro_batch {
+//   CHECK-NOT:       exec.all_reduce
+//       CHECK:     exec.section "middle_micro_batches" repeat middle_micro_batches {
+//   CHECK-NOT:       exec.all_reduce
+//       CHECK:     exec.section "last_micro_batch" repeat last_micro_batch {
+//       CHECK:       exec.all_reduce %[[GRADIENT]] : memref<16xf32> over ["replicate"] on 3
+//       CHECK:     exec.section "update" {
+module @replicas {
+  fsdp.parameter @w : tensor<f32>
+  fsdp.mesh @mesh <replicate = 2, shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 32 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%d_w: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    %pending = fsdp.reduce_scatter_start @root [@w](%d_w) on reduce : (tensor<f32>) -> !fsdp.pending<@root>
+    %sum = fsdp.all_reduce_start %pending over ["replicate"] on replicate : !fsdp.pending<@root>
+    fsdp.begin update
+    %shard = fsdp.wait %sum : !fsdp.pending<@root> -> !fsdp.shard<@root>
+    return
+  }
+}
+
+// -----
+
+// Of 8 ranks, 4 keep a group among them: each the part that its coordinates on
+// the last axes say, and the gather is theirs.
+// CHECK-LABEL: module @retained
+//       CHECK:     %[[WHOLE:.*]] = exec.buffer : memref<128xf32>
+//  CHECK-NEXT:     %[[SLOT:.*]] = exec.part %[[WHOLE]][0 + shard * 64 + within_4 * 16] : memref<128xf32> -> memref<16xf32>
+//       CHECK:     exec.all_gather @root %[[WHOLE]] : memref<128xf32> slot 64 over ["shard", "within_4"] on 1
+//  CHECK-NEXT:     %[[PART:.*]] = exec.part %[[WHOLE]][0 + within_4 * 32] : memref<128xf32> -> memref<32xf32>
+//  CHECK-NEXT:     %[[KEPT:.*]] = exec.buffer : memref<32xf32>
+//  CHECK-NEXT:     exec.copy %[[PART]] : memref<32xf32> -> %[[KEPT]] : memref<32xf32> on 0
+//  CHECK-NEXT:     %[[AGAIN:.*]] = exec.buffer : memref<128xf32>
+//  CHECK-NEXT:     %[[OWN:.*]] = exec.part %[[AGAIN]][0 + within_4 * 32] : memref<128xf32> -> memref<32xf32>
+//  CHECK-NEXT:     exec.copy %[[KEPT]] : memref<32xf32> -> %[[OWN]] : memref<32xf32> on 1
+//  CHECK-NEXT:     exec.all_gather @root %[[AGAIN]] : memref<128xf32> slot 128 over ["within_4"] on 1
+module @retained {
+  fsdp.parameter @w : tensor<f32>
+  fsdp.mesh @mesh <shard = 2, within_4 = 4>
+  fsdp.group @root on @mesh policy <> reshard always to 4 {
+    fsdp.segment f32 reduce f32 elements 128 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    %p0 = fsdp.unshard_start @root on gather : !fsdp.pending<@root>
+    %h0 = fsdp.wait %p0 : !fsdp.pending<@root> -> !fsdp.unsharded<@root>
+    %kept = fsdp.retain %h0 : !fsdp.unsharded<@root> -> !fsdp.retained<@root>
+    fsdp.begin backward
+    %p1 = fsdp.unshard_start @root from %kept as !fsdp.retained<@root> on gather : !fsdp.pending<@root>
+    %h1 = fsdp.wait %p1 : !fsdp.pending<@root> -> !fsdp.unsharded<@root>
+    fsdp.begin update
+    return
+  }
+}

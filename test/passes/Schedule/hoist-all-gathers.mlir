@@ -90,3 +90,24 @@ func.func @reductions_stay(%gradient: tensor<4xf32>) {
   %shard = fsdp.wait %p1 : !fsdp.pending<@root> -> !fsdp.shard<@root>
   return
 }
+
+// -----
+
+// What is gathered from retained parts starts no earlier than those are there.
+// CHECK-LABEL: @starts_behind_what_it_gathers
+//       CHECK:   %[[KEPT:.*]] = fsdp.retain
+//  CHECK-NEXT:   %[[AGAIN:.*]] = fsdp.unshard_start @h.0 from %[[KEPT]]
+//  CHECK-NEXT:   fsdp.begin backward
+//  CHECK-NEXT:   fsdp.wait %[[AGAIN]]
+func.func @starts_behind_what_it_gathers(%x: tensor<f32>) {
+  fsdp.begin forward
+  %p0 = fsdp.unshard_start @h.0 on gather : !fsdp.pending<@h.0>
+  %h0 = fsdp.wait %p0 : !fsdp.pending<@h.0> -> !fsdp.unsharded<@h.0>
+  %w0 = fsdp.view %h0[@h.0.w] : !fsdp.unsharded<@h.0> -> tensor<f32>
+  %0 = aten.mul %x, %w0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  %kept = fsdp.retain %h0 : !fsdp.unsharded<@h.0> -> !fsdp.retained<@h.0>
+  fsdp.begin backward
+  %p1 = fsdp.unshard_start @h.0 from %kept as !fsdp.retained<@h.0> on gather : !fsdp.pending<@h.0>
+  %h1 = fsdp.wait %p1 : !fsdp.pending<@h.0> -> !fsdp.unsharded<@h.0>
+  return
+}

@@ -261,3 +261,35 @@ module @views_of_views {
     return
   }
 }
+
+// -----
+
+// A group that few ranks keep among them is retained after its last use in
+// forward, and gathered from that.
+// CHECK-LABEL: module @resharded_to_fewer_ranks
+//       CHECK:   %[[FIRST:.*]] = fsdp.unshard @h0 :
+//       CHECK:   aten.mul
+//  CHECK-NEXT:   %[[KEPT:.*]] = fsdp.retain %[[FIRST]] : <@h0> -> <@h0>
+//  CHECK-NEXT:   fsdp.begin backward
+//  CHECK-NEXT:   %[[AGAIN:.*]] = fsdp.unshard @h0 from %[[KEPT]]
+//  CHECK-NEXT:   fsdp.view %[[AGAIN]][@h0.w]
+
+// REMARK: remark: [Passed] reshard {{.*}} Function=h0 {{.*}}Reason="reshard after forward is 2"
+module @resharded_to_fewer_ranks {
+  fsdp.parameter @h0.w : tensor<f32>
+  fsdp.mesh @mesh <shard = 2, within_2 = 2>
+  fsdp.group @h0 on @mesh policy <> reshard always to 2 {
+    fsdp.segment f32 reduce f32 elements 64 shard 16 {
+      fsdp.member @h0.w at 0
+    }
+  }
+  func.func @step(%x: tensor<f32>) {
+    fsdp.begin forward
+    %h0 = fsdp.unshard @h0 : !fsdp.unsharded<@h0>
+    %w_h0 = fsdp.view %h0[@h0.w] : !fsdp.unsharded<@h0> -> tensor<f32>
+    %0 = aten.mul %x, %w_h0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    fsdp.begin backward
+    %1 = aten.mul %0, %w_h0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    return
+  }
+}

@@ -40,3 +40,23 @@ func.func @waits_in_the_order_of_the_starts(%gradient: tensor<4xf32>) {
   fsdp.begin update
   return
 }
+
+// -----
+
+// What replicas sum starts behind the reduction, on a stream of its own, and is
+// what the optimizer waits for.
+// CHECK-LABEL: @sums_over_replicas
+//       CHECK:   %[[REDUCTION:.*]] = fsdp.reduce_scatter_start @root
+//  CHECK-NEXT:   %[[SUM:.*]] = fsdp.all_reduce_start %[[REDUCTION]] over ["replicate"] on replicate
+//  CHECK-NEXT:   fsdp.begin update
+//  CHECK-NEXT:   %[[SHARD:.*]] = fsdp.wait %[[SUM]]
+//  CHECK-NEXT:   fsdp.gradient %[[SHARD]][0]
+func.func @sums_over_replicas(%gradient: tensor<4xf32>) {
+  fsdp.begin forward
+  fsdp.begin backward
+  %shard = fsdp.reduce_scatter @root [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+  %all = fsdp.all_reduce %shard over ["replicate"] : !fsdp.shard<@root>
+  fsdp.begin update
+  %sum = fsdp.gradient %all[0] : !fsdp.shard<@root> -> tensor<16xf32>
+  return
+}

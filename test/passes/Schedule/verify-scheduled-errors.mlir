@@ -213,3 +213,37 @@ module @C4_other_group {
     return
   }
 }
+
+// -----
+
+module @C3_gathered_over_all_ranks {
+  fsdp.parameter @w : tensor<f32>
+  fsdp.mesh @mesh <shard = 2, within_2 = 2>
+  fsdp.group @root on @mesh policy <> reshard always to 2 {
+    fsdp.segment f32 reduce f32 elements 64 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    fsdp.begin backward
+    // expected-error@+1 {{C3: expected a gather of what 2 ranks have of @root}}
+    %pending = fsdp.unshard_start @root on gather : !fsdp.pending<@root>
+    %root = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.unsharded<@root>
+    fsdp.reshard %root : !fsdp.unsharded<@root>
+    return
+  }
+}
+
+// -----
+
+module @C1_sum_without_a_wait {
+  func.func @step(%gradient: tensor<4xf32>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    %start = fsdp.reduce_scatter_start @root [@w](%gradient) on reduce : (tensor<4xf32>) -> !fsdp.pending<@root>
+    // expected-error@+1 {{C1: expected one wait, got 0}}
+    %sum = fsdp.all_reduce_start %start over ["replicate"] on replicate : !fsdp.pending<@root>
+    return
+  }
+}

@@ -1,9 +1,8 @@
 //===- MeshProgramTest.cpp - a program on a mesh of two axes --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// No pass sums gradients over a second axis, but a program may: its shards are
-// those of one axis, and twins on the other add theirs up after the last
-// micro-batch, on a stream and a communicator of their own. Reference,
+// Its shards are those of one axis, and twins on the other add theirs up after
+// the last micro-batch, on a stream and a communicator of their own. Reference,
 // interpreter, processor and emulated device have one opinion of it.
 //===----------------------------------------------------------------------===//
 
@@ -11,16 +10,11 @@
 
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
-#include "dialects/Exec/Memory.h"
-#include "dialects/Fsdp/Fsdp.h"
-#include "passes/Kernel/Passes.h"
-#include "passes/Memory/Passes.h"
 #include "runtime/format/CommandKinds.h"
 #include "test/unit/runtime/device/MissingWaits.h"
 #include "tools/verify/DrawnData.h"
 
 #include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -52,96 +46,6 @@ module @small {
 }
 )mlir";
 
-constexpr const char *replicas = "replicate";
-
-/// Sums the gradients over twins behind what is in `section`.
-void sumOverReplicas(exec::SectionOp section, ModuleOp module, int64_t stream) {
-  OpBuilder builder = OpBuilder::atBlockEnd(&section.getBody().front());
-  for (auto state : module.getOps<exec::StateOp>())
-    if (state.getRole() == exec::Role::gradient)
-      exec::createCommand<exec::AllReduceOp>(
-          builder, section.getLoc(), stream, state.getMemory(),
-          /*double_double=*/false, builder.getStrArrayAttr({replicas}));
-}
-
-/// Makes of a micro-batch's section four, of which the only and the last one
-/// sum over twins.
-void sumAfterLastMicroBatch(exec::ProgramOp program, ModuleOp module) {
-  SmallVector<Attribute> streams(program.getStreams().begin(),
-                                 program.getStreams().end());
-  OpBuilder builder(program);
-  streams.push_back(builder.getStringAttr(replicas));
-  program.setStreamsAttr(builder.getArrayAttr(streams));
-  exec::SectionOp microBatch = exec::getSections(program)[1];
-  ASSERT_EQ(microBatch.getRepeat(), exec::Repeat::micro_batches);
-  builder.setInsertionPoint(microBatch);
-  for (exec::Repeat repeat :
-       {exec::Repeat::only_micro_batch, exec::Repeat::first_micro_batch,
-        exec::Repeat::middle_micro_batches, exec::Repeat::last_micro_batch}) {
-    auto section = cast<exec::SectionOp>(builder.clone(*microBatch));
-    section.setName(exec::stringifyRepeat(repeat));
-    section.setRepeat(repeat);
-    if (repeat == exec::Repeat::only_micro_batch ||
-        repeat == exec::Repeat::last_micro_batch)
-      sumOverReplicas(section, module,
-                      static_cast<int64_t>(streams.size()) - 1);
-  }
-  microBatch.erase();
-}
-
-/// The phases that come after `first`, up to `last`.
-LogicalResult runPhasesAfter(StringRef first, StringRef last, ModuleOp module,
-                             const Options &options) {
-  PassManager manager(module.getContext());
-  bool isAfter = false;
-  for (const Phase &phase : getPhases()) {
-    if (isAfter)
-      phase.addPasses(manager, options);
-    if (phase.name == last)
-      break;
-    isAfter |= phase.name == first;
-  }
-  return manager.run(module);
-}
-
-/// Compiles for a mesh of `twins` x options.worldSize ranks.
-FailureOr<VerifiedProgram>
-compileOnMesh(ModuleOp module, const Options &options, int64_t twins) {
-  VerifiedProgram both;
-  both.commands = module.clone();
-  ModuleOp commands = both.commands.get();
-  if (failed(runPhases(commands, options, "group")))
-    return failure();
-  Builder builder(module.getContext());
-  auto mesh = *commands.getOps<fsdp::MeshOp>().begin();
-  mesh.setAxesAttr(
-      builder.getStrArrayAttr({replicas, fsdp::MeshOp::shardAxis}));
-  mesh.setSizes({twins, options.worldSize});
-  PassManager lower(module.getContext()), rest(module.getContext());
-  lower.addPass(createLowerToCommandsPass());
-  OutlineKernelsPassOptions outlining;
-  outlining.keepKernels = true;
-  rest.addPass(createOutlineKernelsPass(outlining));
-  rest.addPass(createPlaceBuffersPass());
-  rest.addPass(createInsertEventsPass());
-  rest.addPass(createVerifyProgramPass());
-  if (failed(runPhasesAfter("group", "kernel", commands, options)) ||
-      failed(lower.run(commands)))
-    return failure();
-  sumAfterLastMicroBatch(*commands.getOps<exec::ProgramOp>().begin(), commands);
-  if (failed(rest.run(commands)))
-    return failure();
-  FailureOr<CompiledProgram> code = buildProgramWithCode(commands, options);
-  Options unsharded = options;
-  unsharded.worldSize = 1;
-  both.reference = module.clone();
-  if (failed(code) ||
-      failed(runPhases(both.reference.get(), unsharded, "differentiate")))
-    return failure();
-  both.compiled = std::move(*code);
-  return both;
-}
-
 struct MeshProgramTest : ::testing::Test {
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
@@ -153,7 +57,8 @@ struct MeshProgramTest : ::testing::Test {
     ASSERT_TRUE(module);
     options.compile.wrap = "first,second";
     options.compile.momentum = 0.9;
-    options.compile.worldSize = 2;
+    options.compile.worldSize = 4;
+    options.compile.replicate = 2;
   }
 };
 
@@ -162,9 +67,9 @@ struct MeshProgramTest : ::testing::Test {
 TEST_F(MeshProgramTest, computes_what_the_reference_computes) {
   for (auto [twins, shards] :
        std::vector<std::pair<int64_t, int64_t>>{{2, 2}, {3, 2}, {2, 1}}) {
-    options.compile.worldSize = shards;
-    FailureOr<VerifiedProgram> both =
-        compileOnMesh(*module, options.compile, twins);
+    options.compile.worldSize = twins * shards;
+    options.compile.replicate = twins;
+    FailureOr<VerifiedProgram> both = compileBoth(*module, options.compile);
     ASSERT_TRUE(succeeded(both));
     const format::Artifact &artifact = both->compiled.artifact;
     EXPECT_EQ(artifact.manifest.mesh.ranks(), twins * shards);
@@ -184,7 +89,7 @@ TEST_F(MeshProgramTest, computes_what_the_reference_computes) {
 }
 
 TEST_F(MeshProgramTest, has_two_communicators_in_flight) {
-  FailureOr<VerifiedProgram> both = compileOnMesh(*module, options.compile, 2);
+  FailureOr<VerifiedProgram> both = compileBoth(*module, options.compile);
   ASSERT_TRUE(succeeded(both));
   format::Artifact &artifact = both->compiled.artifact;
   // Gathers and reductions over shards, twins' sums, and losses over all.
@@ -216,7 +121,7 @@ TEST_F(MeshProgramTest, has_two_communicators_in_flight) {
 // The twins' sum goes: the reference sees the gradients, and the twins' bits
 // part.
 TEST_F(MeshProgramTest, twins_that_part_are_seen) {
-  FailureOr<VerifiedProgram> both = compileOnMesh(*module, options.compile, 2);
+  FailureOr<VerifiedProgram> both = compileBoth(*module, options.compile);
   ASSERT_TRUE(succeeded(both));
   auto &commands = both->compiled.artifact.program.commands;
   std::erase_if(commands, [&](const format::Command &command) {

@@ -323,11 +323,10 @@ TEST_F(VerifyTest, another_optimizer_is_one_class) {
         buildProgramWithCode(both.commands.get(), options.compile);
     ASSERT_TRUE(succeeded(code));
     both.compiled = std::move(*code);
-    Options unsharded = options.compile;
-    unsharded.worldSize = 1;
     both.reference = module->clone();
-    ASSERT_TRUE(succeeded(runWith(Averaging(), both.reference.get(), unsharded,
-                                  "differentiate")));
+    ASSERT_TRUE(
+        succeeded(runWith(Averaging(), both.reference.get(),
+                          onOneRank(options.compile), "differentiate")));
     VerifyResult result = compare(both);
     EXPECT_EQ(result.verdict, Verdict::Agrees) << describe(result);
     EXPECT_THAT(kindsOf(result), testing::IsSupersetOf({"sum", "count"}));
@@ -386,11 +385,9 @@ static FailureOr<VerifiedProgram> compileWithSections(ModuleOp module,
   if (failed(rest.run(commands)))
     return failure();
   FailureOr<CompiledProgram> code = buildProgramWithCode(commands, options);
-  Options unsharded = options;
-  unsharded.worldSize = 1;
   both.reference = module.clone();
-  if (failed(code) ||
-      failed(runPhases(both.reference.get(), unsharded, "differentiate")))
+  if (failed(code) || failed(runPhases(both.reference.get(), onOneRank(options),
+                                       "differentiate")))
     return failure();
   both.compiled = std::move(*code);
   return both;
