@@ -91,6 +91,15 @@ static std::vector<OptionEntry> shardingOptions() {
        {},
        {},
        "none|full|selective|PATTERN,..."},
+      {"--batch-norm-stats",
+       "batch_norm_stats",
+       "Sharding",
+       &Options::batchNormStats,
+       "Whose batch norms are of: each rank's (local), all ranks' (sync), or "
+       "each rank's with the first one's statistics (broadcast); default: sync "
+       "for SyncBatchNorm alone",
+       {},
+       {"local", "sync", "broadcast"}},
       {"--prefetch",
        "prefetch",
        "Sharding",

@@ -92,6 +92,10 @@ struct Options {
   double beta2 = -1;
   double epsilon = 1e-8;
 
+  /// Whose batch and statistics batch norms have: local, sync or broadcast;
+  /// empty: sync for modules of SyncBatchNorm, local for others.
+  std::string batchNormStats;
+
   /// Whether the artifact can also evaluate the model.
   bool evaluation = false;
 

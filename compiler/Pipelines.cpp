@@ -52,6 +52,10 @@ static void addGroup(OpPassManager &manager, const Options &options) {
   groups.rules = options.moduleRules;
   groups.explain = options.explainGroups;
   manager.addPass(createAssignGroupsPass(groups));
+  // After grouping: with one rank statistics are nobody else's.
+  ChooseBatchNormStatisticsPassOptions statistics;
+  statistics.stats = options.batchNormStats;
+  manager.addPass(createChooseBatchNormStatisticsPass(statistics));
   // After grouping: only a member of a group has a dtype to keep.
   manager.addPass(createKeepBatchNormF32Pass());
   ApplyParameterRulesPassOptions parameters;
@@ -80,6 +84,7 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   if (options.evaluation)
     manager.addPass(createAddEvaluationPass());
   // After evaluation, which looks for operators of the model.
+  manager.addNestedPass<func::FuncOp>(createSynchronizeBatchNormPass());
   manager.addNestedPass<func::FuncOp>(createDecomposeOperatorsPass());
   DifferentiatePassOptions backward;
   backward.lossScale = options.lossScale;
@@ -105,6 +110,8 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   optimizer.lossScale = options.lossScale;
   optimizer.skipNonFinite = options.skipNonFinite;
   manager.addPass(createInsertOptimizerPass(optimizer));
+  if (options.batchNormStats == "broadcast")
+    manager.addPass(createBroadcastStatisticsPass());
   manager.addPass(createVerifyTrainingStepPass());
 }
 

@@ -88,7 +88,8 @@ static FailureOr<aten::BatchNormOp> buildBatchNorm(NodeCall &call,
                                                    const BatchNorm &norm) {
   return call.create<aten::BatchNormOp>(
       norm.input, norm.runningMean, norm.runningVar, norm.weight, norm.bias,
-      norm.training, APFloat(norm.momentum), APFloat(call.number("eps")));
+      norm.training, APFloat(norm.momentum), APFloat(call.number("eps")),
+      /*synchronized=*/false);
 }
 
 /// Without running statistics the batch's are used, and new ones that nobody

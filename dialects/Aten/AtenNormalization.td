@@ -81,11 +81,13 @@ def Aten_BatchNormOp
     returns the updated running statistics (unbiased variance, `momentum`);
     otherwise normalizes with the running statistics and returns them unchanged.
     `save_mean` and `save_invstd` are what normalization used. All statistics
-    are f32 (f64 for f64 operands), whatever the input's element type.
+    are f32 (f64 for f64 operands), whatever the input's element type. When
+    `synchronized`, the batch is that of all ranks, as in SyncBatchNorm.
   }];
   let arguments = (ins Aten_FloatTensor:$input, Aten_FloatTensor:$running_mean,
       Aten_FloatTensor:$running_var, Optional<Aten_FloatTensor>:$weight,
-      Optional<Aten_FloatTensor>:$bias, BoolAttr:$training, F64Attr:$momentum, F64Attr:$eps);
+      Optional<Aten_FloatTensor>:$bias, BoolAttr:$training, F64Attr:$momentum, F64Attr:$eps,
+      UnitAttr:$synchronized);
   let results = (outs Aten_FloatTensor:$result, Aten_FloatTensor:$new_running_mean,
       Aten_FloatTensor:$new_running_var, Aten_FloatTensor:$save_mean,
       Aten_FloatTensor:$save_invstd);

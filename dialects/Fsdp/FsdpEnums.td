@@ -32,7 +32,7 @@ def Fsdp_Scalar : I32EnumAttr<"Scalar", "a number that the run gives", [
     I32EnumAttrCase<"learning_rate", 0>, I32EnumAttrCase<"micro_batches", 1>,
     I32EnumAttrCase<"weight_decay_scale", 2>, I32EnumAttrCase<"seed", 3>,
     I32EnumAttrCase<"step", 4>, I32EnumAttrCase<"slice", 5>,
-    I32EnumAttrCase<"shard", 6>]> {
+    I32EnumAttrCase<"shard", 6>, I32EnumAttrCase<"ranks", 7>]> {
   let cppNamespace = "::shardc::fsdp";
 }
 

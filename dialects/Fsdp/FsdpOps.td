@@ -275,6 +275,26 @@ def Fsdp_AllReduceOp : Fsdp_Op<"all_reduce", [AllTypesMatch<["shard", "result"]>
   let hasVerifier = 1;
 }
 
+def Fsdp_SumOverRanksOp : Fsdp_Op<"sum_over_ranks", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "sums a tensor over all ranks, which all get";
+  let description = [{
+    In the order of the ranks, in the tensor's dtype. The dual is itself: the sum of
+    all ranks' gradients.
+
+    Example: `%1 = fsdp.sum_over_ranks %0 : tensor<1x64x1x1xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Fsdp_BroadcastOp : Fsdp_Op<"broadcast", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "gives all ranks what the first one has";
+  let arguments = (ins AnyStaticShapeTensor:$value);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
 def Fsdp_RecordLossOp : Fsdp_Op<"record_loss"> {
   let summary = "adds this micro-batch's loss to the step's loss";
   let arguments = (ins AnyStaticShapeTensor:$loss);
@@ -325,8 +345,9 @@ def Fsdp_ScalarOp : Fsdp_Op<"scalar", [Pure, Fsdp_NamedResults]> {
     In f64 the `learning_rate`, the number of `micro_batches` of each rank in a
     step, and the `weight_decay_scale`, which weight decays are multiplied by; in
     i64 the `seed`, the `step`, counted from 0, the `slice` of the step's samples
-    that this micro-batch of this rank is (`runtime/train/SampleOrder.h`), and the
-    number of the `shard` that this rank has of each segment.
+    that this micro-batch of this rank is (`runtime/train/SampleOrder.h`), the
+    number of the `shard` that this rank has of each segment, and how many `ranks`
+    there are.
   }];
   let arguments = (ins Fsdp_Scalar:$name);
   let results = (outs 0DTensorOf<[F64, I64]>:$result);

@@ -65,10 +65,57 @@ int64_t Interpreter::countRanks(ArrayRef<RankTensors> operands) const {
 // Operations
 //===----------------------------------------------------------------------===//
 
+/// The tensors of all ranks, one behind the other along the first dimension.
+static Tensor concatenate(ArrayRef<Tensor> parts, int64_t ranks) {
+  RankedTensorType type = parts.front().getType();
+  SmallVector<int64_t> shape(type.getShape());
+  shape.front() *= ranks;
+  Tensor all(type.clone(shape));
+  auto next = all.mutableFloats().begin();
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    next = llvm::copy(parts[parts.size() == 1 ? 0 : rank].floats(), next);
+  return all;
+}
+
+/// The batch norm of the batches of all ranks.
+LogicalResult Interpreter::visitSynchronized(aten::BatchNormOp norm,
+                                             ArrayRef<RankTensors> operands) {
+  SmallVector<Tensor> together, computed;
+  for (const RankTensors &operand : operands)
+    together.push_back(operand.front());
+  together[0] = concatenate(operands[0], ranks);
+  if (perturbation)
+    perturbation->apply(norm, together);
+  Operation *larger = norm->clone();
+  llvm::scope_exit erase([&] { larger->destroy(); });
+  larger->getResult(0).setType(together[0].getType());
+  auto round = [&](double intermediate) {
+    return perturbation ? perturbation->apply(norm, intermediate)
+                        : intermediate;
+  };
+  if (failed(table.evaluate(larger, together, computed, round)))
+    return failure();
+  RankTensors parts;
+  ArrayRef<double> left = computed[0].floats();
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    Tensor &part = parts.emplace_back(norm.getResult().getType());
+    llvm::copy(left.take_front(part.getNumElements()),
+               part.mutableFloats().begin());
+    left = left.drop_front(part.getNumElements());
+  }
+  define(norm.getResult(), std::move(parts));
+  for (unsigned i = 1; i < norm->getNumResults(); ++i)
+    define(norm->getResult(i), {computed[i]});
+  return success();
+}
+
 LogicalResult Interpreter::visitAten(Operation *op) {
   SmallVector<RankTensors> operands;
   for (Value operand : op->getOperands())
     operands.push_back(take(operand));
+  if (auto norm = dyn_cast<aten::BatchNormOp>(op);
+      norm && norm.getSynchronized() && norm.getTraining())
+    return visitSynchronized(norm, operands);
   SmallVector<RankTensors> results(op->getNumResults());
   SmallVector<Tensor> ofRank, computed;
   for (int64_t rank = 0; rank < countRanks(operands); ++rank) {
@@ -124,6 +171,29 @@ static RankTensors readState(const ShardedState &state, StringRef name,
   return tensors;
 }
 
+void Interpreter::visitWrite(fsdp::WriteOp write) {
+  RankTensors tensors = take(write.getValue());
+  if (state.isOptimizerState(write.getSymbol())) {
+    state.setOptimizerState(write.getSymbol(), tensors);
+    return;
+  }
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    state.setBuffer(write.getSymbol(), rank,
+                    tensors[tensors.size() == 1 ? 0 : rank]);
+}
+
+void Interpreter::visitSum(fsdp::SumOverRanksOp sum) {
+  RankTensors terms = take(sum.getValue());
+  Tensor total = terms.front();
+  Rounding type(cast<FloatType>(total.getElementType()));
+  for (int64_t rank = 1; rank < ranks; ++rank)
+    for (auto [element, term] :
+         llvm::zip_equal(total.mutableFloats(),
+                         terms[terms.size() == 1 ? 0 : rank].floats()))
+      element = type.round(element + term);
+  define(sum.getResult(), {total});
+}
+
 /// Whole groups and pending collectives are not values here: `view` reads the
 /// shards themselves, which change in `update` alone, and a reduction happens
 /// where it starts.
@@ -169,13 +239,7 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
         return success();
       })
       .Case([&](fsdp::WriteOp write) {
-        RankTensors tensors = take(write.getValue());
-        if (state.isOptimizerState(write.getSymbol())) {
-          state.setOptimizerState(write.getSymbol(), tensors);
-          return success();
-        }
-        for (auto [rank, tensor] : llvm::enumerate(tensors))
-          state.setBuffer(write.getSymbol(), rank, tensor);
+        visitWrite(write);
         return success();
       })
       .Case([&](fsdp::WriteShardOp write) {
@@ -196,6 +260,14 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
       })
       .Case<fsdp::ReduceScatterOp, fsdp::ReduceScatterStartOp>([&](auto start) {
         reduce(start.getGroup(), start.getParameters(), start.getGradients());
+        return success();
+      })
+      .Case([&](fsdp::SumOverRanksOp sum) {
+        visitSum(sum);
+        return success();
+      })
+      .Case([&](fsdp::BroadcastOp broadcast) {
+        define(broadcast.getResult(), {take(broadcast.getValue()).front()});
         return success();
       })
       .Case([&](fsdp::AllReduceOp sum) {

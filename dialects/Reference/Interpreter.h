@@ -16,6 +16,7 @@
 #ifndef SHARDC_DIALECTS_REFERENCE_INTERPRETER_H
 #define SHARDC_DIALECTS_REFERENCE_INTERPRETER_H
 
+#include "dialects/Aten/Aten.h"
 #include "dialects/Reference/EvaluationTable.h"
 #include "dialects/Reference/Perturbation.h"
 #include "dialects/Reference/ShardedState.h"
@@ -95,11 +96,15 @@ private:
   void begin();
   llvm::LogicalResult visit(mlir::Operation *op);
   llvm::LogicalResult visitAten(mlir::Operation *op);
+  llvm::LogicalResult visitSynchronized(aten::BatchNormOp norm,
+                                        llvm::ArrayRef<RankTensors> operands);
   llvm::LogicalResult visitFsdp(mlir::Operation *op);
   llvm::LogicalResult visitExec(mlir::Operation *op);
   llvm::LogicalResult visitModule(mlir::Operation *op);
   llvm::LogicalResult checkStorage(mlir::Operation *op);
   void visitLoss(mlir::Value loss);
+  void visitWrite(fsdp::WriteOp write);
+  void visitSum(fsdp::SumOverRanksOp sum);
   void define(mlir::Value value, RankTensors tensors);
   RankTensors take(mlir::Value value);
   int64_t countRanks(llvm::ArrayRef<RankTensors> operands) const;

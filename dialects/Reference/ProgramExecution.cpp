@@ -236,6 +236,7 @@ Tensor ProgramExecution::getLoss(int64_t rank) const {
 
 void ProgramExecution::setScalars(int64_t rank, format::ScalarValues values) {
   values.shard = shardOf(rank);
+  values.ranks = getRanks();
   for (auto [number, op] : llvm::enumerate(scalars)) {
     exec::ScalarOp scalar = op;
     std::array<std::byte, 8> bytes = bytesOf(scalar.getKind(), values);

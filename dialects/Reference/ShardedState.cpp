@@ -293,6 +293,8 @@ RankTensors ShardedState::getScalar(fsdp::ScalarOp scalar) const {
     return {one(seed)};
   case fsdp::Scalar::step:
     return {one(step)};
+  case fsdp::Scalar::ranks:
+    return {one(ranks)};
   case fsdp::Scalar::slice:
   case fsdp::Scalar::shard:
     break;

@@ -63,6 +63,7 @@ private:
   LogicalResult visit(Operation *op);
   LogicalResult visitDifferentiable(Operation *op);
   void visitCast(fsdp::CastOp cast);
+  void visitSum(fsdp::SumOverRanksOp sum);
   void visitView(fsdp::ViewOp view);
   void visitUnshard(fsdp::UnshardOp unshard);
 
@@ -202,6 +203,8 @@ LogicalResult ReverseWalk::visit(Operation *op) {
     return visitView(view), success();
   if (auto cast = dyn_cast<fsdp::CastOp>(op))
     return visitCast(cast), success();
+  if (auto sum = dyn_cast<fsdp::SumOverRanksOp>(op))
+    return visitSum(sum), success();
   return visitDifferentiable(op);
 }
 
@@ -247,6 +250,17 @@ void ReverseWalk::visitCast(fsdp::CastOp cast) {
   gradients.add(cast.getValue(),
                 fsdp::CastOp::create(builder, cast.getLoc(), source, gradient,
                                      cast.getBoundary()));
+}
+
+/// Each rank's loss depends on every rank's term.
+void ReverseWalk::visitSum(fsdp::SumOverRanksOp sum) {
+  Value gradient =
+      gradients.take(builder, sum.getLoc(), sum.getResult(),
+                     aten::tensorType(sum.getResult()).getElementType());
+  if (gradient && active.contains(sum.getValue()))
+    gradients.add(sum.getValue(),
+                  fsdp::SumOverRanksOp::create(builder, sum.getLoc(),
+                                               gradient.getType(), gradient));
 }
 
 void ReverseWalk::visitView(fsdp::ViewOp view) {

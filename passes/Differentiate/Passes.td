@@ -26,6 +26,32 @@ def AddEvaluationPass : Pass<"shardc-add-evaluation", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
 }
 
+def SynchronizeBatchNormPass : Pass<"shardc-synchronize-batch-norm", "::mlir::func::FuncOp"> {
+  let summary = "Writes batch norms of all ranks' batch as operators and sums over ranks.";
+  let description = [{
+    A `synchronized` batch norm becomes its mean, distances from it, their mean square and
+    the normalization, in f32, with a `fsdp.sum_over_ranks` for each mean. The derivative is that
+    of these operators. Running statistics are updated with the variance of the whole
+    batch, unbiased by its count, and are the same on all ranks.
+
+    Comes after the evaluation is added, which takes running statistics instead.
+
+    {{example: test/passes/Differentiate/synchronize-batch-norm.mlir @sums_over_ranks}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
+}
+
+def BroadcastStatisticsPass : Pass<"shardc-broadcast-statistics", "::mlir::ModuleOp"> {
+  let summary = "Gives all ranks the first one's batch norm statistics after each step.";
+  let description = [{
+    As DDP's `broadcast_buffers`, which does so before each forward: with the same
+    result, because training reads no running statistics.
+
+    {{example: test/passes/Differentiate/broadcast-statistics.mlir @after_the_step}}
+  }];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
 def DecomposeOperatorsPass : Pass<"shardc-decompose-operators", "::mlir::func::FuncOp"> {
   let summary = "Replaces operators that train as compositions of others.";
   let description = [{

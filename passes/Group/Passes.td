@@ -102,6 +102,24 @@ def KeepBatchNormF32Pass : Pass<"shardc-keep-batch-norm-f32", "::mlir::ModuleOp"
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
+def ChooseBatchNormStatisticsPass : Pass<"shardc-choose-batch-norm-statistics", "::mlir::ModuleOp"> {
+  let summary = "Chooses whose batch a batch norm is of: this rank's or that of all ranks.";
+  let description = [{
+    As the model says unless `stats` does: modules of `SyncBatchNorm` are of the batch of
+    all ranks, others of each rank's own, as in FSDP2. `sync` makes all of them the former,
+    `local` the latter, and so does `broadcast`, with which the first rank's running
+    statistics are all ranks' after each step, as in DDP.
+
+    Warning: ranks keep running statistics of their own. Error: E0204 another word.
+
+    {{example: test/passes/Group/choose-batch-norm-statistics.mlir @as_the_model_says}}
+  }];
+  let options = [
+    Option<"stats", "stats", "std::string", /*default=*/"\"\"",
+           "local, sync, broadcast, or empty: as the model says.">];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
 def ApplyParameterRulesPass : Pass<"shardc-apply-parameter-rules", "::mlir::ModuleOp"> {
   let summary = "Gives some parameters hyperparameters of their own, or freezes them.";
   let description = [{

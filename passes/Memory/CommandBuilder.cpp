@@ -106,6 +106,10 @@ LogicalResult CommandBuilder::visit(Operation *op) {
       .Case([&](fsdp::ReduceScatterStartOp reduction) {
         return visitReduceScatter(reduction);
       })
+      .Case([&](fsdp::SumOverRanksOp sum) { return visitSum(sum); })
+      .Case([&](fsdp::BroadcastOp broadcast) {
+        return visitBroadcast(broadcast);
+      })
       .Case([&](fsdp::AllReduceStartOp sum) {
         return visitAllReduce(sum), success();
       })

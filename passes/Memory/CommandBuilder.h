@@ -86,6 +86,8 @@ private:
   llvm::LogicalResult visitReduceScatter(fsdp::ReduceScatterStartOp reduction);
   llvm::LogicalResult fillSegment(fsdp::ReduceScatterStartOp reduction,
                                   fsdp::SegmentOp segment, mlir::Value buffer);
+  llvm::LogicalResult visitSum(fsdp::SumOverRanksOp sum);
+  llvm::LogicalResult visitBroadcast(fsdp::BroadcastOp broadcast);
   void visitAllReduce(fsdp::AllReduceStartOp sum);
   void separateLastMicroBatch();
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);

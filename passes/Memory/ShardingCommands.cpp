@@ -406,6 +406,41 @@ void CommandBuilder::separateLastMicroBatch() {
 }
 
 //===----------------------------------------------------------------------===//
+// All ranks
+//===----------------------------------------------------------------------===//
+
+LogicalResult CommandBuilder::visitSum(fsdp::SumOverRanksOp sum) {
+  FailureOr<Value> term = getMemory(sum.getValue(), sum);
+  if (failed(term))
+    return failure();
+  Value total = createMemory(sum.getResult(), /*order=*/{});
+  addCopy(*term, total, sum.getLoc());
+  if (ranks > 1)
+    add<exec::AllReduceOp>(sum.getLoc(), /*stream=*/0, total,
+                           /*double_double=*/false, allAxes);
+  return success();
+}
+
+/// Ranks gather what all of them have, and take the first one's.
+LogicalResult CommandBuilder::visitBroadcast(fsdp::BroadcastOp broadcast) {
+  FailureOr<Value> own = getMemory(broadcast.getValue(), broadcast);
+  if (failed(own))
+    return failure();
+  Location location = broadcast.getLoc();
+  MemRefType type = typeOf(*own);
+  MemRefType flat =
+      MemRefType::get({ranks * type.getNumElements()}, type.getElementType());
+  Value all = createBuffer(flat, location);
+  Value slot = createSlot(all, allAxes, location);
+  addCopy(createPart(*own, 0, typeOf(slot), location), slot, location);
+  if (ranks > 1)
+    add<exec::AllGatherOp>(location, /*stream=*/0, "statistics", all,
+                           exec::getSpanBytes(type), allAxes);
+  memory[broadcast.getResult()] = createPart(all, 0, type, location);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Metrics
 //===----------------------------------------------------------------------===//
 

@@ -82,12 +82,12 @@ static bool isProduct(Operation *op) {
              aten::ScaledDotProductAttentionOp>(op);
 }
 
-/// Whether `op` gives the same again. Views of parameters stay: resharding
-/// decides about the bytes that they show.
+/// Whether `op` gives the same again, at no other rank's cost. Views of
+/// parameters stay: resharding decides about the bytes that they show.
 static bool mayRepeat(Operation *op, StringRef form) {
-  if (form == recompute::none || !isMemoryEffectFree(op) ||
-      !isa<aten::AtenDialect, fsdp::FsdpDialect>(op->getDialect()) ||
-      isa<fsdp::ViewOp, fsdp::ScalarOp>(op))
+  if (form == recompute::none ||
+      !(isa<aten::AtenDialect>(op->getDialect()) || isa<fsdp::CastOp>(op)) ||
+      !isMemoryEffectFree(op))
     return false;
   return form == recompute::full || !isProduct(op);
 }

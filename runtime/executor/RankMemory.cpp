@@ -110,6 +110,7 @@ void RankMemory::poisonUndefined(bool stepBegins) const {
 }
 
 void RankMemory::setScalars(format::ScalarValues values) {
+  values.ranks = artifact.manifest.mesh.ranks();
   const std::vector<format::Segment> &segments = artifact.parameters.segments;
   if (!segments.empty()) // All are divided over the same axes.
     values.shard =

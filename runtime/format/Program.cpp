@@ -101,6 +101,8 @@ std::array<std::byte, 8> bytesOf(Scalar scalar, const ScalarValues &values) {
     return std::bit_cast<Bytes>(values.slice);
   case Scalar::Shard:
     return std::bit_cast<Bytes>(values.shard);
+  case Scalar::Ranks:
+    return std::bit_cast<Bytes>(values.ranks);
   }
   return {};
 }

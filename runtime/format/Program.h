@@ -147,13 +147,15 @@ enum class Scalar {
   Seed,
   Step,
   Slice,
-  Shard
+  Shard,
+  Ranks
 };
 
 /// The names of scalars in program.json.
-inline constexpr std::array<std::string_view, 7> scalarNames = {
-    "learning_rate", "micro_batches", "weight_decay_scale", "seed", "step",
-    "slice",         "shard"};
+inline constexpr std::array<std::string_view, 8> scalarNames = {
+    "learning_rate", "micro_batches", "weight_decay_scale",
+    "seed",          "step",          "slice",
+    "shard",         "ranks"};
 
 /// The first three are f64, the others i64.
 constexpr Dtype dtypeOf(Scalar scalar) {
@@ -173,8 +175,9 @@ struct ScalarValues {
   int64_t slice = 0;
   /// What weight decays are multiplied by.
   double weightDecayScale = 1;
-  /// The number of this rank's shards; RankMemory knows it.
+  /// The number of this rank's shards, and of all ranks; RankMemory knows them.
   int64_t shard = 0;
+  int64_t ranks = 1;
 };
 
 /// The bytes of one scalar.

@@ -90,9 +90,25 @@ def train_fsdp2(module, batches, training, realization):
     return reference.run_ranks(training.ranks, train)[0]
 
 
+def joined(module, batches, ranks):
+    """What a module that normalizes over the batch of all ranks is to one rank:
+    PyTorch synchronizes on GPUs alone."""
+    module = copy.deepcopy(module)
+    for path, child in list(module.named_modules()):
+        if isinstance(child, torch.nn.SyncBatchNorm):
+            norm = torch.nn.BatchNorm1d(child.num_features)
+            norm.load_state_dict(child.state_dict())
+            module.set_submodule(path, norm)
+    return module, [tuple(map(torch.cat, zip(*batches[i:i + ranks])))
+                    for i in range(0, len(batches), ranks)]
+
+
 def expectation(module, batches, ranks):
     """(float64's quantities, {policy: largest errors}) of `ranks` ranks."""
     training = check_trained.training(ranks)
+    if getattr(module, "joins_ranks", False):
+        module, batches = joined(module, batches, ranks)
+        training = check_trained.training(1)
     exact = train_reference.train(module, batches, training, torch.float64)
     runs = {
         "f32": (train_reference.train(module, batches, training,

@@ -452,6 +452,21 @@ class StateSpace(nn.Module):
         return F.mse_loss(F.gelu(z).transpose(1, 2), y)
 
 
+class SynchronizedNorm(nn.Module):
+    """Batch norms over the samples of all ranks, behind one another."""
+
+    joins_ranks = True
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.n = nn.Linear(16, 24, bias=False), nn.SyncBatchNorm(24)
+        self.g, self.m = nn.Linear(24, 16, bias=False), nn.SyncBatchNorm(16)
+
+    def forward(self, x, y):
+        h = F.gelu(self.n(self.f(x)))
+        return F.mse_loss(self.m(self.g(h)), y)
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
@@ -479,6 +494,8 @@ REGRESSIONS = {
         Scaled(), (torch.randn(8, 16), torch.randn(8, 16))),
     "selected": lambda: (
         Selected(), (torch.randn(4, 6, 16), torch.randn(4, 6, 16))),
+    "synchronized-norm": lambda: (
+        SynchronizedNorm(), (torch.randn(8, 16), torch.randn(8, 16))),
     "spatial-gate": lambda: (
         SpatialGate(), (torch.randn(4, 12, 16), torch.randn(4, 12, 16))),
     "state-space": lambda: (

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands that README.md and docs/*.md show.
+"""Runs the commands that README.md, docs/*.md and docs/problems/*.md show.
 
   tools/scripts/check_doc_commands.py [--build build/dev]
 
@@ -58,7 +58,8 @@ def main():
     tools = (ROOT / parser.parse_args().build / "bin").resolve()
     environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"}
     pages = [path for path in files() if path.suffix == ".md"
-             and (str(path) == "README.md" or str(path.parent) == "docs")]
+             and (str(path) == "README.md"
+                  or str(path.parent) in ("docs", "docs/problems"))]
     problems = [problem for path in pages
                 for problem in run_page(path, environment)]
     finish("check_doc_commands", problems)

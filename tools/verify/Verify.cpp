@@ -225,7 +225,7 @@ std::vector<double> Comparison::actualOf(const Observed &expected) const {
     size_t state = *findState(parameters, Role::Buffer, name);
     Tensor tensor = reference::fromBytes(
         const_cast<Comparison *>(this)->reference.getState().getType(name),
-        observed->afterUpdate[expected.rank][state]);
+        observed->afterGradients[expected.rank][state]);
     std::vector<double> values;
     for (int64_t i = 0; i < tensor.getNumElements(); ++i)
       values.push_back(tensor.number(i));

@@ -324,10 +324,11 @@ bool Check::usesWrittenState() {
 }
 
 /// One rank with a micro-batch for each rank; ranks keep buffers of their own,
-/// and replicas add up in another order.
+/// replicas add up in another order, and synchronized norms see all samples.
 Check::Failure Check::checkRanks() {
   if (policy.options.worldSize == 1 || policy.options.replicate > 1 ||
-      policy.microBatches > 1 || usesWrittenState())
+      policy.options.batchNormStats == "sync" || policy.microBatches > 1 ||
+      usesWrittenState())
     return std::nullopt;
   TrainingPolicy other = policy;
   other.options = onOneRank(policy.options);

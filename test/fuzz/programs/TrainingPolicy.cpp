@@ -159,6 +159,9 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
       shards == 4 && random.chance(0.5))
     options.reshard = "2";
   if (random.chance(0.3))
+    options.batchNormStats =
+        random.pick({"local", "sync", "sync", "broadcast"});
+  if (random.chance(0.3))
     options.recompute = random.pick({"full", "full", "selective"});
   options.prefetch = static_cast<unsigned>(random.between(0, 3));
   options.fuse = !random.chance(0.2);
@@ -215,6 +218,7 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
           {"--reduce-dtype", &options.reduceDtype},
           {"--reshard", &options.reshard},
           {"--recompute", &options.recompute},
+          {"--batch-norm-stats", &options.batchNormStats},
           {"--prefetch", &options.prefetch},
           {"--fuse", &options.fuse},
           {"--target", &options.target},

@@ -1,0 +1,74 @@
+//===- ChooseBatchNormStatistics.cpp - Whose batch a norm is of -----------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   aten.batch_norm … {training} -> aten.batch_norm … {synchronized, training}
+//
+// where the batch is that of all ranks. Says once that ranks' statistics differ
+// where they do.
+//===----------------------------------------------------------------------===//
+
+#include "passes/Group/Passes.h"
+
+#include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Groups.h"
+#include "dialects/Fsdp/ModulePath.h"
+#include "passes/Group/ParameterReads.h"
+
+#include "mlir/IR/Builders.h"
+
+#define DEBUG_TYPE "shardc-choose-batch-norm-statistics"
+
+using namespace mlir;
+
+namespace shardc {
+#define GEN_PASS_DEF_CHOOSEBATCHNORMSTATISTICSPASS
+#include "passes/Group/Passes.h.inc"
+
+namespace {
+struct ChooseBatchNormStatisticsPass
+    : impl::ChooseBatchNormStatisticsPassBase<ChooseBatchNormStatisticsPass> {
+  using ChooseBatchNormStatisticsPassBase::ChooseBatchNormStatisticsPassBase;
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Whether the model's author asked for the batch of all ranks.
+static bool isSyncBatchNorm(aten::BatchNormOp norm) {
+  auto call = norm->getParentOfType<fsdp::ModuleOp>();
+  return call && call.getType() == "SyncBatchNorm";
+}
+
+void ChooseBatchNormStatisticsPass::runOnOperation() {
+  if (stats != "" && stats != "local" && stats != "sync" &&
+      stats != "broadcast") {
+    emitNumberedError(getOperation(), "E0204")
+        << "expected local, sync or broadcast for batch norm statistics, got '"
+        << stats.getValue() << "'";
+    return signalPassFailure();
+  }
+  aten::BatchNormOp local;
+  unsigned locals = 0;
+  getOperation().walk([&](aten::BatchNormOp norm) {
+    if (!norm.getTraining())
+      return;
+    norm.setSynchronized(stats == "sync" ||
+                         (stats == "" && isSyncBatchNorm(norm)));
+    if (norm.getSynchronized() || norm.getNewRunningMean().use_empty())
+      return;
+    if (!local)
+      local = norm;
+    ++locals;
+  });
+  if (!local || getRanks(getOperation()) == 1 || stats == "broadcast")
+    return;
+  InFlightDiagnostic warning = local.emitWarning();
+  warning << "each rank keeps running statistics of its own samples in "
+          << locals << " batch norm" << (locals == 1 ? "" : "s");
+  warning.attachNote()
+      << "help: --batch-norm-stats sync normalizes with the batch of all "
+         "ranks, "
+         "as SyncBatchNorm; broadcast keeps the first rank's, as DDP";
+}
+
+} // namespace shardc
