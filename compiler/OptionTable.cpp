@@ -81,6 +81,10 @@ static std::vector<OptionEntry> shardingOptions() {
        {},
        "always|never|default|N",
        complainAboutReshard},
+      {"--pipeline-stage", "pipeline_stage", "Sharding",
+       &Options::pipelineStage,
+       "The model is one stage of a pipeline: --reshard default frees no "
+       "group"},
       {"--recompute",
        "recompute",
        "Sharding",

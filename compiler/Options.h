@@ -49,6 +49,10 @@ struct Options {
   /// When groups are resharded after forward: always, never, default, or the
   /// number of ranks that they are resharded to.
   std::string reshard = "default";
+  /// Whether the model is one stage of a pipeline: with several micro-batches
+  /// in flight a group that is resharded is gathered for each, so that the
+  /// default is to reshard none.
+  bool pipelineStage = false;
   /// What backward computes again of activations: none, full or selective for
   /// the wrapped modules, or patterns of modules, separated by commas.
   std::string recompute = "none";

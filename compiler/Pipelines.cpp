@@ -49,6 +49,7 @@ static void addGroup(OpPassManager &manager, const Options &options) {
   groups.reduceDtype = options.reduceDtype;
   groups.reshard = options.reshard;
   groups.recompute = options.recompute;
+  groups.pipelineStage = options.pipelineStage;
   groups.rules = options.moduleRules;
   groups.explain = options.explainGroups;
   manager.addPass(createAssignGroupsPass(groups));

@@ -77,26 +77,54 @@ hyperparametersOf(const std::map<std::string, size_t> &chosen,
                          : builder.getDictionaryAttr(entries);
 }
 
+/// What FSDP2 ignores it neither casts nor reduces: ranks' parameters would
+/// part.
+static LogicalResult ignore(Trained &trained) {
+  fsdp::ParameterOp parameter = trained.parameter;
+  if (!parameter.getFrozen()) {
+    InFlightDiagnostic error = emitNumberedError(parameter, "E0211")
+                               << "'" << parameter.getSymName()
+                               << "' is ignored and trained: its gradients "
+                                  "would not be reduced";
+    error.attachNote() << "help: freeze it as well, or leave it to its group";
+    return error;
+  }
+  Type own = cast<RankedTensorType>(parameter.getType()).getElementType();
+  if (isa<FloatType>(own)) // No policy casts others.
+    trained.member.setKeep(own);
+  return success();
+}
+
 /// Applies what `chosen` says, and counts for each rule the parameters that are
-/// trained or frozen by it.
-static void apply(Trained &trained, const std::map<std::string, size_t> &chosen,
-                  const std::vector<Rule> &rules, std::vector<size_t> &counts) {
+/// trained, frozen or ignored by it.
+static LogicalResult apply(Trained &trained,
+                           const std::map<std::string, size_t> &chosen,
+                           const std::vector<Rule> &rules,
+                           std::vector<size_t> &counts) {
   if (auto frozen = chosen.find("frozen"); frozen != chosen.end()) {
     trained.parameter.setFrozen(rules[frozen->second].settings.at("frozen") ==
                                 "true");
     ++counts[frozen->second];
   }
+  if (auto ignored = chosen.find("ignored");
+      ignored != chosen.end() &&
+      rules[ignored->second].settings.at("ignored") == "true") {
+    ++counts[ignored->second];
+    if (failed(ignore(trained)))
+      return failure();
+  }
   if (trained.parameter.getFrozen())
-    return;
+    return success();
   if (DictionaryAttr own =
           hyperparametersOf(chosen, rules, Builder(trained.member)))
     trained.member.setHyperparametersAttr(own);
   std::set<size_t> used;
   for (const auto &[key, rule] : chosen)
-    if (key != "frozen")
+    if (key != "frozen" && key != "ignored")
       used.insert(rule);
   for (size_t rule : used)
     ++counts[rule];
+  return success();
 }
 
 static void report(ModuleOp module, const std::vector<Rule> &rules,
@@ -139,7 +167,8 @@ void ApplyParameterRulesPass::runOnOperation() {
   }
   std::vector<size_t> counts(parsed.rules.size());
   for (auto [trained, chosen] : llvm::zip_equal(all, selection.chosen))
-    apply(trained, chosen, parsed.rules, counts);
+    if (failed(apply(trained, chosen, parsed.rules, counts)))
+      return signalPassFailure();
   report(module, parsed.rules, counts);
 }
 

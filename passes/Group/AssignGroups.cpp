@@ -153,14 +153,16 @@ FailureOr<Rule> AssignGroupsPass::baseRule() {
   auto dtype = [](const std::string &name) {
     return name.empty() ? "none" : name;
   };
-  Rule base = {".*",
-               {{"param_dtype", dtype(paramDtype)},
-                {"reduce_dtype", dtype(reduceDtype)},
-                {"output_dtype", "none"},
-                {"cast_forward_inputs", "true"},
-                {"reshard_after_forward", reshard},
-                {"recompute",
-                 isRecomputeWord(recompute) ? recompute.getValue() : "none"}}};
+  Rule base = {
+      ".*",
+      {{"param_dtype", dtype(paramDtype)},
+       {"reduce_dtype", dtype(reduceDtype)},
+       {"output_dtype", "none"},
+       {"cast_forward_inputs", "true"},
+       {"reshard_after_forward",
+        pipelineStage && reshard == "default" ? "never" : reshard.getValue()},
+       {"recompute",
+        isRecomputeWord(recompute) ? recompute.getValue() : "none"}}};
   for (const auto &[key, value] : base.settings)
     if (std::string problem = complainAbout(key, value, moduleRuleKeys());
         !problem.empty())

@@ -75,6 +75,8 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
            "number of ranks.">,
     Option<"rules", "rules", "std::string", /*default=*/"\"\"",
            "PATTERN:KEY=VALUE[,KEY=VALUE], separated by semicolons.">,
+    Option<"pipelineStage", "pipeline-stage", "bool", /*default=*/"false",
+           "Whether the model is one stage of several: `default` reshards no group.">,
     Option<"recompute", "recompute", "std::string", /*default=*/"\"none\"",
            "Modules whose activations backward computes again: none, full or "
            "selective for the wrapped ones, or patterns of paths.">,
@@ -127,13 +129,14 @@ def ApplyParameterRulesPass : Pass<"shardc-apply-parameter-rules", "::mlir::Modu
     `.*bias:weight_decay=0; embed\..*:weight_decay=0,lr_scale=0.1; h\.0\..*:frozen=true`.
     Each key has the value of the last rule that says it; a rule that is a whole
     name wins over patterns. `lr_scale` is what the run's learning rate is multiplied
-    by; what is `frozen` is gathered and neither reduced nor updated. Members with
+    by; what is `frozen` is gathered and neither reduced nor updated; what is `ignored` has
+    to be frozen, and is gathered in its own dtype. Members with
     other hyperparameters are in other segments, because an update is one for a
     segment.
 
     Decision: `passes/Group/Rules.h`. Remark: `passed` for each rule. Errors: E0205
     a malformed rule, E0206 a rule that matches nothing, E0209 rules that contradict
-    each other.
+    each other, E0211 a parameter that is ignored and trained.
 
     {{example: test/passes/Group/apply-parameter-rules.mlir @last_rule_holds}}
   }];

@@ -72,7 +72,8 @@ std::span<const RuleKey> parameterRuleKeys() {
   static constexpr RuleKey keys[] = {
       {"weight_decay", "a number from 0 to 1e6", isFactor},
       {"lr_scale", "a number from 0 to 1e6", isFactor},
-      {"frozen", "true or false", isBoolean}};
+      {"frozen", "true or false", isBoolean},
+      {"ignored", "true or false", isBoolean}};
   return keys;
 }
 

@@ -6,6 +6,16 @@
 
 // CONTRADICTION: error: E0209: the rules 'bias' and 'bias' give one parameter lr_scale 1 and 2
 
+// RUN: not shardc-opt %s --shardc-apply-parameter-rules="rules=bias:ignored=true" 2>&1 | FileCheck %s --check-prefix=IGNORED
+// RUN: shardc-opt %s --shardc-apply-parameter-rules="rules='.*:ignored=true;bias:frozen=true'" 2>&1 | FileCheck %s --check-prefix=BOTH
+
+// Ranks would part.
+// IGNORED: error: E0211: 'bias' is ignored and trained: its gradients would not be reduced
+// IGNORED: note: help: freeze it as well, or leave it to its group
+// BOTH: fsdp.parameter frozen @bias
+// BOTH: fsdp.member @bias keep f32
+// BOTH: fsdp.member @frozen keep f32
+
 // RUN: shardc-opt %s --shardc-apply-parameter-rules="rules=frozen:weight_decay=0" 2>&1 | FileCheck %s --check-prefix=FROZEN
 
 // What is frozen has no update: a recipe for many models may name it.

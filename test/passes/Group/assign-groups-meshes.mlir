@@ -1,4 +1,5 @@
 // RUN: shardc-opt %s --shardc-assign-groups="world-size=16 replicate=2 reshard=4 rules='h.0:reshard_after_forward=2;h.1:reshard_after_forward=8;.*head:reshard_after_forward=1' wrap=blocks,head" | FileCheck %s
+// RUN: shardc-opt %s --shardc-assign-groups="world-size=4 pipeline-stage=true rules=h.1:reshard_after_forward=always" | FileCheck %s --check-prefix=STAGE
 
 // Replicas are the mesh's first axis, and the ranks that groups are resharded to
 // its last ones. All ranks of a replica are `always`, and one keeps the whole.
@@ -8,6 +9,12 @@
 //       CHECK:   fsdp.group @h.1 on @mesh policy <> reshard always {
 //       CHECK:   fsdp.group @head on @mesh policy <> reshard never {
 //       CHECK:   fsdp.group @root on @mesh policy <> reshard always to 4 {
+
+// In a stage of a pipeline the default keeps groups whole.
+// STAGE-LABEL: module @repeated_blocks
+//       STAGE:   fsdp.group @h.0 on @mesh policy <> reshard never {
+//       STAGE:   fsdp.group @h.1 on @mesh policy <> reshard always {
+//       STAGE:   fsdp.group @root on @mesh policy <> reshard never {
 module @repeated_blocks {
   fsdp.parameter @h.0.weight : tensor<4x4xf32>
   fsdp.parameter @h.1.weight : tensor<4x4xf32>
