@@ -68,7 +68,7 @@ static std::vector<OptionEntry> shardingOptions() {
        &Options::moduleRules,
        "What groups have of their own, by patterns of module paths: "
        "param_dtype, reduce_dtype, output_dtype, cast_forward_inputs, "
-       "reshard_after_forward",
+       "reshard_after_forward, recompute",
        {},
        {},
        "PATTERN:KEY=X,...;..."},
@@ -185,8 +185,8 @@ static std::vector<OptionEntry> optimizerOptions() {
            "",
            "Optimizer",
            &Options::paramGroups,
-           "Parameters, by patterns of names, that are frozen or have a "
-           "weight_decay or lr_scale of their own",
+           "Parameters, by patterns of names, that are frozen or ignored, or "
+           "have a weight_decay or lr_scale of their own",
            {},
            {},
            "PATTERN:KEY=X,...;..."}};

@@ -10,8 +10,11 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "passes/Group/RootGroup.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Support/DebugStringHelper.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -53,6 +56,58 @@ LogicalResult reinferTypes(InferTypeOpInterface op, std::string &reason) {
   return success();
 }
 
+/// The innermost module around `op` that is a group; null for the root.
+static fsdp::ModuleOp groupAround(Operation *op) {
+  auto call = op->getParentOfType<fsdp::ModuleOp>();
+  while (call && !call.getGroup())
+    call = call->getParentOfType<fsdp::ModuleOp>();
+  return call;
+}
+
+/// Whether the dtype of `value` follows those of the inputs of `group`: nobody
+/// chose another on the way.
+static bool followsInputs(Value value, fsdp::ModuleOp group) {
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (auto argument = dyn_cast<BlockArgument>(values[i])) {
+      auto call = dyn_cast<fsdp::ModuleOp>(argument.getOwner()->getParentOp());
+      if (call && call != group)
+        values.insert(call.getInputs()[argument.getArgNumber()]);
+      continue;
+    }
+    Operation *op = values[i].getDefiningOp();
+    if (isa<aten::ToOp, fsdp::ReadOp, fsdp::ModuleOp>(op))
+      return false;
+    values.insert(op->operand_begin(), op->operand_end());
+  }
+  return true;
+}
+
+/// The rule that makes the inputs of an operator fit its parameters; empty
+/// where none does.
+static std::string findRule(Operation *op) {
+  fsdp::ModuleOp call = groupAround(op);
+  Type parameter;
+  for (Value operand : op->getOperands()) {
+    if (auto read = operand.getDefiningOp<fsdp::ReadOp>())
+      parameter = read.getType().getElementType();
+    else if (!followsInputs(operand, call))
+      return "";
+  }
+  auto module = op->getParentOfType<ModuleOp>();
+  SmallVector<fsdp::GroupOp> roots = findRootGroups(module);
+  auto group = call ? module.lookupSymbol<fsdp::GroupOp>(*call.getGroup())
+                    : roots.front();
+  if (!parameter || group.getPolicy().getCastInputs())
+    return "";
+  bool hasDtype = group.getPolicy().getParam() == parameter;
+  return ("{\"match\": \"" + (call ? call.getPath() : "") + "\", " +
+          (hasDtype ? "\"cast_forward_inputs\": true}"
+                    : "\"param_dtype\": \"" + debugString(parameter) + "\"}"))
+      .str();
+}
+
 void reportDtypes(InferTypeOpInterface op) {
   std::string reason;
   if (succeeded(reinferTypes(op, reason)))
@@ -61,6 +116,12 @@ void reportDtypes(InferTypeOpInterface op) {
   error << "'" << op->getName()
         << "' cannot take its operands under the policy: " << reason;
   noteOperandDtypes(error, op);
+  if (std::string rule = findRule(op); !rule.empty()) {
+    error.attachNote() << "help: with the rule " << rule
+                       << " the group casts its inputs to its parameters' "
+                          "dtype; PyTorch checks them only at run time";
+    return;
+  }
   error.attachNote() << "convert with .to() in the model so that the dtypes "
                         "agree; PyTorch checks them only at run time";
   error.attachNote() << "a plain export does not tell x.to(y.dtype) from "

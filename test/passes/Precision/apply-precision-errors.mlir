@@ -56,3 +56,47 @@ module @no_root_group {
     return %x : tensor<f32>
   }
 }
+
+// -----
+
+// Nobody but the policy chose the dtypes: the smallest rule that fits.
+// CHECK: E0210: 'aten.linear' cannot take its operands under the policy: expected operands of one dtype, got bf16 and f32
+// CHECK: note: help: with the rule {"match": "head", "param_dtype": "f32"} the group casts its inputs to its parameters' dtype
+module @group_without_a_policy {
+  fsdp.parameter @head.weight : tensor<2x4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+  }
+  fsdp.group @head on @mesh policy <> reshard default {
+    fsdp.member @head.weight
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x2xf32> {
+    %0 = fsdp.module "head" : "Head" group @head (%in = %x : tensor<8x4xf32>) -> tensor<8x2xf32> {
+      %1 = fsdp.module "head.fc" : "Linear" (%inner = %in : tensor<8x4xf32>) -> tensor<8x2xf32> {
+        %weight = fsdp.read @head.weight : tensor<2x4xf32>
+        %y = aten.linear %inner, %weight : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32>
+        fsdp.yield %y : tensor<8x2xf32>
+      }
+      fsdp.yield %1 : tensor<8x2xf32>
+    }
+    return %0 : tensor<8x2xf32>
+  }
+}
+
+// -----
+
+// Its inputs are not cast, because a rule says so.
+// CHECK: E0210: 'aten.linear'
+// CHECK: note: help: with the rule {"match": "", "cast_forward_inputs": true} the group casts its inputs
+module @inputs_that_are_not_cast {
+  fsdp.parameter @fc.weight : tensor<2x4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16> reshard default {
+    fsdp.member @fc.weight
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x2xf32> {
+    %weight = fsdp.read @fc.weight : tensor<2x4xf32>
+    %y = aten.linear %x, %weight : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32>
+    return %y : tensor<8x2xf32>
+  }
+}
