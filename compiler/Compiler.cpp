@@ -190,7 +190,9 @@ int printConfiguration(const std::string &input, const Options &options) {
 }
 
 int printDtypes(const std::string &input, const Options &options) {
-  return printAfter("precision", input, options, reportDtypes);
+  // Dtypes are the same on any mesh, and a file's may not be that of a number
+  // of ranks.
+  return printAfter("precision", input, onOneRank(options), reportDtypes);
 }
 
 std::vector<std::string> phaseNames() {

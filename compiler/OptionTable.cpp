@@ -99,9 +99,9 @@ static std::vector<OptionEntry> shardingOptions() {
        "batch_norm_stats",
        "Sharding",
        &Options::batchNormStats,
-       "Whose batch norms are of: each rank's (local), all ranks' (sync), or "
-       "each rank's with the first one's statistics (broadcast); default: sync "
-       "for SyncBatchNorm alone",
+       "Whose samples batch norms are of: each rank's (local) or all ranks' "
+       "(sync); default: as the model says, sync for SyncBatchNorm; broadcast: "
+       "so too, with the first rank's running statistics",
        {},
        {"local", "sync", "broadcast"}},
       {"--prefetch",

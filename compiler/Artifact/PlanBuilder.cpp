@@ -62,8 +62,8 @@ static void countCollectives(exec::ProgramOp program, fsdp::GroupOp op,
       continue;
     int64_t members = mesh.countMembers(exec::getAxes(collective, mesh));
     auto others = [&](Value memory) {
-      return exec::getSpanBytes(cast<MemRefType>(memory.getType())) / members *
-             (members - 1);
+      return exec::getSpanBytes(cast<MemRefType>(memory.getType())) *
+             (members - 1) / members;
     };
     if (auto gather = dyn_cast<exec::AllGatherOp>(*command))
       if (gather.getGroup() == op.getSymName()) {

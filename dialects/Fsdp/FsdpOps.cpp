@@ -65,9 +65,10 @@ SmallVector<StringRef> MeshOp::getReplicaAxes() {
 
 SmallVector<StringRef> MeshOp::getLastAxes(int64_t ranks) {
   SmallVector<StringRef> axes = getShardAxes();
+  int64_t together = 1;
   for (size_t first = axes.size(); first-- > 0;) {
-    ranks /= getSizes()[*findAxis(axes[first])];
-    if (ranks == 1)
+    together *= getSizes()[*findAxis(axes[first])];
+    if (together == ranks)
       return SmallVector<StringRef>(ArrayRef(axes).drop_front(first));
   }
   return {};

@@ -6,10 +6,10 @@
 //
 //   %g = fsdp.unshard @g                    fsdp.begin backward
 //   %w = fsdp.view %g[@w]              ->   … aten.linear_backward_weight …
-//   %y = aten.linear %x, %w                 %s = fsdp.reduce_scatter @g [@w]
-//   (%dw)
+//   %y = aten.linear %x, %w                 %s = fsdp.reduce_scatter @g …
 //
 // and, where the mesh has replicas, `fsdp.all_reduce %s over ["replicate"]`.
+//
 // Keeps the forward program unchanged, but for `aten.detach`, which has said
 // where gradients stop and is removed.
 //===----------------------------------------------------------------------===//

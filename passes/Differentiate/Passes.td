@@ -152,7 +152,8 @@ def VerifyTrainingStepPass : Pass<"shardc-verify-training-step", "::mlir::Module
     - D1: the step has begin forward, backward, check, if anything, and update,
       once each, in order.
     - D2: a group is reduced at most once, in backward; a group that the loss
-      does not depend on is not.
+      does not depend on is not. Where the mesh has replicas, their sum alone uses
+      what was reduced.
     - D3: a reduced gradient has its parameter's shape and reduce dtype.
     - D4: in the update part, each segment of a reduced group that is not frozen
       is written once, after its gradient was read.

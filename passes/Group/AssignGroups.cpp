@@ -143,12 +143,13 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries) {
   return failure();
 }
 
-/// What holds for a group of which no rule says anything. FSDP2's
-/// MixedPrecisionPolicy has cast_forward_inputs = True.
+/// Whether `text` says what becomes of wrapped modules, and names none.
 static bool isRecomputeWord(StringRef text) {
   return complainAbout("recompute", text.str(), moduleRuleKeys()).empty();
 }
 
+/// What holds for a group of which no rule says anything. FSDP2's
+/// MixedPrecisionPolicy has cast_forward_inputs = True.
 FailureOr<Rule> AssignGroupsPass::baseRule() {
   auto dtype = [](const std::string &name) {
     return name.empty() ? "none" : name;
@@ -290,6 +291,10 @@ LogicalResult AssignGroupsPass::writeRecompute(const Forward &forward,
   if (isAny)
     getOperation()->setAttr(recompute::formsAttribute,
                             forms.getDictionary(&getContext()));
+  else if (recompute != recompute::none && forms.empty())
+    getOperation().emitWarning()
+        << "no module is wrapped, so that backward computes nothing again: "
+           "wrap modules, or name those to recompute";
   return success();
 }
 

@@ -53,7 +53,7 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
     if (!norm.getTraining())
       return;
     norm.setSynchronized(stats == "sync" ||
-                         (stats == "" && isSyncBatchNorm(norm)));
+                         (stats != "local" && isSyncBatchNorm(norm)));
     if (norm.getSynchronized() || norm.getNewRunningMean().use_empty())
       return;
     if (!local)

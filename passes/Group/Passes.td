@@ -108,9 +108,9 @@ def ChooseBatchNormStatisticsPass : Pass<"shardc-choose-batch-norm-statistics", 
   let summary = "Chooses whose batch a batch norm is of: this rank's or that of all ranks.";
   let description = [{
     As the model says unless `stats` does: modules of `SyncBatchNorm` are of the batch of
-    all ranks, others of each rank's own, as in FSDP2. `sync` makes all of them the former,
-    `local` the latter, and so does `broadcast`, with which the first rank's running
-    statistics are all ranks' after each step, as in DDP.
+    all ranks, others of each rank's own, as in FSDP2. `sync` makes all of them the former
+    and `local` the latter. With `broadcast` they are as the model says, and the first rank's
+    running statistics are all ranks' after each step, as in DDP.
 
     Warning: ranks keep running statistics of their own. Error: E0204 another word.
 

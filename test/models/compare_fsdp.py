@@ -28,13 +28,11 @@ import argparse
 import collections
 import dataclasses
 import json
-import logging
 import math
 import pathlib
 import re
 import sys
 import tempfile
-import warnings
 import zipfile
 
 import torch
@@ -43,6 +41,7 @@ import compare_precision
 import fsdp_cells
 import trained
 import train_reference
+import zoo
 import zoo_training
 
 TIMEOUT = 600  # seconds that compiling or training may take
@@ -494,9 +493,7 @@ def options_of():
 
 def main():
     options = options_of()
-    torch.set_num_threads(1)
-    warnings.filterwarnings("ignore")
-    logging.disable(logging.WARNING)
+    zoo.be_quiet()
     cells = cells_of(options)
     fsdp_cells.make([run for cell in cells for run in cell.runs()],
                     options.cache)

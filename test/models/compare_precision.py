@@ -25,12 +25,10 @@ import argparse
 import contextlib
 import copy
 import json
-import logging
 import pathlib
 import re
 import subprocess
 import tempfile
-import warnings
 from unittest import mock
 
 import torch
@@ -41,6 +39,7 @@ from torch.utils._pytree import tree_leaves
 
 import run_zoo
 import trained
+import zoo
 import zoo_training
 from zoo import shardc_export
 
@@ -219,9 +218,7 @@ def options_of():
 
 def main():
     options = options_of()
-    torch.set_num_threads(1)
-    warnings.filterwarnings("ignore")
-    logging.disable(logging.WARNING)
+    zoo.be_quiet()
     with tempfile.TemporaryDirectory() as store:
         distributed.init_process_group("gloo", init_method=f"file://{store}/store",
                                        rank=0, world_size=1)

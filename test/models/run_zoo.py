@@ -23,13 +23,11 @@ import copy
 import dataclasses
 import functools
 import json
-import logging
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
-import warnings
 
 import torch
 
@@ -406,9 +404,7 @@ def options_of():
 
 def main():
     options = options_of()
-    torch.set_num_threads(1)
-    warnings.filterwarnings("ignore")
-    logging.disable(logging.WARNING)
+    zoo.be_quiet()
     passed = []
     for model in models_of(options):
         if model.wanted(options.names):

@@ -9,8 +9,10 @@ widths and small images; those of transformers have small configurations.
 """
 
 import functools
+import logging
 import pathlib
 import sys
+import warnings
 
 import torch
 from torch import nn
@@ -25,6 +27,13 @@ import shardc_export  # noqa: E402
 import unet  # noqa: E402
 
 BATCH, TIME, VOCABULARY = 2, 16, 96
+
+
+def be_quiet():
+    """One thread, so that PyTorch's sums have one order, and no warnings."""
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
 
 
 def without_randomness(module):

@@ -1,5 +1,6 @@
 // RUN: shardc-opt %s --split-input-file --shardc-choose-batch-norm-statistics 2>&1 | FileCheck %s
 // RUN: shardc-opt %s --split-input-file --shardc-choose-batch-norm-statistics=stats=sync | FileCheck %s --check-prefix=SYNC
+// RUN: shardc-opt %s --split-input-file --shardc-choose-batch-norm-statistics=stats=broadcast | FileCheck %s --check-prefix=BROADCAST
 // RUN: shardc-opt %s --split-input-file --shardc-choose-batch-norm-statistics=stats=local | FileCheck %s --check-prefix=LOCAL
 
 // A SyncBatchNorm is of the batch of all ranks; other ranks' statistics differ,
@@ -14,6 +15,11 @@
 //  SYNC-LABEL: module @as_the_model_says
 //        SYNC:   aten.batch_norm {{.*}}synchronized
 //        SYNC:   aten.batch_norm {{.*}}synchronized
+// BROADCAST-LABEL: module @as_the_model_says
+//       BROADCAST:   fsdp.module "own" : "BatchNorm2d"
+//   BROADCAST-NOT:     synchronized
+//       BROADCAST:   fsdp.module "all" : "SyncBatchNorm"
+//       BROADCAST:     aten.batch_norm {{.*}}synchronized
 // LOCAL-LABEL: module @as_the_model_says
 //   LOCAL-NOT:   synchronized
 module @as_the_model_says {

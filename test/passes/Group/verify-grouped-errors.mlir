@@ -138,3 +138,12 @@ module @G3_no_axes_to_reshard_to {
   fsdp.group @root on @mesh policy <> reshard always to 2 {
   }
 }
+
+// -----
+
+module @G3_more_ranks_than_the_last_axes_have {
+  fsdp.mesh @mesh <shard = 2, within_3 = 3>
+  // expected-error@+1 {{G3: expected last axes of the mesh that have 4 ranks to reshard always to}}
+  fsdp.group @root on @mesh policy <> reshard always to 4 {
+  }
+}

@@ -66,7 +66,7 @@ module @no_policy_keeps_the_master_dtype {
 
 // -----
 
-// Gradients are reduced in the gathered dtype when the policy does not say.
+// Gradients are reduced in the parameters' own dtype when the policy does not say.
 // CHECK-LABEL: module @reduce_defaults_to_the_parameters
 //       CHECK:   fsdp.segment bf16 reduce f32 elements 32 shard 32
 module @reduce_defaults_to_the_parameters {
