@@ -41,8 +41,8 @@ def RematerializeActivationsPass : Pass<"shardc-rematerialize-activations", "::m
 
     Comes before gathers are rematerialized: what is computed again needs parameters.
 
-    Decision: `passes/Schedule/Recompute.h`. Remark: `passed` for each module with its operators
-    that run again, their floating-point operations and the bytes of results that
+    Warning: nothing is computed again. Decision: `passes/Schedule/Recompute.h`. Remark: `passed`
+    for each module with its operators that run again, their floating-point operations and the bytes of results that
     backward would have kept.
 
     {{example: test/passes/Schedule/rematerialize-activations.mlir @full}}

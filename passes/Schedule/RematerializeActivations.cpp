@@ -180,6 +180,12 @@ void RematerializeActivationsPass::runOnOperation() {
   std::vector<StepNode> nodes = readStep(body, regions, ops);
   std::vector<size_t> chosen = chooseRecompute(nodes);
   assert(isRight(checkRecompute(nodes, chosen)));
+  if (chosen.empty()) {
+    getOperation().emitWarning()
+        << "backward computes nothing again: of the modules to recompute it "
+           "needs only what others take from them, or what is kept";
+    return;
+  }
   Operation *backward = nullptr;
   for (auto begin : body.getOps<fsdp::BeginOp>())
     if (begin.getPhase() == fsdp::Phase::backward)
