@@ -193,7 +193,15 @@ static std::vector<OptionEntry> optimizerOptions() {
 }
 
 static std::vector<OptionEntry> gradientOptions() {
-  return {{"--clip-grad-norm",
+  return {{"--gradient-sync",
+           "gradients.sync",
+           "Optimizer",
+           &Options::gradientSync,
+           "The micro-batches of a step in which gradients are reduced; last: "
+           "whole ones are kept until then",
+           {},
+           {"each", "last"}},
+          {"--clip-grad-norm",
            "gradients.clip_norm",
            "Optimizer",
            &Options::clipGradNorm,

@@ -81,6 +81,9 @@ struct Options {
   /// Which parameters are frozen or have hyperparameters of their own
   /// (passes/Group/Rules.h).
   std::string paramGroups;
+  /// In which micro-batches of a step gradients are reduced: each, or the last
+  /// alone, until which every rank adds up whole gradients.
+  std::string gradientSync = "each";
   /// Gradients whose norm, of all together, is larger are scaled to it; 0:
   /// none.
   double clipGradNorm = 0.0;

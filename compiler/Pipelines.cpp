@@ -89,6 +89,7 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   manager.addNestedPass<func::FuncOp>(createDecomposeOperatorsPass());
   DifferentiatePassOptions backward;
   backward.lossScale = options.lossScale;
+  backward.reduceOnce = options.gradientSync == "last";
   manager.addPass(createDifferentiatePass(backward));
   // Dead gradients are dropped before anything counts or widens them.
   manager.addNestedPass<func::FuncOp>(createCSEPass());

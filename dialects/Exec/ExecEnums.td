@@ -37,7 +37,7 @@ def Exec_Repeat : I32EnumAttr<"Repeat", "how often a section runs in a run", [
 def Exec_Role : I32EnumAttr<"Role", "what a persistent state is", [
     I32EnumAttrCase<"parameter", 0>, I32EnumAttrCase<"gradient", 1>,
     I32EnumAttrCase<"optimizer", 2>, I32EnumAttrCase<"buffer", 3>,
-    I32EnumAttrCase<"metric", 4>]> {
+    I32EnumAttrCase<"metric", 4>, I32EnumAttrCase<"accumulated", 5>]> {
   let cppNamespace = "::shardc::exec";
 }
 

@@ -241,9 +241,9 @@ def Fsdp_ViewOp : Fsdp_Op<"view", [Pure, Fsdp_NamedResults]> {
 }
 
 class Fsdp_ReductionOp<string mnemonic, list<Trait> traits = []> : Fsdp_Op<mnemonic, traits> {
-  let arguments = (ins FlatSymbolRefAttr:$group, ArrayAttr:$parameters,
+  let arguments = (ins FlatSymbolRefAttr:$group, UnitAttr:$once, ArrayAttr:$parameters,
       Variadic<AnyStaticShapeTensor>:$gradients);
-  let assemblyFormat = "$group $parameters `(` $gradients `)` attr-dict `:` functional-type($gradients, $result)";
+  let assemblyFormat = "$group (`once` $once^)? $parameters `(` $gradients `)` attr-dict `:` functional-type($gradients, $result)";
   let hasVerifier = 1;
 }
 
@@ -254,6 +254,9 @@ def Fsdp_ReduceScatterOp : Fsdp_ReductionOp<"reduce_scatter"> {
     belongs to; a member without a gradient contributes zeros. Adds rank by
     rank, in rank order, to the shard's accumulator in f32, or f64 for parameters
     of f64; the mean over ranks and micro-batches is taken where the gradient is used.
+
+    `once`: only in the last micro-batch of a step. Until then each rank adds up
+    whole gradients, in the dtype that they are reduced in.
 
     Example: `%0 = fsdp.reduce_scatter @root [@w, @b] (%dw, %db) : (tensor<4xf32>, tensor<f32>) -> !fsdp.shard<@root>`
   }];
@@ -414,10 +417,10 @@ def Fsdp_UnshardStartOp : Fsdp_Op<"unshard_start", [MemoryEffects<[MemRead]>]> {
 
 def Fsdp_ReduceScatterStartOp : Fsdp_ReductionOp<"reduce_scatter_start"> {
   let summary = "starts to sum gradients into this rank's shard";
-  let arguments = (ins FlatSymbolRefAttr:$group, ArrayAttr:$parameters,
+  let arguments = (ins FlatSymbolRefAttr:$group, UnitAttr:$once, ArrayAttr:$parameters,
       Variadic<AnyStaticShapeTensor>:$gradients, Fsdp_Stream:$stream);
   let results = (outs Fsdp_Pending:$result);
-  let assemblyFormat = "$group $parameters `(` $gradients `)` `on` $stream attr-dict `:` functional-type($gradients, $result)";
+  let assemblyFormat = "$group (`once` $once^)? $parameters `(` $gradients `)` `on` $stream attr-dict `:` functional-type($gradients, $result)";
 }
 
 def Fsdp_AllReduceStartOp : Fsdp_Op<"all_reduce_start", [AllTypesMatch<["reduced", "result"]>]> {

@@ -198,11 +198,12 @@ void Interpreter::visitSum(fsdp::SumOverRanksOp sum) {
 /// shards themselves, which change in `update` alone, and a reduction happens
 /// where it starts.
 LogicalResult Interpreter::visitFsdp(Operation *op) {
-  auto reduce = [&](StringRef group, ArrayAttr parameters, ValueRange values) {
+  auto reduce = [&](auto reduction) {
     SmallVector<RankTensors> gradients;
-    for (Value value : values)
+    for (Value value : reduction.getGradients())
       gradients.push_back(take(value));
-    state.reduceScatter(group, parameters, gradients);
+    state.reduceScatter(reduction.getParameters(), gradients,
+                        reduction.getOnce());
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<fsdp::ModuleOp, fsdp::UpdateOp>(
@@ -259,7 +260,7 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
         return success();
       })
       .Case<fsdp::ReduceScatterOp, fsdp::ReduceScatterStartOp>([&](auto start) {
-        reduce(start.getGroup(), start.getParameters(), start.getGradients());
+        reduce(start);
         return success();
       })
       .Case([&](fsdp::SumOverRanksOp sum) {

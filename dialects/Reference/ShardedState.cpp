@@ -205,26 +205,46 @@ void ShardedState::setBuffer(StringRef name, int64_t rank,
 // Gradients
 //===----------------------------------------------------------------------===//
 
-void ShardedState::reduceScatter(StringRef group, ArrayAttr parameters,
-                                 ArrayRef<RankTensors> gradients) {
+void ShardedState::reduceScatter(ArrayAttr parameters,
+                                 ArrayRef<RankTensors> gradients, bool once) {
   for (auto [parameter, byRank] : llvm::zip_equal(parameters, gradients)) {
-    Place place = places.lookup(cast<FlatSymbolRefAttr>(parameter).getValue());
-    RankTensors &accumulators = segments[place.segment].kept[gradientKey];
-    Rounding master(cast<FloatType>(accumulators[0].getElementType()));
-    // In rank order, rounded after every addition: the order and the type of
-    // the sums are part of the result.
-    for (auto [rank, gradient] : llvm::enumerate(byRank))
-      for (Run run : runsOf(place, gradient.getNumElements())) {
-        // A program for one rank has one replica, whatever ranks it simulates.
-        size_t replica = rank % meshSize / shards;
-        MutableArrayRef<double> sums =
-            accumulators[replica * shards + run.shard].mutableFloats().slice(
-                run.inShard, run.count);
-        for (auto [sum, term] : llvm::zip_equal(
-                 sums, gradient.floats().slice(run.inParameter, run.count)))
-          sum = master.round(sum + term);
+    StringRef name = cast<FlatSymbolRefAttr>(parameter).getValue();
+    if (!once) {
+      reduce(name, byRank);
+      continue;
+    }
+    RankTensors &sums = accumulated[name];
+    if (microBatch == 0)
+      sums = byRank;
+    else
+      for (auto [sum, gradient] : llvm::zip_equal(sums, byRank)) {
+        Rounding dtype(cast<FloatType>(gradient.getElementType()));
+        for (auto [total, term] :
+             llvm::zip_equal(sum.mutableFloats(), gradient.floats()))
+          total = dtype.round(total + term);
       }
+    if (microBatch + 1 == microBatches)
+      reduce(name, sums);
   }
+}
+
+void ShardedState::reduce(StringRef parameter, const RankTensors &byRank) {
+  Place place = places.lookup(parameter);
+  RankTensors &accumulators = segments[place.segment].kept[gradientKey];
+  Rounding master(cast<FloatType>(accumulators[0].getElementType()));
+  // In rank order, rounded after every addition: the order and the type of
+  // the sums are part of the result.
+  for (auto [rank, gradient] : llvm::enumerate(byRank))
+    for (Run run : runsOf(place, gradient.getNumElements())) {
+      // A program for one rank has one replica, whatever ranks it simulates.
+      size_t replica = rank % meshSize / shards;
+      MutableArrayRef<double> sums =
+          accumulators[replica * shards + run.shard].mutableFloats().slice(
+              run.inShard, run.count);
+      for (auto [sum, term] : llvm::zip_equal(
+               sums, gradient.floats().slice(run.inParameter, run.count)))
+        sum = master.round(sum + term);
+    }
 }
 
 void ShardedState::allReduce(FlatSymbolRefAttr group) {

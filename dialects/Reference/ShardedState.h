@@ -89,9 +89,10 @@ public:
 
   /// Adds every rank's gradients of a group's members, in rank order, to the
   /// accumulators of its replica's shards. `parameters` names the member of
-  /// each gradient; `gradients[i][rank]` is one.
-  void reduceScatter(llvm::StringRef group, mlir::ArrayAttr parameters,
-                     llvm::ArrayRef<RankTensors> gradients);
+  /// each gradient; `gradients[i][rank]` is one. `once`: those of all
+  /// micro-batches, which each rank adds up in their own dtype, in the last.
+  void reduceScatter(mlir::ArrayAttr parameters,
+                     llvm::ArrayRef<RankTensors> gradients, bool once);
   /// After the last micro-batch, gives every replica the sum of all replicas'
   /// accumulators of a group, added up in their order.
   void allReduce(mlir::FlatSymbolRefAttr group);
@@ -138,6 +139,11 @@ private:
   llvm::SmallVector<SegmentValues> segments;
   llvm::StringMap<Place> places;
 
+  /// By parameter, whole gradients of each rank of the micro-batches so far,
+  /// where they are reduced once.
+  llvm::StringMap<RankTensors> accumulated;
+
+  void reduce(llvm::StringRef parameter, const RankTensors &byRank);
   void addSegments(fsdp::GroupOp group);
   /// Elements of a parameter that lie one after the other in one shard.
   struct Run {

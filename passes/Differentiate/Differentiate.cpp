@@ -48,8 +48,10 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
 /// The reverse walk over one step.
 class ReverseWalk {
 public:
-  ReverseWalk(func::FuncOp step, const Groups &groups, LossScale scale)
+  ReverseWalk(func::FuncOp step, const Groups &groups, LossScale scale,
+              bool reducesOnce)
       : body(step.getBody().front()), groups(groups), scale(scale),
+        reducesOnce(reducesOnce),
         replicaAxes(getReplicaAxes(step->getParentOfType<ModuleOp>())),
         builder(OpBuilder::atBlockTerminator(&body)) {}
 
@@ -70,6 +72,8 @@ private:
   Block &body;
   const Groups &groups;
   LossScale scale;
+  /// In place of once a micro-batch.
+  bool reducesOnce;
   SmallVector<StringRef> replicaAxes;
   OpBuilder builder;
   GradientTable gradients;
@@ -287,7 +291,7 @@ void ReverseWalk::visitUnshard(fsdp::UnshardOp unshard) {
   auto type =
       fsdp::ShardType::get(builder.getContext(), unshard.getGroupAttr());
   auto reduction = fsdp::ReduceScatterOp::create(
-      builder, unshard.getLoc(), type, unshard.getGroupAttr(),
+      builder, unshard.getLoc(), type, unshard.getGroup(), reducesOnce,
       builder.getArrayAttr(parameters), values);
   if (!replicaAxes.empty())
     fsdp::AllReduceOp::create(builder, unshard.getLoc(), type,
@@ -307,7 +311,7 @@ void DifferentiatePass::runOnOperation() {
     return signalPassFailure();
   OpBuilder declarations(step);
   scale->declare(declarations, step.getLoc());
-  if (failed(ReverseWalk(step, groups, *scale).run()))
+  if (failed(ReverseWalk(step, groups, *scale, reduceOnce).run()))
     signalPassFailure();
 }
 

@@ -78,6 +78,10 @@ def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {
     An operator on the path from a trainable parameter to the loss that has no
     derivative is error E0221.
 
+    With `reduce-once` gradients are reduced in the last micro-batch of a step, as by
+    FSDP2's `set_requires_gradient_sync(False)` before it: fewer bytes move, and whole
+    gradients are kept between micro-batches.
+
     Backward begins with `loss-scale`: 1, another number, or `dynamic`, a state of
     the optimizer's (`passes/Differentiate/LossScale.h`).
 
@@ -85,7 +89,9 @@ def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"lossScale", "loss-scale", "std::string", /*default=*/"\"1\"",
-           "What the loss is multiplied by: a number, or dynamic.">];
+           "What the loss is multiplied by: a number, or dynamic.">,
+    Option<"reduceOnce", "reduce-once", "bool", /*default=*/"false",
+           "Reduce gradients in the last micro-batch of a step alone.">];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
 }
 

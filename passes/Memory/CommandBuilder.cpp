@@ -40,7 +40,7 @@ LogicalResult CommandBuilder::buildStep(func::FuncOp step) {
   placeUpdates();
   if (failed(visitBody(step)))
     return failure();
-  separateLastMicroBatch();
+  separateMicroBatches();
   return success();
 }
 

@@ -84,12 +84,14 @@ private:
                          mlir::Location location);
   void visitWait(fsdp::WaitOp wait);
   llvm::LogicalResult visitReduceScatter(fsdp::ReduceScatterStartOp reduction);
+  void reduceSegment(fsdp::ReduceScatterStartOp reduction,
+                     fsdp::SegmentOp segment, mlir::Value buffer);
   llvm::LogicalResult fillSegment(fsdp::ReduceScatterStartOp reduction,
                                   fsdp::SegmentOp segment, mlir::Value buffer);
   llvm::LogicalResult visitSum(fsdp::SumOverRanksOp sum);
   llvm::LogicalResult visitBroadcast(fsdp::BroadcastOp broadcast);
   void visitAllReduce(fsdp::AllReduceStartOp sum);
-  void separateLastMicroBatch();
+  void separateMicroBatches();
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
   void visitGradientNorm(fsdp::GradientNormOp norm);
   void addLossSum(mlir::Location location);
@@ -123,8 +125,9 @@ private:
   mlir::ArrayAttr shardAxes, allAxes;
   int64_t shards, ranks;
   llvm::StringMap<mlir::Value> scalars;
-  /// What micro-batches before the last one leave out.
-  llvm::SmallVector<mlir::Operation *> onlyInLastMicroBatch;
+  /// Commands that only some micro-batches of a step have, and which.
+  llvm::MapVector<mlir::Operation *, llvm::SmallVector<exec::Repeat>>
+      microBatchesOf;
 
   /// The memory of each tensor that has some.
   llvm::DenseMap<mlir::Value, mlir::Value> memory;

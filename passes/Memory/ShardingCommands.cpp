@@ -324,12 +324,34 @@ CommandBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
       continue;
     if (failed(fillSegment(reduction, segment, buffer)))
       return failure();
-    add<exec::ReduceScatterOp>(reduction.getLoc(),
-                               static_cast<uint64_t>(reduction.getStream()),
-                               reduction.getGroup(), buffer,
-                               states.lookup(segment).gradient, shardAxes);
+    reduceSegment(reduction, segment, buffer);
   }
   return success();
+}
+
+/// Sums `buffer`, the whole segment's gradients, into the ranks' shards. Where
+/// that happens once a step, they add up on this rank until then.
+void CommandBuilder::reduceSegment(fsdp::ReduceScatterStartOp reduction,
+                                   fsdp::SegmentOp segment, Value buffer) {
+  using exec::Repeat;
+  Location location = reduction.getLoc();
+  const SegmentStates &own = states.lookup(segment);
+  auto reduce = [&](Value whole) {
+    return add<exec::ReduceScatterOp>(
+        location, static_cast<uint64_t>(reduction.getStream()),
+        reduction.getGroup(), whole, own.gradient, shardAxes);
+  };
+  if (!reduction.getOnce()) {
+    reduce(buffer);
+    return;
+  }
+  microBatchesOf[reduce(buffer)] = {Repeat::only_micro_batch};
+  auto copy =
+      add<exec::CopyOp>(location, /*stream=*/0, buffer, own.accumulated);
+  microBatchesOf[copy] = {Repeat::first_micro_batch};
+  microBatchesOf[runAccumulate(builder, location, own.accumulated, buffer)] = {
+      Repeat::middle_micro_batches, Repeat::last_micro_batch};
+  microBatchesOf[reduce(own.accumulated)] = {Repeat::last_micro_batch};
 }
 
 /// Copies gradients that were not written in place and zeroes what no gradient
@@ -376,19 +398,20 @@ void CommandBuilder::visitAllReduce(fsdp::AllReduceStartOp sum) {
   auto type = cast<fsdp::PendingType>(sum.getType());
   for (fsdp::SegmentOp segment : segmentsOf(type.getGroup().getValue()))
     if (!segment.getFrozen())
-      onlyInLastMicroBatch.push_back(add<exec::AllReduceOp>(
+      microBatchesOf[add<exec::AllReduceOp>(
           sum.getLoc(), static_cast<uint64_t>(sum.getStream()),
           states.lookup(segment).gradient, /*double_double=*/false,
-          sum.getAxes()));
+          sum.getAxes())] = {exec::Repeat::only_micro_batch,
+                             exec::Repeat::last_micro_batch};
 }
 
-/// Makes of the micro-batch's section four, where the last one does more than
-/// those before it: it may be the only one.
-void CommandBuilder::separateLastMicroBatch() {
-  if (onlyInLastMicroBatch.empty())
+/// Makes of the micro-batch's section four, where some have commands that
+/// others have not: the first one may be the last.
+void CommandBuilder::separateMicroBatches() {
+  if (microBatchesOf.empty())
     return;
   auto section =
-      cast<exec::SectionOp>(onlyInLastMicroBatch.front()->getParentOp());
+      cast<exec::SectionOp>(microBatchesOf.front().first->getParentOp());
   builder.setInsertionPoint(section);
   for (exec::Repeat repeat :
        {exec::Repeat::only_micro_batch, exec::Repeat::first_micro_batch,
@@ -397,9 +420,8 @@ void CommandBuilder::separateLastMicroBatch() {
     auto copy = cast<exec::SectionOp>(builder.clone(*section, mapping));
     copy.setName(exec::stringifyRepeat(repeat));
     copy.setRepeat(repeat);
-    if (repeat == exec::Repeat::first_micro_batch ||
-        repeat == exec::Repeat::middle_micro_batches)
-      for (Operation *command : onlyInLastMicroBatch)
+    for (const auto &[command, repeats] : microBatchesOf)
+      if (!llvm::is_contained(repeats, repeat))
         mapping.lookup(command)->erase();
   }
   section.erase();

@@ -57,9 +57,10 @@ exec::RunOp runCast(OpBuilder &builder, Location location, Value input,
              });
 }
 
-exec::RunOp runLoss(OpBuilder &builder, Location location, Value total,
-                    Value loss) {
-  return run(builder, location, "loss", {total, loss}, total, /*stream=*/0,
+/// total += term, in the total's element type.
+static exec::RunOp runSum(OpBuilder &builder, Location location,
+                          StringRef label, Value total, Value term) {
+  return run(builder, location, label, {total, term}, total, /*stream=*/0,
              [&](OpBuilder &inner, ValueRange arguments) -> SmallVector<Value> {
                return {pointwise(inner, location, typeOf(arguments, 0),
                                  readsOf(arguments), [&](LoopBody &body) {
@@ -67,6 +68,16 @@ exec::RunOp runLoss(OpBuilder &builder, Location location, Value total,
                                    return body[0] + body[1].to(type);
                                  })};
              });
+}
+
+exec::RunOp runAccumulate(OpBuilder &builder, Location location, Value total,
+                          Value terms) {
+  return runSum(builder, location, "accumulate", total, terms);
+}
+
+exec::RunOp runLoss(OpBuilder &builder, Location location, Value total,
+                    Value loss) {
+  return runSum(builder, location, "loss", total, loss);
 }
 
 } // namespace shardc

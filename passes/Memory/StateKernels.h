@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kernels that sharding itself needs: the cast of a shard into its slot of
-// the gathered buffer, and the sum of losses. Each is an `exec.run` at the
-// builder's insertion point, so that it reaches every target the way the
-// model's kernels do.
+// the gathered buffer, the sums of whole gradients, and the sum of losses. Each
+// is an `exec.run` at the builder's insertion point, so that it reaches every
+// target the way the model's kernels do.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_MEMORY_STATEKERNELS_H
@@ -19,6 +19,10 @@ namespace shardc {
 /// output = input in its element type; both are 1-d of one length.
 exec::RunOp runCast(mlir::OpBuilder &builder, mlir::Location location,
                     mlir::Value input, mlir::Value output, int64_t stream);
+
+/// total += terms, in their element type; both are 1-d of one length.
+exec::RunOp runAccumulate(mlir::OpBuilder &builder, mlir::Location location,
+                          mlir::Value total, mlir::Value terms);
 
 /// total [1] += loss [].
 exec::RunOp runLoss(mlir::OpBuilder &builder, mlir::Location location,

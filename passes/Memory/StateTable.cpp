@@ -9,6 +9,8 @@
 #include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/Groups.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 
 namespace shardc {
@@ -32,7 +34,8 @@ void StateTable::addOptimizerState(fsdp::StateOp state,
           segment, state.getKeyAttr());
 }
 
-void StateTable::addSegment(fsdp::SegmentOp segment, int64_t number) {
+void StateTable::addSegment(fsdp::SegmentOp segment, int64_t number,
+                            bool isReducedOnce) {
   auto type = MemRefType::get({static_cast<int64_t>(segment.getShard())},
                               getMasterType(segment));
   auto addRole = [&](exec::Role role) {
@@ -45,18 +48,35 @@ void StateTable::addSegment(fsdp::SegmentOp segment, int64_t number) {
   entry.parameter = addRole(exec::Role::parameter);
   if (!segment.getFrozen())
     entry.gradient = addRole(exec::Role::gradient);
+  if (isReducedOnce && !segment.getFrozen())
+    entry.accumulated =
+        add(getStateName(segment, "accumulated"), exec::Role::accumulated,
+            MemRefType::get({static_cast<int64_t>(segment.getElements())},
+                            segment.getReduce()),
+            number);
+}
+
+/// The groups that are reduced once a step.
+static llvm::StringSet<> findReducedOnce(ModuleOp module) {
+  llvm::StringSet<> groups;
+  module.walk([&](fsdp::ReduceScatterStartOp reduction) {
+    if (reduction.getOnce())
+      groups.insert(reduction.getGroup());
+  });
+  return groups;
 }
 
 StateTable::StateTable(OpBuilder &builder, ModuleOp module)
     : builder(builder), location(module.getLoc()) {
   int64_t number = 0;
+  llvm::StringSet<> reducedOnce = findReducedOnce(module);
   Type lossType = builder.getF32Type();
   for (auto group : module.getOps<fsdp::GroupOp>())
     for (auto [index, segment] :
          llvm::enumerate(group.getBody().front().getOps<fsdp::SegmentOp>())) {
       if (getMasterType(segment).isF64())
         lossType = builder.getF64Type();
-      addSegment(segment, number);
+      addSegment(segment, number, reducedOnce.contains(group.getSymName()));
       for (auto state : module.getOps<fsdp::StateOp>())
         if (state.getGroup() == group.getSymName() &&
             state.getSegment() == index)

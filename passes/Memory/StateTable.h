@@ -19,10 +19,11 @@
 
 namespace shardc {
 
-/// The states of one segment; null where it has none. All are 1-d memrefs of a
-/// shard's elements.
+/// The states of one segment; null where it has none. All are 1-d memrefs: of a
+/// shard's elements, and `accumulated` of the whole segment's, where it is
+/// reduced once a step.
 struct SegmentStates {
-  mlir::Value parameter, gradient;
+  mlir::Value parameter, gradient, accumulated;
 };
 
 class StateTable {
@@ -46,7 +47,7 @@ private:
                   mlir::MemRefType type,
                   std::optional<int64_t> segment = std::nullopt,
                   mlir::StringAttr key = nullptr);
-  void addSegment(fsdp::SegmentOp segment, int64_t number);
+  void addSegment(fsdp::SegmentOp segment, int64_t number, bool isReducedOnce);
   void addOptimizerState(fsdp::StateOp state, std::optional<int64_t> segment);
 
   mlir::OpBuilder &builder;

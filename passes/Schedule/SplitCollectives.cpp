@@ -55,7 +55,8 @@ static Operation *splitReduction(fsdp::ReduceScatterOp reduction,
       fsdp::PendingType::get(builder.getContext(), reduction.getGroupAttr());
   auto start = fsdp::ReduceScatterStartOp::create(
       builder, reduction.getLoc(), pending, reduction.getGroupAttr(),
-      reduction.getParametersAttr(), reduction.getGradients(),
+      reduction.getOnceAttr(), reduction.getParametersAttr(),
+      reduction.getGradients(),
       fsdp::StreamAttr::get(builder.getContext(), fsdp::Stream::reduce));
   Value sum = getSum(reduction), sumStart = start.getResult();
   auto overReplicas = sum.getDefiningOp<fsdp::AllReduceOp>();

@@ -105,6 +105,7 @@ void RankMemory::poisonUndefined(bool stepBegins) const {
   const std::vector<format::State> &list = artifact.parameters.states;
   for (size_t i = 0; i < list.size(); ++i)
     if (list[i].role == format::Role::Gradient ||
+        list[i].role == format::Role::Accumulated ||
         list[i].role == format::Role::Metric)
       device.poison(state(i), bytesOfState(i));
 }

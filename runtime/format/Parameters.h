@@ -45,7 +45,15 @@ struct Input {
   bool operator==(const Input &) const = default;
 };
 
-enum class Role { Parameter, Gradient, Optimizer, Buffer, Metric };
+enum class Role {
+  Parameter,
+  Gradient,
+  Optimizer,
+  Buffer,
+  Metric,
+  /// Whole gradients of a segment, which a rank adds up until it reduces them.
+  Accumulated
+};
 
 /// Persistent memory of one rank. Parameters start as this rank's shard of the
 /// weights, buffers as the weights' tensor of the same name, all else as zero.

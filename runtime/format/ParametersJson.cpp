@@ -17,8 +17,8 @@ using nlohmann::ordered_json;
 
 namespace shardc::format {
 
-static constexpr std::array<std::string_view, 5> roleNames = {
-    "parameter", "gradient", "optimizer", "buffer", "metric"};
+static constexpr std::array<std::string_view, 6> roleNames = {
+    "parameter", "gradient", "optimizer", "buffer", "metric", "accumulated"};
 
 std::string_view roleName(Role role) {
   return roleNames[static_cast<size_t>(role)];

@@ -89,8 +89,10 @@ static Status checkState(const State &state, const Parameters &parameters) {
     return broken("F2", quoted + " names segment " +
                             std::to_string(*state.segment) + " of " +
                             std::to_string(parameters.segments.size()));
-  const int64_t expected =
-      parameters.segments[static_cast<size_t>(*state.segment)].shardElements;
+  const Segment &segment =
+      parameters.segments[static_cast<size_t>(*state.segment)];
+  const bool isWhole = state.role == Role::Accumulated;
+  const int64_t expected = isWhole ? segment.elements : segment.shardElements;
   const bool isWide = state.dtype == Dtype::F32 || state.dtype == Dtype::F64;
   const bool isNarrow = state.dtype == Dtype::BF16 || state.dtype == Dtype::F16;
   if (state.elements != expected ||
@@ -99,7 +101,8 @@ static Status checkState(const State &state, const Parameters &parameters) {
                             " must be f32, f64 or, where it is no "
                             "gradient, of 16 bits, with the " +
                             std::to_string(expected) +
-                            " elements of its segment's shard");
+                            " elements of its segment" +
+                            (isWhole ? "" : "'s shard"));
   return Status();
 }
 

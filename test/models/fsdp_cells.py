@@ -206,6 +206,7 @@ def configuration(model, policy, mesh):
             rules += [{"match": path, **keys} for path in paths]
     rules.append({"match": "", **(policy.root or {})})
     return {"mesh": axes(mesh), "wrap": wrap,
+            "gradients": {"sync": "each" if policy.synchronizes else "last"},
             "modules": [rule for rule in rules if len(rule) > 1],
             "optimizer": {"name": "sgd", "momentum": trained.MOMENTUM}}
 

@@ -112,7 +112,8 @@ def unsaid_of_part(part):
                "the factor out and scale the loss")
     if not (part.reduce_grads and part.all_reduce_grads):
         yield ("does not reduce its gradients (set_requires_gradient_sync)",
-               "turn it on again; `shardrun --micro-batches` accumulates")
+               "turn it on again; `shardc compile --gradient-sync last` reduces in the last "
+               "micro-batch alone")
     if part._all_reduce_hook is not None:
         yield "has a hook on its gradients (set_all_reduce_hook)", "remove it"
 

@@ -352,7 +352,7 @@ static Judgement judgeExactly(const std::vector<double> &actual,
 void Comparison::compareReplicas(const std::vector<RankStates> &states) {
   const format::Mesh &mesh = artifact.manifest.mesh;
   for (auto [number, state] : llvm::enumerate(parameters.states)) {
-    if (!state.segment)
+    if (!state.segment || state.role == Role::Accumulated)
       continue;
     const auto &axes = parameters.segments[*state.segment].axes;
     const std::vector<int64_t> first = mesh.members(0, axes);

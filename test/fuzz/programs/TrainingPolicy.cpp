@@ -179,6 +179,8 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   if (random.chance(0.2))
     options.lossScale = random.pick({"dynamic", "128", "3"});
   options.skipNonFinite = random.chance(0.1);
+  options.gradientSync =
+      policy.microBatches > 1 && random.chance(0.4) ? "last" : "each";
   setTarget(policy, random.chance(0.25) ? "cuda" : "cpu");
   if (random.chance(0.6))
     options.gpu = smallGpu().name;
@@ -238,6 +240,7 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
           {"--param-groups", &options.paramGroups},
           {"--clip-grad-norm", &options.clipGradNorm},
           {"--loss-scale", &options.lossScale},
+          {"--gradient-sync", &options.gradientSync},
           {"--skip-non-finite", &options.skipNonFinite},
           {"--evaluation", &options.evaluation},
           {"--micro-batches", &policy.microBatches},

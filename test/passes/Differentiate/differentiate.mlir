@@ -1,7 +1,10 @@
 // RUN: shardc-opt %s --split-input-file --shardc-differentiate | FileCheck %s
+// RUN: shardc-opt %s --split-input-file '--shardc-differentiate=reduce-once' | FileCheck %s --check-prefix=ONCE
 
 // A program that runs forward, then backward. The gradients of a group are
 // reduced together, each converted to the reduce dtype.
+// ONCE-LABEL: module @linear_layer
+//       ONCE:   fsdp.reduce_scatter @root once [@bias, @weight](
 // CHECK-LABEL: module @linear_layer
 //       CHECK:   @step(%[[X:.*]]: tensor<2x8xbf16>)
 //       CHECK:     fsdp.record_loss

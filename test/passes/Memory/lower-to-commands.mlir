@@ -478,6 +478,47 @@ module @replicas {
 
 // -----
 
+// What is reduced once a step adds up until the last micro-batch: the first one
+// sets the whole gradients. The only one reduces them as they are.
+// CHECK-LABEL: module @reduced_once
+//       CHECK:   %[[WHOLE:.*]] = exec.state "root#0.accumulated" accumulated segment 0 : memref<64xbf16>
+//       CHECK:     exec.section "only_micro_batch" repeat only_micro_batch {
+//       CHECK:       exec.reduce_scatter @root %[[ONLY:.*]] : memref<64xbf16> -> %[[SHARD:.*]] : memref<32xf32> over ["shard"] on 2
+//   CHECK-NOT:       exec.{{copy|run|reduce_scatter}} {{.*}}memref<64xbf16>
+//       CHECK:     exec.section "first_micro_batch" repeat first_micro_batch {
+//   CHECK-NOT:       exec.reduce_scatter
+//       CHECK:       exec.copy %{{.*}} : memref<64xbf16> -> %[[WHOLE]] : memref<64xbf16> on 0
+//   CHECK-NOT:       exec.{{run|reduce_scatter}}
+//       CHECK:     exec.section "middle_micro_batches" repeat middle_micro_batches {
+//   CHECK-NOT:       exec.{{copy|reduce_scatter}} {{.*}}memref<64xbf16>
+//       CHECK:       exec.run "accumulate" (%[[WHOLE]] : memref<64xbf16>, %{{.*}} : memref<64xbf16>) -> (%[[WHOLE]] : memref<64xbf16>) on 0
+//   CHECK-NOT:       exec.reduce_scatter
+//       CHECK:     exec.section "last_micro_batch" repeat last_micro_batch {
+//   CHECK-NOT:       exec.{{copy|reduce_scatter}} {{.*}}memref<64xbf16>
+//       CHECK:       exec.run "accumulate" (%[[WHOLE]] :
+//       CHECK:       exec.reduce_scatter @root %[[WHOLE]] : memref<64xbf16> -> %[[SHARD]] : memref<32xf32> over ["shard"] on 2
+//   CHECK-NOT:       exec.reduce_scatter
+//       CHECK:     exec.section "update" {
+module @reduced_once {
+  fsdp.parameter @w : tensor<f32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <reduce = bf16> reshard default {
+    fsdp.segment f32 reduce bf16 elements 64 shard 32 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%d_w: tensor<bf16>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    %pending = fsdp.reduce_scatter_start @root once [@w](%d_w) on reduce : (tensor<bf16>) -> !fsdp.pending<@root>
+    fsdp.begin update
+    %shard = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.shard<@root>
+    return
+  }
+}
+
+// -----
+
 // Of 8 ranks, 4 keep a group among them: each the part that its coordinates on
 // the last axes say, and the gather is theirs.
 // CHECK-LABEL: module @retained

@@ -43,6 +43,17 @@ func.func @waits_in_the_order_of_the_starts(%gradient: tensor<4xf32>) {
 
 // -----
 
+// CHECK-LABEL: @once_a_step
+//       CHECK:   fsdp.reduce_scatter_start @root once [@w]
+func.func @once_a_step(%gradient: tensor<4xf32>) {
+  fsdp.begin forward
+  fsdp.begin backward
+  %shard = fsdp.reduce_scatter @root once [@w](%gradient) : (tensor<4xf32>) -> !fsdp.shard<@root>
+  fsdp.begin update
+  %sum = fsdp.gradient %shard[0] : !fsdp.shard<@root> -> tensor<16xf32>
+  return
+}
+
 // What replicas sum starts behind the reduction, on a stream of its own, and is
 // what the optimizer waits for.
 // CHECK-LABEL: @sums_over_replicas

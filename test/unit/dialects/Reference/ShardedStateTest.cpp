@@ -81,8 +81,34 @@ TEST_F(ShardedStateTest, GradientsSumOverRanks) {
   SmallVector<SmallVector<Tensor, 1>> gradients{
       {vector({1, 0}), vector({1, 0}), vector({1, 4})}};
   state.reduceScatter(
-      "root", ArrayAttr::get(&context, {FlatSymbolRefAttr::get(&context, "b")}),
-      gradients);
+      ArrayAttr::get(&context, {FlatSymbolRefAttr::get(&context, "b")}),
+      gradients, /*once=*/false);
+  EXPECT_EQ(state.sumOfGradientSquares()[0], 9 + 16);
+}
+
+TEST_F(ShardedStateTest, GradientsThatAreReducedOnceAddUpOnTheirRank) {
+  ShardedState state = parse();
+  auto b = ArrayAttr::get(&context, {FlatSymbolRefAttr::get(&context, "b")});
+  state.microBatches = 3;
+  // On its rank a half is lost beside 2^24, as f32 has it; among ranks not.
+  constexpr double large = 1 << 24;
+  for (double first : {large, 0.5, 0.5}) {
+    EXPECT_EQ(state.sumOfGradientSquares()[0], 0);
+    state.reduceScatter(
+        b, {{vector({first, 0}), vector({-large / 3, 0}), vector({0, 0})}},
+        /*once=*/true);
+    ++state.microBatch;
+  }
+  double others = static_cast<float>(-large / 3);
+  others = static_cast<float>(static_cast<float>(others + others) + others);
+  EXPECT_EQ(state.sumOfGradientSquares()[0],
+            (large + others) * (large + others));
+  // The next step begins anew.
+  state.clearGradients();
+  state.microBatch = 0;
+  state.microBatches = 1;
+  state.reduceScatter(b, {{vector({3, 4}), vector({0, 0}), vector({0, 0})}},
+                      /*once=*/true);
   EXPECT_EQ(state.sumOfGradientSquares()[0], 9 + 16);
 }
 
