@@ -111,6 +111,13 @@ static std::string recomputeOf(const PrintedGroup &printed) {
   return form ? ", \"recompute\": " + quoted(form) : "";
 }
 
+static std::string divideFactorOf(fsdp::GroupOp group) {
+  std::optional<APFloat> factor = group.getGradientDivideFactor();
+  return factor ? ", \"gradient_divide_factor\": " +
+                      shortest(factor->convertToDouble())
+                : "";
+}
+
 void ConfigurationPrinter::printGroup(const PrintedGroup &printed,
                                       bool isLast) {
   fsdp::GroupOp group = printed.group;
@@ -134,7 +141,8 @@ void ConfigurationPrinter::printGroup(const PrintedGroup &printed,
      << ", \"reshard_after_forward\": "
      << (group.getReshardTo() ? group.describeReshard()
                               : quoted(group.describeReshard()))
-     << recomputeOf(printed) << "}" << (isLast ? "" : ",") << "\n";
+     << recomputeOf(printed) << divideFactorOf(group) << "}"
+     << (isLast ? "" : ",") << "\n";
 }
 
 void ConfigurationPrinter::printModules() {

@@ -68,7 +68,7 @@ static std::vector<OptionEntry> shardingOptions() {
        &Options::moduleRules,
        "What groups have of their own, by patterns of module paths: "
        "param_dtype, reduce_dtype, output_dtype, cast_forward_inputs, "
-       "reshard_after_forward, recompute",
+       "reshard_after_forward, recompute, gradient_divide_factor",
        {},
        {},
        "PATTERN:KEY=X,...;..."},
@@ -119,16 +119,16 @@ static std::vector<OptionEntry> precisionOptions() {
        "Precision",
        &Options::paramDtype,
        "The dtype that parameters are gathered and used in (default: the "
-       "exported one)",
+       "exported one); f16 needs --loss-scale",
        {},
-       {"f32", "bf16"}},
+       {"f32", "bf16", "f16"}},
       {"--reduce-dtype",
        "",
        "Precision",
        &Options::reduceDtype,
        "The dtype that gradients are reduced in (default: the exported one)",
        {},
-       {"f32", "bf16"}},
+       {"f32", "bf16", "f16"}},
       {"--master-dtype",
        "optimizer.master_dtype",
        "Precision",

@@ -40,10 +40,10 @@ struct Options {
   std::string moduleRules;
   /// Whether groups say where their values are from.
   bool explainGroups = false;
-  /// The dtype that parameters are gathered and used in: f32 or bf16; empty for
-  /// the exported one.
+  /// The dtype that parameters are gathered and used in: f32, bf16 or f16;
+  /// empty for the exported one.
   std::string paramDtype;
-  /// The dtype that gradients are reduced in: f32 or bf16; empty for the
+  /// The dtype that gradients are reduced in: f32, bf16 or f16; empty for the
   /// exported one.
   std::string reduceDtype;
   /// When groups are resharded after forward: always, never, default, or the

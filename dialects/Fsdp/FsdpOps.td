@@ -85,7 +85,8 @@ def Fsdp_GroupOp : Fsdp_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">,
   let description = [{
     The body holds `member`s, and after the shard phase `segment`s of members.
     `reshard always to 4` keeps the group among 4 ranks after forward, so that
-    the gather of backward crosses no more.
+    the gather of backward crosses no more. With a `gradient_divide_factor` sums of
+    gradients over ranks are divided by it and not by the number of ranks.
 
     Example:
     ```mlir
@@ -96,7 +97,8 @@ def Fsdp_GroupOp : Fsdp_Op<"group", [Symbol, HasParent<"::mlir::ModuleOp">,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$mesh,
-      Fsdp_Policy:$policy, Fsdp_Reshard:$reshard, OptionalAttr<I64Attr>:$reshard_to);
+      Fsdp_Policy:$policy, Fsdp_Reshard:$reshard, OptionalAttr<I64Attr>:$reshard_to,
+      OptionalAttr<F64Attr>:$gradient_divide_factor);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `on` $mesh `policy` $policy `reshard` $reshard (`to` $reshard_to^)? attr-dict-with-keyword $body";
   let extraClassDeclaration = [{

@@ -68,6 +68,7 @@ private:
   void visitSum(fsdp::SumOverRanksOp sum);
   void visitView(fsdp::ViewOp view);
   void visitUnshard(fsdp::UnshardOp unshard);
+  Value divided(Value gradient, fsdp::GroupOp group);
 
   Block &body;
   const Groups &groups;
@@ -274,7 +275,27 @@ void ReverseWalk::visitView(fsdp::ViewOp view) {
   Value gradient = gradients.take(builder, view.getLoc(), view.getResult(),
                                   place.segment.getReduce());
   if (gradient)
-    reduced[view.getUnsharded()].push_back({view.getParameterAttr(), gradient});
+    reduced[view.getUnsharded()].push_back(
+        {view.getParameterAttr(), divided(gradient, place.group)});
+}
+
+/// The optimizer divides all sums by the number of ranks.
+Value ReverseWalk::divided(Value gradient, fsdp::GroupOp group) {
+  std::optional<APFloat> factor = group.getGradientDivideFactor();
+  if (!factor)
+    return gradient;
+  Location location = gradient.getLoc();
+  auto integer = RankedTensorType::get({}, builder.getI64Type());
+  Value ranks =
+      fsdp::ScalarOp::create(builder, location, integer, fsdp::Scalar::ranks);
+  Value share = aten::MulScalarOp::create(
+      builder, location,
+      aten::convertTo(builder, location, ranks, builder.getF64Type()),
+      builder.getF64FloatAttr(1 / factor->convertToDouble()));
+  return aten::MulOp::create(
+      builder, location, gradient,
+      aten::convertTo(builder, location, share,
+                      getElementTypeOrSelf(gradient.getType())));
 }
 
 /// Every view comes after its unshard, so all gradients of the group are known.
@@ -299,6 +320,24 @@ void ReverseWalk::visitUnshard(fsdp::UnshardOp unshard) {
                               builder.getStrArrayAttr(replicaAxes));
 }
 
+/// Gradients below 2^-24 are 0 in f16.
+static LogicalResult requireScale(ModuleOp module) {
+  for (auto group : module.getOps<fsdp::GroupOp>())
+    for (auto segment : group.getOps<fsdp::SegmentOp>()) {
+      if (segment.getFrozen() ||
+          (!segment.getDtype().isF16() && !segment.getReduce().isF16()))
+        continue;
+      InFlightDiagnostic error =
+          emitNumberedError(group, "E0225")
+          << "the group '" << group.getSymName() << "' has gradients of f16, "
+          << "in which those of a loss that is not scaled vanish";
+      error.attachNote() << "help: --loss-scale dynamic scales it as "
+                            "torch.amp.GradScaler does; or take bf16";
+      return error;
+    }
+  return success();
+}
+
 void DifferentiatePass::runOnOperation() {
   Groups groups(getOperation());
   auto step = getOperation().lookupSymbol<func::FuncOp>("step");
@@ -307,7 +346,7 @@ void DifferentiatePass::runOnOperation() {
     return signalPassFailure();
   }
   FailureOr<LossScale> scale = LossScale::parse(lossScale, getOperation());
-  if (failed(scale))
+  if (failed(scale) || (scale->isOne() && failed(requireScale(getOperation()))))
     return signalPassFailure();
   OpBuilder declarations(step);
   scale->declare(declarations, step.getLoc());

@@ -163,7 +163,8 @@ FailureOr<Rule> AssignGroupsPass::baseRule() {
        {"reshard_after_forward",
         pipelineStage && reshard == "default" ? "never" : reshard.getValue()},
        {"recompute",
-        isRecomputeWord(recompute) ? recompute.getValue() : "none"}}};
+        isRecomputeWord(recompute) ? recompute.getValue() : "none"},
+       {"gradient_divide_factor", "none"}}};
   for (const auto &[key, value] : base.settings)
     if (std::string problem = complainAbout(key, value, moduleRuleKeys());
         !problem.empty())
@@ -318,7 +319,10 @@ void AssignGroupsPass::writeGroups(func::FuncOp function, fsdp::MeshOp mesh,
         builder, location, name, mesh.getSymName(), policy.precision,
         policy.reshard,
         policy.reshardTo ? builder.getI64IntegerAttr(*policy.reshardTo)
-                         : IntegerAttr());
+                         : IntegerAttr(),
+        policy.gradientDivideFactor
+            ? builder.getF64FloatAttr(*policy.gradientDivideFactor)
+            : FloatAttr());
     if (explain)
       group->setDiscardableAttr(reasonsAttribute, policy.reasons);
     for (fsdp::ModuleOp call : calls)

@@ -110,6 +110,7 @@ static Type dtypeOf(StringRef name, MLIRContext *context) {
   return llvm::StringSwitch<Type>(name)
       .Case("f32", builder.getF32Type())
       .Case("bf16", builder.getBF16Type())
+      .Case("f16", builder.getF16Type())
       .Default(Type());
 }
 
@@ -148,6 +149,8 @@ static GroupPolicy policyOf(const std::map<std::string, size_t> &chosen,
       /*cast_inputs=*/param && value("cast_forward_inputs") == "true");
   setReshard(policy, value("reshard_after_forward"), shards);
   policy.recompute = value("recompute").str();
+  if (double factor = 0; !value("gradient_divide_factor").getAsDouble(factor))
+    policy.gradientDivideFactor = factor;
   SmallVector<NamedAttribute> reasons;
   for (const auto &[key, rule] : chosen)
     reasons.push_back(builder.getNamedAttr(

@@ -28,6 +28,8 @@ struct GroupPolicy {
   /// What backward computes again of the modules' activations: a word of
   /// dialects/Fsdp/Recomputed.h.
   std::string recompute;
+  /// What sums of gradients over ranks are divided by; none for the ranks.
+  std::optional<double> gradientDivideFactor;
   /// By key of a rule, where the value is from.
   mlir::DictionaryAttr reasons;
 };

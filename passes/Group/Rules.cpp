@@ -25,7 +25,7 @@ static bool isOneOf(std::string_view text,
 }
 
 static bool isDtype(std::string_view text) {
-  return isOneOf(text, {"f32", "bf16", "none"});
+  return isOneOf(text, {"f32", "bf16", "f16", "none"});
 }
 
 static bool isBoolean(std::string_view text) {
@@ -45,18 +45,29 @@ static bool isReshard(std::string_view text) {
           ranks > 0);
 }
 
-/// A hyperparameter, as --weight-decay has it.
-static bool isFactor(std::string_view text) {
-  constexpr double most = 1e6;
+/// The number that `text` is; negative for other texts.
+static double parseNumber(std::string_view text) {
   double value = 0;
   auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() &&
-         value >= 0 && value <= most;
+  return error == std::errc() && end == text.data() + text.size() ? value : -1;
+}
+
+/// A hyperparameter, as --weight-decay has it.
+static bool isFactor(std::string_view text) {
+  constexpr double most = 1e6;
+  double value = parseNumber(text);
+  return value >= 0 && value <= most;
+}
+
+static bool isDivisor(std::string_view text) {
+  constexpr double least = 1e-6, most = 1e6;
+  double value = parseNumber(text);
+  return text == "none" || (value >= least && value <= most);
 }
 
 std::span<const RuleKey> moduleRuleKeys() {
-  constexpr std::string_view dtypes = "f32, bf16 or none";
+  constexpr std::string_view dtypes = "f32, bf16, f16 or none";
   static constexpr RuleKey keys[] = {
       {"param_dtype", dtypes, isDtype},
       {"reduce_dtype", dtypes, isDtype},
@@ -64,7 +75,9 @@ std::span<const RuleKey> moduleRuleKeys() {
       {"cast_forward_inputs", "true or false", isBoolean},
       {"reshard_after_forward", "always, never, default or a number of ranks",
        isReshard},
-      {"recompute", "none, full or selective", isRecompute}};
+      {"recompute", "none, full or selective", isRecompute},
+      {"gradient_divide_factor", "a number from 1e-6 to 1e6 or none",
+       isDivisor}};
   return keys;
 }
 

@@ -423,13 +423,40 @@ static StringRef callOf(Operation *op) {
       .Default([](Operation *) { return StringRef(); });
 }
 
+/// Libraries have no f16: they compute in f32, between conversions.
+static void widenHalf(Operation *op) {
+  OpBuilder builder(op);
+  auto isHalf = [](Value value) {
+    return getElementTypeOrSelf(value.getType()).isF16();
+  };
+  auto convert = [&](Value value, Type element) {
+    return aten::ToOp::create(builder, op->getLoc(), value,
+                              TypeAttr::get(element));
+  };
+  for (OpOperand &operand : op->getOpOperands())
+    if (isHalf(operand.get()))
+      operand.set(convert(operand.get(), builder.getF32Type()));
+  builder.setInsertionPointAfter(op);
+  for (OpResult result : op->getResults()) {
+    if (!isHalf(result))
+      continue;
+    auto type = cast<RankedTensorType>(result.getType());
+    result.setType(type.clone(builder.getF32Type()));
+    Value narrow = convert(result, type.getElementType());
+    result.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+  }
+}
+
 static void selectLibrary(Operation *op, const Target &target,
                           MaskMaker &masks) {
   using namespace aten;
   if (auto embedding = dyn_cast<EmbeddingBackwardOp>(op))
     widenIndices(embedding);
   StringRef call = callOf(op);
-  if (call.empty() || !target.hasLibraryCall(call) || !isAccepted(op))
+  if (call.empty() || !target.hasLibraryCall(call))
+    return;
+  widenHalf(op);
+  if (!isAccepted(op))
     return;
   TypeSwitch<Operation *>(op)
       .Case([&](MatmulOp product) { selectProduct(product, target); })

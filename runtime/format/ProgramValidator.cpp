@@ -339,9 +339,7 @@ void ProgramValidator::checkReduceScatter(const Command &command) {
   const TensorReference &output = command.operands[1];
   if (!isContiguous(buffer, "F13") || !isContiguous(output, "F13"))
     return;
-  require(buffer.dtype == Dtype::F32 || buffer.dtype == Dtype::BF16 ||
-              buffer.dtype == Dtype::F64,
-          "F13", "the buffer must be f32, bf16 or f64");
+  require(isFloat(buffer.dtype), "F13", "the buffer must be of floats");
   const int64_t elements = elementCount(output.shape);
   const int64_t all = elementCount(buffer.shape);
   const int64_t members = countMembers(command);

@@ -11,6 +11,7 @@
 #include "runtime/transport/Reduction.h"
 #include "runtime/cpu/BFloat16.h"
 #include "runtime/cpu/DoubleDouble.h"
+#include "runtime/cpu/Float16.h"
 
 #include <algorithm>
 
@@ -34,17 +35,26 @@ static void add(TypedBytes total, std::span<const std::byte *const> terms,
   }
 }
 
+template <typename Total>
+static void addTo(TypedBytes total, std::span<const std::byte *const> terms,
+                  Dtype termDtype, int64_t begin, int64_t end) {
+  switch (termDtype) {
+  case Dtype::BF16:
+    return add<Total, BFloat16>(total, terms, begin, end);
+  case Dtype::F16:
+    return add<Total, Float16>(total, terms, begin, end);
+  default:
+    return add<Total, float>(total, terms, begin, end);
+  }
+}
+
 void addInOrder(TypedBytes total, std::span<const std::byte *const> terms,
                 Dtype termDtype, int64_t begin, int64_t end) {
   if (termDtype == Dtype::F64)
     return add<double, double>(total, terms, begin, end);
   if (total.dtype == Dtype::F64)
-    return termDtype == Dtype::F32
-               ? add<double, float>(total, terms, begin, end)
-               : add<double, BFloat16>(total, terms, begin, end);
-  return termDtype == Dtype::F32
-             ? add<float, float>(total, terms, begin, end)
-             : add<float, BFloat16>(total, terms, begin, end);
+    return addTo<double>(total, terms, termDtype, begin, end);
+  return addTo<float>(total, terms, termDtype, begin, end);
 }
 
 template <typename T>

@@ -165,6 +165,12 @@ def tied():
     return fully_shard(model), inputs
 
 
+def own_factor():
+    model, inputs = torchtitan()
+    model.layers["1"].set_gradient_divide_factor(1.0)
+    return model, inputs
+
+
 def ignored():
     model, inputs = decoder()
     return as_torchtitan(model, ignored_params={model.norm.weight}), inputs
@@ -272,6 +278,12 @@ def cases():
             "mesh": {"shard": 1},
             "wrap": [["model.tok_embeddings", "model.norm", "model.output"], *BLOCKS],
             "modules": [{"match": ".*", "reshard_after_forward": "always"}]}),
+        "own-factor": Case(decoder, own_factor, {
+            "mesh": {"shard": 1}, "wrap": WRAP, "modules": [
+                {**EVERY, "reshard_after_forward": "always"},
+                {"match": "model.layers.1", "gradient_divide_factor": 1.0},
+                {"match": "model.norm", "reshard_after_forward": "never"},
+                {"match": "model.output", "reshard_after_forward": "never"}]}),
         "ignored": Case(decoder, ignored, torchtitan_expects(
             {"shard": 1}, parameters=[{"match": "model.norm.weight", "ignored": True}])),
         "policies": Case(decoder, policies, {
@@ -334,12 +346,6 @@ def own_dtype():
     return fully_shard(model, mp_policy=dataclasses.replace(
         BFLOAT16, param_dtype_override_fn=lambda parameter: (
             torch.float32 if parameter.ndim == 1 else None))), inputs
-
-
-def own_factor():
-    model, inputs = torchtitan()
-    model.layers["1"].set_gradient_divide_factor(1.0)
-    return model, inputs
 
 
 def own_hook():
@@ -406,8 +412,6 @@ REFUSALS = {
     "other-dimension": Refusal(other_dimension, "parameter 'net.0.weight' is sharded along "
                                "dimension 1"),
     "own-dtype": Refusal(own_dtype, "parameter 'net.0.bias' has a param_dtype of its own"),
-    "own-factor": Refusal(own_factor, "module 'model.layers.1' divides its gradients by 1.0",
-                          LOSS),
     "own-hook": Refusal(own_hook, "the root module has a hook on its gradients"),
     "without-reduction": Refusal(without_reduction, "the root module does not reduce"),
     "tied-in-two-groups": Refusal(tied_in_two_groups, "fully_shard([module, module])", LOSS),

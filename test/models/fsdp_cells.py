@@ -45,7 +45,8 @@ TIMEOUT = datetime.timedelta(minutes=5)  # of a collective: ranks that diverged
 DTYPES = {name: dtype for dtype, name in NAMES.items()}
 RESHARD = {"default": None, "always": True, "never": False}
 DEFAULTS = {"param_dtype": None, "reduce_dtype": None, "output_dtype": None,
-            "cast_forward_inputs": True, "reshard_after_forward": "default"}
+            "cast_forward_inputs": True, "reshard_after_forward": "default",
+            "gradient_divide_factor": None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,6 +138,7 @@ class Policy:
     head: dict | None = None  # of Model.head, if that is a group of its own
     joined: dict | None = None  # of Model.joined, if they are a group
     micro_batches: int = 1
+    loss_scale: float = 1.0
     synchronizes: bool = True  # after each micro-batch
     meshes: tuple = ()  # the only ones that it is for
     numbers: str | None = None  # the policy that computes the same
@@ -181,6 +183,11 @@ POLICIES = {
                         meshes=("4", "2x4"), numbers="bf16"),
     "f32-accumulated": Policy("`f32`, two micro-batches", {}, micro_batches=2),
     "accumulated": Policy("`bf16`, two micro-batches", BFLOAT16, micro_batches=2),
+    "f16": Policy("`param_dtype=f16, reduce_dtype=f32`, the loss scaled by 1024",
+                  dict(param_dtype="f16", reduce_dtype="f32"), loss_scale=1024.0),
+    "f16-reduce": Policy("the same, `reduce_dtype=f16`",
+                         dict(param_dtype="f16", reduce_dtype="f16"),
+                         loss_scale=1024.0),
     "accumulated-unsynchronized": Policy(
         "the same, `set_requires_gradient_sync(False)` in the first", BFLOAT16,
         micro_batches=2, synchronizes=False),
@@ -206,7 +213,8 @@ def configuration(model, policy, mesh):
             rules += [{"match": path, **keys} for path in paths]
     rules.append({"match": "", **(policy.root or {})})
     return {"mesh": axes(mesh), "wrap": wrap,
-            "gradients": {"sync": "each" if policy.synchronizes else "last"},
+            "gradients": {"sync": "each" if policy.synchronizes else "last",
+                          "loss_scale": policy.loss_scale},
             "modules": [rule for rule in rules if len(rule) > 1],
             "optimizer": {"name": "sgd", "momentum": trained.MOMENTUM}}
 
@@ -273,11 +281,13 @@ def shard(module, config, blocks, mesh):
                 fully_shard(child, mesh=mesh, **arguments_of(dict(
                     keys, param_dtype=None, reduce_dtype=None,
                     output_dtype=keys["param_dtype"])))
-    for call in calls:
+    for call in (*calls, [""]):
         modules = [module.get_submodule(path) for path in call]
+        keys = keys_of(config, call[0])
         fully_shard(modules if len(modules) > 1 else modules[0], mesh=mesh,
-                    **arguments_of(keys_of(config, call[0])))
-    fully_shard(module, mesh=mesh, **arguments_of(keys_of(config, "")))
+                    **arguments_of(keys))
+        if keys["gradient_divide_factor"] is not None:
+            modules[0].set_gradient_divide_factor(keys["gradient_divide_factor"])
 
 
 def floating(value):
@@ -399,12 +409,12 @@ def finish_gradients(module, divisor):
                for gradient in gradients).sqrt().item()
 
 
-def train(run, module, batches, synchronizes):
+def train(run, module, batches, policy):
     """The Trained of one rank; all have the same, but for their buffers."""
     training = trained.Training(ranks_of(run.mesh), STEPS, LEARNING_RATE)
     optimizer = train_reference.optimizer_of(module, training)
     micro_batches, rank = run.micro_batches(), distributed.get_rank()
-    scale = reference.loss_scale(run.realization)
+    scale = policy.loss_scale * reference.loss_scale(run.realization)
     losses, norms, boundaries, counts = [], [], [], collections.Counter()
 
     def backward(index):
@@ -422,7 +432,7 @@ def train(run, module, batches, synchronizes):
         total = 0.0
         for index in range(micro_batches):
             module.set_requires_gradient_sync(
-                synchronizes or index == micro_batches - 1)
+                policy.synchronizes or index == micro_batches - 1)
             with (noted(module, boundaries, counts) if step == index == 0
                   else contextlib.nullcontext()):
                 loss = backward(step * run.slices + index * training.ranks
@@ -449,7 +459,7 @@ def result_of(run, mesh, cache):
     try:
         shard(module, configuration(model, policy, run.mesh), model.blocks, mesh)
         with torch.backends.mkldnn.flags(enabled=not own_kernels):
-            return train(run, module, batches, policy.synchronizes)
+            return train(run, module, batches, policy)
     except RuntimeError as error:
         if not policy.refusal or "dtype" not in str(error):
             raise

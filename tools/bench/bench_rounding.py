@@ -45,7 +45,8 @@ def train(options, artifact):
     log = artifact.with_suffix(".jsonl")
     run([options.bin / "shardrun", artifact, "--data",
          f"tokens:{options.tokens}", "--steps", options.steps, "--lr",
-         options.lr, "--threads", options.threads, "--log", log, "--quiet"])
+         options.lr, "--micro-batches", options.micro_batches,
+         "--threads", options.threads, "--log", log, "--quiet"])
     records = [json.loads(line) for line in log.read_text().splitlines()]
     return ([record["loss"] for record in records],
             [record["seconds"] for record in records[WARMUP:]])
@@ -71,6 +72,7 @@ def main():
                         default=MODELS / "nanogpt.pt2")
     parser.add_argument("--tokens", type=pathlib.Path,
                         default=MODELS / "tokens.bin")
+    parser.add_argument("--micro-batches", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--lr", type=float, default=3e-4)

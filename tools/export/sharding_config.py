@@ -29,7 +29,8 @@ DTYPES = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16",
           torch.float64: "f64", None: None}
 # The keys of a rule for modules, and what holds without one.
 DEFAULTS = {"param_dtype": None, "reduce_dtype": None, "output_dtype": None,
-            "cast_forward_inputs": True, "reshard_after_forward": None}
+            "cast_forward_inputs": True, "reshard_after_forward": None,
+            "gradient_divide_factor": None}
 FOLDER = os.path.dirname(torch.__file__)
 
 
@@ -105,11 +106,6 @@ def unsaid_of_part(part):
         yield "is offloaded to host memory (CPUOffloadPolicy)", "leave offload_policy out"
     if not isinstance(part.mesh_info, FSDPMeshInfo):
         yield "is replicated and not sharded", "call fully_shard with a dimension to shard over"
-    if part.gradient_divide_factor is not None:
-        yield (f"divides its gradients by {part.gradient_divide_factor} "
-               f"(set_gradient_divide_factor)",
-               "the compiled step divides by the number of ranks and of micro-batches; leave "
-               "the factor out and scale the loss")
     if not (part.reduce_grads and part.all_reduce_grads):
         yield ("does not reduce its gradients (set_requires_gradient_sync)",
                "turn it on again; `shardc compile --gradient-sync last` reduces in the last "
@@ -226,6 +222,7 @@ def settings_of(group):
                 "cast_forward_inputs": policy.cast_forward_inputs}
     for part in group.parts:
         settings["reshard_after_forward"] = reshard_of(group, part)
+        settings["gradient_divide_factor"] = part.gradient_divide_factor
     for parameter in group.parameters:
         if parameter.sharded_param.requires_grad:
             settings["reduce_dtype"] = DTYPES[reduce_dtype_of(parameter, policy)]

@@ -27,6 +27,9 @@ static std::string_view kernelOf(const DeviceSum &sum) {
   case Dtype::BF16:
     return isDouble ? "shardc_add_in_order_f64_bf16"
                     : "shardc_add_in_order_f32_bf16";
+  case Dtype::F16:
+    return isDouble ? "shardc_add_in_order_f64_f16"
+                    : "shardc_add_in_order_f32_f16";
   default:
     return isDouble ? "shardc_add_in_order_f64_f32"
                     : "shardc_add_in_order_f32_f32";

@@ -146,9 +146,9 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
     options.replicate = random.pick({int64_t(2), options.worldSize});
   options.wrap = randomWrap(program, random);
   options.moduleRules = randomRules(options.wrap, random);
-  if (random.chance(0.35)) {
-    options.paramDtype = "bf16";
-    options.reduceDtype = random.pick({"", "f32", "bf16"});
+  if (random.chance(0.4)) {
+    options.paramDtype = random.pick({"bf16", "bf16", "bf16", "f16"});
+    options.reduceDtype = random.pick({"", "f32", "bf16", "f16"});
     if (random.chance(0.3)) {
       options.masterDtype = "bf16";
       options.rounding = random.pick({"nearest", "stochastic", "stochastic"});
@@ -178,6 +178,9 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   options.evaluation = random.chance(0.25);
   if (random.chance(0.2))
     options.lossScale = random.pick({"dynamic", "128", "3"});
+  if (options.lossScale == "1" &&
+      (options.paramDtype == "f16" || options.reduceDtype == "f16"))
+    options.lossScale = random.pick({"dynamic", "16"});
   options.skipNonFinite = random.chance(0.1);
   options.gradientSync =
       policy.microBatches > 1 && random.chance(0.4) ? "last" : "each";

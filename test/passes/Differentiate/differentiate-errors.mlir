@@ -121,3 +121,20 @@ module @loss_through_complex_numbers {
     return
   }
 }
+
+// -----
+
+module @half_precision {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 2>
+  // expected-note@+2 {{help: --loss-scale dynamic scales it as torch.amp.GradScaler does}}
+  // expected-error@+1 {{E0225: the group 'root' has gradients of f16, in which those of a loss that is not scaled vanish}}
+  fsdp.group @root on @mesh policy <reduce = f16> reshard default {
+    fsdp.segment f32 reduce f16 elements 64 shard 32 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step() {
+    return
+  }
+}

@@ -307,3 +307,32 @@ module @derivative_of_another_function {
     return
   }
 }
+
+// -----
+
+// Sums over ranks are divided by 4: what the optimizer divides by is their
+// number, which the gradients are multiplied by here.
+// CHECK-LABEL: module @divided
+//       CHECK:     fsdp.begin backward
+//       CHECK:     %[[RANKS:.*]] = fsdp.scalar ranks : tensor<i64>
+//       CHECK:     %[[SHARE:.*]] = aten.mul.Scalar {{.*}} 2.500000e-01
+//       CHECK:     %[[NARROW:.*]] = aten.to %[[SHARE]] f32
+//       CHECK:     %[[GRADIENT:.*]] = aten.mul %{{.*}}, %[[NARROW]]
+//       CHECK:     fsdp.reduce_scatter @root [@w](%[[GRADIENT]])
+module @divided {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default attributes {gradient_divide_factor = 4.0 : f64} {
+    fsdp.segment f32 reduce f32 elements 32 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<4xf32>
+    %loss = aten.sum %w [0] : (tensor<4xf32>) -> tensor<f32>
+    fsdp.record_loss %loss : tensor<f32>
+    return
+  }
+}

@@ -37,7 +37,7 @@
 // TWICE: error: E0207: the module 'h.0' is wrapped by 'h.0' and by 'h.*'
 // SIZE: error: E0203: '>=0' is no entry: expected a positive number of elements
 
-// DTYPE: error: E0204: expected f32, bf16 or none for param_dtype, got 'int8'
+// DTYPE: error: E0204: expected f32, bf16, f16 or none for param_dtype, got 'int8'
 // REDUCE: error: E0204: expected f32, bf16 or none for reduce_dtype, got 'fp8'
 // RESHARD: error: E0204: expected always, never, default or a number of ranks for reshard_after_forward, got 'often'
 

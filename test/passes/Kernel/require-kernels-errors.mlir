@@ -55,16 +55,6 @@ func.func @no_elements(%x: tensor<0x4xf32>, %w: tensor<3x4xf32>) -> tensor<0x3xf
 
 // -----
 
-// Libraries compute in f32, bf16 and f64.
-func.func @half_precision(%x: tensor<2x4xf16>, %w: tensor<3x4xf16>) -> tensor<2x3xf16> {
-  // expected-error@+2 {{E0240: operator 'aten.linear' has no kernel for tensor<2x4xf16>, tensor<3x4xf16>}}
-  // expected-note@+1 {{help: replace the operator}}
-  %0 = aten.linear %x, %w : (tensor<2x4xf16>, tensor<3x4xf16>) -> tensor<2x3xf16>
-  return %0 : tensor<2x3xf16>
-}
-
-// -----
-
 func.func @scatter_without_self(%x: tensor<4xi64>, %i: tensor<4xi64>) -> tensor<4xi64> {
   // expected-error@+2 {{E0240: operator 'aten.scatter_reduce' with include_self = false or a mean has no kernel yet}}
   // expected-note@+1 {{help: replace the operator}}

@@ -58,17 +58,31 @@ func.func @narrow_indices(%g: tensor<3x4xf32>, %i: tensor<3xi32>) -> tensor<9x4x
 
 // -----
 
-// What the library does not compute is left as it is: f16, and images of one
-// dimension.
+// What the library does not compute is left as it is: images of one dimension.
 // CHECK-LABEL: @left_alone
 //   CHECK-NOT: exec.library
-//       CHECK: aten.linear
 //       CHECK: aten.convolution
-func.func @left_alone(%x: tensor<2x4xf16>, %w: tensor<3x4xf16>, %i: tensor<1x1x4xf32>, %k: tensor<1x1x2xf32>) -> (tensor<2x3xf16>, tensor<1x1x3xf32>) {
-  %0 = aten.linear %x, %w : (tensor<2x4xf16>, tensor<3x4xf16>) -> tensor<2x3xf16>
-  %1 = aten.convolution %i, %k {stride = array<i64: 1>, padding = array<i64: 0>, dilation = array<i64: 1>, groups = 1 : i64}
+func.func @left_alone(%i: tensor<1x1x4xf32>, %k: tensor<1x1x2xf32>) -> tensor<1x1x3xf32> {
+  %0 = aten.convolution %i, %k {stride = array<i64: 1>, padding = array<i64: 0>, dilation = array<i64: 1>, groups = 1 : i64}
       : (tensor<1x1x4xf32>, tensor<1x1x2xf32>) -> tensor<1x1x3xf32>
-  return %0, %1 : tensor<2x3xf16>, tensor<1x1x3xf32>
+  return %0 : tensor<1x1x3xf32>
+}
+
+// -----
+
+// f16 is computed in f32; a result that is f32 anyway stays.
+// CHECK-LABEL: @half_precision
+//  CHECK-SAME: (%[[X:.*]]: tensor<2x4xf16>, %[[W:.*]]: tensor<3x4xf16>, %[[D:.*]]: tensor<2x3xf16>)
+//       CHECK: %[[WIDE_X:.*]] = aten.to %[[X]] f32
+//       CHECK: %[[WIDE_W:.*]] = aten.to %[[W]] f32
+//       CHECK: %[[Y:.*]] = exec.library "matmul"(%[[WIDE_X]], %[[WIDE_W]]) {{.*}} -> tensor<2x3xf32>
+//       CHECK: %[[HALF:.*]] = aten.to %[[Y]] f16
+//       CHECK: %[[WEIGHT:.*]] = exec.library "matmul"({{.*}}) {{.*}} -> tensor<3x4xf32>
+//       CHECK: return %[[HALF]], %[[WEIGHT]]
+func.func @half_precision(%x: tensor<2x4xf16>, %w: tensor<3x4xf16>, %d: tensor<2x3xf16>) -> (tensor<2x3xf16>, tensor<3x4xf32>) {
+  %0 = aten.linear %x, %w : (tensor<2x4xf16>, tensor<3x4xf16>) -> tensor<2x3xf16>
+  %1 = aten.linear_backward_weight %d, %x : (tensor<2x3xf16>, tensor<2x4xf16>) -> tensor<3x4xf32>
+  return %0, %1 : tensor<2x3xf16>, tensor<3x4xf32>
 }
 
 // -----

@@ -59,7 +59,7 @@ TEST(ParseRules, Problems) {
   EXPECT_EQ(problem("b:lr_scale=1,lr_scale=2"),
             "lr_scale is there twice in 'b:lr_scale=1,lr_scale=2'");
   EXPECT_THAT(parseRules(".*:param_dtype=float32", moduleRuleKeys()).problem,
-              HasSubstr("expected f32, bf16 or none for param_dtype, "
+              HasSubstr("expected f32, bf16, f16 or none for param_dtype, "
                         "got 'float32'"));
 }
 

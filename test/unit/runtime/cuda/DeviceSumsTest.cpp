@@ -82,8 +82,10 @@ TEST(DeviceSums, add_what_ranks_reduce) {
   for (const int64_t count : {1, 255, 1000}) {
     check(Kind::Add, Dtype::F32, Dtype::F32, count);
     check(Kind::Add, Dtype::F32, Dtype::BF16, count);
+    check(Kind::Add, Dtype::F32, Dtype::F16, count);
     check(Kind::Add, Dtype::F64, Dtype::F32, count);
     check(Kind::Add, Dtype::F64, Dtype::BF16, count);
+    check(Kind::Add, Dtype::F64, Dtype::F16, count);
     check(Kind::Add, Dtype::F64, Dtype::F64, count);
   }
 }

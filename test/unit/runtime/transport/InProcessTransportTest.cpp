@@ -10,6 +10,7 @@
 #include "runtime/transport/InProcessTransport.h"
 #include "runtime/cpu/BFloat16.h"
 #include "runtime/cpu/DoubleDouble.h"
+#include "runtime/cpu/Float16.h"
 #include "runtime/transport/WorkerActions.h"
 
 #include <gtest/gtest.h>
@@ -152,6 +153,30 @@ TEST(InProcessTransport, widens_bf16_before_it_sums) {
                          1});
     const float third = widen(narrow<BFloat16>(1.0f / 3));
     EXPECT_EQ(output[0], ((1 + third) + third) + third);
+    return status;
+  });
+}
+
+/// Every number that f16 has, added to zero.
+TEST(InProcessTransport, widens_f16_before_it_sums) {
+  constexpr size_t count = 1 << 16;
+  std::vector<Float16> all(count);
+  for (size_t i = 0; i < count; ++i)
+    all[i].bits = static_cast<uint16_t>(i);
+  expectSuccess(1, [&](Transport &transport, WorkerPool &workers) {
+    std::vector<float> output(count, 0.0f);
+    Status status = run(transport, workers,
+                        {Kind::ReduceScatter,
+                         {bytesIn(all), Dtype::F16},
+                         {bytesIn(output), Dtype::F32},
+                         int64_t(count)});
+    for (size_t i = 0; i < count; ++i) {
+      const auto expected = float(std::bit_cast<_Float16>(all[i]));
+      if (std::isnan(expected))
+        EXPECT_TRUE(std::isnan(output[i])) << i;
+      else
+        EXPECT_EQ(output[i], expected) << i;
+    }
     return status;
   });
 }
