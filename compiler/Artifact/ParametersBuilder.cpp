@@ -49,6 +49,7 @@ static format::State buildState(exec::StateOp op, SymbolTable &symbols) {
     state.shape.assign(type.getShape().begin(), type.getShape().end());
     auto buffer = symbols.lookup<fsdp::BufferOp>(op.getName());
     state.aliases = toTexts(buffer.getAliases());
+    state.mean = buffer.getMean().value_or("").str();
   }
   return state;
 }

@@ -310,7 +310,8 @@ LogicalResult ModelState::declareBuffer(const pt2::InputSpec &spec) {
     return addTiedName(declared->second, spec, kept);
   buffers[name] = fsdp::BufferOp::create(
       builder, stateLocation(name), builder.getStringAttr(name),
-      TypeAttr::get(kept), builder.getArrayAttr({}));
+      TypeAttr::get(kept), builder.getArrayAttr({}),
+      /*mean=*/FlatSymbolRefAttr());
   placeholderOf[name] = spec.name;
   slots.defineState(spec.name, StorageKind::Buffer,
                     FlatSymbolRefAttr::get(builder.getContext(), name), *type);

@@ -42,11 +42,12 @@ def Fsdp_BufferOp : Fsdp_Op<"buffer", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "a tensor of the model that is not trained";
   let description = [{
     Buffers are never cast, never sharded and never reduced with gradients.
-    `aliases` lists the other names of a tied one.
+    `aliases` lists the other names of a tied one. A running variance says which
+    buffer has the mean that it is around, so that ranks' can be merged.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
-      DefaultValuedAttr<StrArrayAttr, "{}">:$aliases);
-  let assemblyFormat = "$sym_name (`aliases` $aliases^)? attr-dict `:` $type";
+      DefaultValuedAttr<StrArrayAttr, "{}">:$aliases, OptionalAttr<FlatSymbolRefAttr>:$mean);
+  let assemblyFormat = "$sym_name (`aliases` $aliases^)? (`around` $mean^)? attr-dict `:` $type";
 }
 
 def Fsdp_MeshOp : Fsdp_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {

@@ -39,7 +39,15 @@ static bool isSyncBatchNorm(aten::BatchNormOp norm) {
   return call && call.getType() == "SyncBatchNorm";
 }
 
+/// The buffer that `value` is read from; null for other values.
+static fsdp::BufferOp bufferOf(Value value, SymbolTable &symbols) {
+  auto read = value ? value.getDefiningOp<fsdp::ReadOp>() : fsdp::ReadOp();
+  return read ? symbols.lookup<fsdp::BufferOp>(read.getSymbol())
+              : fsdp::BufferOp();
+}
+
 void ChooseBatchNormStatisticsPass::runOnOperation() {
+  SymbolTable symbols(getOperation());
   if (stats != "" && stats != "local" && stats != "sync" &&
       stats != "broadcast") {
     emitNumberedError(getOperation(), "E0204")
@@ -52,6 +60,10 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
   getOperation().walk([&](aten::BatchNormOp norm) {
     if (!norm.getTraining())
       return;
+    fsdp::BufferOp mean = bufferOf(norm.getRunningMean(), symbols);
+    if (fsdp::BufferOp variance = bufferOf(norm.getRunningVar(), symbols);
+        mean && variance)
+      variance.setMean(mean.getSymName());
     norm.setSynchronized(stats == "sync" ||
                          (stats != "local" && isSyncBatchNorm(norm)));
     if (norm.getSynchronized() || norm.getNewRunningMean().use_empty())

@@ -68,9 +68,11 @@ struct State {
   /// The segment it is a shard of; absent for buffers, metrics, and what an
   /// optimizer keeps once for the whole model, the same on every rank.
   std::optional<int64_t> segment;
-  /// Buffers only; `aliases` are the other names of a tied one.
+  /// Buffers only; `aliases` are the other names of a tied one, and `mean` is
+  /// the buffer with the mean of each element that this is the variance of.
   std::vector<int64_t> shape;
   std::vector<std::string> aliases;
+  std::string mean;
 
   bool operator==(const State &) const = default;
 };

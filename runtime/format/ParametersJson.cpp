@@ -57,6 +57,8 @@ static ordered_json toJson(const State &state) {
     object["shape"] = state.shape;
   if (!state.aliases.empty())
     object["aliases"] = state.aliases;
+  if (!state.mean.empty())
+    object["mean"] = state.mean;
   return object;
 }
 
@@ -127,6 +129,8 @@ static State parseState(const JsonField &field) {
     state.shape = field["shape"].integers();
   if (std::optional<JsonField> aliases = field.find("aliases"))
     state.aliases = aliases->texts();
+  if (std::optional<JsonField> mean = field.find("mean"))
+    state.mean = mean->text();
   return state;
 }
 

@@ -67,6 +67,18 @@ static bool needsSegment(Role role) {
   return mayHaveSegment(role) && role != Role::Optimizer;
 }
 
+/// Whether the mean that a variance is around is there.
+static bool hasMean(const State &variance, const Parameters &parameters) {
+  return variance.role == Role::Buffer && isFloat(variance.dtype) &&
+         std::any_of(parameters.states.begin(), parameters.states.end(),
+                     [&](const State &state) {
+                       return state.role == Role::Buffer &&
+                              state.name == variance.mean &&
+                              state.dtype == variance.dtype &&
+                              state.shape == variance.shape;
+                     });
+}
+
 static Status checkState(const State &state, const Parameters &parameters) {
   const std::string quoted = "state '" + state.name + "'";
   if (state.elements < 0 || state.elements > mostElements)
@@ -82,6 +94,9 @@ static Status checkState(const State &state, const Parameters &parameters) {
       boundedCount(state.shape) != std::optional(state.elements))
     return broken("F2", quoted + " has another number of elements than its "
                                  "shape");
+  if (!state.mean.empty() && !hasMean(state, parameters))
+    return broken("F2", quoted + " is around '" + state.mean +
+                            "', which is no buffer of its dtype and shape");
   if (!state.segment)
     return Status();
   if (*state.segment < 0 ||

@@ -41,6 +41,8 @@ struct TrainOptions {
   std::string profile;
   /// Also save the optimizer's states.
   bool saveOptimizer = false;
+  /// Also save each rank's running statistics.
+  bool saveRankStatistics = false;
   /// Use checked memory and poison what the format leaves undefined.
   bool poison = false;
   /// Run on emulated devices, whose streams and threads are ordered by this

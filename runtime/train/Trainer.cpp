@@ -12,6 +12,7 @@
 #include "runtime/train/Devices.h"
 #include "runtime/train/ProfileReport.h"
 #include "runtime/train/RankTrainer.h"
+#include "runtime/train/RunningStatistics.h"
 #include "runtime/train/StepLog.h"
 
 #include <algorithm>
@@ -198,12 +199,16 @@ static Status runRanks(const TrainingRun &run,
 static void noteDifferingBuffers(const Artifact &artifact,
                                  const std::vector<const RankMemory *> &ranks,
                                  std::ostream &output) {
-  const std::vector<std::string> names =
-      differingBuffers(artifact.parameters, ranks);
-  if (!names.empty())
-    output << "note: ranks have different values of " << names.size()
-           << " buffers such as '" << names[0] << "'; those of rank 0 are saved"
+  const auto [statistics, others] =
+      RunningStatistics(artifact.parameters, ranks).differing();
+  if (!statistics.empty())
+    output << "note: the running statistics of ranks are saved as those of all "
+              "samples; --save-rank-statistics saves each rank's too"
            << std::endl;
+  if (!others.empty())
+    output << "note: ranks have different values of " << others.size()
+           << " buffers such as '" << others[0]
+           << "'; those of rank 0 are saved" << std::endl;
 }
 
 static Status save(const Artifact &artifact, const TrainOptions &options,
@@ -214,7 +219,8 @@ static Status save(const Artifact &artifact, const TrainOptions &options,
     memories.push_back(&rank->rankMemory());
   if (output)
     noteDifferingBuffers(artifact, memories, *output);
-  const GatheredStates states(artifact, memories, options.saveOptimizer);
+  const GatheredStates states(
+      artifact, memories, {options.saveOptimizer, options.saveRankStatistics});
   for (const RankMemory *memory : memories)
     if (Status status = memory->onDevice().synchronize(); !status.ok())
       return status;

@@ -9,6 +9,7 @@
 
 #include "runtime/train/Weights.h"
 #include "runtime/data/Conversion.h"
+#include "runtime/train/RunningStatistics.h"
 
 #include <algorithm>
 
@@ -222,18 +223,31 @@ void GatheredStates::gatherSegment(
   memory.push_back(std::move(whole));
 }
 
+void GatheredStates::addBuffer(const State &state, std::vector<std::byte> bytes,
+                               const std::string &prefix) {
+  memory.push_back(std::move(bytes));
+  tensors.push_back(
+      {prefix + state.name, state.dtype, state.shape, memory.back()});
+}
+
 GatheredStates::GatheredStates(const format::Artifact &artifact,
                                const std::vector<const RankMemory *> &ranks,
-                               bool optimizer) {
+                               SavedStates saved) {
   const Parameters &parameters = artifact.parameters;
+  const RunningStatistics statistics(parameters, ranks);
   for (size_t i = 0; i < parameters.states.size(); ++i) {
     const State &state = parameters.states[i];
     const bool isKept = state.role == Role::Parameter ||
-                        (state.role == Role::Optimizer && optimizer);
+                        (state.role == Role::Optimizer && saved.optimizer);
     if (state.role == Role::Buffer || (isKept && !state.segment)) {
-      memory.push_back(ranks[0]->readState(i));
-      tensors.push_back({state.name, state.dtype, state.shape, memory.back()});
+      const bool isStatistic = statistics.contains(i);
+      addBuffer(state,
+                isStatistic ? statistics.merge(i) : ranks[0]->readState(i));
       addAliases(state);
+      for (size_t rank = 0;
+           isStatistic && saved.rankStatistics && rank < ranks.size(); ++rank)
+        addBuffer(state, ranks[rank]->readState(i),
+                  "rank" + std::to_string(rank) + "/");
     } else if (isKept) {
       const Segment &segment =
           parameters.segments[static_cast<size_t>(*state.segment)];
@@ -247,23 +261,6 @@ GatheredStates::GatheredStates(const format::Artifact &artifact,
 
 Status GatheredStates::write(const std::string &path) const {
   return format::writeSafetensors(path, tensors, metadata);
-}
-
-std::vector<std::string>
-differingBuffers(const Parameters &parameters,
-                 const std::vector<const RankMemory *> &ranks) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < parameters.states.size(); ++i) {
-    if (parameters.states[i].role != Role::Buffer)
-      continue;
-    const std::vector<std::byte> first = ranks[0]->readState(i);
-    if (std::any_of(ranks.begin() + 1, ranks.end(),
-                    [&](const RankMemory *rank) {
-                      return rank->readState(i) != first;
-                    }))
-      names.push_back(parameters.states[i].name);
-  }
-  return names;
 }
 
 } // namespace shardc::runtime

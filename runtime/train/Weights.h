@@ -40,14 +40,23 @@ Status initializeStates(const std::vector<format::NamedTensor> &weights,
                         const format::Artifact &artifact, int64_t rank,
                         const RankMemory &memory);
 
+/// What is saved beside parameters and buffers.
+struct SavedStates {
+  /// The optimizer's states, named "KEY/NAME", such as "exp_avg/NAME", and
+  /// those that are not sharded by their own names.
+  bool optimizer = false;
+  /// Each rank's running statistics, named "rankR/NAME".
+  bool rankStatistics = false;
+};
+
 /// Full tensors in the dtype of the states, made from the shards of rank 0 and
-/// those that its segments are divided among; buffers are rank 0's. With
-/// `optimizer` also the optimizer's states, named "KEY/NAME", such as
-/// "exp_avg/NAME", and those that are not sharded by their own names.
+/// those that its segments are divided among. Buffers are rank 0's, but running
+/// statistics those of all ranks (RunningStatistics.h).
 class GatheredStates {
 public:
   GatheredStates(const format::Artifact &artifact,
-                 const std::vector<const RankMemory *> &ranks, bool optimizer);
+                 const std::vector<const RankMemory *> &ranks,
+                 SavedStates saved);
 
   /// Writes a safetensors file (E0601). Its metadata maps "alias:NAME" to the
   /// parameter that NAME is tied to.
@@ -56,6 +65,8 @@ public:
 private:
   template <typename Named>
   void addAliases(const Named &named);
+  void addBuffer(const format::State &state, std::vector<std::byte> bytes,
+                 const std::string &prefix = "");
   void gatherSegment(const format::State &state, size_t index,
                      const format::Segment &segment,
                      const std::vector<const RankMemory *> &ranks);
@@ -65,11 +76,6 @@ private:
   /// Whole segments and states, of which `tensors` are parts.
   std::vector<std::vector<std::byte>> memory;
 };
-
-/// The names of the buffers whose values differ between ranks.
-std::vector<std::string>
-differingBuffers(const format::Parameters &parameters,
-                 const std::vector<const RankMemory *> &ranks);
 
 } // namespace shardc::runtime
 

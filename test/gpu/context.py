@@ -92,7 +92,7 @@ class Context:
             *self.shardrun, self.artifact(case),
             "--data", self.data(case), "--steps", steps,
             "--lr", self.learning_rate(case), "--log", log, "--save", state,
-            "--quiet", *self.device_flags(), *flags])
+            "--save-rank-statistics", "--quiet", *self.device_flags(), *flags])
         return Training(log, state, finished.command)
 
     def benchmark_words(self, benchmark, steps):

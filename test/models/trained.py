@@ -132,7 +132,7 @@ class Training:
                       "--eval-batches", evaluation_batches]
         return [shardrun, artifact, "--data", data, "--steps", self.steps,
                 "--lr", self.learning_rate, "--save", state,
-                "--save-optimizer", "--log", log, "--quiet",
+                "--save-optimizer", "--save-rank-statistics", "--log", log, "--quiet",
                 *(evaluation if evaluation_batches else ())]
 
     def train(self, shardrun, artifact, data, state, log, timeout=None,
@@ -144,7 +144,7 @@ class Training:
 def quantities(state, log):
     """{name: elements} of what a run of shardrun left."""
     return {**{name: value.elements()
-               for name, value in tensors.read(state).items()}, **series(log)}
+               for name, value in tensors.read_first_rank(state).items()}, **series(log)}
 
 
 def series(log):

@@ -147,7 +147,7 @@ def decided(quantity, values):
 
 def state_rows(reference_numbers, run, reference, step, path):
     """Rows for the tensors of a file that shardrun saved after `step`."""
-    saved = tensors.read(path)
+    saved = tensors.read_first_rank(path)
     kind = run.partition(".")[0]
     settings = reference_numbers.optimizer(kind)
     for names, indices, quantity in reference_numbers.state(run, step,

@@ -99,7 +99,8 @@ class Workshop:
         rate = self.golden.optimizer(self.options.optimizer)["learning_rate"]
         command = [self.options.shardrun, artifact, "--data", self.data,
                    "--steps", steps, "--micro-batches", micro_batches,
-                   "--lr", rate, "--log", log, "--save", state, "--quiet",
+                   "--lr", rate, "--log", log, "--save", state,
+                   "--save-rank-statistics", "--quiet",
                    "--poison"]
         if threads:
             command += ["--threads", threads]

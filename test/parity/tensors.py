@@ -10,6 +10,7 @@ import array
 import dataclasses
 import json
 import math
+import re
 import struct
 import sys
 
@@ -60,6 +61,16 @@ def read(path):
     return {name: Tensor(entry["dtype"], entry["shape"],
                          bytes(data[slice(*entry["data_offsets"])]))
             for name, entry in header.items()}
+
+
+def read_first_rank(path):
+    """{name: Tensor} that `shardrun --save-rank-statistics` wrote, with the
+    first rank's running statistics in place of all ranks': PyTorch's numbers
+    are those of a process."""
+    found = read(path)
+    first = {name: found.get(f"rank0/{name}", value) for name, value in found.items()}
+    return {name: value for name, value in first.items()
+            if not re.match(r"rank\d+/", name)}
 
 
 def write(path, tensors):

@@ -46,6 +46,8 @@ The artifact's ranks run as threads of this process, and share a GPU.
                        (default: those in the artifact)
   --save FILE          write parameters and buffers at the end
   --save-optimizer     write the optimizer's states there as well
+  --save-rank-statistics  and each rank's running statistics of batch norms, as
+                       rankR/NAME; without a rank they are merged
   --log FILE.jsonl     one JSON object a step (step, loss, gradient_norm,
                        seconds, …) and an evaluation: docs/Format.md
   --profile FILE       print where the time goes by kernel, module and command,
@@ -116,6 +118,7 @@ static void declareOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--weights", train.weights);
   app.add_option("--save", train.save);
   app.add_flag("--save-optimizer", train.saveOptimizer);
+  app.add_flag("--save-rank-statistics", train.saveRankStatistics);
   app.add_option("--log", train.log);
   app.add_option("--profile", train.profile);
   app.add_option("--device", line.device);
@@ -230,6 +233,8 @@ static Status checkOptions(const CommandLine &line) {
                   "--eval-every and --eval-batches need --eval-data DATA");
   if (train.saveOptimizer && train.save.empty())
     return Status(ErrorCode::E0002, "--save-optimizer needs --save FILE");
+  if (train.saveRankStatistics && train.save.empty())
+    return Status(ErrorCode::E0002, "--save-rank-statistics needs --save FILE");
   return Status();
 }
 

@@ -313,7 +313,8 @@ Value ProgramBuilder::buffer(StringRef name, RankedTensorType type) {
   std::string symbol = uniqueName(name);
   OpBuilder declarations(function);
   fsdp::BufferOp::create(declarations, location, symbol, type,
-                         builder.getArrayAttr({}));
+                         builder.getArrayAttr({}),
+                         /*mean=*/FlatSymbolRefAttr());
   return read(symbol, type, drawSample(type, 0.5, 1.5, 2));
 }
 

@@ -38,7 +38,7 @@
 // SIZE: error: E0203: '>=0' is no entry: expected a positive number of elements
 
 // DTYPE: error: E0204: expected f32, bf16, f16 or none for param_dtype, got 'int8'
-// REDUCE: error: E0204: expected f32, bf16 or none for reduce_dtype, got 'fp8'
+// REDUCE: error: E0204: expected f32, bf16, f16 or none for reduce_dtype, got 'fp8'
 // RESHARD: error: E0204: expected always, never, default or a number of ranks for reshard_after_forward, got 'often'
 
 // A rule names what is wrong with it, and the nearest choice.

@@ -1,0 +1,63 @@
+//===- RunningStatistics.h - statistics of all ranks' samples ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Batch norms that normalize with their rank's samples keep other running
+// statistics on each rank. All ranks have seen equally many samples, so that
+// the statistics of all samples are
+//
+//   mean      = the mean of the ranks' means
+//   variance  = the mean of the ranks' variance + (rank's mean - mean)^2
+//
+// which is how counts weigh them where counts are equal
+// (torch.batch_norm_gather_stats_with_counts).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_TRAIN_RUNNINGSTATISTICS_H
+#define SHARDC_RUNTIME_TRAIN_RUNNINGSTATISTICS_H
+
+#include "runtime/executor/RankMemory.h"
+
+#include <map>
+
+namespace shardc::runtime {
+
+/// By rank, the elements of one state.
+using RankElements = std::vector<std::vector<double>>;
+
+std::vector<double> mergeMeans(const RankElements &means);
+std::vector<double> mergeVariances(const RankElements &means,
+                                   const RankElements &variances);
+
+class RunningStatistics {
+public:
+  RunningStatistics(const format::Parameters &parameters,
+                    const std::vector<const RankMemory *> &ranks);
+
+  /// Whether state `index` is a running mean or variance, of f32 or f64.
+  bool contains(size_t index) const;
+
+  /// State `index` of all ranks: of the first one where all have the same.
+  std::vector<std::byte> merge(size_t index) const;
+
+  /// The names of the buffers whose values differ between ranks: of
+  /// statistics, which are merged, and of others.
+  struct Differing {
+    std::vector<std::string> statistics, others;
+  };
+  Differing differing() const;
+
+private:
+  bool differs(size_t index) const;
+  RankElements elements(size_t index) const;
+
+  const format::Parameters &parameters;
+  const std::vector<const RankMemory *> &ranks;
+  /// By state, that of its mean: a mean's is itself.
+  std::map<size_t, size_t> meanOf;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TRAIN_RUNNINGSTATISTICS_H
