@@ -160,7 +160,7 @@ def require_same_bits(first, second, ignored=()):
         if one != other:
             sys.exit(f"run_parity: {first_log.stem} has (step, loss, gradient "
                      f"norm) {one}, {second_log.stem} has {other}")
-    one, other = tensors.read(first_state), tensors.read(second_state)
+    one, other = map(tensors.read_first_rank, (first_state, second_state))
     if one.keys() != other.keys():
         sys.exit(f"run_parity: only one of two states has "
                  f"{sorted(one.keys() ^ other.keys())}")
