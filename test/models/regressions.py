@@ -467,9 +467,29 @@ class SynchronizedNorm(nn.Module):
         return F.mse_loss(self.m(self.g(h)), y)
 
 
+class CumulativeNorm(nn.Module):
+    """Batch norms whose statistics are the means of all batches', and that keep
+    none."""
+
+    evaluation_batches = 2
+    flags = ["--evaluation"]
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.n = nn.Linear(16, 24), nn.BatchNorm1d(24, momentum=None)
+        self.g = nn.Linear(24, 16)
+        self.m = nn.BatchNorm1d(16, track_running_stats=False)
+
+    def forward(self, x, y):
+        h = F.gelu(self.n(self.f(x)))
+        return F.mse_loss(self.m(self.g(h)), y)
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
+    "cumulative-norm": lambda: (
+        CumulativeNorm(), (torch.randn(8, 16), torch.randn(8, 16))),
     "diagonals": lambda: (
         Diagonals(), (torch.randn(8, 16), torch.randn(8, 16))),
     "dropped": lambda: (

@@ -4,6 +4,9 @@
 PyTorch (2.15) has no shapes for the operator behind ctc_loss, which returns the
 probabilities of all states beside the loss: their number depends on the longest
 target. A program for training needs the loss alone.
+
+A batch norm with momentum=None takes the mean of all batches' statistics: it
+reads how many there were from a tensor, whose value no trace has.
 """
 
 import contextlib
@@ -12,6 +15,7 @@ from unittest import mock
 import torch
 from torch._subclasses import fake_impls
 from torch.nn import functional
+from torch.nn.modules import batchnorm
 
 CTC_LOSSES = [torch.ops.aten._ctc_loss.default, torch.ops.aten._ctc_loss.Tensor]
 
@@ -34,12 +38,34 @@ def ctc_loss_of_tensors(original):
     return ctc_loss
 
 
+def cumulative(original):
+    """The forward of a batch norm, computing with the number of batches."""
+    def forward(self, input):
+        if not (self.training and self.track_running_stats and self.momentum is None):
+            return original(self, input)
+        self._check_input_dim(input)
+        running = self.running_mean, self.running_var
+        of_batch = [statistic.clone() for statistic in running]
+        result = functional.batch_norm(input, *of_batch, self.weight, self.bias,
+                                       training=True, momentum=1.0, eps=self.eps)
+        self.num_batches_tracked.add_(1)
+        for statistic, new in zip(running, of_batch):
+            statistic.add_((new - statistic) / self.num_batches_tracked)
+        return result
+    return forward
+
+
 @contextlib.contextmanager
 def traced():
     """Inside, torch.export traces these operators."""
     known = fake_impls.op_implementations_dict
     shapes = {operator: ctc_loss_shapes for operator in CTC_LOSSES
               if operator not in known}
-    with mock.patch.dict(known, shapes), mock.patch.object(
-            functional, "ctc_loss", ctc_loss_of_tensors(functional.ctc_loss)):
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch.dict(known, shapes))
+        patches.enter_context(mock.patch.object(
+            functional, "ctc_loss", ctc_loss_of_tensors(functional.ctc_loss)))
+        for norm in (batchnorm._BatchNorm, batchnorm.SyncBatchNorm):
+            patches.enter_context(mock.patch.object(
+                norm, "forward", cumulative(norm.forward)))
         yield
