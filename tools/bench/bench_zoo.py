@@ -47,6 +47,11 @@ def text(name, batch=1, length=256, vocabulary=32000, **sizes):
         "input_ids": ids, "labels": ids.clone()}
 
 
+def gpt2():
+    return text("GPT2LMHeadModel", config="GPT2Config", vocabulary=50257,
+                use_cache=False)
+
+
 def image(name, pixels=224, batch=2):
     import torchvision
     model = torchvision.models.get_model(name, weights=None)
@@ -67,8 +72,7 @@ LAYERS = {"hidden_size": 512, "intermediate_size": 1376,
           "num_key_value_heads": 4, "use_cache": False}
 
 MODELS = {
-    "GPT-2 124M": lambda: text("GPT2LMHeadModel", config="GPT2Config",
-                               vocabulary=50257, use_cache=False),
+    "GPT-2 124M": gpt2,
     "Llama": lambda: text("LlamaForCausalLM", config="LlamaConfig", **LAYERS),
     "Mixtral": lambda: text("MixtralForCausalLM", config="MixtralConfig",
                             num_local_experts=4, num_experts_per_tok=2,

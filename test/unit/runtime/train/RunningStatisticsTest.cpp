@@ -2,6 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
+// Merging statistics of parts against those of all samples.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/RunningStatistics.h"
