@@ -17,6 +17,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 #define DEBUG_TYPE "shardc-broadcast-statistics"
 
@@ -42,11 +43,24 @@ static bool isStatistic(Value value) {
                   value == norm.getNewRunningVar());
 }
 
+/// The buffers that are said to be running variances, and their means: what is
+/// written to one may be computed from a norm's.
+static llvm::StringSet<> statisticsOf(ModuleOp module) {
+  llvm::StringSet<> names;
+  for (auto buffer : module.getOps<fsdp::BufferOp>())
+    if (std::optional<StringRef> mean = buffer.getMean()) {
+      names.insert(buffer.getSymName());
+      names.insert(*mean);
+    }
+  return names;
+}
+
 void BroadcastStatisticsPass::runOnOperation() {
   auto step = getOperation().lookupSymbol<func::FuncOp>("step");
   if (!step)
     return;
   SymbolTable symbols(getOperation());
+  llvm::StringSet<> statistics = statisticsOf(getOperation());
   llvm::SetVector<fsdp::BufferOp> changed;
   fsdp::BeginOp end;
   for (Operation &op : step.getBody().front()) {
@@ -55,7 +69,8 @@ void BroadcastStatisticsPass::runOnOperation() {
         end = begin;
     if (auto write = dyn_cast<fsdp::WriteOp>(op); write && !end)
       if (auto buffer = symbols.lookup<fsdp::BufferOp>(write.getSymbol()))
-        if (isStatistic(write.getValue()))
+        if (isStatistic(write.getValue()) ||
+            statistics.contains(buffer.getSymName()))
           changed.insert(buffer);
   }
   if (!end)

@@ -279,7 +279,8 @@ void ReverseWalk::visitView(fsdp::ViewOp view) {
         {view.getParameterAttr(), divided(gradient, place.group)});
 }
 
-/// The optimizer divides all sums by the number of ranks.
+/// The optimizer divides all sums by the number of ranks. A factor that is
+/// rounded to 16 bits would be wrong for all gradients alike.
 Value ReverseWalk::divided(Value gradient, fsdp::GroupOp group) {
   std::optional<APFloat> factor = group.getGradientDivideFactor();
   if (!factor)
@@ -292,10 +293,12 @@ Value ReverseWalk::divided(Value gradient, fsdp::GroupOp group) {
       builder, location,
       aten::convertTo(builder, location, ranks, builder.getF64Type()),
       builder.getF64FloatAttr(1 / factor->convertToDouble()));
-  return aten::MulOp::create(
-      builder, location, gradient,
-      aten::convertTo(builder, location, share,
-                      getElementTypeOrSelf(gradient.getType())));
+  Type stored = getElementTypeOrSelf(gradient.getType());
+  Type wide = stored.isF64() ? stored : Type(builder.getF32Type());
+  Value product = aten::MulOp::create(
+      builder, location, aten::convertTo(builder, location, gradient, wide),
+      aten::convertTo(builder, location, share, wide));
+  return aten::convertTo(builder, location, product, stored);
 }
 
 /// Every view comes after its unshard, so all gradients of the group are known.

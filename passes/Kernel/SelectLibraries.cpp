@@ -389,6 +389,7 @@ static bool isAccepted(Operation *op) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor && tensor.getNumElements() != 0 &&
            ((mask && type == mask.getType()) ||
+            tensor.getElementType().isF16() ||
             exec::isLibraryElement(tensor.getElementType()));
   };
   return llvm::all_of(op->getOperandTypes(), isTensor) &&
@@ -453,11 +454,9 @@ static void selectLibrary(Operation *op, const Target &target,
   if (auto embedding = dyn_cast<EmbeddingBackwardOp>(op))
     widenIndices(embedding);
   StringRef call = callOf(op);
-  if (call.empty() || !target.hasLibraryCall(call))
+  if (call.empty() || !target.hasLibraryCall(call) || !isAccepted(op))
     return;
   widenHalf(op);
-  if (!isAccepted(op))
-    return;
   TypeSwitch<Operation *>(op)
       .Case([&](MatmulOp product) { selectProduct(product, target); })
       .Case(selectLinear)

@@ -1,4 +1,4 @@
-//===- RunningStatistics.cpp - statistics of all ranks' samples -----------===//
+//===- RunningStatistics.cpp - statistics of all ranks --------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

@@ -1,16 +1,18 @@
-//===- RunningStatistics.h - statistics of all ranks' samples ---*- C++ -*-===//
+//===- RunningStatistics.h - statistics of all ranks ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
 // Batch norms that normalize with their rank's samples keep other running
 // statistics on each rank. All ranks have seen equally many samples, so that
-// the statistics of all samples are
+// they are merged to
 //
 //   mean      = the mean of the ranks' means
 //   variance  = the mean of the ranks' variance + (rank's mean - mean)^2
 //
 // which is how counts weigh them where counts are equal
-// (torch.batch_norm_gather_stats_with_counts).
+// (torch.batch_norm_gather_stats_with_counts). Of one batch these are the
+// statistics of all samples. Of running ones the mean is; the variance is an
+// estimate: running means are closer together than the means of batches.
 //
 //===----------------------------------------------------------------------===//
 

@@ -198,12 +198,13 @@ static Status runRanks(const TrainingRun &run,
 
 static void noteDifferingBuffers(const Artifact &artifact,
                                  const std::vector<const RankMemory *> &ranks,
-                                 std::ostream &output) {
+                                 bool savesEach, std::ostream &output) {
   const auto [statistics, others] =
       RunningStatistics(artifact.parameters, ranks).differing();
   if (!statistics.empty())
-    output << "note: the running statistics of ranks are saved as those of all "
-              "samples; --save-rank-statistics saves each rank's too"
+    output << "note: the running statistics of ranks are merged"
+           << (savesEach ? ""
+                         : "; --save-rank-statistics saves each rank's too")
            << std::endl;
   if (!others.empty())
     output << "note: ranks have different values of " << others.size()
@@ -218,7 +219,8 @@ static Status save(const Artifact &artifact, const TrainOptions &options,
   for (const std::unique_ptr<RankTrainer> &rank : ranks)
     memories.push_back(&rank->rankMemory());
   if (output)
-    noteDifferingBuffers(artifact, memories, *output);
+    noteDifferingBuffers(artifact, memories, options.saveRankStatistics,
+                         *output);
   const GatheredStates states(
       artifact, memories, {options.saveOptimizer, options.saveRankStatistics});
   for (const RankMemory *memory : memories)

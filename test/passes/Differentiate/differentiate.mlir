@@ -316,23 +316,25 @@ module @derivative_of_another_function {
 //       CHECK:     fsdp.begin backward
 //       CHECK:     %[[RANKS:.*]] = fsdp.scalar ranks : tensor<i64>
 //       CHECK:     %[[SHARE:.*]] = aten.mul.Scalar {{.*}} 2.500000e-01
+//       CHECK:     %[[WIDE:.*]] = aten.to %{{.*}} f32 : (tensor<4xbf16>)
 //       CHECK:     %[[NARROW:.*]] = aten.to %[[SHARE]] f32
-//       CHECK:     %[[GRADIENT:.*]] = aten.mul %{{.*}}, %[[NARROW]]
+//       CHECK:     %[[PRODUCT:.*]] = aten.mul %[[WIDE]], %[[NARROW]]
+//       CHECK:     %[[GRADIENT:.*]] = aten.to %[[PRODUCT]] bf16
 //       CHECK:     fsdp.reduce_scatter @root [@w](%[[GRADIENT]])
 module @divided {
   fsdp.parameter @w : tensor<4xf32>
   fsdp.mesh @mesh <shard = 2>
-  fsdp.group @root on @mesh policy <> reshard default attributes {gradient_divide_factor = 4.0 : f64} {
-    fsdp.segment f32 reduce f32 elements 32 shard 16 {
+  fsdp.group @root on @mesh policy <param = bf16, reduce = bf16> reshard default attributes {gradient_divide_factor = 4.0 : f64} {
+    fsdp.segment bf16 reduce bf16 elements 64 shard 32 {
       fsdp.member @w at 0
     }
   }
   func.func @step() {
     fsdp.begin forward
     %root = fsdp.unshard @root : !fsdp.unsharded<@root>
-    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<4xf32>
-    %loss = aten.sum %w [0] : (tensor<4xf32>) -> tensor<f32>
-    fsdp.record_loss %loss : tensor<f32>
+    %w = fsdp.view %root[@w] : !fsdp.unsharded<@root> -> tensor<4xbf16>
+    %loss = aten.sum %w [0] : (tensor<4xbf16>) -> tensor<bf16>
+    fsdp.record_loss %loss : tensor<bf16>
     return
   }
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that running statistics of a saved file are merged from two ranks'.
 
-    check_statistics.py FILE COUNT
+    check_statistics.py FILE COUNT [ALONE]
 
-COUNT tensors have the statistics of both ranks, which differ, beside those of
-all samples.
+COUNT tensors have the statistics of both ranks, which differ, beside what they
+are merged to; the file ALONE has the same without the ranks'.
 """
 
 import pathlib
@@ -29,3 +29,7 @@ for name in names:
             value[i] + (each[i] - middle) ** 2 for value, each in zip(values, means))
         assert abs(merged - expected) <= 2 ** -23 * abs(expected), (name, merged, expected)
 assert parted == len(names), f"{parted} of {len(names)} differ between ranks"
+if len(sys.argv) > 3:
+    alone = tensors.read(sys.argv[3])
+    assert alone == {name: value for name, value in found.items()
+                     if not name.startswith(("rank0/", "rank1/"))}
