@@ -44,10 +44,9 @@ The artifact's ranks run as threads of this process, and share a GPU.
   --seed S             seed of random data and of dropout (default 0)
   --weights FILE       initial parameters and buffers, as safetensors
                        (default: those in the artifact)
-  --save FILE          write parameters and buffers at the end
+  --save FILE          write parameters, buffers, merged statistics at the end
   --save-optimizer     write the optimizer's states there as well
-  --save-rank-statistics  and each rank's running statistics of batch norms, as
-                       rankR/NAME; without a rank they are merged
+  --save-rank-statistics  and each rank's of batch norms, as rankR/NAME
   --log FILE.jsonl     one JSON object a step (step, loss, gradient_norm,
                        seconds, …) and an evaluation: docs/Format.md
   --profile FILE       print where the time goes by kernel, module and command,
@@ -61,8 +60,7 @@ The artifact's ranks run as threads of this process, and share a GPU.
   --poison             fill memory that the program has to write before it
                        reads it with NaN and huge integers, and guard its ends
   --quiet              print nothing but errors
-  --version            print the version
-  -h, --help           print this page
+  -h, --help           print this page; --version: the version
 
 examples:
   shardrun nanogpt.shardc --data tokens:text.bin --steps 100 --lr 3e-4
