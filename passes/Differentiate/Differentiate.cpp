@@ -323,21 +323,31 @@ void ReverseWalk::visitUnshard(fsdp::UnshardOp unshard) {
                               builder.getStrArrayAttr(replicaAxes));
 }
 
+/// Whether gradients of `group`, or of what its modules pass on, are f16. Those
+/// of a frozen one are of its activations.
+static bool hasHalfGradients(fsdp::GroupOp group) {
+  Type output = group.getPolicy().getOutput();
+  auto segments = group.getOps<fsdp::SegmentOp>();
+  return (output && output.isF16()) ||
+         llvm::any_of(segments, [](fsdp::SegmentOp segment) {
+           return segment.getDtype().isF16() ||
+                  (!segment.getFrozen() && segment.getReduce().isF16());
+         });
+}
+
 /// Gradients below 2^-24 are 0 in f16.
 static LogicalResult requireScale(ModuleOp module) {
-  for (auto group : module.getOps<fsdp::GroupOp>())
-    for (auto segment : group.getOps<fsdp::SegmentOp>()) {
-      if (segment.getFrozen() ||
-          (!segment.getDtype().isF16() && !segment.getReduce().isF16()))
-        continue;
-      InFlightDiagnostic error =
-          emitNumberedError(group, "E0225")
-          << "the group '" << group.getSymName() << "' has gradients of f16, "
-          << "in which those of a loss that is not scaled vanish";
-      error.attachNote() << "help: --loss-scale dynamic scales it as "
-                            "torch.amp.GradScaler does; or take bf16";
-      return error;
-    }
+  for (auto group : module.getOps<fsdp::GroupOp>()) {
+    if (!hasHalfGradients(group))
+      continue;
+    InFlightDiagnostic error =
+        emitNumberedError(group, "E0225")
+        << "the group '" << group.getSymName() << "' has gradients of f16, "
+        << "in which those of a loss that is not scaled vanish";
+    error.attachNote() << "help: --loss-scale dynamic scales it as "
+                          "torch.amp.GradScaler does; or take bf16";
+    return error;
+  }
   return success();
 }
 

@@ -138,3 +138,20 @@ module @half_precision {
     return
   }
 }
+
+// -----
+
+module @half_precision_of_frozen_parameters {
+  fsdp.parameter frozen @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 2>
+  // expected-note@+2 {{help: --loss-scale dynamic scales it as torch.amp.GradScaler does}}
+  // expected-error@+1 {{E0225: the group 'root' has gradients of f16}}
+  fsdp.group @root on @mesh policy <param = f16, reduce = f32> reshard default {
+    fsdp.segment frozen f16 reduce f32 elements 64 shard 32 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step() {
+    return
+  }
+}
