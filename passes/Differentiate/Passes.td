@@ -45,7 +45,8 @@ def BroadcastStatisticsPass : Pass<"shardc-broadcast-statistics", "::mlir::Modul
   let summary = "Gives all ranks the first one's batch norm statistics after each step.";
   let description = [{
     As DDP's `broadcast_buffers`, which does so before each forward: with the same
-    result, because training reads no running statistics.
+    result, because training reads no running statistics. They are what a batch norm
+    makes, and buffers that are said to be `around` each other, whatever is written there.
 
     {{example: test/passes/Differentiate/broadcast-statistics.mlir @after_the_step}}
   }];
@@ -80,10 +81,12 @@ def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {
 
     With `reduce-once` gradients are reduced in the last micro-batch of a step, as by
     FSDP2's `set_requires_gradient_sync(False)` before it: fewer bytes move, and whole
-    gradients are kept between micro-batches.
+    gradients are kept between micro-batches. A group's `gradient_divide_factor` is in its
+    gradients before they are reduced, in f32.
 
     Backward begins with `loss-scale`: 1, another number, or `dynamic`, a state of
-    the optimizer's (`passes/Differentiate/LossScale.h`).
+    the optimizer's (`passes/Differentiate/LossScale.h`). Gradients of f16 need one: else
+    error E0225.
 
     {{example: test/passes/Differentiate/differentiate.mlir @linear_layer}}
   }];

@@ -112,6 +112,9 @@ def ChooseBatchNormStatisticsPass : Pass<"shardc-choose-batch-norm-statistics", 
     and `local` the latter. With `broadcast` they are as the model says, and the first rank's
     running statistics are all ranks' after each step, as in DDP.
 
+    Writes down, at the buffer of each running variance, which one has the mean that it
+    is around.
+
     Warning: ranks keep running statistics of their own. Error: E0204 another word.
 
     {{example: test/passes/Group/choose-batch-norm-statistics.mlir @as_the_model_says}}

@@ -110,7 +110,8 @@ def SelectLibrariesPass : Pass<"shardc-select-libraries", "::mlir::func::FuncOp"
     the product's epilogue. A mask of attention becomes numbers that are added
     to the scores, made once for forward and once for backward. An operator
     whose form or element types the library does not take, or that the target
-    has no call for, is left as it is.
+    has no call for, is left as it is. Libraries have no f16: such an operator's
+    call is of f32, between conversions.
 
     Products of two batches of as many matrices are loop nests on a processor,
     and library calls for CUDA, whose tensor cores no generated kernel uses.

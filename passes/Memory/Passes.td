@@ -15,7 +15,9 @@ def LowerToCommandsPass : Pass<"shardc-lower-to-commands", "::mlir::ModuleOp"> {
     Every value of `@step` gets memory: a state, an input, a buffer, or a part of
     one. A gathered segment's members are parts of the gather's output, and
     gradients are written where the reduce-scatter reads them: neither is copied.
-    A state that the optimizer updates is written over itself. Declares the states,
+    A state that the optimizer updates is written over itself. Micro-batches become four
+    sections where the last one does more: sums over replicas, and reductions `once` a
+    step, whose whole gradients are a state. Declares the states,
     inputs and scalars that the program uses.
 
     {{example: test/passes/Memory/lower-to-commands.mlir @gradient_in_place}}
