@@ -166,9 +166,12 @@ void ConfigurationPrinter::printParameters() {
     DictionaryAttr own = member.getHyperparametersAttr();
     if (!own)
       return;
-    for (NamedAttribute entry : own)
+    for (NamedAttribute entry : own) {
+      auto number = dyn_cast<FloatAttr>(entry.getValue());
       line += ", " + quoted(entry.getName()) + ": " +
-              shortest(cast<FloatAttr>(entry.getValue()).getValueAsDouble());
+              (number ? shortest(number.getValueAsDouble())
+                      : quoted(cast<StringAttr>(entry.getValue()).getValue()));
+    }
     lines.push_back(line + "}");
   });
   os << "  \"parameters\": ["

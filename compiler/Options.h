@@ -65,9 +65,13 @@ struct Options {
   /// exported one.
   std::string masterDtype;
 
-  /// sgd, adam, adamw or lion, with torch.optim's names and defaults.
+  /// sgd, adam, adamw, lion or muon, with torch.optim's names and defaults.
   std::string optimizer = "sgd";
-  double momentum = 0.0;
+  /// Below 0: the optimizer's own, 0 or Muon's 0.95.
+  double momentum = -1;
+  /// What Muon's learning rate is multiplied by: original, match_rms_adamw or
+  /// spectral_unclamped.
+  std::string adjustLearningRate = "original";
   double dampening = 0.0;
   bool nesterov = false;
   bool amsgrad = false;

@@ -62,6 +62,10 @@ static void addGroup(OpPassManager &manager, const Options &options) {
   ApplyParameterRulesPassOptions parameters;
   parameters.rules = options.paramGroups;
   manager.addPass(createApplyParameterRulesPass(parameters));
+  // After rules, which may name an optimizer.
+  ChooseOptimizersPassOptions optimizers;
+  optimizers.optimizer = options.optimizer;
+  manager.addPass(createChooseOptimizersPass(optimizers));
   manager.addPass(createVerifyGroupedPass());
 }
 
@@ -103,6 +107,7 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   optimizer.dampening = options.dampening;
   optimizer.nesterov = options.nesterov;
   optimizer.amsgrad = options.amsgrad;
+  optimizer.adjustLearningRate = options.adjustLearningRate;
   optimizer.maximize = options.maximize;
   optimizer.stateDtype = options.stateDtype;
   optimizer.rounding = options.rounding;

@@ -50,15 +50,21 @@ static bool hasGradients(exec::StateOp state, fsdp::GroupOp group) {
   });
 }
 
-/// Counts the collectives of a step of one micro-batch and the bytes that one
-/// rank receives (gathers) and sends (reductions) in them: a sum over n ranks
-/// is one of parts and a gather of them.
+/// Whether a command is of the optimizer's part of a step.
+static bool isUpdate(exec::CommandInterface command) {
+  auto section = cast<exec::SectionOp>(command->getParentOp());
+  return section.getName() == fsdp::stringifyPhase(fsdp::Phase::update);
+}
+
+/// Counts the collectives of forward and backward of one micro-batch and the
+/// bytes that one rank receives (gathers) and sends (reductions) in them: a sum
+/// over n ranks is one of parts and a gather of them.
 static void countCollectives(exec::ProgramOp program, fsdp::GroupOp op,
                              format::PlanGroup &group) {
   format::Mesh mesh = exec::getMesh(program->getParentOfType<ModuleOp>());
   for (exec::CommandInterface command : exec::getCommands(program)) {
     auto collective = dyn_cast<exec::CollectiveInterface>(*command);
-    if (!collective || !runsInStep(command))
+    if (!collective || !runsInStep(command) || isUpdate(command))
       continue;
     int64_t members = mesh.countMembers(exec::getAxes(collective, mesh));
     auto others = [&](Value memory) {
@@ -81,6 +87,33 @@ static void countCollectives(exec::ProgramOp program, fsdp::GroupOp op,
         group.allReduceBytes += 2 * others(sum.getBuffer());
       }
   }
+}
+
+/// What the optimizer's part gathers and multiplies.
+static format::PlanUpdate countUpdate(exec::ProgramOp program) {
+  format::PlanUpdate update;
+  format::Mesh mesh = exec::getMesh(program->getParentOfType<ModuleOp>());
+  for (exec::CommandInterface command : exec::getCommands(program)) {
+    if (!isUpdate(command))
+      continue;
+    if (auto gather = dyn_cast<exec::AllGatherOp>(*command)) {
+      auto collective = cast<exec::CollectiveInterface>(*command);
+      ++update.gathers;
+      update.gatherBytes +=
+          gather.getSlot() *
+          (mesh.countMembers(exec::getAxes(collective, mesh)) - 1);
+    }
+    auto call = dyn_cast<exec::CallOp>(*command);
+    if (!call || call.getCall() != "matmul")
+      continue;
+    auto elements = [](Value memory) {
+      return cast<MemRefType>(memory.getType()).getNumElements();
+    };
+    auto product = cast<MemRefType>(call.getOutputs()[0].getType());
+    int64_t depth = elements(call.getInputs()[0]) / product.getDimSize(0);
+    update.operations += 2 * product.getNumElements() * depth;
+  }
+  return update;
 }
 
 /// What a command uses a buffer for.
@@ -163,18 +196,22 @@ static format::PlanOptimizer buildOptimizer(const Options &options) {
     optimizer.attributes["state_dtype"] = options.stateDtype;
   if (options.rounding != "nearest")
     optimizer.attributes["rounding"] = options.rounding;
-  if (options.optimizer == "sgd") {
-    optimizer.attributes["momentum"] = options.momentum;
+  OptimizerOptions own;
+  own.name = options.optimizer;
+  own.momentum = options.momentum;
+  own.beta2 = options.beta2;
+  if (own.name == "sgd" || own.name == "muon")
+    optimizer.attributes["momentum"] = own.getMomentum();
+  if (own.name == "muon")
+    optimizer.attributes["adjust_lr_fn"] = options.adjustLearningRate;
+  if (own.name == "sgd") {
     if (options.dampening != 0)
       optimizer.attributes["dampening"] = options.dampening;
     return optimizer;
   }
   optimizer.attributes["beta1"] = options.beta1;
-  OptimizerOptions betas;
-  betas.name = options.optimizer;
-  betas.beta2 = options.beta2;
-  optimizer.attributes["beta2"] = betas.getBeta2();
-  if (options.optimizer != "lion")
+  optimizer.attributes["beta2"] = own.getBeta2();
+  if (own.name != "lion")
     optimizer.attributes["epsilon"] = options.epsilon;
   return optimizer;
 }
@@ -217,6 +254,7 @@ format::Plan buildPlan(ModuleOp module, const Options &options) {
   if (std::optional<recompute::Cost> cost = recompute::getCost(module))
     plan.recomputed = {cost->operators, cost->operations, cost->bytes};
   plan.optimizer = buildOptimizer(options);
+  plan.update = countUpdate(program);
   plan.options = buildOptions(options);
   return plan;
 }

@@ -113,8 +113,8 @@ def Fsdp_MemberOp : Fsdp_Op<"member", [ParentOneOf<["GroupOp", "SegmentOp"]>]> {
   let description = [{
     `keep` fixes the dtype that the parameter is gathered in against the group's
     policy. `at` is the offset, in elements, in the flat segment. `with` is what
-    the parameter's update has of its own: `weight_decay` and `lr_scale`, which
-    the learning rate is multiplied by.
+    the parameter's update has of its own: `weight_decay`, `lr_scale`, which the
+    learning rate is multiplied by, and `optimizer`, by name.
   }];
   let arguments = (ins FlatSymbolRefAttr:$parameter, OptionalAttr<TypeAttr>:$keep,
       OptionalAttr<DictionaryAttr>:$hyperparameters, OptionalAttr<I64Attr>:$offset);
@@ -404,6 +404,32 @@ def Fsdp_UpdateOp : Fsdp_Op<"update",
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+}
+
+def Fsdp_GatherShardOp : Fsdp_Op<"gather_shard", [Pure]> {
+  let summary = "makes the members of a segment whole from all ranks' shards";
+  let description = [{
+    `shard` is like the shard of that segment: its place in the segment says which
+    element of which member each of its elements is. All ranks get all members, in
+    the order of the segment.
+
+    Example:
+    ```mlir
+    %0:2 = fsdp.gather_shard %d of @h.0[0] : tensor<32xbf16> -> tensor<4x8xbf16>, tensor<8x4xbf16>
+    %1 = fsdp.take_shard %0#0, %0#1 of @h.0[0] : tensor<4x8xbf16>, tensor<8x4xbf16> -> tensor<32xbf16>
+    ```
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$shard, FlatSymbolRefAttr:$group, I64Attr:$segment);
+  let results = (outs Variadic<AnyStaticShapeTensor>:$members);
+  let assemblyFormat = "$shard `of` $group `[` $segment `]` attr-dict `:` type($shard) `->` type($members)";
+}
+
+def Fsdp_TakeShardOp : Fsdp_Op<"take_shard", [Pure]> {
+  let summary = "this rank's shard of a tensor for each member of a segment";
+  let description = "The dual of `gather_shard`: no bytes cross ranks. Padding is 0.";
+  let arguments = (ins Variadic<AnyStaticShapeTensor>:$members, FlatSymbolRefAttr:$group, I64Attr:$segment);
+  let results = (outs AnyStaticShapeTensor:$shard);
+  let assemblyFormat = "$members `of` $group `[` $segment `]` attr-dict `:` type($members) `->` type($shard)";
 }
 
 //===----------------------------------------------------------------------===//

@@ -194,6 +194,24 @@ void Interpreter::visitSum(fsdp::SumOverRanksOp sum) {
   define(sum.getResult(), {total});
 }
 
+void Interpreter::visitGather(fsdp::GatherShardOp gather) {
+  RankTensors parts = take(gather.getShard());
+  RankTensors whole = state.gatherShards(gather.getGroup(), gather.getSegment(),
+                                         parts, gather.getResultTypes());
+  for (auto [result, member] : llvm::zip_equal(gather.getMembers(), whole))
+    define(result, {member});
+}
+
+/// All ranks have the same whole members.
+void Interpreter::visitTake(fsdp::TakeShardOp take) {
+  RankTensors whole;
+  for (Value member : take.getMembers())
+    whole.push_back(this->take(member).front());
+  define(take.getShard(),
+         state.takeShards(take.getGroup(), take.getSegment(), whole,
+                          cast<RankedTensorType>(take.getType())));
+}
+
 /// Whole groups and pending collectives are not values here: `view` reads the
 /// shards themselves, which change in `update` alone, and a reduction happens
 /// where it starts.
@@ -239,10 +257,7 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
                readState(state, view.getParameter(), view.getType(), ranks));
         return success();
       })
-      .Case([&](fsdp::WriteOp write) {
-        visitWrite(write);
-        return success();
-      })
+      .Case([&](fsdp::WriteOp write) { return visitWrite(write), success(); })
       .Case([&](fsdp::WriteShardOp write) {
         state.setShards(write.getGroup(), write.getSegment(),
                         ShardedState::parameterKey, take(write.getValue()));
@@ -256,21 +271,19 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
         return success();
       })
       .Case([&](fsdp::RecordLossOp record) {
-        visitLoss(record.getLoss());
-        return success();
+        return visitLoss(record.getLoss()), success();
       })
-      .Case<fsdp::ReduceScatterOp, fsdp::ReduceScatterStartOp>([&](auto start) {
-        reduce(start);
-        return success();
-      })
-      .Case([&](fsdp::SumOverRanksOp sum) {
-        visitSum(sum);
-        return success();
-      })
+      .Case<fsdp::ReduceScatterOp, fsdp::ReduceScatterStartOp>(
+          [&](auto start) { return reduce(start), success(); })
+      .Case([&](fsdp::SumOverRanksOp sum) { return visitSum(sum), success(); })
       .Case([&](fsdp::BroadcastOp broadcast) {
         define(broadcast.getResult(), {take(broadcast.getValue()).front()});
         return success();
       })
+      .Case([&](fsdp::GatherShardOp gather) {
+        return visitGather(gather), success();
+      })
+      .Case([&](fsdp::TakeShardOp take) { return visitTake(take), success(); })
       .Case([&](fsdp::AllReduceOp sum) {
         state.allReduce(cast<fsdp::ShardType>(sum.getType()).getGroup());
         return success();
@@ -405,8 +418,7 @@ double Interpreter::lossScale() const {
   return 1;
 }
 
-/// The end of a step, if there is one, on exact operands: what a perturbation
-/// asks is how gradients move.
+/// The end of a step, if there is one.
 LogicalResult Interpreter::visitUpdate() {
   state.microBatch = 0;
   llvm::scope_exit countStep([&] { ++state.step; });
@@ -415,9 +427,7 @@ LogicalResult Interpreter::visitUpdate() {
   Block::iterator last = body.getTerminator()->getIterator();
   if (first == last)
     return success();
-  std::optional<Perturbation> kept = std::exchange(perturbation, std::nullopt);
   llvm::scope_exit end([&] {
-    perturbation = kept;
     state.clearGradients();
     if (execution.gradientNorm)
       *execution.gradientNorm /= lossScale();

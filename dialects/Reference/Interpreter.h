@@ -105,6 +105,8 @@ private:
   void visitLoss(mlir::Value loss);
   void visitWrite(fsdp::WriteOp write);
   void visitSum(fsdp::SumOverRanksOp sum);
+  void visitGather(fsdp::GatherShardOp gather);
+  void visitTake(fsdp::TakeShardOp take);
   void define(mlir::Value value, RankTensors tensors);
   RankTensors take(mlir::Value value);
   int64_t countRanks(llvm::ArrayRef<RankTensors> operands) const;

@@ -196,6 +196,45 @@ void ShardedState::setOptimizerState(StringRef name, ArrayRef<Tensor> tensors) {
     set(name, tensors.front());
 }
 
+/// Where each member of `segment` lies.
+static SmallVector<StringRef> membersOf(fsdp::SegmentOp segment) {
+  SmallVector<StringRef> names;
+  for (auto member : segment.getBody().getOps<fsdp::MemberOp>())
+    names.push_back(member.getParameter());
+  return names;
+}
+
+RankTensors ShardedState::gatherShards(StringRef group, int64_t segment,
+                                       ArrayRef<Tensor> parts,
+                                       TypeRange members) const {
+  fsdp::SegmentOp op =
+      const_cast<ShardedState *>(this)->find(group, segment).op;
+  RankTensors whole;
+  for (auto [name, type] : llvm::zip_equal(membersOf(op), members)) {
+    Tensor &member = whole.emplace_back(cast<RankedTensorType>(type));
+    MutableArrayRef<double> target = member.mutableFloats();
+    for (Run run : runsOf(places.lookup(name), member.getNumElements()))
+      llvm::copy(parts[parts.size() == 1 ? 0 : run.shard].floats().slice(
+                     run.inShard, run.count),
+                 target.begin() + run.inParameter);
+  }
+  return whole;
+}
+
+RankTensors ShardedState::takeShards(StringRef group, int64_t segment,
+                                     ArrayRef<Tensor> members,
+                                     RankedTensorType part) const {
+  fsdp::SegmentOp op =
+      const_cast<ShardedState *>(this)->find(group, segment).op;
+  RankTensors parts(meshSize, Tensor(part));
+  for (auto [name, member] : llvm::zip_equal(membersOf(op), members))
+    for (Run run : runsOf(places.lookup(name), member.getNumElements()))
+      for (size_t rank = run.shard; rank < parts.size(); rank += shards)
+        llvm::copy(member.floats().slice(run.inParameter, run.count),
+                   parts[rank].mutableFloats().begin() + run.inShard);
+  return parts;
+}
+
 void ShardedState::setBuffer(StringRef name, int64_t rank,
                              const Tensor &tensor) {
   whole[name][rank] = tensor;

@@ -93,6 +93,15 @@ public:
   /// micro-batches, which each rank adds up in their own dtype, in the last.
   void reduceScatter(mlir::ArrayAttr parameters,
                      llvm::ArrayRef<RankTensors> gradients, bool once);
+  /// The members of a segment, of the types `members`, that `parts`, one a rank
+  /// of the mesh, are of.
+  RankTensors gatherShards(llvm::StringRef group, int64_t segment,
+                           llvm::ArrayRef<Tensor> parts,
+                           mlir::TypeRange members) const;
+  /// The part of each rank of the mesh, of type `part`, of whole members.
+  RankTensors takeShards(llvm::StringRef group, int64_t segment,
+                         llvm::ArrayRef<Tensor> members,
+                         mlir::RankedTensorType part) const;
   /// After the last micro-batch, gives every replica the sum of all replicas'
   /// accumulators of a group, added up in their order.
   void allReduce(mlir::FlatSymbolRefAttr group);

@@ -144,7 +144,12 @@ Tensor Tensor::reshaped(ArrayRef<int64_t> shape) const {
   return result;
 }
 
+/// To 16 bits by way of f32, as PyTorch converts.
 Tensor Tensor::converted(Type element) const {
+  auto target = dyn_cast<FloatType>(element);
+  if (target && target.getWidth() == 16 && !isComplex() &&
+      getElementType().getIntOrFloatBitWidth() > 32)
+    return converted(Float32Type::get(element.getContext())).converted(element);
   Tensor result(RankedTensorType::get(getShape(), element));
   for (int64_t i : llvm::seq(getNumElements())) {
     Complex value = isComplex() ? complexes()[i] : Complex();

@@ -12,7 +12,18 @@
 //   %new = fsdp.update "sgd" (%p, %g, …) { … }
 //   fsdp.write_shard %new, @group0[0]
 //
-// Segments are updated in the order in which their gradients were reduced.
+// An optimizer of matrices updates a segment in two parts, around what it makes
+// of whole ones:
+//
+//   %d, %m = fsdp.update "muon" (%g, …) { … }
+//   %whole:2 = fsdp.gather_shard %d of @group0[0]
+//   …
+//   %step = fsdp.take_shard %o0, %o1 of @group0[0]
+//   %new = fsdp.update "muon" (%p, %step, …) { … }
+//
+// Segments are updated in the order in which their gradients were reduced. The
+// gather of the next one's directions comes before the matrices of one, so that
+// a device can do both at once.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Differentiate/Passes.h"
@@ -22,11 +33,10 @@
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "passes/Differentiate/Optimizers.h"
+#include "passes/Differentiate/SharedNumbers.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
-
-#include <map>
 
 #define DEBUG_TYPE "shardc-insert-optimizer"
 
@@ -44,68 +54,81 @@ struct InsertOptimizerPass
   void runOnOperation() override;
 };
 
-/// What the region of one update follows from.
+/// What the update of one segment follows from.
 struct UpdatedSegment {
+  fsdp::SegmentOp op;
+  const Optimizer *optimizer;
+  Location location;
+  /// Where it is: the group, and the segment's place in it.
+  FlatSymbolRefAttr group;
+  int64_t index;
+  /// The group's reduced gradients.
+  Value gradients;
+  /// Of this rank's shard of parameters, and of what is kept of it.
+  RankedTensorType type, state;
   FloatType compute;
-  /// Of the parameter and of what is kept of each element.
-  FloatType parameter, state;
   Hyperparameters own;
   /// The segment's number among all, which its draws have as their stream.
   int64_t number;
-  /// Whether the region's last arguments are seed, step and shard.
+  /// Whether the update's last inputs are seed, step and shard.
   bool draws;
 };
+
+/// Computes results of a region from its arguments, in the dtype of updates.
+using Formula =
+    llvm::function_ref<SmallVector<Value>(ArrayRef<Expression>, ValueRange)>;
 
 /// Writes the update part of one step.
 class UpdateBuilder {
 public:
-  UpdateBuilder(ModuleOp module, func::FuncOp step, const Optimizer &optimizer,
-                Hyperparameters hyperparameters, const GradientRules &rules,
-                UpdateStorage storage)
-      : module(module), step(step), optimizer(optimizer),
+  UpdateBuilder(ModuleOp module, func::FuncOp step,
+                const Optimizers &optimizers, Hyperparameters hyperparameters,
+                const GradientRules &rules, UpdateStorage storage)
+      : module(module), step(step), optimizers(optimizers),
         hyperparameters(hyperparameters), rules(rules), storage(storage),
         builder(OpBuilder::atBlockTerminator(&step.getBody().front())),
-        declarations(step) {}
+        declarations(step),
+        numbers(builder, declarations, step.getLoc(), this->rules) {}
 
   LogicalResult build();
 
 private:
   Value addNorm();
-  void addNumbers(Value squares);
-  void buildFactors(Value squares);
-  Expression clipFactor(Expression scale, Value squares);
   Hyperparameters hyperparametersOf(fsdp::SegmentOp segment) const;
-  ArrayRef<Value> sharedIn(FloatType compute, Hyperparameters own);
-  UpdatedSegment describe(fsdp::SegmentOp segment, RankedTensorType shard);
-  void addUpdate(fsdp::ReduceScatterOp reduction, fsdp::SegmentOp segment,
-                 int64_t index);
-  SmallVector<Value> computeUpdate(OpBuilder &inner, Location location,
-                                   ValueRange arguments,
-                                   const UpdatedSegment &updated);
+  const Optimizer *optimizerOf(fsdp::SegmentOp segment) const;
+  const SharedValues &sharedIn(const UpdatedSegment &updated) {
+    return numbers.share(*updated.optimizer, updated.compute, updated.own);
+  }
+  LogicalResult collectSegments();
+  UpdatedSegment describe(fsdp::ReduceScatterOp reduction,
+                          fsdp::SegmentOp segment, int64_t index);
+  void readDrawNumbers();
+
+  void addUpdate(const UpdatedSegment &updated);
+  fsdp::GatherShardOp gatherDirections(const UpdatedSegment &updated);
+  void applySteps(const UpdatedSegment &updated, fsdp::GatherShardOp whole);
+  fsdp::UpdateOp createUpdate(const UpdatedSegment &updated, TypeRange results,
+                              ValueRange inputs, Formula formula);
+  Expression prepareGradient(Expression gradient, ArrayRef<Expression> factors);
   Value roundParameter(Expression value, ValueRange draw,
                        const UpdatedSegment &updated);
-  Value readScalar(fsdp::Scalar name);
-  Value createState(const Twine &symbol, StringRef key, RankedTensorType type,
-                    FlatSymbolRefAttr group, int64_t segment);
-  Expression at(Value value) { return {builder, step.getLoc(), value}; }
+  Value readParameter(const UpdatedSegment &updated);
+  Value readGradient(const UpdatedSegment &updated);
+  SmallVector<Value> createStates(const UpdatedSegment &updated);
+  void writeParameter(const UpdatedSegment &updated, Value value);
+  void writeStates(const UpdatedSegment &updated, ValueRange values);
 
   ModuleOp module;
   func::FuncOp step;
-  const Optimizer &optimizer;
+  const Optimizers &optimizers;
   Hyperparameters hyperparameters;
   GradientRules rules;
   UpdateStorage storage;
   OpBuilder builder, declarations;
-  Value learningRate;
+  SmallVector<UpdatedSegment> segments;
+  SharedNumbers numbers;
   /// Seed, step and shard, where something draws.
   SmallVector<Value, 3> drawNumbers;
-  /// What gradients are multiplied by, one after the other.
-  SmallVector<Value, 2> gradientFactors;
-  SmallVector<Value> numbers;
-  /// By dtype of updates, weight decay and scale of the learning rate: the
-  /// gradients' factors, then what the optimizer shares.
-  using SharedKey = std::tuple<const void *, double, double>;
-  std::map<SharedKey, SmallVector<Value>> shared;
 };
 } // namespace
 
@@ -118,72 +141,6 @@ static FloatType computeTypeOf(RankedTensorType shard) {
   return element.isF64()
              ? element
              : cast<FloatType>(Float32Type::get(shard.getContext()));
-}
-
-Value UpdateBuilder::readScalar(fsdp::Scalar name) {
-  Type element = fsdp::isInteger(name) ? Type(builder.getI64Type())
-                                       : Type(builder.getF64Type());
-  auto type = RankedTensorType::get({}, element);
-  return fsdp::ScalarOp::create(builder, step.getLoc(), type, name);
-}
-
-/// Declares a state before the step. The result is its value at present.
-Value UpdateBuilder::createState(const Twine &symbol, StringRef key,
-                                 RankedTensorType type, FlatSymbolRefAttr group,
-                                 int64_t segment) {
-  auto name = builder.getStringAttr(symbol);
-  fsdp::StateOp::create(
-      declarations, step.getLoc(), name, builder.getStringAttr(key), group,
-      group ? builder.getI64IntegerAttr(segment) : IntegerAttr(),
-      TypeAttr::get(type));
-  return fsdp::ReadOp::create(builder, step.getLoc(), type,
-                              FlatSymbolRefAttr::get(name));
-}
-
-/// What brings the norm of gradients, whose mean is `scale` times their sum and
-/// whose sum has these `squares`, down to the largest where it is larger;
-/// else 1.
-Expression UpdateBuilder::clipFactor(Expression scale, Value squares) {
-  constexpr double epsilon = 1e-6; // Of clip_grad_norm_.
-  Value sum = aten::SumOp::create(builder, step.getLoc(), squares,
-                                  ArrayRef<int64_t>{0}, /*keepdim=*/false);
-  Expression norm = scale * sqrt(at(sum));
-  return clampMax(rules.clipNorm * reciprocal(norm + epsilon), 1);
-}
-
-/// Gradients are sums over ranks and micro-batches. The reciprocal of a loss
-/// scale and a clip factor together may be too small for the dtype of updates.
-void UpdateBuilder::buildFactors(Value squares) {
-  auto ranks = static_cast<double>(getRanks(module));
-  Expression count = ranks * at(readScalar(fsdp::Scalar::micro_batches));
-  if (!rules.lossScale.isOne())
-    count = count *
-            at(readNumber(builder, step.getLoc(), fsdp::StateOp::lossScaleKey));
-  Expression scale = reciprocal(count);
-  if (rules.clipNorm == 0) {
-    gradientFactors = {scale.get()};
-    return;
-  }
-  Expression clip = clipFactor(scale, squares);
-  if (rules.lossScale.isOne())
-    gradientFactors = {(scale * clip).get()};
-  else
-    gradientFactors = {scale.get(), clip.get()};
-}
-
-/// The numbers of the step, in f64.
-void UpdateBuilder::addNumbers(Value squares) {
-  Location location = step.getLoc();
-  for (StringRef key : optimizer.getNumbers()) {
-    declareNumber(declarations, location, key, builder.getF64Type());
-    numbers.push_back(readNumber(builder, location, key));
-  }
-  learningRate = readScalar(fsdp::Scalar::learning_rate);
-  buildFactors(squares);
-  for (auto [index, key] : llvm::enumerate(optimizer.getNumbers())) {
-    numbers[index] = optimizer.next(index, at(numbers[index])).get();
-    writeNumber(builder, location, numbers[index], key);
-  }
 }
 
 Hyperparameters
@@ -199,131 +156,254 @@ UpdateBuilder::hyperparametersOf(fsdp::SegmentOp segment) const {
   return own;
 }
 
-ArrayRef<Value> UpdateBuilder::sharedIn(FloatType compute,
-                                        Hyperparameters own) {
-  SmallVector<Value> &values = shared[{compute.getAsOpaquePointer(),
-                                       own.weightDecay, own.learningRateScale}];
-  if (!values.empty())
-    return values;
-  SmallVector<Expression> converted;
-  for (Value number : numbers)
-    converted.push_back(at(number).to(compute));
-  for (Value factor : gradientFactors)
-    values.push_back(at(factor).to(compute).get());
-  Expression rate = at(learningRate);
-  if (own.learningRateScale != 1)
-    rate = own.learningRateScale * rate;
-  StepNumbers numbersOfStep = {rate.to(compute), converted, std::nullopt};
-  if (own.weightDecay != 0)
-    numbersOfStep.weightDecay =
-        (own.weightDecay * at(readScalar(fsdp::Scalar::weight_decay_scale)))
-            .to(compute);
-  for (Expression value : optimizer.share(numbersOfStep))
-    values.push_back(value.get());
+/// The one that the segment names; else the first.
+const Optimizer *UpdateBuilder::optimizerOf(fsdp::SegmentOp segment) const {
+  if (DictionaryAttr attribute = segment.getHyperparametersAttr())
+    if (auto name = attribute.getAs<StringAttr>(Optimizer::key))
+      for (const auto &optimizer : optimizers)
+        if (optimizer->getName() == name.getValue())
+          return optimizer.get();
+  return optimizers.front().get();
+}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+UpdatedSegment UpdateBuilder::describe(fsdp::ReduceScatterOp reduction,
+                                       fsdp::SegmentOp segment, int64_t index) {
+  auto type = RankedTensorType::get({static_cast<int64_t>(segment.getShard())},
+                                    getMasterType(segment));
+  auto parameter = cast<FloatType>(type.getElementType());
+  return {segment,
+          optimizerOf(segment),
+          reduction.getLoc(),
+          reduction.getGroupAttr(),
+          index,
+          getSum(reduction),
+          type,
+          RankedTensorType::get(type.getShape(),
+                                storage.state ? storage.state : parameter),
+          computeTypeOf(type),
+          hyperparametersOf(segment),
+          getSegmentNumber(segment),
+          storage.isStochastic && parameter.isBF16()};
+}
+
+LogicalResult UpdateBuilder::collectSegments() {
+  SymbolTable symbols(module);
+  for (auto reduction :
+       step.getBody().front().getOps<fsdp::ReduceScatterOp>()) {
+    auto group = symbols.lookup<fsdp::GroupOp>(reduction.getGroup());
+    if (!group)
+      return reduction.emitError("expected a group ")
+             << reduction.getGroupAttr();
+    for (auto [index, segment] :
+         llvm::enumerate(group.getBody().front().getOps<fsdp::SegmentOp>()))
+      if (!segment.getFrozen())
+        segments.push_back(
+            describe(reduction, segment, static_cast<int64_t>(index)));
+  }
+  return success();
+}
+
+Value UpdateBuilder::readParameter(const UpdatedSegment &updated) {
+  return fsdp::ReadShardOp::create(builder, updated.location, updated.type,
+                                   updated.group.getValue(), updated.index);
+}
+
+Value UpdateBuilder::readGradient(const UpdatedSegment &updated) {
+  RankedTensorType type = updated.type;
+  return fsdp::GradientOp::create(
+      builder, updated.location,
+      type.clone(getGradientType(type.getElementType())), updated.gradients,
+      updated.index);
+}
+
+/// Declares what is kept of a segment before the step. The results are the
+/// values at present.
+SmallVector<Value> UpdateBuilder::createStates(const UpdatedSegment &updated) {
+  SmallVector<Value> values;
+  for (StringRef key : updated.optimizer->getStates()) {
+    auto name = builder.getStringAttr(getStateName(updated.op, key));
+    fsdp::StateOp::create(declarations, step.getLoc(), name,
+                          builder.getStringAttr(key), updated.group,
+                          builder.getI64IntegerAttr(updated.index),
+                          TypeAttr::get(updated.state));
+    values.push_back(fsdp::ReadOp::create(builder, step.getLoc(), updated.state,
+                                          FlatSymbolRefAttr::get(name)));
+  }
   return values;
 }
 
-/// The parameter in the dtype that it is stored in. A draw belongs to the place
+void UpdateBuilder::writeParameter(const UpdatedSegment &updated, Value value) {
+  fsdp::WriteShardOp::create(builder, updated.location, value,
+                             updated.group.getValue(), updated.index);
+}
+
+void UpdateBuilder::writeStates(const UpdatedSegment &updated,
+                                ValueRange values) {
+  for (auto [value, key] :
+       llvm::zip_equal(values, updated.optimizer->getStates()))
+    fsdp::WriteOp::create(builder, updated.location, value,
+                          getStateName(updated.op, key));
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+/// A parameter in the dtype that it is stored in. A draw belongs to the place
 /// in the whole segment, so that it is the same for any number of ranks.
 Value UpdateBuilder::roundParameter(Expression value, ValueRange draw,
                                     const UpdatedSegment &updated) {
   if (!updated.draws)
-    return value.to(updated.parameter).get();
-  auto type = cast<RankedTensorType>(value.get().getType());
+    return value.to(updated.type.getElementType()).get();
   return aten::StochasticRoundOp::create(
-      value.getBuilder(), value.getLoc(), type.clone(updated.parameter),
-      value.get(), draw[0], draw[1], draw[2],
-      aten::StochasticRoundOp::streamOf(updated.number));
+      value.getBuilder(), value.getLoc(), updated.type, value.get(), draw[0],
+      draw[1], draw[2], aten::StochasticRoundOp::streamOf(updated.number));
 }
 
-/// The region of an update: `arguments` are the parameter, the gradient, the
-/// states, what is shared, and what draws depend on.
-SmallVector<Value> UpdateBuilder::computeUpdate(OpBuilder &inner,
-                                                Location location,
-                                                ValueRange arguments,
-                                                const UpdatedSegment &updated) {
-  ValueRange draw = arguments.take_back(updated.draws ? drawNumbers.size() : 0);
-  SmallVector<Expression> values;
-  for (Value argument : arguments.drop_back(draw.size()))
-    values.push_back(Expression(inner, location, argument).to(updated.compute));
-  size_t states = optimizer.getStates().size();
-  ArrayRef<Expression> rest = ArrayRef(values).drop_front(2);
-  Expression gradient = values[1];
-  ArrayRef<Expression> shared = rest.drop_front(states);
-  for (size_t i = 0; i < gradientFactors.size(); ++i)
-    gradient = gradient * shared[i];
-  if (rules.clipValue != 0)
-    gradient = clampMagnitude(gradient, rules.clipValue);
-  if (rules.maximize)
-    gradient = -1.0 * gradient;
-  SmallVector<Expression> results = optimizer.update(
-      values[0], gradient, rest.take_front(states),
-      shared.drop_front(gradientFactors.size()), updated.own.weightDecay != 0);
-  SmallVector<Value> stored = {roundParameter(results[0], draw, updated)};
-  for (Expression state : ArrayRef(results).drop_front())
-    stored.push_back(state.to(updated.state).get());
-  return stored;
-}
-
-UpdatedSegment UpdateBuilder::describe(fsdp::SegmentOp segment,
-                                       RankedTensorType shard) {
-  auto parameter = cast<FloatType>(shard.getElementType());
-  UpdatedSegment updated = {computeTypeOf(shard),
-                            parameter,
-                            storage.state ? storage.state : parameter,
-                            hyperparametersOf(segment),
-                            0,
-                            false};
-  updated.draws = storage.isStochastic && parameter.isBF16();
-  updated.number = getSegmentNumber(segment);
-  if (updated.draws && drawNumbers.empty())
+void UpdateBuilder::readDrawNumbers() {
+  if (drawNumbers.empty())
     for (fsdp::Scalar name :
          {fsdp::Scalar::seed, fsdp::Scalar::step, fsdp::Scalar::shard})
-      drawNumbers.push_back(readScalar(name));
-  return updated;
+      drawNumbers.push_back(readScalar(builder, step.getLoc(), name));
 }
 
-void UpdateBuilder::addUpdate(fsdp::ReduceScatterOp reduction,
-                              fsdp::SegmentOp segment, int64_t index) {
-  Location location = reduction.getLoc();
-  FlatSymbolRefAttr group = reduction.getGroupAttr();
-  auto type = RankedTensorType::get({static_cast<int64_t>(segment.getShard())},
-                                    getMasterType(segment));
-  UpdatedSegment updated = describe(segment, type);
-  SmallVector<Value> inputs = {
-      fsdp::ReadShardOp::create(builder, location, type, group.getValue(),
-                                index),
-      fsdp::GradientOp::create(builder, location,
-                               type.clone(getGradientType(segment)),
-                               getSum(reduction), index)};
-  SmallVector<std::string> symbols;
-  SmallVector<Type> results = {type};
-  for (StringRef key : optimizer.getStates()) {
-    symbols.push_back(getStateName(segment, key));
-    results.push_back(type.clone(updated.state));
-    inputs.push_back(createState(symbols.back(), key, type.clone(updated.state),
-                                 group, index));
-  }
-  llvm::append_range(inputs, sharedIn(updated.compute, updated.own));
-  if (updated.draws)
-    llvm::append_range(inputs, drawNumbers);
-
+/// What `formula` makes of `inputs`, and of what draws depend on, which are
+/// inputs too where something is drawn.
+fsdp::UpdateOp UpdateBuilder::createUpdate(const UpdatedSegment &updated,
+                                           TypeRange results, ValueRange inputs,
+                                           Formula formula) {
   auto update = fsdp::UpdateOp::create(
-      builder, location, TypeRange(results),
-      builder.getStringAttr(optimizer.getName()), inputs);
+      builder, updated.location, results,
+      builder.getStringAttr(updated.optimizer->getName()), inputs);
   Block *body = &update.getBody().emplaceBlock();
   for (Value input : inputs)
-    body->addArgument(input.getType(), location);
+    body->addArgument(input.getType(), updated.location);
   OpBuilder inner = OpBuilder::atBlockEnd(body);
-  fsdp::YieldOp::create(
-      inner, location,
-      computeUpdate(inner, location, body->getArguments(), updated));
+  ValueRange arguments = body->getArguments();
+  ValueRange draw = arguments.take_back(llvm::count_if(inputs, [](Value input) {
+    return isa<IntegerType>(getElementTypeOrSelf(input.getType()));
+  }));
+  SmallVector<Expression> values;
+  for (Value argument : arguments.drop_back(draw.size()))
+    values.push_back(
+        Expression(inner, updated.location, argument).to(updated.compute));
+  fsdp::YieldOp::create(inner, updated.location, formula(values, draw));
+  return update;
+}
 
-  fsdp::WriteShardOp::create(builder, location, update.getResult(0),
-                             group.getValue(), index);
-  for (auto [value, symbol] :
-       llvm::zip_equal(update.getResults().drop_front(), symbols))
-    fsdp::WriteOp::create(builder, location, value, symbol);
+/// The gradient that an optimizer has: the mean, clipped, of what is to become
+/// smaller.
+Expression UpdateBuilder::prepareGradient(Expression gradient,
+                                          ArrayRef<Expression> factors) {
+  for (Expression factor : factors)
+    gradient = gradient * factor;
+  if (rules.clipValue != 0)
+    gradient = clampMagnitude(gradient, rules.clipValue);
+  return rules.maximize ? -1.0 * gradient : gradient;
+}
+
+/// States in the dtype that they are stored in.
+static void storeStates(ArrayRef<Expression> states, RankedTensorType type,
+                        SmallVectorImpl<Value> &stored) {
+  for (Expression state : states)
+    stored.push_back(state.to(type.getElementType()).get());
+}
+
+/// Element by element: parameter and states.
+void UpdateBuilder::addUpdate(const UpdatedSegment &updated) {
+  SmallVector<Value> inputs = {readParameter(updated), readGradient(updated)};
+  SmallVector<Value> states = createStates(updated);
+  const SharedValues &common = sharedIn(updated);
+  const size_t firstFactor = inputs.size() + states.size();
+  const size_t firstShared = firstFactor + common.factors.size();
+  llvm::append_range(inputs, states);
+  llvm::append_range(inputs, common.factors);
+  llvm::append_range(inputs, common.own);
+  if (updated.draws)
+    llvm::append_range(inputs, drawNumbers);
+  SmallVector<Type> results = {updated.type};
+  results.append(states.size(), updated.state);
+
+  auto formula = [&](ArrayRef<Expression> values, ValueRange draw) {
+    Expression gradient = prepareGradient(
+        values[1], values.slice(firstFactor, common.factors.size()));
+    SmallVector<Expression> next = updated.optimizer->update(
+        values[0], gradient, values.slice(2, states.size()),
+        values.drop_front(firstShared), updated.own.weightDecay != 0);
+    SmallVector<Value> stored = {roundParameter(next[0], draw, updated)};
+    storeStates(ArrayRef(next).drop_front(), updated.state, stored);
+    return stored;
+  };
+  fsdp::UpdateOp update = createUpdate(updated, results, inputs, formula);
+  writeParameter(updated, update.getResult(0));
+  writeStates(updated, update.getResults().drop_front());
+}
+
+/// The directions of a segment's matrices, whole, in bf16. Writes the states.
+fsdp::GatherShardOp
+UpdateBuilder::gatherDirections(const UpdatedSegment &updated) {
+  Type narrow = builder.getBF16Type();
+  SmallVector<Value> inputs = {readGradient(updated)};
+  SmallVector<Value> states = createStates(updated);
+  const SharedValues &common = sharedIn(updated);
+  llvm::append_range(inputs, states);
+  llvm::append_range(inputs, common.factors);
+  RankedTensorType type = updated.type;
+  SmallVector<Type> results = {type.clone(narrow)};
+  results.append(states.size(), updated.state);
+
+  auto formula = [&](ArrayRef<Expression> values, ValueRange) {
+    Expression gradient =
+        prepareGradient(values[0], values.drop_front(1 + states.size()));
+    SmallVector<Expression> next =
+        updated.optimizer->direct(gradient, values.slice(1, states.size()));
+    SmallVector<Value> stored = {next[0].to(narrow).get()};
+    storeStates(ArrayRef(next).drop_front(), updated.state, stored);
+    return stored;
+  };
+  fsdp::UpdateOp update = createUpdate(updated, results, inputs, formula);
+  writeStates(updated, update.getResults().drop_front());
+  SmallVector<Type> members;
+  SymbolTable symbols(module);
+  fsdp::SegmentOp segment = updated.op;
+  for (auto member : segment.getBody().getOps<fsdp::MemberOp>()) {
+    auto parameter = symbols.lookup<fsdp::ParameterOp>(member.getParameter());
+    members.push_back(
+        cast<RankedTensorType>(parameter.getType()).clone(narrow));
+  }
+  return fsdp::GatherShardOp::create(builder, updated.location, members,
+                                     update.getResult(0),
+                                     updated.group.getValue(), updated.index);
+}
+
+/// Transforms whole matrices, and takes this rank's part of the steps.
+void UpdateBuilder::applySteps(const UpdatedSegment &updated,
+                               fsdp::GatherShardOp whole) {
+  SmallVector<Value> steps;
+  for (Value direction : whole.getMembers())
+    steps.push_back(
+        updated.optimizer->transform({builder, updated.location, direction})
+            .get());
+  SmallVector<Value> inputs = {
+      readParameter(updated),
+      fsdp::TakeShardOp::create(builder, updated.location,
+                                whole.getShard().getType(), steps,
+                                updated.group.getValue(), updated.index)};
+  llvm::append_range(inputs, sharedIn(updated).own);
+  if (updated.draws)
+    llvm::append_range(inputs, drawNumbers);
+  auto formula = [&](ArrayRef<Expression> values, ValueRange draw) {
+    SmallVector<Expression> next = updated.optimizer->update(
+        values[0], values[1], {}, values.drop_front(2),
+        updated.own.weightDecay != 0);
+    return SmallVector<Value>{roundParameter(next[0], draw, updated)};
+  };
+  fsdp::UpdateOp update = createUpdate(updated, updated.type, inputs, formula);
+  writeParameter(updated, update.getResult(0));
 }
 
 /// The sum of all gradients' squares, whether they are finite, and the scale
@@ -360,41 +440,54 @@ Value UpdateBuilder::addNorm() {
 }
 
 LogicalResult UpdateBuilder::build() {
-  SmallVector<fsdp::ReduceScatterOp> reductions(
-      step.getBody().front().getOps<fsdp::ReduceScatterOp>());
-  addNumbers(addNorm());
-  SymbolTable symbols(module);
-  for (fsdp::ReduceScatterOp reduction : reductions) {
-    auto group = symbols.lookup<fsdp::GroupOp>(reduction.getGroup());
-    if (!group)
-      return reduction.emitError("expected a group ")
-             << reduction.getGroupAttr();
-    for (auto [index, segment] :
-         llvm::enumerate(group.getBody().front().getOps<fsdp::SegmentOp>()))
-      if (!segment.getFrozen())
-        addUpdate(reduction, segment, static_cast<int64_t>(index));
+  if (failed(collectSegments()))
+    return failure();
+  numbers.setSquares(addNorm());
+  for (const auto &optimizer : optimizers)
+    if (optimizer == optimizers.front() ||
+        llvm::any_of(segments, [&](const UpdatedSegment &updated) {
+          return updated.optimizer == optimizer.get();
+        }))
+      numbers.add(*optimizer);
+  if (llvm::any_of(segments, [](const auto &updated) { return updated.draws; }))
+    readDrawNumbers();
+  const UpdatedSegment *gathered = nullptr;
+  fsdp::GatherShardOp whole;
+  for (const UpdatedSegment &updated : segments) {
+    if (!updated.optimizer->isOfMatrices()) {
+      addUpdate(updated);
+      continue;
+    }
+    fsdp::GatherShardOp next = gatherDirections(updated);
+    if (gathered)
+      applySteps(*gathered, whole);
+    gathered = &updated;
+    whole = next;
   }
+  if (gathered)
+    applySteps(*gathered, whole);
   return success();
 }
 
-LogicalResult insertOptimizer(ModuleOp module, const Optimizer &optimizer,
+LogicalResult insertOptimizer(ModuleOp module, const Optimizers &optimizers,
                               Hyperparameters hyperparameters,
                               const GradientRules &rules,
                               UpdateStorage storage) {
   auto step = module.lookupSymbol<func::FuncOp>("step");
   if (!step)
     return module.emitError("expected a function @step");
-  return UpdateBuilder(module, step, optimizer, hyperparameters, rules, storage)
+  return UpdateBuilder(module, step, optimizers, hyperparameters, rules,
+                       storage)
       .build();
 }
 
 void InsertOptimizerPass::runOnOperation() {
   std::string problem;
-  std::unique_ptr<Optimizer> chosen =
-      createOptimizer({optimizer, momentum, dampening, nesterov, beta1, beta2,
-                       epsilon, amsgrad},
-                      problem);
-  if (!chosen) {
+  Optimizers chosen =
+      createOptimizers({optimizer, momentum, dampening, nesterov, beta1, beta2,
+                        epsilon, amsgrad, adjustLearningRate},
+                       problem);
+  if (chosen.empty()) {
     emitNumberedError(getOperation(), "E0223") << problem;
     return signalPassFailure();
   }
@@ -406,7 +499,7 @@ void InsertOptimizerPass::runOnOperation() {
   if (failed(scale))
     return signalPassFailure();
   if (failed(insertOptimizer(
-          getOperation(), *chosen, {weightDecay},
+          getOperation(), chosen, {weightDecay},
           {clipGradNorm, *scale, skipNonFinite, clipGradValue, maximize},
           storage)))
     signalPassFailure();

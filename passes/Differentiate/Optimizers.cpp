@@ -61,6 +61,9 @@ Expression reciprocal(Expression a) { return build<aten::ReciprocalOp>(a); }
 Expression clampMax(Expression a, double most) {
   return build<aten::ClampOp>(a, FloatAttr(), numberOf(most, a));
 }
+Expression clampMin(Expression a, double least) {
+  return build<aten::ClampOp>(a, numberOf(least, a), FloatAttr());
+}
 Expression clampMagnitude(Expression a, double most) {
   return build<aten::ClampOp>(a, numberOf(-most, a), numberOf(most, a));
 }
@@ -79,6 +82,29 @@ Expression whereZero(Expression a, double first, double other) {
   return build<aten::WhereOp>(isZero, constant(first), constant(other));
 }
 
+Expression sum(Expression a) {
+  auto type = cast<RankedTensorType>(a.get().getType());
+  return build<aten::SumOp>(
+      a, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())),
+      /*keepdim=*/false);
+}
+Expression multiplyByTransposed(Expression a, Expression b) {
+  return build<aten::LinearOp>(a, b.get(), /*bias=*/Value());
+}
+Expression multiplyTransposed(Expression a, Expression b) {
+  auto columns = [](Expression matrix) {
+    return cast<RankedTensorType>(matrix.get().getType()).getDimSize(1);
+  };
+  auto type = RankedTensorType::get({columns(a), columns(b)},
+                                    a.getBuilder().getF32Type());
+  return {a.getBuilder(), a.getLoc(),
+          aten::LinearBackwardWeightOp::create(a.getBuilder(), a.getLoc(), type,
+                                               a.get(), b.get())};
+}
+Expression transpose(Expression a) {
+  return build<aten::PermuteOp>(a, ArrayRef<int64_t>{1, 0});
+}
+
 //===----------------------------------------------------------------------===//
 // Optimizers
 //===----------------------------------------------------------------------===//
@@ -87,7 +113,7 @@ namespace {
 class Sgd : public Optimizer {
 public:
   explicit Sgd(const OptimizerOptions &options)
-      : momentum(options.momentum), dampening(options.dampening),
+      : momentum(options.getMomentum()), dampening(options.dampening),
         nesterov(options.nesterov) {}
 
   StringRef getName() const override { return "sgd"; }
@@ -241,10 +267,12 @@ private:
 //===----------------------------------------------------------------------===//
 
 /// The option that is set and that the optimizer does not have; else null.
+/// Muon's are those of its adamw too.
 static const char *foreignOption(const OptimizerOptions &options) {
   const OptimizerOptions usual;
-  bool isSgd = options.name == "sgd", isLion = options.name == "lion";
-  if (!isSgd && options.momentum != usual.momentum)
+  bool isSgd = options.name == "sgd", isLion = options.name == "lion",
+       isMuon = options.name == "muon";
+  if (!isSgd && !isMuon && options.getMomentum() != usual.getMomentum())
     return "momentum";
   if (!isSgd && options.dampening != usual.dampening)
     return "dampening";
@@ -258,33 +286,51 @@ static const char *foreignOption(const OptimizerOptions &options) {
     return "epsilon";
   if ((isSgd || isLion) && options.amsgrad)
     return "amsgrad";
+  if (!isMuon && options.adjustLearningRate != usual.adjustLearningRate)
+    return "adjust_lr_fn";
   return nullptr;
 }
 
-std::unique_ptr<Optimizer> createOptimizer(const OptimizerOptions &options,
-                                           std::string &problem) {
-  if (!llvm::is_contained({"sgd", "adam", "adamw", "lion"}, options.name)) {
-    problem = "expected optimizer sgd, adam, adamw or lion, got '" +
-              options.name + "'";
-    return nullptr;
+/// What is wrong with the options; else empty.
+static std::string complainAbout(const OptimizerOptions &options) {
+  if (!llvm::is_contained({"sgd", "adam", "adamw", "lion", "muon"},
+                          options.name))
+    return "expected optimizer sgd, adam, adamw, lion or muon, got '" +
+           options.name + "'";
+  if (const char *foreign = foreignOption(options))
+    return "the optimizer " + options.name + " has no option " + foreign;
+  if (options.nesterov &&
+      (options.getMomentum() == 0 || options.dampening != 0))
+    return "nesterov needs a momentum above 0 and a dampening of 0";
+  if (options.dampening != 0 && options.getMomentum() == 0)
+    return "dampening needs a momentum above 0";
+  if (!llvm::is_contained({"original", "match_rms_adamw", "spectral_unclamped"},
+                          options.adjustLearningRate))
+    return "expected adjust_lr_fn original, match_rms_adamw or "
+           "spectral_unclamped, got '" +
+           options.adjustLearningRate + "'";
+  return "";
+}
+
+Optimizers createOptimizers(const OptimizerOptions &options,
+                            std::string &problem) {
+  Optimizers optimizers;
+  problem = complainAbout(options);
+  if (!problem.empty())
+    return optimizers;
+  if (options.name == "sgd") {
+    optimizers.push_back(std::make_unique<Sgd>(options));
+  } else if (options.name == "lion") {
+    optimizers.push_back(std::make_unique<Lion>(options));
+  } else if (options.name == "muon") {
+    OptimizerOptions others = options;
+    others.name = "adamw";
+    optimizers.push_back(createMuon(options));
+    optimizers.push_back(std::make_unique<Adam>(others));
+  } else {
+    optimizers.push_back(std::make_unique<Adam>(options));
   }
-  if (const char *foreign = foreignOption(options)) {
-    problem = "the optimizer " + options.name + " has no option " + foreign;
-    return nullptr;
-  }
-  if (options.nesterov && (options.momentum == 0 || options.dampening != 0)) {
-    problem = "nesterov needs a momentum above 0 and a dampening of 0";
-    return nullptr;
-  }
-  if (options.dampening != 0 && options.momentum == 0) {
-    problem = "dampening needs a momentum above 0";
-    return nullptr;
-  }
-  if (options.name == "sgd")
-    return std::make_unique<Sgd>(options);
-  if (options.name == "lion")
-    return std::make_unique<Lion>(options);
-  return std::make_unique<Adam>(options);
+  return optimizers;
 }
 
 } // namespace shardc

@@ -15,6 +15,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include <memory>
+#include <vector>
 
 namespace shardc {
 
@@ -48,6 +49,8 @@ Expression sqrt(Expression a);
 Expression reciprocal(Expression a);
 /// The smaller of the two; NaN stays NaN.
 Expression clampMax(Expression a, double most);
+/// The greater of the two; NaN stays NaN.
+Expression clampMin(Expression a, double least);
 /// Brought into [-most, most]; NaN stays NaN.
 Expression clampMagnitude(Expression a, double most);
 /// The greater of two; NaN when one is.
@@ -56,6 +59,15 @@ Expression maximum(Expression a, Expression b);
 Expression sign(Expression a);
 /// `first` where `a` is 0, else `other`.
 Expression whereZero(Expression a, double first, double other);
+/// The sum over all elements.
+Expression sum(Expression a);
+/// a [n, k] times the transposed b [m, k] -> [n, m], of one dtype.
+Expression multiplyByTransposed(Expression a, Expression b);
+/// The transposed a [k, n] times b [k, m] -> [n, m], which is f32 where it was
+/// not yet rounded to the operands' dtype.
+Expression multiplyTransposed(Expression a, Expression b);
+/// a [n, m] -> [m, n].
+Expression transpose(Expression a);
 
 /// What a segment's update may have of its own.
 struct Hyperparameters {
@@ -75,9 +87,12 @@ struct StepNumbers {
 
 class Optimizer {
 public:
+  /// The key of a member's or segment's optimizer among its hyperparameters.
+  static constexpr llvm::StringLiteral key = "optimizer";
+
   virtual ~Optimizer() = default;
 
-  /// For people: "adamw".
+  /// For people, and what a segment names: "adamw".
   virtual llvm::StringRef getName() const = 0;
 
   /// The keys of what is kept of each parameter's element; zero at first.
@@ -103,6 +118,20 @@ public:
   update(Expression parameter, Expression gradient,
          llvm::ArrayRef<Expression> states, llvm::ArrayRef<Expression> shared,
          bool decays) const = 0;
+
+  /// Whether steps are made of whole matrices. Then `direct` has the gradient
+  /// and the states, `transform` what ranks gather of each matrix, and `update`
+  /// this rank's part of that in place of the gradient, and no states.
+  virtual bool isOfMatrices() const { return false; }
+
+  /// The direction, in bf16 once it is gathered, and the new states.
+  virtual llvm::SmallVector<Expression>
+  direct(Expression gradient, llvm::ArrayRef<Expression> states) const {
+    return {gradient};
+  }
+
+  /// The step that a whole direction [n, m] of bf16 makes, of its type.
+  virtual Expression transform(Expression direction) const { return direction; }
 };
 
 /// What is done to all gradients before the update.
@@ -133,37 +162,53 @@ struct UpdateStorage {
   bool isStochastic = false;
 };
 
-/// Appends the update part to `@step` of `module`, whose groups have segments.
-/// `hyperparameters` are those of segments that say nothing else.
-/// Fails, with an error, without a function of that name or a group that it
-/// reduces.
-llvm::LogicalResult insertOptimizer(mlir::ModuleOp module,
-                                    const Optimizer &optimizer,
-                                    Hyperparameters hyperparameters = {},
-                                    const GradientRules &rules = {},
-                                    UpdateStorage storage = {});
-
 /// The options of optimizers, with torch.optim's names and defaults.
 struct OptimizerOptions {
   std::string name = "sgd";
-  double momentum = 0, dampening = 0;
+  /// Negative for the optimizer's own: 0, muon's 0.95.
+  double momentum = -1;
+  double dampening = 0;
   bool nesterov = false;
   double beta1 = 0.9;
   /// Negative for the optimizer's own: 0.999, Lion's 0.99.
   double beta2 = -1;
   double epsilon = 1e-8;
   bool amsgrad = false;
+  /// What muon's learning rate is multiplied by: original, match_rms_adamw or
+  /// spectral_unclamped.
+  std::string adjustLearningRate = "original";
 
+  double getMomentum() const {
+    return momentum >= 0 ? momentum : name == "muon" ? 0.95 : 0;
+  }
   double getBeta2() const {
     return beta2 >= 0 ? beta2 : name == "lion" ? 0.99 : 0.999;
   }
 };
 
-/// torch.optim.SGD, Adam and AdamW, and Lion (Chen et al., "Symbolic discovery
-/// of optimization algorithms", 2023). Null, with what is wrong in `problem`,
-/// for another name, or an option that the optimizer does not have.
-std::unique_ptr<Optimizer> createOptimizer(const OptimizerOptions &options,
-                                           std::string &problem);
+/// The optimizers of a model, the one of most parameters first.
+using Optimizers = std::vector<std::unique_ptr<Optimizer>>;
+
+/// torch.optim.SGD, Adam, AdamW and Muon, and Lion (Chen et al., "Symbolic
+/// discovery of optimization algorithms", 2023). With muon comes adamw, for
+/// what is no matrix. Empty, with what is wrong in `problem`, for another name,
+/// or an option that the optimizer does not have.
+Optimizers createOptimizers(const OptimizerOptions &options,
+                            std::string &problem);
+
+/// torch.optim.Muon.
+std::unique_ptr<Optimizer> createMuon(const OptimizerOptions &options);
+
+/// Appends the update part to `@step` of `module`, whose groups have segments.
+/// A segment's `optimizer` is one of `optimizers`; of others it is the first.
+/// `hyperparameters` are those of segments that say nothing else.
+/// Fails, with an error, without a function of that name or a group that it
+/// reduces.
+llvm::LogicalResult insertOptimizer(mlir::ModuleOp module,
+                                    const Optimizers &optimizers,
+                                    Hyperparameters hyperparameters = {},
+                                    const GradientRules &rules = {},
+                                    UpdateStorage storage = {});
 
 } // namespace shardc
 

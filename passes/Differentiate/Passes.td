@@ -120,6 +120,11 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
     `passes/Differentiate/Optimizers.cpp` has one class an optimizer. Parameters of
     bf16 are rounded to nearest, or by chance (`aten.stochastic_round`).
 
+    An optimizer whose steps are made of whole matrices (muon) has two updates a
+    segment: the first one's directions are gathered in bf16 (`fsdp.gather_shard`),
+    every rank computes the steps of all matrices, and the second one takes this
+    rank's part of them (`fsdp.take_shard`). A segment with another `optimizer` says so.
+
     Error E0223: an optimizer that does not exist, or an option that it does not
     have.
 
@@ -130,14 +135,16 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
-           "sgd, adam, adamw or lion.">,
-    Option<"momentum", "momentum", "double", "0.0", "Momentum of sgd.">,
+           "sgd, adam, adamw, lion or muon.">,
+    Option<"momentum", "momentum", "double", "-1.0", "Momentum of sgd and muon; below 0: the optimizer's own.">,
     Option<"dampening", "dampening", "double", "0.0", "What sgd's momentum takes off gradients.">,
     Option<"nesterov", "nesterov", "bool", "false", "Nesterov's momentum of sgd.">,
     Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment.">,
     Option<"beta2", "beta2", "double", "-1.0", "Decay of the second moment; below 0: the optimizer's own.">,
     Option<"epsilon", "epsilon", "double", "1e-8", "Added to adam's and adamw's denominator.">,
     Option<"amsgrad", "amsgrad", "bool", "false", "The greatest second moment in adam and adamw.">,
+    Option<"adjustLearningRate", "adjust-lr-fn", "std::string", "\"original\"",
+           "What muon's learning rate is multiplied by: original, match_rms_adamw or spectral_unclamped.">,
     Option<"maximize", "maximize", "bool", "false", "Whether the loss is to grow.">,
     Option<"stateDtype", "state-dtype", "std::string", "\"\"",
            "Dtype of what is kept of each element: bf16, or empty for the parameter's.">,
@@ -171,6 +178,8 @@ def VerifyTrainingStepPass : Pass<"shardc-verify-training-step", "::mlir::Module
       backward, `check` and `update` meet, memory is another section's. The norm
       is a metric, and may be used later.
     - D7: an evaluation is a forward that writes nothing and records the loss once.
+    - D8: a `gather_shard` and a `take_shard` are of the update part, have the shapes of a
+      segment's shard and of its members, and one dtype.
 
     {{example: test/passes/Differentiate/verify-training-step.mlir @accepted}}
   }];

@@ -1,7 +1,7 @@
 //===- VerifyTrainingStep.cpp - The contract of the differentiate phase ---===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Checks rules D1 to D7 of docs/Spec.md. Changes nothing.
+// Checks rules D1 to D8 of docs/Spec.md. Changes nothing.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Differentiate/Passes.h"
@@ -152,6 +152,35 @@ verifyParts(Block &body, const DenseMap<Operation *, fsdp::Phase> &phases) {
   return success();
 }
 
+/// D8 for an operation between `shard` and whole `members` of a segment.
+static LogicalResult verifyWhole(Operation *op, StringRef groupName,
+                                 uint64_t index, Value shard,
+                                 ValueRange members, SymbolTable &symbols,
+                                 fsdp::Phase phase) {
+  if (phase != fsdp::Phase::update)
+    return op->emitError("D8: expected it in the update part");
+  auto group = symbols.lookup<fsdp::GroupOp>(groupName);
+  auto segments =
+      group ? llvm::to_vector(group.getBody().getOps<fsdp::SegmentOp>())
+            : SmallVector<fsdp::SegmentOp>();
+  if (index >= segments.size())
+    return op->emitError("D8: expected a segment, got @")
+           << groupName << "[" << index << "]";
+  auto type = cast<RankedTensorType>(shard.getType());
+  SmallVector<Type> expected;
+  for (auto member : segments[index].getBody().getOps<fsdp::MemberOp>()) {
+    auto parameter = symbols.lookup<fsdp::ParameterOp>(member.getParameter());
+    expected.push_back(cast<RankedTensorType>(parameter.getType())
+                           .clone(type.getElementType()));
+  }
+  auto size = static_cast<int64_t>(segments[index].getShard());
+  if (type.getShape() != ArrayRef(size) ||
+      TypeRange(members) != TypeRange(expected))
+    return op->emitError("D8: expected a shard of ")
+           << size << " elements and members of " << expected;
+  return success();
+}
+
 /// D7.
 static LogicalResult verifyEvaluation(func::FuncOp evaluation) {
   unsigned losses = 0;
@@ -183,6 +212,16 @@ static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
       if (++losses > 1 || phases.lookup(&op) != fsdp::Phase::forward)
         return op.emitError("D5: expected one loss, recorded in forward");
     }
+    if (auto gather = dyn_cast<fsdp::GatherShardOp>(op))
+      if (failed(verifyWhole(gather, gather.getGroup(), gather.getSegment(),
+                             gather.getShard(), gather.getMembers(), symbols,
+                             phases.lookup(gather))))
+        return failure();
+    if (auto take = dyn_cast<fsdp::TakeShardOp>(op))
+      if (failed(verifyWhole(take, take.getGroup(), take.getSegment(),
+                             take.getShard(), take.getMembers(), symbols,
+                             phases.lookup(take))))
+        return failure();
     auto reduction = dyn_cast<fsdp::ReduceScatterOp>(op);
     if (!reduction)
       continue;

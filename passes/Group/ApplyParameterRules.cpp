@@ -68,8 +68,11 @@ hyperparametersOf(const std::map<std::string, size_t> &chosen,
                   const std::vector<Rule> &rules, Builder builder) {
   SmallVector<NamedAttribute> entries;
   for (const auto &[key, rule] : chosen) {
+    StringRef text = rules[rule].settings.at(key);
     double value = 0;
-    if (!StringRef(rules[rule].settings.at(key)).getAsDouble(value))
+    if (key == "optimizer")
+      entries.push_back(builder.getNamedAttr(key, builder.getStringAttr(text)));
+    else if (!text.getAsDouble(value))
       entries.push_back(
           builder.getNamedAttr(key, builder.getF64FloatAttr(value)));
   }

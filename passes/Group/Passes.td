@@ -132,7 +132,7 @@ def ApplyParameterRulesPass : Pass<"shardc-apply-parameter-rules", "::mlir::Modu
     `.*bias:weight_decay=0; embed\..*:weight_decay=0,lr_scale=0.1; h\.0\..*:frozen=true`.
     Each key has the value of the last rule that says it; a rule that is a whole
     name wins over patterns. `lr_scale` is what the run's learning rate is multiplied
-    by; what is `frozen` is gathered and neither reduced nor updated; what is `ignored` has
+    by, `optimizer` what shardc-choose-optimizers is to choose; what is `frozen` is gathered and neither reduced nor updated; what is `ignored` has
     to be frozen, and is gathered in its own dtype. Members with
     other hyperparameters are in other segments, because an update is one for a
     segment.
@@ -146,6 +146,25 @@ def ApplyParameterRulesPass : Pass<"shardc-apply-parameter-rules", "::mlir::Modu
   let options = [
     Option<"rules", "rules", "std::string", /*default=*/"\"\"",
            "PATTERN:KEY=VALUE[,KEY=VALUE], separated by semicolons.">];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
+def ChooseOptimizersPass : Pass<"shardc-choose-optimizers", "::mlir::ModuleOp"> {
+  let summary = "Says which parameters have another optimizer than the model's.";
+  let description = [{
+    Of `muon`, whose steps are made of matrices, everything else has `adamw`: what is
+    no matrix, and tables that `aten.embedding` reads, as its authors advise. A rule of
+    shardc-apply-parameter-rules wins (`head\.weight:optimizer=adamw`). Under another
+    optimizer all parameters have that one.
+
+    Remark: `analysis` with the number of parameters of each. Error E0226: muon for
+    what is no matrix, or a rule for an optimizer that the model's does not come with.
+
+    {{example: test/passes/Group/choose-optimizers.mlir @matrices_and_others}}
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
+           "The model's optimizer.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 

@@ -36,6 +36,10 @@ static bool isRecompute(std::string_view text) {
   return isOneOf(text, {"none", "full", "selective"});
 }
 
+static bool isOptimizer(std::string_view text) {
+  return isOneOf(text, {"muon", "adamw"});
+}
+
 static bool isReshard(std::string_view text) {
   int64_t ranks = 0;
   auto [end, error] =
@@ -85,6 +89,7 @@ std::span<const RuleKey> parameterRuleKeys() {
   static constexpr RuleKey keys[] = {
       {"weight_decay", "a number from 0 to 1e6", isFactor},
       {"lr_scale", "a number from 0 to 1e6", isFactor},
+      {"optimizer", "muon or adamw", isOptimizer},
       {"frozen", "true or false", isBoolean},
       {"ignored", "true or false", isBoolean}};
   return keys;

@@ -42,7 +42,7 @@ struct RuleKey {
 /// or none; cast_forward_inputs; reshard_after_forward.
 std::span<const RuleKey> moduleRuleKeys();
 /// Of parameters: weight_decay, and lr_scale, which the learning rate is
-/// multiplied by, both from 0 to 1e6; frozen.
+/// multiplied by, both from 0 to 1e6; optimizer; frozen; ignored.
 std::span<const RuleKey> parameterRuleKeys();
 
 /// The rules of a text, or what is wrong with it, for people.

@@ -110,6 +110,8 @@ LogicalResult CommandBuilder::visit(Operation *op) {
       .Case([&](fsdp::BroadcastOp broadcast) {
         return visitBroadcast(broadcast);
       })
+      .Case([&](fsdp::GatherShardOp gather) { return visitGather(gather); })
+      .Case([&](fsdp::TakeShardOp take) { return visitTake(take); })
       .Case([&](fsdp::AllReduceStartOp sum) {
         return visitAllReduce(sum), success();
       })
@@ -187,34 +189,38 @@ void CommandBuilder::placeReduction(fsdp::ReduceScatterStartOp reduction) {
        llvm::zip_equal(reduction.getParameters(), reduction.getGradients())) {
     ParameterPlace place =
         groups.lookup(cast<FlatSymbolRefAttr>(symbol).getValue());
-    placeGradient(gradient, bufferOf[place.segment],
-                  static_cast<int64_t>(*place.member.getOffset()));
+    placeIn(gradient, bufferOf[place.segment],
+            static_cast<int64_t>(*place.member.getOffset()));
   }
 }
 
-/// Whether `result` is stored row-major by the operation that makes it.
-static bool isStoredRowMajor(OpResult result) {
-  return isa<exec::LibraryOp, exec::KernelOp>(result.getOwner()) &&
-         exec::getOrder(result).empty();
-}
-
-/// Assigns `gradient`, or the value that it is a whole row-major view of, to
-/// its place in `whole`; false when its producer cannot write there.
-bool CommandBuilder::placeGradient(Value gradient, Value whole,
-                                   int64_t offset) {
-  auto type = cast<RankedTensorType>(gradient.getType());
-  if (auto view = gradient.getDefiningOp<exec::ViewOp>()) {
+/// The result that `value` is, or is a whole row-major view of, if the
+/// operation that makes it can store it row-major in any place; else null.
+OpResult CommandBuilder::findStored(Value value) {
+  if (auto view = value.getDefiningOp<exec::ViewOp>()) {
+    auto type = cast<RankedTensorType>(value.getType());
     auto source = cast<RankedTensorType>(view.getSource().getType());
     bool isWhole = view.getOffset() == 0 &&
                    source.getNumElements() == type.getNumElements() &&
                    exec::isRowMajor(type.getShape(), view.getStrides());
-    return isWhole && placeGradient(view.getSource(), whole, offset);
+    return isWhole ? findStored(view.getSource()) : OpResult();
   }
-  auto result = dyn_cast<OpResult>(gradient);
-  if (!result || !isStoredRowMajor(result) || assigned.contains(gradient))
+  auto result = dyn_cast<OpResult>(value);
+  bool isStored = result &&
+                  isa<exec::LibraryOp, exec::KernelOp>(result.getOwner()) &&
+                  exec::getOrder(result).empty();
+  return isStored ? result : OpResult();
+}
+
+/// Assigns `value` to its place in `whole`; false when its producer cannot
+/// write there.
+bool CommandBuilder::placeIn(Value value, Value whole, int64_t offset) {
+  OpResult stored = findStored(value);
+  if (!stored || assigned.contains(stored))
     return false;
-  assigned[gradient] =
-      createPart(whole, offset, exec::getRowMajor(type), gradient.getLoc());
+  auto type = cast<RankedTensorType>(stored.getType());
+  assigned[stored] =
+      createPart(whole, offset, exec::getRowMajor(type), value.getLoc());
   return true;
 }
 

@@ -6,6 +6,8 @@
 //   value of                      lives in
 //   fsdp.view                     its segment's gathered buffer, at its offset
 //   a gradient that is reduced    the reduce-scatter's input, at its offset
+//   what ranks gather of updates  its place in the whole segment, and each
+//                                 member at its offset there
 //   fsdp.read, fsdp.read_shard    the state
 //   a state's new value           the state, where a kernel may write over it
 //   exec.view                     its source's buffer
@@ -27,6 +29,12 @@
 
 namespace shardc {
 
+/// A value of a segment's member and the element at which it begins.
+struct SegmentMember {
+  mlir::Value value;
+  int64_t offset;
+};
+
 class CommandBuilder {
 public:
   /// Fills the empty `program`. `inputs` are the memory of functions'
@@ -46,7 +54,8 @@ private:
   // Values (CommandBuilder.cpp).
   void placeGradients();
   void placeReduction(fsdp::ReduceScatterStartOp reduction);
-  bool placeGradient(mlir::Value gradient, mlir::Value whole, int64_t offset);
+  bool placeIn(mlir::Value value, mlir::Value whole, int64_t offset);
+  static mlir::OpResult findStored(mlir::Value value);
   llvm::FailureOr<mlir::Value> getMemory(mlir::Value value,
                                          mlir::Operation *user);
   llvm::FailureOr<llvm::SmallVector<mlir::Value>>
@@ -86,8 +95,12 @@ private:
   llvm::LogicalResult visitReduceScatter(fsdp::ReduceScatterStartOp reduction);
   void reduceSegment(fsdp::ReduceScatterStartOp reduction,
                      fsdp::SegmentOp segment, mlir::Value buffer);
-  llvm::LogicalResult fillSegment(fsdp::ReduceScatterStartOp reduction,
-                                  fsdp::SegmentOp segment, mlir::Value buffer);
+  llvm::LogicalResult fillSegment(mlir::Operation *op, fsdp::SegmentOp segment,
+                                  mlir::Value buffer,
+                                  llvm::ArrayRef<SegmentMember> members);
+  void placeShards(fsdp::BeginOp begin);
+  llvm::LogicalResult visitGather(fsdp::GatherShardOp gather);
+  llvm::LogicalResult visitTake(fsdp::TakeShardOp take);
   llvm::LogicalResult visitSum(fsdp::SumOverRanksOp sum);
   llvm::LogicalResult visitBroadcast(fsdp::BroadcastOp broadcast);
   void visitAllReduce(fsdp::AllReduceStartOp sum);
@@ -138,6 +151,8 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> gathered;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>
       reduceInputs;
+  /// The whole segment of a `gather_shard` or `take_shard`.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> wholeSegments;
   /// The last write to each state, in the order of first writes.
   llvm::SmallVector<mlir::Operation *> writes;
 };

@@ -12,6 +12,7 @@
 #include "passes/Memory/ParallelCopy.h"
 #include "passes/Memory/StateKernels.h"
 
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -53,6 +54,7 @@ void CommandBuilder::visitBegin(fsdp::BeginOp begin) {
     condition = states.lookup(*state);
   beginSection(fsdp::stringifyPhase(begin.getPhase()), exec::RunKind::training,
                exec::Repeat::once, condition);
+  placeShards(begin);
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,7 +324,16 @@ CommandBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
        llvm::zip_equal(segments, reduceInputs[reduction])) {
     if (segment.getFrozen())
       continue;
-    if (failed(fillSegment(reduction, segment, buffer)))
+    SmallVector<SegmentMember> members;
+    for (auto [symbol, gradient] :
+         llvm::zip_equal(reduction.getParameters(), reduction.getGradients())) {
+      ParameterPlace place =
+          groups.lookup(cast<FlatSymbolRefAttr>(symbol).getValue());
+      if (place.segment == segment)
+        members.push_back(
+            {gradient, static_cast<int64_t>(*place.member.getOffset())});
+    }
+    if (failed(fillSegment(reduction, segment, buffer, members)))
       return failure();
     reduceSegment(reduction, segment, buffer);
   }
@@ -354,30 +365,25 @@ void CommandBuilder::reduceSegment(fsdp::ReduceScatterStartOp reduction,
   microBatchesOf[reduce(own.accumulated)] = {Repeat::last_micro_batch};
 }
 
-/// Copies gradients that were not written in place and zeroes what no gradient
-/// covers.
-LogicalResult CommandBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
-                                          fsdp::SegmentOp segment,
-                                          Value buffer) {
-  Location location = reduction.getLoc();
+/// Copies members that were not written into `buffer`, the whole segment, and
+/// zeroes what none covers.
+LogicalResult CommandBuilder::fillSegment(Operation *op,
+                                          fsdp::SegmentOp segment, Value buffer,
+                                          ArrayRef<SegmentMember> members) {
+  Location location = op->getLoc();
+  Type element = typeOf(buffer).getElementType();
   SmallVector<std::pair<int64_t, int64_t>> covered;
-  for (auto [symbol, gradient] :
-       llvm::zip_equal(reduction.getParameters(), reduction.getGradients())) {
-    ParameterPlace place =
-        groups.lookup(cast<FlatSymbolRefAttr>(symbol).getValue());
-    if (place.segment != segment)
-      continue;
-    auto type = cast<RankedTensorType>(gradient.getType());
-    auto offset = static_cast<int64_t>(*place.member.getOffset());
+  for (auto [value, offset] : members) {
+    auto type = cast<RankedTensorType>(value.getType());
     covered.push_back({offset, offset + type.getNumElements()});
-    FailureOr<Value> source = getMemory(gradient, reduction);
+    FailureOr<Value> source = getMemory(value, op);
     if (failed(source))
       return failure();
     if (exec::getPlace(*source) == exec::Place{buffer, offset})
       continue;
     MemRefType layout = typeOf(*source);
     if (!exec::isRowMajor(layout.getShape(), exec::getStrides(layout)))
-      return reduction.emitError("expected a row-major gradient of ") << symbol;
+      return op->emitError("expected row-major operands, got ") << layout;
     addCopy(*source, createPart(buffer, offset, layout, location), location);
   }
   llvm::sort(covered);
@@ -385,8 +391,7 @@ LogicalResult CommandBuilder::fillSegment(fsdp::ReduceScatterStartOp reduction,
   int64_t end = 0;
   for (auto [begin, next] : covered) {
     if (begin > end)
-      addFill(createPart(buffer, end,
-                         MemRefType::get({begin - end}, segment.getReduce()),
+      addFill(createPart(buffer, end, MemRefType::get({begin - end}, element),
                          location),
               location);
     end = next;
@@ -459,6 +464,80 @@ LogicalResult CommandBuilder::visitBroadcast(fsdp::BroadcastOp broadcast) {
     add<exec::AllGatherOp>(location, /*stream=*/0, "statistics", all,
                            exec::getSpanBytes(type), allAxes);
   memory[broadcast.getResult()] = createPart(all, 0, type, location);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Whole segments of the update
+//===----------------------------------------------------------------------===//
+
+/// The members of `segment` with a value for each.
+static SmallVector<SegmentMember> membersOf(fsdp::SegmentOp segment,
+                                            ValueRange values) {
+  SmallVector<SegmentMember> members;
+  for (auto [member, value] : llvm::zip_equal(
+           segment.getBody().front().getOps<fsdp::MemberOp>(), values))
+    members.push_back({value, static_cast<int64_t>(*member.getOffset())});
+  return members;
+}
+
+/// What ranks gather is written into its slot, and what this rank takes its
+/// part of into the whole segment, in the part of the step that begins.
+void CommandBuilder::placeShards(fsdp::BeginOp begin) {
+  for (Operation *op = begin->getNextNode(); op && !isa<fsdp::BeginOp>(op);
+       op = op->getNextNode()) {
+    auto createWhole = [&](StringRef group, uint64_t index, Type shard) {
+      fsdp::SegmentOp segment = segmentsOf(group)[index];
+      auto type = MemRefType::get({static_cast<int64_t>(segment.getElements())},
+                                  getElementTypeOrSelf(shard));
+      wholeSegments[op] = createBuffer(type, op->getLoc());
+      return segment;
+    };
+    if (auto gather = dyn_cast<fsdp::GatherShardOp>(op)) {
+      createWhole(gather.getGroup(), gather.getSegment(),
+                  gather.getShard().getType());
+      if (OpResult stored = findStored(gather.getShard());
+          stored == gather.getShard() && !assigned.contains(stored))
+        assigned[stored] =
+            createSlot(wholeSegments[op], shardAxes, op->getLoc());
+    } else if (auto take = dyn_cast<fsdp::TakeShardOp>(op)) {
+      fsdp::SegmentOp segment =
+          createWhole(take.getGroup(), take.getSegment(), take.getType());
+      for (auto [value, offset] : membersOf(segment, take.getMembers()))
+        placeIn(value, wholeSegments[op], offset);
+    }
+  }
+}
+
+/// Gathers where a group is gathered, so that computation goes on.
+LogicalResult CommandBuilder::visitGather(fsdp::GatherShardOp gather) {
+  FailureOr<Value> own = getMemory(gather.getShard(), gather);
+  if (failed(own))
+    return failure();
+  Location location = gather.getLoc();
+  Value whole = wholeSegments[gather];
+  Value slot = createSlot(whole, shardAxes, location);
+  auto stream = static_cast<int64_t>(fsdp::Stream::gather);
+  if (exec::getPlace(*own).whole != whole)
+    addCopy(*own, slot, location, stream);
+  if (shards > 1)
+    add<exec::AllGatherOp>(location, stream, gather.getGroup(), whole,
+                           exec::getSpanBytes(typeOf(slot)), shardAxes);
+  fsdp::SegmentOp segment = segmentsOf(gather.getGroup())[gather.getSegment()];
+  for (auto [value, offset] : membersOf(segment, gather.getMembers()))
+    memory[value] = createPart(
+        whole, offset,
+        exec::getRowMajor(cast<RankedTensorType>(value.getType())), location);
+  return success();
+}
+
+LogicalResult CommandBuilder::visitTake(fsdp::TakeShardOp take) {
+  fsdp::SegmentOp segment = segmentsOf(take.getGroup())[take.getSegment()];
+  Value whole = wholeSegments[take];
+  if (failed(fillSegment(take, segment, whole,
+                         membersOf(segment, take.getMembers()))))
+    return failure();
+  memory[take.getShard()] = createSlot(whole, shardAxes, take.getLoc());
   return success();
 }
 

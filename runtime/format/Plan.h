@@ -74,6 +74,17 @@ struct PlanRecompute {
   bool operator==(const PlanRecompute &) const = default;
 };
 
+/// What an optimizer whose steps are made of whole matrices costs in one step:
+/// gathers, the bytes that one rank receives in them, and the floating-point
+/// operations of its matrix products.
+struct PlanUpdate {
+  int64_t gathers = 0;
+  int64_t gatherBytes = 0;
+  int64_t operations = 0;
+
+  bool operator==(const PlanUpdate &) const = default;
+};
+
 struct Plan {
   int64_t arenaBytes = 0;
   /// Waits of a step with one micro-batch that only serve buffers that have
@@ -88,6 +99,7 @@ struct Plan {
   std::vector<PlanGroup> groups;
   PlanRecompute recomputed = {};
   PlanOptimizer optimizer;
+  PlanUpdate update = {};
   /// Of chips whose machine code the artifact has.
   std::vector<PlanKernel> kernels = {};
   /// The compile options that made it.

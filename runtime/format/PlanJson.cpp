@@ -61,6 +61,10 @@ std::string printPlan(const Plan &plan) {
   ordered_json optimizer = {{"kind", plan.optimizer.kind}};
   optimizer.update(toJson(plan.optimizer.attributes));
   root["optimizer"] = std::move(optimizer);
+  if (plan.update.operations != 0)
+    root["update"] = {{"gathers", plan.update.gathers},
+                      {"gather_bytes", plan.update.gatherBytes},
+                      {"operations", plan.update.operations}};
   if (!plan.kernels.empty())
     root["kernels"] = ordered_json::array();
   for (const PlanKernel &kernel : plan.kernels)
@@ -119,6 +123,10 @@ StatusOr<Plan> parsePlan(Bytes text) {
         plan.optimizer.kind = root["optimizer"]["kind"].text();
         plan.optimizer.attributes = root["optimizer"].attributes();
         plan.optimizer.attributes.erase("kind");
+        if (const std::optional<JsonField> update = root.find("update"))
+          plan.update = {(*update)["gathers"].integer(),
+                         (*update)["gather_bytes"].integer(),
+                         (*update)["operations"].integer()};
         if (const std::optional<JsonField> kernels = root.find("kernels"))
           for (const JsonField &field : kernels->elements())
             plan.kernels.push_back(parseKernel(field));

@@ -26,8 +26,8 @@ STEPS = 2
 LEARNING_RATE = 0.05
 
 
-def training(ranks, param_dtype="f32"):
-    return trained.Training(ranks, STEPS, LEARNING_RATE, param_dtype)
+def training(ranks, param_dtype="f32", optimizer="sgd"):
+    return trained.Training(ranks, STEPS, LEARNING_RATE, param_dtype, optimizer)
 
 
 def samples(name, shapes, batch):
@@ -63,7 +63,8 @@ def check(options, folder):
     data = folder / "data.safetensors"
     trained.tensors.write(data, samples(
         options.name, document["inputs"], document["batch"]))
-    run = training(options.ranks, options.param_dtype)
+    run = training(options.ranks, options.param_dtype,
+                   document.get("optimizer", "sgd"))
     artifact = folder / "model.shardc"
     run.compile(options.shardc, FOLDER / f"{options.name}.pt2", artifact,
                 document.get("flags", ()))

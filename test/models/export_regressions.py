@@ -105,7 +105,8 @@ def joined(module, batches, ranks):
 
 def expectation(module, batches, ranks):
     """(float64's quantities, {policy: largest errors}) of `ranks` ranks."""
-    training = check_trained.training(ranks)
+    training = check_trained.training(
+        ranks, optimizer=getattr(module, "optimizer", "sgd"))
     if getattr(module, "joins_ranks", False):
         module, batches = joined(module, batches, ranks)
         training = check_trained.training(1)
@@ -135,7 +136,7 @@ def write(name, factory):
     batch = inputs[0].shape[0]
     batches = micro_batches(check_trained.samples(name, shapes, batch), batch)
     document = {"batch": batch, "inputs": shapes, "errors": {}}
-    for key in ("flags", "evaluation_batches"):
+    for key in ("flags", "evaluation_batches", "optimizer"):
         if hasattr(module, key):
             document[key] = getattr(module, key)
     vectors = {}

@@ -485,6 +485,25 @@ class CumulativeNorm(nn.Module):
         return F.mse_loss(self.m(self.g(h)), y)
 
 
+class Matrices(nn.Module):
+    """Matrices of all forms, which muon steps, beside a table, biases and a
+    norm, which it leaves to AdamW."""
+
+    optimizer = "muon"
+
+    def __init__(self):
+        super().__init__()
+        self.positions = nn.Embedding(7, 16)
+        self.norm = nn.LayerNorm(16)
+        self.up, self.down = nn.Linear(16, 40), nn.Linear(40, 16, bias=False)
+        self.head = nn.Linear(16, 16)
+
+    def forward(self, x, y):
+        h = x + self.positions(torch.arange(7))
+        h = h + self.down(F.gelu(self.up(self.norm(h))))
+        return F.mse_loss(self.head(h), y)
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
@@ -506,6 +525,8 @@ REGRESSIONS = {
         LlamaBlock(), (torch.randn(4, 6, 16), torch.randn(4, 6, 16))),
     "masked": lambda: (
         Masked(), (torch.randn(8, 16), torch.randn(8, 16))),
+    "matrices": lambda: (
+        Matrices(), (torch.randn(4, 7, 16), torch.randn(4, 7, 16))),
     "metric": lambda: (
         Metric(), (torch.randn(8, 16), torch.randn(8, 16))),
     "rotary": lambda: (

@@ -56,9 +56,45 @@ def begin_micro_batch(module, step, piece):
         module.begin_micro_batch(step, piece)
 
 
+class MuonAndAdamW:
+    """Muon for matrices that are no tables, AdamW for the rest; in float64 all
+    of it is in float64, where torch.optim.Muon multiplies in bf16."""
+
+    def __init__(self, module, training):
+        tables = {child.weight for child in module.modules()
+                  if isinstance(child, torch.nn.Embedding)}
+        matrices = {each for each in module.parameters()
+                    if each.ndim == 2 and each not in tables}
+        options = {"lr": training.learning_rate,
+                   "weight_decay": trained.WEIGHT_DECAY}
+        self.muon = torch.optim.Muon(
+            [each for each in module.parameters() if each in matrices],
+            adjust_lr_fn="match_rms_adamw", **options)
+        self.adamw = torch.optim.AdamW(
+            [each for each in module.parameters() if each not in matrices],
+            **options)
+        self.is_exact = all(each.dtype == torch.float64 for each in matrices)
+
+    @property
+    def state(self):
+        return {**self.muon.state, **self.adamw.state}
+
+    def zero_grad(self):
+        self.muon.zero_grad()
+        self.adamw.zero_grad()
+
+    def step(self):
+        self.adamw.step()
+        with AllInFloat64({torch.bfloat16: torch.float64}) if self.is_exact \
+                else contextlib.nullcontext():
+            self.muon.step()
+
+
 def optimizer_of(module, training):
     """The optimizer of a trained.Training; a module may have parameter groups
     of its own, whose learning rates are multiples of the run's."""
+    if training.optimizer == "muon":
+        return MuonAndAdamW(module, training)
     groups = getattr(module, "param_groups", lambda: [
         {"params": list(module.parameters())}])()
     for group in groups:
@@ -177,11 +213,17 @@ EXACT = {functional.hardsigmoid: lambda value, inplace=False:
 
 class AllInFloat64(TorchFunctionMode):
     """Inside, nothing is float32: models convert to it what they want to be
-    more exact than bf16, but that is not more exact than float64."""
+    more exact than bf16, but that is not more exact than float64. `further`
+    says which other dtypes are not what they are called."""
+
+    def __init__(self, further=()):
+        super().__init__()
+        self._wide = {**WIDE, **dict(further)}
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         def wide(value):
-            return WIDE.get(value, value) if type(value) is torch.dtype else value
+            return (self._wide.get(value, value)
+                    if type(value) is torch.dtype else value)
 
         return EXACT.get(function, function)(*map(wide, args), **{
             name: wide(value) for name, value in (kwargs or {}).items()})

@@ -33,7 +33,9 @@ BFLOAT16_EPSILON = 2.0 ** -8
 MOMENTUM = 0.9
 WEIGHT_DECAY = 0.1  # of AdamW: large enough to be seen after three steps
 OPTIMIZER_FLAGS = {"sgd": ["--momentum", MOMENTUM],
-                   "adamw": ["--weight-decay", WEIGHT_DECAY]}
+                   "adamw": ["--weight-decay", WEIGHT_DECAY],
+                   "muon": ["--weight-decay", WEIGHT_DECAY, "--adjust-lr-fn",
+                            "match_rms_adamw"]}
 
 
 @dataclasses.dataclass
@@ -104,8 +106,8 @@ def run(command, timeout=None, folder=None):
 
 @dataclasses.dataclass
 class Training:
-    """How a model is trained. Both optimizers' states show the gradients: SGD
-    has momentum, AdamW both moments. A model that is exported in f64 has no
+    """How a model is trained. All optimizers' states show the gradients: SGD
+    and Muon have momentum, AdamW both moments. A model that is exported in f64 has no
     policy, but f64 as its `param_dtype`."""
     ranks: int
     steps: int

@@ -66,6 +66,16 @@ static std::string describe(const PlanRecompute &recomputed) {
   return text.str();
 }
 
+static std::string describe(const PlanUpdate &update) {
+  if (update.operations == 0)
+    return "";
+  std::ostringstream text;
+  text << "update     " << update.gathers << " gathers of "
+       << update.gatherBytes << " bytes, " << update.operations
+       << " floating-point operations of matrix products on each rank\n";
+  return text.str();
+}
+
 static void printHeader(const Artifact &artifact) {
   const Manifest &manifest = artifact.manifest;
   std::cout << "model      " << manifest.model << "\n"
@@ -78,6 +88,7 @@ static void printHeader(const Artifact &artifact) {
             << (hasEvaluation(artifact.program.sections) ? ", evaluation" : "")
             << "\n"
             << "optimizer  " << describe(artifact.plan.optimizer) << "\n"
+            << describe(artifact.plan.update)
             << describe(artifact.plan.recomputed) << "made by    "
             << manifest.producer << ", format " << manifest.major << "."
             << manifest.minor << "\n";

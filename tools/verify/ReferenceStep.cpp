@@ -6,6 +6,8 @@
 
 #include "tools/verify/ReferenceStep.h"
 
+#include "dialects/Fsdp/Fsdp.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -22,6 +24,14 @@ ReferenceStep::ReferenceStep(ModuleOp module, int64_t ranks,
   getState().microBatches = microBatches;
   getState().learningRate = learningRate;
   getState().seed = seed;
+  SymbolTable symbols(module);
+  module.walk([&](fsdp::TakeShardOp take) {
+    auto group = symbols.lookup<fsdp::GroupOp>(take.getGroup());
+    auto segments = group.getBody().getOps<fsdp::SegmentOp>();
+    auto segment = *std::next(segments.begin(), take.getSegment());
+    for (auto member : segment.getBody().getOps<fsdp::MemberOp>())
+      matrices.push_back(member.getParameter().str());
+  });
 }
 
 static Observed observe(const Twine &what, int64_t rank, const Tensor &tensor) {
@@ -95,7 +105,23 @@ ReferenceStep::accumulate(const StepInputs &inputs,
 }
 
 LogicalResult ReferenceStep::update() {
+  interpreter.setPerturbation(std::nullopt);
   return success(succeeded(interpreter.update()));
+}
+
+FailureOr<std::vector<Observed>> ReferenceStep::updateMatrices(
+    std::optional<reference::Perturbation> perturbation) {
+  const ShardedState before = getState();
+  interpreter.setPerturbation(perturbation);
+  if (failed(interpreter.update()))
+    return failure();
+  std::vector<Observed> updated;
+  for (const std::string &name : matrices)
+    updated.push_back(
+        observe("parameter " + name, -1,
+                getState().getKept(ShardedState::parameterKey, name)));
+  getState() = before;
+  return updated;
 }
 
 bool hasDiverged(ArrayRef<Observed> tensors) {

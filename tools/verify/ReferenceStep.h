@@ -57,6 +57,15 @@ public:
   /// The optimizer's step on the state's gradients. Fails after a diagnostic.
   llvm::LogicalResult update();
 
+  /// Parameters that the optimizer steps by whole matrices, whose sums have no
+  /// order of their own; in the order of groups.
+  llvm::ArrayRef<std::string> getMatrices() const { return matrices; }
+
+  /// The parameters `getMatrices()` after a step from the present state, which
+  /// is left as it was. Fails after a diagnostic.
+  llvm::FailureOr<std::vector<Observed>>
+  updateMatrices(std::optional<reference::Perturbation> perturbation);
+
 private:
   using Run = llvm::function_ref<llvm::FailureOr<reference::Execution>(
       llvm::ArrayRef<reference::RankTensors>)>;
@@ -65,6 +74,7 @@ private:
 
   reference::Interpreter interpreter;
   int64_t ranks;
+  std::vector<std::string> matrices;
 };
 
 } // namespace shardc::verify

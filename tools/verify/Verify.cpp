@@ -221,6 +221,9 @@ std::vector<double> Comparison::actualOf(const Observed &expected) const {
   std::string name;
   if (startsWith(expected.what, "gradient ", name))
     return gradientOf(name);
+  if (startsWith(expected.what, "parameter ", name))
+    return gather(*findParameter(artifact, ShardedState::parameterKey, name),
+                  artifact, observed->afterUpdate);
   if (startsWith(expected.what, "buffer ", name)) {
     size_t state = *findState(parameters, Role::Buffer, name);
     Tensor tensor = reference::fromBytes(
@@ -295,6 +298,8 @@ bool Comparison::compareSampled(Execute execute) {
     std::optional<ParameterPlace> place;
     if (startsWith(tensor.what, "gradient ", name))
       place = findParameter(artifact, ShardedState::gradientKey, name);
+    else if (startsWith(tensor.what, "parameter ", name))
+      place = findParameter(artifact, ShardedState::parameterKey, name);
     record(tensor.what, tensor.rank, judgement, tensor.values.size(), place);
   }
   return true;
@@ -376,8 +381,8 @@ std::vector<std::string> Comparison::keys() const {
   return keys;
 }
 
-/// Every operation of an optimizer is rounded correctly on both sides, so that
-/// nothing may differ.
+/// Every operation of an optimizer that works element by element is rounded
+/// correctly on both sides, so that nothing may differ.
 void Comparison::compareKept(const std::string &name, const std::string &key) {
   auto place = findParameter(artifact, key, name);
   if (!place)
@@ -416,13 +421,20 @@ bool Comparison::compareUpdate() {
     llvm::copy(gradientOf(name), gradient.mutableFloats().begin());
     state.setKept(ShardedState::gradientKey, name, gradient);
   }
+  ArrayRef<std::string> matrices = reference.getMatrices();
+  if (!matrices.empty() &&
+      !compareSampled([&](std::optional<reference::Perturbation> moved) {
+        return reference.updateMatrices(moved);
+      }))
+    return false;
   if (failed(reference.update())) {
     result.verdict = Verdict::NotInterpreted;
     return false;
   }
   for (const std::string &name : state.getNames())
     for (const std::string &key : keys())
-      if (!state.isBuffer(name))
+      if (!state.isBuffer(name) && (key != ShardedState::parameterKey ||
+                                    !llvm::is_contained(matrices, name)))
         compareKept(name, key);
   for (const std::string &name : state.getNumbers())
     compareNumber(name);

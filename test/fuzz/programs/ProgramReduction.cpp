@@ -97,7 +97,7 @@ static void simplifyPolicy(TrainedProgram &program, const SameFailure &isSame) {
       [](TrainingPolicy &p) { p.options.fuse = true; },
       [](TrainingPolicy &p) { p.options.cpu = Options().cpu; },
       [](TrainingPolicy &p) { p.options.optimizer = "sgd"; },
-      [](TrainingPolicy &p) { p.options.momentum = 0; },
+      [](TrainingPolicy &p) { p.options.momentum = -1; },
       [](TrainingPolicy &p) { p.options.weightDecay = 0; },
       [](TrainingPolicy &p) { p.options.paramGroups = ""; },
       [](TrainingPolicy &p) { p.options.clipGradNorm = 0; },

@@ -94,7 +94,7 @@ static void drawOptimizer(Options &options, ModuleOp program,
     if (!parameter.getFrozen())
       trained.push_back(parameter.getSymName().str());
   options.optimizer =
-      random.pick({"sgd", "sgd", "adamw", "adamw", "adam", "lion"});
+      random.pick({"sgd", "sgd", "adamw", "adamw", "adam", "lion", "muon"});
   if (random.chance(0.5))
     options.weightDecay = 0.1;
   if (options.optimizer == "sgd" && random.chance(0.5)) {
@@ -102,6 +102,12 @@ static void drawOptimizer(Options &options, ModuleOp program,
     options.nesterov = random.chance(0.3);
     if (!options.nesterov && random.chance(0.3))
       options.dampening = random.pick({0.25, 1.0});
+  }
+  if (options.optimizer == "muon") {
+    if (random.chance(0.3))
+      options.momentum = 0.5;
+    options.adjustLearningRate = random.pick(
+        {"original", "original", "match_rms_adamw", "spectral_unclamped"});
   }
   if (StringRef(options.optimizer).starts_with("adam"))
     options.amsgrad = random.chance(0.2);
@@ -233,6 +239,7 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
           {"--momentum", &options.momentum},
           {"--dampening", &options.dampening},
           {"--nesterov", &options.nesterov},
+          {"--adjust-lr-fn", &options.adjustLearningRate},
           {"--amsgrad", &options.amsgrad},
           {"--maximize", &options.maximize},
           {"--state-dtype", &options.stateDtype},

@@ -465,3 +465,66 @@ module @D2_a_use_before_the_sum {
     return
   }
 }
+
+// -----
+
+module @D8_a_gather_before_the_update {
+  fsdp.parameter @w : tensor<4x2xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 32 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %direction: tensor<16xbf16>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    // expected-error@+1 {{D8: expected it in the update part}}
+    %whole = fsdp.gather_shard %direction of @root[0] : tensor<16xbf16> -> tensor<4x2xbf16>
+    fsdp.begin update
+    return
+  }
+}
+
+// -----
+
+module @D8_other_members {
+  fsdp.parameter @w : tensor<4x2xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 32 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %direction: tensor<16xbf16>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    fsdp.begin update
+    // expected-error@+1 {{D8: expected a shard of 16 elements and members of 'tensor<4x2xbf16>'}}
+    %whole = fsdp.gather_shard %direction of @root[0] : tensor<16xbf16> -> tensor<2x4xbf16>
+    return
+  }
+}
+
+// -----
+
+module @D8_no_segment {
+  fsdp.parameter @w : tensor<4x2xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 32 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%loss: tensor<f32>, %whole: tensor<4x2xbf16>) {
+    fsdp.begin forward
+    fsdp.record_loss %loss : tensor<f32>
+    fsdp.begin backward
+    fsdp.begin update
+    // expected-error@+1 {{D8: expected a segment, got @root[1]}}
+    %part = fsdp.take_shard %whole of @root[1] : tensor<4x2xbf16> -> tensor<16xbf16>
+    return
+  }
+}

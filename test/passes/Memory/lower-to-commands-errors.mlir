@@ -31,7 +31,7 @@ module @transposed_gradient {
     fsdp.begin backward
     %d = exec.library "copy" (%x) {} order [array<i64>] : (tensor<8x4xf32>) -> tensor<8x4xf32>
     %t = exec.view %d offset 0 strides [1, 4] : tensor<8x4xf32> -> tensor<4x8xf32>
-    // expected-error@+1 {{expected a row-major gradient of @w}}
+    // expected-error@+1 {{expected row-major operands}}
     %pending = fsdp.reduce_scatter_start @root [@w](%t) on reduce : (tensor<4x8xf32>) -> !fsdp.pending<@root>
     fsdp.begin update
     %shard = fsdp.wait %pending : !fsdp.pending<@root> -> !fsdp.shard<@root>

@@ -84,6 +84,15 @@ TEST_F(TensorTest, FloatsToIntegersTruncate) {
               ElementsAre(1, 1, 1));
 }
 
+// As PyTorch has it: torch.tensor(1 + 2**-8 + 2**-40).double().bfloat16() is 1.
+TEST_F(TensorTest, To16BitsByWayOfF32) {
+  Tensor tensor(RankedTensorType::get({2}, builder.getF64Type()));
+  llvm::copy(std::vector<double>{1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8 + 0x1p-20},
+             tensor.mutableFloats().begin());
+  EXPECT_THAT(tensor.converted(builder.getBF16Type()).floats(),
+              ElementsAre(1, 1 + 0x1p-7));
+}
+
 TEST_F(TensorTest, CopiesShareUntilWritten) {
   Tensor tensor = floats(builder.getF32Type(), {1, 2});
   Tensor copy = tensor;

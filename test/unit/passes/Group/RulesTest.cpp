@@ -49,7 +49,7 @@ TEST(ParseRules, Problems) {
             "expected PATTERN:KEY=VALUE[,KEY=VALUE], got 'bias'");
   EXPECT_EQ(problem("b:lr_sale=1"),
             "no key 'lr_sale', the closest is 'lr_scale' (of weight_decay, "
-            "lr_scale, frozen, ignored) in 'b:lr_sale=1'");
+            "lr_scale, optimizer, frozen, ignored) in 'b:lr_sale=1'");
   EXPECT_EQ(problem("b:lr_scale"),
             "expected KEY=VALUE, got 'lr_scale' in 'b:lr_scale'");
   for (const char *number : {"", "x", "1x", "-1", "nan", "inf", "1.1e6"})

@@ -292,7 +292,7 @@ public:
 } // namespace
 
 /// Runs the phases up to `last` with another optimizer.
-static LogicalResult runWith(const Optimizer &optimizer, ModuleOp module,
+static LogicalResult runWith(const Optimizers &optimizers, ModuleOp module,
                              const Options &options, StringRef last) {
   for (const Phase &phase : getPhases()) {
     PassManager manager(module.getContext());
@@ -303,7 +303,7 @@ static LogicalResult runWith(const Optimizer &optimizer, ModuleOp module,
     if (failed(manager.run(module)))
       return failure();
     if (phase.name == "differentiate" &&
-        failed(insertOptimizer(module, optimizer)))
+        failed(insertOptimizer(module, optimizers)))
       return failure();
     if (phase.name == last)
       break;
@@ -312,20 +312,22 @@ static LogicalResult runWith(const Optimizer &optimizer, ModuleOp module,
 }
 
 TEST_F(VerifyTest, another_optimizer_is_one_class) {
+  Optimizers averaging;
+  averaging.push_back(std::make_unique<Averaging>());
   for (int64_t ranks : {1, 3}) {
     options.compile.worldSize = ranks;
     options.compile.keepKernels = true;
     VerifiedProgram both;
     both.commands = module->clone();
     ASSERT_TRUE(succeeded(
-        runWith(Averaging(), both.commands.get(), options.compile, "memory")));
+        runWith(averaging, both.commands.get(), options.compile, "memory")));
     FailureOr<CompiledProgram> code =
         buildProgramWithCode(both.commands.get(), options.compile);
     ASSERT_TRUE(succeeded(code));
     both.compiled = std::move(*code);
     both.reference = module->clone();
     ASSERT_TRUE(
-        succeeded(runWith(Averaging(), both.reference.get(),
+        succeeded(runWith(averaging, both.reference.get(),
                           onOneRank(options.compile), "differentiate")));
     VerifyResult result = compare(both);
     EXPECT_EQ(result.verdict, Verdict::Agrees) << describe(result);

@@ -1,0 +1,35 @@
+// RUN: shardc-opt %s --split-input-file --verify-diagnostics --shardc-choose-optimizers=optimizer=muon
+
+module @no_matrix {
+  // expected-error@+2 {{E0226: 'bias' is to have the optimizer muon and is of type 'tensor<2xf32>'; expected a matrix}}
+  // expected-note@+1 {{help: leave it to adamw}}
+  fsdp.parameter @bias : tensor<2xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.member @bias with {optimizer = "muon"}
+  }
+}
+
+// -----
+
+// A matrix without elements has no norm.
+module @no_elements {
+  // expected-error@+2 {{E0226: 'none' is to have the optimizer muon and is of type 'tensor<0x2xf32>'; expected a matrix}}
+  // expected-note@+1 {{help: leave it to adamw}}
+  fsdp.parameter @none : tensor<0x2xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.member @none with {optimizer = "muon"}
+  }
+}
+
+// -----
+
+// expected-warning@+1 {{no trained parameter is a matrix of muon's: all have adamw}}
+module @nothing_for_muon {
+  fsdp.parameter @bias : tensor<2xf32>
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.member @bias
+  }
+}
