@@ -88,6 +88,9 @@ struct Options {
   /// In which micro-batches of a step gradients are reduced: each, or the last
   /// alone, until which every rank adds up whole gradients.
   std::string gradientSync = "each";
+  /// What sums of gradients are kept in: f32 (f64 for parameters of f64), or
+  /// reduce, the dtype that they are reduced in.
+  std::string gradientDtype = "f32";
   /// Gradients whose norm, of all together, is larger are scaled to it; 0:
   /// none.
   double clipGradNorm = 0.0;

@@ -76,8 +76,10 @@ static void addPrecision(OpPassManager &manager, const Options &) {
   manager.addPass(createVerifyPrecisionPass());
 }
 
-static void addShard(OpPassManager &manager, const Options &) {
-  manager.addPass(createLayoutGroupsPass());
+static void addShard(OpPassManager &manager, const Options &options) {
+  LayoutGroupsPassOptions layout;
+  layout.gradientDtype = options.gradientDtype;
+  manager.addPass(createLayoutGroupsPass(layout));
   // Before unshards are inserted: a group's first use is a place in one block.
   manager.addNestedPass<func::FuncOp>(createInlineModulesPass());
   manager.addPass(createInsertUnshardsPass());

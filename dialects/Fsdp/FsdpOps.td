@@ -126,13 +126,15 @@ def Fsdp_SegmentOp : Fsdp_Op<"segment", [HasParent<"GroupOp">, SingleBlock, NoTe
   let description = [{
     `elements` counts the whole flat buffer with padding; rank r owns elements
     [r * shard, (r + 1) * shard). `dtype` is the gathered element type and
-    `reduce` the one that gradients are reduced in. A `frozen` segment has no
-    gradient and is not updated. `with` is what its members have in common.
+    `reduce` the one that gradients are reduced in, `gradient` the one that
+    their sums are kept in, where that is narrower than f32, or f64 for parameters
+    of f64. A `frozen` segment has no gradient and is not updated. `with` is what its members have in common.
   }];
-  let arguments = (ins TypeAttr:$dtype, TypeAttr:$reduce, I64Attr:$elements, I64Attr:$shard,
+  let arguments = (ins TypeAttr:$dtype, TypeAttr:$reduce, OptionalAttr<TypeAttr>:$gradient,
+      I64Attr:$elements, I64Attr:$shard,
       UnitAttr:$frozen, OptionalAttr<DictionaryAttr>:$hyperparameters);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "(`frozen` $frozen^)? $dtype `reduce` $reduce `elements` $elements `shard` $shard (`with` $hyperparameters^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "(`frozen` $frozen^)? $dtype `reduce` $reduce (`gradient` $gradient^)? `elements` $elements `shard` $shard (`with` $hyperparameters^)? attr-dict-with-keyword $body";
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,7 +258,8 @@ def Fsdp_ReduceScatterOp : Fsdp_ReductionOp<"reduce_scatter"> {
     The dual of `unshard`. `parameters` names the member that each gradient
     belongs to; a member without a gradient contributes zeros. Adds rank by
     rank, in rank order, to the shard's accumulator in f32, or f64 for parameters
-    of f64; the mean over ranks and micro-batches is taken where the gradient is used.
+    of f64; to a narrower one the sum of the ranks at once. The mean over ranks and
+    micro-batches is taken where the gradient is used.
 
     `once`: only in the last micro-batch of a step. Until then each rank adds up
     whole gradients, in the dtype that they are reduced in.
@@ -376,7 +379,7 @@ def Fsdp_WriteShardOp : Fsdp_Op<"write_shard", [MemoryEffects<[MemWrite]>]> {
 
 def Fsdp_GradientOp : Fsdp_Op<"gradient", [MemoryEffects<[MemRead]>]> {
   let summary = "this rank's gradients of a segment, summed over ranks and micro-batches";
-  let description = "In f32, or f64 for parameters of f64.";
+  let description = "In f32, or f64 for parameters of f64, or the segment's `gradient`.";
   let arguments = (ins Fsdp_Shard:$shard, I64Attr:$segment);
   let results = (outs AnyStaticShapeTensor:$result);
   let assemblyFormat = "$shard `[` $segment `]` attr-dict `:` type($shard) `->` type($result)";

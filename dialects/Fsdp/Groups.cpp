@@ -61,12 +61,17 @@ Type getMasterType(fsdp::SegmentOp segment) {
   return cast<RankedTensorType>(parameter.getType()).getElementType();
 }
 
-Type getGradientType(Type master) {
-  return master.isF64() ? master : Float32Type::get(master.getContext());
+FloatType getSumType(fsdp::SegmentOp segment) {
+  MLIRContext *context = segment.getContext();
+  if (getMasterType(segment).isF64())
+    return Float64Type::get(context);
+  return Float32Type::get(context);
 }
 
-Type getGradientType(fsdp::SegmentOp segment) {
-  return getGradientType(getMasterType(segment));
+FloatType getGradientType(fsdp::SegmentOp segment) {
+  if (std::optional<Type> kept = segment.getGradient())
+    return cast<FloatType>(*kept);
+  return getSumType(segment);
 }
 
 int64_t getSegmentNumber(fsdp::SegmentOp segment) {

@@ -37,6 +37,9 @@ private:
   llvm::StringMap<ParameterPlace> places;
 };
 
+/// The key of a member's or segment's optimizer among its hyperparameters.
+inline constexpr llvm::StringLiteral optimizerKey = "optimizer";
+
 /// The ranks that the program is compiled for; 1 without a mesh.
 int64_t getRanks(mlir::ModuleOp module);
 
@@ -59,10 +62,12 @@ int64_t getShardNumber(mlir::ModuleOp module, int64_t rank);
 /// The element type of the parameters themselves, which the optimizer updates.
 mlir::Type getMasterType(fsdp::SegmentOp segment);
 
-/// The dtype that gradients of parameters of `master` add up in: f64 for f64,
-/// else f32.
-mlir::Type getGradientType(mlir::Type master);
-mlir::Type getGradientType(fsdp::SegmentOp segment);
+/// The dtype that gradients of a segment are summed in over ranks: f64 for
+/// parameters of f64, else f32.
+mlir::FloatType getSumType(fsdp::SegmentOp segment);
+
+/// The dtype that the sums are kept in: the same, or a narrower one.
+mlir::FloatType getGradientType(fsdp::SegmentOp segment);
 
 /// The number of a segment among those of all groups.
 int64_t getSegmentNumber(fsdp::SegmentOp segment);

@@ -156,8 +156,9 @@ static LogicalResult evaluateSumOfSquares(Call &call) {
   BoundedTensor pair{Tensor(call.site.results[0]), {}};
   auto high = static_cast<double>(sum);
   pair.tensor.mutableFloats()[0] = high;
-  pair.tensor.mutableFloats()[1] =
-      static_cast<double>(sum - static_cast<long double>(high));
+  if (std::isfinite(high)) // Infinities and NaN have no error.
+    pair.tensor.mutableFloats()[1] =
+        static_cast<double>(sum - static_cast<long double>(high));
   // The low part makes up for where the high part was rounded.
   Rounding rounding(Float64Type::get(call.site.settings.getContext()));
   pair.bounds.assign(2, rounding.spacing(high));

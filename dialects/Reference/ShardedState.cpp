@@ -59,19 +59,18 @@ void ShardedState::addState(fsdp::StateOp state) {
 
 void ShardedState::addSegments(fsdp::GroupOp group) {
   for (auto segment : group.getBody().getOps<fsdp::SegmentOp>()) {
-    Type master;
     for (auto member : segment.getBody().getOps<fsdp::MemberOp>()) {
       places[member.getParameter()] = {
           static_cast<unsigned>(segments.size()),
           static_cast<int64_t>(*member.getOffset())};
-      master = types.lookup(member.getParameter()).getElementType();
     }
-    auto type = RankedTensorType::get({int64_t(segment.getShard())}, master);
+    auto type = RankedTensorType::get({int64_t(segment.getShard())},
+                                      getMasterType(segment));
     SegmentValues &entry = segments.emplace_back();
     entry.op = segment;
     entry.kept[parameterKey].assign(shards, Tensor(type));
     entry.kept[gradientKey].assign(
-        meshSize, Tensor(type.clone(shardc::getGradientType(master))));
+        meshSize, Tensor(type.clone(shardc::getGradientType(segment))));
   }
 }
 
@@ -267,22 +266,38 @@ void ShardedState::reduceScatter(ArrayAttr parameters,
   }
 }
 
+/// A sum in the dtype that it is kept in, to 16 bits by way of f32.
+static double keep(double sum, FloatType kept) {
+  if (kept.getWidth() == 16)
+    sum = Rounding(Float32Type::get(kept.getContext())).round(sum);
+  return Rounding(kept).round(sum);
+}
+
 void ShardedState::reduce(StringRef parameter, const RankTensors &byRank) {
   Place place = places.lookup(parameter);
+  fsdp::SegmentOp segment = segments[place.segment].op;
   RankTensors &accumulators = segments[place.segment].kept[gradientKey];
-  Rounding master(cast<FloatType>(accumulators[0].getElementType()));
+  const bool isNarrow = segment.getGradient().has_value();
+  Rounding summed(getSumType(segment));
+  FloatType kept = shardc::getGradientType(segment);
   // In rank order, rounded after every addition: the order and the type of
-  // the sums are part of the result.
-  for (auto [rank, gradient] : llvm::enumerate(byRank))
-    for (Run run : runsOf(place, gradient.getNumElements())) {
-      // A program for one rank has one replica, whatever ranks it simulates.
-      size_t replica = rank % meshSize / shards;
-      MutableArrayRef<double> sums =
+  // the sums are part of the result. A program for one rank has one replica,
+  // whatever ranks it simulates.
+  for (Run run : runsOf(place, byRank.front().getNumElements()))
+    for (int64_t replica = 0; replica < meshSize / shards; ++replica) {
+      MutableArrayRef<double> old =
           accumulators[replica * shards + run.shard].mutableFloats().slice(
               run.inShard, run.count);
-      for (auto [sum, term] : llvm::zip_equal(
-               sums, gradient.floats().slice(run.inParameter, run.count)))
-        sum = master.round(sum + term);
+      std::vector<double> sums(old.begin(), old.end());
+      if (isNarrow)
+        llvm::fill(sums, 0);
+      for (auto [rank, gradient] : llvm::enumerate(byRank))
+        if (static_cast<int64_t>(rank) % meshSize / shards == replica)
+          for (auto [sum, term] : llvm::zip_equal(
+                   sums, gradient.floats().slice(run.inParameter, run.count)))
+            sum = summed.round(sum + term);
+      for (auto [sum, next] : llvm::zip_equal(sums, old))
+        next = isNarrow ? keep(summed.round(next + sum), kept) : sum;
     }
 }
 
@@ -294,12 +309,14 @@ void ShardedState::allReduce(FlatSymbolRefAttr group) {
     if (cast<fsdp::GroupOp>(op->getParentOp()).getSymName() != group.getValue())
       continue;
     MutableArrayRef<Tensor> all = segment.kept[gradientKey];
-    Rounding master(cast<FloatType>(all[0].getElementType()));
+    Rounding summed(getSumType(op));
     for (int64_t shard = 0; shard < shards; ++shard) {
       for (int64_t rank = shard + shards; rank < meshSize; rank += shards)
         for (auto [sum, term] :
              llvm::zip_equal(all[shard].mutableFloats(), all[rank].floats()))
-          sum = master.round(sum + term);
+          sum = summed.round(sum + term);
+      for (double &sum : all[shard].mutableFloats())
+        sum = keep(sum, shardc::getGradientType(op));
       for (int64_t rank = shard + shards; rank < meshSize; rank += shards)
         all[rank] = all[shard];
     }

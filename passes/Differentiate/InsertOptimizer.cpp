@@ -156,14 +156,24 @@ UpdateBuilder::hyperparametersOf(fsdp::SegmentOp segment) const {
   return own;
 }
 
-/// The one that the segment names; else the first.
+/// The one that the segment names; else the first. Null where there is none of
+/// that name, or it steps matrices and the segment has something else.
 const Optimizer *UpdateBuilder::optimizerOf(fsdp::SegmentOp segment) const {
-  if (DictionaryAttr attribute = segment.getHyperparametersAttr())
-    if (auto name = attribute.getAs<StringAttr>(Optimizer::key))
-      for (const auto &optimizer : optimizers)
-        if (optimizer->getName() == name.getValue())
-          return optimizer.get();
-  return optimizers.front().get();
+  DictionaryAttr own = segment.getHyperparametersAttr();
+  auto name = own ? own.getAs<StringAttr>(optimizerKey) : StringAttr();
+  auto found = llvm::find_if(optimizers, [&](const auto &optimizer) {
+    return !name || optimizer->getName() == name.getValue();
+  });
+  if (found == optimizers.end())
+    return nullptr;
+  SymbolTable symbols(module);
+  bool hasMatrices = llvm::all_of(
+      segment.getBody().getOps<fsdp::MemberOp>(), [&](fsdp::MemberOp member) {
+        auto parameter =
+            symbols.lookup<fsdp::ParameterOp>(member.getParameter());
+        return cast<RankedTensorType>(parameter.getType()).getRank() == 2;
+      });
+  return hasMatrices || !(*found)->isOfMatrices() ? found->get() : nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,9 +210,13 @@ LogicalResult UpdateBuilder::collectSegments() {
              << reduction.getGroupAttr();
     for (auto [index, segment] :
          llvm::enumerate(group.getBody().front().getOps<fsdp::SegmentOp>()))
-      if (!segment.getFrozen())
+      if (!segment.getFrozen()) {
+        if (!optimizerOf(segment))
+          return segment.emitError(
+              "expected the name of an optimizer, and matrices for muon");
         segments.push_back(
             describe(reduction, segment, static_cast<int64_t>(index)));
+      }
   }
   return success();
 }
@@ -214,10 +228,9 @@ Value UpdateBuilder::readParameter(const UpdatedSegment &updated) {
 
 Value UpdateBuilder::readGradient(const UpdatedSegment &updated) {
   RankedTensorType type = updated.type;
-  return fsdp::GradientOp::create(
-      builder, updated.location,
-      type.clone(getGradientType(type.getElementType())), updated.gradients,
-      updated.index);
+  return fsdp::GradientOp::create(builder, updated.location,
+                                  type.clone(getGradientType(updated.op)),
+                                  updated.gradients, updated.index);
 }
 
 /// Declares what is kept of a segment before the step. The results are the

@@ -298,7 +298,10 @@ static std::string complainAbout(const OptimizerOptions &options) {
     return "expected optimizer sgd, adam, adamw, lion or muon, got '" +
            options.name + "'";
   if (const char *foreign = foreignOption(options))
-    return "the optimizer " + options.name + " has no option " + foreign;
+    return "the optimizer " + options.name + " has no option " + foreign +
+           (options.name == "muon" && options.nesterov
+                ? ": its momentum is Nesterov's always"
+                : "");
   if (options.nesterov &&
       (options.getMomentum() == 0 || options.dampening != 0))
     return "nesterov needs a momentum above 0 and a dampening of 0";

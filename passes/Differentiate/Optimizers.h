@@ -14,6 +14,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 
+#include "llvm/Support/ErrorHandling.h"
+
 #include <memory>
 #include <vector>
 
@@ -87,9 +89,6 @@ struct StepNumbers {
 
 class Optimizer {
 public:
-  /// The key of a member's or segment's optimizer among its hyperparameters.
-  static constexpr llvm::StringLiteral key = "optimizer";
-
   virtual ~Optimizer() = default;
 
   /// For people, and what a segment names: "adamw".
@@ -127,11 +126,13 @@ public:
   /// The direction, in bf16 once it is gathered, and the new states.
   virtual llvm::SmallVector<Expression>
   direct(Expression gradient, llvm::ArrayRef<Expression> states) const {
-    return {gradient};
+    llvm_unreachable("an optimizer of matrices");
   }
 
   /// The step that a whole direction [n, m] of bf16 makes, of its type.
-  virtual Expression transform(Expression direction) const { return direction; }
+  virtual Expression transform(Expression direction) const {
+    llvm_unreachable("an optimizer of matrices");
+  }
 };
 
 /// What is done to all gradients before the update.

@@ -10,6 +10,7 @@
 #include "passes/Group/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "passes/Group/Rules.h"
 
@@ -70,7 +71,7 @@ hyperparametersOf(const std::map<std::string, size_t> &chosen,
   for (const auto &[key, rule] : chosen) {
     StringRef text = rules[rule].settings.at(key);
     double value = 0;
-    if (key == "optimizer")
+    if (key == optimizerKey)
       entries.push_back(builder.getNamedAttr(key, builder.getStringAttr(text)));
     else if (!text.getAsDouble(value))
       entries.push_back(

@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 //   fsdp.member @h.0.norm.weight
+//   fsdp.member @h.0.fc.weight
 //   -> fsdp.member @h.0.norm.weight with {optimizer = "adamw"}
+//      fsdp.member @h.0.fc.weight with {optimizer = "muon"}
 //
-// Members that say nothing have the model's optimizer.
+// Under an optimizer that comes alone members say nothing.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Group/Passes.h"
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "passes/Group/ParameterReads.h"
 
@@ -36,30 +39,42 @@ private:
   LogicalResult choose(fsdp::MemberOp member, fsdp::ParameterOp parameter,
                        bool isEmbedding);
 };
-
-constexpr StringLiteral key = "optimizer";
 } // namespace
 
-/// The tables that are read by indices.
+/// The tables that are read by indices, as they are or converted, scaled or
+/// reshaped.
 static llvm::StringSet<> findEmbeddings(ModuleOp module) {
   llvm::StringSet<> names;
   module.walk([&](aten::EmbeddingOp embedding) {
-    if (fsdp::ReadOp read = findRead(embedding.getWeight()))
+    Value table = embedding.getWeight();
+    while (Operation *op = table.getDefiningOp())
+      if (isa<aten::ToOp, aten::MulScalarOp, aten::DivScalarOp, aten::ViewOp>(
+              op))
+        table = op->getOperand(0);
+      else
+        break;
+    if (fsdp::ReadOp read = findRead(table))
       names.insert(read.getSymbol());
   });
   return names;
 }
 
-/// Sets the optimizer of `member`; the model's own where `name` is empty.
+/// Sets the optimizer of `member`; nothing where `name` is empty.
 static void setOptimizer(fsdp::MemberOp member, StringRef name) {
   NamedAttrList own(member.getHyperparametersAttr());
-  own.erase(key);
+  own.erase(optimizerKey);
   if (!name.empty())
-    own.set(key, StringAttr::get(member.getContext(), name));
+    own.set(optimizerKey, StringAttr::get(member.getContext(), name));
   if (own.empty())
     member.removeHyperparametersAttr();
   else
     member.setHyperparametersAttr(own.getDictionary(member.getContext()));
+}
+
+static StringRef getOptimizer(fsdp::MemberOp member) {
+  DictionaryAttr own = member.getHyperparametersAttr();
+  auto named = own ? own.getAs<StringAttr>(optimizerKey) : StringAttr();
+  return named ? named.getValue() : StringRef();
 }
 
 LogicalResult ChooseOptimizersPass::choose(fsdp::MemberOp member,
@@ -67,31 +82,28 @@ LogicalResult ChooseOptimizersPass::choose(fsdp::MemberOp member,
                                            bool isEmbedding) {
   auto type = cast<RankedTensorType>(parameter.getType());
   const bool isMatrix = type.getRank() == 2 && type.getNumElements() != 0;
-  DictionaryAttr own = member.getHyperparametersAttr();
-  auto named = own ? own.getAs<StringAttr>(key) : StringAttr();
+  const StringRef named = getOptimizer(member);
   if (optimizer != "muon") {
-    if (!named)
+    if (named.empty() || named == optimizer) {
+      setOptimizer(member, "");
       return success();
-    if (named.getValue() != optimizer) {
-      InFlightDiagnostic error = emitNumberedError(parameter, "E0226");
-      error << "'" << parameter.getSymName() << "' is to have the optimizer "
-            << named.getValue() << ", the model's is " << optimizer;
-      error.attachNote() << "help: --optimizer muon has adamw for parameters "
-                            "that rules name";
-      return failure();
     }
-    setOptimizer(member, "");
-    return success();
+    InFlightDiagnostic error = emitNumberedError(parameter, "E0226");
+    error << "'" << parameter.getSymName() << "' is to have the optimizer "
+          << named << ", the model's is " << optimizer;
+    error.attachNote() << "help: --optimizer muon has adamw for parameters "
+                          "that rules name";
+    return failure();
   }
-  if (named && named.getValue() == "muon" && !isMatrix) {
+  if (named == "muon" && !isMatrix) {
     InFlightDiagnostic error = emitNumberedError(parameter, "E0226");
     error << "'" << parameter.getSymName() << "' is to have the optimizer "
           << "muon and is of type " << type << "; expected a matrix";
     error.attachNote() << "help: leave it to adamw";
     return failure();
   }
-  bool isMuon = named ? named.getValue() == "muon" : isMatrix && !isEmbedding;
-  setOptimizer(member, isMuon ? "" : "adamw");
+  if (named.empty())
+    setOptimizer(member, isMatrix && !isEmbedding ? "muon" : "adamw");
   return success();
 }
 
@@ -107,16 +119,14 @@ void ChooseOptimizersPass::runOnOperation() {
       return;
     hasFailed |= failed(
         choose(member, parameter, embeddings.contains(parameter.getSymName())));
-    DictionaryAttr own = member.getHyperparametersAttr();
-    ++(own && own.contains(key) ? others : matrices);
+    ++(getOptimizer(member) == "muon" ? matrices : others);
   });
   if (hasFailed)
     return signalPassFailure();
   if (optimizer != "muon")
     return;
   if (matrices == 0)
-    module.emitWarning() << "no trained parameter is a matrix of muon's: "
-                            "all have adamw";
+    module.emitWarning() << "no trained parameter has muon: all have adamw";
   remark::analysis(module.getLoc(),
                    remark::RemarkOpts::name("optimizers").category(DEBUG_TYPE))
       << remark::metric("muon", matrices) << remark::metric("adamw", others);

@@ -64,6 +64,14 @@ void NarrowMastersPass::runOnOperation() {
         !parameter.getFrozen() && !affine.contains(parameter.getSymName()))
       parameter.setType(type = type.clone(bf16));
     Type element = type.getElementType();
+    if (isa<ComplexType>(element)) {
+      InFlightDiagnostic diagnostic = emitNumberedError(parameter, "E0136");
+      diagnostic << "'" << parameter.getSymName() << "' is a parameter of "
+                 << element << ", expected real numbers";
+      diagnostic.attachNote() << "help: keep it as pairs of real numbers and "
+                                 "use torch.view_as_complex inside";
+      return signalPassFailure();
+    }
     if (parameter.getFrozen() || !isa<FloatType>(element) || element.isF32() ||
         element.isF64())
       continue;

@@ -18,7 +18,7 @@ def NarrowMastersPass : Pass<"shardc-narrow-masters", "::mlir::ModuleOp"> {
     than half a unit in the last place of such a parameter is lost when an update is
     rounded to nearest, about which there is one warning, as there is about
     `rounding=stochastic` without such a parameter. Error E0136: a trainable
-    parameter of f16.
+    parameter of f16, or a complex one.
 
     {{example: test/passes/Group/narrow-masters.mlir @kept_in_bf16}}
   }];
@@ -152,8 +152,8 @@ def ApplyParameterRulesPass : Pass<"shardc-apply-parameter-rules", "::mlir::Modu
 def ChooseOptimizersPass : Pass<"shardc-choose-optimizers", "::mlir::ModuleOp"> {
   let summary = "Says which parameters have another optimizer than the model's.";
   let description = [{
-    Of `muon`, whose steps are made of matrices, everything else has `adamw`: what is
-    no matrix, and tables that `aten.embedding` reads, as its authors advise. A rule of
+    Beside `muon`, whose steps are made of matrices, everything else has `adamw`: what
+    is no matrix, and tables that `aten.embedding` reads, as its authors advise. A rule of
     shardc-apply-parameter-rules wins (`head\.weight:optimizer=adamw`). Under another
     optimizer all parameters have that one.
 

@@ -95,10 +95,14 @@ private:
   llvm::LogicalResult visitReduceScatter(fsdp::ReduceScatterStartOp reduction);
   void reduceSegment(fsdp::ReduceScatterStartOp reduction,
                      fsdp::SegmentOp segment, mlir::Value buffer);
+  llvm::SmallVector<mlir::Operation *>
+  reduceInto(fsdp::ReduceScatterStartOp reduction, fsdp::SegmentOp segment,
+             mlir::Value whole);
   llvm::LogicalResult fillSegment(mlir::Operation *op, fsdp::SegmentOp segment,
                                   mlir::Value buffer,
                                   llvm::ArrayRef<SegmentMember> members);
-  void placeShards(fsdp::BeginOp begin);
+  void
+  placeShards(fsdp::BeginOp begin); // And the next two: UpdateCommands.cpp.
   llvm::LogicalResult visitGather(fsdp::GatherShardOp gather);
   llvm::LogicalResult visitTake(fsdp::TakeShardOp take);
   llvm::LogicalResult visitSum(fsdp::SumOverRanksOp sum);

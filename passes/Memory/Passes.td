@@ -83,7 +83,7 @@ def VerifyProgramPass : Pass<"shardc-verify-program", "::mlir::ModuleOp"> {
     - M3: an event is recorded by one command, before every wait for it, which is
       in the same section.
     - M4: what a command writes overlaps no other of its operands.
-    - M5: a reduction's output is a gradient state, and its buffer one shard of
+    - M5: a reduction's output is a gradient state or a buffer, and its input one shard of
       that size for each rank.
     - M6: a section has commands, on streams that exist; each micro-batch of a step
       is in one section.

@@ -12,7 +12,6 @@
 #include "passes/Memory/ParallelCopy.h"
 #include "passes/Memory/StateKernels.h"
 
-#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -347,22 +346,45 @@ void CommandBuilder::reduceSegment(fsdp::ReduceScatterStartOp reduction,
   using exec::Repeat;
   Location location = reduction.getLoc();
   const SegmentStates &own = states.lookup(segment);
-  auto reduce = [&](Value whole) {
-    return add<exec::ReduceScatterOp>(
-        location, static_cast<uint64_t>(reduction.getStream()),
-        reduction.getGroup(), whole, own.gradient, shardAxes);
-  };
   if (!reduction.getOnce()) {
-    reduce(buffer);
+    reduceInto(reduction, segment, buffer);
     return;
   }
-  microBatchesOf[reduce(buffer)] = {Repeat::only_micro_batch};
-  auto copy =
-      add<exec::CopyOp>(location, /*stream=*/0, buffer, own.accumulated);
-  microBatchesOf[copy] = {Repeat::first_micro_batch};
-  microBatchesOf[runAccumulate(builder, location, own.accumulated, buffer)] = {
-      Repeat::middle_micro_batches, Repeat::last_micro_batch};
-  microBatchesOf[reduce(own.accumulated)] = {Repeat::last_micro_batch};
+  auto only = [&](ArrayRef<Operation *> commands, ArrayRef<Repeat> repeats) {
+    for (Operation *command : commands)
+      microBatchesOf[command].assign(repeats.begin(), repeats.end());
+  };
+  only(reduceInto(reduction, segment, buffer), Repeat::only_micro_batch);
+  only({add<exec::CopyOp>(location, /*stream=*/0, buffer, own.accumulated)},
+       Repeat::first_micro_batch);
+  only({runAccumulate(builder, location, own.accumulated, buffer,
+                      /*stream=*/0)},
+       {Repeat::middle_micro_batches, Repeat::last_micro_batch});
+  only(reduceInto(reduction, segment, own.accumulated),
+       Repeat::last_micro_batch);
+}
+
+/// Adds the sum of all ranks' `whole` to this rank's shard of gradients, and
+/// returns the commands. A narrow one gets the sum of the ranks at once.
+SmallVector<Operation *>
+CommandBuilder::reduceInto(fsdp::ReduceScatterStartOp reduction,
+                           fsdp::SegmentOp segment, Value whole) {
+  Location location = reduction.getLoc();
+  auto stream = static_cast<int64_t>(reduction.getStream());
+  Value gradient = states.lookup(segment).gradient;
+  auto reduce = [&](Value sums) -> Operation * {
+    return add<exec::ReduceScatterOp>(location, stream, reduction.getGroup(),
+                                      whole, sums, shardAxes);
+  };
+  if (!segment.getGradient())
+    return {reduce(gradient)};
+  Value sums = createBuffer(
+      MemRefType::get(typeOf(gradient).getShape(), getSumType(segment)),
+      location);
+  Operation *fill = add<exec::FillOp>(location, stream, sums);
+  Operation *reduced = reduce(sums);
+  return {fill, reduced,
+          runAccumulate(builder, location, gradient, sums, stream)};
 }
 
 /// Copies members that were not written into `buffer`, the whole segment, and
@@ -401,13 +423,28 @@ LogicalResult CommandBuilder::fillSegment(Operation *op,
 
 void CommandBuilder::visitAllReduce(fsdp::AllReduceStartOp sum) {
   auto type = cast<fsdp::PendingType>(sum.getType());
-  for (fsdp::SegmentOp segment : segmentsOf(type.getGroup().getValue()))
-    if (!segment.getFrozen())
-      microBatchesOf[add<exec::AllReduceOp>(
-          sum.getLoc(), static_cast<uint64_t>(sum.getStream()),
-          states.lookup(segment).gradient, /*double_double=*/false,
-          sum.getAxes())] = {exec::Repeat::only_micro_batch,
-                             exec::Repeat::last_micro_batch};
+  auto stream = static_cast<int64_t>(sum.getStream());
+  for (fsdp::SegmentOp segment : segmentsOf(type.getGroup().getValue())) {
+    if (segment.getFrozen())
+      continue;
+    Value gradient = states.lookup(segment).gradient, summed = gradient;
+    SmallVector<Operation *> commands;
+    if (segment.getGradient()) {
+      summed = createBuffer(
+          MemRefType::get(typeOf(gradient).getShape(), getSumType(segment)),
+          sum.getLoc());
+      commands.push_back(
+          runCast(builder, sum.getLoc(), gradient, summed, stream));
+    }
+    commands.push_back(add<exec::AllReduceOp>(
+        sum.getLoc(), stream, summed, /*double_double=*/false, sum.getAxes()));
+    if (summed != gradient)
+      commands.push_back(
+          runCast(builder, sum.getLoc(), summed, gradient, stream));
+    for (Operation *command : commands)
+      microBatchesOf[command] = {exec::Repeat::only_micro_batch,
+                                 exec::Repeat::last_micro_batch};
+  }
 }
 
 /// Makes of the micro-batch's section four, where some have commands that
@@ -464,80 +501,6 @@ LogicalResult CommandBuilder::visitBroadcast(fsdp::BroadcastOp broadcast) {
     add<exec::AllGatherOp>(location, /*stream=*/0, "statistics", all,
                            exec::getSpanBytes(type), allAxes);
   memory[broadcast.getResult()] = createPart(all, 0, type, location);
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Whole segments of the update
-//===----------------------------------------------------------------------===//
-
-/// The members of `segment` with a value for each.
-static SmallVector<SegmentMember> membersOf(fsdp::SegmentOp segment,
-                                            ValueRange values) {
-  SmallVector<SegmentMember> members;
-  for (auto [member, value] : llvm::zip_equal(
-           segment.getBody().front().getOps<fsdp::MemberOp>(), values))
-    members.push_back({value, static_cast<int64_t>(*member.getOffset())});
-  return members;
-}
-
-/// What ranks gather is written into its slot, and what this rank takes its
-/// part of into the whole segment, in the part of the step that begins.
-void CommandBuilder::placeShards(fsdp::BeginOp begin) {
-  for (Operation *op = begin->getNextNode(); op && !isa<fsdp::BeginOp>(op);
-       op = op->getNextNode()) {
-    auto createWhole = [&](StringRef group, uint64_t index, Type shard) {
-      fsdp::SegmentOp segment = segmentsOf(group)[index];
-      auto type = MemRefType::get({static_cast<int64_t>(segment.getElements())},
-                                  getElementTypeOrSelf(shard));
-      wholeSegments[op] = createBuffer(type, op->getLoc());
-      return segment;
-    };
-    if (auto gather = dyn_cast<fsdp::GatherShardOp>(op)) {
-      createWhole(gather.getGroup(), gather.getSegment(),
-                  gather.getShard().getType());
-      if (OpResult stored = findStored(gather.getShard());
-          stored == gather.getShard() && !assigned.contains(stored))
-        assigned[stored] =
-            createSlot(wholeSegments[op], shardAxes, op->getLoc());
-    } else if (auto take = dyn_cast<fsdp::TakeShardOp>(op)) {
-      fsdp::SegmentOp segment =
-          createWhole(take.getGroup(), take.getSegment(), take.getType());
-      for (auto [value, offset] : membersOf(segment, take.getMembers()))
-        placeIn(value, wholeSegments[op], offset);
-    }
-  }
-}
-
-/// Gathers where a group is gathered, so that computation goes on.
-LogicalResult CommandBuilder::visitGather(fsdp::GatherShardOp gather) {
-  FailureOr<Value> own = getMemory(gather.getShard(), gather);
-  if (failed(own))
-    return failure();
-  Location location = gather.getLoc();
-  Value whole = wholeSegments[gather];
-  Value slot = createSlot(whole, shardAxes, location);
-  auto stream = static_cast<int64_t>(fsdp::Stream::gather);
-  if (exec::getPlace(*own).whole != whole)
-    addCopy(*own, slot, location, stream);
-  if (shards > 1)
-    add<exec::AllGatherOp>(location, stream, gather.getGroup(), whole,
-                           exec::getSpanBytes(typeOf(slot)), shardAxes);
-  fsdp::SegmentOp segment = segmentsOf(gather.getGroup())[gather.getSegment()];
-  for (auto [value, offset] : membersOf(segment, gather.getMembers()))
-    memory[value] = createPart(
-        whole, offset,
-        exec::getRowMajor(cast<RankedTensorType>(value.getType())), location);
-  return success();
-}
-
-LogicalResult CommandBuilder::visitTake(fsdp::TakeShardOp take) {
-  fsdp::SegmentOp segment = segmentsOf(take.getGroup())[take.getSegment()];
-  Value whole = wholeSegments[take];
-  if (failed(fillSegment(take, segment, whole,
-                         membersOf(segment, take.getMembers()))))
-    return failure();
-  memory[take.getShard()] = createSlot(whole, shardAxes, take.getLoc());
   return success();
 }
 

@@ -57,27 +57,33 @@ exec::RunOp runCast(OpBuilder &builder, Location location, Value input,
              });
 }
 
-/// total += term, in the total's element type.
+/// total += term, in f64 where the total or `keepsTerm` and the term are, else
+/// in f32.
 static exec::RunOp runSum(OpBuilder &builder, Location location,
-                          StringRef label, Value total, Value term) {
-  return run(builder, location, label, {total, term}, total, /*stream=*/0,
+                          StringRef label, Value total, Value term,
+                          int64_t stream, bool keepsTerm) {
+  return run(builder, location, label, {total, term}, total, stream,
              [&](OpBuilder &inner, ValueRange arguments) -> SmallVector<Value> {
                return {pointwise(inner, location, typeOf(arguments, 0),
                                  readsOf(arguments), [&](LoopBody &body) {
-                                   Type type = body[0].getType();
-                                   return body[0] + body[1].to(type);
+                                   bool isWide =
+                                       keepsTerm && body[1].getType().isF64();
+                                   Type type = body[isWide ? 1 : 0].getType();
+                                   return body[0].to(type) + body[1].to(type);
                                  })};
              });
 }
 
 exec::RunOp runAccumulate(OpBuilder &builder, Location location, Value total,
-                          Value terms) {
-  return runSum(builder, location, "accumulate", total, terms);
+                          Value terms, int64_t stream) {
+  return runSum(builder, location, "accumulate", total, terms, stream,
+                /*keepsTerm=*/true);
 }
 
 exec::RunOp runLoss(OpBuilder &builder, Location location, Value total,
                     Value loss) {
-  return runSum(builder, location, "loss", total, loss);
+  return runSum(builder, location, "loss", total, loss, /*stream=*/0,
+                /*keepsTerm=*/false);
 }
 
 } // namespace shardc

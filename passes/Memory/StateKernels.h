@@ -20,9 +20,10 @@ namespace shardc {
 exec::RunOp runCast(mlir::OpBuilder &builder, mlir::Location location,
                     mlir::Value input, mlir::Value output, int64_t stream);
 
-/// total += terms, in their element type; both are 1-d of one length.
+/// total += terms, in the wider of their element types, f32 at least; both are
+/// 1-d of one length.
 exec::RunOp runAccumulate(mlir::OpBuilder &builder, mlir::Location location,
-                          mlir::Value total, mlir::Value terms);
+                          mlir::Value total, mlir::Value terms, int64_t stream);
 
 /// total [1] += loss [].
 exec::RunOp runLoss(mlir::OpBuilder &builder, mlir::Location location,

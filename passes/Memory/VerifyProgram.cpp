@@ -149,8 +149,10 @@ LogicalResult ProgramVerifier::verifyReduction(Operation *op) {
   if (!reduction)
     return success();
   auto state = reduction.getOutput().getDefiningOp<exec::StateOp>();
-  if (!state || state.getRole() != exec::Role::gradient)
-    return op->emitError("M5: expected a gradient state as the output");
+  if (state ? state.getRole() != exec::Role::gradient
+            : !reduction.getOutput().getDefiningOp<exec::BufferOp>())
+    return op->emitError("M5: expected a gradient state or a buffer as the "
+                         "output");
   int64_t shard = reduction.getOutput().getType().getNumElements();
   int64_t elements = reduction.getBuffer().getType().getNumElements();
   int64_t shards =

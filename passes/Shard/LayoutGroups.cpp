@@ -15,6 +15,7 @@
 
 #include "dialects/Aten/ElementBytes.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Groups.h"
 #include "passes/Shard/FlatLayoutChecker.h"
 
 #include "mlir/IR/Builders.h"
@@ -48,6 +49,7 @@ struct SegmentMembers {
 };
 
 struct LayoutGroupsPass : impl::LayoutGroupsPassBase<LayoutGroupsPass> {
+  using LayoutGroupsPassBase::LayoutGroupsPassBase;
   void runOnOperation() override;
 };
 
@@ -90,10 +92,16 @@ static SmallVector<SegmentMembers> collectSegments(fsdp::GroupOp group,
 }
 
 /// Elements between aligned starts: 64 bytes of the narrowest dtype that the
-/// segment exists in, so that every form of it is aligned.
+/// segment exists in, so that every form of it is aligned. Steps of whole
+/// matrices are bf16.
 static int64_t alignmentOf(const SegmentKey &key) {
   unsigned bits = std::min(key.dtype.getIntOrFloatBitWidth(),
                            key.reduce.getIntOrFloatBitWidth());
+  auto optimizer = key.hyperparameters
+                       ? key.hyperparameters.getAs<StringAttr>(optimizerKey)
+                       : StringAttr();
+  if (optimizer && optimizer.getValue() == "muon")
+    bits = std::min(bits, 16u);
   return 64 * 8 / bits;
 }
 
@@ -113,8 +121,18 @@ static void reportSegment(fsdp::GroupOp group, const SegmentMembers &segment,
       << remark::metric("bytes", bytes);
 }
 
+/// The dtype that sums of gradients are kept in; null for the one that they are
+/// made in.
+static TypeAttr gradientOf(const SegmentKey &key, bool keepsReduced) {
+  const unsigned summed = key.master.isF64() ? 64 : 32;
+  if (!keepsReduced || key.frozen ||
+      key.reduce.getIntOrFloatBitWidth() >= summed)
+    return {};
+  return TypeAttr::get(key.reduce);
+}
+
 static void layoutGroup(fsdp::GroupOp group, SymbolTable &symbols,
-                        int64_t shards) {
+                        int64_t shards, bool keepsReduced) {
   SmallVector<SegmentMembers> segments = collectSegments(group, symbols);
   OpBuilder builder = OpBuilder::atBlockEnd(&group.getBody().front());
   for (SegmentMembers &segment : segments) {
@@ -122,8 +140,12 @@ static void layoutGroup(fsdp::GroupOp group, SymbolTable &symbols,
     FlatLayout layout = layoutFlat(segment.sizes, shards, alignment);
     assert(isRight(checkLayout(segment.sizes, shards, alignment, layout)));
     auto op = fsdp::SegmentOp::create(
-        builder, group.getLoc(), segment.key.dtype, segment.key.reduce,
-        layout.elements, layout.shard, segment.key.frozen,
+        builder, group.getLoc(), TypeAttr::get(segment.key.dtype),
+        TypeAttr::get(segment.key.reduce),
+        gradientOf(segment.key, keepsReduced),
+        builder.getI64IntegerAttr(layout.elements),
+        builder.getI64IntegerAttr(layout.shard),
+        segment.key.frozen ? builder.getUnitAttr() : UnitAttr(),
         segment.key.hyperparameters);
     Block *body = &op.getBody().emplaceBlock();
     for (auto [member, offset] :
@@ -141,7 +163,7 @@ void LayoutGroupsPass::runOnOperation() {
   for (auto group : getOperation().getOps<fsdp::GroupOp>()) {
     auto mesh = symbols.lookup<fsdp::MeshOp>(group.getMesh());
     assert(mesh && "verify-grouped checked that the mesh exists");
-    layoutGroup(group, symbols, mesh.getShards());
+    layoutGroup(group, symbols, mesh.getShards(), gradientDtype == "reduce");
   }
 }
 

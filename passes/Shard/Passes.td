@@ -17,13 +17,17 @@ def LayoutGroupsPass : Pass<"shardc-layout-groups", "::mlir::ModuleOp"> {
     frozen ones a segment of their own): a flat buffer in which each parameter
     starts at a multiple of 64 bytes and whose length divides evenly over the
     ranks. Rank r owns one contiguous part of it. The all-gather's output is then
-    the parameters themselves, without a copy.
+    the parameters themselves, without a copy. Sums of gradients are kept in f32, or f64 for
+    parameters of f64, or with `gradient-dtype=reduce` in the reduce dtype.
 
     Decision: `passes/Shard/FlatLayout.h`. Remark: `analysis` with elements,
     padding and bytes of each segment.
 
     {{example: test/passes/Shard/layout-groups.mlir @one_segment_a_dtype}}
   }];
+  let options = [
+    Option<"gradientDtype", "gradient-dtype", "std::string", /*default=*/"\"f32\"",
+           "What sums of gradients are kept in: f32, or reduce for the dtype that they are reduced in.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 

@@ -8,7 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/cpu/BFloat16.h"
 #include "runtime/cpu/DoubleDouble.h"
+#include "runtime/cpu/Float16.h"
 #include "runtime/cpu/InstructionSet.h"
 #include "runtime/cpu/LibraryCallKinds.h"
 
@@ -28,7 +30,7 @@ template <typename T>
 [[gnu::always_inline]] inline void addSquares(const T *values, int count,
                                               double *high, double *low) {
   for (int lane = 0; lane < count; ++lane) {
-    const double value = values[lane];
+    const double value = widen(values[lane]);
     const double square = value * value;
     const double sum = high[lane] + square;
     const double part = sum - high[lane];
@@ -65,7 +67,7 @@ public:
       for (int64_t i = 0; i < tensor.elements(); i += blockElements)
         blocks.push_back({tensor.data + i * bytes,
                           std::min(blockElements, tensor.elements() - i),
-                          tensor.dtype == Dtype::F64});
+                          tensor.dtype});
     }
     result = list.results[0].as<double>();
   }
@@ -78,12 +80,20 @@ public:
     auto *sums = reinterpret_cast<DoubleDouble *>(scratch.shared());
     workers.run(static_cast<int64_t>(blocks.size()), [&](int64_t part, int) {
       const Block &block = blocks[static_cast<size_t>(part)];
-      if (block.isDouble)
-        runVectorised<BlockLoop>(reinterpret_cast<const double *>(block.data),
+      auto sum = [&]<typename T>(T) {
+        runVectorised<BlockLoop>(reinterpret_cast<const T *>(block.data),
                                  block.count, sums + part);
-      else
-        runVectorised<BlockLoop>(reinterpret_cast<const float *>(block.data),
-                                 block.count, sums + part);
+      };
+      switch (block.dtype) {
+      case Dtype::F64:
+        return sum(double());
+      case Dtype::BF16:
+        return sum(BFloat16());
+      case Dtype::F16:
+        return sum(Float16());
+      default:
+        return sum(float());
+      }
     });
     DoubleDouble total;
     for (size_t i = 0; i < blocks.size(); ++i)
@@ -97,7 +107,7 @@ private:
   struct Block {
     const std::byte *data;
     int64_t count;
-    bool isDouble;
+    Dtype dtype;
   };
   std::vector<Block> blocks;
   double *result = nullptr;

@@ -8,6 +8,7 @@
 
 #include "runtime/data/Conversion.h"
 #include "runtime/cpu/BFloat16.h"
+#include "runtime/cpu/Float16.h"
 
 #include <cstring>
 
@@ -15,16 +16,16 @@ namespace shardc::runtime {
 
 using format::Dtype;
 
-/// Calls visit(T()) with the C++ type of `dtype`; float for f16, which only
-/// converts to itself.
+/// Calls visit(T()) with the C++ type of `dtype`.
 template <typename Visit>
 static void withType(Dtype dtype, Visit visit) {
   switch (dtype) {
   case Dtype::F64:
     return visit(double());
   case Dtype::F32:
-  case Dtype::F16:
     return visit(float());
+  case Dtype::F16:
+    return visit(Float16());
   case Dtype::BF16:
     return visit(BFloat16());
   case Dtype::I64:
@@ -50,13 +51,17 @@ static void withType(Dtype dtype, Visit visit) {
 bool isConvertible(Dtype from, Dtype to) {
   if (from == to)
     return true;
-  return isLossless(from, to) && from != Dtype::F16 &&
+  return isLossless(from, to) &&
          (to == Dtype::F64 || to == Dtype::F32 || isInteger(to));
 }
 
 bool isRounded(Dtype from, Dtype to) {
   return from == Dtype::F32 && to == Dtype::BF16;
 }
+
+template <typename T>
+static constexpr bool isNarrow =
+    std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>;
 
 template <typename From, typename To>
 static void convert(const std::byte *source, std::byte *target, int64_t count) {
@@ -67,7 +72,7 @@ static void convert(const std::byte *source, std::byte *target, int64_t count) {
                 sizeof(From));
     if constexpr (std::is_same_v<To, BFloat16>)
       reinterpret_cast<To *>(target)[i] = narrow<To>(value);
-    else if constexpr (std::is_same_v<From, BFloat16>)
+    else if constexpr (isNarrow<From>)
       reinterpret_cast<To *>(target)[i] = static_cast<To>(widen(value));
     else
       reinterpret_cast<To *>(target)[i] = static_cast<To>(value);
@@ -84,8 +89,8 @@ void convertElements(const std::byte *source, Dtype from, std::byte *target,
     withType(to, [&](auto targetElement) {
       using From = decltype(sourceElement);
       using To = decltype(targetElement);
-      if constexpr (!std::is_same_v<To, BFloat16> ||
-                    std::is_same_v<From, float>)
+      if constexpr (!isNarrow<To> || (std::is_same_v<From, float> &&
+                                      std::is_same_v<To, BFloat16>))
         convert<From, To>(source, target, count);
     });
   });

@@ -494,7 +494,7 @@ static void checkSumOfSquares(LibraryCallCheck &check) {
       !check.shape(check.result(0), {2}))
     return;
   for (const TensorReference &operand : check.command.operands)
-    check.dtype(operand, {Dtype::F32, Dtype::F64});
+    check.dtype(operand, {Dtype::F32, Dtype::F64, Dtype::BF16, Dtype::F16});
 }
 
 //===----------------------------------------------------------------------===//

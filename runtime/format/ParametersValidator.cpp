@@ -108,13 +108,8 @@ static Status checkState(const State &state, const Parameters &parameters) {
       parameters.segments[static_cast<size_t>(*state.segment)];
   const bool isWhole = state.role == Role::Accumulated;
   const int64_t expected = isWhole ? segment.elements : segment.shardElements;
-  const bool isWide = state.dtype == Dtype::F32 || state.dtype == Dtype::F64;
-  const bool isNarrow = state.dtype == Dtype::BF16 || state.dtype == Dtype::F16;
-  if (state.elements != expected ||
-      !(isWide || (isNarrow && state.role != Role::Gradient)))
-    return broken("F2", quoted +
-                            " must be f32, f64 or, where it is no "
-                            "gradient, of 16 bits, with the " +
+  if (state.elements != expected || !isFloat(state.dtype))
+    return broken("F2", quoted + " must be of floats, with the " +
                             std::to_string(expected) +
                             " elements of its segment" +
                             (isWhole ? "" : "'s shard"));

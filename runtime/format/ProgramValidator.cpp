@@ -346,21 +346,21 @@ void ProgramValidator::checkReduceScatter(const Command &command) {
   require(elements <= all / members && elements * members == all, "F13",
           "a buffer of " + std::to_string(all) + " elements is not " +
               std::to_string(members) + " times " + std::to_string(elements));
-  require(output.buffer.space == Space::State, "F13",
-          "the output must be a state");
-  if (!status.ok())
+  require((output.dtype == Dtype::F32 || output.dtype == Dtype::F64) &&
+              isLossless(buffer.dtype, output.dtype) &&
+              output.buffer.rankStrides == AxisStrides(),
+          "F13",
+          "the output must be f32 or f64, not narrower than the buffer, and at "
+          "the same place on each rank");
+  if (!status.ok() || output.buffer.space != Space::State)
     return;
   const State &state =
       artifact.parameters.states[static_cast<size_t>(output.buffer.index)];
-  require((state.dtype == Dtype::F32 || state.dtype == Dtype::F64) &&
-              isLossless(buffer.dtype, state.dtype) &&
-              output.dtype == state.dtype && output.buffer.offset == 0 &&
-              output.buffer.rankStrides == AxisStrides() &&
+  require(output.dtype == state.dtype && output.buffer.offset == 0 &&
               state.elements == elements,
           "F13",
           "the output must be the whole of a state with " +
-              std::to_string(elements) +
-              " elements of f32 or f64, not narrower than the buffer");
+              std::to_string(elements) + " elements");
 }
 
 void ProgramValidator::checkAllReduce(const Command &command) {

@@ -116,7 +116,7 @@ MODELS = {
     "llama": Model(small_models.SMALL_MODELS["hf-llama"], **LLAMA),
     "mixtral": Model(small_models.SMALL_MODELS["hf-mixtral"], **LLAMA),
     "resnet": Model(resnet_model, r"model\.layer\d\.\d", ("model.fc",),
-                    ("model.conv1", "model.fc"), meshes=("1", "2x2")),
+                    ("model.conv1", "model.fc"), meshes=("1", "2", "3", "4", "2x2")),
     "unet": Model(unet_model, r"model\.(down|up)\.\d", ("model.last",),
                   ("model.first.0", "model.last"), r"model\.(down|up)\.\d"),
     "vit": Model(small_models.vit_model,
@@ -140,6 +140,7 @@ class Policy:
     micro_batches: int = 1
     loss_scale: float = 1.0
     synchronizes: bool = True  # after each micro-batch
+    keeps: str = "f32"  # what shardc keeps sums of gradients in
     meshes: tuple = ()  # the only ones that it is for
     numbers: str | None = None  # the policy that computes the same
     refusal: str | None = None  # shardc's error where PyTorch fails to train
@@ -151,6 +152,10 @@ POLICIES = {
     "bf16": Policy("`param_dtype=bf16, reduce_dtype=f32`", BFLOAT16),
     "bf16-reduce": Policy("`param_dtype=bf16, reduce_dtype=bf16`",
                           dict(param_dtype="bf16", reduce_dtype="bf16")),
+    "bf16-gradients": Policy(
+        "`bf16-reduce`; shardc keeps sums of gradients in bf16 too",
+        dict(param_dtype="bf16", reduce_dtype="bf16"), keeps="reduce",
+        numbers="bf16-reduce"),
     "bf16-alone": Policy("`param_dtype=bf16` and no `reduce_dtype`",
                          dict(param_dtype="bf16")),
     "f32-output": Policy("`bf16`, `output_dtype=f32` of the root", BFLOAT16,
@@ -214,6 +219,7 @@ def configuration(model, policy, mesh):
     rules.append({"match": "", **(policy.root or {})})
     return {"mesh": axes(mesh), "wrap": wrap,
             "gradients": {"sync": "each" if policy.synchronizes else "last",
+                          "dtype": policy.keeps,
                           "loss_scale": policy.loss_scale},
             "modules": [rule for rule in rules if len(rule) > 1],
             "optimizer": {"name": "sgd", "momentum": trained.MOMENTUM}}
@@ -461,7 +467,7 @@ def result_of(run, mesh, cache):
         with torch.backends.mkldnn.flags(enabled=not own_kernels):
             return train(run, module, batches, policy)
     except RuntimeError as error:
-        if not policy.refusal or "dtype" not in str(error):
+        if not policy.refusal or "type" not in str(error):
             raise
         return zoo_training.first_line(error)
 

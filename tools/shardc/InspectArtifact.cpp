@@ -70,9 +70,12 @@ static std::string describe(const PlanUpdate &update) {
   if (update.operations == 0)
     return "";
   std::ostringstream text;
-  text << "update     " << update.gathers << " gathers of "
-       << update.gatherBytes << " bytes, " << update.operations
-       << " floating-point operations of matrix products on each rank\n";
+  text << "update     ";
+  if (update.gathers != 0)
+    text << update.gatherBytes << " bytes in " << update.gathers
+         << (update.gathers == 1 ? " gather, " : " gathers, ");
+  text << update.operations
+       << " floating-point operations of matrix products, on each rank\n";
   return text.str();
 }
 

@@ -9,6 +9,7 @@
 #include "dialects/Fsdp/Fsdp.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace mlir;
 
@@ -116,10 +117,17 @@ FailureOr<std::vector<Observed>> ReferenceStep::updateMatrices(
   if (failed(interpreter.update()))
     return failure();
   std::vector<Observed> updated;
-  for (const std::string &name : matrices)
+  // Computed in f32 and rounded last: a step may be less than what bf16 tells
+  // of the largest element.
+  constexpr double f32Roundoff = 0x1p-24;
+  for (const std::string &name : matrices) {
     updated.push_back(
         observe("parameter " + name, -1,
                 getState().getKept(ShardedState::parameterKey, name)));
+    double &roundoff = updated.back().unitRoundoff;
+    if (roundoff > f32Roundoff)
+      updated.back().narrowRoundoff = std::exchange(roundoff, f32Roundoff);
+  }
   getState() = before;
   return updated;
 }

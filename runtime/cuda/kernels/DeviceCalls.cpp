@@ -72,8 +72,10 @@ kernels::Element elementOf(Dtype dtype) {
     return kernels::Element::BF16;
   case Dtype::I64:
     return kernels::Element::I64;
+  case Dtype::F16:
+    return kernels::Element::F16;
   default:
-    assert(dtype == Dtype::F32 && "library calls have four dtypes");
+    assert(dtype == Dtype::F32 && "library calls have five dtypes");
     return kernels::Element::F32;
   }
 }

@@ -166,7 +166,7 @@ SHARDC_DEVICE T loadShared(const Thread &self, int offset) {
 //===----------------------------------------------------------------------===//
 
 /// The dtypes of library calls.
-enum class Element : int32_t { F32, BF16, F64, I64 };
+enum class Element : int32_t { F32, BF16, F64, I64, F16 };
 
 /// The upper half of a float.
 struct BFloat16 {

@@ -77,10 +77,21 @@ SHARDC_DEVICE void sumOfSquares(const Thread &self,
   const SquaresParameters::Tensor &tensor = p.tensor[index];
   const int64_t first = (self.block() - tensor.firstBlock) * squaresOfBlock;
   const int64_t end = lesser(tensor.elements, first + squaresOfBlock);
-  const DoublePair sum = addPairsOfBlock(
-      self, tensor.element == Element::F64
-                ? squaresOf<double>(self, tensor.address, first, end)
-                : squaresOf<float>(self, tensor.address, first, end));
+  DoublePair sum;
+  switch (tensor.element) {
+  case Element::F64:
+    sum = squaresOf<double>(self, tensor.address, first, end);
+    break;
+  case Element::BF16:
+    sum = squaresOf<BFloat16>(self, tensor.address, first, end);
+    break;
+  case Element::F16:
+    sum = squaresOf<Float16>(self, tensor.address, first, end);
+    break;
+  default:
+    sum = squaresOf<float>(self, tensor.address, first, end);
+  }
+  sum = addPairsOfBlock(self, sum);
   if (self.thread() == 0)
     self.store(p.parts + static_cast<uint64_t>(self.block()) * 16, sum);
 }

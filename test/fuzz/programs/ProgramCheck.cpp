@@ -324,11 +324,12 @@ bool Check::usesWrittenState() {
 }
 
 /// One rank with a micro-batch for each rank; ranks keep buffers of their own,
-/// replicas add up in another order, and synchronized norms see all samples.
+/// replicas add up in another order, synchronized norms see all samples, and
+/// narrow sums are rounded once a micro-batch.
 Check::Failure Check::checkRanks() {
   if (policy.options.worldSize == 1 || policy.options.replicate > 1 ||
       policy.options.batchNormStats == "sync" || policy.microBatches > 1 ||
-      usesWrittenState())
+      policy.options.gradientDtype == "reduce" || usesWrittenState())
     return std::nullopt;
   TrainingPolicy other = policy;
   other.options = onOneRank(policy.options);

@@ -103,6 +103,7 @@ static void simplifyPolicy(TrainedProgram &program, const SameFailure &isSame) {
       [](TrainingPolicy &p) { p.options.clipGradNorm = 0; },
       [](TrainingPolicy &p) { p.options.lossScale = "1"; },
       [](TrainingPolicy &p) { p.options.gradientSync = "each"; },
+      [](TrainingPolicy &p) { p.options.gradientDtype = "f32"; },
       [](TrainingPolicy &p) { p.options.skipNonFinite = false; },
       [](TrainingPolicy &p) { p.options.evaluation = false; }};
   for (Change change : changes) {

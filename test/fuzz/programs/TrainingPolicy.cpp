@@ -109,7 +109,8 @@ static void drawOptimizer(Options &options, ModuleOp program,
     options.adjustLearningRate = random.pick(
         {"original", "original", "match_rms_adamw", "spectral_unclamped"});
   }
-  if (StringRef(options.optimizer).starts_with("adam"))
+  if (StringRef(options.optimizer).starts_with("adam") ||
+      options.optimizer == "muon")
     options.amsgrad = random.chance(0.2);
   options.maximize = random.chance(0.1);
   if (random.chance(0.2))
@@ -122,6 +123,8 @@ static void drawOptimizer(Options &options, ModuleOp program,
     options.paramGroups = escaped(trained[random.below(trained.size())]) +
                           random.pick({":weight_decay=0", ":lr_scale=0.5",
                                        ":weight_decay=0.2,lr_scale=2"});
+    if (options.optimizer == "muon" && random.chance(0.5))
+      options.paramGroups += ",optimizer=adamw";
   }
 }
 
@@ -190,6 +193,7 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   options.skipNonFinite = random.chance(0.1);
   options.gradientSync =
       policy.microBatches > 1 && random.chance(0.4) ? "last" : "each";
+  options.gradientDtype = random.chance(0.25) ? "reduce" : "f32";
   setTarget(policy, random.chance(0.25) ? "cuda" : "cpu");
   if (random.chance(0.6))
     options.gpu = smallGpu().name;
@@ -251,6 +255,7 @@ static SmallVector<Flag> flagsOf(TrainingPolicy &policy) {
           {"--clip-grad-norm", &options.clipGradNorm},
           {"--loss-scale", &options.lossScale},
           {"--gradient-sync", &options.gradientSync},
+          {"--gradient-dtype", &options.gradientDtype},
           {"--skip-non-finite", &options.skipNonFinite},
           {"--evaluation", &options.evaluation},
           {"--micro-batches", &policy.microBatches},

@@ -25,7 +25,7 @@ module @no_elements {
 
 // -----
 
-// expected-warning@+1 {{no trained parameter is a matrix of muon's: all have adamw}}
+// expected-warning@+1 {{no trained parameter has muon: all have adamw}}
 module @nothing_for_muon {
   fsdp.parameter @bias : tensor<2xf32>
   fsdp.mesh @mesh <shard = 2>

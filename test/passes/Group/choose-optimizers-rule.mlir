@@ -2,7 +2,7 @@
 
 // A rule may want muon for a table.
 // CHECK-LABEL: module @a_table_by_rule
-//       CHECK:     fsdp.member @embed.weight{{$}}
+//       CHECK:     fsdp.member @embed.weight with {optimizer = "muon"}
 module @a_table_by_rule {
   fsdp.parameter @embed.weight : tensor<4x2xf32>
   fsdp.mesh @mesh <shard = 2>

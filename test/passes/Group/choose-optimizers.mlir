@@ -5,11 +5,11 @@
 // leaves to adamw. Frozen parameters have none. Another optimizer has all.
 // CHECK-LABEL: module @matrices_and_others
 //       CHECK:     fsdp.member @embed.weight with {optimizer = "adamw"}
-//  CHECK-NEXT:     fsdp.member @fc.weight{{$}}
+//  CHECK-NEXT:     fsdp.member @fc.weight with {optimizer = "muon"}
 //  CHECK-NEXT:     fsdp.member @fc.bias with {lr_scale = 5.000000e-01 : f64, optimizer = "adamw"}
 //  CHECK-NEXT:     fsdp.member @conv.weight with {optimizer = "adamw"}
 //  CHECK-NEXT:     fsdp.member @left.weight with {optimizer = "adamw"}
-//  CHECK-NEXT:     fsdp.member @wanted.weight with {weight_decay = 1.000000e-01 : f64}
+//  CHECK-NEXT:     fsdp.member @wanted.weight with {optimizer = "muon", weight_decay = 1.000000e-01 : f64}
 //  CHECK-NEXT:     fsdp.member @frozen.weight{{$}}
 // ADAMW-LABEL: module @matrices_and_others
 //       ADAMW:     fsdp.member @embed.weight{{$}}
@@ -38,7 +38,8 @@ module @matrices_and_others {
   func.func @forward(%i: tensor<3xi64>) -> tensor<3x2xf32> {
     %table = fsdp.read @embed.weight : tensor<4x2xf32>
     %0 = fsdp.module "embed" : "Embedding" (%in = %i : tensor<3xi64>, %t = %table : tensor<4x2xf32>) -> tensor<3x2xf32> {
-      %x = aten.embedding %t, %in {padding_idx = -1 : i64} : (tensor<4x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
+      %scaled = aten.mul.Scalar %t, 2.0 : f32 : (tensor<4x2xf32>) -> tensor<4x2xf32>
+      %x = aten.embedding %scaled, %in {padding_idx = -1 : i64} : (tensor<4x2xf32>, tensor<3xi64>) -> tensor<3x2xf32>
       fsdp.yield %x : tensor<3x2xf32>
     }
     return %0 : tensor<3x2xf32>

@@ -208,16 +208,17 @@ module @M4_result_over_an_operand {
 
 // -----
 
-module @M5_output_in_the_arena {
+module @M5_output_in_a_part {
   fsdp.mesh @mesh <shard = 2>
   %parameter = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
   %gradient = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
     exec.section "micro_batch" repeat micro_batches {
       %0 = exec.buffer at 0 : memref<16xf32>
-      %1 = exec.buffer at 64 : memref<8xf32>
-      // expected-error@+1 {{M5: expected a gradient state as the output}}
-      exec.reduce_scatter @root %0 : memref<16xf32> -> %1 : memref<8xf32> over ["shard"] on 0
+      %1 = exec.buffer at 64 : memref<16xf32>
+      %2 = exec.part %1[0 + shard * 8] : memref<16xf32> -> memref<8xf32>
+      // expected-error@+1 {{M5: expected a gradient state or a buffer as the output}}
+      exec.reduce_scatter @root %0 : memref<16xf32> -> %2 : memref<8xf32> over ["shard"] on 0
     }
   }
 }
@@ -231,7 +232,7 @@ module @M5_output_is_no_gradient {
   exec.program @step streams ["compute", "gather"] arena 128 events 2 {
     exec.section "micro_batch" repeat micro_batches {
       %0 = exec.buffer at 0 : memref<32xf32>
-      // expected-error@+1 {{M5: expected a gradient state as the output}}
+      // expected-error@+1 {{M5: expected a gradient state or a buffer as the output}}
       exec.reduce_scatter @root %0 : memref<32xf32> -> %parameter : memref<16xf32> over ["shard"] on 0
     }
   }

@@ -340,6 +340,25 @@ TEST(CreateOptimizer, RefusesWhatAnOptimizerDoesNotHave) {
               o.momentum = 0.9;
             }),
             "the optimizer adamw has no option momentum");
+  EXPECT_EQ(problem([](auto &o) { o.adjustLearningRate = "original "; }),
+            "the optimizer sgd has no option adjust_lr_fn");
+  EXPECT_EQ(problem([](auto &o) {
+              o.name = "muon";
+              o.adjustLearningRate = "rms";
+            }),
+            "expected adjust_lr_fn original, match_rms_adamw or "
+            "spectral_unclamped, got 'rms'");
+  EXPECT_EQ(problem([](auto &o) {
+              o.name = "muon";
+              o.nesterov = true;
+            }),
+            "the optimizer muon has no option nesterov: its momentum is "
+            "Nesterov's always");
+  EXPECT_EQ(problem([](auto &o) {
+              o.name = "muon";
+              o.dampening = 0.5;
+            }),
+            "the optimizer muon has no option dampening");
   EXPECT_EQ(problem([](auto &o) { o.amsgrad = true; }),
             "the optimizer sgd has no option amsgrad");
   EXPECT_EQ(problem([](auto &o) { o.nesterov = true; }),

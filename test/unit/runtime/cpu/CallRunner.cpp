@@ -9,11 +9,13 @@
 #include "test/unit/runtime/cpu/CallRunner.h"
 
 #include "runtime/cpu/BFloat16.h"
+#include "runtime/cpu/Float16.h"
 #include "runtime/format/LibraryCalls.h"
 #include "test/unit/runtime/AllocationCounter.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -49,7 +51,7 @@ template <typename T>
 static double loadAs(const std::byte *place) {
   T value;
   std::memcpy(&value, place, sizeof(T));
-  if constexpr (std::is_same_v<T, BFloat16>)
+  if constexpr (std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>)
     return widen(value);
   else
     return static_cast<double>(value);
@@ -60,6 +62,19 @@ static void storeAs(std::byte *place, T value) {
   std::memcpy(place, &value, sizeof(T));
 }
 
+/// A finite number below 65520 to the nearest; ties go to the even one.
+static Float16 toFloat16(double value) {
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  const int unit = std::max(exponent - 11, -24);
+  const auto units =
+      static_cast<uint16_t>(std::nearbyint(std::ldexp(std::abs(value), -unit)));
+  // A carry of the significand is one of the exponent, as it should be.
+  const auto magnitude = static_cast<uint16_t>(units + ((unit + 24) << 10));
+  return {
+      static_cast<uint16_t>(magnitude | (std::signbit(value) ? 0x8000 : 0))};
+}
+
 double TestTensor::get(int64_t index) const {
   switch (reference.dtype) {
   case Dtype::F64:
@@ -68,6 +83,8 @@ double TestTensor::get(int64_t index) const {
     return loadAs<float>(place(index));
   case Dtype::BF16:
     return loadAs<BFloat16>(place(index));
+  case Dtype::F16:
+    return loadAs<Float16>(place(index));
   default:
     return loadAs<int64_t>(place(index));
   }
@@ -81,6 +98,8 @@ void TestTensor::set(int64_t index, double value) {
     return storeAs(place(index), static_cast<float>(value));
   case Dtype::BF16:
     return storeAs(place(index), narrow<BFloat16>(static_cast<float>(value)));
+  case Dtype::F16:
+    return storeAs(place(index), toFloat16(value));
   default:
     return storeAs(place(index), static_cast<int64_t>(value));
   }

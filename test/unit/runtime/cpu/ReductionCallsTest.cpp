@@ -179,6 +179,18 @@ TEST(SumOfSquares, adds_several_operands) {
   EXPECT_EQ(result.values(), (std::vector<double>{30.25, 0}));
 }
 
+TEST(SumOfSquares, takes_16_bits) {
+  TestTensor a(Dtype::BF16, {19}), b(Dtype::F16, {3}), result(Dtype::F64, {2});
+  for (int i = 0; i < 19; ++i)
+    a.set(i, 0.5);
+  b.set(0, -1.5);
+  b.set(1, 0x1p-24); // The smallest there is.
+  b.set(2, 2);
+  ASSERT_TRUE(runCall("sum_of_squares", {}, {&a, &b}, {&result}).ok());
+  EXPECT_EQ(result.values(),
+            (std::vector<double>{4.75 + 2.25 + 4 + 0x1p-48, 0}));
+}
+
 // Large and tiny values: an ordinary sum in double loses the tiny ones, and
 // what it loses depends on how the elements are divided.
 TEST(SumOfSquares, keeps_infinity_and_nan) {

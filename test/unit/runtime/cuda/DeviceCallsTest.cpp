@@ -345,6 +345,8 @@ TEST(DeviceCalls, sum_of_squares_of_any_tensors) {
   checkSquares({TestTensor(Dtype::F64, {33, 7}), TestTensor(Dtype::F32, {0}),
                 TestTensor(Dtype::F32, {1})});
   checkSquares({TestTensor(Dtype::F32, {0})});
+  checkSquares({TestTensor(Dtype::BF16, {300}), TestTensor(Dtype::F16, {70}),
+                TestTensor(Dtype::F64, {5})});
   checkSquares(std::vector<TestTensor>(70, TestTensor(Dtype::F32, {3})));
 }
 

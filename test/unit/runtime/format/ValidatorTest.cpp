@@ -87,7 +87,7 @@ TEST(Validator, f2_rejects_states_that_do_not_fit_their_role) {
   state(0, [](State &s) { s.segment.reset(); });
   state(0, [](State &s) { s.segment = 1; });
   state(0, [](State &s) { s.dtype = Dtype::I32; });
-  state(1, [](State &s) { s.dtype = Dtype::BF16; }); // Gradients add up.
+  state(1, [](State &s) { s.dtype = Dtype::I32; });
   state(3, [](State &s) { s.shape = {2}; });
   state(3, [](State &s) { s.segment = 0; });
 }
@@ -287,7 +287,7 @@ TEST(Validator, f13_rejects_reductions_that_do_not_fit_their_output) {
     output.shape = {1};
   });
   reduce([](Reference &, Reference &output) {
-    output.buffer = {Space::Arena, 0, 0, 32, {}};
+    output.buffer = {Space::Arena, 0, 0, 32, {32}};
   });
   // f64 gradients into an f32 state.
   reduce([](Reference &buffer, Reference &output) {
