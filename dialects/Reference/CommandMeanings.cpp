@@ -179,7 +179,10 @@ static Tensor sumInOrder(ArrayRef<Tensor> values, bool ofPairs,
       sum +=
           static_cast<long double>(value.floats()[i]) + value.floats()[i + 1];
     sums[i] = static_cast<double>(sum);
-    sums[i + 1] = static_cast<double>(sum - static_cast<long double>(sums[i]));
+    sums[i + 1] =
+        std::isfinite(sums[i]) // Infinities and NaN have no error.
+            ? static_cast<double>(sum - static_cast<long double>(sums[i]))
+            : 0;
     // The low part makes up for where the high part was rounded.
     bounds.insert(bounds.end(), 2, type.spacing(sums[i]));
   }
