@@ -101,10 +101,6 @@ private:
   llvm::LogicalResult fillSegment(mlir::Operation *op, fsdp::SegmentOp segment,
                                   mlir::Value buffer,
                                   llvm::ArrayRef<SegmentMember> members);
-  void
-  placeShards(fsdp::BeginOp begin); // And the next two: UpdateCommands.cpp.
-  llvm::LogicalResult visitGather(fsdp::GatherShardOp gather);
-  llvm::LogicalResult visitTake(fsdp::TakeShardOp take);
   llvm::LogicalResult visitSum(fsdp::SumOverRanksOp sum);
   llvm::LogicalResult visitBroadcast(fsdp::BroadcastOp broadcast);
   void visitAllReduce(fsdp::AllReduceStartOp sum);
@@ -112,6 +108,12 @@ private:
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
   void visitGradientNorm(fsdp::GradientNormOp norm);
   void addLossSum(mlir::Location location);
+
+  // Whole segments of the update (UpdateCommands.cpp).
+  void placeShards(fsdp::BeginOp begin);
+  llvm::LogicalResult visitGather(fsdp::GatherShardOp gather);
+  llvm::LogicalResult visitTake(fsdp::TakeShardOp take);
+
   void visitBegin(fsdp::BeginOp begin);
   void beginSection(llvm::StringRef name, exec::RunKind run,
                     exec::Repeat repeat = exec::Repeat::once,
