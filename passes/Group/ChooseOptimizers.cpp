@@ -112,16 +112,18 @@ void ChooseOptimizersPass::runOnOperation() {
   llvm::StringSet<> embeddings = findEmbeddings(module);
   SymbolTable symbols(module);
   int64_t matrices = 0, others = 0;
-  bool hasFailed = false;
-  module.walk([&](fsdp::MemberOp member) {
+  // One error: a pattern's mistake is often the same for many parameters.
+  WalkResult walked = module.walk([&](fsdp::MemberOp member) {
     auto parameter = symbols.lookup<fsdp::ParameterOp>(member.getParameter());
     if (!parameter || parameter.getFrozen())
-      return;
-    hasFailed |= failed(
-        choose(member, parameter, embeddings.contains(parameter.getSymName())));
+      return WalkResult::advance();
+    if (failed(choose(member, parameter,
+                      embeddings.contains(parameter.getSymName()))))
+      return WalkResult::interrupt();
     ++(getOptimizer(member) == "muon" ? matrices : others);
+    return WalkResult::advance();
   });
-  if (hasFailed)
+  if (walked.wasInterrupted())
     return signalPassFailure();
   if (optimizer != "muon")
     return;

@@ -112,7 +112,7 @@ def trained_by_shardc(training, folder, programs):
         training.train(programs.shardrun, artifact,
                        folder / "data.safetensors", state, log, TIMEOUT)
         end = time.monotonic()
-        found = safetensors.torch.load_file(state)
+        found = trained.tensors.first_rank(safetensors.torch.load_file(state))
         for name, values in trained.series(log).items():
             found[name] = torch.tensor(values, dtype=torch.float64)
     finally:

@@ -64,10 +64,13 @@ def read(path):
 
 
 def read_first_rank(path):
-    """{name: Tensor} that `shardrun --save-rank-statistics` wrote, with the
-    first rank's running statistics in place of all ranks': PyTorch's numbers
-    are those of a process."""
-    found = read(path)
+    """first_rank of a file that `shardrun --save-rank-statistics` wrote."""
+    return first_rank(read(path))
+
+
+def first_rank(found):
+    """{name: tensor} with the first rank's running statistics in place of all
+    ranks': PyTorch's numbers are those of a process."""
     first = {name: found.get(f"rank0/{name}", value) for name, value in found.items()}
     return {name: value for name, value in first.items()
             if not re.match(r"rank\d+/", name)}

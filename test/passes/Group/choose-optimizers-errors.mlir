@@ -1,12 +1,15 @@
 // RUN: shardc-opt %s --split-input-file --verify-diagnostics --shardc-choose-optimizers=optimizer=muon
 
+// One error for all that a pattern says.
 module @no_matrix {
   // expected-error@+2 {{E0226: 'bias' is to have the optimizer muon and is of type 'tensor<2xf32>'; expected a matrix}}
   // expected-note@+1 {{help: leave it to adamw}}
   fsdp.parameter @bias : tensor<2xf32>
+  fsdp.parameter @other : tensor<2xf32>
   fsdp.mesh @mesh <shard = 2>
   fsdp.group @root on @mesh policy <> reshard default {
     fsdp.member @bias with {optimizer = "muon"}
+    fsdp.member @other with {optimizer = "muon"}
   }
 }
 
