@@ -31,7 +31,7 @@ def opening(text):
 
 def prose(text):
     """Lines of the opening that say something."""
-    docstring = re.search(r'\A(?:#.*\n)*"""(.*?)"""', text, re.DOTALL)
+    docstring = re.search(r'\A(?:#[^\n]*\n)*"""(.*?)"""', text, re.DOTALL)
     lines = docstring[1].splitlines() if docstring else [
         line for line in opening(text) if line.startswith("//")]
     return [line for line in lines
