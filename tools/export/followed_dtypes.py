@@ -138,6 +138,16 @@ def take_inputs(node, inputs):
         (node.args, node.kwargs), lambda _: next(values))
 
 
+def repair_users(program):
+    """Regions that PyTorch (2.15) makes of no_grad leave users out of nodes, and
+    a node's arguments then cannot change."""
+    for graph_module in program.graph_module.modules():
+        if isinstance(graph_module, torch.fx.GraphModule):
+            for node in graph_module.graph.nodes:
+                for value in node.all_input_nodes:
+                    value.users.setdefault(node)
+
+
 def call_path(node):
     """The calls of nn.Modules that a node is in, the outermost first."""
     return list(node.meta.get("nn_module_stack") or ())
@@ -153,6 +163,7 @@ class Alignment:
 
     def __init__(self, program, second):
         self.pairs, self.inputs, self._added = {}, {}, []
+        repair_users(program)
         try:
             self._align(program.graph_module, second.graph_module)
         except NotAligned:
@@ -251,6 +262,7 @@ class Conversions:
         self.parameters = signature.inputs_to_parameters
         self.state = {**self.parameters, **signature.inputs_to_buffers,
                       **signature.inputs_to_lifted_tensor_constants}
+        self.constants = signature.inputs_to_lifted_tensor_constants
         self.nodes = list(program.graph.nodes)
         self._converted = {}  # {node in float32: what follows}
 
@@ -264,6 +276,11 @@ class Conversions:
         other = self.pairs[node]
         return (other is not None and dtype_of(node) == torch.float32
                 and dtype_of(other) == torch.bfloat16)
+
+    def _is_made(self, node):
+        """Whether a node makes a tensor of constants: x.new_tensor([0.5])."""
+        return node.op == "call_function" and all(
+            value.name in self.constants for value in node.all_input_nodes)
 
     def _moved_argument(self, node):
         """Whether an argument was float32 in the one trace and bfloat16 in the
@@ -288,7 +305,7 @@ class Conversions:
             if self._moved(node):
                 self._take_extremes(node)
                 if node.target in LIKES or node.target in WITH_NUMBERS or (
-                        self._moved_argument(node)):
+                        self._is_made(node) or self._moved_argument(node)):
                     count += self._follow(graph_module, node, entered)
         return count
 

@@ -4,13 +4,16 @@
 
     shardc_export.py PACKAGE.MODULE:FACTORY -o model.pt2
         [--inputs inputs.safetensors] [--loss cross_entropy|mse] [--meta]
-        [--config-from-model config.json [--ranks N]] [--traceback]
+        [--config-from-model config.json [--ranks N]] [--unchecked] [--traceback]
 
 FACTORY() returns (module, example inputs); the inputs are one micro-batch, a
 tuple of positional arguments or a dict of keyword arguments. What is exported
 must return the scalar loss: the module itself, a Hugging Face model whose
 output has `.loss` because `labels` are among the inputs, or a model that
 returns predictions, with --loss and the inputs (input, targets).
+
+The model and what is exported run three times each and must agree; the model is
+afterwards as it was. --unchecked leaves that out.
 
 Stack traces, provenance and the example inputs are dropped: the file then
 names no path of this machine, holds none of its data, and is the same bytes
@@ -29,6 +32,7 @@ import argparse
 import contextlib
 import importlib
 import inspect
+import json
 import os
 import pathlib
 import resource
@@ -38,18 +42,25 @@ import traceback
 from unittest import mock
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 from torch.utils._pytree import tree_leaves, tree_map
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+import assigned_buffers  # noqa: E402
+import captured_tensors  # noqa: E402
+import custom_gradients  # noqa: E402
+import eager_comparison  # noqa: E402
 import followed_dtypes  # noqa: E402
+import host_state  # noqa: E402
+import program_checks  # noqa: E402
+import trace_failures  # noqa: E402
+import training_modes  # noqa: E402
 import untraced_operators  # noqa: E402
-
-
-class ExportError(Exception):
-    """What is wrong with the model or its inputs, and what to do."""
+import untraced_regions  # noqa: E402
+import wrapped_modules  # noqa: E402
+from export_error import ExportError, say  # noqa: E402
 
 
 def cross_entropy(predictions, targets):
@@ -98,8 +109,13 @@ def training_module(model, loss=None):
     `loss` is a name of LOSSES, a function of (predictions, targets), or None
     for a model that computes its own."""
     if loss is not None:
-        return WithLoss(model, LOSSES.get(loss, loss))
-    return OwnLoss(model) if is_hugging_face(model) else model
+        module = WithLoss(model, LOSSES.get(loss, loss))
+    elif is_hugging_face(model):
+        module = OwnLoss(model)
+    else:
+        return model
+    module.training = model.training  # The model's parts keep their own modes.
+    return module
 
 
 def arguments_of(example_inputs):
@@ -136,75 +152,6 @@ def check_call(module, positional, keyword):
             f"and (input, targets)") from error
 
 
-def check_result(program):
-    """The program must return the scalar loss and nothing else."""
-    (output,) = (node for node in program.graph.nodes if node.op == "output")
-    results = [getattr(node, "meta", {}).get("val") for node in output.args[0]]
-    if len(results) != 1:
-        raise ExportError(
-            f"the module returns {len(results)} values where the loss alone "
-            f"is needed; wrap it in a module that returns the loss")
-    (result,) = results
-    if (not isinstance(result, torch.Tensor) or result.ndim
-            or not result.dtype.is_floating_point):
-        found = (f"{result.dtype} {list(result.shape)}"
-                 if isinstance(result, torch.Tensor) else "no tensor")
-        raise ExportError(
-            f"the module returns {found} where a scalar loss is needed; name "
-            f"one with --loss and pass (input, targets), or pass `labels` to "
-            f"a Hugging Face model")
-
-
-def storage_of(tensor):
-    """What tells the tensor's memory; None for one without."""
-    if isinstance(tensor, FakeTensor) or not tensor.numel():
-        return None
-    return tensor.untyped_storage().data_ptr()
-
-
-def changes_tensors(program):
-    """Whether some operator of the program works in place."""
-    return any(
-        getattr(getattr(node.target, "_schema", None), "is_mutable", False)
-        for graph_module in program.graph_module.modules()
-        for node in getattr(getattr(graph_module, "graph", None), "nodes", ()))
-
-
-def check_constants(program):
-    """What a model reaches past nn.Module is exported as a constant: a parameter
-    in a Python list, a slice of a buffer in an attribute. It would stay as it
-    is while the model's own tensor changes."""
-    changing = [("parameter", name, parameter)
-                for name, parameter in program.named_parameters()]
-    if changes_tensors(program):
-        changing += [("buffer", name, buffer)
-                     for name, buffer in program.named_buffers()]
-    owners = {storage_of(tensor): f"{kind} '{name}'"
-              for kind, name, tensor in changing}
-    buffers = {name for name, _ in program.named_buffers()}
-    for name, constant in program.constants.items():
-        if name in buffers:  # One that state_dict leaves out.
-            continue
-        owner = isinstance(constant, torch.Tensor) and storage_of(constant)
-        if owner and owner in owners:
-            raise ExportError(
-                f"{owners[owner]} is used as the constant '{name}', which would "
-                f"not change with it: keep it in an attribute or a "
-                f"ParameterList, not in a Python list, and take slices of it in "
-                f"forward")
-
-
-def check_hooks(module):
-    """Hooks on gradients are not in an export."""
-    hooked = [f"parameter '{name}'" for name, parameter
-              in module.named_parameters() if parameter._backward_hooks]
-    hooked += [f"module '{name}'" for name, child in module.named_modules()
-               if child._backward_hooks or child._backward_pre_hooks]
-    if hooked:
-        raise ExportError(f"{hooked[0]} has a hook on its gradient, which an "
-                          f"export does not hold: remove it")
-
-
 def check_sharding(module):
     """A tracer would see the shards of one rank."""
     for name, child in module.named_modules():
@@ -213,43 +160,12 @@ def check_sharding(module):
                               f"--config-from-model, or call it elsewhere")
 
 
-def custom_functions(base=torch.autograd.Function):
-    """The classes that say their gradient themselves, PyTorch's own aside."""
-    for each in base.__subclasses__():
-        if each.__module__.partition(".")[0] != "torch":
-            yield each
-        yield from custom_functions(each)
-
-
-@contextlib.contextmanager
-def refusing_custom_gradients():
-    """Inside, a model that says its gradient itself is an ExportError: the
-    export would have the derivative of the forward alone."""
-    def refuse(what):
-        def method(*args, **kwargs):
-            raise ExportError(
-                f"{what}, which an export does not hold: write forward so that "
-                f"PyTorch derives the gradient")
-        return method
-
-    with contextlib.ExitStack() as patches:
-        for each in custom_functions():
-            patches.enter_context(mock.patch.object(each, "forward", staticmethod(
-                refuse(f"{each.__name__} has a backward of its own"))))
-        patches.enter_context(mock.patch.object(
-            torch.Tensor, "register_hook",
-            refuse("forward calls register_hook on a tensor")))
-        yield
-
-
 def record_conversions(program, module, positional, keyword):
     """Makes what follows another dtype say so; one line says where it cannot."""
     try:
-        with untraced_operators.traced():
-            followed_dtypes.record(program, module, positional, keyword)
+        followed_dtypes.record(program, module, positional, keyword)
     except followed_dtypes.NotAligned as error:
-        print(f"shardc_export: the file does not say which conversions follow "
-              f"a dtype: {error}", file=sys.stderr)
+        say(f"the file does not say which conversions follow a dtype: {error}")
 
 
 def strip_provenance(program):
@@ -257,30 +173,81 @@ def strip_provenance(program):
         for node in getattr(getattr(graph_module, "graph", None), "nodes", ()):
             node.meta.pop("stack_trace", None)
             node.meta.pop("from_node", None)
+            node.meta.pop(captured_tensors.KEY, None)
 
 
-def export_program(module, example_inputs):
-    """The ExportedProgram of `module` in train mode; ExportError if shardc
-    could not train it."""
-    positional, keyword = arguments_of(distinct(example_inputs))
-    check_call(module, positional, keyword)
-    check_hooks(module)
-    check_sharding(module)
+@contextlib.contextmanager
+def tracing(module):
+    """Inside, torch.export holds what it can of the module, refuses what would be
+    lost, and leaves the module as it is. The value is its Checkpoints."""
+    snapshot = host_state.Snapshot(module, with_data=False)
     try:
-        with refusing_custom_gradients(), untraced_operators.traced():
-            program = torch.export.export(
-                module.train(), positional, kwargs=keyword, strict=False)
+        with (custom_gradients.refused(), assigned_buffers.written(module),
+              untraced_operators.traced(), untraced_regions.traced(module) as found,
+              followed_dtypes.quiet()):
+            yield found
+    finally:
+        snapshot.restore()
+
+
+def trace(module, positional, keyword, form=contextlib.nullcontext):
+    """The program, the paths of the modules that are checkpointed, the
+    captured_tensors.Calls, and the context that the model had to be traced in;
+    `form` is the one to begin with."""
+    checkpoints = None
+    try:
+        with (tracing(module) as checkpoints, form(),
+              captured_tensors.recorded(module) as calls):
+            return torch.export.export(module, positional, kwargs=keyword,
+                                       strict=False), checkpoints.paths, calls, form
     except ExportError:
         raise
     except Exception as error:  # whatever the model does under the tracer
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ExportError(f"torch.export cannot trace the module: {reason} "
-                          f"(--traceback shows where)") from error
-    check_result(program)
-    check_constants(program)
-    record_conversions(program, module, positional, keyword)
+        derivatives = checkpoints.lines_of_derivatives if checkpoints else ()
+        as_product = untraced_regions.linear_as_product
+        if form is not as_product and trace_failures.loses_layers(error, derivatives):
+            return trace(module, positional, keyword, as_product)
+        raise trace_failures.failure(error, derivatives) from error
+
+
+def check_before(module, positional, keyword):
+    check_call(module, positional, keyword)
+    custom_gradients.check_hooks(module)
+    check_sharding(module)
+    trace_failures.check_layouts(module, (positional, keyword))
+
+
+def compare_with_eager(program, module, positional, keyword):
+    if eager_comparison.has_data(module, (positional, keyword)):
+        eager_comparison.check(program, module, positional, keyword)
+    else:
+        say("without weights the export is not compared with the module itself: "
+            "what PyTorch leaves out of it would go unnoticed")
+
+
+def export_program(module, example_inputs, is_compared=True):
+    """The ExportedProgram of `module`; ExportError if shardc could not train it,
+    or would train something else."""
+    return program_and_checkpoints(module, example_inputs, is_compared)[0]
+
+
+def program_and_checkpoints(module, example_inputs, is_compared):
+    """The same, and the paths of the modules that are checkpointed."""
+    positional, keyword = arguments_of(distinct(example_inputs))
+    check_before(module, positional, keyword)
+    with (wrapped_modules.unwrapped(module) as wrapped,
+          training_modes.training(module)):
+        program, checkpointed, calls, form = trace(module, positional, keyword)
+        checkpointed = [*wrapped, *checkpointed]
+        program_checks.check(program)
+        with tracing(module), form():
+            record_conversions(program, module, positional, keyword)
+        program.shardc_notes = {
+            "captured": captured_tensors.captured(program, calls)}
+        if is_compared:
+            compare_with_eager(program, module, positional, keyword)
     strip_provenance(program)
-    return program
+    return program, checkpointed
 
 
 def inputs_by_name(program, example_inputs):
@@ -288,20 +255,35 @@ def inputs_by_name(program, example_inputs):
     positional, keyword = arguments_of(example_inputs)
     leaves = tree_leaves((positional, keyword))
     names = program.graph_signature.user_inputs
-    return {name: leaf.detach().contiguous()
+    return {name: leaf.detach().clone(memory_format=torch.contiguous_format)
             for name, leaf in zip(names, leaves, strict=True)
             if isinstance(leaf, torch.Tensor)}
 
 
-def export(module, example_inputs, path, inputs_path=None):
-    """Writes `module` in train mode, and its inputs as safetensors."""
-    program = export_program(module, example_inputs)
+def save(program, path):
+    """Writes what export_program returned."""
+    program.example_inputs = None
+    torch.export.save(program, path, extra_files={
+        "shardc.json": json.dumps(program.shardc_notes, sort_keys=True)})
+
+
+def say_checkpoints(paths):
+    if paths:
+        say(f"activation checkpointing is not part of an export: pass `--recompute "
+            f"{','.join(paths)}` to shardc compile")
+
+
+def export(module, example_inputs, path, inputs_path=None, is_compared=True):
+    """Writes `module`, and its inputs as safetensors. Returns the paths of the
+    modules that torch.utils.checkpoint runs."""
+    program, checkpointed = program_and_checkpoints(
+        module, example_inputs, is_compared)
     if inputs_path is not None:
         import safetensors.torch
         pathlib.Path(inputs_path).write_bytes(safetensors.torch.save(
             inputs_by_name(program, example_inputs)))
-    program.example_inputs = None
-    torch.export.save(program, path)
+    save(program, path)
+    return checkpointed
 
 
 def call_factory(name, allocate=True, without_data=FakeTensorMode):
@@ -356,7 +338,7 @@ def export_sharded(options):
             model, example_inputs = call_factory(
                 options.factory, not options.meta, sharding_config.ModelWithoutData)
             module = training_module(model, options.loss)
-            check_hooks(module)
+            custom_gradients.check_hooks(module)
             configuration = sharding_config.configuration_of(
                 module, model, has_own_loss=options.loss is None)
             sharding_config.unshard(module)
@@ -367,7 +349,10 @@ def export_sharded(options):
                 return False
     except sharding_config.ShardingError as error:
         raise ExportError(str(error)) from error
-    export(module, example_inputs, options.output, options.inputs)
+    checkpointed = export(module, example_inputs, options.output, options.inputs,
+                          not options.unchecked)
+    if checkpointed:
+        configuration["recompute"] = ",".join(checkpointed)
     pathlib.Path(options.config_from_model).write_text(
         sharding_config.text_of(configuration))
     return True
@@ -391,6 +376,9 @@ def options_of(arguments):
     parser.add_argument("--ranks", type=int, metavar="N",
                         help="call FACTORY as the first of N ranks that do not "
                              "exist")
+    parser.add_argument("--unchecked", action="store_true",
+                        help="do not run the model to compare the export with it, "
+                             "where memory does not suffice for a step")
     parser.add_argument("--traceback", action="store_true",
                         help="show where in the model an export failed")
     options = parser.parse_args(arguments)
@@ -422,8 +410,9 @@ def main(arguments=None):
         else:
             model, example_inputs = call_factory(
                 options.factory, allocate=not options.meta)
-            export(training_module(model, options.loss), example_inputs,
-                   options.output, options.inputs)
+            say_checkpoints(export(
+                training_module(model, options.loss), example_inputs,
+                options.output, options.inputs, not options.unchecked))
     except ExportError as error:
         if options.traceback:
             traceback.print_exception(error)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of an exported program that need no numbers: what it returns, which
+constants it has, and what of torch.func is left in it."""
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.export.graph_signature import InputKind
+
+import user_lines
+from export_error import ExportError, say
+
+
+def check_result(program):
+    """The program must return the scalar loss and nothing else."""
+    (output,) = (node for node in program.graph.nodes if node.op == "output")
+    results = [getattr(node, "meta", {}).get("val") for node in output.args[0]]
+    if len(results) != 1:
+        raise ExportError(
+            f"the module returns {len(results)} values where the loss alone "
+            f"is needed; wrap it in a module that returns the loss")
+    (result,) = results
+    if (not isinstance(result, torch.Tensor) or result.ndim
+            or not result.dtype.is_floating_point):
+        found = (f"{result.dtype} {list(result.shape)}"
+                 if isinstance(result, torch.Tensor) else "no tensor")
+        raise ExportError(
+            f"the module returns {found} where a scalar loss is needed; name "
+            f"one with --loss and pass (input, targets), or pass `labels` to "
+            f"a Hugging Face model")
+
+
+def storage_of(tensor):
+    """What tells the tensor's memory; None for one without."""
+    if isinstance(tensor, FakeTensor) or not tensor.numel():
+        return None
+    return tensor.untyped_storage().data_ptr()
+
+
+def changes_tensors(program):
+    """Whether some operator of the program works in place."""
+    return any(
+        getattr(getattr(node.target, "_schema", None), "is_mutable", False)
+        for graph_module in program.graph_module.modules()
+        for node in getattr(getattr(graph_module, "graph", None), "nodes", ()))
+
+
+def check_constants(program):
+    """What a model reaches past nn.Module is exported as a constant: a parameter
+    in a Python list, a slice of a buffer in an attribute. It would stay as it
+    is while the model's own tensor changes."""
+    changing = [("parameter", name, parameter)
+                for name, parameter in program.named_parameters()]
+    if changes_tensors(program):
+        changing += [("buffer", name, buffer)
+                     for name, buffer in program.named_buffers()]
+    owners = {storage_of(tensor): f"{kind} '{name}'"
+              for kind, name, tensor in changing}
+    buffers = {name for name, _ in program.named_buffers()}
+    for name, constant in program.constants.items():
+        if name in buffers:  # One that state_dict leaves out.
+            continue
+        owner = isinstance(constant, torch.Tensor) and storage_of(constant)
+        if owner and owner in owners:
+            raise ExportError(
+                f"{owners[owner]} is used as the constant '{name}', which would "
+                f"not change with it: keep it in an attribute or a "
+                f"ParameterList, not in a Python list, and take slices of it in "
+                f"forward")
+
+
+def check_transforms(program):
+    """What is left of torch.func, which neither serializes nor trains."""
+    for node in program.graph.nodes:
+        if node.op == "call_function" and (
+                getattr(node.target, "__module__", "").startswith("torch._functorch")):
+            line = user_lines.line_in(node.meta.get("stack_trace"))
+            raise ExportError(
+                f"forward uses torch.func (torch.vmap, jacrev, jvp){line}, which an "
+                f"export does not hold: write the batch dimension out, and "
+                f"derivatives with torch.autograd.grad(..., create_graph=True)")
+
+
+def say_numbers(program):
+    """A Python number among the inputs is a constant of the program."""
+    for spec in program.graph_signature.input_specs:
+        value = getattr(spec.arg, "value", None)
+        if spec.kind == InputKind.USER_INPUT and isinstance(
+                value, (int, float)) and not isinstance(value, bool):
+            say(f"input '{spec.arg.name}' is the number {value!r}, a constant of "
+                f"the export; one that changes from step to step is a 0-d tensor, "
+                f"torch.tensor({value!r})")
+
+
+def check(program):
+    """ExportError for a program that shardc could not train right."""
+    check_transforms(program)
+    check_result(program)
+    check_constants(program)
+    say_numbers(program)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes torch.export trace what a model does to gradients in forward.
+
+A trace has operators, and of what autograd is told only no_grad and autocast:
+
+| in forward | PyTorch (2.15) exports | here |
+|---|---|---|
+| torch.inference_mode() | its operators, with a gradient | no_grad |
+| torch.autograd.grad(...) | its operators, with a gradient | without, unless create_graph |
+| torch.func.grad(f)(x) | constants that PyTorch's wrappers leave | torch.autograd.grad |
+| the same through nn.Linear | an error | a product and a sum |
+| x.data | a constant that is not there | x.detach() |
+| x.data = y | nothing | x.detach().copy_(y) |
+| checkpoint(f, x) | f(x); if reentrant, without a gradient | f(x), and which modules f runs |
+"""
+
+import contextlib
+import sys
+from unittest import mock
+
+import torch
+from torch._functorch import eager_transforms
+from torch.autograd import grad_mode
+from torch.nn import functional
+from torch.nn.modules import module as hooks
+from torch.overrides import TorchFunctionMode
+from torch.utils import checkpoint
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+from export_error import ExportError
+from user_lines import line_of_frame
+
+GENERATOR = next(name for name in (  # the first since PyTorch 2.15
+    "_checkpoint_without_reentrant_generator_impl",
+    "_checkpoint_without_reentrant_generator") if hasattr(checkpoint, name))
+
+
+def enter_inference(self):
+    self._shardc_region = torch.no_grad() if self.mode else torch.enable_grad()
+    self._shardc_region.__enter__()
+
+
+def leave_inference(self, *arguments):
+    self._shardc_region.__exit__(*arguments)
+
+
+def without_graph(original, lines):
+    """The engine of autograd, whose gradients are constants unless asked; `lines`
+    is given where it was called."""
+    def run_backward(outputs, gradients, keep_graph, create_graph, inputs,
+                     *arguments, accumulate_grad=False, **keyword):
+        if accumulate_grad:
+            raise ExportError(
+                f"forward calls backward() at {line_of_frame(sys._getframe())}, "
+                f"which an export does not hold: use torch.autograd.grad, and "
+                f"return the loss")
+        lines.append(line_of_frame(sys._getframe()))
+        results = original(outputs, gradients, keep_graph, create_graph, inputs,
+                           *arguments, accumulate_grad=False, **keyword)
+        if create_graph:
+            return results
+        return tree_map(lambda each: each.detach() if isinstance(
+            each, torch.Tensor) else each, results)
+    return run_backward
+
+
+def differentiable(value):
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.view_as(value) if value.requires_grad else (
+        value.detach().requires_grad_())
+
+
+def grad_and_value(function, argnums, has_aux, arguments, keyword):
+    """What torch.func.grad_and_value does, in terms of autograd."""
+    arguments = list(arguments)
+    indices = argnums if isinstance(argnums, tuple) else (argnums,)
+    with torch.enable_grad():
+        for index in indices:
+            arguments[index] = tree_map(differentiable, arguments[index])
+        output = function(*arguments, **keyword)
+        value = output[0] if has_aux else output
+        wanted = tuple(arguments[index] for index in indices)
+        leaves, structure = tree_flatten(
+            wanted if isinstance(argnums, tuple) else wanted[0])
+        gradients = torch.autograd.grad(value, leaves, create_graph=True,
+                                        allow_unused=True, materialize_grads=True)
+    return tree_unflatten(list(gradients), structure), output
+
+
+def linear(input, weight, bias=None):
+    product = input @ (weight.t() if weight.ndim == 2 else weight)
+    return product if bias is None else product + bias
+
+
+def linear_as_product():
+    """A context in which linear layers are products. PyTorch's tracer loses the
+    weight of a linear that autograd goes back through inside of forward."""
+    return mock.patch.object(functional, "linear", linear)
+
+
+class WithoutData(TorchFunctionMode):
+    """x.data is x.detach(), as far as an export can tell, and to assign it writes
+    into x."""
+
+    def __torch_function__(self, function, types, arguments=(), keyword=None):
+        if function == torch.Tensor.data.__get__:
+            return arguments[0].detach()
+        if function == torch.Tensor.data.__set__:
+            arguments[0].detach().copy_(arguments[1].detach())
+            return None
+        return function(*arguments, **(keyword or {}))
+
+
+class Checkpoints:
+    """The modules that a model runs under torch.utils.checkpoint."""
+
+    def __init__(self, module):
+        # A tracer has other objects for modules, with the same dictionaries.
+        self._paths = {id(each._modules): path
+                       for path, each in module.named_modules()}
+        self.paths = []
+        self.lines_of_derivatives = []  # Where forward calls autograd.
+
+    def _path(self, module):
+        return self._paths.get(id(module._modules))
+
+    def _add(self, paths):
+        for path in paths:
+            if path is not None and path not in self.paths:
+                self.paths.append(path)
+
+    @contextlib.contextmanager
+    def watching(self, function):
+        """Notes the module that `function` is of, or else those it calls."""
+        owner = getattr(function, "__self__", function)
+        if isinstance(owner, torch.nn.Module) and self._path(owner):
+            self._add([self._path(owner)])
+            yield
+            return
+        called = []
+        handle = hooks.register_module_forward_pre_hook(
+            lambda module, _: called.append(self._path(module)))
+        try:
+            yield
+        finally:
+            handle.remove()
+        self._add(path for path in called if not any(
+            outer and f"{path}.".startswith(f"{outer}.") and path != outer
+            for outer in called))
+
+    def run_reentrant(self, function, _, *arguments):
+        with self.watching(function):
+            return function(*arguments)
+
+    def run_other(self, function, *_, **__):
+        """PyTorch calls `function` where this generator stops first."""
+        with self.watching(function):
+            yield
+
+
+@contextlib.contextmanager
+def traced(module):
+    """Inside, torch.export traces these; the value is the Checkpoints."""
+    checkpoints = Checkpoints(module)
+    inference = grad_mode.inference_mode
+    with contextlib.ExitStack() as patches:
+        def patch(*arguments):
+            patches.enter_context(mock.patch.object(*arguments))
+
+        patch(inference, "__enter__", enter_inference)
+        patch(inference, "__exit__", leave_inference)
+        patch(torch.autograd, "_engine_run_backward",
+              without_graph(torch.autograd._engine_run_backward,
+                            checkpoints.lines_of_derivatives))
+        patch(checkpoint.CheckpointFunction, "apply",
+              staticmethod(checkpoints.run_reentrant))
+        patch(checkpoint, GENERATOR, checkpoints.run_other)
+        patch(eager_transforms, "grad_and_value_impl", grad_and_value)
+        patches.enter_context(WithoutData())
+        yield checkpoints
