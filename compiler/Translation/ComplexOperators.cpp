@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/GradientHistory.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 
@@ -101,6 +102,7 @@ static LogicalResult translateAngle(NodeCall &call) {
                       build.select(pairs, rank, 1), real))
                 : failure();
   }
+  Value argument = self;
   self = toFloat(call, build.detach(self));
   if (!self)
     return failure();
@@ -108,8 +110,9 @@ static LogicalResult translateAngle(NodeCall &call) {
   Value angle = build.where(build.build<aten::LtScalarOp>(self, zero),
                             build.constant(std::numbers::pi, self),
                             build.constant(0, self));
-  return build.finish(
-      build.where(build.build<aten::IsNanOp>(self), self, angle));
+  angle = build.where(build.build<aten::IsNanOp>(self), self, angle);
+  return angle ? build.finish(connect(call.builder(), angle, argument))
+               : failure();
 }
 
 /// The direction, of magnitude 1 or 0: of real numbers the sign.

@@ -4,6 +4,7 @@
 // `Tensor.to` in all its forms, copies, and PyTorch's own checks.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/GradientHistory.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
@@ -70,7 +71,7 @@ static LogicalResult translateCopyInto(NodeCall &call) {
       return failure();
     source = expanded->getResult();
   }
-  call.setResult(source);
+  call.setResult(connect(call.builder(), source, call.tensor("self")));
   return success();
 }
 

@@ -5,6 +5,7 @@
 // `empty` is zeros, so that a program computes the same numbers every time.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/GradientHistory.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
@@ -59,20 +60,49 @@ static LogicalResult translateScalarTensor(NodeCall &call) {
   return setSplat(call, call.scalar("s"));
 }
 
+/// A number in place of each element of `self`.
+static LogicalResult setFilled(NodeCall &call, Scalar scalar) {
+  call.setResult(connect(call.builder(),
+                         splat(call, call.typeOf("self"), scalar),
+                         call.tensor("self")));
+  return success();
+}
+
 /// fill with a number, or with a 0-d tensor.
 static LogicalResult translateFill(NodeCall &call) {
   RankedTensorType type = call.typeOf("self");
-  if (call.isNumber("value")) {
-    call.setResult(splat(call, type, call.scalar("value")));
-    return success();
-  }
+  if (call.isNumber("value"))
+    return setFilled(call, call.scalar("value"));
   Value value = call.convert(call.tensor("value"), type.getElementType());
   return call.translate<aten::ExpandOp>(value, type.getShape());
 }
 
 static LogicalResult translateZero(NodeCall &call) {
-  call.setResult(splat(call, call.typeOf("self"), int64_t(0)));
-  return success();
+  return setFilled(call, int64_t(0));
+}
+
+/// A number on the diagonal; with `wrap` a matrix that is higher than wide has
+/// a further one below each, after an empty row.
+static LogicalResult translateFillDiagonal(NodeCall &call) {
+  RankedTensorType type = call.typeOf("self");
+  bool wraps = call.boolean("wrap") && type.getRank() == 2;
+  SmallVector<bool> onDiagonal(type.getNumElements(), false);
+  int64_t step = 0, last = 0, stride = 1;
+  for (int64_t size : llvm::reverse(type.getShape())) {
+    step += stride;
+    last = last == 0 ? size : std::min(last, size);
+    stride *= size;
+  }
+  for (int64_t i = 0, place = 0;
+       place < type.getNumElements() && (wraps || i < last); ++i, place += step)
+    onDiagonal[place] = true;
+  auto maskType = type.clone(call.builder().getI1Type());
+  Value mask = aten::ConstantOp::create(
+      call.builder(), call.loc(), DenseElementsAttr::get(maskType, onDiagonal));
+  Value number =
+      splat(call, type.clone(ArrayRef<int64_t>()), call.scalar("fill_value"));
+  return setComputed(
+      call, call.create<aten::WhereOp>(mask, number, call.tensor("self")));
 }
 
 //===----------------------------------------------------------------------===//
@@ -199,6 +229,9 @@ static void addFilled(OperatorTable &table) {
             .str(),
         translateFill);
   table.addWithInPlace("zero(Tensor self) -> Tensor", translateZero);
+  table.add("fill_diagonal_(Tensor(a!) self, Scalar fill_value, "
+            "bool wrap=False) -> Tensor(a!)",
+            translateFillDiagonal);
 }
 
 void translation::addCreationOperators(OperatorTable &table) {

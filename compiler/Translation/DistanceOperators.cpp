@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/GradientHistory.h"
 #include "compiler/Translation/Norm.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
@@ -39,12 +40,16 @@ static LogicalResult translateDistance(NodeCall &call) {
 }
 
 /// The distances of rows that `gap` is the difference of. Of equal extremes
-/// each has the whole gradient here, as PyTorch's cdist and pdist have it.
+/// each has the whole gradient here, and of order 0 one of zeros, as PyTorch's
+/// cdist and pdist have it.
 static Value distanceOfRows(NodeCall &call, Value gap, double p) {
-  if (!gap || p != INFINITY)
+  if (!gap || (p != 0 && p != INFINITY))
     return buildDistance(call, gap, p, /*keepDim=*/false);
   Decomposition build(call);
   Value value = buildDistance(call, gap, p, /*keepDim=*/true);
+  int64_t last = Decomposition::typeOf(gap).getRank() - 1;
+  if (value && p == 0)
+    return withoutDims(call, connect(call.builder(), value, gap), {last});
   Value isExtreme =
       value ? build.build<aten::EqOp>(build.build<aten::AbsOp>(gap), value)
             : Value();
@@ -53,9 +58,7 @@ static Value distanceOfRows(NodeCall &call, Value gap, double p) {
     return nullptr;
   value = build.withSlopes(
       value, {{gap, build.where(isExtreme, sign, build.constant(0, sign))}});
-  if (!value)
-    return nullptr;
-  return build.view(value, Decomposition::typeOf(value).getShape().drop_back());
+  return withoutDims(call, value, {last});
 }
 
 /// Of every row of x1 [*, n, d] and each of x2.

@@ -5,6 +5,7 @@
 // functional form; the signature makes the result the argument's new value.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/ComplexFunctions.h"
 #include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
@@ -95,6 +96,9 @@ static LogicalResult translateNeg(NodeCall &call) {
 }
 
 static LogicalResult translateSquare(NodeCall &call) {
+  Value self = call.tensor("self");
+  if (isa<ComplexType>(getElementTypeOrSelf(self)))
+    return setComputed(call, call.create<aten::MulOp>(self, self));
   return translateWithScalar<aten::PowScalarOp>(call, Scalar(int64_t(2)));
 }
 
@@ -201,6 +205,9 @@ static LogicalResult translateAtan2(NodeCall &call) {
 static LogicalResult translatePow(NodeCall &call) {
   if (call.isNumber("exponent")) {
     Value self = call.tensor("self");
+    if (isa<ComplexType>(getElementTypeOrSelf(self)) &&
+        toDouble(call.scalar("exponent")) == 2.0)
+      return setComputed(call, call.create<aten::MulOp>(self, self));
     TypedAttr exponent = promoteScalar(call, self, call.scalar("exponent"));
     return setComputed(call, call.create<aten::PowScalarOp>(self, exponent));
   }
@@ -216,24 +223,10 @@ static LogicalResult translatePow(NodeCall &call) {
 /// A function with floating-point results.
 template <typename Op>
 static LogicalResult translateFunction(NodeCall &call) {
+  if (isa<ComplexType>(call.typeOf("self").getElementType()))
+    return translateComplexFunction(
+        call, Op::getOperationName().drop_front(StringRef("aten.").size()));
   return setComputed(call, call.create<Op>(toFloat(call, call.tensor("self"))));
-}
-
-/// Of a complex number exp(real) * (cos(imag) + i * sin(imag)).
-static LogicalResult translateExp(NodeCall &call) {
-  RankedTensorType type = call.typeOf("self");
-  if (!isa<ComplexType>(type.getElementType()))
-    return translateFunction<aten::ExpOp>(call);
-  Decomposition build(call);
-  int64_t last = type.getRank();
-  Value pairs = build.build<aten::ViewAsRealOp>(call.tensor("self"));
-  Value size = build.build<aten::ExpOp>(build.slice(pairs, last, 0, 1));
-  Value angle = build.slice(pairs, last, 1, 2);
-  Value parts = build.cat({build.mul(size, build.build<aten::CosOp>(angle)),
-                           build.mul(size, build.build<aten::SinOp>(angle))},
-                          last);
-  Value value = build.build<aten::ViewAsComplexOp>(parts);
-  return value ? setComputed(call, value) : failure();
 }
 
 /// A function that leaves the dtype as it is.
@@ -274,6 +267,49 @@ static LogicalResult clampTo(NodeCall &call, std::optional<Scalar> low,
   return setComputed(call, call.create<aten::ClampOp>(self, minimum, maximum));
 }
 
+/// Between tensors. A value that is one of two different bounds shares the
+/// gradient with it; of bounds that cross the upper one has it, and where one
+/// is NaN the value.
+static LogicalResult clampToTensors(NodeCall &call, Value self, Value low,
+                                    Value high) {
+  Decomposition build(call);
+  auto isLess = [&](Value a, Value b) { return build.build<aten::LtOp>(a, b); };
+  auto isEqual = [&](Value a, Value b) {
+    return build.build<aten::EqOp>(a, b);
+  };
+  auto choose = [&](Value condition, double number, Value other) {
+    return other ? build.where(condition, build.constant(number, other), other)
+                 : Value();
+  };
+  auto both = [&](Value a, Value b) {
+    return a && b ? build.build<aten::LogicalAndOp>(a, b) : Value();
+  };
+  auto either = [&](Value a, Value b) {
+    return a && b ? build.build<aten::LogicalOrOp>(a, b) : Value();
+  };
+  Value value = build.maximum(self, low);
+  value = value ? build.build<aten::MinimumOp>(value, high) : Value();
+  if (!value)
+    return failure();
+  if (isa<IntegerType>(getElementTypeOrSelf(value)))
+    return setComputed(call, value);
+  Value isOrdered = isLess(low, high);
+  Value isCrossed = isLess(high, low);
+  Value isBelow = isLess(self, low), isAbove = isLess(high, self);
+  Value isLow = both(isOrdered, isEqual(self, low));
+  Value isHigh = both(isOrdered, isEqual(self, high));
+  Value zero = build.constant(0, value), one = build.constant(1, value);
+  Value slope = choose(either(isBelow, isAbove), 0,
+                       choose(either(isLow, isHigh), 0.5, one));
+  Value slopeByLow =
+      choose(isCrossed, 0, choose(isBelow, 1, choose(isLow, 0.5, zero)));
+  Value slopeByHigh =
+      choose(either(isCrossed, isAbove), 1, choose(isHigh, 0.5, zero));
+  value = build.withSlopes(
+      value, {{self, slope}, {low, slopeByLow}, {high, slopeByHigh}});
+  return value ? setComputed(call, value) : failure();
+}
+
 /// clamp with numbers or tensors as bounds, under the names that the overload
 /// has for them; an empty name is no bound.
 static LogicalResult clampBetween(NodeCall &call, StringRef low,
@@ -292,6 +328,8 @@ static LogicalResult clampBetween(NodeCall &call, StringRef low,
     return clampTo(call, bounds[0], bounds[1]);
   }
   Value value = call.tensor("self");
+  if (isGiven(low) && isGiven(high))
+    return clampToTensors(call, value, call.tensor(low), call.tensor(high));
   if (isGiven(low)) {
     auto op = call.create<aten::MaximumOp>(value, call.tensor(low));
     if (failed(op))
@@ -450,7 +488,7 @@ static void addPowersAndExtremes(OperatorTable &table) {
 
 /// The functions of one tensor by their names in PyTorch.
 static constexpr std::pair<StringRef, TranslateFunction> functions[] = {
-    {"exp", translateExp},
+    {"exp", translateFunction<aten::ExpOp>},
     {"exp2", translateFunction<aten::Exp2Op>},
     {"expm1", translateFunction<aten::Expm1Op>},
     {"log", translateFunction<aten::LogOp>},

@@ -36,8 +36,9 @@ private:
   Value zeta(double s, Value x);
   /// c0 + c1 / x^2 + c2 / x^4 + …
   Value series(Value x, ArrayRef<double> coefficients);
-  /// x from floor(x) on: the same sine of pi x but for its sign, and tangent.
-  Value fraction(Value x) { return sub(x, build<aten::FloorOp>(x)); }
+  /// x from the nearest integer on, which is exact: the same sine of pi x but
+  /// for its sign, and tangent.
+  Value fraction(Value x) { return sub(x, build<aten::RoundOp>(x)); }
   Value log(Value x) { return build<aten::LogOp>(x); }
   Value reciprocal(Value x) { return build<aten::ReciprocalOp>(x); }
   Value times(Value x, double factor) { return mul(x, Scalar(factor)); }
@@ -87,7 +88,8 @@ Value Gamma::logarithm(Value x) {
   Value value = sub(mul(plus(a, -0.5), log(a)), a);
   value = plus(add(value, tail), 0.5 * std::log(2 * std::numbers::pi));
   value = sub(value, log(product));
-  Value sine = build<aten::SinOp>(times(fraction(x), std::numbers::pi));
+  Value sine = build<aten::AbsOp>(
+      build<aten::SinOp>(times(fraction(x), std::numbers::pi)));
   Value reflected =
       sub(plus(negate(log(sine)), std::log(std::numbers::pi)), value);
   value = where(isLow, reflected, value);

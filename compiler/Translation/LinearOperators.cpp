@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/GradientHistory.h"
 #include "compiler/Translation/OperatorTable.h"
 
 using namespace mlir;
@@ -226,9 +227,11 @@ static LogicalResult translateTensordot(NodeCall &call) {
 static LogicalResult addScaled(NodeCall &call, Value product) {
   Decomposition build(call);
   product = build.mul(product, call.scalar("alpha"));
+  Value self = call.tensor("self");
   if (toDouble(call.scalar("beta")) != 0.0)
-    product =
-        build.add(build.mul(call.tensor("self"), call.scalar("beta")), product);
+    product = build.add(build.mul(self, call.scalar("beta")), product);
+  else if (product)
+    product = connect(call.builder(), product, self);
   return build.finish(product);
 }
 

@@ -10,6 +10,7 @@
 #include "compiler/Translation/Norm.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
+#include "dialects/Aten/Inference.h"
 
 #include <numbers>
 
@@ -160,14 +161,24 @@ static LogicalResult translateL1(NodeCall &call) {
                       Decomposition(call).build<aten::AbsOp>(difference(call)));
 }
 
-/// `quadratic` below `limit` and `linear` from it on.
-static LogicalResult finishTwoPieces(NodeCall &call, Value distance,
-                                     double limit, Value quadratic,
-                                     Value linear) {
+/// `quadratic` where the distance is below `limit`, and `linear` from it on.
+/// The slope by the difference is that over `unit`, within [-bound, bound]:
+/// there is none of the part that is not chosen, which may be infinite.
+static LogicalResult finishTwoPieces(NodeCall &call, double limit, double unit,
+                                     double bound,
+                                     function_ref<Value(Value)> quadratic,
+                                     function_ref<Value(Value)> linear) {
   Decomposition build(call);
-  Value isSmall = build.build<aten::LtScalarOp>(
-      distance, call.builder().getF64FloatAttr(limit));
-  return finishLosses(call, build.where(isSmall, quadratic, linear));
+  OpBuilder &builder = call.builder();
+  Value gap = difference(call), distance = build.build<aten::AbsOp>(gap);
+  Value isSmall =
+      build.build<aten::LtScalarOp>(distance, builder.getF64FloatAttr(limit));
+  Value losses = build.where(isSmall, quadratic(distance), linear(distance));
+  Value slope = build.build<aten::ClampOp>(build.mul(gap, Scalar(1 / unit)),
+                                           builder.getF64FloatAttr(-bound),
+                                           builder.getF64FloatAttr(bound));
+  losses = gap ? build.withSlopes(losses, {{gap, slope}}) : losses;
+  return finishLosses(call, losses);
 }
 
 /// d^2 / (2 * beta) below beta and d - beta / 2 above.
@@ -176,22 +187,22 @@ static LogicalResult translateSmoothL1(NodeCall &call) {
   if (beta == 0.0)
     return translateL1(call);
   Decomposition build(call);
-  Value distance = build.build<aten::AbsOp>(difference(call));
-  Value quadratic =
-      build.mul(build.mul(distance, distance), Scalar(0.5 / beta));
-  return finishTwoPieces(call, distance, beta, quadratic,
-                         build.add(distance, Scalar(-0.5 * beta)));
+  return finishTwoPieces(
+      call, beta, beta, 1,
+      [&](Value d) { return build.mul(build.mul(d, d), Scalar(0.5 / beta)); },
+      [&](Value d) { return build.add(d, Scalar(-0.5 * beta)); });
 }
 
 /// d^2 / 2 up to delta and delta * (d - delta / 2) above.
 static LogicalResult translateHuber(NodeCall &call) {
   double delta = call.number("delta");
   Decomposition build(call);
-  Value distance = build.build<aten::AbsOp>(difference(call));
-  Value quadratic = build.mul(build.mul(distance, distance), Scalar(0.5));
-  Value linear =
-      build.mul(build.add(distance, Scalar(-0.5 * delta)), Scalar(delta));
-  return finishTwoPieces(call, distance, delta, quadratic, linear);
+  return finishTwoPieces(
+      call, delta, 1, delta,
+      [&](Value d) { return build.mul(build.mul(d, d), Scalar(0.5)); },
+      [&](Value d) {
+        return build.mul(build.add(d, Scalar(-0.5 * delta)), Scalar(delta));
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -210,7 +221,9 @@ static Value weighted(NodeCall &call, Value losses) {
              : Decomposition(call).mul(losses, call.tensor("weight"));
 }
 
-/// (target - 1) * log(1 - self) - target * log(self).
+/// (target - 1) * log(1 - self) - target * log(self). PyTorch's slope by self
+/// divides by self * (1 - self), or by the f32 nearest to 1e-12 where that is
+/// less.
 static LogicalResult translateBinaryCrossEntropy(NodeCall &call) {
   Decomposition build(call);
   Value self = call.tensor("self"), target = call.tensor("target");
@@ -218,7 +231,15 @@ static LogicalResult translateBinaryCrossEntropy(NodeCall &call) {
       build.mul(build.add(target, Scalar(-1.0)),
                 boundedLog<aten::Log1pOp>(build, build.negate(self)));
   Value positive = build.mul(target, boundedLog<aten::LogOp>(build, self));
-  return finishLosses(call, weighted(call, build.sub(negative, positive)));
+  Value p = toWideFloat(call, self);
+  Value rest = build.subtractFrom(Scalar(1.0), p);
+  Value slope = build.div(build.sub(p, toWideFloat(call, target)),
+                          build.clampMin(build.mul(p, rest), 1e-12F));
+  Value slopeByTarget = build.sub(build.build<aten::Log1pOp>(build.negate(p)),
+                                  build.build<aten::LogOp>(p));
+  Value losses = build.withSlopes(build.sub(negative, positive),
+                                  {{self, slope}, {target, slopeByTarget}});
+  return losses ? finishLosses(call, weighted(call, losses)) : failure();
 }
 
 /// (1 - target) * self - log_sigmoid(self) * (1 + (pos_weight - 1) * target).
@@ -372,30 +393,35 @@ static LogicalResult translateHingeEmbedding(NodeCall &call) {
                       whereTarget<aten::NeScalarOp>(call, -1, self)));
 }
 
-/// sum(a * b) / (max(|a|, eps) * max(|b|, eps)) over `dim`.
+/// sum(a * b) / (max(|a|, eps) * max(|b|, eps)) over `dim`, of operands that
+/// are broadcast before. No gradient sees what bounds the norms.
 static LogicalResult translateCosineSimilarity(NodeCall &call) {
   Decomposition build(call);
-  Value x1 = call.tensor("x1"), x2 = call.tensor("x2");
-  RankedTensorType type = call.resultType();
-  FailureOr<int64_t> dim = call.dimension("dim", type ? type.getRank() + 1 : 0);
+  auto shape = aten::inferBroadcastShape(
+      call.loc(), {call.tensor("x1"), call.tensor("x2")});
+  if (failed(shape))
+    return failure();
+  if (shape->empty()) // Numbers have a dimension 0.
+    shape->push_back(1);
+  FailureOr<int64_t> dim = call.dimension("dim", shape->size());
   if (failed(dim))
     return failure();
-  // Operands broadcast before `dim` is looked up.
-  for (Value *x : {&x1, &x2})
-    while (*x && Decomposition::typeOf(*x).getRank() <= type.getRank())
-      *x = build.unsqueeze(*x, 0);
   double eps = call.number("eps");
-  auto normalized = [&](Value x) {
-    Value squares = build.sum(build.mul(x, x), {*dim}, /*keepdim=*/true);
-    return build.div(x,
-                     build.clampMin(build.build<aten::SqrtOp>(squares), eps));
+  auto normalized = [&](StringRef name) {
+    Value x = build.expand(call.tensor(name), *shape);
+    Value norm = buildNorm(call, x, 2, {*dim}, /*keepDim=*/true);
+    if (!norm)
+      return norm;
+    Value bounded = build.withSlopes(build.clampMin(norm, eps),
+                                     {{norm, build.constant(1, norm)}});
+    return build.div(x, bounded);
   };
   return build.finish(
-      build.sum(build.mul(normalized(x1), normalized(x2)), {*dim}));
+      build.sum(build.mul(normalized("x1"), normalized("x2")), {*dim}));
 }
 
 /// 1 - cos where the target is 1, else max(cos - margin, 0). PyTorch keeps the
-/// quotient finite by 1e-12 under the root.
+/// quotient finite by the f32 nearest to 1e-12 under the root.
 static LogicalResult translateCosineEmbedding(NodeCall &call) {
   Decomposition build(call);
   Value a = call.tensor("input1"), b = call.tensor("input2");
@@ -403,8 +429,8 @@ static LogicalResult translateCosineEmbedding(NodeCall &call) {
   auto product = [&](Value x, Value y) {
     return build.sum(build.mul(x, y), {last});
   };
-  Value squares = build.mul(build.add(product(a, a), Scalar(1e-12)),
-                            build.add(product(b, b), Scalar(1e-12)));
+  Value squares = build.mul(build.add(product(a, a), Scalar(1e-12F)),
+                            build.add(product(b, b), Scalar(1e-12F)));
   Value cosine = build.div(product(a, b), build.build<aten::SqrtOp>(squares));
   Value negative =
       build.clampMin(build.add(cosine, Scalar(-call.number("margin"))), 0);

@@ -237,6 +237,13 @@ static Value beginningOf(Value value) {
   return value;
 }
 
+StringRef NodeCall::mutatedParameter() const {
+  for (const SchemaParameter &parameter : schema.parameters)
+    if (parameter.isMutated)
+      return parameter.name;
+  return "self";
+}
+
 /// The tensor argument that `result` is, or is a view of; null for none.
 const SchemaParameter *
 NodeCall::aliasedParameter(const SchemaResult &result) const {
@@ -268,7 +275,10 @@ static bool keepsDtype(const TensorSlots &slots, StringRef original,
                        Value value) {
   Operation *op = value.getDefiningOp();
   bool isFrom = false;
-  for (Value operand : op ? op->getOperands() : ValueRange()) {
+  ValueRange operands = op ? ValueRange(op->getOperands()) : ValueRange();
+  if (isa_and_nonnull<aten::WithSlopeOp>(op))
+    operands = operands.take_front(1); // It has the dtype of its value.
+  for (Value operand : operands) {
     auto type = dyn_cast<RankedTensorType>(operand.getType());
     if (!type || !isa<FloatType>(type.getElementType()) ||
         (type.getRank() == 0 && operand.getDefiningOp<aten::ConstantOp>()))
@@ -292,6 +302,28 @@ Value NodeCall::inDtypeOf(StringRef original, Value value) {
   return aten::ToOtherOp::create(opBuilder, location, type, value, other);
 }
 
+Value NodeCall::followSelf(Value value) {
+  Value self = tensor("self");
+  Type element = getElementTypeOrSelf(value);
+  if (!isa<FloatType>(element) || getElementTypeOrSelf(self) != element ||
+      value == self)
+    return value;
+  return aten::ToOtherOp::create(opBuilder, location, value.getType(), value,
+                                 self);
+}
+
+/// Whether PyTorch makes the result in the dtype of `self`, whatever its other
+/// arguments are: x.new_full, full_like(x), bernoulli(x).
+bool NodeCall::isLikeSelf() const {
+  StringRef name = node.target;
+  name.consume_front("torch.ops.aten.");
+  name = name.take_until([](char c) { return c == '.'; });
+  bool isLike = name.ends_with("_like") || name.starts_with("new_") ||
+                name == "bernoulli";
+  return isLike && schema.find("self") &&
+         (!schema.find("dtype") || isNone("dtype"));
+}
+
 LogicalResult NodeCall::defineResult(const SchemaResult &result, size_t index,
                                      StringRef name, Value value) {
   if (StringRef itself = itselfName(result, index);
@@ -301,14 +333,20 @@ LogicalResult NodeCall::defineResult(const SchemaResult &result, size_t index,
   }
   const SchemaParameter *source = aliasedParameter(result);
   if (!source) {
-    slots.define(name, value);
+    slots.define(name, isLikeSelf() ? followSelf(value) : value);
     return success();
   }
   StringRef original = tensorName(source->name);
   const TensorSlot &slot = *slots.find(original);
   if (result.isMutated) {
-    if (slot.value != value &&
-        failed(change(source->name, inDtypeOf(original, value))))
+    if (slot.value && slots.holds(original, value)) {
+      slots.defineSame(name, original);
+      return success();
+    }
+    // Autograd keeps the way to a tensor that something else is written into.
+    if (slot.value && slots.records())
+      value = connect(opBuilder, value, slot.value);
+    if (failed(change(source->name, inDtypeOf(original, value))))
       return failure();
     slots.defineSame(name, original);
     return success();

@@ -1,8 +1,8 @@
 //===- Norm.cpp - vector norms --------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Roots and powers have infinite slopes at zero, where PyTorch's norm has none:
-// those elements are chosen apart.
+// Roots and powers have infinite slopes at zero, and none where they overflow;
+// PyTorch's rule for norms has others there, which is said in place of theirs.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Norm.h"
@@ -24,40 +24,85 @@ Value translation::countNonzero(NodeCall &call, Value self,
   return build.sum(build.build<aten::NeScalarOp>(self, zero), dims, keepDim);
 }
 
-static Value isZero(NodeCall &call, Value value) {
+/// `values`, or 0 where `flags` equals zero.
+static Value unlessZero(NodeCall &call, Value flags, Value values) {
+  Decomposition build(call);
+  Value isZero =
+      build.build<aten::EqScalarOp>(flags, call.builder().getF64FloatAttr(0.0));
+  return isZero && values
+             ? build.where(isZero, build.constant(0, values), values)
+             : Value();
+}
+
+/// Over none for no `dims`.
+static Value sumOver(NodeCall &call, Value value, ArrayRef<int64_t> dims,
+                     bool keepDim) {
+  return Decomposition(call).build<aten::SumOp>(value, dims, keepDim);
+}
+
+static Value power(NodeCall &call, Value base, double exponent) {
+  return Decomposition(call).build<aten::PowScalarOp>(
+      base, call.builder().getF64FloatAttr(exponent));
+}
+
+/// The slope of `norm`, whose reduced dimensions have size 1, by magnitudes:
+/// PyTorch's norm_backward without the sign.
+static Value slopeOfNorm(NodeCall &call, Value magnitude, Value norm,
+                         double order, ArrayRef<int64_t> dims) {
+  Decomposition build(call);
+  if (!norm)
+    return norm;
+  if (std::isinf(order)) {
+    Value isNan = build.build<aten::IsNanOp>(magnitude);
+    Value isExtreme = build.build<aten::EqOp>(magnitude, norm);
+    if (!isNan)
+      return nullptr;
+    isExtreme = call.convert(build.build<aten::LogicalOrOp>(isExtreme, isNan),
+                             getElementTypeOrSelf(magnitude));
+    return build.div(isExtreme, sumOver(call, isExtreme, dims, true));
+  }
+  if (order == 2)
+    return unlessZero(call, norm, build.div(magnitude, norm));
+  if (order < 1)
+    return build.mul(
+        unlessZero(call, magnitude, power(call, magnitude, order - 1)),
+        power(call, norm, 1 - order));
+  Value scale = build.build<aten::ReciprocalOp>(power(call, norm, order - 1));
+  Value slope = order < 2
+                    ? power(call, magnitude, order - 1)
+                    : build.mul(magnitude, power(call, magnitude, order - 2));
+  return build.mul(slope, unlessZero(call, norm, scale));
+}
+
+/// The norm with the reduced dimensions as size 1; of an order other than 0
+/// and 1.
+static Value buildKeptNorm(NodeCall &call, Value magnitude, double order,
+                           ArrayRef<int64_t> dims) {
+  Decomposition build(call);
+  Value norm;
+  if (std::isinf(order))
+    norm = order > 0 ? build.build<aten::AmaxOp>(magnitude, dims, true)
+                     : build.build<aten::AminOp>(magnitude, dims, true);
+  else if (order == 2)
+    norm = build.build<aten::SqrtOp>(
+        sumOver(call, build.mul(magnitude, magnitude), dims, true));
+  else
+    norm = power(call, sumOver(call, power(call, magnitude, order), dims, true),
+                 1 / order);
+  Value slope = slopeOfNorm(call, magnitude, norm, order, dims);
+  return slope ? build.withSlopes(norm, {{magnitude, slope}}) : Value();
+}
+
+Value translation::withoutDims(NodeCall &call, Value value,
+                               ArrayRef<int64_t> dims) {
   if (!value)
     return value;
-  auto zero = call.builder().getFloatAttr(getElementTypeOrSelf(value), 0);
-  return Decomposition(call).build<aten::EqScalarOp>(value, zero);
-}
-
-/// The powers of magnitudes; below order 1 the slope at zero is infinite.
-static Value buildPowers(NodeCall &call, Value magnitude, double order) {
-  Decomposition build(call);
-  auto exponent = call.builder().getF64FloatAttr(order);
-  if (order >= 1)
-    return build.build<aten::PowScalarOp>(magnitude, exponent);
-  Value nothing = isZero(call, magnitude);
-  Value positive =
-      build.where(nothing, build.constant(1, magnitude), magnitude);
-  return build.where(nothing,
-                     build.constant(order > 0 ? 0 : INFINITY, magnitude),
-                     build.build<aten::PowScalarOp>(positive, exponent));
-}
-
-static Value buildPowerNorm(NodeCall &call, Value magnitude, double order,
-                            ArrayRef<int64_t> dims, bool keepDim) {
-  Decomposition build(call);
-  Value sum = build.sum(buildPowers(call, magnitude, order), dims, keepDim);
-  Value nothing = isZero(call, sum);
-  if (!nothing)
-    return nullptr;
-  Value positive = build.where(nothing, build.constant(1, sum), sum);
-  Value root = order == 2
-                   ? build.build<aten::SqrtOp>(positive)
-                   : build.build<aten::PowScalarOp>(
-                         positive, call.builder().getF64FloatAttr(1 / order));
-  return build.where(nothing, build.constant(0, sum), root);
+  SmallVector<int64_t> shape;
+  for (auto [dim, size] :
+       llvm::enumerate(Decomposition::typeOf(value).getShape()))
+    if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
+      shape.push_back(size);
+  return Decomposition(call).view(value, shape);
 }
 
 Value translation::buildNorm(NodeCall &call, Value self, double order,
@@ -66,16 +111,14 @@ Value translation::buildNorm(NodeCall &call, Value self, double order,
   Value magnitude = build.build<aten::AbsOp>(self);
   if (!magnitude)
     return nullptr;
-  if (std::isinf(order))
-    return order > 0 ? build.build<aten::AmaxOp>(magnitude, dims, keepDim)
-                     : build.build<aten::AminOp>(magnitude, dims, keepDim);
   if (order == 0) {
     Value count = countNonzero(call, magnitude, dims, keepDim);
     return count ? call.convert(count, getElementTypeOrSelf(magnitude)) : count;
   }
   if (order == 1)
-    return build.sum(magnitude, dims, keepDim);
-  return buildPowerNorm(call, magnitude, order, dims, keepDim);
+    return sumOver(call, magnitude, dims, keepDim);
+  Value norm = buildKeptNorm(call, magnitude, order, dims);
+  return keepDim ? norm : withoutDims(call, norm, dims);
 }
 
 Value translation::buildDistance(NodeCall &call, Value gap, double order,

@@ -13,8 +13,8 @@ namespace shardc::translation {
 
 /// The norm of order `order` of a tensor of floats or complex numbers over
 /// `dims`, which are increasing; null after an error. Its slope is that of
-/// PyTorch's norm_backward: 0 where the norm is 0, and shared by equal
-/// extremes.
+/// PyTorch's norm_backward: 0 where the norm is 0, shared by equal extremes,
+/// and of order 0 none.
 mlir::Value buildNorm(NodeCall &call, mlir::Value self, double order,
                       llvm::ArrayRef<int64_t> dims, bool keepDim);
 
@@ -22,6 +22,10 @@ mlir::Value buildNorm(NodeCall &call, mlir::Value self, double order,
 /// number; null after an error.
 mlir::Value buildDistance(NodeCall &call, mlir::Value gap, double order,
                           bool keepDim);
+
+/// `value` without its dimensions `dims`, which have size 1; null for null.
+mlir::Value withoutDims(NodeCall &call, mlir::Value value,
+                        llvm::ArrayRef<int64_t> dims);
 
 /// How many elements are not zero, as i64; null after an error.
 mlir::Value countNonzero(NodeCall &call, mlir::Value self,

@@ -251,7 +251,8 @@ static LogicalResult translateWeightNorm(NodeCall &call) {
   for (int64_t i = 0; i < rank; ++i)
     if (i != (dim < -1 ? dim + rank : dim))
       dims.push_back(i);
-  Value squares = build.sum(build.mul(v, v), dims, /*keepdim=*/true);
+  Value squares = build.build<aten::SumOp>(
+      build.mul(v, v), ArrayRef<int64_t>(dims), /*keepdim=*/true);
   Value norm = build.build<aten::SqrtOp>(squares);
   Value result = build.mul(v, build.div(call.tensor("g"), norm));
   if (!result)

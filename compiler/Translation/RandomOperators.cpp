@@ -5,10 +5,14 @@
 // of the program; all distributions are functions of uniform or normal numbers.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/GradientHistory.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/RandomStream.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace shardc;
@@ -131,7 +135,10 @@ static LogicalResult setBernoulli(NodeCall &call, StringRef probability) {
   }
   if (!isOne)
     return failure();
-  call.setResult(call.convert(isOne, type->getElementType()));
+  Value ones = call.convert(isOne, type->getElementType());
+  if (!call.isNumber(probability))
+    ones = connect(call.builder(), ones, call.tensor(probability));
+  call.setResult(ones);
   return success();
 }
 
@@ -210,6 +217,114 @@ static LogicalResult translateExponential(NodeCall &call) {
                                        -1.0 / call.number("lambd"), 0.0);
 }
 
+/// mean + std * a normal number; both may be tensors. No gradient flows.
+static LogicalResult translateNormalOf(NodeCall &call) {
+  FailureOr<RankedTensorType> type = drawnType(call);
+  if (failed(type))
+    return failure();
+  Decomposition build(call);
+  Value value = draw<aten::RandnOp>(call, *type);
+  value = call.isNumber("std")
+              ? build.mul(value, Scalar(call.number("std")))
+              : build.mul(value, build.detach(call.tensor("std")));
+  value = call.isNumber("mean")
+              ? build.add(value, Scalar(call.number("mean")))
+              : build.add(value, build.detach(call.tensor("mean")));
+  return build.finish(value);
+}
+
+/// Without replacement the places of the largest of p / q, with q from an
+/// exponential distribution, as PyTorch has it; with replacement as many times
+/// the largest.
+static LogicalResult translateMultinomial(NodeCall &call) {
+  Decomposition build(call);
+  Value weights = build.detach(call.tensor("self"));
+  RankedTensorType type = call.typeOf("self");
+  int64_t last = type.getRank() - 1, count = call.integer("num_samples");
+  SmallVector<int64_t> shape(type.getShape());
+  if (call.boolean("replacement")) {
+    shape.insert(shape.end() - 1, count);
+    weights = build.expand(build.unsqueeze(weights, last), shape);
+  }
+  Value numbers = drawUniform(call, type.clone(shape));
+  Value drawn = build.negate(build.build<aten::Log1pOp>(build.negate(numbers)));
+  constexpr double least = 1.17549435e-38; // 0 / 0 would be chosen
+  Value keys = drawn ? build.div(weights, build.clampMin(drawn, least)) : drawn;
+  if (!keys)
+    return failure();
+  bool isRepeated = call.boolean("replacement");
+  auto topk = call.create<aten::TopkOp>(keys, isRepeated ? 1 : count,
+                                        isRepeated ? last + 1 : last, true);
+  if (failed(topk))
+    return failure();
+  SmallVector<int64_t> drawnShape(type.getShape());
+  drawnShape.back() = count;
+  return build.finish(build.view(topk->getIndices(), drawnShape));
+}
+
+/// The order of as many uniform numbers.
+static LogicalResult translateRandperm(NodeCall &call) {
+  RankedTensorType type = call.resultType();
+  if (!type)
+    return call.error("E0136") << "the result's dtype is not supported";
+  Value numbers =
+      draw<aten::RandOp>(call, type.clone(call.builder().getF64Type()));
+  auto sorted = call.create<aten::SortOp>(numbers, 0, false);
+  if (failed(sorted))
+    return failure();
+  call.setResult(call.convert(sorted->getIndices(), type.getElementType()));
+  return success();
+}
+
+/// Dropout that keeps mean and variance of what a SELU returns: what is lost
+/// becomes its negative limit, and all is scaled and moved.
+static LogicalResult translateAlphaDropout(NodeCall &call) {
+  constexpr double limit = 1.7580993408473766; // of SELU, negated
+  Value self = call.tensor(inputName(call));
+  double p = call.number("p");
+  if (!isActive(call)) {
+    call.setResult(self);
+    return success();
+  }
+  Decomposition build(call);
+  Value numbers = drawUniform(call, call.typeOf(inputName(call)));
+  Value isKept = build.build<aten::LtScalarOp>(
+      numbers, call.builder().getF64FloatAttr(1 - p));
+  if (!isKept)
+    return failure();
+  double scale = p == 1 ? 0 : 1 / std::sqrt((1 - p) * (1 + p * limit * limit));
+  Value lost = build.constant(-limit, self);
+  Value chosen = build.where(isKept, self, lost);
+  Value result =
+      build.add(build.mul(chosen, Scalar(scale)), Scalar(scale * limit * p));
+  if (!result)
+    return failure();
+  call.setResult(result);
+  return success();
+}
+
+/// A slope for each negative element, from a uniform distribution in training.
+static LogicalResult translateRrelu(NodeCall &call) {
+  Decomposition build(call);
+  Value self = call.tensor("self");
+  double lower = call.number("lower"), upper = call.number("upper");
+  OpBuilder &builder = call.builder();
+  Value isPositive =
+      build.build<aten::GtScalarOp>(self, builder.getF64FloatAttr(0.0));
+  Value scaled;
+  if (call.boolean("training")) {
+    Value numbers = drawUniform(call, call.typeOf("self"));
+    Value slopes =
+        build.add(build.mul(numbers, Scalar(upper - lower)), Scalar(lower));
+    scaled = build.mul(self, call.followSelf(slopes));
+  } else {
+    scaled = build.mul(self, Scalar((lower + upper) / 2));
+  }
+  Value result =
+      isPositive && scaled ? build.where(isPositive, self, scaled) : Value();
+  return result ? setComputed(call, result) : failure();
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -230,6 +345,7 @@ static void addFactories(OperatorTable &table) {
   addFactory("randint(SymInt high, SymInt[] size", translateRandint<false>);
   addFactory("randint.low(SymInt low, SymInt high, SymInt[] size",
              translateRandint<true>);
+  addFactory("randperm(SymInt n", translateRandperm);
   addFactory("randint_like(Tensor self, SymInt high", translateRandint<false>,
              format);
   addFactory("randint_like.low_dtype(Tensor self, SymInt low, SymInt high",
@@ -251,6 +367,22 @@ static void addDistributions(OperatorTable &table) {
              translateBernoulliP);
   addInPlace("normal_(Tensor(a!) self, float mean=0, float std=1",
              translateNormal);
+  const std::pair<StringRef, StringRef> normals[] = {
+      {"Tensor_Tensor", "Tensor mean, Tensor std"},
+      {"Tensor_float", "Tensor mean, float std=1"},
+      {"float_Tensor", "float mean, Tensor std"}};
+  for (auto [overload, parameters] : normals)
+    table.add(("normal." + overload + "(" + parameters + generator).str(),
+              translateNormalOf);
+  table.add(("multinomial(Tensor self, SymInt num_samples, "
+             "bool replacement=False" +
+             generator)
+                .str(),
+            translateMultinomial);
+  table.addWithInPlace("rrelu(Tensor self, Scalar lower=0.125, "
+                       "Scalar upper=0.3333333333333333, bool training=False, "
+                       "Generator? generator=None) -> Tensor",
+                       translateRrelu);
   table.addWithInPlace(
       ("uniform(Tensor self, float from=0, float to=1" + generator).str(),
       translateUniform);
@@ -271,6 +403,11 @@ void translation::addRandomOperators(OperatorTable &table) {
         (name + "_(Tensor(a!) self, float p, bool train) -> Tensor(a!)").str(),
         translate);
   }
+  table.add("alpha_dropout(Tensor(a) input, float p, bool train) -> Tensor(a)",
+            translateAlphaDropout);
+  table.add(
+      "alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
+      translateAlphaDropout);
   table.add("native_dropout(Tensor input, float p, bool? train) -> "
             "(Tensor, Tensor)",
             translateNativeDropout);

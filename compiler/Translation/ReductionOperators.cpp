@@ -8,6 +8,7 @@
 #include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/Norm.h"
 #include "compiler/Translation/OperatorTable.h"
+#include "compiler/Translation/Reduced.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
 #include "llvm/ADT/Sequence.h"
@@ -17,59 +18,6 @@
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
-
-//===----------------------------------------------------------------------===//
-// Dimensions
-//===----------------------------------------------------------------------===//
-
-using Dimensions = SmallVector<int64_t>;
-
-/// The reduced dimensions, distinct and increasing: all of them for None and
-/// for an empty list. A 0-d tensor has dimension 0, which reduces nothing.
-static FailureOr<Dimensions>
-reducedDimensions(NodeCall &call, ArrayRef<int64_t> given, int64_t rank) {
-  Dimensions dimensions;
-  for (int64_t dimension : given) {
-    int64_t limit = std::max<int64_t>(rank, 1);
-    int64_t counted = dimension < 0 ? dimension + limit : dimension;
-    if (counted < 0 || counted >= limit ||
-        llvm::is_contained(dimensions, counted))
-      return call.error("E0119") << "dimension " << dimension
-                                 << " is repeated or outside of a tensor of "
-                                    "rank "
-                                 << rank;
-    dimensions.push_back(counted);
-  }
-  if (rank == 0)
-    return Dimensions();
-  if (given.empty())
-    llvm::append_range(dimensions, llvm::seq<int64_t>(rank));
-  llvm::sort(dimensions);
-  return dimensions;
-}
-
-/// What a reduction's arguments `dim` and `keepdim` say; an overload without
-/// them reduces everything.
-struct Reduced {
-  Dimensions dims;
-  bool keepDim = false;
-};
-
-template <bool overAll>
-static FailureOr<Reduced> readReduced(NodeCall &call) {
-  Reduced reduced;
-  SmallVector<int64_t> given;
-  if constexpr (!overAll) {
-    given = call.integers("dim");
-    reduced.keepDim = call.boolean("keepdim");
-  }
-  FailureOr<Dimensions> dims =
-      reducedDimensions(call, given, call.typeOf("self").getRank());
-  if (failed(dims))
-    return failure();
-  reduced.dims = *dims;
-  return reduced;
-}
 
 /// `self` in the dtype that the argument `dtype` asks for.
 static FailureOr<Value> convertedSelf(NodeCall &call) {
@@ -86,27 +34,33 @@ static FailureOr<Value> convertedSelf(NodeCall &call) {
 // Reductions that the dialect has
 //===----------------------------------------------------------------------===//
 
-/// Builds a reduction of `self`; null after an error.
-template <typename Op>
-static Value reduce(NodeCall &call, Value self, const Reduced &reduced) {
-  FailureOr<Op> op =
-      call.create<Op>(self, ArrayRef<int64_t>(reduced.dims), reduced.keepDim);
-  return failed(op) ? Value() : op->getResult();
-}
-
-static LogicalResult setReduced(NodeCall &call, Value value) {
-  if (!value)
-    return failure();
-  call.setResult(value);
-  return success();
-}
-
 template <typename Op, bool overAll>
 static LogicalResult translateReduction(NodeCall &call) {
   FailureOr<Reduced> reduced = readReduced<overAll>(call);
   if (failed(reduced))
     return failure();
   return setReduced(call, reduce<Op>(call, call.tensor("self"), *reduced));
+}
+
+/// max and min of all elements. Equal extremes share the gradient, as NaNs do,
+/// each of which is one.
+template <typename Op>
+static LogicalResult translateOverall(NodeCall &call) {
+  FailureOr<Reduced> reduced = readReduced<true>(call);
+  if (failed(reduced))
+    return failure();
+  Decomposition build(call);
+  Value self = call.tensor("self");
+  Value extreme = reduce<Op>(call, self, *reduced);
+  if (!extreme || isa<IntegerType>(getElementTypeOrSelf(self)))
+    return setReduced(call, extreme);
+  Value isNan = build.build<aten::IsNanOp>(self);
+  Value isExtreme = isNan ? build.build<aten::LogicalOrOp>(
+                                build.build<aten::EqOp>(self, extreme), isNan)
+                          : Value();
+  Value mask = build.build<aten::ToOtherOp>(isExtreme, self);
+  Value slope = build.div(mask, build.sum(mask, {}));
+  return setReduced(call, build.withSlopes(extreme, {{self, slope}}));
 }
 
 /// The same with an argument `dtype`.
@@ -280,82 +234,6 @@ static LogicalResult translateScan(NodeCall &call) {
 }
 
 //===----------------------------------------------------------------------===//
-// Variances
-//===----------------------------------------------------------------------===//
-
-enum class Overload { All, Dimensions, Correction };
-
-template <Overload overload>
-static double readCorrection(NodeCall &call) {
-  if constexpr (overload == Overload::Correction)
-    return call.isNone("correction") ? 1.0 : call.number("correction");
-  else
-    return call.boolean("unbiased") ? 1.0 : 0.0;
-}
-
-/// The variance in the dtype of `self`, or its root, which PyTorch takes in f32
-/// before it rounds; null after an error.
-template <Overload overload>
-static Value buildVariance(NodeCall &call, const Reduced &reduced,
-                           bool isRoot) {
-  Value self = call.tensor("self");
-  Type element = getElementTypeOrSelf(self);
-  if (isRoot)
-    self = toWideFloat(call, self);
-  auto variance = call.create<aten::VarOp>(
-      self, ArrayRef<int64_t>(reduced.dims),
-      APFloat(readCorrection<overload>(call)), reduced.keepDim);
-  if (failed(variance) || !isRoot)
-    return failed(variance) ? Value() : variance->getResult();
-  auto root = call.create<aten::SqrtOp>(variance->getResult());
-  return failed(root) ? Value() : call.convert(root->getResult(), element);
-}
-
-template <Overload overload, bool isRoot>
-static LogicalResult translateVariance(NodeCall &call) {
-  FailureOr<Reduced> reduced = readReduced<overload == Overload::All>(call);
-  if (failed(reduced))
-    return failure();
-  return setReduced(call, buildVariance<overload>(call, *reduced, isRoot));
-}
-
-/// var_mean and std_mean.
-template <Overload overload, bool isRoot>
-static LogicalResult translateMoments(NodeCall &call) {
-  FailureOr<Reduced> reduced = readReduced<overload == Overload::All>(call);
-  if (failed(reduced))
-    return failure();
-  Value spread = buildVariance<overload>(call, *reduced, isRoot);
-  Value mean = reduce<aten::MeanOp>(call, call.tensor("self"), *reduced);
-  if (!spread || !mean)
-    return failure();
-  call.setResults({spread, mean});
-  return success();
-}
-
-template <bool isRoot>
-static void addVariance(OperatorTable &table, StringRef name) {
-  StringRef all = "(Tensor self, bool unbiased=True) -> ";
-  StringRef dim = ".dim(Tensor self, int[]? dim, bool unbiased=True, "
-                  "bool keepdim=False) -> ";
-  StringRef correction = ".correction(Tensor self, int[]? dim=None, *, "
-                         "Scalar? correction=None, bool keepdim=False) -> ";
-  table.add((name + all + "Tensor").str(),
-            translateVariance<Overload::All, isRoot>);
-  table.add((name + dim + "Tensor").str(),
-            translateVariance<Overload::Dimensions, isRoot>);
-  table.add((name + correction + "Tensor").str(),
-            translateVariance<Overload::Correction, isRoot>);
-  StringRef two = "(Tensor, Tensor)";
-  table.add((name + "_mean" + all + two).str(),
-            translateMoments<Overload::All, isRoot>);
-  table.add((name + "_mean" + dim + two).str(),
-            translateMoments<Overload::Dimensions, isRoot>);
-  table.add((name + "_mean" + correction + two).str(),
-            translateMoments<Overload::Correction, isRoot>);
-}
-
-//===----------------------------------------------------------------------===//
 // Norms and counts
 //===----------------------------------------------------------------------===//
 
@@ -397,17 +275,11 @@ static Value buildMatrixNorm(NodeCall &call, Value self, double order,
   int64_t summed = std::isinf(order) ? dims[1] : dims[0];
   int64_t chosen = std::isinf(order) ? dims[0] : dims[1];
   Value sums = buildNorm(call, self, 1, {summed}, /*keepDim=*/true);
-  Value norm = sums ? buildNorm(call, sums, order > 0 ? INFINITY : -INFINITY,
-                                {chosen}, /*keepDim=*/true)
-                    : Value();
-  if (!norm || keepDim)
-    return norm;
-  SmallVector<int64_t> shape;
-  for (auto [dim, size] :
-       llvm::enumerate(Decomposition::typeOf(norm).getShape()))
-    if (!llvm::is_contained(both, static_cast<int64_t>(dim)))
-      shape.push_back(size);
-  return Decomposition(call).view(norm, shape);
+  Reduced reduced{{chosen}, /*keepDim=*/true};
+  Value norm = !sums       ? Value()
+               : order > 0 ? reduce<aten::AmaxOp>(call, sums, reduced)
+                           : reduce<aten::AminOp>(call, sums, reduced);
+  return keepDim ? norm : withoutDims(call, norm, both);
 }
 
 static LogicalResult setMatrixNorm(NodeCall &call, double order,
@@ -547,10 +419,8 @@ static void addExtremes(OperatorTable &table) {
   StringRef some = "(Tensor self, int[] dim=[], bool keepdim=False) -> Tensor";
   table.add(("amax" + some).str(), translateReduction<aten::AmaxOp, false>);
   table.add(("amin" + some).str(), translateReduction<aten::AminOp, false>);
-  table.add("max(Tensor self) -> Tensor",
-            translateReduction<aten::AmaxOp, true>);
-  table.add("min(Tensor self) -> Tensor",
-            translateReduction<aten::AminOp, true>);
+  table.add("max(Tensor self) -> Tensor", translateOverall<aten::AmaxOp>);
+  table.add("min(Tensor self) -> Tensor", translateOverall<aten::AminOp>);
   table.add("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> "
             "(Tensor, Tensor)",
             translateAminmax);
@@ -588,7 +458,5 @@ void translation::addReductionOperators(OperatorTable &table) {
   addTruth<aten::AllOp>(table, "all");
   table.add("logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
             translateLogsumexp);
-  addVariance<false>(table, "var");
-  addVariance<true>(table, "std");
   addNorms(table);
 }

@@ -42,6 +42,14 @@ LogicalResult WithSlopeOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+static bool isZero(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements =
+      constant ? dyn_cast<DenseFPElementsAttr>(constant.getValue()) : nullptr;
+  return elements && elements.isSplat() &&
+         elements.getSplatValue<APFloat>().isZero();
+}
+
 void WithSlopeOp::buildBackward(OpBuilder &builder,
                                 ArrayRef<Value> resultGradients,
                                 ArrayRef<bool> needed,
@@ -51,7 +59,7 @@ void WithSlopeOp::buildBackward(OpBuilder &builder,
   operandGradients.assign(3, Value());
   if (needed[0])
     operandGradients[0] = gradient;
-  if (needed[1])
+  if (needed[1] && !isZero(getSlope()))
     operandGradients[1] = sumToType(builder, getLoc(),
                                     c.mul(c.wide(gradient), c.wide(getSlope())),
                                     tensorType(getArgument()));

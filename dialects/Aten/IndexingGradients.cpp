@@ -116,7 +116,8 @@ static void differentiateProduct(ScatterReduceOp op, Composition &c,
       c.to(padded(c, taken, shapeOf(op.getSrc())), elementOf(op.getSrc()));
 }
 
-/// Equal extremes share the gradient alike, what was there among them.
+/// Equal extremes share the gradient alike, what was there among them. It is
+/// NaN where the extreme is, which equals nothing.
 static void differentiateExtreme(ScatterReduceOp op, Composition &c,
                                  Value gradient, ArrayRef<bool> needed,
                                  SmallVectorImpl<Value> &operandGradients) {
@@ -126,18 +127,17 @@ static void differentiateExtreme(ScatterReduceOp op, Composition &c,
   Value source = op.getSrc();
   for (auto [i, size] : llvm::enumerate(shapeOf(index)))
     source = c.slice(source, i, 0, size);
-  Value isOwn = c.create<EqOp>(op.getSelf(), result);
-  Value isSource = c.create<EqOp>(source, c.gather(result, dim, index));
-  Value count = c.create<ScatterReduceOp>(c.to(isOwn, wide), dim, index,
-                                          c.to(isSource, wide),
+  Value own = c.to(c.create<EqOp>(op.getSelf(), result), wide);
+  Value taken =
+      c.to(c.create<EqOp>(source, c.gather(result, dim, index)), wide);
+  Value count = c.create<ScatterReduceOp>(own, dim, index, taken,
                                           ScatterReduction::sum, true);
-  Value share = c.to(c.div(c.wide(gradient), count), elementOf(gradient));
+  Value share = c.div(c.wide(gradient), count);
   if (needed[0])
-    operandGradients[0] = c.where(isOwn, share, c.number(share, 0));
+    operandGradients[0] = c.to(c.mul(share, own), elementOf(gradient));
   if (!needed[2])
     return;
-  Value taken = c.gather(share, dim, index);
-  taken = c.where(isSource, taken, c.number(taken, 0));
+  taken = c.to(c.mul(c.gather(share, dim, index), taken), elementOf(gradient));
   operandGradients[2] = padded(c, taken, shapeOf(op.getSrc()));
 }
 
@@ -182,6 +182,30 @@ static double neutralElement(ScatterReduction reduction) {
   llvm_unreachable("covered switch");
 }
 
+/// The extremes of `start` and `source`, where `start` leaves out what was
+/// there, with PyTorch's gradient: that counts `self`, and not `start`, among
+/// equal extremes.
+static Value countExcluded(Composition &c, ScatterReduceOp op, Value self,
+                           Value start, Value source, Value extreme) {
+  Type element = elementOf(self);
+  Value index = op.getIndex();
+  for (auto [i, size] : llvm::enumerate(shapeOf(index)))
+    source = c.slice(source, i, 0, size);
+  auto equals = [&](Value a, Value b) {
+    return c.to(c.create<EqOp>(a, b), element);
+  };
+  Value taken = c.gather(extreme, static_cast<int64_t>(op.getDim()), index);
+  Value count = c.create<ScatterReduceOp>(
+      c.splat(tensorType(self), 0), op.getDim(), index, equals(source, taken),
+      ScatterReduction::sum, true);
+  Value slope = c.div(c.add(count, equals(start, extreme)),
+                      c.add(count, equals(self, extreme)));
+  slope = c.where(c.create<GtScalarOp>(count, c.scalar(count, 0)), slope,
+                  c.number(count, 1));
+  return c.create<WithSlopeOp>(c.create<DetachOp>(extreme), extreme,
+                               c.create<DetachOp>(slope));
+}
+
 void ScatterReduceOp::decompose(OpBuilder &builder,
                                 SmallVectorImpl<Value> &results) {
   Composition c(builder, getLoc());
@@ -206,6 +230,9 @@ void ScatterReduceOp::decompose(OpBuilder &builder,
       count = c.create<ScatterOp>(count, getDim(), getIndex(), indexed(0));
     result = c.div(result, reduced(count, indexed(1), ScatterReduction::sum));
   }
+  if (!getIncludeSelf() && (getReduce() == ScatterReduction::amax ||
+                            getReduce() == ScatterReduction::amin))
+    result = countExcluded(c, *this, self, start, source, result);
   results.push_back(c.to(result, elementOf(getSelf())));
 }
 

@@ -93,7 +93,8 @@ static Value keepReduced(Composition &c, Value value, ArrayRef<int64_t> dims,
   return c.view(value, kept);
 }
 
-/// Equal extremes share the gradient alike.
+/// Equal extremes share the gradient alike. It is NaN where the extreme is,
+/// which equals nothing.
 template <typename Op>
 static void differentiateExtreme(Op op, OpBuilder &builder, Value gradient,
                                  ArrayRef<bool> needed,
@@ -106,10 +107,9 @@ static void differentiateExtreme(Op op, OpBuilder &builder, Value gradient,
   Value extreme = keepReduced(c, op.getResult(), op.getDim(), type);
   Value isExtreme = c.create<EqOp>(op.getSelf(), extreme);
   Value outer = c.wide(keepReduced(c, gradient, op.getDim(), type));
-  Value count = c.sum(c.to(isExtreme, elementOf(outer)), op.getDim(), true);
-  Value share = c.div(outer, count);
-  operandGradients[0] = c.to(c.where(isExtreme, share, c.number(share, 0)),
-                             type.getElementType());
+  Value mask = c.to(isExtreme, elementOf(outer));
+  Value share = c.div(outer, c.sum(mask, op.getDim(), true));
+  operandGradients[0] = c.to(c.mul(share, mask), type.getElementType());
 }
 
 void AmaxOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
@@ -193,10 +193,10 @@ void VarOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
   Value self = c.wide(getSelf());
   Value gradient = c.wide(keepReduced(c, resultGradients[0], getDim(), type));
   Value distance = c.sub(self, c.mean(self, getDim(), /*keepDims=*/true));
-  double divisor = std::max(count - getCorrection().convertToDouble(), 0.0);
+  // Which PyTorch does not bound here.
+  double factor = 2 / (count - getCorrection().convertToDouble());
   operandGradients[0] =
-      c.to(c.mul(c.div(c.mul(gradient, 2), divisor), distance),
-           type.getElementType());
+      c.to(c.mul(c.mul(gradient, factor), distance), type.getElementType());
 }
 
 //===----------------------------------------------------------------------===//

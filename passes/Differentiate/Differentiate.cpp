@@ -59,6 +59,7 @@ public:
 
 private:
   void markActive();
+  LogicalResult requireScale(Operation *backward);
   FailureOr<fsdp::RecordLossOp> findLoss();
   LogicalResult checkDerivatives(Value loss);
   Value buildSeed(Value loss);
@@ -69,6 +70,7 @@ private:
   void visitView(fsdp::ViewOp view);
   void visitUnshard(fsdp::UnshardOp unshard);
   Value divided(Value gradient, fsdp::GroupOp group);
+  Value buildZeros(Value parameter, Type element);
 
   Block &body;
   const Groups &groups;
@@ -78,7 +80,7 @@ private:
   SmallVector<StringRef> replicaAxes;
   OpBuilder builder;
   GradientTable gradients;
-  llvm::DenseSet<Value> active;
+  llvm::DenseSet<Value> active, reachesLoss;
   /// Gradients of each group's parameters, in the order they were completed.
   llvm::MapVector<Value, SmallVector<std::pair<Attribute, Value>>> reduced;
 };
@@ -134,7 +136,7 @@ static std::string describeGap(Operation *op) {
 /// Reports everything between parameters and loss that has no derivative, one
 /// of each kind, so that a user sees all there is to replace.
 LogicalResult ReverseWalk::checkDerivatives(Value loss) {
-  llvm::DenseSet<Value> reachesLoss{loss};
+  reachesLoss.insert(loss);
   llvm::StringSet<> seen;
   SmallVector<std::pair<std::string, Operation *>> gaps;
   for (Operation &op : llvm::reverse(body)) {
@@ -188,11 +190,14 @@ LogicalResult ReverseWalk::run() {
   Value value = loss->getLoss();
   if (failed(checkDerivatives(value)))
     return failure();
-  fsdp::BeginOp::create(builder, loss->getLoc(), fsdp::Phase::backward);
+  auto backward =
+      fsdp::BeginOp::create(builder, loss->getLoc(), fsdp::Phase::backward);
   gradients.add(value, buildSeed(value));
   for (Operation *op : llvm::reverse(forward))
     if (failed(visit(op)))
       return failure();
+  if (scale.isOne() && failed(requireScale(backward)))
+    return failure();
   for (Operation &op : llvm::make_early_inc_range(body))
     if (isa<aten::DetachOp, aten::WithSlopeOp>(op)) {
       op.getResult(0).replaceAllUsesWith(op.getOperand(0));
@@ -268,6 +273,15 @@ void ReverseWalk::visitSum(fsdp::SumOverRanksOp sum) {
                                                gradient.getType(), gradient));
 }
 
+/// The gradient of a parameter by which every derivative is zero, which
+/// PyTorch's optimizers decay. One without a gradient is frozen.
+Value ReverseWalk::buildZeros(Value parameter, Type element) {
+  RankedTensorType type = aten::tensorType(parameter).clone(element);
+  return aten::ConstantOp::create(
+      builder, parameter.getLoc(), type,
+      cast<ElementsAttr>(builder.getZeroAttr(type)));
+}
+
 void ReverseWalk::visitView(fsdp::ViewOp view) {
   if (!active.contains(view.getResult()))
     return;
@@ -275,8 +289,11 @@ void ReverseWalk::visitView(fsdp::ViewOp view) {
   Value gradient = gradients.take(builder, view.getLoc(), view.getResult(),
                                   place.segment.getReduce());
   if (gradient)
-    reduced[view.getUnsharded()].push_back(
-        {view.getParameterAttr(), divided(gradient, place.group)});
+    gradient = divided(gradient, place.group);
+  else if (reachesLoss.contains(view.getResult()))
+    gradient = buildZeros(view.getResult(), place.segment.getReduce());
+  if (gradient)
+    reduced[view.getUnsharded()].push_back({view.getParameterAttr(), gradient});
 }
 
 /// The optimizer divides all sums by the number of ranks. A factor that is
@@ -323,31 +340,50 @@ void ReverseWalk::visitUnshard(fsdp::UnshardOp unshard) {
                               builder.getStrArrayAttr(replicaAxes));
 }
 
-/// Whether gradients of `group`, or of what its modules pass on, are f16. Those
-/// of a frozen one are of its activations.
-static bool hasHalfGradients(fsdp::GroupOp group) {
-  Type output = group.getPolicy().getOutput();
-  auto segments = group.getOps<fsdp::SegmentOp>();
-  return (output && output.isF16()) ||
-         llvm::any_of(segments, [](fsdp::SegmentOp segment) {
-           return segment.getDtype().isF16() ||
-                  (!segment.getFrozen() && segment.getReduce().isF16());
-         });
+/// Gradients below 2^-24 are 0 in f16.
+static LogicalResult emitUnscaled(Operation *op, const Twine &what) {
+  InFlightDiagnostic error =
+      emitNumberedError(op, "E0225")
+      << what
+      << " gradients of f16, in which those of a loss that is not "
+         "scaled vanish";
+  error.attachNote() << "help: --loss-scale dynamic scales it as "
+                        "torch.amp.GradScaler does; or take bf16";
+  return error;
 }
 
-/// Gradients below 2^-24 are 0 in f16.
+/// Parameters with f16 gradients need a loss scale; frozen ones have none.
 static LogicalResult requireScale(ModuleOp module) {
-  for (auto group : module.getOps<fsdp::GroupOp>()) {
-    if (!hasHalfGradients(group))
-      continue;
-    InFlightDiagnostic error =
-        emitNumberedError(group, "E0225")
-        << "the group '" << group.getSymName() << "' has gradients of f16, "
-        << "in which those of a loss that is not scaled vanish";
-    error.attachNote() << "help: --loss-scale dynamic scales it as "
-                          "torch.amp.GradScaler does; or take bf16";
-    return error;
-  }
+  for (auto group : module.getOps<fsdp::GroupOp>())
+    for (auto segment : group.getOps<fsdp::SegmentOp>())
+      if (!segment.getFrozen() &&
+          (segment.getDtype().isF16() || segment.getReduce().isF16()))
+        return emitUnscaled(group,
+                            "the group '" + group.getSymName() + "' has");
+  return success();
+}
+
+/// Whether modules of `group` compute in f16, or pass it on.
+static bool computesInHalf(fsdp::GroupOp group) {
+  Type output = group.getPolicy().getOutput();
+  return (output && output.isF16()) ||
+         llvm::any_of(group.getOps<fsdp::SegmentOp>(),
+                      [](fsdp::SegmentOp segment) {
+                        return segment.getDtype().isF16();
+                      });
+}
+
+/// So do activations that a policy makes f16 and through which a gradient
+/// flows, of frozen parameters too. What an author converts is up to the
+/// author.
+LogicalResult ReverseWalk::requireScale(Operation *backward) {
+  auto module = backward->getParentOfType<ModuleOp>();
+  if (llvm::none_of(module.getOps<fsdp::GroupOp>(), computesInHalf))
+    return success();
+  for (Operation *op = backward->getNextNode(); op; op = op->getNextNode())
+    for (Value result : op->getResults())
+      if (getElementTypeOrSelf(result).isF16())
+        return emitUnscaled(op, "activations have");
   return success();
 }
 

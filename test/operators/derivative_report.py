@@ -28,7 +28,12 @@ relative to an element's magnitude or to its sample's largest gradient, of at mo
 1000. Elementwise operators have further samples: points such as 0 and 1, pairs
 of them, infinities and NaN. Where equal elements share a gradient or one of them
 has it, a sample has ties. Tests hold samples of all that agree
-(`test/operators/gradients`).
+(`test/operators/gradients`), and which operands are trained: one whose gradient
+is zeros is, one that has none is not.
+
+`test/operators/edge_samples.py` has further calls at the edges of functions, in
+float64 and float32, whose values are compared too. `export_edges.py` compares
+and stores them, and says what differs on purpose.
 """
 
 

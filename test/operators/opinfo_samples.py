@@ -69,6 +69,8 @@ class Sample:
     note: str = ""
     # What PyTorch differentiates of the outputs, where some are arbitrary.
     process: object = staticmethod(lambda outputs: outputs)
+    # Whether the loss's weights are trained: their gradients are the outputs.
+    compares_values: bool = False
 
     def leaves(self):
         return tree_flatten(self.arguments)
@@ -286,15 +288,18 @@ class Call(torch.nn.Module):
             else:
                 self.constants[index] = leaf
         self.weights = {}
+        add_weights = (self.register_parameter if sample.compares_values
+                       else self.register_buffer)
         seed("weights")
         state = copy.deepcopy(self.state_dict())
         for index, output in enumerate(tree_leaves(self.call())):
             if isinstance(output, torch.Tensor) and output.requires_grad:
                 shape = pairs(output.detach()).shape
                 self.weights[index] = f"w{index}"
-                self.register_buffer(
-                    f"w{index}", torch.randint(1, 33, shape).to(DTYPE) / 16
-                    * (1 - 2 * torch.randint(0, 2, shape)))
+                weights = (torch.randint(1, 33, shape).to(DTYPE) / 16
+                           * (1 - 2 * torch.randint(0, 2, shape)))
+                add_weights(f"w{index}", torch.nn.Parameter(weights)
+                            if sample.compares_values else weights)
         if not any(getattr(self, name).numel()
                    for name in self.weights.values()):
             raise Empty("no differentiable output has an element")
@@ -340,19 +345,25 @@ class Sum(torch.nn.Module):
         return sum((call() for call in self.children()), batch.sum())
 
 
+def together(samples):
+    """Samples as one module."""
+    return Sum({sample.name: Call(sample) for sample in samples})
+
+
 def batch():
     return torch.zeros(1, dtype=DTYPE)
 
 
 def gradients(module):
-    """(loss, {parameter: gradient}) by autograd; zeros where it has none."""
+    """(loss, {parameter: gradient}) by autograd, of those that have one."""
     parameters = dict(module.named_parameters())
     loss = module(batch())
     found = torch.autograd.grad(loss, parameters.values(), allow_unused=True)
     return loss.detach(), {
-        name: torch.zeros_like(parameter) + (0 if gradient is None else gradient)
+        name: torch.zeros_like(parameter) + gradient
         for (name, parameter), gradient in zip(parameters.items(), found,
-                                               strict=True)}
+                                               strict=True)
+        if gradient is not None}
 
 
 def is_random(call):

@@ -43,12 +43,13 @@ class TrainedGradientsTest(unittest.TestCase):
     def test_the_other_infinity_fails(self):
         self.assertEqual(self.error("exp_0.p1", 1, -math.inf), math.inf)
 
-    def test_no_gradient_is_zero(self):
-        scale = trained_gradients.scale_of(EXPECTED)
+    def test_no_gradient_for_zeros_fails(self):
         self.assertEqual(
-            trained_gradients.worst({}, {"a": [0.0, 0.0]}, scale)[0], 0)
+            trained_gradients.worst({}, {"a": [0.0, 0.0]}, 1)[0], math.inf)
+
+    def test_zeros_for_no_gradient_fail(self):
         self.assertEqual(
-            trained_gradients.worst({}, {"a": [0.0, 4.0]}, scale)[0], 1)
+            trained_gradients.worst({"a": [0.0, 0.0]}, {}, 1)[0], math.inf)
 
     def test_gradients_that_cancel_have_a_scale(self):
         self.assertEqual(trained_gradients.scale_of({"a": [1e-17]}), 1e-3)

@@ -105,6 +105,33 @@ module @groups_are_reduced_in_reverse {
 
 // -----
 
+// A parameter of which every derivative is zero has a gradient of zeros: its
+// group is updated, with weight decay.
+// CHECK-LABEL: module @flat_parameter_has_zeros
+//       CHECK:   fsdp.begin backward
+//       CHECK:   %[[ZEROS:.*]] = aten.constant dense<0.000000e+00> : tensor<4xf32>
+//  CHECK-NEXT:   fsdp.reduce_scatter @flat [@flat.w](%[[ZEROS]])
+module @flat_parameter_has_zeros {
+  fsdp.parameter @flat.w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @flat on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @flat.w at 0
+    }
+  }
+  func.func @step() {
+    fsdp.begin forward
+    %0 = fsdp.unshard @flat : !fsdp.unsharded<@flat>
+    %w = fsdp.view %0[@flat.w] : !fsdp.unsharded<@flat> -> tensor<4xf32>
+    %1 = aten.round %w : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = aten.sum %1 [0] : (tensor<4xf32>) -> tensor<f32>
+    fsdp.record_loss %2 : tensor<f32>
+    return
+  }
+}
+
+// -----
+
 // A skip connection: contributions are added in the order in which backward
 // meets the uses, the last use first.
 // CHECK-LABEL: module @two_uses_are_added

@@ -162,6 +162,25 @@ TEST(State, ParametersThatNoGradientReachesAreFrozenWithAWarning) {
   EXPECT_THAT(model.translate(), HasSubstr("fsdp.parameter frozen @a"));
 }
 
+// In PyTorch its gradient is None.
+TEST(State, ParametersWhoseDtypeAloneIsUsedAreFrozen) {
+  ExportBuilder model = twoParameters();
+  model.node("aten.type_as.default",
+             {{"self", tensor("p_b")}, {"other", tensor("p_a")}}, {{"y", {2}}});
+  model.sumOutput("y");
+  EXPECT_THAT(model.translate(), HasSubstr("fsdp.parameter frozen @a"));
+}
+
+// In PyTorch its gradient is zeros, and optimizers decay it.
+TEST(State, ParametersThatAreOverwrittenAreTrained) {
+  ExportBuilder model = twoParameters();
+  model.node("aten.neg.default", {{"self", tensor("p_a")}}, {{"x", {2}}});
+  model.node("aten.copy_.default",
+             {{"self", tensor("x")}, {"src", tensor("p_b")}}, {{"y", {2}}});
+  model.sumOutput("y");
+  EXPECT_THAT(model.translate(), HasSubstr("fsdp.parameter @a"));
+}
+
 TEST(State, ParameterWithoutGradientIsFrozen) {
   ExportBuilder model = twoParameters();
   model.get().program.graph.tensorValues["p_b"].requiresGrad = false;
@@ -204,7 +223,8 @@ TEST(State, ConstantsAreBuffers) {
   ExportBuilder model;
   model.constant("lifted_tensor_0", {2});
   EXPECT_THAT(model.sumOutput("c_lifted_tensor_0").translate(),
-              HasSubstr("fsdp.buffer @lifted_tensor_0 : tensor<2xf32>"));
+              HasSubstr("fsdp.buffer non_persistent @lifted_tensor_0 : "
+                        "tensor<2xf32>"));
 }
 
 TEST(State, UnusedBufferOfUnsupportedDtypeIsLeftOut) {
@@ -226,4 +246,33 @@ TEST(State, ComplexBuffersArePairs) {
   EXPECT_THAT(module, ContainsRegex("= fsdp.read @turns : tensor<2x2xf32>"));
   EXPECT_THAT(module, HasSubstr("aten.mul"));
   EXPECT_THAT(module, ContainsRegex("fsdp.write .*@turns : tensor<2x2xf32>"));
+}
+
+// model.eval() before an export: what is off stays off in training.
+TEST(State, EvalModeIsSaid) {
+  auto dropout = [](bool train) {
+    ExportBuilder model;
+    model.input("x", {4});
+    model.node("aten.dropout.default",
+               {{"input", tensor("x")},
+                {"p", argument(0.5)},
+                {"train", argument(train)}},
+               {{"dropout", {4}}});
+    return model.sumOutput("dropout").diagnostics();
+  };
+  EXPECT_THAT(dropout(false),
+              HasSubstr("warning: the model was exported in eval mode: its 1 "
+                        "dropout or norm is trained as in evaluation"));
+  EXPECT_THAT(dropout(true), Not(HasSubstr("eval mode")));
+}
+
+// A parameter of integers is frozen, and saved as any parameter is.
+TEST(State, IntegerParametersAreBuffers) {
+  ExportBuilder model;
+  model.input("x", {2}).parameter("codes", {2}, i64);
+  model.node("aten.mul.Tensor",
+             {{"self", tensor("x")}, {"other", tensor("p_codes")}},
+             {{"scaled", {2}}});
+  EXPECT_THAT(model.sumOutput("scaled").translate(),
+              HasSubstr("fsdp.buffer @codes : tensor<2xi64>"));
 }
