@@ -135,7 +135,7 @@ static void read(const Field &field, const OptionEntry &entry,
       field.fail(complaint);
     return;
   }
-  value = readText(field);
+  value = meantWord(readText(field), entry.words);
   if (std::find(entry.words.begin(), entry.words.end(), value) !=
       entry.words.end())
     return;

@@ -9,6 +9,7 @@
 #include "passes/Group/Rules.h"
 
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <iomanip>
 #include <sstream>
@@ -282,6 +283,33 @@ static std::string textOf(double value) { return shortest(value); }
 std::string valueOf(const OptionEntry &entry, const Options &options) {
   return std::visit([&](auto member) { return textOf(options.*member); },
                     entry.member);
+}
+
+std::string meantWord(const std::string &text,
+                      std::span<const std::string_view> words) {
+  auto lower = [](std::string word) {
+    for (char &letter : word)
+      letter = static_cast<char>(std::tolower(letter));
+    return word;
+  };
+  std::string wanted = lower(text);
+  if (wanted.starts_with("torch."))
+    wanted = wanted.substr(6);
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7>
+      dtypes = {{{"bfloat16", "bf16"},
+                 {"float16", "f16"},
+                 {"half", "f16"},
+                 {"float32", "f32"},
+                 {"float", "f32"},
+                 {"float64", "f64"},
+                 {"double", "f64"}}};
+  for (auto [name, word] : dtypes)
+    if (wanted == name)
+      wanted = word;
+  for (std::string_view word : words)
+    if (lower(std::string(word)) == wanted)
+      return std::string(word);
+  return text;
 }
 
 bool hasValue(const OptionEntry &entry, const Options &options) {

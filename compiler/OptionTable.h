@@ -49,6 +49,11 @@ struct OptionEntry {
 /// In the order of help pages.
 std::span<const OptionEntry> optionTable();
 
+/// The word of `words` that `text` means: in another case, or PyTorch's name of
+/// a dtype, such as "bfloat16". Else `text`.
+std::string meantWord(const std::string &text,
+                      std::span<const std::string_view> words);
+
 /// What is wrong with a number; NaN is in no range. Else empty.
 std::string complainAbout(double value, const NumberRange &range);
 

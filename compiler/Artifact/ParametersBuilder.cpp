@@ -50,6 +50,7 @@ static format::State buildState(exec::StateOp op, SymbolTable &symbols) {
     auto buffer = symbols.lookup<fsdp::BufferOp>(op.getName());
     state.aliases = toTexts(buffer.getAliases());
     state.mean = buffer.getMean().value_or("").str();
+    state.isPersistent = !buffer.getNonPersistent();
   }
   return state;
 }

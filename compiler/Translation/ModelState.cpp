@@ -225,6 +225,16 @@ ModelState::stateType(const pt2::InputSpec &spec) const {
   return type;
 }
 
+/// The path of the module that has the tensor for an attribute; none for a
+/// constant that forward makes, such as torch.tensor(0.5).
+static SmallVector<std::string, 1> ownersOf(const pt2::InputSpec &spec) {
+  StringRef name = spec.target;
+  if (spec.kind == pt2::InputKind::TensorConstant &&
+      name.rsplit('.').second.starts_with("lifted_tensor_"))
+    return {};
+  return {name.contains('.') ? name.rsplit('.').first.str() : ""};
+}
+
 /// Another name and placeholder of a declared parameter or buffer.
 template <typename DeclarationOp>
 LogicalResult ModelState::addTiedName(DeclarationOp declared,
@@ -236,6 +246,8 @@ LogicalResult ModelState::addTiedName(DeclarationOp declared,
            << "is " << type << " and tied to '" << name << "', which is "
            << declared.getType();
   slots.defineSame(spec.name, placeholderOf[name]);
+  for (StringRef owner : ownersOf(spec))
+    slots.addOwner(spec.name, owner);
   if (spec.target == name)
     return success(); // torch 2.6 repeats the name of a tied parameter.
   SmallVector<Attribute> aliases(declared.getAliases().begin(),
@@ -250,16 +262,22 @@ LogicalResult ModelState::declareParameter(const pt2::InputSpec &spec) {
   FailureOr<RankedTensorType> type = stateType(spec);
   if (failed(type))
     return failure();
+  // Integers have no gradient: nothing is trained, cast or reduced.
+  if (isa<IntegerType>(type->getElementType()))
+    return declareBuffer(spec);
+  RankedTensorType kept = storedType(*type);
   if (auto declared = parameters.find(name); declared != parameters.end())
-    return addTiedName(declared->second, spec, *type);
+    return addTiedName(declared->second, spec, kept);
   const pt2::TensorMeta *meta = model.program.graph.findTensor(spec.name);
   parameters[name] = fsdp::ParameterOp::create(
       builder, stateLocation(name), builder.getStringAttr(name),
-      TypeAttr::get(*type), builder.getArrayAttr({}),
+      TypeAttr::get(kept), builder.getArrayAttr({}),
       meta->requiresGrad ? UnitAttr() : builder.getUnitAttr());
   placeholderOf[name] = spec.name;
-  slots.defineState(spec.name, StorageKind::Parameter,
-                    FlatSymbolRefAttr::get(builder.getContext(), name), *type);
+  TensorStorage storage;
+  storage.kind = StorageKind::Parameter;
+  storage.symbol = FlatSymbolRefAttr::get(builder.getContext(), name);
+  slots.defineState(spec.name, std::move(storage), *type);
   return success();
 }
 
@@ -287,11 +305,11 @@ LogicalResult ModelState::defineConstants() {
       return emitError(builder.getUnknownLoc())
              << errorNumber(bytes.status().code()) << ": "
              << bytes.status().message();
-    slots.define(spec.name,
-                 aten::ConstantOp::create(
-                     builder, stateLocation(spec.target),
-                     reference::fromBytes(*type, *bytes).toAttribute()),
-                 StorageKind::Constant);
+    TensorStorage storage;
+    storage.kind = StorageKind::Constant;
+    storage.constant = reference::fromBytes(*type, *bytes).toAttribute();
+    storage.owners = ownersOf(spec);
+    slots.defineState(spec.name, std::move(storage), *type);
   }
   return success();
 }
@@ -305,16 +323,25 @@ LogicalResult ModelState::declareBuffer(const pt2::InputSpec &spec) {
   if (failed(type))
     return failure();
   StringRef name = declaredAs(spec.target);
-  RankedTensorType kept = bufferType(*type);
-  if (auto declared = buffers.find(name); declared != buffers.end())
+  RankedTensorType kept = storedType(*type);
+  const bool isSaved =
+      spec.kind != pt2::InputKind::TensorConstant && spec.persistent;
+  if (auto declared = buffers.find(name); declared != buffers.end()) {
+    if (isSaved)
+      declared->second.setNonPersistent(false);
     return addTiedName(declared->second, spec, kept);
+  }
   buffers[name] = fsdp::BufferOp::create(
       builder, stateLocation(name), builder.getStringAttr(name),
       TypeAttr::get(kept), builder.getArrayAttr({}),
-      /*mean=*/FlatSymbolRefAttr());
+      /*mean=*/FlatSymbolRefAttr(),
+      isSaved ? UnitAttr() : builder.getUnitAttr());
   placeholderOf[name] = spec.name;
-  slots.defineState(spec.name, StorageKind::Buffer,
-                    FlatSymbolRefAttr::get(builder.getContext(), name), *type);
+  TensorStorage storage;
+  storage.kind = StorageKind::Buffer;
+  storage.symbol = FlatSymbolRefAttr::get(builder.getContext(), name);
+  storage.owners = ownersOf(spec);
+  slots.defineState(spec.name, std::move(storage), *type);
   return success();
 }
 

@@ -43,11 +43,14 @@ def Fsdp_BufferOp : Fsdp_Op<"buffer", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let description = [{
     Buffers are never cast, never sharded and never reduced with gradients.
     `aliases` lists the other names of a tied one. A running variance says which
-    buffer has the mean that it is around, so that ranks' can be merged.
+    buffer has the mean that it is around, so that ranks' can be merged. One that
+    is `non_persistent` is in no state dict, as are tensors that PyTorch took for
+    constants.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
-      DefaultValuedAttr<StrArrayAttr, "{}">:$aliases, OptionalAttr<FlatSymbolRefAttr>:$mean);
-  let assemblyFormat = "$sym_name (`aliases` $aliases^)? (`around` $mean^)? attr-dict `:` $type";
+      DefaultValuedAttr<StrArrayAttr, "{}">:$aliases, OptionalAttr<FlatSymbolRefAttr>:$mean,
+      UnitAttr:$non_persistent);
+  let assemblyFormat = "(`non_persistent` $non_persistent^)? $sym_name (`aliases` $aliases^)? (`around` $mean^)? attr-dict `:` $type";
 }
 
 def Fsdp_MeshOp : Fsdp_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
@@ -157,6 +160,13 @@ def Fsdp_ModuleOp : Fsdp_Op<"module",
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the input of that number is not an argument of the call: only
+    /// captures use it, here or in modules inside.
+    bool isCaptured(unsigned input);
+    /// Whether only captures use the result of that number.
+    bool isResultCaptured(unsigned result);
+  }];
 }
 
 def Fsdp_YieldOp : Fsdp_Op<"yield", [Pure, Terminator, ReturnLike,
@@ -182,6 +192,22 @@ def Fsdp_WriteOp : Fsdp_Op<"write", [MemoryEffects<[MemWrite]>]> {
   let summary = "the new value of a buffer or an optimizer's state";
   let arguments = (ins AnyStaticShapeTensor:$value, FlatSymbolRefAttr:$symbol);
   let assemblyFormat = "$value `,` $symbol attr-dict `:` type($value)";
+}
+
+def Fsdp_CaptureOp : Fsdp_Op<"capture", [Pure, AllTypesMatch<["value", "result"]>,
+    Fsdp_NamedResults]> {
+  let summary = "a tensor that a module reaches other than as an argument";
+  let description = [{
+    The value itself. An input of a module that only captures use is not one of
+    the arguments that the module was called with, so that no boundary casts it:
+    a buffer that was written earlier in the step and is read again (`of` names
+    it), a tensor that another module keeps in an attribute.
+
+    Example: `%1 = fsdp.capture %0 of @norm.running_mean : tensor<8xf32>`
+  }];
+  let arguments = (ins AnyStaticShapeTensor:$value, OptionalAttr<FlatSymbolRefAttr>:$buffer);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = "$value (`of` $buffer^)? attr-dict `:` type($value)";
 }
 
 def Fsdp_CastOp : Fsdp_Op<"cast", [Pure]> {

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/DataSource.h"
+#include "runtime/data/FileList.h"
+
+#include <filesystem>
 
 namespace shardc::runtime {
 
@@ -21,18 +24,28 @@ Status DataSource::readRange(size_t input, int64_t first, int64_t count,
 }
 
 DataSourceOr openData(const std::string &name,
-                      const std::vector<format::Input> &inputs, uint64_t seed) {
+                      const std::vector<format::Input> &inputs, uint64_t seed,
+                      std::optional<int64_t> tokenShift) {
   const std::string tokens = "tokens:";
+  std::error_code error;
   if (name == "random")
     return openRandomData(inputs, seed);
   if (name.starts_with(tokens))
-    return openTokenData(name.substr(tokens.size()), inputs);
+    return openTokenData(name.substr(tokens.size()), inputs, tokenShift);
   if (name.ends_with(".npy"))
-    return openNpyData(name, inputs);
+    return openNpyData(name, inputs, tokenShift);
   if (name.ends_with(".safetensors"))
-    return openSafetensorsData(name, inputs);
+    return openSafetensorsData(splitList(name), inputs);
+  if (std::filesystem::is_directory(name, error)) {
+    const StatusOr<std::vector<std::string>> files =
+        filesOf(name, ".safetensors");
+    if (!files.ok())
+      return files.status();
+    return openSafetensorsData(*files, inputs);
+  }
   return Status(ErrorCode::E0001, "unknown kind of data '" + name + "'")
-      .setHelp("data is random, tokens:FILE, FILE.npy or FILE.safetensors");
+      .setHelp("data is random, tokens:FILE, FILE.npy, FILE.safetensors or a "
+               "folder of those");
 }
 
 } // namespace shardc::runtime

@@ -78,9 +78,11 @@ public:
     return std::numeric_limits<int64_t>::max();
   }
 
+  std::string description() const override { return "random numbers"; }
+
   Status read(size_t index, int64_t sample, std::byte *target) const override {
     const Input &input = inputs[index];
-    const int64_t elements = format::elementCount(input.shape) / input.shape[0];
+    const int64_t elements = format::elementsOfSample(inputs, index);
     const uint64_t bound = countOfValues(input);
     for (int64_t first = 0; first < elements; first += 4) {
       const format::PhiloxCounter bits = format::philox(

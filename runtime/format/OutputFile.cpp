@@ -46,12 +46,12 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::fail(const char *what) {
-  status = Status(ErrorCode::E0601, std::string(what) + " '" + path +
-                                        "': " + std::strerror(errno));
+  failure = Status(ErrorCode::E0601, std::string(what) + " '" + path +
+                                         "': " + std::strerror(errno));
 }
 
 void OutputFile::write(Bytes bytes) {
-  while (status.ok() && !bytes.empty()) {
+  while (failure.ok() && !bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written >= 0)
       bytes = bytes.subspan(static_cast<size_t>(written));
@@ -61,15 +61,15 @@ void OutputFile::write(Bytes bytes) {
 }
 
 Status OutputFile::commit() {
-  if (!status.ok())
-    return status;
+  if (!failure.ok())
+    return failure;
   if (fsync(descriptor) != 0)
     fail("cannot write");
   else if (rename(temporaryPath.c_str(), path.c_str()) != 0)
     fail("cannot create");
   else
     temporaryPath.clear();
-  return status;
+  return failure;
 }
 
 } // namespace shardc::format

@@ -34,13 +34,16 @@ public:
   /// Flushes to the disk and gives the file its name.
   Status commit();
 
+  /// The first failure until now.
+  const Status &status() const { return failure; }
+
 private:
   void fail(const char *what);
 
   std::string path;
   std::string temporaryPath;
   int descriptor = -1;
-  Status status;
+  Status failure;
 };
 
 } // namespace shardc::format

@@ -29,7 +29,7 @@
 
 namespace shardc::format {
 
-/// One model input of one micro-batch of one rank; dimension 0 is the batch.
+/// One model input of one micro-batch of one rank.
 struct Input {
   std::string name;
   Dtype dtype = Dtype::F32;
@@ -41,9 +41,24 @@ struct Input {
   /// The one value outside [0, upperBound) that is allowed: a target that the
   /// loss ignores.
   std::optional<int64_t> ignoreIndex;
+  /// A target that the model itself shifts: the prediction at position i is
+  /// compared with element i + 1.
+  bool isShifted = false;
 
   bool operator==(const Input &) const = default;
 };
+
+/// Whether a sample is a whole micro-batch: inputs have different first
+/// dimensions or none, such as a graph's nodes and edges or a number that
+/// changes from step to step.
+bool isSampleWhole(const std::vector<Input> &inputs);
+
+/// How many samples a micro-batch has: the first dimension of its inputs, or
+/// one.
+int64_t samplesOfMicroBatch(const std::vector<Input> &inputs);
+
+/// Elements of one sample of an input.
+int64_t elementsOfSample(const std::vector<Input> &inputs, size_t index);
 
 enum class Role {
   Parameter,
@@ -68,11 +83,13 @@ struct State {
   /// The segment it is a shard of; absent for buffers, metrics, and what an
   /// optimizer keeps once for the whole model, the same on every rank.
   std::optional<int64_t> segment;
-  /// Buffers only; `aliases` are the other names of a tied one, and `mean` is
-  /// the buffer with the mean of each element that this is the variance of.
+  /// Buffers only; `aliases` are the other names of a tied one, `mean` is the
+  /// buffer with the mean of each element that this is the variance of, and one
+  /// that is not persistent is in no state_dict.
   std::vector<int64_t> shape;
   std::vector<std::string> aliases;
   std::string mean;
+  bool isPersistent = true;
 
   bool operator==(const State &) const = default;
 };

@@ -40,6 +40,8 @@ static ordered_json toJson(const Input &input) {
     object["upper_bound"] = *input.upperBound;
   if (input.ignoreIndex)
     object["ignore_index"] = *input.ignoreIndex;
+  if (input.isShifted)
+    object["shifted"] = true;
   return object;
 }
 
@@ -59,6 +61,8 @@ static ordered_json toJson(const State &state) {
     object["aliases"] = state.aliases;
   if (!state.mean.empty())
     object["mean"] = state.mean;
+  if (!state.isPersistent)
+    object["persistent"] = false;
   return object;
 }
 
@@ -108,6 +112,8 @@ static Input parseInput(const JsonField &field) {
     input.upperBound = bound->integer(1);
   if (std::optional<JsonField> ignored = field.find("ignore_index"))
     input.ignoreIndex = ignored->integer(std::numeric_limits<int64_t>::min());
+  if (std::optional<JsonField> shifted = field.find("shifted"))
+    input.isShifted = shifted->boolean();
   return input;
 }
 
@@ -131,6 +137,8 @@ static State parseState(const JsonField &field) {
     state.aliases = aliases->texts();
   if (std::optional<JsonField> mean = field.find("mean"))
     state.mean = mean->text();
+  if (std::optional<JsonField> persistent = field.find("persistent"))
+    state.isPersistent = persistent->boolean();
   return state;
 }
 

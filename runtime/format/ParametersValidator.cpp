@@ -43,14 +43,9 @@ static Status checkInputs(const std::vector<Input> &inputs) {
     if (!names.insert(input.name).second)
       return broken("F1", quoted + " appears twice");
     const std::optional<int64_t> count = boundedCount(input.shape);
-    if (input.shape.empty() || !count || *count == 0)
-      return broken("F1", quoted + " needs a batch dimension and from 1 to " +
+    if (!count || *count == 0)
+      return broken("F1", quoted + " needs from 1 to " +
                               std::to_string(mostElements) + " elements");
-    if (input.shape[0] != inputs[0].shape[0])
-      return broken("F1", quoted + " has a batch of " +
-                              std::to_string(input.shape[0]) +
-                              ", the first input one of " +
-                              std::to_string(inputs[0].shape[0]));
     if ((input.upperBound || input.ignoreIndex) && !isInteger(input.dtype))
       return broken("F1", quoted + " has an upper bound but is no integer");
     if (input.upperBound && *input.upperBound < 1)

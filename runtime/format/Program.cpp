@@ -127,4 +127,19 @@ std::string checkScalars(const Program &program, const Command &command) {
   return "";
 }
 
+bool isSampleWhole(const std::vector<Input> &inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [&](const Input &input) {
+    return input.shape.empty() || inputs[0].shape.empty() ||
+           input.shape[0] != inputs[0].shape[0];
+  });
+}
+
+int64_t samplesOfMicroBatch(const std::vector<Input> &inputs) {
+  return isSampleWhole(inputs) ? 1 : inputs[0].shape[0];
+}
+
+int64_t elementsOfSample(const std::vector<Input> &inputs, size_t index) {
+  return elementCount(inputs[index].shape) / samplesOfMicroBatch(inputs);
+}
+
 } // namespace shardc::format

@@ -9,6 +9,7 @@
 #include "runtime/train/RankTrainer.h"
 #include "runtime/train/ProfileReport.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace shardc::runtime {
@@ -40,9 +41,13 @@ Status RankTrainer::prepare() {
   if (Status status = takeDevice(); !status.ok())
     return status;
   if (Status status =
-          initializeStates(shared.weights, shared.artifact, rank, *memory);
+          initializeStates(shared.initial, shared.artifact, rank, *memory);
       !status.ok())
     return status;
+  updates = findUpdates(shared.artifact);
+  finite = std::make_unique<FiniteCheck>(shared.artifact, rank, *memory);
+  if (!shared.options.save.empty() || shared.options.onNan == OnNan::Skip)
+    restorePoint = std::make_unique<RestorePoint>(shared.artifact, *memory);
   training = makeSeries(format::Run::Training, shared.data,
                         shared.options.microBatches, shared.options.steps);
   if (shared.evalData)
@@ -53,7 +58,7 @@ Status RankTrainer::prepare() {
         shared.artifact.program, shared.options.microBatches,
         tracedSteps(shared.artifact, shared.options.microBatches,
                     shared.options.steps),
-        shared.start);
+        shared.zero);
   StatusOr<std::unique_ptr<Executor>> created = Executor::create(
       shared.artifact, {*device, *memory, shared.cancellation,
                         shared.options.poison, recorded.get()});
@@ -71,8 +76,10 @@ RankTrainer::Series RankTrainer::makeSeries(format::Run kind,
   Series series;
   series.runs = format::runsOfSections(shared.artifact.program.sections,
                                        microBatches, kind);
-  series.order = {shared.group.worldSize(), microBatches, inputs[0].shape[0],
-                  shared.options.replicateData};
+  series.order = {shared.group.worldSize(), microBatches,
+                  format::samplesOfMicroBatch(inputs),
+                  shared.options.replicateData,
+                  kind == format::Run::Training ? shared.start.samples : 0};
   series.feed =
       std::make_unique<InputFeed>(data, inputs, series.order, rank, *memory);
   series.steps = steps;
@@ -81,12 +88,67 @@ RankTrainer::Series RankTrainer::makeSeries(format::Run kind,
 
 Status RankTrainer::runStep(int64_t step) {
   onDevice = {};
+  skipped = false;
+  found.clear();
   const RankProfile::Clock::time_point begin = RankProfile::Clock::now();
-  Status status = run(training, step - 1);
+  if (restorePoint)
+    restorePoint->take();
+  phase = Phase::Computing;
+  if (Status status = run(training, step - 1); !status.ok())
+    return status;
+  if (phase == Phase::Updating)
+    shared.agreement.endUpdate();
+  phase = Phase::Outside;
+  ++finished;
   lastStep = RankProfile::Clock::now() - begin;
   if (recorded)
     recorded->addStep(lastStep);
-  return status;
+  return checkMetrics(step);
+}
+
+Status RankTrainer::rollBack() {
+  if (phase != Phase::Computing || !restorePoint)
+    return Status();
+  phase = Phase::Outside;
+  return restorePoint->restore();
+}
+
+/// A program with a loss scale leaves steps out by itself.
+static bool scalesItself(const format::Program &program) {
+  return std::any_of(
+      program.sections.begin(), program.sections.end(),
+      [](const format::Section &section) { return section.condition; });
+}
+
+/// Meets the other ranks before the first section that updates parameters,
+/// which may be that of a micro-batch: then gradients are not known yet.
+Status RankTrainer::agree(int64_t step, const format::SectionRun &one) {
+  const bool checks = shared.options.onNan != OnNan::Continue &&
+                      !scalesItself(shared.artifact.program);
+  if (checks && !one.microBatch && shared.checksGradients)
+    finite->find(found);
+  else if (checks)
+    found.loss = !finite->isLossFinite();
+  auto verdict = StepAgreement::Verdict::Update;
+  Status status = shared.agreement.meet(
+      *transport, shared.start.step + step + 1, found, verdict);
+  if (!status.ok())
+    return status;
+  skipped = verdict == StepAgreement::Verdict::Skip;
+  phase = skipped ? Phase::Computing : Phase::Updating;
+  return skipped ? restorePoint->restore() : Status();
+}
+
+/// What could not be seen before the update: the same on every rank.
+Status RankTrainer::checkMetrics(int64_t step) {
+  if (shared.options.onNan != OnNan::Stop || skipped ||
+      scalesItself(shared.artifact.program) ||
+      (std::isfinite(loss()) && std::isfinite(gradientNorm())))
+    return Status();
+  ruined = true;
+  NonFinite late;
+  late.loss = !std::isfinite(loss());
+  return late.failure(shared.start.step + step, /*isUpdated=*/true);
 }
 
 std::optional<double> RankTrainer::hostSeconds() const {
@@ -108,29 +170,46 @@ void RankTrainer::readAhead(const Series &series, int64_t step,
 
 /// `step` counts from 0.
 Status RankTrainer::run(const Series &series, int64_t step) {
-  const TrainOptions &options = shared.options;
   for (const format::SectionRun &one : series.runs) {
-    memory->setScalars({options.learningRate, series.order.microBatches,
-                        options.seed, step,
-                        series.order.slice(one.microBatch.value_or(0), rank),
-                        options.weightDecayScale});
-    if (one.microBatch)
-      if (Status status = series.feed->copyToDevice(step, *one.microBatch);
-          !status.ok())
-        return status;
-    if (recorded && &series == &training)
-      recorded->begin(step + 1, one.microBatch.value_or(0));
-    else if (recorded)
-      recorded->pause();
-    if (Status status = executor->issue(one.section); !status.ok())
+    if (Status status = runSection(series, step, one); !status.ok())
       return status;
-    const RankProfile::Clock::time_point issued = RankProfile::Clock::now();
-    if (one.microBatch)
-      readAhead(series, step, *one.microBatch);
-    if (Status status = executor->finish(); !status.ok())
-      return status;
-    onDevice += RankProfile::Clock::now() - issued;
+    if (skipped)
+      break;
   }
+  return Status();
+}
+
+Status RankTrainer::runSection(const Series &series, int64_t step,
+                               const format::SectionRun &one) {
+  const TrainOptions &options = shared.options;
+  const bool isTraining = &series == &training;
+  memory->setScalars({options.learningRate, series.order.microBatches,
+                      shared.start.seed,
+                      isTraining ? shared.start.step + step : step,
+                      series.order.slice(one.microBatch.value_or(0), rank),
+                      options.weightDecayScale});
+  if (one.microBatch)
+    if (Status status = series.feed->copyToDevice(step, *one.microBatch);
+        !status.ok())
+      return status;
+  if (isTraining && phase == Phase::Computing && updates[one.section]) {
+    if (Status status = agree(step, one); !status.ok())
+      return status;
+    if (skipped)
+      return Status();
+  }
+  if (recorded && isTraining)
+    recorded->begin(step + 1, one.microBatch.value_or(0));
+  else if (recorded)
+    recorded->pause();
+  if (Status status = executor->issue(one.section); !status.ok())
+    return status;
+  const RankProfile::Clock::time_point issued = RankProfile::Clock::now();
+  if (one.microBatch)
+    readAhead(series, step, *one.microBatch);
+  if (Status status = executor->finish(); !status.ok())
+    return status;
+  onDevice += RankProfile::Clock::now() - issued;
   return Status();
 }
 

@@ -12,30 +12,38 @@
 
 #include "runtime/device/DeviceMaker.h"
 #include "runtime/executor/Executor.h"
+#include "runtime/train/InitialStates.h"
 #include "runtime/train/InputFeed.h"
+#include "runtime/train/Progress.h"
+#include "runtime/train/RestorePoint.h"
+#include "runtime/train/StepAgreement.h"
 #include "runtime/train/TrainOptions.h"
-#include "runtime/train/Weights.h"
 #include "runtime/transport/InProcessTransport.h"
 
 namespace shardc::runtime {
 
-/// What all ranks of a run share; read-only but for group and cancellation,
-/// which are thread-safe.
+/// What all ranks of a run share; read-only but for group, cancellation and
+/// agreement, which are thread-safe.
 struct TrainingRun {
   const format::Artifact &artifact;
   const TrainOptions &options;
-  const std::vector<format::NamedTensor> &weights;
+  const InitialStates &initial;
+  /// Where the run begins.
+  const Progress &start;
   const DataSource &data;
   DeviceMaker &devices;
   InProcessGroup &group;
   Cancellation &cancellation;
+  StepAgreement &agreement;
   int threadsOfRank;
   SpinPolicy spin;
+  /// Whether gradients can be looked at before an update: not those of a GPU.
+  bool checksGradients = true;
   /// What is evaluated, and how many micro-batches of each rank; null: nothing.
   const DataSource *evalData = nullptr;
   int64_t evalBatches = 0;
   /// Where the time of profiles begins.
-  RankProfile::Clock::time_point start = RankProfile::Clock::now();
+  RankProfile::Clock::time_point zero = RankProfile::Clock::now();
 };
 
 /// The sizes of a rank's memory in bytes.
@@ -56,8 +64,20 @@ public:
   /// program.
   Status prepare();
 
-  /// Runs step `step`, counted from 1.
+  /// Runs step `step` of this run, counted from 1.
   Status runStep(int64_t step);
+
+  /// How many steps are finished.
+  int64_t finishedSteps() const { return finished; }
+  /// Whether a failure came in the middle of an update: parameters are those of
+  /// no step.
+  bool isUpdating() const { return phase == Phase::Updating; }
+  /// Whether a step that is finished made parameters that are no numbers.
+  bool isRuined() const { return ruined; }
+  /// Whether the last step was left out.
+  bool wasSkipped() const { return skipped; }
+  /// Takes a step back that did not come to its update. All ranks have stopped.
+  Status rollBack();
 
   /// Runs the evaluation of the parameters as they are.
   Status evaluate();
@@ -99,6 +119,10 @@ private:
   Series makeSeries(format::Run kind, const DataSource &data,
                     int64_t microBatches, int64_t steps) const;
   Status run(const Series &series, int64_t step);
+  Status runSection(const Series &series, int64_t step,
+                    const format::SectionRun &one);
+  Status agree(int64_t step, const format::SectionRun &one);
+  Status checkMetrics(int64_t step);
   void readAhead(const Series &series, int64_t step, int64_t microBatch);
   double metric(std::string_view name, size_t element) const;
   template <typename T>
@@ -112,6 +136,18 @@ private:
   std::unique_ptr<RankMemory> memory;
   std::unique_ptr<RankProfile> recorded;
   std::unique_ptr<Executor> executor;
+  std::unique_ptr<FiniteCheck> finite;
+  /// Null where nobody would need it.
+  std::unique_ptr<RestorePoint> restorePoint;
+  /// By section, whether it updates parameters.
+  std::vector<bool> updates;
+  /// Within a step, what its parameters are.
+  enum class Phase { Outside, Computing, Updating };
+  Phase phase = Phase::Outside;
+  int64_t finished = 0;
+  bool skipped = false;
+  bool ruined = false;
+  NonFinite found;
   /// Of the last step: all of it, and with a section on the device.
   RankProfile::Clock::duration lastStep{0}, onDevice{0};
   Series training, evaluation;

@@ -43,6 +43,9 @@ public:
   /// State `index` of all ranks: of the first one where all have the same.
   std::vector<std::byte> merge(size_t index) const;
 
+  /// Whether ranks have different values of state `index`.
+  bool differs(size_t index) const;
+
   /// The names of the buffers whose values differ between ranks: of
   /// statistics, which are merged, and of others.
   struct Differing {
@@ -51,7 +54,6 @@ public:
   Differing differing() const;
 
 private:
-  bool differs(size_t index) const;
   RankElements elements(size_t index) const;
 
   const format::Parameters &parameters;

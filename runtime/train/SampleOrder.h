@@ -28,6 +28,8 @@ struct SampleOrder {
   int64_t batch = 1;
   /// Every rank trains on the samples that rank 0 of a world of one would.
   bool isReplicated = false;
+  /// The first sample of step 0: those before it were taken by an earlier run.
+  int64_t begin = 0;
 
   int64_t slicesOfStep() const {
     return microBatches * (isReplicated ? 1 : worldSize);
@@ -41,7 +43,7 @@ struct SampleOrder {
   /// The first of the `batch` consecutive samples of a micro-batch; steps
   /// count from 0.
   int64_t firstSample(int64_t step, int64_t microBatch, int64_t rank) const {
-    return (step * slicesOfStep() + slice(microBatch, rank)) * batch;
+    return begin + (step * slicesOfStep() + slice(microBatch, rank)) * batch;
   }
 };
 

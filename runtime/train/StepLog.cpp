@@ -30,6 +30,8 @@ std::string jsonLine(const StepRecord &record) {
     line["loss_scale"] = *record.lossScale;
   if (record.hostSeconds)
     line["host_seconds"] = *record.hostSeconds;
+  if (record.skipped)
+    line["skipped"] = true;
   return line.dump();
 }
 
@@ -63,6 +65,8 @@ std::string textLine(const StepRecord &record) {
                   *record.lossScale);
     line += text.data();
   }
+  if (record.skipped)
+    line += "  skipped: not finite";
   return line;
 }
 
@@ -80,7 +84,7 @@ StatusOr<std::unique_ptr<StepLog>> StepLog::create(const std::string &path,
   std::unique_ptr<StepLog> log(new StepLog(path, stream));
   if (path.empty())
     return log;
-  log->file.reset(std::fopen(path.c_str(), "we"));
+  log->file.reset(std::fopen(path.c_str(), "ae"));
   if (!log->file)
     return log->failure();
   return log;

@@ -35,6 +35,8 @@ struct StepRecord {
   std::optional<double> lossScale;
   /// Of `seconds`, those in which a GPU had nothing to do.
   std::optional<double> hostSeconds;
+  /// Whether its update was left out because something was not finite.
+  bool skipped = false;
 };
 
 /// An evaluation after a step.
@@ -46,7 +48,7 @@ struct EvaluationRecord {
 };
 
 /// {"step":1,"loss":…,"gradient_norm":…,"seconds":…,"tokens_per_second":…},
-/// with "loss_scale" and "host_seconds" where they are, and
+/// with "loss_scale", "host_seconds" and "skipped" where they are, and
 /// {"step":1,"evaluation_loss":…,"seconds":…}. Numbers have as many digits as
 /// it takes to read back the same double; what is not finite is null.
 std::string jsonLine(const StepRecord &record);
@@ -58,8 +60,8 @@ std::string textLine(const EvaluationRecord &record);
 
 class StepLog {
 public:
-  /// Creates the file at `path`, unless it is empty (E0601). Lines for people
-  /// go to `stream`, unless it is null.
+  /// Appends to the file at `path`, unless that is empty (E0601). Lines for
+  /// people go to `stream`, unless it is null.
   static StatusOr<std::unique_ptr<StepLog>> create(const std::string &path,
                                                    std::ostream *stream);
 

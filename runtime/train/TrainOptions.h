@@ -10,9 +10,13 @@
 #define SHARDC_RUNTIME_TRAIN_TRAINOPTIONS_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace shardc::runtime {
+
+/// What happens to a step whose loss or gradients are not finite.
+enum class OnNan { Stop, Continue, Skip };
 
 struct TrainOptions {
   int64_t steps = 10;
@@ -20,29 +24,42 @@ struct TrainOptions {
   double learningRate = 1e-3;
   /// What weight decays of the artifact are multiplied by.
   double weightDecayScale = 1;
-  /// Of random data and of what the program draws.
-  uint64_t seed = 0;
+  /// Of random data and of what the program draws; absent: that of the run that
+  /// goes on, or 0.
+  std::optional<uint64_t> seed;
   /// See openData.
-  std::string data = "random";
+  std::string data;
   bool replicateData = false;
+  /// How many tokens later than position i its target is, in files of tokens;
+  /// absent: what the model needs.
+  std::optional<int64_t> tokenShift;
   /// What is evaluated; empty: nothing. After each `evalEvery` steps, or, if
   /// that is 0, and in any case, after the last one; `evalBatches`
   /// micro-batches of each rank, or, if that is 0, as many as the data fills.
   std::string evalData;
   int64_t evalEvery = 0;
   int64_t evalBatches = 0;
+  OnNan onNan = OnNan::Stop;
   /// Threads of each rank; 0 divides the processor's among the ranks.
   int threads = 0;
   /// Files; empty means none.
+  std::string artifact;
   std::string weights;
   std::string log;
   std::string save;
   /// A trace of all commands; also prints where the time went.
   std::string profile;
-  /// Also save the optimizer's states.
+  /// See MatchRules.
+  std::optional<std::string> weightsPrefix;
+  bool ignoreUnused = false;
+  /// Begin anew even from the file of a run that could go on.
+  bool restart = false;
+  /// Also save the optimizer's states, so that a run can go on.
   bool saveOptimizer = false;
   /// Also save each rank's running statistics.
   bool saveRankStatistics = false;
+  /// Save the state_dict of the user's own model (SavedStates).
+  bool saveStateDict = false;
   /// Use checked memory and poison what the format leaves undefined.
   bool poison = false;
   /// Run on emulated devices, whose streams and threads are ordered by this

@@ -2,74 +2,40 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that can fail for the user's files is opened before the ranks
-// start; then one thread a rank; then the result is written.
+// Everything that can fail for the user's files is opened or tried before the
+// ranks start; then one thread a rank; then the result is written: after the
+// last step, or after the last whole one of a run that stops.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Trainer.h"
 
 #include "runtime/train/Devices.h"
+#include "runtime/train/GatheredStates.h"
+#include "runtime/train/MemoryLimit.h"
 #include "runtime/train/ProfileReport.h"
-#include "runtime/train/RankTrainer.h"
-#include "runtime/train/RunningStatistics.h"
+#include "runtime/train/RunFiles.h"
+#include "runtime/train/RunReport.h"
 #include "runtime/train/StepLog.h"
+#include "runtime/train/WeightFiles.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <limits>
+#include <cmath>
 #include <new>
 #include <thread>
 
 namespace shardc::runtime {
 
 using format::Artifact;
-
-/// Tokens that all ranks process in a step, if the model's first input is
-/// tokens.
-static std::optional<int64_t> tokensOfStep(const Artifact &artifact,
-                                           const TrainOptions &options) {
-  const format::Input &input = artifact.parameters.inputs[0];
-  if (!isInteger(input.dtype))
-    return std::nullopt;
-  return format::elementCount(input.shape) * artifact.manifest.mesh.ranks() *
-         options.microBatches;
-}
+using Ranks = std::vector<std::unique_ptr<RankTrainer>>;
 
 static int threadsOfRank(int64_t worldSize, const TrainOptions &options) {
   if (options.threads > 0)
     return options.threads;
   const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
   return static_cast<int>(std::max<int64_t>(1, cores / worldSize));
-}
-
-static void printHeader(const TrainingRun &run, const RankTrainer &rank,
-                        std::ostream &output) {
-  const Artifact &artifact = run.artifact;
-  const MemoryReport memory = rank.memoryReport();
-  output << "model: " << artifact.manifest.model
-         << "  optimizer: " << artifact.plan.optimizer.kind
-         << "  ranks: " << run.group.worldSize()
-         << "  threads of a rank: " << run.threadsOfRank
-         << "  micro-batches: " << run.options.microBatches << "\n";
-  if (const std::string device = run.devices.description(); !device.empty())
-    output << "device: " << device << "\n";
-  output << "memory of a rank in bytes:  arena: " << memory.arena
-         << " (planned: " << artifact.plan.arenaBytes
-         << ")  states: " << memory.states << "  inputs: " << memory.inputs
-         << "  scratch: " << memory.scratch << std::endl;
-}
-
-/// The samples of one micro-batch of all ranks.
-static int64_t samplesOfAll(const Artifact &artifact,
-                            const TrainOptions &options) {
-  return artifact.parameters.inputs[0].shape[0] *
-         (options.replicateData ? 1 : artifact.manifest.mesh.ranks());
-}
-
-static bool isEndless(const DataSource &data) {
-  return data.samples() == std::numeric_limits<int64_t>::max();
 }
 
 /// Micro-batches of each rank in an evaluation: what was asked for, or as many
@@ -79,54 +45,45 @@ static int64_t evaluationBatches(const Artifact &artifact,
                                  const DataSource &data) {
   if (options.evalBatches > 0)
     return options.evalBatches;
-  if (isEndless(data))
+  if (data.isEndless())
     return options.microBatches;
   return std::max<int64_t>(data.samples() / samplesOfAll(artifact, options), 1);
-}
-
-/// Of an evaluation that was not told how many micro-batches to take, and of
-/// one that takes samples twice.
-static void noteSamples(const TrainingRun &run, std::ostream &output) {
-  const int64_t samples = run.evalData->samples();
-  const int64_t taken =
-      run.evalBatches * samplesOfAll(run.artifact, run.options);
-  if (isEndless(*run.evalData) || taken == samples ||
-      (taken < samples && run.options.evalBatches > 0))
-    return;
-  output << "note: evaluation takes " << taken << " of " << samples
-         << " samples, "
-         << (taken < samples
-                 ? "which fill whole micro-batches of every rank"
-                 : "some of them more than once: every rank has whole "
-                   "micro-batches")
-         << std::endl;
 }
 
 /// What rank 0 does after a step.
 static Status report(const TrainingRun &run, const RankTrainer &rank,
                      StepLog &log, int64_t step, double seconds) {
-  StepRecord record = {step, rank.loss(),      rank.gradientNorm(), seconds,
-                       {},   rank.lossScale(), rank.hostSeconds()};
+  // Of a step that was left out these were not summed over ranks.
+  const bool isKnown = !rank.wasSkipped();
+  StepRecord record = {step,
+                       isKnown ? rank.loss() : std::nan(""),
+                       isKnown ? rank.gradientNorm() : std::nan(""),
+                       seconds,
+                       {},
+                       rank.lossScale(),
+                       rank.hostSeconds(),
+                       rank.wasSkipped()};
   if (const std::optional<int64_t> tokens =
           tokensOfStep(run.artifact, run.options))
     record.tokensPerSecond = static_cast<double>(*tokens) / seconds;
   return log.write(record);
 }
 
-/// Evaluates after step `step`, if it is time. Rank 0, which has a log,
-/// reports.
+/// Evaluates after step `step` of this run, if it is time. Rank 0, which has a
+/// log, reports.
 static Status evaluate(const TrainingRun &run, RankTrainer &rank, int64_t step,
                        StepLog *log) {
   using Clock = std::chrono::steady_clock;
   const int64_t every = run.options.evalEvery;
+  const int64_t number = run.start.step + step;
   if (!run.evalData ||
-      (step != run.options.steps && (every == 0 || step % every != 0)))
+      (step != run.options.steps && (every == 0 || number % every != 0)))
     return Status();
   const Clock::time_point begin = Clock::now();
   if (Status status = rank.evaluate(); !status.ok())
     return status;
   const std::chrono::duration<double> elapsed = Clock::now() - begin;
-  return log ? log->write(EvaluationRecord{step, rank.evaluationLoss(),
+  return log ? log->write(EvaluationRecord{number, rank.evaluationLoss(),
                                            elapsed.count()})
              : Status();
 }
@@ -141,13 +98,15 @@ static Status runRank(const TrainingRun &run, RankTrainer &rank, StepLog *log,
     printHeader(run, rank, *output);
   for (int64_t step = 1; step <= run.options.steps; ++step) {
     const Clock::time_point begin = Clock::now();
-    if (Status status = rank.runStep(step); !status.ok())
-      return status;
+    Status ended = rank.runStep(step);
     const std::chrono::duration<double> elapsed = Clock::now() - begin;
-    if (log)
-      if (Status status = report(run, rank, *log, step, elapsed.count());
-          !status.ok())
-        return status;
+    if (log && rank.finishedSteps() == step)
+      if (Status status =
+              report(run, rank, *log, run.start.step + step, elapsed.count());
+          !status.ok() && ended.ok())
+        ended = status;
+    if (!ended.ok())
+      return ended;
     if (Status status = evaluate(run, rank, step, log); !status.ok())
       return status;
   }
@@ -167,9 +126,8 @@ static Status runRankSafely(const TrainingRun &run, RankTrainer &rank,
 /// Runs all ranks and returns the first failure. A signal after the last step
 /// comes too late to be one. The ranks' memory outlives their threads, because
 /// a rank that is interrupted may still be read by another one.
-static Status runRanks(const TrainingRun &run,
-                       std::vector<std::unique_ptr<RankTrainer>> &ranks,
-                       StepLog &log, std::ostream *output) {
+static Status runRanks(const TrainingRun &run, Ranks &ranks, StepLog &log,
+                       std::ostream *output) {
   std::atomic<size_t> finished{0};
   std::vector<std::thread> threads;
   threads.reserve(ranks.size());
@@ -179,8 +137,10 @@ static Status runRanks(const TrainingRun &run,
                                     i == 0 ? output : nullptr);
       if (status.ok())
         ++finished;
-      else
+      else if (ranks[i]->isUpdating())
         run.cancellation.cancel(std::move(status));
+      else
+        run.cancellation.stop(std::move(status));
     };
     if (Status status = startThread(threads, work,
                                     "the thread of rank " + std::to_string(i) +
@@ -196,61 +156,108 @@ static Status runRanks(const TrainingRun &run,
   return finished == ranks.size() ? Status() : run.cancellation.reason();
 }
 
-static void noteDifferingBuffers(const Artifact &artifact,
-                                 const std::vector<const RankMemory *> &ranks,
-                                 bool savesEach, std::ostream &output) {
-  const auto [statistics, others] =
-      RunningStatistics(artifact.parameters, ranks).differing();
-  if (!statistics.empty())
-    output << "note: the running statistics of ranks are merged"
-           << (savesEach ? ""
-                         : "; --save-rank-statistics saves each rank's too")
-           << std::endl;
-  if (!others.empty())
-    output << "note: ranks have different values of " << others.size()
-           << " buffers such as '" << others[0]
-           << "'; those of rank 0 are saved" << std::endl;
+//===----------------------------------------------------------------------===//
+// Saving
+//===----------------------------------------------------------------------===//
+
+/// What the file says of a run that has finished `steps` steps.
+static Progress progressAfter(const TrainingRun &run, int64_t steps) {
+  Progress progress = run.start;
+  progress.step += steps;
+  progress.samples +=
+      steps * run.start.slices *
+      format::samplesOfMicroBatch(run.artifact.parameters.inputs);
+  return progress;
 }
 
-static Status save(const Artifact &artifact, const TrainOptions &options,
-                   const std::vector<std::unique_ptr<RankTrainer>> &ranks,
+static SavedStates savedStates(const TrainingRun &run, int64_t steps) {
+  SavedStates saved = {
+      run.options.saveOptimizer, run.options.saveRankStatistics, {}, {}};
+  if (run.options.saveStateDict) {
+    const NamePrefix &loaded = run.initial.prefix;
+    saved.stateDict = loaded.inModel && !loaded.text.empty()
+                          ? loaded
+                          : findWrapperPrefix(run.artifact.parameters);
+  }
+  if (run.options.saveOptimizer)
+    progressAfter(run, steps).writeTo(saved.metadata);
+  return saved;
+}
+
+static Status save(const TrainingRun &run, const Ranks &ranks,
                    std::ostream *output) {
   std::vector<const RankMemory *> memories;
   for (const std::unique_ptr<RankTrainer> &rank : ranks)
     memories.push_back(&rank->rankMemory());
   if (output)
-    noteDifferingBuffers(artifact, memories, options.saveRankStatistics,
-                         *output);
-  const GatheredStates states(
-      artifact, memories, {options.saveOptimizer, options.saveRankStatistics});
+    noteDifferingBuffers(
+        run.artifact, memories,
+        run.options.saveRankStatistics || run.options.saveOptimizer, *output);
+  const SavedStates saved = savedStates(run, ranks[0]->finishedSteps());
+  if (output && saved.stateDict && !saved.stateDict->text.empty())
+    *output << "note: names are saved without '" << saved.stateDict->text << "'"
+            << std::endl;
+  const GatheredStates states(run.artifact, memories, saved);
   for (const RankMemory *memory : memories)
     if (Status status = memory->onDevice().synchronize(); !status.ok())
       return status;
-  return states.write(options.save);
+  return states.write(run.options.save);
+}
+
+/// Saves the last whole step of a run that stopped, and notes it on the reason.
+/// Nothing is saved where parameters are of no step or no numbers.
+static Status saveStopped(const TrainingRun &run, const Ranks &ranks,
+                          std::ostream *output, Status reason) {
+  const int64_t steps = ranks[0]->finishedSteps();
+  for (const std::unique_ptr<RankTrainer> &rank : ranks)
+    if (steps == 0 || rank->isUpdating() || rank->isRuined() ||
+        rank->finishedSteps() != steps)
+      return reason.addNote("nothing is saved: " +
+                            std::string(steps == 0
+                                            ? "no step was finished"
+                                            : "the parameters are those of "
+                                              "no whole step"));
+  Status status;
+  for (const std::unique_ptr<RankTrainer> &rank : ranks)
+    if (Status restored = rank->rollBack(); !restored.ok())
+      status = restored;
+  if (status.ok())
+    status = save(run, ranks, output);
+  if (!status.ok())
+    return reason.addNote("and nothing is saved: " + status.message());
+  return reason.addNote("'" + run.options.save + "' has the state after step " +
+                        std::to_string(run.start.step + steps));
 }
 
 /// Prints and writes what the ranks recorded.
-static Status
-reportProfile(const Artifact &artifact, const TrainOptions &options,
-              const std::vector<std::unique_ptr<RankTrainer>> &ranks,
-              std::ostream *output) {
+static Status reportProfile(const TrainingRun &run, const Ranks &ranks,
+                            std::ostream *output) {
+  const TrainOptions &options = run.options;
   Profiles profiles;
   for (const std::unique_ptr<RankTrainer> &rank : ranks)
     profiles.push_back(rank->profile());
   if (output) {
-    printProfile(artifact, profiles, *output);
+    printProfile(run.artifact, profiles, *output);
     const int64_t traced =
-        tracedSteps(artifact, options.microBatches, options.steps);
+        tracedSteps(run.artifact, options.microBatches, options.steps);
     if (traced < options.steps)
       *output << "the trace has the first " << traced << " steps" << std::endl;
   }
-  return writeTrace(artifact, profiles, options.profile);
+  return writeTrace(run.artifact, profiles, options.profile);
 }
+
+//===----------------------------------------------------------------------===//
+// Opening
+//===----------------------------------------------------------------------===//
 
 namespace {
 /// What is opened before the ranks start.
-struct Session {
+struct OpenedRun {
   Weights weights;
+  InitialStates initial;
+  Progress start;
+  /// How far the run had come that goes on.
+  std::optional<Progress> before;
   std::unique_ptr<DataSource> data, evalData;
   std::unique_ptr<DeviceMaker> devices;
   std::unique_ptr<StepLog> log;
@@ -266,74 +273,151 @@ Status assign(T &target, StatusOr<T> source) {
 }
 } // namespace
 
-/// Reads what an evaluation will read: a sample that is refused should not cost
-/// the training before it.
-static Status checkSamples(const Artifact &artifact,
-                           const TrainOptions &options,
-                           const DataSource &data) {
-  if (isEndless(data)) // Of the right values.
-    return Status();
-  const int64_t count =
-      std::min(data.samples(), evaluationBatches(artifact, options, data) *
-                                   samplesOfAll(artifact, options));
-  const std::vector<format::Input> &inputs = artifact.parameters.inputs;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    std::vector<std::byte> sample(
-        static_cast<size_t>(format::elementCount(inputs[i].shape) /
-                            inputs[i].shape[0] * byteSize(inputs[i].dtype)));
-    for (int64_t number = 0; number < count; ++number)
-      if (Status status = data.read(i, number, sample.data()); !status.ok())
-        return status;
-  }
-  return Status();
+static Status findInitial(const Artifact &artifact, const TrainOptions &options,
+                          OpenedRun &run) {
+  if (options.weights.empty())
+    return assign(run.initial, matchOwnWeights(artifact));
+  if (Status status = assign(run.weights, openWeights(options.weights));
+      !status.ok())
+    return status;
+  if (Status status = assign(
+          run.before, Progress::read(run.weights.metadata, options.weights));
+      !status.ok())
+    return status;
+  if (options.restart)
+    run.before.reset();
+  return assign(run.initial,
+                matchWeights(run.weights.tensors, artifact,
+                             {options.weightsPrefix, run.before.has_value(),
+                              options.restart, options.ignoreUnused}));
+}
+
+static Progress startOf(const Artifact &artifact, const TrainOptions &options,
+                        const std::optional<Progress> &before) {
+  Progress start = before.value_or(Progress());
+  start.seed = options.seed.value_or(start.seed);
+  start.learningRate = options.learningRate;
+  start.weightDecayScale = options.weightDecayScale;
+  start.slices = options.microBatches *
+                 (options.replicateData ? 1 : artifact.manifest.mesh.ranks());
+  start.data = options.data;
+  return start;
 }
 
 static Status openEvaluation(const Artifact &artifact,
-                             const TrainOptions &options, Session &session) {
+                             const TrainOptions &options, OpenedRun &run) {
   if (options.evalData.empty())
     return Status();
   if (!format::hasEvaluation(artifact.program.sections))
     return Status(ErrorCode::E0002,
                   "--eval-data: the artifact cannot evaluate the model")
         .setHelp("compile it with shardc compile --evaluation");
-  Status status = assign(
-      session.evalData,
-      openData(options.evalData, artifact.parameters.inputs, options.seed));
-  if (status.ok())
-    status = checkSamples(artifact, options, *session.evalData);
+  Status status = assign(run.evalData,
+                         openData(options.evalData, artifact.parameters.inputs,
+                                  run.start.seed, options.tokenShift));
   return status.ok() ? status : status.addNote("in --eval-data");
+}
+
+/// Bytes of what is saved, about.
+static uint64_t savedBytes(const Artifact &artifact,
+                           const TrainOptions &options) {
+  int64_t bytes = 0;
+  const format::Parameters &parameters = artifact.parameters;
+  for (const format::State &state : parameters.states) {
+    const bool isKept =
+        state.role == format::Role::Parameter ||
+        state.role == format::Role::Buffer ||
+        (state.role == format::Role::Optimizer && options.saveOptimizer);
+    if (!isKept)
+      continue;
+    const int64_t elements =
+        state.segment
+            ? parameters.segments[static_cast<size_t>(*state.segment)].elements
+            : state.elements;
+    bytes += elements * byteSize(state.dtype);
+  }
+  return static_cast<uint64_t>(bytes);
+}
+
+static Status checkFiles(const Artifact &artifact, const TrainOptions &options,
+                         const OpenedRun &run) {
+  std::vector<RunFile> inputs, outputs;
+  const auto add = [](std::vector<RunFile> &list, const char *option,
+                      const std::string &path) {
+    if (!path.empty())
+      list.push_back({option, path});
+  };
+  add(inputs, "the artifact", options.artifact);
+  for (const std::string &path : run.data->files())
+    add(inputs, "--data", path);
+  if (run.evalData)
+    for (const std::string &path : run.evalData->files())
+      add(inputs, "--eval-data", path);
+  add(outputs, "--log", options.log);
+  add(outputs, "--profile", options.profile);
+  add(outputs, "--save", options.save);
+  // A run that goes on may take the place of what it went on from.
+  if (!run.before)
+    for (const std::string &path : run.weights.paths)
+      add(inputs, "--weights", path);
+  if (Status status = checkDistinct(inputs, outputs); !status.ok())
+    return status;
+  for (const auto &[path, bytes] :
+       {std::pair(options.save, savedBytes(artifact, options)),
+        std::pair(options.profile, uint64_t(0))})
+    if (!path.empty())
+      if (Status status = probeOutput(path, bytes); !status.ok())
+        return status;
+  return Status();
+}
+
+/// Appends to the log of a run that goes on, and keeps any other.
+static Status openLog(const TrainOptions &options, std::ostream *output,
+                      OpenedRun &run) {
+  if (!options.log.empty() && !run.before) {
+    std::string kept;
+    if (Status status = assign(kept, keepAside(options.log)); !status.ok())
+      return status;
+    if (output && !kept.empty())
+      *output << "note: the older log is now '" << kept << "'" << std::endl;
+  }
+  return assign(run.log, StepLog::create(options.log, output));
+}
+
+static bool runsOnGpu(const Artifact &artifact, const TrainOptions &options) {
+  return artifact.manifest.target.kind == "cuda" && !options.emulated;
 }
 
 static Status open(const Artifact &artifact, const TrainOptions &options,
                    const Cancellation &cancellation, std::ostream *output,
-                   Session &session) {
+                   OpenedRun &run) {
+  if (!runsOnGpu(artifact, options))
+    if (Status status = checkMemory(artifact, findMemoryLimit()); !status.ok())
+      return status;
   if (Status status =
-          assign(session.devices, openDevices(artifact, options, cancellation));
+          assign(run.devices, openDevices(artifact, options, cancellation));
       !status.ok())
     return status;
+  if (Status status = findInitial(artifact, options, run); !status.ok())
+    return status;
+  run.start = startOf(artifact, options, run.before);
   if (Status status =
-          assign(session.weights, findWeights(options.weights, artifact));
+          assign(run.data, openData(options.data, artifact.parameters.inputs,
+                                    run.start.seed, options.tokenShift));
       !status.ok())
     return status;
-  if (Status status =
-          checkWeights(session.weights.tensors, artifact.parameters);
-      !status.ok())
+  if (Status status = openEvaluation(artifact, options, run); !status.ok())
     return status;
-  if (Status status = assign(
-          session.data,
-          openData(options.data, artifact.parameters.inputs, options.seed));
-      !status.ok())
+  if (Status status = checkFiles(artifact, options, run); !status.ok())
     return status;
-  if (Status status = openEvaluation(artifact, options, session); !status.ok())
-    return status;
-  return assign(session.log, StepLog::create(options.log, output));
+  return openLog(options, output, run);
 }
 
 Status train(const Artifact &artifact, const TrainOptions &options,
              Cancellation &cancellation, std::ostream &output) {
   std::ostream *const stream = options.quiet ? nullptr : &output;
-  Session session;
-  if (Status status = open(artifact, options, cancellation, stream, session);
+  OpenedRun opened;
+  if (Status status = open(artifact, options, cancellation, stream, opened);
       !status.ok())
     return status;
   const int64_t worldSize = artifact.manifest.mesh.ranks();
@@ -341,33 +425,41 @@ Status train(const Artifact &artifact, const TrainOptions &options,
   const SpinPolicy spin = SpinPolicy::forThreads(worldSize * threads);
   InProcessGroup group(artifact.manifest.mesh, artifact.program.communicators,
                        cancellation, spin);
+  StepAgreement agreement(cancellation, options.onNan, worldSize);
+  const bool checksGradients =
+      !runsOnGpu(artifact, options) || options.onNan == OnNan::Skip;
   const int64_t evalBatches =
-      session.evalData ? evaluationBatches(artifact, options, *session.evalData)
-                       : 0;
+      opened.evalData ? evaluationBatches(artifact, options, *opened.evalData)
+                      : 0;
   const TrainingRun run = {artifact,
                            options,
-                           session.weights.tensors,
-                           *session.data,
-                           *session.devices,
+                           opened.initial,
+                           opened.start,
+                           *opened.data,
+                           *opened.devices,
                            group,
                            cancellation,
+                           agreement,
                            threads,
                            spin,
-                           session.evalData.get(),
+                           checksGradients,
+                           opened.evalData.get(),
                            evalBatches};
+  if (stream)
+    printSources(run, opened.before, *stream);
   if (run.evalData && stream)
     noteSamples(run, *stream);
-  std::vector<std::unique_ptr<RankTrainer>> ranks;
+  Ranks ranks;
   for (int64_t rank = 0; rank < worldSize; ++rank)
     ranks.push_back(std::make_unique<RankTrainer>(run, rank));
-  if (Status status = runRanks(run, ranks, *session.log, stream); !status.ok())
-    return status;
+  if (Status status = runRanks(run, ranks, *opened.log, stream); !status.ok())
+    return options.save.empty()
+               ? status
+               : saveStopped(run, ranks, stream, std::move(status));
   if (!options.save.empty())
-    if (Status status = save(artifact, options, ranks, stream); !status.ok())
+    if (Status status = save(run, ranks, stream); !status.ok())
       return status;
-  return options.profile.empty()
-             ? Status()
-             : reportProfile(artifact, options, ranks, stream);
+  return options.profile.empty() ? Status() : reportProfile(run, ranks, stream);
 }
 
 } // namespace shardc::runtime

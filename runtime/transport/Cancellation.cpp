@@ -17,11 +17,26 @@ void Cancellation::cancel(Status reason) {
   failed = true;
 }
 
+void Cancellation::stop(Status reason) {
+  const std::lock_guard lock(mutex);
+  if (firstStop.ok())
+    firstStop = std::move(reason);
+  requestStop(ownStop);
+}
+
+bool Cancellation::beginUpdate(int64_t ranks) {
+  uint64_t none = 0;
+  return state.compare_exchange_strong(none, static_cast<uint64_t>(ranks) *
+                                                 oneUpdate);
+}
+
 Status Cancellation::reason() const {
   const std::lock_guard lock(mutex);
   if (failed)
     return firstFailure;
-  if (signal != 0)
+  if (!firstStop.ok())
+    return firstStop;
+  if (const int signal = signalNumber())
     return Status(ErrorCode::E0501,
                   "interrupted by signal " + std::to_string(signal));
   return Status();

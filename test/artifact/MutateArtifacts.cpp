@@ -105,6 +105,7 @@ static Status runMutant(const std::string &content, Progress &progress) {
   }
   runtime::TrainOptions options;
   options.steps = 1;
+  options.data = "random";
   options.microBatches = 2;
   options.threads = 1;
   options.poison = true;

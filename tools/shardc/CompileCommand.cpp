@@ -6,9 +6,11 @@
 
 #include "compiler/Compiler.h"
 #include "runtime/format/Errors.h"
+#include "runtime/format/Status.h"
 #include "tools/shardc/Commands.h"
 #include "tools/verify/VerifyModel.h"
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -60,9 +62,26 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
       ->group("Looking inside");
 }
 
+static bool isSameFile(const std::string &left, const std::string &right) {
+  std::error_code error;
+  return std::filesystem::equivalent(left, right, error);
+}
+
+static int fail(const Status &status) {
+  std::cerr << render(status, "shardc");
+  return exitCode(status.code());
+}
+
 /// An artifact needs a name; IR goes to standard output without one.
 static int runCompile(CompileArguments &arguments) {
   arguments.options.embedWeights = !arguments.noWeights;
+  if (arguments.input.ends_with(".shardc"))
+    return fail(Status(ErrorCode::E0002,
+                       "'" + arguments.input + "' is compiled already")
+                    .setHelp("shardrun trains it, shardc inspect shows it"));
+  if (isSameFile(arguments.input, arguments.output))
+    return fail(Status(ErrorCode::E0602, "-o '" + arguments.output +
+                                             "' would overwrite the model"));
   if (arguments.printConfig)
     return printConfiguration(arguments.input, arguments.options);
   if (arguments.output.empty() && arguments.options.compileTo.empty()) {

@@ -63,7 +63,13 @@ static CLI::Option *addEntry(CLI::App &command, const OptionEntry &entry,
   CLI::Option *option = command.add_option(std::string(entry.flag), value,
                                            std::string(entry.help));
   if (!entry.words.empty())
-    option->check(oneOf({entry.words.begin(), entry.words.end()}));
+    option->check(oneOf({entry.words.begin(), entry.words.end()}))
+        ->transform(CLI::Validator(
+            [&entry](std::string &text) {
+              text = meantWord(text, entry.words);
+              return std::string();
+            },
+            ""));
   option->type_name(entry.words.empty() ? std::string(entry.form)
                                         : join(entry.words));
   if (entry.complain)

@@ -22,9 +22,11 @@ enum class ReportForm {
   Json,
 };
 
-/// What else is printed of an artifact: every command, what every kernel of a
-/// GPU takes, or nothing but the PTX or the machine code of a kernel.
+/// What else is printed of an artifact, or how: every command, what every
+/// kernel of a GPU takes, or nothing but the PTX or the machine code of a
+/// kernel.
 struct ArtifactReport {
+  bool json = false;
   bool program = false;
   bool kernels = false;
   std::string ptx;

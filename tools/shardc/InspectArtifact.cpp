@@ -7,6 +7,7 @@
 
 #include "runtime/format/Artifact.h"
 #include "runtime/format/CommandKinds.h"
+#include "runtime/format/JsonDocuments.h"
 #include "tools/shardc/Inspect.h"
 #include "tools/shardc/InspectKernels.h"
 
@@ -247,6 +248,16 @@ static void printProgram(const Artifact &artifact) {
   }
 }
 
+/// The artifact's own documents; with `program`, all of them.
+static void printJson(const Artifact &artifact, bool program) {
+  std::cout << "{\"manifest\": " << printManifest(artifact.manifest)
+            << ",\n\"parameters\": " << printParameters(artifact.parameters)
+            << ",\n\"plan\": " << printPlan(artifact.plan);
+  if (program)
+    std::cout << ",\n\"program\": " << format::printProgram(artifact.program);
+  std::cout << "}\n";
+}
+
 int inspectArtifact(const std::string &path, const ArtifactReport &report) {
   StatusOr<LoadedArtifact> loaded = readArtifact(path);
   if (!loaded.ok()) {
@@ -258,6 +269,10 @@ int inspectArtifact(const std::string &path, const ArtifactReport &report) {
     return printPtx(artifact, report.ptx);
   if (!report.sass.empty())
     return printSass(artifact, report.sass);
+  if (report.json) {
+    printJson(artifact, report.program);
+    return 0;
+  }
   printHeader(artifact);
   printMemory(artifact.plan);
   printGroups(artifact.plan);

@@ -46,8 +46,11 @@ static int runInspect(const InspectArguments &arguments) {
     options.input = arguments.input;
     return printDtypes(arguments.path, options);
   }
-  if (!isModel)
-    return inspectArtifact(arguments.path, artifact);
+  if (!isModel) {
+    ArtifactReport report = artifact;
+    report.json = arguments.json;
+    return inspectArtifact(arguments.path, report);
+  }
   return inspectModel(arguments.path, arguments.input,
                       arguments.json  ? ReportForm::Json
                       : arguments.all ? ReportForm::Long
@@ -67,7 +70,8 @@ void addInspectCommand(CLI::App &app, Run &run) {
   addBindOption(*command, arguments->input);
   command->add_flag("--all", arguments->all, "Print every module")
       ->group("Model");
-  command->add_flag("--json", arguments->json, "Print JSON")->group("Model");
+  command->add_flag("--json", arguments->json,
+                    "Print JSON; of an artifact its documents");
   command
       ->add_flag("--dtypes", arguments->dtypes,
                  "Print the dtypes of every module's inputs, parameters and "

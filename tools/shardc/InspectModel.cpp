@@ -23,7 +23,9 @@ namespace shardc {
 static std::string scaled(double value, double base,
                           std::initializer_list<const char *> units) {
   auto unit = units.begin();
-  while (value >= base && unit + 1 != units.end()) {
+  // 1020 of a unit would need four digits.
+  while (value >= (unit == units.begin() ? base : 999.5) &&
+         unit + 1 != units.end()) {
     value /= base;
     ++unit;
   }

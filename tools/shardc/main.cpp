@@ -6,14 +6,41 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Errors.h"
+#include "runtime/format/NearestName.h"
 #include "tools/shardc/Commands.h"
 
 #include <iostream>
 
 using namespace shardc;
 
+/// The first argument that no option of the command takes, and what may have
+/// been meant.
+static std::string describeUnknown(const CLI::App &app) {
+  const std::string argument = app.remaining(/*recurse=*/true).front();
+  if (!argument.starts_with('-'))
+    return "unexpected argument '" + argument + "'";
+  std::vector<std::string> names;
+  std::vector<const CLI::App *> levels = {&app};
+  for (const CLI::App *command : app.get_subcommands())
+    levels.push_back(command);
+  for (const CLI::App *level : levels)
+    for (const CLI::Option *option : level->get_options())
+      for (const std::string &name : option->get_lnames())
+        names.push_back("--" + name);
+  const auto nearest =
+      format::nearestName(argument.substr(0, argument.find('=')), names);
+  return "unknown option '" + argument + "'" +
+         (nearest ? "; did you mean '" + *nearest + "'?" : "");
+}
+
 /// Prints a usage error with its number.
-static int usageError(const CLI::ParseError &error) {
+static int usageError(const CLI::App &app, const CLI::ParseError &error) {
+  if (dynamic_cast<const CLI::ExtrasError *>(&error)) {
+    Status status(ErrorCode::E0001, describeUnknown(app));
+    status.setHelp("run 'shardc --help', or 'shardc COMMAND --help'");
+    std::cerr << render(status, "shardc");
+    return exitCode(status.code());
+  }
   const bool isRange =
       std::string_view(error.what()).find(outOfRange) != std::string::npos;
   const ErrorCode code = isRange ? ErrorCode::E0003 : ErrorCode::E0001;
@@ -64,7 +91,7 @@ int main(int argc, char **argv) {
     std::cerr << render(error.status, "shardc");
     return exitCode(error.status.code());
   } catch (const CLI::ParseError &error) {
-    return usageError(error);
+    return usageError(app, error);
   }
   return run();
 }

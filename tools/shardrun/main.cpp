@@ -8,11 +8,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Artifact.h"
+#include "runtime/format/NearestName.h"
 #include "runtime/train/Trainer.h"
+#include "tools/shardrun/Launcher.h"
 
 #include <CLI/CLI.hpp>
 
 #include <charconv>
+#include <cmath>
 #include <csignal>
 #include <iostream>
 #include <new>
@@ -26,50 +29,49 @@ static constexpr uint64_t mostGpus = 1 << 16;
 
 static constexpr char helpPage[] =
     R"(shardrun: train a model that shardc compiled
-usage: shardrun MODEL.shardc [options]
+usage: shardrun MODEL.shardc --data DATA [options]
 
 The artifact's ranks run as threads of this process, and share a GPU.
 
-  --steps K            optimizer steps (default 10)
+  --data DATA          random, tokens:FILE, FILE.npy, or FILE.safetensors with
+                       a tensor for each input (docs/Training.md)
+  --token-shift N      tokens from a position to its target (default 1, or 0 if
+                       the model shifts targets itself)
+  --replicate-data     give every rank the same samples
+  --steps K            optimizer steps of this run (default 10)
   --micro-batches M    micro-batches of each rank in a step (default 1)
   --lr X               learning rate (default 0.001)
-  --weight-decay-scale X  what weight decays are multiplied by (default 1)
-  --data DATA          random (default), tokens:FILE, FILE.npy or
-                       FILE.safetensors with one tensor for each input
-  --replicate-data     give every rank the same samples
-  --eval-data DATA     evaluate on these samples after the last step; the
-                       artifact is compiled with --evaluation
-  --eval-every K       evaluate after every K steps too
-  --eval-batches B     micro-batches of each rank in it (default: all data)
-  --seed S             seed of random data and of dropout (default 0)
-  --weights FILE       initial parameters and buffers, as safetensors
-                       (default: those in the artifact)
-  --save FILE          write parameters, buffers, merged statistics at the end
-  --save-optimizer     write the optimizer's states there as well
-  --save-rank-statistics  and each rank's of batch norms, as rankR/NAME
-  --log FILE.jsonl     one JSON object a step (step, loss, gradient_norm,
-                       seconds, …) and an evaluation: docs/Format.md
-  --profile FILE       print where the time goes by kernel, module and command,
-                       and write a trace that https://ui.perfetto.dev opens
-  --device DEVICE      auto (default), cuda:N, the GPU of that number, or
-                       emulated:SEED, which emulates streams and GPU threads
+  --weight-decay-scale X  multiply weight decays by X (default 1)
+  --eval-data DATA     evaluate on these samples after the last step
+  --eval-every K, --eval-batches B  evaluate after every K steps too, on B
+                       micro-batches of each rank (default: all data)
+  --seed S             seed of random data and dropout (default 0)
+  --weights PATH       begin with a safetensors file or Hugging Face folder
+                       (default: the artifact); go on with that of
+                       --save-optimizer, or not: --restart
+  --weights-prefix P   prefix that only the model's or the file's names have
+  --ignore-unused      accept weights with tensors that the model lacks
+  --save FILE          write parameters and buffers after the last whole step
+  --save-optimizer     write all that it takes to go on
+  --save-rank-statistics  write each rank's batch norm statistics, as rankR/NAME
+  --names hf           save the state_dict of your own model
+  --on-nan ACTION      stop (default), continue, or skip the step
+  --log FILE.jsonl     write a JSON object for each step and evaluation
+  --profile FILE       print times by kernel, module and command, and write a
+                       trace for https://ui.perfetto.dev
+  --device DEVICE      auto (default), cuda:N or emulated:SEED
   --no-graph, --sync   GPU: do not replay graphs; wait for each command
   --no-libraries       GPU: shardc's own kernels instead of NVIDIA's libraries
   --tf32               GPU: products and convolutions of f32 in TF32
   --threads T          threads of each rank (default: cores / ranks)
-  --poison             fill memory that the program has to write before it
-                       reads it with NaN and huge integers, and guard its ends
+  --poison             fill memory that must be written before it is read
   --quiet              print nothing but errors
-  -h, --help           print this page; --version: the version
-
-examples:
-  shardrun nanogpt.shardc --data tokens:text.bin --steps 100 --lr 3e-4
-  shardrun resnet.shardc --data images.safetensors --micro-batches 2 --log loss.jsonl
+  -h, --help; --version
 
 exit codes:
-  0 trained   1 output cannot be written   2 usage
-  4 corrupt or unsupported artifact, weights or data   5 failure while training
-  130 interrupted by Ctrl-C (128 + signal)
+  0 trained   1 output cannot be written   2 usage   4 bad artifact, weights
+  or data   5 failure while training   6 loss or gradients not finite
+  128 + signal: interrupted (130 by Ctrl-C)
 )";
 
 /// Where the signal handler finds the run to stop.
@@ -90,6 +92,8 @@ struct CommandLine {
   std::string artifact;
   TrainOptions train;
   std::string device = "auto";
+  std::string names = "model";
+  std::string onNan = "stop";
   /// A GPU was asked for.
   bool isGpu = false;
   bool help = false;
@@ -109,14 +113,20 @@ static void declareOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--weight-decay-scale", train.weightDecayScale);
   app.add_option("--data", train.data);
   app.add_flag("--replicate-data", train.replicateData);
+  app.add_option("--token-shift", train.tokenShift);
   app.add_option("--eval-data", train.evalData);
   app.add_option("--eval-every", train.evalEvery);
   app.add_option("--eval-batches", train.evalBatches);
   app.add_option("--seed", train.seed);
   app.add_option("--weights", train.weights);
+  app.add_option("--weights-prefix", train.weightsPrefix);
+  app.add_flag("--ignore-unused", train.ignoreUnused);
+  app.add_flag("--restart", train.restart);
   app.add_option("--save", train.save);
   app.add_flag("--save-optimizer", train.saveOptimizer);
   app.add_flag("--save-rank-statistics", train.saveRankStatistics);
+  app.add_option("--names", line.names);
+  app.add_option("--on-nan", line.onNan);
   app.add_option("--log", train.log);
   app.add_option("--profile", train.profile);
   app.add_option("--device", line.device);
@@ -152,12 +162,46 @@ static void refuseEmptyNumbers(const CLI::App &app) {
   }
 }
 
+/// Writes whole numbers such as 1e3 as their digits.
+static std::string spellOut(std::string &text) {
+  double number = 0;
+  const char *const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  constexpr double exact = 9007199254740992; // Integers up to 2^53 are.
+  if (text.find_first_of("eE.") != std::string::npos && error == std::errc() &&
+      rest == end && std::abs(number) <= exact && number == std::floor(number))
+    text = std::to_string(static_cast<int64_t>(number));
+  return "";
+}
+
+/// The first argument that no option takes, and what may have been meant.
+static Status unknownArgument(const CLI::App &app) {
+  const std::string argument = app.remaining().front();
+  if (!argument.starts_with('-'))
+    return Status(ErrorCode::E0001, "unexpected argument '" + argument + "'");
+  std::vector<std::string> names;
+  for (const CLI::Option *option : app.get_options())
+    for (const std::string &name : option->get_lnames())
+      names.push_back("--" + name);
+  const auto nearest =
+      format::nearestName(argument.substr(0, argument.find('=')), names);
+  return Status(ErrorCode::E0001,
+                "unknown option '" + argument + "'" +
+                    (nearest ? "; did you mean '" + *nearest + "'?" : ""))
+      .setHelp("shardrun --help lists all options");
+}
+
 static Status parse(int argc, char **argv, CommandLine &line) {
   CLI::App app;
   declareOptions(app, line);
+  for (CLI::Option *option : app.get_options())
+    if (option->get_type_name() == "INT")
+      option->transform(CLI::Validator(spellOut, ""));
   try {
     app.parse(argc, argv);
     refuseEmptyNumbers(app);
+  } catch (const CLI::ExtrasError &) {
+    return unknownArgument(app);
   } catch (const CLI::ArgumentMismatch &error) {
     return Status(ErrorCode::E0002, ourMessage(error));
   } catch (const CLI::ParseError &error) {
@@ -206,6 +250,27 @@ static Status chooseDevice(CommandLine &line) {
   return Status();
 }
 
+/// Reads options that are one of some words.
+static Status chooseWords(CommandLine &line) {
+  using runtime::OnNan;
+  if (line.names != "model" && line.names != "hf")
+    return Status(ErrorCode::E0002,
+                  "--names: expected model or hf, got '" + line.names + "'");
+  line.train.saveStateDict = line.names == "hf";
+  const std::pair<const char *, OnNan> actions[] = {
+      {"stop", OnNan::Stop},
+      {"continue", OnNan::Continue},
+      {"skip", OnNan::Skip}};
+  for (const auto &[word, action] : actions)
+    if (line.onNan == word) {
+      line.train.onNan = action;
+      return Status();
+    }
+  return Status(ErrorCode::E0002,
+                "--on-nan: expected stop, continue or skip, got '" +
+                    line.onNan + "'");
+}
+
 static Status checkOptions(const CommandLine &line) {
   if (line.artifact.empty())
     return Status(ErrorCode::E0002, "expected the path of an artifact")
@@ -222,10 +287,15 @@ static Status checkOptions(const CommandLine &line) {
       // Zero is how an absent option looks.
       {"--eval-every", orOne(train.evalEvery), 1, 1e12},
       {"--eval-batches", orOne(train.evalBatches), 1, 1e6},
+      {"--token-shift", static_cast<double>(train.tokenShift.value_or(0)), 0,
+       1e6},
       {"--threads", orOne(train.threads), 1, 1024}};
   for (const auto &[option, value, least, most] : ranges)
     if (Status status = checkRange(option, value, least, most); !status.ok())
       return status;
+  if (train.data.empty())
+    return Status(ErrorCode::E0002, "expected --data DATA")
+        .setHelp("--data random trains on random numbers");
   if (train.evalData.empty() && (train.evalEvery || train.evalBatches))
     return Status(ErrorCode::E0002,
                   "--eval-every and --eval-batches need --eval-data DATA");
@@ -233,6 +303,12 @@ static Status checkOptions(const CommandLine &line) {
     return Status(ErrorCode::E0002, "--save-optimizer needs --save FILE");
   if (train.saveRankStatistics && train.save.empty())
     return Status(ErrorCode::E0002, "--save-rank-statistics needs --save FILE");
+  if (train.saveStateDict && train.save.empty())
+    return Status(ErrorCode::E0002, "--names needs --save FILE");
+  if (train.weights.empty() &&
+      (train.weightsPrefix || train.ignoreUnused || train.restart))
+    return Status(ErrorCode::E0002, "--weights-prefix, --ignore-unused and "
+                                    "--restart need --weights PATH");
   return Status();
 }
 
@@ -253,8 +329,13 @@ static int run(int argc, char **argv, Cancellation &cancellation) {
   }
   if (Status status = chooseDevice(line); !status.ok())
     return fail(status, cancellation);
+  if (Status status = checkOnlyProcess(); !status.ok())
+    return fail(status, cancellation);
+  if (Status status = chooseWords(line); !status.ok())
+    return fail(status, cancellation);
   if (Status status = checkOptions(line); !status.ok())
     return fail(status, cancellation);
+  line.train.artifact = line.artifact;
   stopOnSignals(cancellation);
   StatusOr<format::LoadedArtifact> loaded = format::readArtifact(line.artifact);
   if (!loaded.ok())

@@ -11,8 +11,8 @@
 
 #include "runtime/device/EmulatedDevice.h"
 #include "runtime/executor/Executor.h"
+#include "runtime/train/InitialStates.h"
 #include "runtime/train/InputFeed.h"
-#include "runtime/train/Weights.h"
 #include "runtime/transport/InProcessTransport.h"
 
 #include <new>
@@ -26,7 +26,7 @@ namespace {
 /// What all ranks share.
 struct Shared {
   const format::Artifact &artifact;
-  const std::vector<format::NamedTensor> &weights;
+  const InitialStates &initial;
   const DataSource &data;
   const RunOptions &options;
   const KernelLibrary &kernels;
@@ -88,11 +88,11 @@ Status ObservedRank::prepare() {
     return taken.status();
   memory = std::move(*taken);
   if (Status status =
-          initializeStates(shared.weights, shared.artifact, rank, *memory);
+          initializeStates(shared.initial, shared.artifact, rank, *memory);
       !status.ok())
     return status;
   order = {shared.group.worldSize(), shared.options.microBatches,
-           parameters.inputs[0].shape[0]};
+           format::samplesOfMicroBatch(parameters.inputs)};
   feed = std::make_unique<InputFeed>(shared.data, parameters.inputs, order,
                                      rank, *memory);
   StatusOr<std::unique_ptr<Executor>> created =
@@ -187,8 +187,9 @@ StatusOr<std::vector<ObservedStep>>
 runCompiled(const format::Artifact &artifact,
             const std::vector<format::NamedTensor> &weights,
             const DataSource &data, const RunOptions &options) {
-  if (Status status = checkWeights(weights, artifact.parameters); !status.ok())
-    return status;
+  StatusOr<InitialStates> initial = matchByName(weights, artifact);
+  if (!initial.ok())
+    return initial.status();
   StatusOr<std::unique_ptr<KernelLibrary>> kernels =
       KernelLibrary::load(artifact, options.emulated.has_value());
   if (!kernels.ok())
@@ -199,8 +200,8 @@ runCompiled(const format::Artifact &artifact,
   Cancellation cancellation;
   InProcessGroup group(artifact.manifest.mesh, artifact.program.communicators,
                        cancellation, spin);
-  const Shared shared = {artifact,  weights, data,         options,
-                         **kernels, group,   cancellation, spin};
+  const Shared shared = {artifact,  *initial, data,         options,
+                         **kernels, group,    cancellation, spin};
   const auto ranks = static_cast<size_t>(worldSize);
   std::vector<ObservedStep> steps(
       static_cast<size_t>(options.steps),

@@ -33,8 +33,9 @@ public:
     if (!input.ignoreIndex)
       return Status();
     const int64_t bytes = byteSize(input.dtype);
-    const int64_t elements = format::elementCount(input.shape) / input.shape[0];
-    const int64_t first = sample % input.shape[0] * elements;
+    const int64_t elements = format::elementsOfSample(*inputs, index);
+    const int64_t first =
+        sample % format::samplesOfMicroBatch(*inputs) * elements;
     // Never the first of a micro-batch: a mean over no target is NaN.
     for (int64_t i = 0; i < elements; ++i)
       if ((first + i) % 8 == 3)

@@ -10,8 +10,8 @@
 #include "tools/verify/LockstepRun.h"
 
 #include "runtime/device/EmulatedProcessor.h"
+#include "runtime/train/InitialStates.h"
 #include "runtime/train/InputFeed.h"
-#include "runtime/train/Weights.h"
 #include "runtime/transport/InProcessTransport.h"
 
 #include <thread>
@@ -40,7 +40,7 @@ struct LockstepRun::Parts {
               SpinPolicy::forThreads(artifact.manifest.mesh.ranks() *
                                      int64_t(options.threads))),
         order{group.worldSize(), options.microBatches,
-              artifact.parameters.inputs[0].shape[0]} {}
+              format::samplesOfMicroBatch(artifact.parameters.inputs)} {}
 
   const format::Artifact &artifact;
   const RunOptions options;
@@ -62,15 +62,16 @@ StatusOr<std::unique_ptr<LockstepRun>>
 LockstepRun::create(const format::Artifact &artifact,
                     const std::vector<format::NamedTensor> &weights,
                     const DataSource &data, const RunOptions &options) {
-  if (Status status = checkWeights(weights, artifact.parameters); !status.ok())
-    return status;
+  StatusOr<InitialStates> initial = matchByName(weights, artifact);
+  if (!initial.ok())
+    return initial.status();
   std::unique_ptr<LockstepRun> run(new LockstepRun(artifact, options, data));
-  if (Status status = run->prepare(weights); !status.ok())
+  if (Status status = run->prepare(*initial); !status.ok())
     return status;
   return run;
 }
 
-Status LockstepRun::prepare(const std::vector<format::NamedTensor> &weights) {
+Status LockstepRun::prepare(const InitialStates &initial) {
   const format::Artifact &artifact = parts->artifact;
   const RunOptions &options = parts->options;
   StatusOr<std::unique_ptr<KernelLibrary>> kernels =
@@ -80,15 +81,13 @@ Status LockstepRun::prepare(const std::vector<format::NamedTensor> &weights) {
   parts->kernels = std::move(*kernels);
   parts->ranks.resize(static_cast<size_t>(parts->group.worldSize()));
   for (size_t rank = 0; rank < parts->ranks.size(); ++rank)
-    if (Status status = prepareRank(static_cast<int64_t>(rank), weights);
+    if (Status status = prepareRank(static_cast<int64_t>(rank), initial);
         !status.ok())
       return status;
   return Status();
 }
 
-Status
-LockstepRun::prepareRank(int64_t number,
-                         const std::vector<format::NamedTensor> &weights) {
+Status LockstepRun::prepareRank(int64_t number, const InitialStates &initial) {
   const format::Artifact &artifact = parts->artifact;
   const RunOptions &options = parts->options;
   Rank &rank = parts->ranks[static_cast<size_t>(number)];
@@ -106,7 +105,7 @@ LockstepRun::prepareRank(int64_t number,
   if (!memory.ok())
     return memory.status();
   rank.memory = std::move(*memory);
-  if (Status status = initializeStates(weights, artifact, number, *rank.memory);
+  if (Status status = initializeStates(initial, artifact, number, *rank.memory);
       !status.ok())
     return status;
   rank.feed =

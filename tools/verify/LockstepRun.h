@@ -11,6 +11,7 @@
 #define SHARDC_TOOLS_VERIFY_LOCKSTEPRUN_H
 
 #include "runtime/executor/RankMemory.h"
+#include "runtime/train/InitialStates.h"
 #include "tools/verify/CompiledRun.h"
 
 #include <memory>
@@ -43,9 +44,8 @@ private:
   LockstepRun(const format::Artifact &artifact, const RunOptions &options,
               const runtime::DataSource &data);
   void setScalars(int64_t step, int64_t microBatch);
-  Status prepare(const std::vector<format::NamedTensor> &weights);
-  Status prepareRank(int64_t rank,
-                     const std::vector<format::NamedTensor> &weights);
+  Status prepare(const runtime::InitialStates &initial);
+  Status prepareRank(int64_t rank, const runtime::InitialStates &initial);
 
   struct Rank;
   struct Parts;

@@ -17,11 +17,12 @@ using reference::Tensor;
 
 /// One micro-batch of input `number` of one rank.
 static StatusOr<Tensor> readInput(const runtime::DataSource &data,
-                                  size_t number, const format::Input &input,
-                                  RankedTensorType type, int64_t firstSample) {
-  int64_t batch = input.shape[0];
+                                  const std::vector<format::Input> &inputs,
+                                  size_t number, RankedTensorType type,
+                                  int64_t firstSample) {
+  int64_t batch = format::samplesOfMicroBatch(inputs);
   int64_t sampleBytes =
-      format::elementCount(input.shape) / batch * byteSize(input.dtype);
+      format::elementsOfSample(inputs, number) * byteSize(inputs[number].dtype);
   std::vector<std::byte> bytes(batch * sampleBytes);
   if (Status status =
           data.readRange(number, firstSample, batch, sampleBytes, bytes.data());
@@ -41,7 +42,7 @@ StatusOr<StepInputs> readStepInputs(const runtime::DataSource &data,
     for (auto [number, tensors] : llvm::enumerate(arguments))
       for (int64_t rank = 0; rank < order.worldSize; ++rank) {
         StatusOr<Tensor> tensor = readInput(
-            data, number, inputs[number], cast<RankedTensorType>(types[number]),
+            data, inputs, number, cast<RankedTensorType>(types[number]),
             order.firstSample(step, microBatch, rank));
         if (!tensor.ok())
           return tensor.status();

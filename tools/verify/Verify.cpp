@@ -162,9 +162,10 @@ Status Comparison::locate() {
 
 StatusOr<StepInputs> Comparison::readInputs(int64_t step) const {
   auto function = *program.reference.get().getOps<func::FuncOp>().begin();
-  return readStepInputs(
-      *data, parameters.inputs, function.getArgumentTypes(),
-      {ranks, options.microBatches, parameters.inputs[0].shape[0]}, step);
+  return readStepInputs(*data, parameters.inputs, function.getArgumentTypes(),
+                        {ranks, options.microBatches,
+                         format::samplesOfMicroBatch(parameters.inputs)},
+                        step);
 }
 
 //===----------------------------------------------------------------------===//

@@ -114,7 +114,7 @@ TEST_F(DataTest, tokens_that_do_not_fit_are_refused) {
   EXPECT_EQ(codeOf(openTokenData(path, tokenInputs)), ErrorCode::E0406);
   EXPECT_EQ(codeOf(openTokenData(folder.file("missing"), tokenInputs)),
             ErrorCode::E0403);
-  EXPECT_EQ(codeOf(openTokenData(path, {tokenInputs[0]})), ErrorCode::E0405);
+  EXPECT_EQ(codeOf(openTokenData(path, {tokenInputs[1]})), ErrorCode::E0405);
   const std::vector<Input> narrow = {{"a", Dtype::U8, {2, 3}, {}, {}},
                                      {"b", Dtype::U8, {2, 3}, {}, {}}};
   EXPECT_EQ(codeOf(openTokenData(path, narrow)), ErrorCode::E0405);
@@ -126,12 +126,151 @@ TEST_F(DataTest, a_token_beyond_the_vocabulary_is_named) {
   const std::string path = folder.file("tokens.bin");
   writeFile(path, textOf(std::vector<uint16_t>{1, 2, 3, 4, 11, 6, 7}));
   const auto data = openTokenData(path, tokenInputs);
-  std::array<int64_t, 3> target;
-  const Status status =
-      (*data)->read(0, 1, reinterpret_cast<std::byte *>(target.data()));
-  EXPECT_EQ(status.code(), ErrorCode::E0407);
-  EXPECT_EQ(status.message(), "input 'idx' has value 11 in sample 1, expected "
-                              "values from 0 to 9");
+  EXPECT_EQ(codeOf(data), ErrorCode::E0407);
+  EXPECT_EQ(data.status().message(),
+            "token 11 at position 4 of '" + path +
+                "': input 'idx' takes values from 0 to 9");
+}
+
+TEST_F(DataTest, tokens_are_bound_by_names) {
+  const std::string path = folder.file("tokens.bin");
+  writeFile(path, textOf(std::vector<uint16_t>{0, 1, 2, 3, 4, 5, 6}));
+  const std::vector<Input> inputs = {
+      {"labels", Dtype::I64, {2, 3}, 10, -100},
+      {"attention_mask", Dtype::I64, {2, 3}, {}, {}},
+      {"position_ids", Dtype::I64, {2, 3}, 3, {}},
+      {"input_ids", Dtype::I64, {2, 3}, 10, {}}};
+  const auto data = openTokenData(path, inputs);
+  ASSERT_TRUE(data.ok()) << data.status().message();
+  const std::vector<std::vector<int64_t>> expected = {
+      {4, 5, 6}, {1, 1, 1}, {0, 1, 2}, {3, 4, 5}};
+  for (size_t i = 0; i < inputs.size(); ++i)
+    EXPECT_EQ(readSamples<int64_t>(**data, i, 1, 1, 3), expected[i]);
+  const std::vector<Input> only = {{"x", Dtype::I64, {2, 3}, 10, {}}};
+  const auto text = openTokenData(path, only);
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ((*text)->samples(), 2);
+}
+
+// Twice shifted, a model would learn the token after the next.
+TEST_F(DataTest, tokens_are_shifted_once) {
+  const std::string path = folder.file("tokens.bin");
+  writeFile(path, textOf(std::vector<uint16_t>{0, 1, 2, 3, 4, 5, 6}));
+  std::vector<Input> inputs = {{"input_ids", Dtype::I64, {2, 3}, 10, {}},
+                               {"labels", Dtype::I64, {2, 3}, 10, -100}};
+  const auto has = [](const DataSourceOr &data, const std::string &text) {
+    return (*data)->description().find(text) != std::string::npos;
+  };
+  const auto plain = openTokenData(path, inputs);
+  EXPECT_EQ(readSamples<int64_t>(**plain, 1, 0, 1, 3)[0], 1);
+  EXPECT_TRUE(has(plain, "the target of position i ('labels') is token i + 1"));
+  EXPECT_TRUE(has(plain, "Hugging Face's do, needs --token-shift 0"));
+  inputs[1].isShifted = true;
+  const auto byModel = openTokenData(path, inputs);
+  EXPECT_EQ(readSamples<int64_t>(**byModel, 1, 0, 1, 3)[0], 0);
+  EXPECT_TRUE(has(byModel, "is token i + 1, as the model shifts it itself"));
+  EXPECT_FALSE(has(byModel, "warning"));
+  const auto twice = openTokenData(path, inputs, 1);
+  EXPECT_EQ(readSamples<int64_t>(**twice, 1, 0, 1, 3)[0], 1);
+  EXPECT_TRUE(has(twice, "is token i + 2"));
+  EXPECT_TRUE(has(twice, "warning: language models predict token i + 1"));
+}
+
+TEST_F(DataTest, tokens_may_be_in_several_files_of_any_layout) {
+  const std::string a = folder.file("a.bin"), b = folder.file("b.bin");
+  // A window does not go from one file into the next.
+  writeFile(a, textOf(std::vector<uint16_t>{0, 1, 2, 3, 9, 9}));
+  writeFile(b, textOf(std::vector<uint16_t>{4, 5, 6, 7}));
+  const auto two = openData("tokens:" + a + "," + b, tokenInputs, 0);
+  ASSERT_TRUE(two.ok()) << two.status().message();
+  EXPECT_EQ((*two)->samples(), 2);
+  EXPECT_EQ((*two)->files(), (std::vector<std::string>{a, b}));
+  EXPECT_EQ(readSamples<int64_t>(**two, 1, 0, 2, 3),
+            (std::vector<int64_t>{1, 2, 3, 5, 6, 7}));
+
+  writeFile(a, textOf(std::vector<uint32_t>{0, 1, 2, 3}));
+  const auto wide = openData("tokens:uint32:" + a, tokenInputs, 0);
+  ASSERT_TRUE(wide.ok()) << wide.status().message();
+  EXPECT_EQ(readSamples<int64_t>(**wide, 0, 0, 1, 3),
+            (std::vector<int64_t>{0, 1, 2}));
+
+  std::vector<uint32_t> header(256);
+  header[0] = 20240520;
+  header[1] = 1;
+  header[2] = 4;
+  const std::string tokens = textOf(std::vector<uint16_t>{5, 6, 7, 8});
+  writeFile(a, textOf(header) + tokens);
+  for (const std::string &name : {"tokens:" + a, "tokens:bin-header:" + a}) {
+    const auto data = openData(name, tokenInputs, 0);
+    ASSERT_TRUE(data.ok()) << data.status().message();
+    EXPECT_EQ(readSamples<int64_t>(**data, 0, 0, 1, 3),
+              (std::vector<int64_t>{5, 6, 7}));
+  }
+  header[2] = 5;
+  writeFile(a, textOf(header) + tokens);
+  EXPECT_EQ(codeOf(openData("tokens:bin-header:" + a, tokenInputs, 0)),
+            ErrorCode::E0404);
+}
+
+// A graph's nodes and edges, and a number that changes from step to step.
+TEST_F(DataTest, samples_may_be_whole_micro_batches) {
+  const std::vector<Input> inputs = {{"nodes", Dtype::F32, {3, 1}, {}, {}},
+                                     {"edges", Dtype::I64, {2, 2}, 3, {}},
+                                     {"weight", Dtype::F32, {}, {}, {}}};
+  EXPECT_EQ(format::samplesOfMicroBatch(inputs), 1);
+  const std::vector<float> nodes = {0, 1, 2, 3, 4, 5}, weights = {0.5, 0.25};
+  const std::vector<int64_t> edges = {0, 1, 1, 2, 2, 2, 0, 0};
+  const std::string both = folder.file("0.safetensors");
+  ASSERT_TRUE(format::writeSafetensors(
+                  both,
+                  {{"nodes", Dtype::F32, {2, 3, 1}, bytesOf(nodes)},
+                   {"edges", Dtype::I64, {2, 2, 2}, bytesOf(edges)},
+                   {"weight", Dtype::F32, {2}, bytesOf(weights)}},
+                  {})
+                  .ok());
+  const auto expectSecond = [&](const DataSource &data, int64_t sample) {
+    EXPECT_EQ(readSamples<float>(data, 0, sample, 1, 3),
+              (std::vector<float>{3, 4, 5}));
+    EXPECT_EQ(readSamples<int64_t>(data, 1, sample, 1, 4),
+              (std::vector<int64_t>{2, 2, 0, 0}));
+    EXPECT_EQ(readSamples<float>(data, 2, sample, 1, 1)[0], 0.25f);
+  };
+  const auto file = openData(both, inputs, 0);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ((*file)->samples(), 2);
+  expectSecond(**file, 1);
+
+  // One more micro-batch in a file of its own, the third of the folder.
+  ASSERT_TRUE(format::writeSafetensors(
+                  folder.file("1.safetensors"),
+                  {{"nodes", Dtype::F32, {3, 1}, bytesOf(nodes).subspan(12)},
+                   {"edges", Dtype::I64, {2, 2}, bytesOf(edges).subspan(32)},
+                   {"weight", Dtype::F32, {}, bytesOf(weights).subspan(4)}},
+                  {})
+                  .ok());
+  const std::string path = both.substr(0, both.rfind('/'));
+  const auto all = openData(path, inputs, 0);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_EQ((*all)->samples(), 3);
+  expectSecond(**all, 1);
+  expectSecond(**all, 2);
+  const auto random = openData("random", inputs, 1);
+  ASSERT_TRUE(random.ok());
+  EXPECT_NE(readSamples<float>(**random, 2, 0, 2, 1)[0],
+            readSamples<float>(**random, 2, 0, 2, 1)[1]);
+}
+
+TEST_F(DataTest, a_value_beyond_its_bound_is_found_at_once) {
+  const std::string path = folder.file("data.safetensors");
+  const std::vector<int32_t> labels = {7, 8, 9};
+  ASSERT_TRUE(format::writeSafetensors(
+                  path, {{"labels", Dtype::I32, {3}, bytesOf(labels)}}, {})
+                  .ok());
+  const auto data = openData(path, {{"labels", Dtype::I64, {4}, 9, -1}}, 0);
+  EXPECT_EQ(codeOf(data), ErrorCode::E0407);
+  EXPECT_EQ(data.status().message(),
+            "input 'labels' has value 9 in sample 2, expected values from 0 to "
+            "8, or -1");
 }
 
 TEST_F(DataTest, safetensors_are_found_by_name_or_position_and_widened) {

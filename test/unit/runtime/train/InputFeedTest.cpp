@@ -46,12 +46,13 @@ struct OneRank {
         group(model.artifact.manifest.mesh,
               model.artifact.program.communicators, cancellation, {0}),
         devices(makeDevices(isEmulated)) {
+    initial = std::move(*matchOwnWeights(model.artifact));
     options.steps = steps;
     options.microBatches = 2;
     options.learningRate = 0.01;
     run = std::make_unique<TrainingRun>(
-        TrainingRun{model.artifact, options, *model.artifact.weights, data,
-                    *devices, group, cancellation, 1, SpinPolicy{0}});
+        TrainingRun{model.artifact, options, initial, start, data, *devices,
+                    group, cancellation, agreement, 1, SpinPolicy{0}});
     rank = std::make_unique<RankTrainer>(*run, 0);
     EXPECT_TRUE(rank->prepare().ok());
   }
@@ -70,6 +71,9 @@ struct OneRank {
   Cancellation cancellation;
   InProcessGroup group;
   std::unique_ptr<DeviceMaker> devices;
+  InitialStates initial;
+  Progress start;
+  StepAgreement agreement{cancellation, OnNan::Stop, 1};
   std::unique_ptr<TrainingRun> run;
   std::unique_ptr<RankTrainer> rank;
 };

@@ -35,6 +35,7 @@ protected:
   ProfileTest() : model(ranks) {
     TrainOptions options;
     options.steps = steps;
+    options.data = "random";
     options.microBatches = microBatches;
     options.threads = 1;
     options.poison = true;
@@ -204,6 +205,7 @@ TEST(Profile, says_where_it_cannot_be_written) {
   const TemporaryFolder folder;
   const TinyModel model(1);
   TrainOptions options;
+  options.data = "random";
   options.profile = folder.file("no/such/folder.json");
   Cancellation cancellation;
   std::ostringstream text;

@@ -35,9 +35,13 @@ struct Ranks {
     data = std::move(*openRandomData(model.artifact.parameters.inputs, 0));
     devices = std::make_unique<CpuDeviceMaker>(std::move(*KernelLibrary::load(
         model.artifact.code.at("kernels.so"), model.artifact.program.kernels)));
+    options.save = "somewhere"; // So that buffers are copied before a step.
+    agreement =
+        std::make_unique<StepAgreement>(cancellation, options.onNan, worldSize);
+    initial = std::move(*matchOwnWeights(model.artifact));
     run = std::make_unique<TrainingRun>(TrainingRun{
-        model.artifact, options, *model.artifact.weights, *data, *devices,
-        group, cancellation, /*threadsOfRank=*/2, SpinPolicy{0}});
+        model.artifact, options, initial, start, *data, *devices, group,
+        cancellation, *agreement, /*threadsOfRank=*/2, SpinPolicy{0}});
     for (int64_t rank = 0; rank < worldSize; ++rank)
       ranks.push_back(std::make_unique<RankTrainer>(*run, rank));
   }
@@ -58,6 +62,9 @@ struct Ranks {
   InProcessGroup group;
   std::unique_ptr<DataSource> data;
   std::unique_ptr<DeviceMaker> devices;
+  InitialStates initial;
+  Progress start;
+  std::unique_ptr<StepAgreement> agreement;
   std::unique_ptr<TrainingRun> run;
   std::vector<std::unique_ptr<RankTrainer>> ranks;
 };

@@ -34,6 +34,9 @@ class Shardrun(unittest.TestCase):
         return subprocess.run([SHARDRUN, *map(str, arguments)],
                               capture_output=True, text=True, timeout=60)
 
+    def train(self, *arguments):
+        return self.run_with(self.artifact, "--data", "random", *arguments)
+
     def expect_error(self, exit_code, message, *arguments):
         result = self.run_with(*arguments)
         self.assertEqual(result.returncode, exit_code, result.stderr)
@@ -44,25 +47,48 @@ class Shardrun(unittest.TestCase):
 
     def test_trains_and_logs_every_step(self):
         log = self.folder / "log.jsonl"
-        result = self.run_with(self.artifact, "--steps", 4, "--log", log)
+        result = self.train("--steps", 4, "--log", log)
         self.assertEqual(result.returncode, 0, result.stderr)
         records = [json.loads(line) for line in log.read_text().splitlines()]
         self.assertEqual([r["step"] for r in records], [1, 2, 3, 4])
-        for record, line in zip(records, result.stdout.splitlines()[2:]):
+        for record, line in zip(records, result.stdout.splitlines()[4:]):
             self.assertEqual(
                 list(record), ["step", "loss", "gradient_norm", "seconds"])
             self.assertIn(f"step: {record['step']:5}  loss: ", line)
         self.assertIn("arena: 256 (planned: 256)", result.stdout)
+        self.assertIn("weights: the artifact's\ndata: random numbers\n",
+                      result.stdout)
+
+    def test_takes_whole_numbers_in_any_spelling(self):
+        log = self.folder / "log.jsonl"
+        self.assertEqual(self.train("--steps", "2e1", "--log",
+                                    log).returncode, 0)
+        self.assertEqual(len(log.read_text().splitlines()), 20)
+        self.expect_error(2, "E0001", self.artifact, "--steps", "1.5")
+
+    def test_refuses_to_be_one_process_of_several(self):
+        for rank, size in (("RANK", "WORLD_SIZE"),
+                           ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+                           ("PMI_RANK", "PMI_SIZE"),
+                           ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+                           ("SLURM_PROCID", "SLURM_NTASKS")):
+            for number, code in (("1", 0), ("2", 2)):
+                result = subprocess.run(
+                    [SHARDRUN, self.artifact, "--data", "random", "--quiet"],
+                    env={**os.environ, rank: "0", size: number},
+                    capture_output=True, text=True, timeout=60)
+                self.assertEqual(result.returncode, code, result.stderr)
+                self.assertEqual("E0006" in result.stderr, code == 2)
 
     def test_prints_nothing_when_quiet(self):
-        result = self.run_with(self.artifact, "--quiet")
+        result = self.train("--quiet")
         self.assertEqual((result.returncode, result.stdout, result.stderr),
                          (0, "", ""))
 
     def test_profiles_into_tables_and_a_trace(self):
         trace = self.folder / "trace.json"
-        plain = self.run_with(self.artifact, "--steps", 2)
-        result = self.run_with(self.artifact, "--steps", 2, "--profile", trace)
+        plain = self.train("--steps", 2)
+        result = self.train("--steps", 2, "--profile", trace)
         self.assertEqual(result.returncode, 0, result.stderr)
         for title in ("kernel", "module", "command"):
             header = rf"(?m)^ +seconds +share +calls +GB +GB/s  {title}$"
@@ -70,7 +96,7 @@ class Shardrun(unittest.TestCase):
             self.assertNotRegex(plain.stdout, header)
         events = json.loads(trace.read_text())["traceEvents"]
         self.assertEqual({e["pid"] for e in events}, {0, 1, 2})
-        quiet = self.run_with(self.artifact, "--profile", trace, "--quiet")
+        quiet = self.train("--profile", trace, "--quiet")
         self.assertEqual((quiet.returncode, quiet.stdout), (0, ""))
 
     def test_help_is_one_page_and_version_one_line(self):
@@ -80,22 +106,36 @@ class Shardrun(unittest.TestCase):
         for option in ("--steps", "--micro-batches", "--lr", "--seed", "--log",
                        "--data", "--replicate-data", "--threads", "--weights",
                        "--save", "--quiet", "--poison", "--profile",
-                       "--eval-data", "--eval-every", "--eval-batches"):
+                       "--eval-data", "--eval-every", "--eval-batches",
+                       "--weights-prefix", "--restart", "--names", "--on-nan",
+                       "--ignore-unused", "--token-shift"):
             self.assertIn(option, page.stdout)
         version = self.run_with("--version")
         self.assertRegex(version.stdout, r"^shardrun \d+\.\d+\.\d+\n$")
 
     def test_wrong_usage_exits_with_2(self):
-        self.expect_error(2, "E0001", self.artifact, "--stepz", 4)
+        self.expect_error(
+            2, "E0001: unknown option '--stepz'; did you mean '--steps'?",
+            self.artifact, "--stepz", 4)
+        self.expect_error(2, "E0001: unknown option '--zebra'\n",
+                          self.artifact, "--zebra", 4)
+        self.expect_error(2, "E0001: unexpected argument 'adamw'",
+                          self.artifact, "adamw", "--optimiser")
         self.expect_error(2, "E0001", self.artifact, "--steps", "many")
         self.expect_error(2, "E0001", self.artifact, "--data", "x.zip")
         self.expect_error(2, "E0002")
         self.expect_error(2, "E0002", self.artifact, "--steps")
-        self.expect_error(2, "E0002", self.artifact, "--save-optimizer")
-        self.expect_error(2, "E0002", self.artifact, "--eval-every", 2)
+        for needy in (["--save-optimizer"], ["--eval-every", 2], ["--restart"],
+                      ["--names", "hf"], ["--names", "mine"],
+                      ["--on-nan", "ignore"]):
+            self.expect_error(2, "E0002", self.artifact, "--data", "random",
+                              *needy)
+        result = self.expect_error(2, "E0002: expected --data DATA",
+                                   self.artifact)
+        self.assertIn("--data random", result.stderr)
         result = self.expect_error(
             2, "E0002: --eval-data: the artifact cannot evaluate the model",
-            self.artifact, "--eval-data", "random")
+            self.artifact, "--data", "random", "--eval-data", "random")
         self.assertIn("shardc compile --evaluation", result.stderr)
         for option in ("--steps", "--micro-batches", "--threads"):
             self.expect_error(2, f"E0003: {option} must be from 1 to ",
@@ -106,30 +146,36 @@ class Shardrun(unittest.TestCase):
     def test_bad_input_exits_with_4(self):
         damaged = self.folder / "damaged.shardc"
         damaged.write_bytes(self.artifact.read_bytes()[:-30])
-        self.expect_error(4, "E0303: archive is truncated or damaged", damaged)
+        random = ("--data", "random")
+        self.expect_error(4, "E0303: archive is truncated or damaged", damaged,
+                          *random)
         damaged.write_text("text")
-        self.expect_error(4, "E0302: not a zip archive", damaged)
-        self.expect_error(4, "E0301: cannot read", self.folder / "missing")
+        self.expect_error(4, "E0302: not a zip archive", damaged, *random)
+        self.expect_error(4, "E0301: cannot read", self.folder / "missing",
+                          *random)
         self.expect_error(4, "E0403: cannot read", self.artifact, "--data",
                           self.folder / "missing.npy")
-        self.expect_error(4, "E0404", self.artifact, "--weights", damaged)
+        self.expect_error(4, "E0404", self.artifact, *random, "--weights",
+                          damaged)
 
     def test_output_that_cannot_be_written_exits_with_1(self):
-        self.expect_error(1, "E0601: cannot write", self.artifact, "--log",
-                          self.folder / "no" / "log.jsonl")
-        self.expect_error(1, "E0601: cannot write", self.artifact, "--log",
+        random = (self.artifact, "--data", "random")
+        nowhere = self.folder / "no" / "file"
+        for option in ("--log", "--save", "--profile"):
+            self.expect_error(1, "E0601: cannot write", *random, option,
+                              nowhere)
+        self.expect_error(1, "E0601: cannot write", *random, "--log",
                           "/dev/full")
-        saved = self.folder / "no" / "saved.safetensors"
-        self.expect_error(1, "E0601: cannot write", self.artifact, "--save",
-                          saved)
+        self.expect_error(1, "E0602: --save", *random, "--save", self.artifact)
 
-    def test_ctrl_c_stops_all_ranks_and_writes_nothing_half(self):
-        log, saved = self.folder / "log.jsonl", self.folder / "s.safetensors"
+    def test_ctrl_c_stops_all_ranks_after_a_whole_step(self):
         for number in (signal.SIGINT, signal.SIGTERM):
+            log = self.folder / f"log{int(number)}.jsonl"
+            saved = self.folder / f"saved{int(number)}.safetensors"
             process = subprocess.Popen(
-                [SHARDRUN, self.artifact, "--steps", "1000000000", "--quiet",
-                 "--log", log, "--save", saved], stderr=subprocess.PIPE,
-                text=True)
+                [SHARDRUN, self.artifact, "--data", "random", "--steps",
+                 "1000000000", "--quiet", "--log", log, "--save", saved],
+                stderr=subprocess.PIPE, text=True)
             deadline = time.monotonic() + 30
             while not (log.exists() and log.stat().st_size):
                 self.assertLess(time.monotonic(), deadline)
@@ -137,15 +183,16 @@ class Shardrun(unittest.TestCase):
             os.kill(process.pid, number)
             _, errors = process.communicate(timeout=30)
             self.assertEqual(process.returncode, 128 + number)
+            records = [json.loads(line) for line in
+                       log.read_text().splitlines()]
             self.assertEqual(
                 errors, f"shardrun: error E0501: interrupted by signal "
-                        f"{int(number)}\n")
-            for line in log.read_text().splitlines():
-                json.loads(line)
-            self.assertEqual(
-                sorted(path.name for path in self.folder.iterdir()),
-                ["log.jsonl", "tiny.shardc"])
-            log.unlink()
+                        f"{int(number)}\n  note: '{saved}' has the state after "
+                        f"step {records[-1]['step']}\n")
+            straight = self.folder / "straight.safetensors"
+            self.train("--steps", records[-1]["step"], "--quiet", "--save",
+                       straight)
+            self.assertEqual(saved.read_bytes(), straight.read_bytes())
 
 
 if __name__ == "__main__":

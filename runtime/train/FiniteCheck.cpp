@@ -1,0 +1,137 @@
+//===- FiniteCheck.cpp - losses and gradients that are numbers ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A float is not finite if its exponent has all bits set.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/FiniteCheck.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardc::runtime {
+
+using format::Dtype;
+using format::Role;
+using format::State;
+
+void NonFinite::clear() {
+  loss = false;
+  gradients.clear();
+}
+
+void NonFinite::merge(const NonFinite &other) {
+  loss |= other.loss;
+  gradients.insert(other.gradients.begin(), other.gradients.end());
+}
+
+Status NonFinite::failure(int64_t step, bool isUpdated) const {
+  const std::string number = std::to_string(gradients.size());
+  std::string what = loss                ? "the loss"
+                     : gradients.empty() ? "the norm of the gradient"
+                                         : "";
+  if (!gradients.empty())
+    what += (loss ? " and the gradients of " : "the gradients of ") + number +
+            (gradients.size() == 1 ? " parameter" : " parameters");
+  Status status(ErrorCode::E0704, what + " in step " + std::to_string(step) +
+                                      (gradients.empty() ? " is" : " are") +
+                                      " not finite");
+  if (!gradients.empty()) {
+    const std::string &first = gradients.begin()->second;
+    const std::string &last = gradients.rbegin()->second;
+    status.addNote("in the order of the model, the first is '" + first +
+                   "' and the last, which backward comes to first, '" + last +
+                   "'");
+  }
+  if (isUpdated)
+    status.addNote("the step's update was made before this was seen");
+  status.setHelp("--on-nan skip leaves such steps out, --on-nan continue goes "
+                 "on; a lower --lr or clipped gradients may avoid them");
+  return status;
+}
+
+template <typename Word>
+static bool areFinite(const std::byte *bytes, size_t count, Word exponent) {
+  bool allFinite = true;
+  for (size_t i = 0; i < count; ++i) {
+    Word word;
+    std::memcpy(&word, bytes + i * sizeof(Word), sizeof(Word));
+    allFinite &= (word & exponent) != exponent;
+  }
+  return allFinite;
+}
+
+static bool areFinite(const std::byte *bytes, size_t count, Dtype dtype) {
+  switch (dtype) {
+  case Dtype::F64:
+    return areFinite<uint64_t>(bytes, count, 0x7FF0000000000000);
+  case Dtype::F32:
+    return areFinite<uint32_t>(bytes, count, 0x7F800000);
+  case Dtype::BF16:
+    return areFinite<uint16_t>(bytes, count, 0x7F80);
+  case Dtype::F16:
+    return areFinite<uint16_t>(bytes, count, 0x7C00);
+  default:
+    return true;
+  }
+}
+
+FiniteCheck::FiniteCheck(const format::Artifact &artifact, int64_t rank,
+                         const RankMemory &memory)
+    : artifact(artifact), rank(rank), memory(memory), staging(1 << 18) {}
+
+bool FiniteCheck::isFinite(DeviceAddress begin, int64_t count,
+                           Dtype dtype) const {
+  const int64_t size = byteSize(dtype);
+  const int64_t most = static_cast<int64_t>(staging.size()) / size;
+  for (int64_t first = 0; first < count; first += most) {
+    const auto piece = static_cast<size_t>(std::min(most, count - first));
+    memory.onDevice().copyToHost(staging.data(), begin + first * size,
+                                 piece * static_cast<size_t>(size));
+    if (!areFinite(staging.data(), piece, dtype))
+      return false;
+  }
+  return true;
+}
+
+bool FiniteCheck::isLossFinite() const {
+  const std::vector<State> &states = artifact.parameters.states;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i].role == Role::Metric && states[i].name == format::lossMetric)
+      return isFinite(memory.state(i), states[i].elements, states[i].dtype);
+  return true;
+}
+
+/// The parameters, or parts of them, in a shard that is not all finite.
+void FiniteCheck::findIn(size_t index, NonFinite &found) {
+  const State &state = artifact.parameters.states[index];
+  const format::Segment &segment =
+      artifact.parameters.segments[static_cast<size_t>(*state.segment)];
+  const int64_t first = segment.shardElements *
+                        artifact.manifest.mesh.memberNumber(rank, segment.axes);
+  for (size_t p = 0; p < segment.parameters.size(); ++p) {
+    const format::SegmentParameter &parameter = segment.parameters[p];
+    const int64_t begin = std::max(parameter.offset, first);
+    const int64_t end =
+        std::min(parameter.offset + format::elementCount(parameter.shape),
+                 first + state.elements);
+    if (begin < end &&
+        !isFinite(memory.state(index) + (begin - first) * byteSize(state.dtype),
+                  end - begin, state.dtype))
+      found.gradients.emplace(*state.segment << 32 | static_cast<int64_t>(p),
+                              parameter.name);
+  }
+}
+
+void FiniteCheck::find(NonFinite &found) {
+  found.loss |= !isLossFinite();
+  const std::vector<State> &states = artifact.parameters.states;
+  for (size_t i = 0; i < states.size(); ++i)
+    if (states[i].role == Role::Gradient &&
+        !isFinite(memory.state(i), states[i].elements, states[i].dtype))
+      findIn(i, found);
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,59 @@
+//===- FiniteCheck.h - losses and gradients that are numbers ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks for NaN and infinities in what a step computed, before its update
+// spreads them to every parameter.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_TRAIN_FINITECHECK_H
+#define SHARDC_RUNTIME_TRAIN_FINITECHECK_H
+
+#include "runtime/executor/RankMemory.h"
+
+#include <set>
+
+namespace shardc::runtime {
+
+/// What of a step is not finite.
+struct NonFinite {
+  bool loss = false;
+  /// By their places in segments: the order of the model.
+  std::set<std::pair<int64_t, std::string>> gradients;
+
+  bool empty() const { return !loss && gradients.empty(); }
+  void clear();
+  void merge(const NonFinite &other);
+  /// E0704, with what was found; `isUpdated`: parameters have been changed.
+  Status failure(int64_t step, bool isUpdated) const;
+};
+
+/// One rank's; reads the memory of a device that has synchronized. Allocates
+/// nothing while all is finite.
+class FiniteCheck {
+public:
+  FiniteCheck(const format::Artifact &artifact, int64_t rank,
+              const RankMemory &memory);
+
+  /// Whether this rank's sum of losses is.
+  bool isLossFinite() const;
+
+  /// Adds the loss, if it is not finite, and the parameters whose gradients in
+  /// this rank's shards are not.
+  void find(NonFinite &found);
+
+private:
+  bool isFinite(DeviceAddress begin, int64_t count, format::Dtype dtype) const;
+  void findIn(size_t index, NonFinite &found);
+
+  const format::Artifact &artifact;
+  const int64_t rank;
+  const RankMemory &memory;
+  /// A piece of a state, on the host.
+  mutable std::vector<std::byte> staging;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TRAIN_FINITECHECK_H

@@ -1,0 +1,75 @@
+//===- GatheredStates.h - full tensors from the shards of ranks -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Puts the states of ranks together again and writes them as one safetensors
+// file, from which InitialStates.h can begin or go on, or which PyTorch loads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_TRAIN_GATHEREDSTATES_H
+#define SHARDC_RUNTIME_TRAIN_GATHEREDSTATES_H
+
+#include "runtime/executor/RankMemory.h"
+#include "runtime/format/Safetensors.h"
+#include "runtime/train/NamePrefix.h"
+#include "runtime/train/RunningStatistics.h"
+
+namespace shardc::runtime {
+
+/// What is saved, and under which names.
+struct SavedStates {
+  /// Also the optimizer's states, named "KEY/NAME", such as "exp_avg/NAME", and
+  /// those that are not sharded by their own names; and each rank's buffers
+  /// where ranks differ, named "rankR/NAME".
+  bool optimizer = false;
+  /// Each rank's running statistics, named "rankR/NAME".
+  bool rankStatistics = false;
+  /// The state_dict of the user's own model: without this prefix of names, with
+  /// every name of a tied tensor, and without buffers that PyTorch does not
+  /// save.
+  std::optional<NamePrefix> stateDict;
+  /// What else the file's metadata says.
+  format::Metadata metadata;
+};
+
+/// The prefix that a loss around the user's model gave all names of the
+/// artifact, "model."; empty if some name lacks it.
+NamePrefix findWrapperPrefix(const format::Parameters &parameters);
+
+/// Full tensors in the dtype of the states, made from the shards of rank 0 and
+/// those that its segments are divided among. Buffers are rank 0's, but running
+/// statistics those of all ranks (RunningStatistics.h).
+class GatheredStates {
+public:
+  GatheredStates(const format::Artifact &artifact,
+                 const std::vector<const RankMemory *> &ranks,
+                 SavedStates saved);
+
+  /// Writes a safetensors file (E0601). Its metadata maps "alias:NAME" to the
+  /// parameter that NAME is tied to, unless it is a state_dict.
+  Status write(const std::string &path) const;
+
+private:
+  template <typename Named>
+  void add(const Named &named, const std::string &key, format::Dtype dtype,
+           const std::vector<int64_t> &shape, format::Bytes bytes);
+  std::string fileName(const std::string &name) const;
+  void addWhole(size_t index, std::vector<std::byte> bytes);
+  void addBuffer(size_t index, const std::vector<const RankMemory *> &ranks,
+                 const RunningStatistics &statistics);
+  void gatherSegment(size_t index,
+                     const std::vector<const RankMemory *> &ranks);
+  format::Bytes keep(std::vector<std::byte> bytes);
+
+  const format::Artifact &artifact;
+  const SavedStates saved;
+  std::vector<format::NamedTensor> tensors;
+  format::Metadata metadata;
+  /// Whole segments and states, of which `tensors` are parts.
+  std::vector<std::vector<std::byte>> memory;
+};
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_TRAIN_GATHEREDSTATES_H

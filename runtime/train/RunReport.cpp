@@ -1,0 +1,119 @@
+//===- RunReport.cpp - what a training run prints -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One line for each thing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/RunReport.h"
+#include "runtime/train/RunningStatistics.h"
+
+namespace shardc::runtime {
+
+using format::Artifact;
+
+std::optional<int64_t> tokensOfStep(const Artifact &artifact,
+                                    const TrainOptions &options) {
+  const format::Input &input = artifact.parameters.inputs[0];
+  if (!isInteger(input.dtype))
+    return std::nullopt;
+  return format::elementCount(input.shape) * artifact.manifest.mesh.ranks() *
+         options.microBatches;
+}
+
+int64_t samplesOfAll(const Artifact &artifact, const TrainOptions &options) {
+  return format::samplesOfMicroBatch(artifact.parameters.inputs) *
+         (options.replicateData ? 1 : artifact.manifest.mesh.ranks());
+}
+
+void printHeader(const TrainingRun &run, const RankTrainer &rank,
+                 std::ostream &output) {
+  const Artifact &artifact = run.artifact;
+  const MemoryReport memory = rank.memoryReport();
+  output << "model: " << artifact.manifest.model
+         << "  optimizer: " << artifact.plan.optimizer.kind
+         << "  ranks: " << run.group.worldSize()
+         << "  threads of a rank: " << run.threadsOfRank
+         << "  micro-batches: " << run.options.microBatches << "\n";
+  if (const std::string device = run.devices.description(); !device.empty())
+    output << "device: " << device << "\n";
+  output << "memory of a rank in bytes:  arena: " << memory.arena
+         << " (planned: " << artifact.plan.arenaBytes
+         << ")  states: " << memory.states << "  inputs: " << memory.inputs
+         << "  scratch: " << memory.scratch << std::endl;
+}
+
+/// Options that a run may choose anew, where they differ.
+static void noteChanges(const Progress &now, const Progress &before,
+                        std::ostream &output) {
+  const auto note = [&](const char *what, const auto &value,
+                        const auto &earlier) {
+    if (value != earlier)
+      output << "note: " << what << " is " << value << "; it was " << earlier
+             << " until step " << before.step << "\n";
+  };
+  note("--lr", now.learningRate, before.learningRate);
+  note("--weight-decay-scale", now.weightDecayScale, before.weightDecayScale);
+  note("ranks times --micro-batches", now.slices, before.slices);
+  note("--seed", now.seed, before.seed);
+  note("--data", now.data, before.data);
+}
+
+void printSources(const TrainingRun &run, const std::optional<Progress> &before,
+                  std::ostream &output) {
+  const TrainOptions &options = run.options;
+  output << "weights: "
+         << (options.weights.empty() ? "the artifact's"
+                                     : "'" + options.weights + "'");
+  if (const std::string &prefix = run.initial.prefix.text; !prefix.empty())
+    output << ", whose names " << (run.initial.prefix.inModel ? "lack" : "have")
+           << " the prefix '" << prefix << "'";
+  if (before)
+    output << ", with the optimizer's states: goes on after step "
+           << before->step;
+  output << "\ndata: " << run.data.description() << std::endl;
+  if (before)
+    noteChanges(run.start, *before, output);
+  if (run.initial.ofOtherRanks > 0)
+    output << "note: " << run.initial.ofOtherRanks
+           << " buffers of single ranks are left out, being for another number "
+              "of ranks; their merged values are used"
+           << std::endl;
+}
+
+void noteSamples(const TrainingRun &run, std::ostream &output) {
+  const int64_t samples = run.evalData->samples();
+  const int64_t taken =
+      run.evalBatches * samplesOfAll(run.artifact, run.options);
+  if (run.evalData->isEndless() || taken == samples ||
+      (taken < samples && run.options.evalBatches > 0))
+    return;
+  output << "note: evaluation takes ";
+  if (taken < samples)
+    output << taken << " of " << samples
+           << " samples, which fill whole micro-batches of every rank";
+  else
+    output << "the " << samples << " samples as " << taken
+           << ", some of them more than once: every rank has whole "
+              "micro-batches";
+  output << std::endl;
+}
+
+void noteDifferingBuffers(const Artifact &artifact,
+                          const std::vector<const RankMemory *> &ranks,
+                          bool savesEach, std::ostream &output) {
+  const auto [statistics, others] =
+      RunningStatistics(artifact.parameters, ranks).differing();
+  if (!statistics.empty())
+    output << "note: the running statistics of ranks are merged"
+           << (savesEach ? ""
+                         : "; --save-rank-statistics saves each rank's too")
+           << std::endl;
+  if (!others.empty())
+    output << "note: ranks have different values of " << others.size()
+           << " buffers such as '" << others[0]
+           << "'; those of rank 0 are saved" << std::endl;
+}
+
+} // namespace shardc::runtime

@@ -1,0 +1,83 @@
+//===- WeightViolations.cpp - weights that do not fit a model -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A missing name is most likely one of the unused ones, spelt differently.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/train/WeightViolations.h"
+#include "runtime/format/NearestName.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardc::runtime {
+
+bool isOptimizerName(const std::string &name) {
+  return name.find('/') != std::string::npos || name.starts_with("optimizer#");
+}
+
+static std::string count(size_t number, const std::string &what) {
+  return std::to_string(number) + what;
+}
+
+/// A note for each name; one for all names "KEY/…" of a key with many.
+static void addNotes(Status &status, const std::string &what,
+                     const std::vector<std::string> &names,
+                     const std::string &where,
+                     const std::vector<std::string> &others) {
+  constexpr size_t many = 4;
+  std::map<std::string, size_t> withKey;
+  for (const std::string &name : names)
+    if (const size_t slash = name.find('/'); slash != std::string::npos)
+      ++withKey[name.substr(0, slash)];
+  for (const auto &[key, number] : withKey)
+    if (number >= many)
+      status.addNote(what + ": '" + key + "/…' of " + std::to_string(number) +
+                     " tensors");
+  for (const std::string &name : names) {
+    const auto key = withKey.find(name.substr(0, name.find('/')));
+    if (key != withKey.end() && key->second >= many)
+      continue;
+    const auto nearest = format::nearestName(name, others);
+    status.addNote(what + ": '" + name + "'" +
+                   (nearest ? "; " + where + " has '" + *nearest + "'" : ""));
+  }
+}
+
+Status WeightViolations::status() const {
+  const size_t number = missing.size() + unused.size() + misfits.size();
+  if (number == 0)
+    return Status();
+  std::string summary;
+  const auto add = [&](const std::string &part) {
+    summary += (summary.empty() ? "" : ", ") + part;
+  };
+  if (!missing.empty())
+    add(count(missing.size(), " missing"));
+  if (!unused.empty())
+    add(count(unused.size(), " not used"));
+  if (!misfits.empty())
+    add(count(misfits.size(), " of another shape or dtype"));
+  std::string message = "weights do not fit the model: " + summary;
+  if (number == 1)
+    message = !misfits.empty()   ? misfits.front()
+              : !missing.empty() ? "weights lack '" + missing.front() + "'"
+                                 : "weights have '" + unused.front() +
+                                       "', which the model does not";
+  Status status(ErrorCode::E0402, message);
+  if (number > 1) {
+    addNotes(status, "missing", missing, "the file", unused);
+    addNotes(status, "not used", unused, "the model", missing);
+    for (const std::string &misfit : misfits)
+      status.addNote(misfit);
+  }
+  if (std::any_of(unused.begin(), unused.end(), isOptimizerName))
+    status.setHelp("--restart takes parameters and buffers only");
+  else if (!unused.empty())
+    status.setHelp("--ignore-unused leaves out what the model does not have");
+  return status;
+}
+
+} // namespace shardc::runtime
