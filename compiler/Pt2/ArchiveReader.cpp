@@ -120,6 +120,7 @@ ExportedModel readPt2Archive(const ArchivePointer &archive) {
   readPayloads(archive, place, "weights", builder);
   readPayloads(archive, place, "constants", builder);
   model.weights = builder.take();
+  model.notes = readExportNotes(*archive, place.root);
   return model;
 }
 

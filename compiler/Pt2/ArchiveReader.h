@@ -13,6 +13,7 @@
 #ifndef SHARDC_COMPILER_PT2_ARCHIVEREADER_H
 #define SHARDC_COMPILER_PT2_ARCHIVEREADER_H
 
+#include "compiler/Pt2/ExportNotes.h"
 #include "compiler/Pt2/ExportedProgram.h"
 #include "compiler/Pt2/Weights.h"
 #include "runtime/format/Status.h"
@@ -27,6 +28,7 @@ namespace shardc::pt2 {
 struct ExportedModel {
   ExportedProgram program;
   Weights weights;
+  ExportNotes notes;
 };
 
 /// Reads the archive at `path`. The file stays mapped as long as the weights

@@ -187,6 +187,7 @@ Location GraphTranslator::enterNode(const pt2::Node &node) {
         frames.push_back({builder.getStringAttr(frame.path),
                           builder.getStringAttr(className(frame.typeName)),
                           frame.callIndex});
+    slots.enterCalls(frames);
   }
   StringRef path = frames.empty() ? StringRef() : frames.back().path.getValue();
   return withModulePath(NameLoc::get(builder.getStringAttr(node.name)), path);
@@ -222,7 +223,10 @@ LogicalResult GraphTranslator::translateNode(const pt2::Graph &graph,
   for (Operation &created :
        llvm::make_range(last ? std::next(Block::iterator(last)) : block.begin(),
                         block.end())) {
-    // A repeated view belongs to the module that it is repeated in.
+    // What is read of state has its place already. A repeated view belongs to
+    // the module that it is repeated in.
+    if (slots.isPlaced(&created))
+      continue;
     created.removeAttr(moduleStackName);
     if (!frames.empty())
       created.setAttr(moduleStackName, stack);

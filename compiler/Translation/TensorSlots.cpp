@@ -22,6 +22,7 @@ using namespace shardc::translation;
 //===----------------------------------------------------------------------===//
 
 void TensorSlots::addSlot(StringRef name, TensorSlot slot) {
+  llvm::append_range(slot.calls, calls.frames());
   scopes.back()[name] = slots.size();
   slots.push_back(slot);
 }
@@ -38,16 +39,17 @@ void TensorSlots::define(StringRef name, Value value, StorageKind kind) {
   addSlot(name, slot);
 }
 
-void TensorSlots::defineState(StringRef name, StorageKind kind,
-                              FlatSymbolRefAttr symbol, RankedTensorType type) {
-  TensorStorage storage;
-  storage.kind = kind;
-  storage.symbol = symbol;
+void TensorSlots::defineState(StringRef name, TensorStorage storage,
+                              RankedTensorType type) {
   TensorSlot slot;
   slot.type = type;
   slot.storage = storages.size();
-  storages.push_back(storage);
+  storages.push_back(std::move(storage));
   addSlot(name, slot);
+}
+
+void TensorSlots::addOwner(StringRef name, StringRef path) {
+  storages[find(name)->storage].owners.push_back(path.str());
 }
 
 void TensorSlots::defineSame(StringRef name, StringRef original) {
@@ -94,15 +96,70 @@ void TensorSlots::leaveGraph(ArrayRef<StringRef> outputs,
 // Values
 //===----------------------------------------------------------------------===//
 
-/// A complex buffer is kept as pairs.
-static Value readState(OpBuilder &builder, Location location,
-                       RankedTensorType type, const TensorStorage &storage) {
-  if (storage.kind != StorageKind::Buffer ||
-      !isa<ComplexType>(type.getElementType()))
-    return fsdp::ReadOp::create(builder, location, type, storage.symbol);
-  Value pairs =
-      fsdp::ReadOp::create(builder, location, bufferType(type), storage.symbol);
-  return aten::ViewAsComplexOp::create(builder, location, pairs);
+/// The value of a parameter, buffer or constant that nothing has changed, made
+/// in the innermost call whose module has it.
+Value TensorSlots::readState(const TensorSlot &slot, Location location) {
+  const TensorStorage &storage = storages[slot.storage];
+  size_t depth = storage.owners.empty() ? calls.frames().size()
+                                        : calls.depthHolding(storage.owners);
+  OpBuilder::InsertionGuard guard(builder);
+  location = calls.moveTo(depth, Value(), location);
+  if (storage.constant) {
+    auto constant =
+        aten::ConstantOp::create(builder, location, storage.constant);
+    calls.place(constant, depth);
+    return constant;
+  }
+  // Complex numbers are kept as pairs.
+  bool isPairs = isa<ComplexType>(slot.type.getElementType());
+  auto read = fsdp::ReadOp::create(builder, location,
+                                   isPairs ? storedType(slot.type) : slot.type,
+                                   storage.symbol);
+  calls.place(read, depth);
+  if (!isPairs)
+    return read;
+  auto complex = aten::ViewAsComplexOp::create(builder, location, read);
+  calls.place(complex, depth);
+  return complex;
+}
+
+/// `value`, as the innermost of the first `depth` calls captures it.
+Value TensorSlots::capture(Value value, size_t depth, FlatSymbolRefAttr buffer,
+                           Location location) {
+  Value &known = captures[{value, calls.stackOf(depth)}];
+  if (known)
+    return known;
+  OpBuilder::InsertionGuard guard(builder);
+  location = calls.moveTo(depth, value, location);
+  auto capture = fsdp::CaptureOp::create(builder, location, value.getType(),
+                                         value, buffer);
+  calls.place(capture, depth);
+  return known = capture;
+}
+
+/// The value of a buffer that was changed, captured where it comes to a call
+/// otherwise than as an argument.
+Value TensorSlots::captureState(const TensorSlot &slot, Location location) {
+  const TensorStorage &storage = storages[slot.storage];
+  if (storage.kind != StorageKind::Buffer || storage.owners.empty() ||
+      !isa<FloatType>(slot.type.getElementType()))
+    return slot.value;
+  size_t common = calls.depthCommonWith(slot.calls);
+  size_t depth = std::max(common, calls.depthHolding(storage.owners));
+  if (depth == slot.calls.size() && depth == common)
+    return slot.value;
+  return capture(slot.value, depth, storage.symbol, location);
+}
+
+/// How many calls, from the outermost on, have the innermost one for last that
+/// was recorded to capture `name`.
+std::optional<size_t> TensorSlots::recordedDepth(StringRef name) const {
+  for (size_t depth = calls.frames().size(); recorded && depth > 0; --depth) {
+    auto found = recorded->find(calls.frames()[depth - 1].describe());
+    if (found != recorded->end() && found->second.count(name))
+      return depth;
+  }
+  return std::nullopt;
 }
 
 void translation::writeBuffer(OpBuilder &builder, Location location,
@@ -116,8 +173,8 @@ Value TensorSlots::readSlot(unsigned index, Location location) {
   TensorSlot &slot = slots[index];
   const TensorStorage &storage = storages[slot.storage];
   if (!slot.source)
-    return slot.value ? slot.value
-                      : readState(builder, location, slot.type, storage);
+    return slot.value ? captureState(slot, location)
+                      : readState(slot, location);
   if (slot.version == storage.version)
     return slot.value;
   Value source = readSlot(*slot.source, location);
@@ -132,7 +189,17 @@ Value TensorSlots::readSlot(unsigned index, Location location) {
 }
 
 Value TensorSlots::read(StringRef name, Location location) {
-  return readSlot(scopes.back().at(name), location);
+  unsigned index = scopes.back().at(name);
+  Value value = readSlot(index, location);
+  const TensorSlot &slot = slots[index];
+  std::optional<size_t> depth = recordedDepth(name);
+  bool isState = !slot.source && storageOf(slot).symbol;
+  if (!value || isState || !depth ||
+      !isa<FloatType>(slot.type.getElementType()))
+    return value;
+  return *depth > calls.depthCommonWith(slot.calls)
+             ? capture(value, *depth, FlatSymbolRefAttr(), location)
+             : value;
 }
 
 bool TensorSlots::isDetached(StringRef name) const {
@@ -161,12 +228,17 @@ bool TensorSlots::becomesOneOf(size_t count, StringRef name) {
 
 bool TensorSlots::holds(StringRef name, Value value) const {
   const TensorSlot &slot = *find(name);
+  while (auto capture = value.getDefiningOp<fsdp::CaptureOp>())
+    value = capture.getValue();
   if (slot.value)
     return slot.value == value;
+  const TensorStorage &storage = storageOf(slot);
+  if (auto constant = value.getDefiningOp<aten::ConstantOp>())
+    return storage.constant && constant.getValue() == storage.constant;
   if (auto complex = value.getDefiningOp<aten::ViewAsComplexOp>())
     value = complex.getSelf();
   auto read = value.getDefiningOp<fsdp::ReadOp>();
-  return read && read.getSymbolAttr() == storageOf(slot).symbol;
+  return read && read.getSymbolAttr() == storage.symbol;
 }
 
 Value TensorSlots::recordedStorage(StringRef name, Location location) {
@@ -203,6 +275,7 @@ LogicalResult TensorSlots::change(StringRef name, Value value,
   ++storage.version;
   for (auto [slot, newValue] : changed) {
     slots[slot].value = newValue;
+    slots[slot].calls.assign(calls.frames().begin(), calls.frames().end());
     slots[slot].version = storage.version;
   }
   if (storage.kind == StorageKind::Buffer)

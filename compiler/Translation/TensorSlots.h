@@ -21,10 +21,20 @@
 // Other windows on the storage belong to version 0 now. The next read of one
 // repeats its operators on the new value of its source. Reads and changes thus
 // cost the length of one chain of windows, whatever the graph's size.
+//
+// Casts at module boundaries are of arguments alone, and a plain export does
+// not tell how a module reaches a tensor. A module reads its own buffers
+// itself, and is called with those of others: one that nothing has changed is
+// read in the innermost call whose module holds it, and the new value of one
+// that was changed in another call is captured (`fsdp.capture`) there. Of other
+// tensors the export helper records which ones a call captures.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_TRANSLATION_TENSORSLOTS_H
 #define SHARDC_COMPILER_TRANSLATION_TENSORSLOTS_H
+
+#include "compiler/Pt2/ExportNotes.h"
+#include "compiler/Translation/ModuleCalls.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -55,6 +65,11 @@ struct TensorStorage {
   StorageKind kind = StorageKind::Computed;
   /// The parameter's or buffer's name, null otherwise.
   mlir::FlatSymbolRefAttr symbol;
+  /// A constant's value, null otherwise.
+  mlir::ElementsAttr constant;
+  /// Of a buffer or constant: the paths of the modules that have it for an
+  /// attribute. None where forward makes it.
+  llvm::SmallVector<std::string, 1> owners;
   /// Counts in-place changes.
   unsigned version = 0;
   /// Whether autograd recorded how it was made or changed: not everything of it
@@ -62,10 +77,12 @@ struct TensorStorage {
   bool isRecorded = true;
 };
 
-/// One tensor object. `value` is null for a parameter or buffer that nothing
-/// has changed: each use reads it.
+/// One tensor object. `value` is null for a parameter, buffer or constant that
+/// nothing has changed: each use reads it.
 struct TensorSlot {
   mlir::Value value;
+  /// The module calls that `value` was made under.
+  llvm::SmallVector<ModuleFrame> calls;
   mlir::RankedTensorType type;
   unsigned storage = 0;
   /// The storage's version that `value` belongs to.
@@ -79,15 +96,32 @@ struct TensorSlot {
 
 class TensorSlots {
 public:
-  explicit TensorSlots(mlir::OpBuilder &builder) : builder(builder) {}
+  explicit TensorSlots(mlir::OpBuilder &builder)
+      : builder(builder), calls(builder) {}
+
+  /// The following tensors are made and read under these module calls.
+  void enterCalls(llvm::ArrayRef<ModuleFrame> frames) { calls.enter(frames); }
+
+  /// By module call, the names of what is not among its arguments, as the
+  /// export helper recorded them.
+  void setCaptured(const pt2::CapturedTensors &captured) {
+    recorded = &captured;
+  }
+
+  /// Whether `op` has the calls that it runs under: it reads or captures state.
+  bool isPlaced(mlir::Operation *op) const { return calls.isPlaced(op); }
 
   /// `name` is a new tensor with memory of its own.
   void define(llvm::StringRef name, mlir::Value value,
               StorageKind kind = StorageKind::Computed);
 
-  /// `name` is a parameter or buffer of the model.
-  void defineState(llvm::StringRef name, StorageKind kind,
-                   mlir::FlatSymbolRefAttr symbol, mlir::RankedTensorType type);
+  /// `name` is a parameter, buffer or constant of the model, which `storage`
+  /// describes.
+  void defineState(llvm::StringRef name, TensorStorage storage,
+                   mlir::RankedTensorType type);
+
+  /// The module `path` has the buffer `name` for an attribute too.
+  void addOwner(llvm::StringRef name, llvm::StringRef path);
 
   /// `name` is the same tensor object as `original`.
   void defineSame(llvm::StringRef name, llvm::StringRef original);
@@ -149,6 +183,10 @@ public:
 
 private:
   mlir::OpBuilder &builder;
+  ModuleCalls calls;
+  const pt2::CapturedTensors *recorded = nullptr;
+  /// By the value and the calls that it is captured in.
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> captures;
   /// The names of each graph that is being translated, the innermost last.
   llvm::SmallVector<llvm::StringMap<unsigned>> scopes{1};
   llvm::SmallVector<TensorSlot> slots;
@@ -157,6 +195,11 @@ private:
 
   void addSlot(llvm::StringRef name, TensorSlot slot);
   mlir::Value readSlot(unsigned slot, mlir::Location location);
+  mlir::Value readState(const TensorSlot &slot, mlir::Location location);
+  mlir::Value captureState(const TensorSlot &slot, mlir::Location location);
+  mlir::Value capture(mlir::Value value, size_t depth,
+                      mlir::FlatSymbolRefAttr buffer, mlir::Location location);
+  std::optional<size_t> recordedDepth(llvm::StringRef name) const;
 };
 
 /// Writes `value` to a buffer; complex numbers as the pairs that it keeps.

@@ -26,6 +26,16 @@ namespace shardc::fsdp {
 inline bool isInteger(Scalar scalar) { return scalar >= Scalar::seed; }
 } // namespace shardc::fsdp
 
+namespace shardc::fsdp {
+/// Whether `value` has uses, and all of them are captures, across boundaries of
+/// modules: it is not what a module was called with or returns.
+bool isCapturedOnly(mlir::Value value);
+
+/// The parameter or buffer that `value` is read or captured from; null for
+/// other values.
+mlir::FlatSymbolRefAttr stateOf(mlir::Value value);
+} // namespace shardc::fsdp
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Fsdp/FsdpAttributes.h.inc"
 

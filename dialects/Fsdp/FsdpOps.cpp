@@ -110,6 +110,11 @@ void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
   setNameFn(getResult(), name.substr(name.find_last_of('#') + 1));
 }
 
+void CaptureOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
+  if (std::optional<StringRef> buffer = getBuffer())
+    setNameFn(getResult(), lastComponent(*buffer));
+}
+
 void ViewOp::getAsmResultNames(OpAsmSetValueNameFn setNameFn) {
   setNameFn(getResult(), getParameter());
 }
@@ -139,6 +144,35 @@ static LogicalResult verifyBoundRegion(Operation *op) {
 
 LogicalResult shardc::fsdp::ModuleOp::verify() {
   return verifyBoundRegion(*this);
+}
+
+bool shardc::fsdp::isCapturedOnly(Value value) {
+  return !value.use_empty() &&
+         llvm::all_of(value.getUses(), [](OpOperand &use) {
+           unsigned index = use.getOperandNumber();
+           if (auto call = dyn_cast<ModuleOp>(use.getOwner()))
+             return call.isCaptured(index);
+           if (isa<YieldOp>(use.getOwner()))
+             if (auto call = dyn_cast<ModuleOp>(use.getOwner()->getParentOp()))
+               return call.isResultCaptured(index);
+           return isa<CaptureOp>(use.getOwner());
+         });
+}
+
+FlatSymbolRefAttr shardc::fsdp::stateOf(Value value) {
+  Operation *op = value ? value.getDefiningOp() : nullptr;
+  if (auto capture = dyn_cast_or_null<CaptureOp>(op))
+    return capture.getBufferAttr();
+  auto read = dyn_cast_or_null<ReadOp>(op);
+  return read ? read.getSymbolAttr() : FlatSymbolRefAttr();
+}
+
+bool shardc::fsdp::ModuleOp::isCaptured(unsigned input) {
+  return isCapturedOnly(getBody().getArgument(input));
+}
+
+bool shardc::fsdp::ModuleOp::isResultCaptured(unsigned result) {
+  return isCapturedOnly(getResult(result));
 }
 
 /// `fsdp.module "path" : "type" (call 1)? (group @g)? (%x = %y : type, …)

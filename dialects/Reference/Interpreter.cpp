@@ -263,6 +263,10 @@ LogicalResult Interpreter::visitFsdp(Operation *op) {
                         ShardedState::parameterKey, take(write.getValue()));
         return success();
       })
+      .Case([&](fsdp::CaptureOp capture) {
+        define(capture.getResult(), take(capture.getValue()));
+        return success();
+      })
       .Case([&](fsdp::CastOp cast) {
         RankTensors tensors = take(cast.getValue());
         for (Tensor &tensor : tensors)

@@ -39,10 +39,10 @@ static bool isSyncBatchNorm(aten::BatchNormOp norm) {
   return call && call.getType() == "SyncBatchNorm";
 }
 
-/// The buffer that `value` is read from; null for other values.
+/// The buffer that `value` is the value of; null for other values.
 static fsdp::BufferOp bufferOf(Value value, SymbolTable &symbols) {
-  auto read = value ? value.getDefiningOp<fsdp::ReadOp>() : fsdp::ReadOp();
-  return read ? symbols.lookup<fsdp::BufferOp>(read.getSymbol())
+  FlatSymbolRefAttr name = fsdp::stateOf(value);
+  return name ? symbols.lookup<fsdp::BufferOp>(name.getAttr())
               : fsdp::BufferOp();
 }
 

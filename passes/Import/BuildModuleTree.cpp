@@ -54,10 +54,14 @@ private:
   ArrayRef<TracedOperation> operations;
   llvm::DenseSet<Operation *> members;
 
+  /// A value that crosses the boundary, and whether (1) or not (0) it is
+  /// captured there: one that is passed and captured crosses twice.
+  using Crossing = std::pair<Value, int>;
+
   /// Values from outside, in the order of their first use.
-  SmallVector<Value> inputs() const;
+  SmallVector<Crossing> inputs() const;
   /// Values that are used outside, in the order of their definition.
-  SmallVector<Value> results() const;
+  SmallVector<Crossing> results() const;
   bool isOutside(OpOperand &use) const {
     return !members.contains(use.getOwner());
   }
@@ -70,49 +74,67 @@ struct BuildModuleTreePass
 
 } // namespace
 
-SmallVector<Value> ModuleRun::inputs() const {
-  llvm::SetVector<Value> inputs;
+/// Whether `use` captures the value, or hands it to what only captures it.
+static bool isCapture(OpOperand &use) {
+  if (isa<fsdp::CaptureOp>(use.getOwner()))
+    return true;
+  auto yield = dyn_cast<fsdp::YieldOp>(use.getOwner());
+  auto module =
+      yield ? dyn_cast<fsdp::ModuleOp>(yield->getParentOp()) : fsdp::ModuleOp();
+  return module && module.isResultCaptured(use.getOperandNumber());
+}
+
+SmallVector<ModuleRun::Crossing> ModuleRun::inputs() const {
+  llvm::SetVector<Crossing> inputs;
   for (const TracedOperation &traced : operations)
-    for (Value operand : traced.op->getOperands())
-      if (!members.contains(operand.getDefiningOp()))
-        inputs.insert(operand);
+    for (OpOperand &operand : traced.op->getOpOperands())
+      if (!members.contains(operand.get().getDefiningOp()))
+        inputs.insert({operand.get(), isCapture(operand)});
   return inputs.takeVector();
 }
 
-SmallVector<Value> ModuleRun::results() const {
-  SmallVector<Value> results;
+SmallVector<ModuleRun::Crossing> ModuleRun::results() const {
+  SmallVector<Crossing> results;
   for (const TracedOperation &traced : operations)
     for (Value result : traced.op->getResults())
-      if (llvm::any_of(result.getUses(),
-                       [&](OpOperand &use) { return isOutside(use); }))
-        results.push_back(result);
+      for (int isCaptured : {0, 1})
+        if (llvm::any_of(result.getUses(), [&](OpOperand &use) {
+              return isOutside(use) && isCapture(use) == isCaptured;
+            }))
+          results.push_back({result, isCaptured});
   return results;
 }
 
 void ModuleRun::outline(const ModuleFrame &frame) {
   Operation *first = operations.front().op;
-  SmallVector<Value> inputs = this->inputs(), results = this->results();
+  SmallVector<Crossing> inputs = this->inputs(), results = this->results();
+  SmallVector<Value> passed(llvm::make_first_range(inputs)),
+      yielded(llvm::make_first_range(results));
   OpBuilder builder(first);
   auto module = fsdp::ModuleOp::create(
       builder, withModulePath(first->getLoc(), frame.path),
-      TypeRange(ValueRange(results)), frame.path, frame.type,
-      builder.getI64IntegerAttr(frame.call), FlatSymbolRefAttr(), inputs);
+      TypeRange(ValueRange(yielded)), frame.path, frame.type,
+      builder.getI64IntegerAttr(frame.call), FlatSymbolRefAttr(), passed);
   Block &body = module.getBody().emplaceBlock();
   for (const TracedOperation &traced : operations)
     traced.op->moveBefore(&body, body.end());
-  llvm::DenseMap<Value, Value> arguments;
-  for (Value input : inputs)
-    arguments[input] = body.addArgument(input.getType(), input.getLoc());
+  llvm::DenseMap<Crossing, Value> arguments;
+  for (Crossing input : inputs)
+    arguments[input] =
+        body.addArgument(input.first.getType(), input.first.getLoc());
   // By operand and not by use: a table that every layer reads has many uses.
   for (const TracedOperation &traced : operations)
     for (OpOperand &operand : traced.op->getOpOperands())
-      if (Value argument = arguments.lookup(operand.get()))
+      if (Value argument =
+              arguments.lookup({operand.get(), isCapture(operand)}))
         operand.set(argument);
   for (auto [inner, outer] : llvm::zip_equal(results, module.getResults()))
-    inner.replaceUsesWithIf(outer,
-                            [&](OpOperand &use) { return isOutside(use); });
+    inner.first.replaceUsesWithIf(
+        outer, [&, captured = inner.second](OpOperand &use) {
+          return isOutside(use) && isCapture(use) == captured;
+        });
   builder.setInsertionPointToEnd(&body);
-  fsdp::YieldOp::create(builder, module.getLoc(), results);
+  fsdp::YieldOp::create(builder, module.getLoc(), yielded);
 }
 
 /// Nests `operations`, which are neighbours in one block, by their frames from

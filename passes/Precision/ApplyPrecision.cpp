@@ -10,15 +10,18 @@
 //     %w = fsdp.read @w : tensor<4x16xbf16>
 //     aten.linear %h, %w : (…bf16, …bf16) -> tensor<8x4xbf16>
 //
-// Keeps every operation and shape; adds casts at boundaries and conversions
-// before writes to buffers. Where an operator cannot take its operands and a
-// conversion turns out to follow another tensor's dtype (SilentConversions.h),
-// the walk begins again: what it did before is what it finds.
+// Keeps every operation and shape; adds casts of arguments and results at
+// boundaries, and conversions before writes to buffers. What a module captures
+// is no argument and keeps its dtype. Where an operator cannot take its
+// operands and a conversion turns out to follow another tensor's dtype
+// (SilentConversions.h), the walk begins again: what it did before is what it
+// finds.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Precision/Passes.h"
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/TypePromotion.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "passes/Group/RootGroup.h"
 #include "passes/Precision/GatheredDtype.h"
@@ -58,6 +61,9 @@ private:
   LogicalResult rewriteBlock(Block &block);
   LogicalResult rewriteModule(fsdp::ModuleOp call);
   void rewriteWrite(fsdp::WriteOp write);
+  void rewriteCapture(fsdp::CaptureOp capture);
+  Value asBuffer(OpBuilder &builder, Location location, Value value,
+                 StringRef buffer);
 };
 
 } // namespace
@@ -83,16 +89,40 @@ static Type outputDtype(fsdp::PolicyAttr policy) {
   return policy ? policy.getOutput() : Type();
 }
 
+/// `value` in the dtype of `buffer`.
+Value PolicyRewriter::asBuffer(OpBuilder &builder, Location location,
+                               Value value, StringRef buffer) {
+  auto type = cast<RankedTensorType>(gathered.readType(buffer));
+  if (value.getType() == type)
+    return value;
+  return aten::ToOp::create(builder, location, type, value,
+                            TypeAttr::get(type.getElementType()));
+}
+
 /// Assigning to a buffer converts to its dtype, as `copy_` does in PyTorch.
 void PolicyRewriter::rewriteWrite(fsdp::WriteOp write) {
-  auto type = cast<RankedTensorType>(gathered.readType(write.getSymbol()));
-  if (write.getValue().getType() == type)
-    return;
   OpBuilder builder(write);
-  Value converted =
-      aten::ToOp::create(builder, write.getLoc(), type, write.getValue(),
-                         TypeAttr::get(type.getElementType()));
-  write.getValueMutable().assign(converted);
+  write.getValueMutable().assign(
+      asBuffer(builder, write.getLoc(), write.getValue(), write.getSymbol()));
+}
+
+void PolicyRewriter::rewriteCapture(fsdp::CaptureOp capture) {
+  OpBuilder builder(capture);
+  if (std::optional<StringRef> buffer = capture.getBuffer())
+    capture.getValueMutable().assign(
+        asBuffer(builder, capture.getLoc(), capture.getValue(), *buffer));
+  capture.getResult().setType(
+      cast<RankedTensorType>(capture.getValue().getType()));
+}
+
+/// Parameters of a batch norm are gathered in f32; what the model computes from
+/// them, such as 1 + gamma, may be narrower and is converted.
+static void widenStatistics(aten::BatchNormOp norm) {
+  OpBuilder builder(norm);
+  for (OpOperand &operand : llvm::drop_begin(norm->getOpOperands()))
+    if (aten::tensorType(operand.get()).getElementTypeBitWidth() < 32)
+      operand.set(aten::ToOp::create(builder, norm.getLoc(), operand.get(),
+                                     builder.getF32Type()));
 }
 
 LogicalResult PolicyRewriter::rewriteModule(fsdp::ModuleOp call) {
@@ -101,8 +131,9 @@ LogicalResult PolicyRewriter::rewriteModule(fsdp::ModuleOp call) {
   Block &body = call.getBody().front();
   for (auto [input, argument] :
        llvm::zip_equal(call.getInputsMutable(), body.getArguments())) {
-    input.set(castAt(builder, call.getLoc(), input.get(), inputDtype(policy),
-                     fsdp::Boundary::input));
+    if (!call.isCaptured(input.getOperandNumber()))
+      input.set(castAt(builder, call.getLoc(), input.get(), inputDtype(policy),
+                       fsdp::Boundary::input));
     argument.setType(input.get().getType());
   }
   if (failed(rewriteBlock(body)))
@@ -111,6 +142,8 @@ LogicalResult PolicyRewriter::rewriteModule(fsdp::ModuleOp call) {
   for (auto [result, yielded] : llvm::zip_equal(
            call.getResults(), body.getTerminator()->getOperands())) {
     result.setType(yielded.getType());
+    if (call.isResultCaptured(result.getResultNumber()))
+      continue;
     Value output = castAt(builder, call.getLoc(), result, outputDtype(policy),
                           fsdp::Boundary::output);
     if (output != result)
@@ -128,6 +161,8 @@ LogicalResult PolicyRewriter::rewriteBlock(Block &block) {
       read.getResult().setType(gathered.readType(read.getSymbol()));
     } else if (auto write = dyn_cast<fsdp::WriteOp>(op)) {
       rewriteWrite(write);
+    } else if (auto capture = dyn_cast<fsdp::CaptureOp>(op)) {
+      rewriteCapture(capture);
     } else if (auto cast = dyn_cast<fsdp::CastOp>(op)) {
       // Of an earlier walk, and for nothing since a conversion follows.
       if (cast.getValue().getType() == cast.getType()) {
@@ -135,6 +170,8 @@ LogicalResult PolicyRewriter::rewriteBlock(Block &block) {
         cast.erase();
       }
     } else if (auto inferred = dyn_cast<InferTypeOpInterface>(op)) {
+      if (auto norm = dyn_cast<aten::BatchNormOp>(op))
+        widenStatistics(norm);
       std::string reason;
       if (failed(reinferTypes(inferred, reason))) {
         refused = inferred;

@@ -15,8 +15,9 @@ def ApplyPrecisionPass : Pass<"shardc-apply-precision", "::mlir::ModuleOp"> {
   let description = [{
     A parameter is read in the dtype that it is gathered in: `keep` of its
     member, else `param` of its group's policy, else its own. Under
-    `cast_inputs`, floating-point inputs of forward (the root's policy) and of a
-    module that is a group are cast to `param`; outputs are cast to `output`.
+    `cast_inputs`, floating-point arguments of forward (the root's policy) and of
+    a module that is a group are cast to `param`; outputs are cast to `output`.
+    A value that a module reaches in another way (`fsdp.capture`) is not cast.
     Then every operator's result types are inferred in program order, so that
     explicit `aten.to`s, f32 constants and f32 statistics promote as they do in
     PyTorch. Buffers keep their dtype: a value that is written to one is
@@ -33,6 +34,24 @@ def ApplyPrecisionPass : Pass<"shardc-apply-precision", "::mlir::ModuleOp"> {
     {{example: test/passes/Precision/apply-precision.mlir @casts_at_input}}
   }];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
+}
+
+def SaturateExtremesPass : Pass<"shardc-saturate-extremes", "::mlir::ModuleOp"> {
+  let summary = "Makes the extremes of a wide dtype those of the dtype that they follow.";
+  let description = [{
+    `torch.finfo(x.dtype).min`, with which models mask, is a number of f32 in an
+    export in f32. Where x is narrower under the policy, the number is that of
+    x's dtype: -65504 in f16. Only the greatest and least numbers of f64, f32
+    and bf16 are changed, and only where a dtype is followed: by
+    `aten.to.other`, or as a number or constant among narrower operands. An
+    author's own `.to()` rounds to an infinity, as in PyTorch.
+
+    Another number that a dtype does not have is error E0227 in `masked_fill`,
+    as PyTorch refuses it.
+
+    {{example: test/passes/Precision/saturate-extremes.mlir @mask_in_f16}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect"];
 }
 
 def ResolveConversionsPass : Pass<"shardc-resolve-conversions", "::mlir::ModuleOp"> {
@@ -53,9 +72,10 @@ def VerifyPrecisionPass : Pass<"shardc-verify-precision", "::mlir::ModuleOp"> {
     - P1: a floating-point dtype changes only at `fsdp.cast`, `aten.to`, or by
       an operator's inference (which the operator's own verifier checks).
     - P2: a parameter is read in the dtype that it is gathered in.
-    - P3: a buffer is read and written in its own dtype.
-    - P4: under `cast_inputs`, a floating-point input of forward or of a group's
-      module has the policy's `param`.
+    - P3: a buffer is read, captured and written in its own dtype, whatever the
+      policy.
+    - P4: under `cast_inputs`, a floating-point argument of forward or of a
+      group's module has the policy's `param`. What is captured is no argument.
     - P5: batch_norm's statistics and affine parameters are f32 or f64.
     - P6: no `aten.to.other` is left.
 

@@ -76,6 +76,10 @@ static LogicalResult findReasons(SmallVector<Value> values, Type wide,
       push(across);
       continue;
     }
+    if (auto capture = dyn_cast_or_null<fsdp::CaptureOp>(op)) {
+      push(capture.getValue());
+      continue;
+    }
     if (!isa_and_nonnull<aten::AtenDialect>(op ? op->getDialect() : nullptr) ||
         !isa<InferTypeOpInterface>(op) || isa<aten::ToOp>(op))
       return failure();
@@ -119,6 +123,7 @@ bool SilentConversions::follow(Operation *refused) {
   for (Operation *op : reasons) {
     auto to = cast<aten::ToOp>(op);
     to.setDtype(narrow);
+    to->setAttr(followingConversion, UnitAttr::get(to.getContext()));
     original.remove(op);
     silent.remove(op);
     following.insert(op);

@@ -32,6 +32,9 @@
 
 namespace shardc {
 
+/// A conversion to f32 of the export that was found to follow another dtype.
+inline constexpr llvm::StringLiteral followingConversion = "shardc.follows";
+
 class SilentConversions {
 public:
   /// Notes the conversions of `function`, whose types are still the export's,

@@ -56,6 +56,14 @@ LogicalResult reinferTypes(InferTypeOpInterface op, std::string &reason) {
   return success();
 }
 
+/// The export's node that `op` was made for, which the location of its module
+/// path is around; empty where there is none.
+static StringRef nodeOf(Operation *op) {
+  auto path = dyn_cast<NameLoc>(op->getLoc());
+  auto node = path ? dyn_cast<NameLoc>(path.getChildLoc()) : NameLoc();
+  return node ? node.getName().getValue() : StringRef();
+}
+
 /// The innermost module around `op` that is a group; null for the root.
 static fsdp::ModuleOp groupAround(Operation *op) {
   auto call = op->getParentOfType<fsdp::ModuleOp>();
@@ -77,7 +85,7 @@ static bool followsInputs(Value value, fsdp::ModuleOp group) {
       continue;
     }
     Operation *op = values[i].getDefiningOp();
-    if (isa<aten::ToOp, fsdp::ReadOp, fsdp::ModuleOp>(op))
+    if (isa<aten::ToOp, fsdp::ReadOp, fsdp::CaptureOp, fsdp::ModuleOp>(op))
       return false;
     values.insert(op->operand_begin(), op->operand_end());
   }
@@ -115,6 +123,8 @@ void reportDtypes(InferTypeOpInterface op) {
   InFlightDiagnostic error = emitNumberedError(op, "E0210");
   error << "'" << op->getName()
         << "' cannot take its operands under the policy: " << reason;
+  if (StringRef node = nodeOf(op); !node.empty())
+    error.attachNote() << "at node '" << node << "'";
   noteOperandDtypes(error, op);
   if (std::string rule = findRule(op); !rule.empty()) {
     error.attachNote() << "help: with the rule " << rule

@@ -37,6 +37,7 @@ private:
   LogicalResult verifyOperation(Operation *op);
   LogicalResult verifyRead(fsdp::ReadOp read);
   LogicalResult verifyWrite(fsdp::WriteOp write);
+  LogicalResult verifyCapture(fsdp::CaptureOp capture);
   LogicalResult verifyInputs(func::FuncOp function, fsdp::PolicyAttr policy);
 };
 
@@ -78,9 +79,9 @@ static LogicalResult verifyModuleInputs(fsdp::ModuleOp call,
                                         fsdp::PolicyAttr policy) {
   if (!policy || !policy.getCastInputs() || !policy.getParam())
     return success();
-  for (Value input : call.getInputs())
+  for (auto [index, input] : llvm::enumerate(call.getInputs()))
     if (Type dtype = floatDtype(input.getType());
-        dtype && dtype != policy.getParam())
+        dtype && dtype != policy.getParam() && !call.isCaptured(index))
       return call.emitError("P4: expected floating-point inputs in ")
              << policy.getParam() << ", got " << dtype;
   return success();
@@ -120,6 +121,17 @@ LogicalResult PrecisionVerifier::verifyWrite(fsdp::WriteOp write) {
          << write.getValue().getType();
 }
 
+LogicalResult PrecisionVerifier::verifyCapture(fsdp::CaptureOp capture) {
+  std::optional<StringRef> name = capture.getBuffer();
+  if (!name)
+    return success();
+  fsdp::BufferOp buffer = gathered.buffer(*name);
+  if (buffer && buffer.getType() == capture.getType())
+    return success();
+  return capture.emitError("P3: expected a declared buffer of type ")
+         << capture.getType();
+}
+
 LogicalResult PrecisionVerifier::verifyInputs(func::FuncOp function,
                                               fsdp::PolicyAttr policy) {
   if (!policy.getCastInputs() || !policy.getParam())
@@ -142,6 +154,8 @@ LogicalResult PrecisionVerifier::verifyOperation(Operation *op) {
     return verifyRead(read);
   if (auto write = dyn_cast<fsdp::WriteOp>(op))
     return verifyWrite(write);
+  if (auto capture = dyn_cast<fsdp::CaptureOp>(op))
+    return verifyCapture(capture);
   if (auto call = dyn_cast<fsdp::ModuleOp>(op))
     return verifyModuleInputs(call, gathered.policyOf(call));
   if (auto norm = dyn_cast<aten::BatchNormOp>(op))

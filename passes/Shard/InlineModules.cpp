@@ -3,7 +3,8 @@
 //
 // Replaces `fsdp.module "fc" (%x = %y) { … yield %r }` by its body with %y for
 // %x and %r for the result. Inner modules go first, so that each operation is
-// moved once a level. Keeps each operation's module path as its location.
+// moved once a level. Captures become their values. Keeps each operation's
+// module path as its location.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Shard/Passes.h"
@@ -49,6 +50,11 @@ void InlineModulesPass::runOnOperation() {
       [&](fsdp::ModuleOp module) { modules.push_back(module); });
   for (fsdp::ModuleOp module : modules)
     inlineModule(module);
+  // How a module came by a value matters at boundaries alone.
+  getOperation().walk([](fsdp::CaptureOp capture) {
+    capture.replaceAllUsesWith(capture.getValue());
+    capture.erase();
+  });
 }
 
 } // namespace shardc

@@ -90,7 +90,7 @@ static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
                                 SymbolTable &symbols) {
   llvm::StringSet<> unsharded;
   WalkResult result = step.walk([&](Operation *op) -> WalkResult {
-    if (isa<fsdp::ModuleOp>(op))
+    if (isa<fsdp::ModuleOp, fsdp::CaptureOp>(op))
       return op->emitError("S4: expected no module after the shard phase");
     if (auto read = dyn_cast<fsdp::ReadOp>(op))
       if (groups.lookup(read.getSymbol()).group)

@@ -55,6 +55,28 @@ func.func @value_used_inside_and_outside(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// A value that a module is called with and captures as well is an input twice,
+// and one that is returned and captured elsewhere a result twice: a boundary
+// casts only what is passed.
+// CHECK-LABEL: @captured_and_passed
+//       CHECK:   %[[RETURNED:.*]], %[[KEPT:.*]] = fsdp.module "m" : "M" ({{.*}}) -> (tensor<4xf32>, tensor<4xf32>) {
+//       CHECK:     fsdp.yield %[[N:.*]], %[[N]] :
+//       CHECK:   fsdp.module "m" : "M" call 1 (%[[STATE:.*]] = %[[KEPT]] : tensor<4xf32>, %[[X:.*]] = %[[RETURNED]] : tensor<4xf32>)
+//       CHECK:     %[[CAPTURE:.*]] = fsdp.capture %[[STATE]] of @m.n
+//       CHECK:     aten.mul %[[X]], %[[CAPTURE]]
+fsdp.buffer @m.n : tensor<4xf32>
+#first_call = {path = "m", type = "M"}
+#second_call = {path = "m", type = "M", call = 1 : i64}
+func.func @captured_and_passed(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %n = aten.relu %x {shardc.modules = [#first_call]} : (tensor<4xf32>) -> tensor<4xf32>
+  fsdp.write %n, @m.n {shardc.modules = [#first_call]} : tensor<4xf32>
+  %capture = fsdp.capture %n of @m.n {shardc.modules = [#second_call]} : tensor<4xf32>
+  %y = aten.mul %n, %capture {shardc.modules = [#second_call]} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
 // A value that a module uses twice is one input; a value that only passes
 // through an outer module to an inner one is an input of both.
 // CHECK-LABEL: @inputs_are_distinct

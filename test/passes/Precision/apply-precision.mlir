@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s --split-input-file --shardc-apply-precision --shardc-resolve-conversions --shardc-verify-precision | FileCheck %s
+// RUN: shardc-opt %s --split-input-file --shardc-apply-precision --shardc-saturate-extremes --shardc-resolve-conversions --shardc-verify-precision | FileCheck %s
 
 // The model's floating-point inputs are cast once, parameters are read in the
 // dtype they are gathered in, and the dtypes inside of modules follow. Indices
@@ -245,5 +245,62 @@ module @must_follow {
     %w = fsdp.read @fc.weight : tensor<2x4xf32>
     %out = aten.linear %norm, %w : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32>
     return %out : tensor<8x2xf32>
+  }
+}
+
+// -----
+
+// A buffer that the module's last call changed, and a tensor that its parent
+// keeps in an attribute, are no arguments: they come to the group as they are.
+// What it was called with is cast.
+// CHECK-LABEL: module @captures_are_not_cast
+//       CHECK:   %[[COUNT:.*]] = aten.add
+//  CHECK-NEXT:   fsdp.write %[[COUNT]], @m.count : tensor<4xf32>
+//       CHECK:   %[[INPUT:.*]] = fsdp.cast %{{.*}} at input
+//       CHECK:   fsdp.module "m" : "M" group @m (%[[X:.*]] = %[[INPUT]] : tensor<4xbf16>, %[[N:.*]] = %[[COUNT]] : tensor<4xf32>)
+//       CHECK:     %[[CAPTURE:.*]] = fsdp.capture %[[N]] of @m.count : tensor<4xf32>
+//       CHECK:     aten.mul %[[X]], %[[CAPTURE]] : {{.*}} -> tensor<4xf32>
+module @captures_are_not_cast {
+  fsdp.buffer @m.count : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @m on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+  }
+  fsdp.group @root on @mesh policy <> reshard default {
+  }
+  func.func @forward(%x: tensor<4xf32> {shardc.name = "x"}) -> tensor<4xf32> {
+    %old = fsdp.read @m.count : tensor<4xf32>
+    %count = aten.add %old, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    fsdp.write %count, @m.count : tensor<4xf32>
+    %m = fsdp.module "m" : "M" group @m (%in = %x : tensor<4xf32>, %n = %count : tensor<4xf32>) -> tensor<4xf32> {
+      %capture = fsdp.capture %n of @m.count : tensor<4xf32>
+      %product = aten.mul %in, %capture : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      fsdp.yield %product : tensor<4xf32>
+    }
+    return %m : tensor<4xf32>
+  }
+}
+
+// -----
+
+// A batch norm's weight that the model computes, as 1 + gamma, is converted.
+// CHECK-LABEL: module @computed_batch_norm_weight
+//       CHECK:   %[[SUM:.*]] = aten.add.Scalar %{{.*}} -> tensor<4xbf16>
+//       CHECK:   %[[WIDE:.*]] = aten.to %[[SUM]] f32
+//       CHECK:   aten.batch_norm {{.*}} weight(%[[WIDE]])
+module @computed_batch_norm_weight {
+  fsdp.parameter @gamma : tensor<4xf32>
+  fsdp.buffer @mean : tensor<4xf32>
+  fsdp.buffer @var : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+    fsdp.member @gamma
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x4xf32> {
+    %gamma = fsdp.read @gamma : tensor<4xf32>
+    %mean = fsdp.read @mean : tensor<4xf32>
+    %var = fsdp.read @var : tensor<4xf32>
+    %weight = aten.add.Scalar %gamma, 1.0 : f64 : (tensor<4xf32>) -> tensor<4xf32>
+    %out:5 = aten.batch_norm %x running(%mean, %var) weight(%weight) {training = true, momentum = 1.0e-1 : f64, eps = 1.0e-5 : f64} : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    return %out#0 : tensor<8x4xf32>
   }
 }

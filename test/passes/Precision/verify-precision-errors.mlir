@@ -153,3 +153,17 @@ module @P6_unresolved_conversion {
     return %0 : tensor<4xf32>
   }
 }
+
+// -----
+
+module @P3_capture_in_another_dtype {
+  fsdp.buffer @n : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <> reshard default {
+  }
+  func.func @forward(%x: tensor<4xbf16> {shardc.name = "x"}) -> tensor<4xbf16> {
+    // expected-error@+1 {{P3: expected a declared buffer of type 'tensor<4xbf16>'}}
+    %0 = fsdp.capture %x of @n : tensor<4xbf16>
+    return %0 : tensor<4xbf16>
+  }
+}

@@ -414,4 +414,23 @@ TEST(Pt2ArchiveErrors, weights_of_another_shape) {
   EXPECT_THAT(error.message(), HasSubstr("'row1'"));
 }
 
+// What the export helper recorded of calls of modules.
+TEST(Pt2ArchiveErrors, notes_of_another_form) {
+  ArchiveEditor archive = strided();
+  archive.add("strided/extra/shardc.json", R"({"captured": {"m@1": "x"}})");
+  Status error = errorOf(archive.read());
+  EXPECT_EQ(error.code(), ErrorCode::E0108);
+  EXPECT_THAT(error.message(), HasSubstr("captured tensors"));
+}
+
+TEST(Pt2ArchiveErrors, notes_are_read) {
+  ArchiveEditor archive = strided();
+  archive.add("strided/extra/shardc.json",
+              R"({"captured": {"m@1": ["x", "y"]}, "later": 1})");
+  StatusOr<ExportedModel> model = archive.read();
+  ASSERT_TRUE(model.ok());
+  ASSERT_TRUE(model->notes.captured.has_value());
+  EXPECT_THAT(model->notes.captured->at("m@1"), ElementsAre("x", "y"));
+}
+
 } // namespace

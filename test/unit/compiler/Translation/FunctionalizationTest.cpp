@@ -248,3 +248,62 @@ TEST(Functionalization, ChangedPartOfABufferWritesTheWhole) {
                             ".*%([0-9]+) = aten.slice_scatter .*\n"
                             ".*fsdp.write %[0-9]+, @cache"));
 }
+
+//===----------------------------------------------------------------------===//
+// How a module reaches a tensor
+//===----------------------------------------------------------------------===//
+
+// The root's buffer is an argument of the module that uses it: read outside.
+TEST(Captures, BufferOfTheCallerIsReadByTheCaller) {
+  ExportBuilder model;
+  model.buffer("table", {2, 3});
+  model.node("aten.relu.default", {{"self", tensor("b_table")}},
+             {{"relu", {2, 3}}}, "m");
+  std::string module =
+      translate(model.sumOutput("relu").get(), /*import=*/true).module;
+  EXPECT_THAT(module, ContainsRegex("%table = fsdp.read @table.*\n.*"
+                                    "fsdp.module \"m\".*= %table"));
+}
+
+// Its own buffer a module reads itself.
+TEST(Captures, OwnBufferIsReadInside) {
+  ExportBuilder model;
+  model.buffer("m.table", {2, 3});
+  model.node("aten.relu.default", {{"self", tensor("b_m_table")}},
+             {{"relu", {2, 3}}}, "m");
+  std::string module =
+      translate(model.sumOutput("relu").get(), /*import=*/true).module;
+  EXPECT_THAT(module,
+              ContainsRegex("fsdp.module \"m\".*\n.*fsdp.read @m.table"));
+}
+
+// What the root made of a module's buffer, the module captures.
+TEST(Captures, ChangedBufferIsCaptured) {
+  ExportBuilder model;
+  model.buffer("m.n", {2, 3});
+  model.node("aten.relu_.default", {{"self", tensor("b_m_n")}},
+             {{"changed", {2, 3}}});
+  model.node("aten.exp.default", {{"self", tensor("changed")}},
+             {{"exp", {2, 3}}}, "m");
+  std::string module =
+      translate(model.sumOutput("exp").get(), /*import=*/true).module;
+  EXPECT_THAT(module, ContainsRegex("fsdp.module \"m\".*\n.*fsdp.capture .* of "
+                                    "@m.n .*\n.*aten.exp"));
+}
+
+// A tensor of another module, as the export helper recorded it; by another call
+// it is an argument.
+TEST(Captures, RecordedTensorIsCaptured) {
+  ExportBuilder model;
+  model.input("x", {2, 3});
+  model.node("aten.relu.default", {{"self", tensor("x")}}, {{"kept", {2, 3}}});
+  model.node("aten.exp.default", {{"self", tensor("kept")}}, {{"exp", {2, 3}}},
+             "m");
+  model.sumOutput("exp");
+  std::string passed = translate(model.get(), /*import=*/true).module;
+  EXPECT_THAT(passed, Not(HasSubstr("fsdp.capture")));
+  model.get().notes.captured.emplace()["m"].insert("kept");
+  std::string captured = translate(model.get(), /*import=*/true).module;
+  EXPECT_THAT(captured, ContainsRegex("fsdp.module \"m\".*\n.*fsdp.capture "
+                                      ".*\n.*aten.exp"));
+}

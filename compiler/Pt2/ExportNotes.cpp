@@ -1,0 +1,37 @@
+//===- ExportNotes.cpp - what the export helper recorded --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads `extra/shardc.json`. Keys that this version does not know are of a
+// later helper, and change nothing that it can do.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Pt2/ExportNotes.h"
+
+#include "compiler/Pt2/JsonDocument.h"
+
+namespace shardc::pt2 {
+
+static CapturedTensors readCaptured(const Json &calls) {
+  CapturedTensors captured;
+  for (const auto &[call, names] : asObject(calls, "captured").items())
+    for (const Json &name : asArray(names, "captured tensors"))
+      captured[call].insert(asString(name, "captured tensor"));
+  return captured;
+}
+
+ExportNotes readExportNotes(const ZipArchive &archive,
+                            const std::string &root) {
+  ExportNotes notes;
+  std::string name = root + "extra/shardc.json";
+  std::optional<size_t> index = archive.find(name);
+  if (!index)
+    return notes;
+  Json document = parseJson(asText(archive.read(*index)), name);
+  if (const Json *calls = optionalMember(document, "captured"))
+    notes.captured = readCaptured(*calls);
+  return notes;
+}
+
+} // namespace shardc::pt2

@@ -1,0 +1,44 @@
+//===- ExportNotes.h - what the export helper recorded ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// tools/export/shardc_export.py adds a file `shardc.json` to an archive, with
+// what a graph does not show:
+//
+//   {"captured": {"encoder.norm": ["b_encoder_norm_mean"], "block@1":
+//   ["to_3"]}}
+//
+// `captured` has for each call of a module, numbered as in `nn_module_stack`,
+// the tensors of the graph that the call uses and that are not among its
+// arguments: buffers, tensors that another module keeps in an attribute.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_PT2_EXPORTNOTES_H
+#define SHARDC_COMPILER_PT2_EXPORTNOTES_H
+
+#include "compiler/Pt2/ZipArchive.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace shardc::pt2 {
+
+/// By module call, names of tensors.
+using CapturedTensors =
+    std::map<std::string, std::set<std::string, std::less<>>, std::less<>>;
+
+struct ExportNotes {
+  /// Absent in an export that the helper did not write.
+  std::optional<CapturedTensors> captured;
+};
+
+/// Reads the notes of an archive whose entries begin with `root`. Throws
+/// ReadFailure.
+ExportNotes readExportNotes(const ZipArchive &archive, const std::string &root);
+
+} // namespace shardc::pt2
+
+#endif // SHARDC_COMPILER_PT2_EXPORTNOTES_H
