@@ -23,6 +23,8 @@ namespace shardc {
 
 void addImportPasses(OpPassManager &manager) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
+  // Before folding, which then computes parts.
+  functions.addPass(createSplitComplexPass());
   // Folding first: a folded position table belongs to no module's region.
   functions.addPass(createFoldConstantsPass());
   // On the flat program: it follows uses, which regions would hide.
@@ -71,6 +73,8 @@ static void addGroup(OpPassManager &manager, const Options &options) {
 
 static void addPrecision(OpPassManager &manager, const Options &) {
   manager.addPass(createApplyPrecisionPass());
+  // While it is known which conversions follow a dtype.
+  manager.addPass(createSaturateExtremesPass());
   // After all dtypes: it reads what `other` has become.
   manager.addPass(createResolveConversionsPass());
   manager.addPass(createVerifyPrecisionPass());

@@ -4,6 +4,7 @@
 // Comparisons, logic, torch.where and masked_fill, which is a where.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
@@ -47,6 +48,52 @@ static LogicalResult translatePredicate(NodeCall &call) {
   return success();
 }
 
+/// Equal, or finite and no further apart than atol + rtol * |other|.
+static LogicalResult translateIsClose(NodeCall &call) {
+  Decomposition build(call);
+  Value self = call.tensor("self"), other = call.tensor("other");
+  Value isEqual = build.build<aten::EqOp>(self, other);
+  if (!isEqual)
+    return failure();
+  if (call.boolean("equal_nan") &&
+      !isa<IntegerType>(getElementTypeOrSelf(self)))
+    isEqual = build.build<aten::LogicalOrOp>(
+        isEqual,
+        build.build<aten::LogicalAndOp>(build.build<aten::IsNanOp>(self),
+                                        build.build<aten::IsNanOp>(other)));
+  self = toFloat(call, build.detach(self));
+  other = toFloat(call, build.detach(other));
+  Value distance = build.build<aten::AbsOp>(build.sub(self, other));
+  Value allowed = build.add(
+      build.build<aten::AbsOp>(build.mul(other, Scalar(call.number("rtol")))),
+      Scalar(call.number("atol")));
+  Value isNear = build.build<aten::LogicalAndOp>(
+      build.build<aten::IsFiniteOp>(distance),
+      build.build<aten::LeOp>(distance, allowed));
+  Value result = build.build<aten::LogicalOrOp>(isEqual, isNear);
+  return result ? setComputed(call, result) : failure();
+}
+
+/// Whether each element is among those of a tensor, or is a number.
+static LogicalResult translateIsIn(NodeCall &call) {
+  Decomposition build(call);
+  Value elements = call.tensor("elements"), isIn;
+  if (call.hasArgument("test_element")) {
+    Value number = promoteOperand(call, elements, "test_element");
+    isIn = build.build<aten::EqOp>(elements, number);
+  } else {
+    Value tests = call.tensor("test_elements");
+    int64_t rank = Decomposition::typeOf(elements).getRank();
+    int64_t count = Decomposition::typeOf(tests).getNumElements();
+    isIn = build.build<aten::EqOp>(build.unsqueeze(elements, rank),
+                                   build.view(tests, {count}));
+    isIn = build.build<aten::AnyOp>(isIn, ArrayRef<int64_t>{rank}, false);
+  }
+  if (isIn && call.boolean("invert"))
+    isIn = build.build<aten::LogicalNotOp>(isIn);
+  return isIn ? setComputed(call, isIn) : failure();
+}
+
 //===----------------------------------------------------------------------===//
 // Choices
 //===----------------------------------------------------------------------===//
@@ -81,8 +128,11 @@ static LogicalResult translateMaskedFill(NodeCall &call) {
                     ? splat(call, RankedTensorType::get({}, element),
                             call.scalar("value"))
                     : call.convert(call.tensor("value"), element);
-  return setComputed(
-      call, call.create<aten::WhereOp>(asCondition(call, "mask"), value, self));
+  FailureOr<aten::WhereOp> where =
+      call.create<aten::WhereOp>(asCondition(call, "mask"), value, self);
+  if (succeeded(where) && call.isNumber("value"))
+    (*where)->setAttr(aten::fillAttribute, call.builder().getUnitAttr());
+  return setComputed(call, where);
 }
 
 template <typename TensorOp, typename ScalarOp>
@@ -130,6 +180,17 @@ void translation::addComparisonOperators(OperatorTable &table) {
                        translateLogical<aten::LogicalXorOp>);
   table.addWithInPlace("logical_not(Tensor self) -> Tensor",
                        translateLogicalNot);
+  table.add("isclose(Tensor self, Tensor other, float rtol=1e-05, "
+            "float atol=1e-08, bool equal_nan=False) -> Tensor",
+            translateIsClose);
+  StringRef among =
+      ", *, bool assume_unique=False, bool invert=False) -> Tensor";
+  table.add(("isin.Tensor_Tensor(Tensor elements, Tensor test_elements" + among)
+                .str(),
+            translateIsIn);
+  table.add(
+      ("isin.Tensor_Scalar(Tensor elements, Scalar test_element" + among).str(),
+      translateIsIn);
   table.add("isnan(Tensor self) -> Tensor",
             translatePredicate<aten::IsNanOp, false>);
   table.add("isinf(Tensor self) -> Tensor",

@@ -45,7 +45,8 @@ static Value readSource(NodeCall &call, StringRef name) {
   Type element = call.typeOf("self").getElementType();
   if (!call.isNumber(name))
     return call.convert(call.tensor(name), element);
-  return splat(call, call.typeOf("index").clone(element), call.scalar(name));
+  return call.followSelf(
+      splat(call, call.typeOf("index").clone(element), call.scalar(name)));
 }
 
 template <bool isValue>
@@ -190,6 +191,9 @@ static LogicalResult translateIndexPut(NodeCall &call) {
   Value self = call.tensor("self");
   Value values =
       call.convert(call.tensor("values"), getElementTypeOrSelf(self));
+  // `x[:, [1, 3]] = 0.5` is in the dtype that x has; PyTorch takes no other.
+  if (aten::tensorType(values).getRank() == 0)
+    values = call.followSelf(values);
   if (indices.mask)
     return putAtMask(call, indices, self, values);
   if (!indices.tensors.empty())
@@ -279,10 +283,10 @@ static LogicalResult translateIndexCopy(NodeCall &call) {
 static LogicalResult translateIndexFill(NodeCall &call) {
   RankedTensorType type = call.typeOf("self");
   if (call.isNumber("value"))
-    return putAlong(
-        call,
-        splat(call, type.clone(ArrayRef<int64_t>()), call.scalar("value")),
-        /*accumulate=*/false);
+    return putAlong(call,
+                    call.followSelf(splat(call, type.clone(ArrayRef<int64_t>()),
+                                          call.scalar("value"))),
+                    /*accumulate=*/false);
   // By way of a mask: a place that has several indices counts once in the
   // value's gradient.
   Value self = readSelf(call);

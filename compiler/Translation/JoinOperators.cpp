@@ -112,22 +112,25 @@ static LogicalResult translateBlockDiagonal(NodeCall &call) {
   if (!type)
     return missingType(call);
   Decomposition build(call);
-  Value result = build.zeros(type);
-  int64_t row = 0, column = 0, width = type.getDimSize(1);
+  int64_t column = 0, width = type.getDimSize(1);
+  SmallVector<Value> rows;
   for (Value tensor : call.tensors("tensors")) {
-    SmallVector<int64_t> shape =
-        atLeast(2, Decomposition::typeOf(tensor).getShape());
-    Value block =
-        build.view(call.convert(tensor, type.getElementType()), shape);
-    if (!block || !result)
+    Value block = build.view(
+        tensor, atLeast(2, Decomposition::typeOf(tensor).getShape()));
+    if (!block)
       return failure();
-    result = build.build<aten::AsStridedScatterOp>(
-        result, block, ArrayRef<int64_t>(shape),
-        ArrayRef<int64_t>({width, int64_t(1)}), row * width + column);
-    row += shape[0];
-    column += shape[1];
+    int64_t height = Decomposition::typeOf(block).getDimSize(0);
+    int64_t end = column + Decomposition::typeOf(block).getDimSize(1);
+    SmallVector<Value> parts;
+    if (column > 0)
+      parts.push_back(build.zeros({height, column}, block));
+    parts.push_back(block);
+    if (end < width)
+      parts.push_back(build.zeros({height, width - end}, block));
+    rows.push_back(build.cat(parts, 1));
+    column = end;
   }
-  return build.finish(result);
+  return build.finish(build.cat(rows, 0));
 }
 
 /// Every combination of the vectors' elements, a row each.

@@ -128,6 +128,12 @@ public:
     return !schema.results.empty() && schema.results.front().isMutated;
   }
 
+  /// Whether the operator has a parameter of that name.
+  bool hasArgument(llvm::StringRef name) const { return schema.find(name); }
+
+  /// The argument that such an operator changes: `self`, or `out`.
+  llvm::StringRef mutatedParameter() const;
+
   /// Gives the tensor argument `name` a new value, as an in-place operator
   /// does. Every view of its memory changes with it, and a buffer is written
   /// back; a change of a parameter is an error.
@@ -165,6 +171,10 @@ public:
     setResult((*op)->getResult(0));
     return mlir::success();
   }
+
+  /// `value`, which has the floating-point dtype of the argument `self` in the
+  /// export, in the one that `self` has under any policy.
+  mlir::Value followSelf(mlir::Value value);
 
   /// `value` in another element type; `value` itself where it has it.
   mlir::Value convert(mlir::Value value, mlir::Type element);
@@ -223,6 +233,7 @@ private:
   /// `value`, which replaces that of the tensor called `original`, in the dtype
   /// that this has under any policy: PyTorch writes into memory that stays.
   mlir::Value inDtypeOf(llvm::StringRef original, mlir::Value value);
+  bool isLikeSelf() const;
   const SchemaParameter *aliasedParameter(const SchemaResult &result) const;
   llvm::StringRef tensorName(llvm::StringRef argument) const;
 };

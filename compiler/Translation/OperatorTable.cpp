@@ -6,6 +6,8 @@
 
 #include "compiler/Translation/OperatorTable.h"
 
+#include <map>
+
 using namespace shardc::translation;
 
 OperatorTable::OperatorTable() {
@@ -16,6 +18,7 @@ OperatorTable::OperatorTable() {
   addActivationOperators(*this);
   addComparisonOperators(*this);
   addReductionOperators(*this);
+  addVarianceOperators(*this);
   addSortingOperators(*this);
   addSelectionOperators(*this);
   addShapeOperators(*this);
@@ -41,6 +44,49 @@ OperatorTable::OperatorTable() {
   addDifferenceOperators(*this);
   addCreationOperators(*this);
   addRandomOperators(*this);
+  addWindowOperators(*this);
+  addOutForms();
+}
+
+/// PyTorch's names of the overload that writes the result of `overload` to an
+/// argument `out`, the likeliest first.
+static std::vector<std::string> outOverloads(llvm::StringRef overload) {
+  if (overload.empty())
+    return {"out"};
+  if (overload == "Tensor_mode")
+    return {"out_mode"};
+  if (overload.starts_with("Scalar"))
+    return {(overload + "_out").str()};
+  return {(overload + "_out").str(), "out"};
+}
+
+void OperatorTable::addOutForms() {
+  std::map<std::string, Operator> forms;
+  for (const auto &entry : operators) {
+    const Operator &op = entry.second;
+    const std::vector<SchemaResult> &results = op.schema.results;
+    if (results.size() != 1 || results[0].isList || results[0].aliasSet)
+      continue;
+    auto [name, overload] = llvm::StringRef(op.schema.name).split('.');
+    for (const std::string &out : outOverloads(overload)) {
+      Operator form = op;
+      form.schema.name = (name + "." + out).str();
+      SchemaParameter parameter;
+      parameter.name = "out";
+      parameter.kind = ParameterKind::Tensor;
+      parameter.aliasSet = 'a';
+      parameter.isMutated = true;
+      form.schema.parameters.push_back(parameter);
+      form.schema.results[0] = {/*isList=*/false, 'a', /*isMutated=*/true};
+      // sum.out would be that of sum.IntList: of two that claim the name, the
+      // one with more parameters, which takes what the other does not.
+      Operator &known = forms[form.schema.target()];
+      if (known.schema.parameters.size() < form.schema.parameters.size())
+        known = form;
+    }
+  }
+  for (auto &[target, form] : forms)
+    operators.try_emplace(target, std::move(form));
 }
 
 void OperatorTable::add(llvm::StringRef signature,

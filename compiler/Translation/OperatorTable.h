@@ -20,7 +20,7 @@ using TranslateFunction = llvm::LogicalResult (*)(NodeCall &call);
 
 struct Operator {
   OperatorSchema schema;
-  TranslateFunction translate;
+  TranslateFunction translate = nullptr;
 };
 
 class OperatorTable {
@@ -43,6 +43,10 @@ public:
 
 private:
   llvm::StringMap<Operator> operators;
+
+  /// Adds for each functional operator the overload that writes its result to
+  /// an argument: `div.out(Tensor self, Tensor other, *, Tensor(a!) out)`.
+  void addOutForms();
 };
 
 // One function a family, each in its own file.
@@ -53,6 +57,7 @@ void addConversionOperators(OperatorTable &table);
 void addActivationOperators(OperatorTable &table);
 void addComparisonOperators(OperatorTable &table);
 void addReductionOperators(OperatorTable &table);
+void addVarianceOperators(OperatorTable &table);
 void addSortingOperators(OperatorTable &table);
 void addSelectionOperators(OperatorTable &table);
 void addShapeOperators(OperatorTable &table);
@@ -78,6 +83,7 @@ void addEmbeddingBagOperators(OperatorTable &table);
 void addDifferenceOperators(OperatorTable &table);
 void addCreationOperators(OperatorTable &table);
 void addRandomOperators(OperatorTable &table);
+void addWindowOperators(OperatorTable &table);
 
 } // namespace shardc::translation
 

@@ -12,13 +12,25 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
+/// What integers become in a floating-point operator: torch.get_default_dtype()
+/// when the model was exported, which its result shows.
+static FloatType defaultFloat(NodeCall &call) {
+  RankedTensorType type = call.resultType();
+  Type element = type ? type.getElementType() : Type();
+  if (auto complex = dyn_cast_or_null<ComplexType>(element))
+    element = complex.getElementType();
+  if (element && element.isF64())
+    return call.builder().getF64Type();
+  return call.builder().getF32Type();
+}
+
 TypedAttr translation::promoteScalar(NodeCall &call, Value &self, Scalar scalar,
                                      bool isBoolean) {
   OpBuilder &builder = call.builder();
   Type element = getElementTypeOrSelf(self);
   const auto *integer = std::get_if<int64_t>(&scalar);
   if (isa<IntegerType>(element) && !integer)
-    self = call.convert(self, builder.getF32Type());
+    self = call.convert(self, defaultFloat(call));
   else if (element.isInteger(1) && !isBoolean)
     self = call.convert(self, builder.getI64Type());
   if (!isa<IntegerType>(getElementTypeOrSelf(self)))
@@ -66,7 +78,7 @@ Value translation::splat(NodeCall &call, RankedTensorType type,
 Value translation::toFloat(NodeCall &call, Value value) {
   if (!isa<IntegerType>(getElementTypeOrSelf(value)))
     return value;
-  return call.convert(value, call.builder().getF32Type());
+  return call.convert(value, defaultFloat(call));
 }
 
 Value translation::toWideFloat(NodeCall &call, Value value) {
@@ -78,7 +90,8 @@ Value translation::toWideFloat(NodeCall &call, Value value) {
 
 LogicalResult translation::setComputed(NodeCall &call, Value value) {
   if (call.isInPlace())
-    value = call.convert(value, call.typeOf("self").getElementType());
+    value = call.convert(value,
+                         call.typeOf(call.mutatedParameter()).getElementType());
   call.setResult(value);
   return success();
 }

@@ -14,8 +14,9 @@
 namespace shardc::translation {
 
 /// `scalar` as an attribute of a `.Scalar` operator, and `self` converted to
-/// the type that PyTorch computes in: a float makes an integer tensor f32, an
-/// integer makes a boolean tensor i64 (`True` and `False` do not).
+/// the type that PyTorch computes in: a float makes an integer tensor f32 (f64
+/// if that was the default dtype at export), an integer makes a boolean tensor
+/// i64 (`True` and `False` do not).
 mlir::TypedAttr promoteScalar(NodeCall &call, mlir::Value &self, Scalar scalar,
                               bool isBoolean = false);
 
@@ -31,8 +32,8 @@ mlir::Attribute elementAttribute(mlir::Type element, const Scalar &scalar);
 mlir::Value splat(NodeCall &call, mlir::RankedTensorType type,
                   const Scalar &scalar);
 
-/// `value`, in f32 when its elements are integers or booleans: the operand of a
-/// function that has floating-point results alone.
+/// `value`, in the default dtype when its elements are integers or booleans:
+/// the operand of a function that has floating-point results alone.
 mlir::Value toFloat(NodeCall &call, mlir::Value value);
 
 /// `value`, in f32 when its elements have fewer bits: PyTorch computes chains

@@ -307,8 +307,27 @@ static void addViews(OperatorTable &table) {
             translateMeshgrid);
 }
 
+/// x.squeeze_() and its like give the tensor another shape: what the graph uses
+/// afterwards is the view that they return.
+static void addInPlaceViews(OperatorTable &table) {
+  for (StringRef signature :
+       {"unsqueeze_(Tensor(a) self, int dim) -> Tensor(a)",
+        "squeeze_(Tensor(a) self) -> Tensor(a)",
+        "squeeze_.dim(Tensor(a) self, int dim) -> Tensor(a)",
+        "squeeze_.dims(Tensor(a) self, int[] dim) -> Tensor(a)"})
+    table.add(signature, translateView);
+  for (StringRef name : {"transpose_", "swapdims_"})
+    table.add(
+        (name + "(Tensor(a) self, int dim0, int dim1) -> Tensor(a)").str(),
+        translateTranspose);
+  table.add("swapaxes_(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
+            translateSwapAxes);
+  table.add("t_(Tensor(a) self) -> Tensor(a)", translateMatrixTranspose);
+}
+
 void translation::addShapeOperators(OperatorTable &table) {
   addViews(table);
+  addInPlaceViews(table);
   table.addWithCopy(
       "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
       translateTranspose);

@@ -55,7 +55,7 @@ RankedTensorType translation::tensorType(MLIRContext &context,
   return element ? RankedTensorType::get(shape, element) : nullptr;
 }
 
-RankedTensorType translation::bufferType(RankedTensorType type) {
+RankedTensorType translation::storedType(RankedTensorType type) {
   auto complex = dyn_cast<ComplexType>(type.getElementType());
   if (!complex)
     return type;

@@ -22,9 +22,9 @@ mlir::Type elementType(mlir::MLIRContext &context, pt2::ScalarType dtype);
 mlir::RankedTensorType tensorType(mlir::MLIRContext &context,
                                   const pt2::TensorMeta &meta);
 
-/// The type that a buffer of `type` is kept in: complex numbers as pairs
-/// [*, 2], because files of weights have no dtype for them. The same bytes.
-mlir::RankedTensorType bufferType(mlir::RankedTensorType type);
+/// The type that a parameter or buffer of `type` is kept in: complex numbers as
+/// pairs [*, 2], as PyTorch's optimizers see them. The same bytes.
+mlir::RankedTensorType storedType(mlir::RankedTensorType type);
 
 } // namespace shardc::translation
 

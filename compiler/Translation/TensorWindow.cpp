@@ -8,6 +8,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/TypePromotion.h"
+#include "dialects/Fsdp/Fsdp.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -19,14 +20,16 @@ using namespace shardc::translation;
 /// The window's operators, first one first; nothing when there is no chain.
 static std::optional<SmallVector<Operation *>> chainOf(TensorWindow window) {
   SmallVector<Operation *> chain;
+  Operation *op = nullptr;
   for (Value value = window.seen; value != window.lookedAt;
-       value = chain.back()->getOperand(0)) {
-    Operation *op = value.getDefiningOp();
+       value = op->getOperand(0)) {
+    op = value.getDefiningOp();
     bool looks = op && op->getNumResults() == 1 &&
                  (op->getNumOperands() == 1 || isa<aten::ToOtherOp>(op));
     if (!looks)
       return std::nullopt;
-    chain.push_back(op);
+    if (!isa<fsdp::CaptureOp>(op))
+      chain.push_back(op);
   }
   std::reverse(chain.begin(), chain.end());
   return chain;
@@ -65,9 +68,16 @@ static Value invert(Operation *op, OpBuilder &builder, Value source,
         return aten::PermuteOp::create(builder, location, value, inverse);
       })
       .Case([&](aten::SliceOp slice) -> Value {
+        if (aten::tensorType(value).getNumElements() == 0)
+          return source;
         return aten::SliceScatterOp::create(
             builder, location, source, value, slice.getDimAttr(),
             slice.getStartAttr(), slice.getEndAttr(), slice.getStepAttr());
+      })
+      .Case([&](aten::AsStridedOp strided) -> Value {
+        return aten::AsStridedScatterOp::create(
+            builder, location, source, value, strided.getSizeAttr(),
+            strided.getStrideAttr(), strided.getStorageOffsetAttr());
       })
       .Case([&](aten::ExpandOp) -> Value {
         // Elements that are shown more than once have no one new value.

@@ -17,6 +17,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
@@ -53,6 +55,7 @@ private:
   FailureOr<StringRef> findPrediction();
   FailureOr<Value> readOutput(StringRef name);
   FailureOr<Value> computeLoss(func::FuncOp function);
+  void warnAboutEvalMode();
 };
 
 } // namespace
@@ -237,6 +240,7 @@ FailureOr<Value> ProgramTranslator::computeLoss(func::FuncOp function) {
 
 LogicalResult ProgramTranslator::addOutputs(func::FuncOp function,
                                             const ModelState &state) {
+  slots.enterCalls({});
   if (failed(writeBuffers(state)))
     return failure();
   SmallVector<Value> values;
@@ -267,12 +271,43 @@ LogicalResult ProgramTranslator::addOutputs(func::FuncOp function,
 // The whole
 //===----------------------------------------------------------------------===//
 
+/// Counts the dropouts and norms of a graph, in train (true) and in eval mode.
+static void countModes(const pt2::Graph &graph,
+                       std::map<bool, int64_t> &modes) {
+  for (const pt2::Node &node : graph.nodes) {
+    if (const pt2::Graph *region = regionOf(node))
+      countModes(*region, modes);
+    for (StringRef name : {"train", "training"})
+      if (const pt2::Argument *argument = node.findInput(name))
+        if (const auto *isTraining = argument->getIf<bool>())
+          ++modes[*isTraining];
+  }
+}
+
+/// An export of model.eval() is trained without dropout and with the running
+/// statistics of batch norms, which no one means.
+void ProgramTranslator::warnAboutEvalMode() {
+  std::map<bool, int64_t> modes;
+  countModes(graph, modes);
+  if (modes[true] || !modes[false])
+    return;
+  InFlightDiagnostic warning = emitWarning(builder.getUnknownLoc());
+  warning << "the model was exported in eval mode: its " << modes[false]
+          << (modes[false] == 1 ? " dropout or norm is"
+                                : " dropouts and norms are")
+          << " trained as in evaluation";
+  warning.attachNote() << "help: call model.train() before torch.export";
+}
+
 FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
   if (failed(checkKind()) || failed(nodes.checkOperators(graph)))
     return failure();
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(builder.getUnknownLoc(), name);
   builder.setInsertionPointToEnd(module->getBody());
+  warnAboutEvalMode();
+  if (model.notes.captured)
+    slots.setCaptured(*model.notes.captured);
   ModelState state(model, builder, slots);
   if (failed(state.declare()))
     return failure();

@@ -27,6 +27,9 @@
 
 namespace shardc::aten {
 class Formula;
+
+/// Of a `where` that is a masked_fill with a number, until the precision phase.
+inline constexpr llvm::StringLiteral fillAttribute = "shardc.fills";
 } // namespace shardc::aten
 
 #define GET_OP_CLASSES

@@ -68,7 +68,8 @@ def Aten_WhereOp : Aten_DifferentiableOp<"where", [Aten_Pointwise]> {
   let summary = "self where the condition holds, else other";
   let description = [{
     All three broadcast; the element type is that of `self` and `other`
-    promoted. Stands for `masked_fill` too.
+    promoted. Stands for `masked_fill` too, with the attribute `shardc.fills`
+    until the precision phase where it fills with a number.
   }];
   let arguments = (ins Aten_BoolTensor:$condition, Aten_Tensor:$self, Aten_Tensor:$other);
   let results = (outs Aten_Tensor:$result);

@@ -10,6 +10,11 @@ using namespace mlir;
 
 namespace shardc {
 
+std::string ModuleFrame::describe() const {
+  std::string name = path.getValue().str();
+  return call ? name + "@" + std::to_string(call) : name;
+}
+
 ArrayAttr encodeModuleStack(Builder &builder, ArrayRef<ModuleFrame> frames) {
   SmallVector<Attribute> encoded;
   for (const ModuleFrame &frame : frames) {

@@ -19,6 +19,8 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Operation.h"
 
+#include <string>
+
 namespace shardc {
 
 /// The attribute's name.
@@ -31,6 +33,10 @@ struct ModuleFrame {
   int64_t call = 0;
 
   bool operator==(const ModuleFrame &) const = default;
+
+  /// "h.0.relu" for the first call and "h.0.relu@1" for the next, as an export
+  /// names them.
+  std::string describe() const;
 };
 
 /// The frames as the attribute's value.

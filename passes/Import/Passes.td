@@ -10,6 +10,20 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SplitComplexPass : Pass<"shardc-split-complex", "::mlir::func::FuncOp"> {
+  let summary = "Writes operators that move complex numbers as two on their parts.";
+  let description = [{
+    An operator that is linear in its elements with real factors (it moves,
+    chooses, writes or adds them up) does the same to real and imaginary parts.
+    So `index`, `pad`, `roll`, `tril` and their like have a derivative, a meaning
+    and kernels for complex elements because they have them for real ones.
+    Arithmetic stays complex: PyTorch has derivatives of its own for it.
+
+    {{example: test/passes/Import/split-complex.mlir @index_of_complex}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect"];
+}
+
 def FoldConstantsPass : Pass<"shardc-fold-constants", "::mlir::func::FuncOp"> {
   let summary = "Computes what depends on constants alone.";
   let description = [{
@@ -50,7 +64,8 @@ def BuildModuleTreePass : Pass<"shardc-build-module-tree", "::mlir::func::FuncOp
     Neighbouring operations that share the outermost frame of their module stack
     (attribute `shardc.modules`) become one `fsdp.module`, whose operations are
     nested by the next frame, and so on. What a module uses from outside becomes
-    an input, what outside uses of it a result. The order of operations stays.
+    an input, what outside uses of it a result. A value that is an argument and
+    is captured too (`fsdp.capture`) crosses the boundary twice. The order of operations stays.
     Containers without a forward of their own, such as `ModuleList`, and modules
     whose operators all disappeared, such as `Dropout`, have no operation.
 
@@ -64,8 +79,8 @@ def VerifyImportedPass : Pass<"shardc-verify-imported", "::mlir::ModuleOp"> {
   let description = [{
     - I1: one function, `@forward`, returns one floating-point scalar.
     - I2: every input of it has a name, `shardc.name`, of its own.
-    - I3: it holds aten operators, modules, numbers of the run, reads and
-      writes alone.
+    - I3: it holds only aten operators, modules, numbers of the run, captures,
+      reads and writes.
     - I4: a read names a declared parameter or buffer and has its type.
     - I5: a write names a declared buffer and has its type.
     - I6: the module tree is built: no operation has a module stack left.

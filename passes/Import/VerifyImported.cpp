@@ -109,10 +109,11 @@ LogicalResult ImportedVerifier::verifyOperation(Operation *op) {
   if (auto write = dyn_cast<fsdp::WriteOp>(op))
     return verifyWrite(write);
   if (isa<aten::AtenDialect>(op->getDialect()) ||
-      isa<fsdp::ModuleOp, fsdp::ScalarOp, fsdp::YieldOp, func::ReturnOp>(op))
+      isa<fsdp::ModuleOp, fsdp::CaptureOp, fsdp::ScalarOp, fsdp::YieldOp,
+          func::ReturnOp>(op))
     return success();
   return op->emitError("I3: expected aten operators, modules, numbers of "
-                       "the run, reads and writes, got ")
+                       "the run, captures, reads and writes, got ")
          << op->getName();
 }
 

@@ -15,9 +15,10 @@ include "mlir/Pass/PassBase.td"
 def RequireInputsPass : Pass<"shardc-require-inputs", "::mlir::ModuleOp"> {
   let summary = "Refuses inputs and buffers that an artifact cannot have.";
   let description = [{
-    Every input holds one sample for each index of its first dimension, as many
-    as the other inputs: the runtime cuts data into micro-batches there. Inputs and
-    buffers have dtypes that an artifact can hold. What does not is error E0136.
+    Every input has elements, and inputs and buffers have dtypes that an artifact
+    can hold. What does not is error E0136. Inputs whose first dimensions are equal
+    hold one sample for each index of it; with other inputs (a graph's nodes and
+    edges, a number for each step) a sample is a whole micro-batch.
 
     {{example: test/passes/Kernel/require-inputs.mlir @accepted}}
   }];

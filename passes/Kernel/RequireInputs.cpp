@@ -1,10 +1,10 @@
 //===- RequireInputs.cpp - What an artifact can be fed and can keep -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A step is fed one micro-batch: every input holds samples along its first
-// dimension, as many as the others. Inputs and buffers have dtypes that files
-// of data and weights have. A model may be read, executed and planned without;
-// from here on it is compiled to be trained. Changes nothing.
+// A step is fed one micro-batch, of inputs with elements. Inputs and buffers
+// have dtypes that files of data and weights have. A model may be read,
+// executed and planned without; from here on it is compiled to be trained.
+// Changes nothing.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/Passes.h"
@@ -53,27 +53,13 @@ static std::string nameOf(func::FuncOp step, unsigned number) {
   return name ? name.str() : "input" + std::to_string(number);
 }
 
-/// Fails unless argument `number` is samples, as many as the first one's.
-static LogicalResult requireBatch(func::FuncOp step, unsigned number) {
+static LogicalResult requireElements(func::FuncOp step, unsigned number) {
   auto type = cast<RankedTensorType>(step.getArgument(number).getType());
-  auto first = cast<RankedTensorType>(step.getArgument(0).getType());
-  std::string problem;
-  if (type.getRank() == 0)
-    problem = "is a single number";
-  else if (type.getNumElements() == 0)
-    problem = "has no elements";
-  else if (type.getDimSize(0) != first.getDimSize(0))
-    problem = "has " + std::to_string(type.getDimSize(0)) +
-              " samples where input '" + nameOf(step, 0) + "' has " +
-              std::to_string(first.getDimSize(0));
-  if (problem.empty())
+  if (type.getNumElements() != 0)
     return success();
   InFlightDiagnostic diagnostic = emitNumberedError(step, "E0136");
-  diagnostic << "input '" << nameOf(step, number) << "' " << problem
-             << "; expected one sample for each index of its first dimension";
-  diagnostic.attachNote() << "help: make what is the same for all samples a "
-                             "buffer or a constant of the model, or expand it "
-                             "to the batch";
+  diagnostic << "input '" << nameOf(step, number) << "' has no elements";
+  diagnostic.attachNote() << "help: export the model with at least one sample";
   return diagnostic;
 }
 
@@ -86,7 +72,7 @@ void RequireInputsPass::runOnOperation() {
     for (unsigned i = 0; i < step.getNumArguments(); ++i)
       if (failed(requireStorable(step, "input '" + nameOf(step, i) + "'",
                                  step.getArgument(i).getType())) ||
-          failed(requireBatch(step, i)))
+          failed(requireElements(step, i)))
         return signalPassFailure();
 }
 

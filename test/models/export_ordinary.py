@@ -22,6 +22,7 @@ import torch
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import ordinary  # noqa: E402
+import ordinary_complex  # noqa: E402, F401
 import ordinary_modules  # noqa: E402, F401
 import ordinary_operators  # noqa: E402, F401
 from zoo import shardc_export  # noqa: E402
@@ -72,6 +73,11 @@ def rounded(number):
     return float(f"{number:.10g}")
 
 
+def as_stored(tensor):
+    """Complex numbers as pairs."""
+    return torch.view_as_real(tensor) if tensor.is_complex() else tensor
+
+
 def golden_of(model, samples):
     """{ranks: losses and tensors}, or the number of the error."""
     if model.refused:
@@ -79,9 +85,10 @@ def golden_of(model, samples):
     runs = {}
     for ranks in RANKS:
         module = copy.deepcopy(model.module()).double().train()
-        initial = {name: value.detach().clone()
+        initial = {name: as_stored(value.detach().clone())
                    for name, value in module.state_dict().items()}
         losses, state = train(module, samples, ranks)
+        state = {name: as_stored(value.detach()) for name, value in state.items()}
         runs[ranks] = {
             "losses": [rounded(loss) for loss in losses],
             "tensors": {name: {

@@ -80,7 +80,7 @@ def export(module, batches, folder):
     named = [shardc_export.inputs_by_name(program, batch) for batch in batches]
     program.example_inputs = None
     write_samples(named, folder / "data.safetensors")
-    torch.export.save(program, folder / "unfinished.pt2")
+    shardc_export.save(program, folder / "unfinished.pt2")
     (folder / "unfinished.pt2").rename(folder / "model.pt2")
     return named
 

@@ -141,17 +141,26 @@ module @half_precision {
 
 // -----
 
-module @half_precision_of_frozen_parameters {
-  fsdp.parameter frozen @w : tensor<4xf32>
+// A gradient flows through what frozen f16 parameters compute of trained ones.
+module @half_precision_of_activations {
+  fsdp.parameter @v : tensor<4xf32>
   fsdp.mesh @mesh <shard = 2>
-  // expected-note@+2 {{help: --loss-scale dynamic scales it as torch.amp.GradScaler does}}
-  // expected-error@+1 {{E0225: the group 'root' has gradients of f16}}
-  fsdp.group @root on @mesh policy <param = f16, reduce = f32> reshard default {
-    fsdp.segment frozen f16 reduce f32 elements 64 shard 32 {
-      fsdp.member @w at 0
+  fsdp.group @root on @mesh policy <output = f16> reshard default {
+    fsdp.segment f32 reduce f32 elements 64 shard 32 {
+      fsdp.member @v at 0
     }
   }
   func.func @step() {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : !fsdp.unsharded<@root>
+    %v = fsdp.view %root[@v] : !fsdp.unsharded<@root> -> tensor<4xf32>
+    %h = fsdp.cast %v at input : tensor<4xf32> -> tensor<4xf16>
+    %0 = aten.sum %h [0] : (tensor<4xf16>) -> tensor<f16>
+    // expected-note@+2 {{help: --loss-scale dynamic scales it as torch.amp.GradScaler does}}
+    // expected-error@+1 {{E0225: activations have gradients of f16}}
+    %1 = aten.to %0 f32 : (tensor<f16>) -> tensor<f32>
+    fsdp.record_loss %1 : tensor<f32>
     return
   }
 }
+

@@ -48,7 +48,7 @@ module @I2_equal_names {
 
 module @I3_collective_in_forward {
   func.func @forward(%x: tensor<f32> {shardc.name = "x"}) -> tensor<f32> {
-    // expected-error@+1 {{I3: expected aten operators, modules, numbers of the run, reads and writes, got fsdp.unshard}}
+    // expected-error@+1 {{I3: expected aten operators, modules, numbers of the run, captures, reads and writes, got fsdp.unshard}}
     %0 = fsdp.unshard @root : !fsdp.unsharded<@root>
     return %x : tensor<f32>
   }

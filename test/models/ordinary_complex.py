@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ordinary code on complex numbers: a table of what moves, chooses, writes and
+adds them up, of functions, and of the layers that neural operators have."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from ordinary import floats, ordinary, weights
+
+ROWS, COLUMNS = 4, 6
+
+# Of z, complex [4, 6], and x, real [4, 6].
+MOVING = {
+    "pad": lambda z, x: F.pad(z, (1, 2, 0, 1)),
+    "pad_with_number": lambda z, x: F.pad(z, (1, 2), value=0.5),
+    "index": lambda z, x: z[torch.tensor([2, 0, 2])],
+    "index_columns": lambda z, x: z[:, [0, 2]],
+    "index_pairs": lambda z, x: z[[0, 1, 1], [2, 3, 3]],
+    "index_select": lambda z, x: z.index_select(1, torch.tensor([1, 1, 5])),
+    "gather": lambda z, x: z.gather(1, torch.tensor([[0, 1], [5, 5], [2, 3], [4, 0]])),
+    "take_along_dim": lambda z, x: z.take_along_dim(
+        torch.tensor([[0], [5], [2], [4]]), 1),
+    "tril": lambda z, x: z.tril(),
+    "triu": lambda z, x: z.triu(1),
+    "roll": lambda z, x: z.roll((1, -2), (0, 1)),
+    "flip": lambda z, x: z.flip(1),
+    "cumsum": lambda z, x: z.cumsum(1),
+    "where_zero": lambda z, x: torch.where(x > 0, z, 0),
+    "where_real": lambda z, x: torch.where(x > 0, z, x),
+    "masked_fill": lambda z, x: z.masked_fill(x > 0, 0.5),
+    "cat": lambda z, x: torch.cat([z, z * 2], 1),
+    "stack": lambda z, x: torch.stack([z, z * 2]),
+    "chunk": lambda z, x: z.chunk(2, 1)[1],
+    "repeat": lambda z, x: z.repeat(2, 1),
+    "repeat_interleave": lambda z, x: z.repeat_interleave(2, 0),
+    "transpose": lambda z, x: z.t(),
+    "unfold": lambda z, x: z.unfold(1, 3, 1),
+    "diagonal": lambda z, x: z.diagonal(),
+    "sum": lambda z, x: z.sum(0),
+    "mean": lambda z, x: z.mean(1),
+    "index_add": lambda z, x: z.index_add(0, torch.tensor([1, 1]), z[:2]),
+    "scatter_add": lambda z, x: z.scatter_add(
+        1, torch.tensor([[0, 1], [5, 5], [2, 3], [4, 0]]), z[:, :2]),
+    "fft_shift": lambda z, x: torch.fft.fftshift(z, 1),
+}
+
+
+def written(z, x):
+    y = torch.zeros(ROWS, COLUMNS, dtype=z.dtype)
+    y[..., :3] = z[..., 3:]
+    y[:, [4, 5]] = z[:, [0, 1]]
+    y[0, 0] = 1
+    return y * z
+
+
+FUNCTIONS = {
+    "exp": torch.exp, "log": torch.log, "sqrt": torch.sqrt,
+    "reciprocal": torch.reciprocal, "sin": torch.sin, "cos": torch.cos,
+    "sinh": torch.sinh, "cosh": torch.cosh, "tanh": torch.tanh,
+    "conj": torch.conj, "sgn": torch.sgn, "square": torch.square,
+    "power": lambda z: z ** 2, "quotient": lambda z: z / (z + 3j),
+    "angle": lambda z: torch.polar(z.abs(), z.angle() * 2),
+}
+
+
+def loss_of(value, x):
+    """Weighs both parts of every element differently."""
+    parts = torch.view_as_real(value.resolve_conj()).flatten()
+    scale = torch.linspace(-1, 1, parts.numel(), dtype=parts.dtype)
+    return (parts * scale).sum() * x.mean() + parts.square().mean()
+
+
+def add(name, function):
+    def model(s, x):
+        return loss_of(function(torch.view_as_complex(s.w), x[0]), x)
+
+    model.__name__ = "complex_" + name
+    ordinary(weights(w=(ROWS, COLUMNS, 2)), x=floats(ROWS, COLUMNS))(model)
+
+
+for name, function in {**MOVING, "written": written}.items():
+    add(name, function)
+for name, function in FUNCTIONS.items():
+    add(name, lambda z, x, function=function: function(z))
+
+
+def spectral():
+    return {"weight": nn.Parameter(torch.randn(3, 2, 2, dtype=torch.cfloat) / 3),
+            "skip": nn.Parameter(torch.randn(2, 3) / 2)}
+
+
+@ordinary(spectral, x=floats(3, 8), y=floats(2, 8))
+def spectral_convolution(s, x, y):
+    """The layer of a Fourier neural operator: its weight is complex."""
+    coefficients = torch.fft.rfft(x)
+    kept = torch.zeros(x.shape[0], 2, 5, dtype=coefficients.dtype)
+    kept[..., :2] = torch.einsum("bim,iom->bom", coefficients[..., :2],
+                                 s.weight.to(coefficients.dtype))
+    return F.mse_loss(torch.fft.irfft(kept, n=8) + s.skip @ x, y)
+
+
+@ordinary(spectral, x=floats(3, 8), y=floats(2, 8))
+def scaled_complex_parameter(s, x, y):
+    spectrum = torch.fft.rfft(x)[..., :2]
+    mixed = (spectrum.unsqueeze(2) * s.weight.to(spectrum.dtype)).sum(1)
+    return F.mse_loss(mixed.abs(), y[..., :2]) + s.skip.square().mean()
