@@ -125,7 +125,7 @@ def measure(context):
             file.write(bytes(size))
     finished = context.commands.require([
         *context.shardrun, artifact, "--weights", weights, "--data", samples,
-        "--steps", 1, "--lr", 1, "--save", state, "--quiet",
+        "--steps", 1, "--lr", 1, "--save", state, "--quiet", "--on-nan", "continue",
         *context.device_flags()])
     found = trained.tensors.read(state)
     return [outcome(name, [-value for value in found[name].elements()],
