@@ -119,20 +119,29 @@ static LogicalResult translateAddCombined(NodeCall &call) {
               : failure();
 }
 
-/// self + weight * (end - self).
+/// From the nearer end: self + weight * (end - self), or from a weight of 0.5
+/// on end - (1 - weight) * (end - self).
 static LogicalResult translateLerp(NodeCall &call) {
-  Value self = call.tensor("self");
-  FailureOr<aten::SubOp> distance =
-      call.create<aten::SubOp>(call.tensor("end"), self);
-  if (failed(distance))
-    return failure();
+  Decomposition build(call);
+  Value self = call.tensor("self"), end = call.tensor("end");
+  Value way = build.sub(end, self);
   Value weight = promoteOperand(call, self, "weight");
-  FailureOr<aten::MulOp> way =
-      call.create<aten::MulOp>(distance->getResult(), weight);
-  return failed(way)
-             ? failure()
-             : setComputed(call,
-                           call.create<aten::AddOp>(self, way->getResult()));
+  Value rest = build.subtractFrom(Scalar(1.0), weight);
+  Value fromSelf = build.add(self, build.mul(way, weight));
+  Value fromEnd = build.sub(end, build.mul(way, rest));
+  if (!fromSelf || !fromEnd)
+    return failure();
+  if (call.isNumber("weight"))
+    return setComputed(call, std::abs(toDouble(call.scalar("weight"))) < 0.5
+                                 ? fromSelf
+                                 : fromEnd);
+  if (isa<ComplexType>(getElementTypeOrSelf(fromSelf)))
+    return setComputed(call, fromSelf);
+  Value isNear = build.build<aten::LtScalarOp>(
+      build.build<aten::AbsOp>(weight), call.builder().getF64FloatAttr(0.5));
+  Value value = build.withSlopes(build.where(isNear, fromSelf, fromEnd),
+                                 {{self, rest}, {end, weight}, {weight, way}});
+  return value ? setComputed(call, value) : failure();
 }
 
 //===----------------------------------------------------------------------===//

@@ -92,6 +92,7 @@ Value Gamma::logarithm(Value x) {
       build<aten::SinOp>(times(fraction(x), std::numbers::pi)));
   Value reflected =
       sub(plus(negate(log(sine)), std::log(std::numbers::pi)), value);
+  reflected = select(compare<aten::EqScalarOp>(sine, 0), INFINITY, reflected);
   value = where(isLow, reflected, value);
   return select(build<aten::IsInfOp>(x), INFINITY, value);
 }

@@ -80,7 +80,12 @@ static Value buildKeptNorm(NodeCall &call, Value magnitude, double order,
                            ArrayRef<int64_t> dims) {
   Decomposition build(call);
   Value norm;
-  if (std::isinf(order))
+  // Of one element PyTorch takes the magnitude, whose powers may vanish.
+  if (llvm::all_of(dims, [&](int64_t dim) {
+        return Decomposition::typeOf(magnitude).getDimSize(dim) == 1;
+      }))
+    norm = magnitude;
+  else if (std::isinf(order))
     norm = order > 0 ? build.build<aten::AmaxOp>(magnitude, dims, true)
                      : build.build<aten::AminOp>(magnitude, dims, true);
   else if (order == 2)

@@ -90,7 +90,10 @@ static LogicalResult translateNumbers(NodeCall &call) {
   Value isNan = build.build<aten::IsNanOp>(*self);
   if (!isNan)
     return failure();
-  Value numbers = build.where(isNan, build.constant(0, *self), *self);
+  Value isNumber = build.build<aten::ToOtherOp>(
+      build.build<aten::LogicalNotOp>(isNan), *self);
+  Value numbers = build.withSlopes(
+      build.where(isNan, build.constant(0, *self), *self), {{*self, isNumber}});
   Value sum = reduce<aten::SumOp>(call, numbers, *reduced);
   if (isMean) {
     Value counts = call.convert(build.build<aten::LogicalNotOp>(isNan),

@@ -161,8 +161,10 @@ private:
     index = c.where(isInside, index, c.number(index, 0));
     Value elements =
         c.gather(planes, 2, c.expand(index, {shape[0], shape[1], positions}));
+    // A weight outside may be NaN, of which nothing is passed on.
     if (weight)
-      elements = c.mul(elements, weight);
+      elements =
+          c.mul(elements, c.where(isInside, weight, c.number(weight, 0)));
     elements = c.where(isInside, elements, c.number(elements, 0));
     sum = sum ? c.add(sum, elements) : elements;
   }

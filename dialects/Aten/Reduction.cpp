@@ -231,6 +231,10 @@ void ProdOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
     return;
   Composition c(builder, getLoc());
   RankedTensorType type = tensorType(getSelf());
+  if (type.getNumElements() == 0) {
+    operandGradients[0] = c.splat(type, 0);
+    return;
+  }
   SmallVector<int64_t> order, inverse(type.getRank()), shape = {1, 1};
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     if (!llvm::is_contained(getDim(), dim)) {

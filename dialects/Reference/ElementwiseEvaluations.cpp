@@ -295,10 +295,11 @@ static void addFunction(EvaluationTable &table, double (*function)(double)) {
 }
 
 /// The inverse of erf by two Newton steps from Giles' single-precision
-/// polynomial ("Approximating the erfinv function", 2012).
-static double inverseErf(double x) {
-  if (std::abs(x) >= 1)
-    return std::abs(x) > 1 ? NAN : std::copysign(INFINITY, x);
+/// polynomial ("Approximating the erfinv function", 2012), of erfc near 1.
+static double inverseErf(double signedX) {
+  double x = std::abs(signedX);
+  if (x >= 1)
+    return x > 1 ? NAN : std::copysign(INFINITY, signedX);
   double w = -std::log((1 - x) * (1 + x));
   auto polynomial = [](double t, std::initializer_list<double> factors) {
     double sum = 0;
@@ -315,9 +316,11 @@ static double inverseErf(double x) {
                               {-0.000200214257, 0.000100950558, 0.00134934322,
                                -0.00367342844, 0.00573950773, -0.0076224613,
                                0.00943887047, 1.00167406, 2.83297682}));
-  for (int step = 0; step < 2; ++step)
-    y -= (std::erf(y) - x) * 0.5 * std::sqrt(M_PI) * std::exp(y * y);
-  return y;
+  for (int step = 0; step < 2; ++step) {
+    double excess = x < 0.5 ? std::erf(y) - x : (1 - x) - std::erfc(y);
+    y -= excess * 0.5 * std::sqrt(M_PI) * std::exp(y * y);
+  }
+  return std::copysign(y, signedX);
 }
 
 static void addTranscendental(EvaluationTable &table) {

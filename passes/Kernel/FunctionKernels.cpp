@@ -37,9 +37,10 @@ static Scalar polynomial(Scalar x, std::initializer_list<double> coefficients) {
   return sum;
 }
 
-/// The interpreter's steps: Newton's from a polynomial (Giles, "Approximating
-/// the erfinv function", 2012).
-static Scalar inverseErf(Scalar x) {
+/// The interpreter's steps: Newton's, of erfc near 1, from a polynomial (Giles,
+/// "Approximating the erfinv function", 2012).
+static Scalar inverseErf(Scalar signedX) {
+  Scalar x = absoluteFloat(signedX);
   Scalar one = x.constant(1);
   Scalar w = -log((1.0 - x) * (1.0 + x));
   Scalar central =
@@ -51,13 +52,17 @@ static Scalar inverseErf(Scalar x) {
                                  -0.00367342844, 0.00573950773, -0.0076224613,
                                  0.00943887047, 1.00167406, 2.83297682});
   Scalar y = x * select(w < w.constant(5), central, outer);
-  for (int step = 0; step < 2; ++step)
-    y = y - (erf(y) - x) * (0.5 / std::numbers::inv_sqrtpi) * exp(y * y);
+  for (int step = 0; step < 2; ++step) {
+    Scalar excess =
+        select(x < x.constant(0.5), erf(y) - x, (1.0 - x) - erfc(y));
+    y = y - excess * (0.5 / std::numbers::inv_sqrtpi) * exp(y * y);
+  }
   // Infinite at the ends, no number beyond them.
-  Scalar size = absoluteFloat(x);
-  Scalar end = x * std::numeric_limits<double>::infinity();
+  Scalar end = signedX * std::numeric_limits<double>::infinity();
   Scalar beyond = x.constant(std::numeric_limits<double>::quiet_NaN());
-  return select(size < one, y, select(equal(size, one), end, beyond));
+  Scalar zero = x.constant(0);
+  y = select(signedX < zero, y * -1.0, select(equal(x, zero), signedX, y));
+  return select(x < one, y, select(equal(x, one), end, beyond));
 }
 
 void attachFunctionKernels(MLIRContext *context) {
