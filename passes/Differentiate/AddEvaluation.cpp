@@ -185,7 +185,7 @@ static LogicalResult stopTraining(Block &body) {
   for (auto attention : body.getOps<aten::ScaledDotProductAttentionOp>())
     attention.stopDropout();
   for (Operation &op : llvm::make_early_inc_range(body))
-    if (isa<aten::DropoutOp, aten::DetachOp, aten::WithSlopeOp>(op)) {
+    if (isa<aten::DropoutOp>(op)) {
       op.getResult(0).replaceAllUsesWith(op.getOperand(0));
       op.erase();
     }

@@ -198,11 +198,6 @@ LogicalResult ReverseWalk::run() {
       return failure();
   if (scale.isOne() && failed(requireScale(backward)))
     return failure();
-  for (Operation &op : llvm::make_early_inc_range(body))
-    if (isa<aten::DetachOp, aten::WithSlopeOp>(op)) {
-      op.getResult(0).replaceAllUsesWith(op.getOperand(0));
-      op.erase();
-    }
   return success();
 }
 
@@ -387,6 +382,16 @@ LogicalResult ReverseWalk::requireScale(Operation *backward) {
   return success();
 }
 
+/// Erases what says no more than how to differentiate, in the evaluation too.
+static void eraseGradientRules(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (isa<aten::DetachOp, aten::WithSlopeOp>(op)) {
+      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      op->erase();
+    }
+  });
+}
+
 void DifferentiatePass::runOnOperation() {
   Groups groups(getOperation());
   auto step = getOperation().lookupSymbol<func::FuncOp>("step");
@@ -400,7 +405,8 @@ void DifferentiatePass::runOnOperation() {
   OpBuilder declarations(step);
   scale->declare(declarations, step.getLoc());
   if (failed(ReverseWalk(step, groups, *scale, reduceOnce).run()))
-    signalPassFailure();
+    return signalPassFailure();
+  eraseGradientRules(getOperation());
 }
 
 } // namespace shardc

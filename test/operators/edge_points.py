@@ -17,7 +17,8 @@ class Range:
 
     @property
     def max(self):
-        return torch.finfo(self.dtype).max
+        """Near the largest number: what is multiplied by 2 or 3 is finite."""
+        return torch.finfo(self.dtype).max / 64
 
     @property
     def smallest(self):

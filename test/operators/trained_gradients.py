@@ -55,9 +55,9 @@ def train(shardc, shardrun, model, folder, ranks=1, flags=()):
     run([shardc, "compile", model, "-o", artifact, "--world-size", ranks,
          "--optimizer", "sgd", "--momentum", 0.5], folder)
     tensors.write(data, {"batch": tensors.tensor("F64", [ranks], [0.0] * ranks)})
-    run([shardrun, artifact, "--data", data, "--steps", 1, "--lr", 0, "--on-nan", "continue", "--save",
-         state, "--save-optimizer", "--log", log, "--threads", 1, "--quiet",
-         *flags], folder)
+    run([shardrun, artifact, "--data", data, "--steps", 1, "--lr", 0,
+         "--on-nan", "continue", "--save", state, "--save-optimizer",
+         "--log", log, "--threads", 1, "--quiet", *flags], folder)
     found = {name.removeprefix("momentum/"): value.elements()
              for name, value in tensors.read(state).items()
              if name.startswith("momentum/")}
@@ -82,8 +82,10 @@ def worst(found, expected, scale):
     result = 0.0, ""
     for name, numbers in expected.items():
         values = found.get(name)
-        if values is None:  # nothing of the loss depends on it
-            values = [0.0] * len(numbers)
+        if values is None:
+            if not numbers:
+                continue  # no elements: there is nothing to train
+            return math.inf, f"{name} is not trained"
         if len(values) != len(numbers):
             return math.inf, f"{name} has {len(values)} elements"
         for index, (value, want) in enumerate(zip(values, numbers)):
