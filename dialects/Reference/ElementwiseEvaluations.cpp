@@ -294,8 +294,9 @@ static void addFunction(EvaluationTable &table, double (*function)(double)) {
   });
 }
 
-/// The inverse of erf by two Newton steps from Giles' single-precision
-/// polynomial ("Approximating the erfinv function", 2012), of erfc near 1.
+/// The inverse of erf by three Newton steps, of erf or of erfc's logarithm, from
+/// Giles' single-precision polynomial ("Approximating the erfinv function",
+/// 2012) or, where that ends, from erfc(y) = exp(-y^2).
 static double inverseErf(double signedX) {
   double x = std::abs(signedX);
   if (x >= 1)
@@ -307,17 +308,21 @@ static double inverseErf(double signedX) {
       sum = sum * t + factor;
     return sum;
   };
-  double y =
-      x * (w < 5 ? polynomial(w - 2.5,
-                              {2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
-                               -4.39150654e-06, 0.00021858087, -0.00125372503,
-                               -0.00417768164, 0.246640727, 1.50140941})
-                 : polynomial(std::sqrt(w) - 3,
-                              {-0.000200214257, 0.000100950558, 0.00134934322,
-                               -0.00367342844, 0.00573950773, -0.0076224613,
-                               0.00943887047, 1.00167406, 2.83297682}));
-  for (int step = 0; step < 2; ++step) {
-    double excess = x < 0.5 ? std::erf(y) - x : (1 - x) - std::erfc(y);
+  double y = std::sqrt(w);
+  if (w < 5)
+    y = x * polynomial(w - 2.5,
+                       {2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
+                        -4.39150654e-06, 0.00021858087, -0.00125372503,
+                        -0.00417768164, 0.246640727, 1.50140941});
+  else if (w < 16)
+    y = x * polynomial(std::sqrt(w) - 3,
+                       {-0.000200214257, 0.000100950558, 0.00134934322,
+                        -0.00367342844, 0.00573950773, -0.0076224613,
+                        0.00943887047, 1.00167406, 2.83297682});
+  double tail = std::log(1 - x);
+  for (int step = 0; step < 3; ++step) {
+    double rest = std::erfc(y);
+    double excess = x < 0.5 ? std::erf(y) - x : (tail - std::log(rest)) * rest;
     y -= excess * 0.5 * std::sqrt(M_PI) * std::exp(y * y);
   }
   return std::copysign(y, signedX);

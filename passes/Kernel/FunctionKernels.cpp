@@ -37,8 +37,9 @@ static Scalar polynomial(Scalar x, std::initializer_list<double> coefficients) {
   return sum;
 }
 
-/// The interpreter's steps: Newton's, of erfc near 1, from a polynomial (Giles,
-/// "Approximating the erfinv function", 2012).
+/// The interpreter's steps: Newton's, of erf or of erfc's logarithm, from a
+/// polynomial (Giles, "Approximating the erfinv function", 2012) or, where that
+/// ends, from erfc(y) = exp(-y^2).
 static Scalar inverseErf(Scalar signedX) {
   Scalar x = absoluteFloat(signedX);
   Scalar one = x.constant(1);
@@ -51,10 +52,13 @@ static Scalar inverseErf(Scalar signedX) {
       polynomial(sqrt(w) - 3.0, {-0.000200214257, 0.000100950558, 0.00134934322,
                                  -0.00367342844, 0.00573950773, -0.0076224613,
                                  0.00943887047, 1.00167406, 2.83297682});
-  Scalar y = x * select(w < w.constant(5), central, outer);
-  for (int step = 0; step < 2; ++step) {
+  Scalar y = select(w < w.constant(16),
+                    x * select(w < w.constant(5), central, outer), sqrt(w));
+  Scalar tail = log(1.0 - x);
+  for (int step = 0; step < 3; ++step) {
+    Scalar rest = erfc(y);
     Scalar excess =
-        select(x < x.constant(0.5), erf(y) - x, (1.0 - x) - erfc(y));
+        select(x < x.constant(0.5), erf(y) - x, (tail - log(rest)) * rest);
     y = y - excess * (0.5 / std::numbers::inv_sqrtpi) * exp(y * y);
   }
   // Infinite at the ends, no number beyond them.

@@ -17,8 +17,8 @@ class Range:
 
     @property
     def max(self):
-        """Near the largest number: what is multiplied by 2 or 3 is finite."""
-        return torch.finfo(self.dtype).max / 64
+        """Near the largest number: in degrees, and added over ranks, finite."""
+        return torch.finfo(self.dtype).max / 1024
 
     @property
     def smallest(self):

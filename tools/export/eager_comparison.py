@@ -210,8 +210,15 @@ def rounding_of(tensor):
     return torch.finfo(dtype).eps
 
 
+def wide(tensor):
+    """Its numbers in a dtype with differences: bool, and unsigned, have none."""
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+        return tensor
+    return tensor.double()
+
+
 def magnitude(tensor):
-    finite = tensor.abs()
+    finite = wide(tensor).abs()
     finite = finite[torch.isfinite(finite)] if tensor.numel() else finite
     return float(finite.max()) if finite.numel() else 0.0
 
@@ -222,10 +229,7 @@ def distance(found, expected):
     if not expected.numel() or torch.equal(found, expected):
         return 0.0
     same = (found == expected) | ((found != found) & (expected != expected))
-    if found.dtype.is_floating_point or found.dtype.is_complex:
-        apart = (found - expected).abs()
-    else:
-        apart = (found.double() - expected.double()).abs()
+    apart = (wide(found) - wide(expected)).abs()
     apart = torch.where(same, torch.zeros_like(apart), apart)
     return float(torch.nan_to_num(apart, nan=float("inf")).max())
 
