@@ -531,7 +531,7 @@ Status Comparison::begin(const WeightSource &weights) {
   fillWeights();
   runtime::DataSourceOr source =
       options.data.empty()
-          ? openDrawnData(parameters.inputs, options.seed)
+          ? openDrawnData(parameters.inputs, options.seed, options.narrowing)
           : runtime::openData(options.data, parameters.inputs, options.seed);
   if (!source.ok())
     return source.status();

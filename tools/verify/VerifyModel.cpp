@@ -12,11 +12,14 @@
 #include "compiler/Pipelines.h"
 #include "compiler/ReproducerFile.h"
 #include "dialects/Reference/TensorBytes.h"
+#include "tools/verify/DrawnData.h"
 #include "tools/verify/Verify.h"
 
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Program.h"
+
+#include <cmath>
 
 using namespace mlir;
 
@@ -39,13 +42,15 @@ private:
   LogicalResult runPhase(const Phase &phase, ModuleOp module,
                          const Options &compile);
   WeightSource weights() const;
+  VerifyResult compare(const VerifiedProgram &program);
   int conclude(const VerifiedProgram &program, const VerifyResult &result);
   void printTable(const VerifyResult &result) const;
   void report(const VerifyResult &result, bool isSelfContained);
   std::string commandLine(StringRef model) const;
 
   const std::string &path;
-  const VerifyOptions &options;
+  /// With the narrowing that the model needed.
+  VerifyOptions options;
   MLIRContext context;
   DiagnosticPrinter diagnostics;
   ModelInput input;
@@ -236,6 +241,46 @@ void Verification::report(const VerifyResult &result, bool isSelfContained) {
   diagnostics.report(status);
 }
 
+/// Whether no loss is a number: then nothing was compared.
+static bool hasNoLoss(const VerifyResult &result) {
+  auto losses = llvm::find_if(result.compared, [](const ComparedKind &kind) {
+    return kind.kind == "loss";
+  });
+  return result.verdict == Verdict::Agrees && losses != result.compared.end() &&
+         losses->notFinite == losses->elements;
+}
+
+static bool missesTable(const VerifyResult &result) {
+  return result.verdict == Verdict::NotRun &&
+         (result.status.code() == ErrorCode::E0504 ||
+          result.status.code() == ErrorCode::E0407);
+}
+
+/// Drawn samples are narrowed until the model takes them.
+VerifyResult Verification::compare(const VerifiedProgram &program) {
+  VerifyResult first = compareBoth(program, weights(), options);
+  auto fits = [](const VerifyResult &result) {
+    return !missesTable(result) && !hasNoLoss(result);
+  };
+  if (fits(first) || !options.data.empty())
+    return first;
+  while (++options.narrowing <= mostNarrowing) {
+    VerifyResult result = compareBoth(program, weights(), options);
+    if (!fits(result))
+      continue;
+    llvm::outs() << "note: floats are drawn from [0, "
+                 << llvm::format("%g", std::ldexp(1, 2 - 2 * options.narrowing))
+                 << ") and integers from 1/"
+                 << (int64_t(1) << 2 * options.narrowing)
+                 << " of what tables have: others "
+                 << (missesTable(first) ? "miss a table" : "have no loss")
+                 << "; --data takes samples of your own\n";
+    return result;
+  }
+  options.narrowing = 0;
+  return first;
+}
+
 int Verification::conclude(const VerifiedProgram &program,
                            const VerifyResult &result) {
   switch (result.verdict) {
@@ -248,6 +293,15 @@ int Verification::conclude(const VerifiedProgram &program,
     return diagnostics.getExitCode();
   case Verdict::Agrees:
     printTable(result);
+    if (hasNoLoss(result)) {
+      llvm::outs().flush();
+      diagnostics.report(
+          Status(ErrorCode::E0704,
+                 "no loss is finite, so that there is nothing to compare")
+              .setHelp("give samples that the model is trained with: --data "
+                       "FILE.safetensors"));
+      return diagnostics.getExitCode();
+    }
     llvm::outs() << "the compiled step computes what the reference computes\n";
     llvm::outs().flush();
     return 0;
@@ -300,7 +354,7 @@ int Verification::run(const std::function<void(VerifiedProgram &)> &change) {
     return exitCodeOr(diagnostics, 70);
   if (change)
     change(*program);
-  return conclude(*program, compareBoth(*program, weights(), options));
+  return conclude(*program, compare(*program));
 }
 
 int verifyModel(const std::string &path, const VerifyOptions &options,

@@ -24,6 +24,8 @@ struct VerifyOptions {
   uint64_t seed = 0;
   /// Samples, as shardrun's --data; empty for drawn ones.
   std::string data;
+  /// How far drawn samples are narrowed (DrawnData.h).
+  int narrowing = 0;
   /// Whether memory that a step has not written holds signalling NaNs.
   bool poison = true;
 };
