@@ -31,6 +31,8 @@ ExportNotes readExportNotes(const ZipArchive &archive,
   Json document = parseJson(asText(archive.read(*index)), name);
   if (const Json *calls = optionalMember(document, "captured"))
     notes.captured = readCaptured(*calls);
+  if (const Json *problem = optionalMember(document, "evaluation"))
+    notes.evaluation = asString(*problem, "evaluation");
   return notes;
 }
 

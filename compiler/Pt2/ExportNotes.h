@@ -11,6 +11,8 @@
 // `captured` has for each call of a module, numbered as in `nn_module_stack`,
 // the tensors of the graph that the call uses and that are not among its
 // arguments: buffers, tensors that another module keeps in an attribute.
+// `evaluation`, where it is there, says why an evaluation that is made from the
+// program of training would not be that of the module in eval mode.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +35,8 @@ using CapturedTensors =
 struct ExportNotes {
   /// Absent in an export that the helper did not write.
   std::optional<CapturedTensors> captured;
+  /// Why an evaluation would be wrong; empty where it would not.
+  std::string evaluation;
 };
 
 /// Reads the notes of an archive whose entries begin with `root`. Throws

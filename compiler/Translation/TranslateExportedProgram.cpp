@@ -306,6 +306,9 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
       ModuleOp::create(builder.getUnknownLoc(), name);
   builder.setInsertionPointToEnd(module->getBody());
   warnAboutEvalMode();
+  if (!model.notes.evaluation.empty())
+    module->getOperation()->setAttr(
+        "shardc.no_evaluation", builder.getStringAttr(model.notes.evaluation));
   if (model.notes.captured)
     slots.setCaptured(*model.notes.captured);
   ModelState state(model, builder, slots);

@@ -256,6 +256,11 @@ void AddEvaluationPass::runOnOperation() {
     getOperation().emitError("expected a function @step");
     return signalPassFailure();
   }
+  if (auto problem =
+          getOperation()->getAttrOfType<StringAttr>("shardc.no_evaluation")) {
+    refuse(step) << "the export helper found that " << problem.getValue();
+    return signalPassFailure();
+  }
   OpBuilder builder(step);
   builder.setInsertionPointAfter(step);
   auto evaluation = cast<func::FuncOp>(builder.clone(*step));

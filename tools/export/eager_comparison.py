@@ -385,24 +385,25 @@ class Comparison:
             f"{', and '.join(map(str, shown))}. {causes}")
 
 
-def say_evaluation(comparison):
-    """Says if `--evaluation` would compute something else than the module, after
-    calls that left both in the same state."""
+def evaluation_problem(comparison):
+    """Why `--evaluation` would compute something else than the module in eval mode,
+    after calls that left both in the same state; None where it would not."""
     found, expected = comparison.losses_of_evaluation()
     if expected is None:
-        say("in eval mode the module returns no loss, and `shardc compile "
-            "--evaluation` would compute that of training without dropout")
-    elif distance(found, expected) > 1e-4 * magnitude(expected):
-        say(f"in eval mode the module computes something that the export does not "
-            f"tell (a branch on self.training, dropout that eval() does not stop): "
-            f"`shardc compile --evaluation` would have loss {float(found):.6g} where "
-            f"the module's is {float(expected):.6g}; evaluate the saved weights in "
-            f"PyTorch")
+        say("in eval mode the module returns no loss: `shardc compile --evaluation` "
+            "computes that of training without dropout")
+        return None
+    if distance(found, expected) <= 1e-4 * magnitude(expected):
+        return None
+    return (f"in eval mode the module computes something that the export does not tell "
+            f"(a branch on self.training, dropout that eval() does not stop): the "
+            f"loss would be {float(found):.6g} where the module's is "
+            f"{float(expected):.6g}")
 
 
 def check(program, module, positional, keyword):
     """ExportError unless `program` computes what `module` does, which stays as it
-    is; says what else changes between its calls."""
+    is; says what else changes between its calls. The result is evaluation_problem()."""
     gradients = [(each, each.grad) for each in module.parameters()]
     comparison = Comparison(program, module, (positional, keyword))
     snapshot = comparison.snapshot
@@ -411,7 +412,9 @@ def check(program, module, positional, keyword):
         changes, drawn = snapshot.changes(), snapshot.generators_drawn()
         for number in range(2, len(SEEDS) + 1):
             comparison.further_call(number)
-        say_evaluation(comparison)
+        problem = evaluation_problem(comparison)
+        if problem:
+            say(f"`shardc compile --evaluation` will be refused: {problem}")
         host_causes.check_numbers(snapshot, changes, comparison.forward)
         host_causes.check_draws(snapshot, drawn, comparison.forward)
     finally:
@@ -421,3 +424,4 @@ def check(program, module, positional, keyword):
     if not torch.isfinite(loss):
         say("the loss is not finite on the example inputs: gradients of the module "
             "and of its export could not be compared")
+    return problem

@@ -218,11 +218,12 @@ def check_before(module, positional, keyword):
 
 
 def compare_with_eager(program, module, positional, keyword):
+    """Why `--evaluation` would be wrong; None where it would not, as far as known."""
     if eager_comparison.has_data(module, (positional, keyword)):
-        eager_comparison.check(program, module, positional, keyword)
-    else:
-        say("without weights the export is not compared with the module itself: "
-            "what PyTorch leaves out of it would go unnoticed")
+        return eager_comparison.check(program, module, positional, keyword)
+    say("without weights the export is not compared with the module itself: "
+        "what PyTorch leaves out of it would go unnoticed")
+    return None
 
 
 def export_program(module, example_inputs, is_compared=True):
@@ -244,8 +245,10 @@ def program_and_checkpoints(module, example_inputs, is_compared):
             record_conversions(program, module, positional, keyword)
         program.shardc_notes = {
             "captured": captured_tensors.captured(program, calls)}
-        if is_compared:
-            compare_with_eager(program, module, positional, keyword)
+        problem = is_compared and compare_with_eager(program, module, positional,
+                                                     keyword)
+        if problem:
+            program.shardc_notes["evaluation"] = problem
     strip_provenance(program)
     return program, checkpointed
 

@@ -129,3 +129,15 @@ module @statistics_that_stay {
     return
   }
 }
+
+// -----
+
+// What the export helper saw in eval mode.
+module @branch_of_training attributes {shardc.no_evaluation = "in eval mode the module computes something else"} {
+  // expected-error@+1 {{E0224: the export helper found that in eval mode the module computes something else}}
+  func.func @step(%x: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.record_loss %x : tensor<f32>
+    return
+  }
+}

@@ -426,11 +426,13 @@ TEST(Pt2ArchiveErrors, notes_of_another_form) {
 TEST(Pt2ArchiveErrors, notes_are_read) {
   ArchiveEditor archive = strided();
   archive.add("strided/extra/shardc.json",
-              R"({"captured": {"m@1": ["x", "y"]}, "later": 1})");
+              R"({"captured": {"m@1": ["x", "y"]}, "evaluation": "no",
+                  "later": 1})");
   StatusOr<ExportedModel> model = archive.read();
   ASSERT_TRUE(model.ok());
   ASSERT_TRUE(model->notes.captured.has_value());
   EXPECT_THAT(model->notes.captured->at("m@1"), ElementsAre("x", "y"));
+  EXPECT_EQ(model->notes.evaluation, "no");
 }
 
 } // namespace
