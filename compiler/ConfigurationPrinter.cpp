@@ -50,6 +50,7 @@ private:
   void printModules();
   void printGroup(const PrintedGroup &printed, bool isLast);
   void printParameters();
+  void printBuffers();
   void printTable();
 
   ModuleOp module;
@@ -152,6 +153,13 @@ void ConfigurationPrinter::printModules() {
   os << "  ],\n";
 }
 
+static void printList(StringRef key, ArrayRef<std::string> lines,
+                      llvm::raw_ostream &os) {
+  os << "  " << quoted(key) << ": ["
+     << (lines.empty() ? "" : "\n" + llvm::join(lines, ",\n") + "\n  ")
+     << "],\n";
+}
+
 /// What differs from what all parameters have, by name.
 void ConfigurationPrinter::printParameters() {
   SymbolTable symbols(module);
@@ -174,9 +182,18 @@ void ConfigurationPrinter::printParameters() {
     }
     lines.push_back(line + "}");
   });
-  os << "  \"parameters\": ["
-     << (lines.empty() ? "" : "\n" + llvm::join(lines, ",\n") + "\n  ")
-     << "],\n";
+  printList("parameters", lines, os);
+}
+
+/// What ranks make of buffers, by name.
+void ConfigurationPrinter::printBuffers() {
+  SmallVector<std::string> lines;
+  for (auto buffer : module.getOps<fsdp::BufferOp>())
+    if (buffer.getSync())
+      lines.push_back(
+          "    {\"match\": " + quoted(buffer.getSymName()) + ", \"sync\": " +
+          quoted(fsdp::stringifyBufferSync(*buffer.getSync())) + "}");
+  printList("buffers", lines, os);
 }
 
 /// The sections of the option table, each on a line.
@@ -212,6 +229,7 @@ std::string ConfigurationPrinter::print() {
   printWrap();
   printModules();
   printParameters();
+  printBuffers();
   printTable();
   os << "}\n";
   return text;

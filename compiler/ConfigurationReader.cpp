@@ -261,6 +261,9 @@ static void readSections(const Field &root, Options &options) {
   sections["modules"] = [&](const Field &field) {
     options.moduleRules = readRules(field, moduleRuleKeys());
   };
+  sections["buffers"] = [&](const Field &field) {
+    options.bufferRules = readRules(field, bufferRuleKeys());
+  };
   sections["parameters"] = [&](const Field &field) {
     options.paramGroups = readRules(field, parameterRuleKeys());
   };

@@ -38,6 +38,9 @@ struct Options {
   std::string wrap = "blocks";
   /// What some groups have of their own (passes/Group/Rules.h).
   std::string moduleRules;
+  /// What ranks make of buffers that each of them writes
+  /// (passes/Group/Rules.h).
+  std::string bufferRules;
   /// Whether groups say where their values are from.
   bool explainGroups = false;
   /// The dtype that parameters are gathered and used in: f32, bf16 or f16;

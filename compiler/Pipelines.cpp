@@ -29,6 +29,7 @@ void addImportPasses(OpPassManager &manager) {
   functions.addPass(createFoldConstantsPass());
   // On the flat program: it follows uses, which regions would hide.
   functions.addPass(createBoundInputsPass());
+  functions.addPass(createFindShiftedTargetsPass());
   functions.addPass(createBuildModuleTreePass());
 }
 
@@ -64,6 +65,9 @@ static void addGroup(OpPassManager &manager, const Options &options) {
   ApplyParameterRulesPassOptions parameters;
   parameters.rules = options.paramGroups;
   manager.addPass(createApplyParameterRulesPass(parameters));
+  ApplyBufferRulesPassOptions buffers;
+  buffers.rules = options.bufferRules;
+  manager.addPass(createApplyBufferRulesPass(buffers));
   // After rules, which may name an optimizer.
   ChooseOptimizersPassOptions optimizers;
   optimizers.optimizer = options.optimizer;
@@ -96,6 +100,8 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
     manager.addPass(createAddEvaluationPass());
   // After evaluation, which looks for operators of the model.
   manager.addNestedPass<func::FuncOp>(createSynchronizeBatchNormPass());
+  // After norms, whose sums over ranks are no values of one rank.
+  manager.addPass(createSynchronizeBuffersPass());
   manager.addNestedPass<func::FuncOp>(createDecomposeOperatorsPass());
   DifferentiatePassOptions backward;
   backward.lossScale = options.lossScale;

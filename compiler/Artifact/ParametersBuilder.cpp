@@ -65,6 +65,7 @@ static format::Input buildInput(exec::InputOp op) {
     input.upperBound = *op.getUpperBound();
   if (op.getIgnoreIndex())
     input.ignoreIndex = *op.getIgnoreIndex();
+  input.isShifted = op.getShifted();
   return input;
 }
 

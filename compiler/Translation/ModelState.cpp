@@ -335,7 +335,8 @@ LogicalResult ModelState::declareBuffer(const pt2::InputSpec &spec) {
       builder, stateLocation(name), builder.getStringAttr(name),
       TypeAttr::get(kept), builder.getArrayAttr({}),
       /*mean=*/FlatSymbolRefAttr(),
-      isSaved ? UnitAttr() : builder.getUnitAttr());
+      isSaved ? UnitAttr() : builder.getUnitAttr(),
+      /*sync=*/fsdp::BufferSyncAttr());
   placeholderOf[name] = spec.name;
   TensorStorage storage;
   storage.kind = StorageKind::Buffer;

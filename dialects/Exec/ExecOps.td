@@ -190,12 +190,14 @@ def Exec_StateOp : Exec_DeclarationOp<"state",
 }
 
 def Exec_InputOp : Exec_DeclarationOp<"input",
-    (ins StrAttr:$name, OptionalAttr<I64Attr>:$upper_bound, OptionalAttr<I64Attr>:$ignore_index)> {
+    (ins StrAttr:$name, OptionalAttr<I64Attr>:$upper_bound, OptionalAttr<I64Attr>:$ignore_index,
+         UnitAttr:$shifted)> {
   let summary = "one input of the step, a micro-batch of one rank";
   let description = [{
-    Integers are in [0, `below`), or equal to `ignore`.
+    Integers are in [0, `below`), or equal to `ignore`. A `shifted` target is
+    compared with the prediction one position before.
   }];
-  let assemblyFormat = "$name (`below` $upper_bound^)? (`ignore` $ignore_index^)? attr-dict `:` type($memory)";
+  let assemblyFormat = "$name (`below` $upper_bound^)? (`ignore` $ignore_index^)? (`shifted` $shifted^)? attr-dict `:` type($memory)";
 }
 
 def Exec_ScalarOp : Exec_DeclarationOp<"scalar",

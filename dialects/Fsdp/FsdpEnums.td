@@ -17,6 +17,12 @@ def Fsdp_Reshard : I32EnumAttr<"Reshard", "when a group is resharded after forwa
   let cppNamespace = "::shardc::fsdp";
 }
 
+def Fsdp_BufferSync : I32EnumAttr<"BufferSync", "what ranks make of a buffer that each of them writes", [
+    I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"broadcast", 1>,
+    I32EnumAttrCase<"mean", 2>, I32EnumAttrCase<"sum", 3>]> {
+  let cppNamespace = "::shardc::fsdp";
+}
+
 def Fsdp_Boundary : I32EnumAttr<"Boundary", "where a cast sits at a module's boundary", [
     I32EnumAttrCase<"input", 0>, I32EnumAttrCase<"output", 1>]> {
   let cppNamespace = "::shardc::fsdp";

@@ -45,12 +45,12 @@ def Fsdp_BufferOp : Fsdp_Op<"buffer", [Symbol, HasParent<"::mlir::ModuleOp">]> {
     `aliases` lists the other names of a tied one. A running variance says which
     buffer has the mean that it is around, so that ranks' can be merged. One that
     is `non_persistent` is in no state dict, as are tensors that PyTorch took for
-    constants.
+    constants. What forward writes may be made the same on all ranks by `sync`.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
       DefaultValuedAttr<StrArrayAttr, "{}">:$aliases, OptionalAttr<FlatSymbolRefAttr>:$mean,
-      UnitAttr:$non_persistent);
-  let assemblyFormat = "(`non_persistent` $non_persistent^)? $sym_name (`aliases` $aliases^)? (`around` $mean^)? attr-dict `:` $type";
+      UnitAttr:$non_persistent, OptionalAttr<Fsdp_BufferSync>:$sync);
+  let assemblyFormat = "(`non_persistent` $non_persistent^)? $sym_name (`aliases` $aliases^)? (`around` $mean^)? (`sync` $sync^)? attr-dict `:` $type";
 }
 
 def Fsdp_MeshOp : Fsdp_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {

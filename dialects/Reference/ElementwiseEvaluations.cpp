@@ -294,9 +294,9 @@ static void addFunction(EvaluationTable &table, double (*function)(double)) {
   });
 }
 
-/// The inverse of erf by three Newton steps, of erf or of erfc's logarithm, from
-/// Giles' single-precision polynomial ("Approximating the erfinv function",
-/// 2012) or, where that ends, from erfc(y) = exp(-y^2).
+/// The inverse of erf by three Newton steps, of erf or of erfc's logarithm,
+/// from Giles' single-precision polynomial ("Approximating the erfinv
+/// function", 2012) or, where that ends, from erfc(y) = exp(-y^2).
 static double inverseErf(double signedX) {
   double x = std::abs(signedX);
   if (x >= 1)
@@ -310,10 +310,9 @@ static double inverseErf(double signedX) {
   };
   double y = std::sqrt(w);
   if (w < 5)
-    y = x * polynomial(w - 2.5,
-                       {2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
-                        -4.39150654e-06, 0.00021858087, -0.00125372503,
-                        -0.00417768164, 0.246640727, 1.50140941});
+    y = x * polynomial(w - 2.5, {2.81022636e-08, 3.43273939e-07, -3.5233877e-06,
+                                 -4.39150654e-06, 0.00021858087, -0.00125372503,
+                                 -0.00417768164, 0.246640727, 1.50140941});
   else if (w < 16)
     y = x * polynomial(std::sqrt(w) - 3,
                        {-0.000200214257, 0.000100950558, 0.00134934322,

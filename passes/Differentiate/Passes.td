@@ -53,6 +53,22 @@ def BroadcastStatisticsPass : Pass<"shardc-broadcast-statistics", "::mlir::Modul
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
+def SynchronizeBuffersPass : Pass<"shardc-synchronize-buffers", "::mlir::ModuleOp"> {
+  let summary = "Makes buffers that forward writes the same on all ranks.";
+  let description = [{
+    Where a buffer says `sync`, what is written to it last becomes what the first rank
+    writes (`broadcast`), the `mean` of what ranks write, or a `sum`: of what ranks write,
+    or, if that is computed from the buffer itself, of what ranks add to it.
+    Each micro-batch does so.
+
+    Warning: buffers without `sync` that ranks write values of their own samples, or random
+    ones, to. Those of batch norms are left to shardc-choose-batch-norm-statistics.
+
+    {{example: test/passes/Differentiate/synchronize-buffers.mlir @mean_of_ranks}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
+}
+
 def DecomposeOperatorsPass : Pass<"shardc-decompose-operators", "::mlir::func::FuncOp"> {
   let summary = "Replaces operators that train as compositions of others.";
   let description = [{

@@ -12,7 +12,7 @@
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
-#include "passes/Group/Rules.h"
+#include "passes/Group/RuleProblems.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
@@ -43,22 +43,11 @@ struct Trained {
 
 static LogicalResult fail(ModuleOp module, const std::vector<Rule> &rules,
                           const RuleSelection &selection) {
-  using Problem = RuleSelection::Problem;
-  const Rule &rule = rules[selection.rule];
-  if (selection.problem == Problem::invalidPattern)
-    return emitNumberedError(module, "E0205")
-           << "'" << rule.pattern
-           << "' is not a regular expression: " << selection.reason;
-  if (selection.problem == Problem::contradiction) {
-    const Rule &other = rules[selection.other];
-    return emitNumberedError(module, "E0209")
-           << "the rules '" << other.pattern << "' and '" << rule.pattern
-           << "' give one parameter " << selection.reason << " "
-           << other.settings.at(selection.reason) << " and "
-           << rule.settings.at(selection.reason);
-  }
+  if (selection.problem != RuleSelection::Problem::noMatch)
+    return failWithRules(module, rules, selection, "parameter");
   InFlightDiagnostic error = emitNumberedError(module, "E0206")
-                             << "'" << rule.pattern << "' matches no parameter";
+                             << "'" << rules[selection.rule].pattern
+                             << "' matches no parameter";
   error.attachNote() << "help: patterns match whole names, as in '.*\\.bias'";
   return error;
 }

@@ -9,6 +9,7 @@
 #include "passes/Group/GroupPolicies.h"
 
 #include "dialects/Fsdp/ModulePath.h"
+#include "passes/Group/RuleProblems.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
@@ -81,24 +82,9 @@ static LogicalResult fail(ModuleOp module, const RuleSelection &selection,
                           const std::vector<Rule> &rules,
                           const WrappingProblem &forward,
                           ArrayRef<ParameterGroup> groups) {
-  using Problem = RuleSelection::Problem;
-  const Rule &rule = rules[selection.rule];
-  if (selection.problem == Problem::invalidPattern)
-    return emitNumberedError(module, "E0205")
-           << quoted(rule.pattern)
-           << " is not a regular expression: " << selection.reason;
-  if (selection.problem == Problem::contradiction) {
-    const Rule &other = rules[selection.other];
-    InFlightDiagnostic error = emitNumberedError(module, "E0209")
-                               << "the rules " << quoted(other.pattern)
-                               << " and " << quoted(rule.pattern)
-                               << " give one group " << selection.reason << " "
-                               << other.settings.at(selection.reason) << " and "
-                               << rule.settings.at(selection.reason);
-    error.attachNote() << "help: leave one of them out";
-    return error;
-  }
-  return failWithoutMatch(module, rule, forward, groups);
+  if (selection.problem != RuleSelection::Problem::noMatch)
+    return failWithRules(module, rules, selection, "group");
+  return failWithoutMatch(module, rules[selection.rule], forward, groups);
 }
 
 //===----------------------------------------------------------------------===//

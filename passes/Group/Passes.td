@@ -125,6 +125,25 @@ def ChooseBatchNormStatisticsPass : Pass<"shardc-choose-batch-norm-statistics", 
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
+def ApplyBufferRulesPass : Pass<"shardc-apply-buffer-rules", "::mlir::ModuleOp"> {
+  let summary = "Says what ranks make of buffers that each of them writes.";
+  let description = [{
+    Rules by names: `.*\.codebook:sync=mean; seen:sync=sum`. A buffer gets what the last rule
+    that matches it says, of a tied one by any of its names; a rule that is a whole name
+    wins over patterns.
+
+    Errors: E0205 and E0209 a rule that is none, or two that contradict each other; E0206 one
+    that matches no buffer; E0212 one for a buffer that forward does not write, or the
+    mean of integers.
+
+    {{example: test/passes/Group/apply-buffer-rules.mlir @last_rule}}
+  }];
+  let options = [
+    Option<"rules", "rules", "std::string", /*default=*/"\"\"",
+           "PATTERN:sync=WORD, separated by semicolons.">];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
 def ApplyParameterRulesPass : Pass<"shardc-apply-parameter-rules", "::mlir::ModuleOp"> {
   let summary = "Gives some parameters hyperparameters of their own, or freezes them.";
   let description = [{

@@ -40,6 +40,10 @@ static bool isOptimizer(std::string_view text) {
   return isOneOf(text, {"muon", "adamw"});
 }
 
+static bool isSync(std::string_view text) {
+  return isOneOf(text, {"none", "broadcast", "mean", "sum"});
+}
+
 static bool isReshard(std::string_view text) {
   int64_t ranks = 0;
   auto [end, error] =
@@ -92,6 +96,12 @@ std::span<const RuleKey> parameterRuleKeys() {
       {"optimizer", "muon or adamw", isOptimizer},
       {"frozen", "true or false", isBoolean},
       {"ignored", "true or false", isBoolean}};
+  return keys;
+}
+
+std::span<const RuleKey> bufferRuleKeys() {
+  static constexpr RuleKey keys[] = {
+      {"sync", "none, broadcast, mean or sum", isSync}};
   return keys;
 }
 

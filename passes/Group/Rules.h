@@ -45,6 +45,9 @@ std::span<const RuleKey> moduleRuleKeys();
 /// multiplied by, both from 0 to 1e6; optimizer; frozen; ignored.
 std::span<const RuleKey> parameterRuleKeys();
 
+/// Of buffers: sync, which is none, broadcast, mean or sum.
+std::span<const RuleKey> bufferRuleKeys();
+
 /// The rules of a text, or what is wrong with it, for people.
 struct ParsedRules {
   std::vector<Rule> rules;

@@ -58,6 +58,19 @@ def BoundInputsPass : Pass<"shardc-bound-inputs", "::mlir::func::FuncOp"> {
   }];
 }
 
+def FindShiftedTargetsPass : Pass<"shardc-find-shifted-targets", "::mlir::func::FuncOp"> {
+  let summary = "Notes which targets the model itself shifts.";
+  let description = [{
+    Language models are trained to predict the next token. Some take targets that are
+    shifted already, others shift them, as those of Hugging Face do. Of the latter, an
+    input reaches a loss, or a `gather` of its scores, by way of a slice of its last
+    dimension that begins at 1, or a roll by -1: it gets `shardc.shifted`. A source of
+    tokens then leaves the shift to the model. Runs on the flat program.
+
+    {{example: test/passes/Import/find-shifted-targets.mlir @shifted_by_the_model}}
+  }];
+}
+
 def BuildModuleTreePass : Pass<"shardc-build-module-tree", "::mlir::func::FuncOp"> {
   let summary = "Nests operations in the modules that they were traced under.";
   let description = [{

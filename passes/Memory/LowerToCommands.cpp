@@ -48,7 +48,8 @@ static SmallVector<Value> declareInputs(OpBuilder &builder, func::FuncOp step) {
     inputs.push_back(exec::InputOp::create(
         builder, argument.getLoc(), exec::getRowMajor(type),
         inputName(step, number), attribute("shardc.upper_bound"),
-        attribute("shardc.ignore_index")));
+        attribute("shardc.ignore_index"),
+        step.getArgAttrOfType<UnitAttr>(number, "shardc.shifted")));
   }
   return inputs;
 }

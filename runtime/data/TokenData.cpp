@@ -109,10 +109,6 @@ std::string TokenData::description() const {
     text += ", as the model shifts it itself";
   if (byModel + shift != 1)
     text += "\nwarning: language models predict token i + 1; see --token-shift";
-  else if (byModel == 0 && target->name == "labels")
-    text +=
-        "\nnote: a model that shifts 'labels' itself, as Hugging Face's do, "
-        "needs --token-shift 0";
   return text;
 }
 

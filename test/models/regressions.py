@@ -504,6 +504,31 @@ class Matrices(nn.Module):
         return F.mse_loss(self.head(h), y)
 
 
+class SharedBuffers(nn.Module):
+    """Buffers that forward writes and ranks share: a moving average, a count that
+    goes on and one of the step alone, all of the batch of all ranks."""
+
+    joins_ranks = True
+    flags = ["--buffer-rules",
+             "average:sync=mean;seen:sync=sum;latest:sync=sum"]
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.g = nn.Linear(16, 24), nn.Linear(24, 16)
+        self.register_buffer("average", torch.zeros(24))
+        self.register_buffer("seen", torch.zeros(16, dtype=torch.long))
+        self.register_buffer("latest", torch.zeros(16, dtype=torch.long))
+
+    def forward(self, x, y):
+        h = F.gelu(self.f(x))
+        z = h - self.average.to(h.dtype)
+        with torch.no_grad():
+            self.average.mul_(0.7).add_(h.mean(0), alpha=0.3)
+            self.seen += (x > 0).sum(0)
+            self.latest.copy_((x > 0).sum(0))
+        return F.mse_loss(self.g(z), y)
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
@@ -535,6 +560,8 @@ REGRESSIONS = {
         Scaled(), (torch.randn(8, 16), torch.randn(8, 16))),
     "selected": lambda: (
         Selected(), (torch.randn(4, 6, 16), torch.randn(4, 6, 16))),
+    "shared-buffers": lambda: (
+        SharedBuffers(), (torch.randn(8, 16), torch.randn(8, 16))),
     "synchronized-norm": lambda: (
         SynchronizedNorm(), (torch.randn(8, 16), torch.randn(8, 16))),
     "spatial-gate": lambda: (
