@@ -158,6 +158,7 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // First: what follows knows real numbers alone.
   functions.addPass(createExpandComplexPass());
+  functions.addPass(createWidenIntegersPass());
   functions.addPass(createJoinSlicesPass());
   // Before library calls are selected: both change or make operators that are
   // one.

@@ -182,13 +182,19 @@ LogicalResult ScatterOp::verify() {
 
 LogicalResult LibraryOp::verify() { return verifyOrders(*this, getOrder()); }
 
+/// Whether elements are the same, but for the sign of integers.
+static bool haveSameBits(Type a, Type b) {
+  return a == b || (isa<IntegerType>(a) && isa<IntegerType>(b) &&
+                    a.getIntOrFloatBitWidth() == b.getIntOrFloatBitWidth());
+}
+
 LogicalResult ViewOp::verify() {
   auto result = cast<RankedTensorType>(getResult().getType());
   auto source = cast<RankedTensorType>(getSource().getType());
   if (static_cast<int64_t>(getStrides().size()) != result.getRank())
     return emitOpError("expected ")
            << result.getRank() << " strides, got " << getStrides().size();
-  if (source.getElementType() != result.getElementType())
+  if (!haveSameBits(source.getElementType(), result.getElementType()))
     return emitOpError("expected one element type, got ")
            << source << " and " << result;
   return success();
@@ -286,7 +292,7 @@ LogicalResult PartOp::verify() {
              << stride.getName();
   Type whole = cast<MemRefType>(getWhole().getType()).getElementType();
   Type part = cast<MemRefType>(getMemory().getType()).getElementType();
-  if (whole != part)
+  if (!haveSameBits(whole, part))
     return emitOpError("expected one element type, got ")
            << whole << " and " << part;
   return success();

@@ -149,7 +149,8 @@ def Exec_ViewOp : Exec_Op<"view", [Pure]> {
   let summary = "the bytes of another value under another shape and strides";
   let description = [{
     `offset` and `strides` count elements of the storage that `source` lives in;
-    the offset is relative to the first element of `source`.
+    the offset is relative to the first element of `source`. Unsigned integers may become
+    signed ones of the same bits, and the reverse.
   }];
   let arguments = (ins AnyStaticShapeTensor:$source, I64Attr:$offset, DenseI64ArrayAttr:$strides);
   let results = (outs AnyStaticShapeTensor:$result);

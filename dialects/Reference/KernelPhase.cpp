@@ -51,6 +51,7 @@ static Tensor viewed(const Tensor &source, RankedTensorType type,
     copyPlaces(source.integers(), result.mutableIntegers(), places);
   else
     copyPlaces(source.complexes(), result.mutableComplexes(), places);
+  result.round(); // Of other integers, the same bits.
   return result;
 }
 

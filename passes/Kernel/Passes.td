@@ -54,6 +54,21 @@ def ExpandComplexPass : Pass<"shardc-expand-complex", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::shardc::aten::AtenDialect"];
 }
 
+def WidenIntegersPass : Pass<"shardc-widen-integers", "::mlir::func::FuncOp"> {
+  let summary = "Computes with integers of 8 and 16 bits in 32 bits.";
+  let description = [{
+    Operators on narrow integers become the same ones on i32, of whose results the low
+    bits are kept: sums, products and shifts are then those of PyTorch, also where they wrap
+    around, and comparisons, orders and quotients are of the numbers themselves. Sorting
+    is of i64, as the library has it.
+    Unsigned bytes are kept as signed ones of the same bits, which an `exec.view` says; views
+    of them are views of these bits. Conversions of signed integers stay.
+
+    {{example: test/passes/Kernel/widen-integers.mlir @unsigned_bytes}}
+  }];
+  let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::exec::ExecDialect"];
+}
+
 def JoinSlicesPass : Pass<"shardc-join-slices", "::mlir::func::FuncOp"> {
   let summary = "Joins the gradients of the pieces of one tensor by concatenation.";
   let description = [{

@@ -32,7 +32,8 @@ static bool isStorable(Type type) {
   Type element = getElementTypeOrSelf(type);
   return isa<Float64Type, Float32Type, Float16Type, BFloat16Type>(element) ||
          element.isInteger(1) || element.isInteger(8) ||
-         element.isInteger(32) || element.isInteger(64);
+         element.isSignlessInteger(16) || element.isInteger(32) ||
+         element.isInteger(64);
 }
 
 static LogicalResult requireStorable(Operation *op, Twine what, Type type) {
@@ -42,9 +43,9 @@ static LogicalResult requireStorable(Operation *op, Twine what, Type type) {
                                   << what << " has elements of type "
                                   << getElementTypeOrSelf(type)
                                   << ", which an artifact cannot hold";
-  diagnostic.attachNote()
-      << "help: export the model with a float, boolean or 32 or 64-bit "
-         "integer tensor in its place and convert inside";
+  diagnostic.attachNote() << "help: export the model with a float, boolean or "
+                             "signed integer tensor "
+                             "in its place and convert inside";
   return diagnostic;
 }
 

@@ -33,8 +33,8 @@ struct RequireKernelsPass : impl::RequireKernelsPassBase<RequireKernelsPass> {
 };
 } // namespace
 
-/// Complex numbers and unsigned bytes have no arithmetic here, and nests of no
-/// iterations no kernel.
+/// Complex numbers have no arithmetic here, and nests of no iterations no
+/// kernel.
 static bool hasComputableTypes(Operation *op) {
   auto isComputable = [](Type type) {
     auto tensor = cast<RankedTensorType>(type);

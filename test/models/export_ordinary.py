@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import ordinary  # noqa: E402
 import ordinary_complex  # noqa: E402, F401
+import ordinary_integers  # noqa: E402, F401
 import ordinary_modules  # noqa: E402, F401
 import ordinary_operators  # noqa: E402, F401
 from zoo import shardc_export  # noqa: E402

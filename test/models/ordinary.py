@@ -7,8 +7,8 @@ shape of one sample, of normal floats; `below(n, …)` are integers, `flags(…)
 booleans. `refused` is the number of the error that shardc answers with today,
 for the operators that it names.
 
-The models are in ordinary_operators.py, ordinary_complex.py and
-ordinary_modules.py.
+The models are in ordinary_operators.py, ordinary_complex.py,
+ordinary_integers.py and ordinary_modules.py.
 export_ordinary.py writes what check_ordinary.py trains.
 """
 
@@ -27,11 +27,14 @@ class Input:
     shape: tuple
     kind: str = "float"
     bound: int = 0
+    low: int = 0
+    dtype: torch.dtype = torch.int64
 
     def samples(self, count, generator):
         shape = (count, *self.shape)
         if self.kind == "int":
-            return torch.randint(self.bound, shape, generator=generator)
+            return torch.randint(self.low, self.bound, shape,
+                                 generator=generator).to(self.dtype)
         if self.kind == "bool":
             return torch.rand(shape, generator=generator) < 0.7
         return torch.randn(shape, generator=generator)
@@ -41,8 +44,8 @@ def floats(*shape):
     return Input(shape)
 
 
-def below(bound, *shape):
-    return Input(shape, "int", bound)
+def below(bound, *shape, low=0, dtype=torch.int64):
+    return Input(shape, "int", bound, low, dtype)
 
 
 def flags(*shape):

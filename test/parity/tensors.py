@@ -14,8 +14,8 @@ import re
 import struct
 import sys
 
-TYPECODES = {"F64": "d", "F32": "f", "I64": "q", "I32": "i", "U8": "B",
-             "BOOL": "B"}
+TYPECODES = {"F64": "d", "F32": "f", "I64": "q", "I32": "i", "I16": "h",
+             "I8": "b", "U8": "B", "BOOL": "B"}
 
 
 @dataclasses.dataclass

@@ -10,16 +10,6 @@ module @no_elements {
 
 // -----
 
-module @narrow_integers {
-  // expected-error@+2 {{E0136: input 'x' has elements of type 'i16', which an artifact cannot hold}}
-  // expected-note@+1 {{help: export the model with a float, boolean or 32 or 64-bit integer tensor in its place and convert inside}}
-  func.func @step(%x: tensor<4xi16> {shardc.name = "x"}) {
-    return
-  }
-}
-
-// -----
-
 module @complex_buffer {
   // expected-error@+2 {{E0136: buffer 'rotations' has elements of type 'complex<f32>', which an artifact cannot hold}}
   // expected-note@+1 {{help: export the model}}
