@@ -187,6 +187,19 @@ Value Decomposition::mean(Value self, Shape dims, bool keepdim) {
                              keepdim);
 }
 
+Value Decomposition::identity(Value like) {
+  int64_t n = typeOf(like).getShape().back();
+  auto numbers = llvm::to_vector(llvm::seq<int64_t>(0, n));
+  Value places = aten::ConstantOp::create(
+      call.builder(), call.loc(),
+      DenseElementsAttr::get(
+          RankedTensorType::get({n}, call.builder().getI64Type()),
+          ArrayRef<int64_t>(numbers)));
+  Value isDiagonal = build<aten::EqOp>(view(places, {n, 1}), places);
+  return isDiagonal ? call.convert(isDiagonal, typeOf(like).getElementType())
+                    : Value();
+}
+
 Value Decomposition::countUpTo(Value places, int64_t size) {
   if (!places)
     return places;

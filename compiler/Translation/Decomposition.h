@@ -83,6 +83,9 @@ public:
   mlir::Value sum(mlir::Value self, Shape dims, bool keepdim = false);
   mlir::Value mean(mlir::Value self, Shape dims, bool keepdim = false);
 
+  /// The identity of matrices `like` [*, n, n], as [n, n].
+  mlir::Value identity(mlir::Value like);
+
   /// How many of `places`, i64 [*] in [0, size], are at or before each of 0, 1,
   /// …, size - 1: i64 [size].
   mlir::Value countUpTo(mlir::Value places, int64_t size);

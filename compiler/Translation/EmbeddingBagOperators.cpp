@@ -73,9 +73,8 @@ private:
 } // namespace
 
 LogicalResult EmbeddingBag::read() {
-  for (StringRef name : {"scale_grad_by_freq", "sparse"})
-    if (call.boolean(name))
-      return call.unsupported(name, "False");
+  if (call.boolean("scale_grad_by_freq"))
+    return call.unsupported("scale_grad_by_freq", "False");
   mode = call.integer("mode");
   if (mode < 0 || mode > 2)
     return call.unsupported("mode", "'sum', 'mean' or 'max'");

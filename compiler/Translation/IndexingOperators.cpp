@@ -4,6 +4,7 @@
 // Embeddings, gathers and scatters, index tensors, and moves by fixed patterns.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
@@ -13,14 +14,39 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
+/// `rows`, whose gradients are divided by how often their index is there.
+static Value scaledByFrequency(NodeCall &call, Value rows) {
+  Decomposition build(call);
+  int64_t size = call.typeOf("weight").getDimSize(0);
+  int64_t count = call.typeOf("indices").getNumElements();
+  auto counts = [&](int64_t elements) {
+    return RankedTensorType::get({elements}, call.builder().getF32Type());
+  };
+  Value places = build.view(call.tensor("indices"), {count});
+  Value total = build.build<aten::ScatterReduceOp>(
+      build.zeros(counts(size)), 0, places,
+      splat(call, counts(count), Scalar(1.0)), aten::ScatterReduction::sum,
+      /*include_self=*/true);
+  Value each = build.build<aten::ReciprocalOp>(
+      build.build<aten::GatherOp>(total, 0, places));
+  SmallVector<int64_t> shape(call.typeOf("indices").getShape());
+  shape.push_back(1);
+  Value slope = build.expand(build.view(each, shape),
+                             Decomposition::typeOf(rows).getShape());
+  return slope ? build.withSlopes(
+                     rows, {{rows, build.build<aten::ToOtherOp>(slope, rows)}})
+               : Value();
+}
+
+/// Gradients that PyTorch would keep as rows of a sparse tensor are dense.
 static LogicalResult translateEmbedding(NodeCall &call) {
-  if (call.boolean("scale_grad_by_freq"))
-    return call.unsupported("scale_grad_by_freq", "False");
-  if (call.boolean("sparse"))
-    return call.unsupported("sparse", "False");
-  return call.translate<aten::EmbeddingOp>(call.tensor("weight"),
-                                           call.tensor("indices"),
-                                           call.integer("padding_idx"));
+  Decomposition build(call);
+  Value rows = build.build<aten::EmbeddingOp>(call.tensor("weight"),
+                                              call.tensor("indices"),
+                                              call.integer("padding_idx"));
+  if (rows && call.boolean("scale_grad_by_freq"))
+    rows = scaledByFrequency(call, rows);
+  return build.finish(rows);
 }
 
 static FailureOr<int64_t> readDimension(NodeCall &call) {

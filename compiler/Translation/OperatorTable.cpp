@@ -26,6 +26,7 @@ OperatorTable::OperatorTable() {
   addJoinOperators(*this);
   addLinearOperators(*this);
   addSolveOperators(*this);
+  addMatrixOperators(*this);
   addEinsumOperators(*this);
   addConvolutionOperators(*this);
   addAttentionOperators(*this);
@@ -44,6 +45,7 @@ OperatorTable::OperatorTable() {
   addDifferenceOperators(*this);
   addCreationOperators(*this);
   addRandomOperators(*this);
+  addQuantizationOperators(*this);
   addWindowOperators(*this);
   addOutForms();
 }

@@ -65,6 +65,7 @@ void addPieceOperators(OperatorTable &table);
 void addJoinOperators(OperatorTable &table);
 void addLinearOperators(OperatorTable &table);
 void addSolveOperators(OperatorTable &table);
+void addMatrixOperators(OperatorTable &table);
 void addEinsumOperators(OperatorTable &table);
 void addConvolutionOperators(OperatorTable &table);
 void addAttentionOperators(OperatorTable &table);
@@ -83,6 +84,7 @@ void addEmbeddingBagOperators(OperatorTable &table);
 void addDifferenceOperators(OperatorTable &table);
 void addCreationOperators(OperatorTable &table);
 void addRandomOperators(OperatorTable &table);
+void addQuantizationOperators(OperatorTable &table);
 void addWindowOperators(OperatorTable &table);
 
 } // namespace shardc::translation

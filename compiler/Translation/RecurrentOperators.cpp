@@ -23,12 +23,14 @@ struct CellState {
   Value cell;
 };
 
-/// The parameters of one layer and direction; biases may be null.
+/// The parameters of one layer and direction; biases may be null, and so may
+/// the projection that an LSTM's hidden state goes through (proj_size).
 struct CellWeights {
   Value input;
   Value hidden;
   Value inputBias;
   Value hiddenBias;
+  Value projection;
 };
 
 /// The next state from the gates of the input and of the hidden state.
@@ -49,6 +51,7 @@ private:
   CellFunction cell;
   bool hasCellState;
   SmallVector<Value> weights;
+  bool isProjected = false;
   /// Final states of every layer and direction.
   SmallVector<Value> lastHidden, lastCell;
 
@@ -132,19 +135,20 @@ LogicalResult Recurrence::checkWeights() {
   weights = call.tensors("params");
   int64_t cells =
       call.integer("num_layers") * (call.boolean("bidirectional") ? 2 : 1);
-  int64_t expected = cells * (call.boolean("has_biases") ? 4 : 2);
-  if (cells < 1 || static_cast<int64_t>(weights.size()) != expected)
-    return call.unsupported("params",
-                            Twine(expected) +
-                                " tensors, without projections (proj_size)");
+  int64_t each = call.boolean("has_biases") ? 4 : 2;
+  auto count = static_cast<int64_t>(weights.size());
+  isProjected = hasCellState && count == cells * (each + 1);
+  if (cells < 1 || (count != cells * each && !isProjected))
+    return call.unsupported("params", Twine(cells * each) + " tensors");
   return success();
 }
 
 CellWeights Recurrence::weightsAt(int64_t index) const {
-  if (!call.boolean("has_biases"))
-    return {weights[2 * index], weights[2 * index + 1], Value(), Value()};
-  return {weights[4 * index], weights[4 * index + 1], weights[4 * index + 2],
-          weights[4 * index + 3]};
+  bool hasBiases = call.boolean("has_biases");
+  int64_t count = (hasBiases ? 4 : 2) + (isProjected ? 1 : 0);
+  auto own = ArrayRef(weights).slice(index * count, count);
+  return {own[0], own[1], hasBiases ? own[2] : Value(),
+          hasBiases ? own[3] : Value(), isProjected ? own.back() : Value()};
 }
 
 /// State `number` of an operator's `hx`, [cells, B, H], at one cell.
@@ -170,6 +174,9 @@ Value Recurrence::runDirection(Value input, int64_t index, bool isReversed) {
     Value hidden =
         build.build<aten::LinearOp>(state.hidden, of.hidden, of.hiddenBias);
     state = cell(build, build.select(gates, 0, time), hidden, state);
+    if (of.projection)
+      state.hidden =
+          build.build<aten::LinearOp>(state.hidden, of.projection, Value());
     if (!state.hidden)
       return nullptr;
     outputs[time] = build.unsqueeze(state.hidden, 0);

@@ -34,8 +34,6 @@ public:
   /// magnitudes.
   Value sign, logarithm;
 
-  /// The identity matrix as `like`'s elements.
-  Value identity(Value like);
   /// 0, 1, … along dimension `dim` of three.
   Value count(int64_t size, int64_t dim);
 
@@ -62,15 +60,6 @@ Value Elimination::count(int64_t count, int64_t dim) {
       DenseElementsAttr::get(
           RankedTensorType::get(shape, call.builder().getI64Type()),
           ArrayRef<int64_t>(numbers)));
-}
-
-Value Elimination::identity(Value like) {
-  int64_t n = typeOf(like).getShape().back();
-  Value isDiagonal = build<aten::EqOp>(count(n, 1), count(n, 2));
-  return isDiagonal
-             ? view(call.convert(isDiagonal, typeOf(like).getElementType()),
-                    {n, n})
-             : Value();
 }
 
 /// Brings the largest element that is left of a column into `row`, and clears

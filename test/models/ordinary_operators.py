@@ -403,3 +403,63 @@ def reductions_in_a_row(s, x, y):
     h = h - h.mean(-1, keepdim=True)
     h = h * h.sum(0)
     return F.mse_loss(h, y) + h.mean(0).sum()
+
+
+#===-----------------------------------------------------------------------===#
+# Tables, matrices, quantization
+#===-----------------------------------------------------------------------===#
+
+
+@ordinary(lambda: {"e": nn.Embedding(9, 5, scale_grad_by_freq=True)},
+          x=below(3, 6), y=Y)
+def gradients_by_frequency(s, x, y):
+    return F.mse_loss(s.e(x).sum(1), y)
+
+
+@ordinary(lambda: {"e": nn.Embedding(9, 5, sparse=True),
+                   "b": nn.EmbeddingBag(9, 5, sparse=True)}, x=below(9, 6), y=Y)
+def sparse_tables(s, x, y):
+    return F.mse_loss(s.e(x).mean(1) + s.b(x), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5)}, x=X, y=Y)
+def fake_quantized_weight(s, x, y):
+    weight = torch.fake_quantize_per_tensor_affine(s.f.weight, 0.02, 3, -16, 15)
+    return F.mse_loss(F.linear(x, weight, s.f.bias), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5), "scale": torch.linspace(0.01, 0.05, 5),
+                   "zero": torch.tensor([0, 1, -2, 0, 3], dtype=torch.int32)},
+          x=X, y=Y)
+def fake_quantized_channels(s, x, y):
+    weight = torch.fake_quantize_per_channel_affine(
+        s.f.weight.float(), s.scale.float(), s.zero, 0, -8, 7)
+    return F.mse_loss(F.linear(x, weight.to(x.dtype), s.f.bias), y)
+
+
+@ordinary(weights(w=(5, 5)), x=Y, y=Y)
+def matrix_exponential(s, x, y):
+    return F.mse_loss(x @ torch.matrix_exp(s.w), y)
+
+
+@ordinary(weights(w=(5, 5)), x=Y, y=Y)
+def matrix_powers(s, x, y):
+    return F.mse_loss(x @ torch.linalg.matrix_power(s.w, 3), y) + s.w.matrix_power(
+        5).square().mean()
+
+
+def orthogonal():
+    return {"f": nn.utils.parametrizations.orthogonal(nn.Linear(5, 5))}
+
+
+@ordinary(orthogonal, x=Y, y=Y)
+def orthogonal_weight(s, x, y):
+    return F.mse_loss(s.f(x), y)
+
+
+@ordinary(lambda: {"r": nn.LSTM(6, 7, 2, proj_size=5, batch_first=True,
+                                bidirectional=True)},
+          x=floats(4, 6), y=floats(4, 10))
+def projected_lstm(s, x, y):
+    output, (hidden, cell) = s.r(x)
+    return F.mse_loss(output, y) + hidden.square().mean() + cell.mean()

@@ -1,0 +1,84 @@
+//===- QuantizationOperators.cpp - translation of fake quantization -------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+//   q = round(self * (1 / scale)) + zero_point
+//   result = (clamp(q, quant_min, quant_max) - zero_point) * scale
+//
+// with the slope 1 where q is in the range and 0 elsewhere, as PyTorch's masks
+// have it (ATen/native/quantized/FakeQuantPerTensorAffine.cpp).
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/OperatorTable.h"
+#include "compiler/Translation/Scalars.h"
+
+using namespace mlir;
+using namespace shardc;
+using namespace shardc::translation;
+
+/// Of a scale and a zero point that broadcast against `self`, in its dtype.
+static LogicalResult quantize(NodeCall &call, Value scale, Value zeroPoint) {
+  Decomposition build(call);
+  OpBuilder &builder = call.builder();
+  Value self = call.tensor("self");
+  Value inverse = build.build<aten::ReciprocalOp>(scale);
+  Value q = build.add(build.build<aten::RoundOp>(build.mul(self, inverse)),
+                      zeroPoint);
+  if (!q)
+    return failure();
+  auto least = builder.getF64FloatAttr(double(call.integer("quant_min")));
+  auto most = builder.getF64FloatAttr(double(call.integer("quant_max")));
+  Value isAbove = build.build<aten::GeScalarOp>(q, least);
+  Value isBelow = build.build<aten::LeScalarOp>(q, most);
+  Value value = build.mul(
+      build.sub(build.build<aten::ClampOp>(q, least, most), zeroPoint), scale);
+  if (!value || !isAbove || !isBelow)
+    return failure();
+  Value isInside = build.build<aten::LogicalAndOp>(isAbove, isBelow);
+  Value slope =
+      build.expand(call.convert(isInside, call.typeOf("self").getElementType()),
+                   call.typeOf("self").getShape());
+  return build.finish(build.withSlopes(value, {{self, slope}}));
+}
+
+/// The numbers of a module that was prepared: PyTorch has the scale in f32.
+static LogicalResult translateNumbers(NodeCall &call) {
+  Decomposition build(call);
+  Value self = call.tensor("self");
+  auto scale = static_cast<float>(call.number("scale"));
+  return quantize(call, build.constant(scale, self),
+                  build.constant(double(call.integer("zero_point")), self));
+}
+
+static LogicalResult translateTensors(NodeCall &call) {
+  Decomposition build(call);
+  RankedTensorType type = call.typeOf("self");
+  SmallVector<int64_t> shape(type.getRank(), 1);
+  if (call.hasArgument("axis")) {
+    FailureOr<int64_t> axis = call.dimension("axis", type.getRank());
+    if (failed(axis))
+      return failure();
+    shape[*axis] = type.getDimSize(*axis);
+  }
+  auto alongAxis = [&](StringRef name) {
+    return build.view(
+        build.detach(call.convert(call.tensor(name), type.getElementType())),
+        shape);
+  };
+  Value scale = alongAxis("scale"), zeroPoint = alongAxis("zero_point");
+  return scale && zeroPoint ? quantize(call, scale, zeroPoint) : failure();
+}
+
+void translation::addQuantizationOperators(OperatorTable &table) {
+  table.add("fake_quantize_per_tensor_affine(Tensor self, float scale, "
+            "int zero_point, int quant_min, int quant_max) -> Tensor",
+            translateNumbers);
+  table.add("fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, "
+            "Tensor scale, Tensor zero_point, int quant_min, int quant_max) "
+            "-> Tensor",
+            translateTensors);
+  table.add("fake_quantize_per_channel_affine(Tensor self, Tensor scale, "
+            "Tensor zero_point, int axis, int quant_min, int quant_max) -> "
+            "Tensor",
+            translateTensors);
+}
