@@ -182,8 +182,7 @@ def quantities(module, optimizer, series, buffers):
     for name, parameter in module.named_parameters():
         states = {f"{STATES[key]}/{name}": state for key, state
                   in optimizer.state[parameter].items() if key in STATES}
-        if states:  # else nothing uses the parameter
-            result.update({name: parameter, **states})
+        result.update({name: parameter, **states})  # no states if it is unused
     result.update(buffers)
     return {name: vector(value) for name, value in result.items()}
 
@@ -212,13 +211,22 @@ EXACT = {functional.hardsigmoid: lambda value, inplace=False:
 
 
 class AllInFloat64(TorchFunctionMode):
-    """Inside, nothing is float32: models convert to it what they want to be
-    more exact than bf16, but that is not more exact than float64. `further`
-    says which other dtypes are not what they are called."""
+    """Inside, nothing is float32, which is not the default either: models convert
+    to it what they want to be more exact than bf16, but that is not more exact
+    than float64. `further` says which other dtypes are not what they are called."""
 
     def __init__(self, further=()):
         super().__init__()
         self._wide = {**WIDE, **dict(further)}
+
+    def __enter__(self):
+        self._default = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        return super().__enter__()
+
+    def __exit__(self, *exception):
+        torch.set_default_dtype(self._default)
+        return super().__exit__(*exception)
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         def wide(value):

@@ -155,6 +155,9 @@ def differences(exact, found, limit_of):
             rows.append(trained.Difference(
                 name, at, found[name].flatten()[at].item(), values[at].item(),
                 worst / limit if worst and limit else worst and float("inf")))
+    rows += [missing(name, "is of a parameter that PyTorch does not train")
+             for name in found if name not in exact
+             and name.partition("/")[0] in train_reference.STATES.values()]
     return sorted(rows, key=lambda row: -row.used)
 
 
