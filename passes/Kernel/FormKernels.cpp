@@ -58,6 +58,7 @@ static void mapOperands(Operation *op, OpBuilder &builder,
   }
 }
 
+/// Also what only dead operations read, as views of a result do.
 static void eraseDeadOperations(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
@@ -112,8 +113,7 @@ static aten::Accumulation accumulationOf(const Target &target,
   return accumulation;
 }
 
-/// The operators to replace, each after its readers, so that what only a dead
-/// operator reads is dead too; constants come last.
+/// The operators to replace, each after its readers; constants come last.
 static SmallVector<Operation *> collectOperators(func::FuncOp function) {
   SmallVector<Operation *> operators, constants;
   for (Block &block : function.getBody())
@@ -133,13 +133,14 @@ void FormKernelsPass::runOnOperation() {
     return signalPassFailure();
   const aten::Accumulation accumulation =
       accumulationOf(*target, &getContext());
-  for (Operation *op : collectOperators(getOperation())) {
-    if (op->use_empty()) {
+  // RequireKernels accepts operators without a kernel whose results are unread.
+  for (Block &block : getOperation().getBody())
+    eraseDeadOperations(block);
+  for (Operation *op : collectOperators(getOperation()))
+    if (op->use_empty()) // A constant that kernels have built.
       op->erase();
-      continue;
-    }
-    formKernel(op, accumulation);
-  }
+    else
+      formKernel(op, accumulation);
 }
 
 } // namespace shardc

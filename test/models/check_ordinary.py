@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains every small model of ordinary.tar.xz and compares with PyTorch.
+"""Trains every small model of an archive and compares with PyTorch.
 
     check_ordinary.py --ranks 2 --shardc build/dev/bin/shardc
-        --shardrun build/dev/bin/shardrun [--folder DIR] [NAME…]
+        --shardrun build/dev/bin/shardrun [--archive FILE] [--folder DIR] [NAME…]
+
+The archive is ordinary.tar.xz, or the fixtures of ../fuzz/modules.
 
 Losses, parameters and buffers after two steps must be PyTorch's float64 ones
 within what float32 can hold. A model that shardc cannot train must be refused
@@ -82,7 +84,8 @@ def check(name, golden, options, folder):
     model = folder / f"{name}.pt2"
     artifact = folder / f"{name}.shardc"
     compiled = run([options.shardc, "compile", model, "-o", artifact,
-                    "--world-size", options.ranks], folder)
+                    "--world-size", options.ranks, *golden.get("flags", ())],
+                   folder)
     entry = golden["models"][name]
     if "refused" in entry:
         return require_refusal(compiled, entry["refused"])
@@ -103,7 +106,7 @@ def check_all(options, folder):
     """The number of models that failed."""
     for left in folder.glob("shardc-reproducer-*"):
         left.unlink()
-    with tarfile.open(ARCHIVE) as archive:
+    with tarfile.open(options.archive) as archive:
         archive.extractall(folder)
     golden = json.loads((folder / "golden.json").read_text())
     failures = 0
@@ -126,6 +129,7 @@ def main():
     parser.add_argument("--ranks", type=int, required=True, choices=(1, 2, 3))
     parser.add_argument("--shardc", required=True)
     parser.add_argument("--shardrun", required=True)
+    parser.add_argument("--archive", type=pathlib.Path, default=ARCHIVE)
     parser.add_argument("--folder", help="work here and keep the files")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()

@@ -83,12 +83,14 @@ def difference(expected, values):
 
 
 class CommandFailed(Exception):
-    """A program that ended with another status than 0: what it said."""
+    """A program that ended with another status than 0: the error and its first note."""
 
     def __init__(self, status, text):
         lines = [line for line in text.splitlines() if line.strip()]
         errors = [line for line in lines if "error" in line]
-        super().__init__((errors or lines or ["no output"])[0])
+        notes = [line.strip() for line in lines if line.startswith("  note: ")]
+        super().__init__("; ".join([(errors or lines or ["no output"])[0],
+                                    *notes[:1]]))
         self.status = status
 
 

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The random module of a seed, as a script that a user could have written."""
 
-import dataclasses
 import random
 import re
-import textwrap
 
 import torch
 
 import layers
 import vocabulary
 from filling import Filling
-from writer import Input, Unfit, Writer, is_float
+from program import Class, Input, Program
+from writer import Unfit, Writer, is_float
 
 STATEMENTS = (5, 18)
 # How often a statement is of a kind.
@@ -26,71 +25,6 @@ EXPRESSIONS = {
     "integer": vocabulary.INTEGERS, "mask": vocabulary.MASKS,
     "complex": vocabulary.COMPLEX, "from_complex": vocabulary.FROM_COMPLEX}
 SHAPES = ((4,), (3,), (6,), (3, 4), (2, 3), (4, 4), (1, 5), (2, 4, 4), (3, 2, 4))
-
-CLASS = """
-class {name}(nn.Module):
-    def __init__(self):
-        super().__init__()
-{init}
-
-    def forward(self, {arguments}):
-{lines}
-        return {result}
-"""
-
-
-@dataclasses.dataclass
-class Program:
-    """The classes of a script; the last, `Model`, takes `inputs` of `batch`
-    samples and returns the loss."""
-    classes: list  # of Class
-    inputs: dict  # {name: Input}
-    batch: int
-
-    def source(self):
-        return "".join(each.source() for each in self.classes)
-
-    def module(self):
-        """A fresh module, the same one each time."""
-        scope = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional,
-                 "__name__": "random_module"}
-        exec(self.source(), scope)
-        torch.manual_seed(7)
-        return scope["Model"]()
-
-    def batches(self, count):
-        """So many micro-batches, {input: tensor} each."""
-        generator = torch.Generator().manual_seed(11)
-        samples = {name: each.samples(count * self.batch, generator)
-                   for name, each in self.inputs.items()}
-        return [{name: value[index * self.batch:][:self.batch].clone()
-                 for name, value in samples.items()} for index in range(count)]
-
-    def script(self):
-        """The program with its inputs, for a reader."""
-        inputs = "".join(f"# {name}: {each.kind} {(self.batch, *each.shape)}"
-                         f"{f' below {each.bound}' if each.bound else ''}\n"
-                         for name, each in self.inputs.items())
-        return ("import torch\nfrom torch import nn\n"
-                "from torch.nn import functional as F\n\n" + inputs
-                + self.source())
-
-
-@dataclasses.dataclass
-class Class:
-    name: str
-    arguments: list
-    init: list
-    lines: list
-    result: str
-
-    def source(self):
-        indent = " " * 8
-        return CLASS.format(
-            name=self.name, arguments=", ".join(self.arguments),
-            init=textwrap.indent("\n".join(self.init) or "pass", indent),
-            lines=textwrap.indent("\n".join(self.lines) or "pass", indent),
-            result=self.result)
 
 
 def is_loss(value):
@@ -134,8 +68,8 @@ class Generator:
                 if any(name in line for line in (*self.writer.lines, loss))]
         self.classes.append(Class("Model", used or ["x"], self.writer.init,
                                   self.writer.lines, loss))
-        return Program(self.classes, {name: self.inputs[name]
-                                      for name in used or ["x"]}, self.batch)
+        return Program("", {name: self.inputs[name] for name in used or ["x"]},
+                       self.batch, self.classes)
 
     def _write(self, writer, count, without=()):
         kinds = {kind: weight for kind, weight in KINDS.items()

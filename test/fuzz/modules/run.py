@@ -27,6 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import check  # noqa: E402
 import generator  # noqa: E402
+import program as programs  # noqa: E402
 import reduction  # noqa: E402
 from check import zoo_training  # noqa: E402
 from zoo import be_quiet  # noqa: E402
@@ -70,6 +71,15 @@ def show(program, seed, outcome, options):
     if options.output:
         options.output.mkdir(parents=True, exist_ok=True)
         (options.output / f"seed-{seed}.py").write_text(text)
+
+
+def replay(path, options):
+    """The cause of a file's outcome, for each number of ranks."""
+    for ranks in range(check.MOST_RANKS):
+        outcome = outcome_of(programs.read(path), ranks, options.programs)
+        print(f"{path.name}: {check.training_of(ranks)}: {outcome.kind}: "
+              f"{outcome.detail}")
+        yield check.summary_of(outcome)
 
 
 def check_seeds(seeds, options):
@@ -116,6 +126,8 @@ def main():
     parser.add_argument("--shardc", type=pathlib.Path)
     parser.add_argument("--shardrun", type=pathlib.Path)
     parser.add_argument("--seeds", default="1..100", help="A..B, with B")
+    parser.add_argument("--replay", type=pathlib.Path, nargs="+", default=[],
+                        metavar="FILE", help="run these programs again")
     parser.add_argument("--print", action="store_true",
                         help="print the programs, and run nothing")
     parser.add_argument("--reduce", type=int, default=0, metavar="N",
@@ -138,12 +150,16 @@ def main():
     options.programs = zoo_training.Programs(options.shardc.resolve(),
                                              options.shardrun.resolve())
     signal.signal(signal.SIGALRM, raise_too_slow)
-    begin, causes = time.monotonic(), collections.Counter()
+    begin = time.monotonic()
+    causes = collections.Counter(
+        cause for path in options.replay for cause in replay(path, options))
+    if options.replay:
+        seeds = []
     for start in range(0, len(seeds), SEEDS_OF_A_PROCESS):
         causes += in_process(seeds[start:start + SEEDS_OF_A_PROCESS], options)
     for cause, count in causes.most_common():
         print(f"{count:6} {cause}")
-    print(f"{len(seeds)} programs in {time.monotonic() - begin:.0f} s")
+    print(f"{causes.total()} programs in {time.monotonic() - begin:.0f} s")
     sys.exit(any(cause.startswith(FAILURES) for cause in causes))
 
 

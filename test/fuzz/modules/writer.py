@@ -8,7 +8,6 @@ statement stays if its results are finite, small and few, and if backward still
 works after it.
 """
 
-import dataclasses
 import re
 
 import torch
@@ -22,25 +21,6 @@ MOST_ELEMENTS, LARGEST = 200, 40.0
 
 class Unfit(Exception):
     """A template that nothing here fits."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Input:
-    """An input of the module: the shape of one sample, and what is in it."""
-    shape: tuple
-    kind: str  # normal, grid (with zeros and ties), bool, or a dtype of integers
-    bound: int = 0  # of integers
-
-    def samples(self, count, generator):
-        shape = (count, *self.shape)
-        if self.kind == "bool":
-            return torch.rand(shape, generator=generator) < 0.6
-        if self.kind == "normal":
-            return torch.randn(shape, generator=generator).clamp(-3, 3)
-        if self.kind == "grid":
-            return torch.randint(-3, 4, shape, generator=generator) / 2
-        return torch.randint(self.bound, shape, generator=generator,
-                             dtype=getattr(torch, self.kind))
 
 
 def is_float(value):

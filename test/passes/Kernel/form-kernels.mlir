@@ -162,3 +162,18 @@ func.func @dropout_of_channels(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
   %0 = aten.dropout %x, %seed, %step, %slice {p = 0.5 : f64, stream = 0 : i64, shared = array<i64: 2>} : (tensor<2x3x4xf32>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x3x4xf32>
   return %0 : tensor<2x3x4xf32>
 }
+
+// -----
+
+// Nothing reads the view, so that the operator before it is not computed either:
+// unsigned bytes have no kernels.
+// CHECK-LABEL: @what_only_an_unread_view_reads
+//   CHECK-NOT: aten
+//   CHECK-NOT: bitwise_xor
+//       CHECK: exec.kernel "relu"
+func.func @what_only_an_unread_view_reads(%x: tensor<4xf32>, %u: tensor<4xui8>) -> tensor<4xf32> {
+  %0 = aten.bitwise_xor %u, %u : (tensor<4xui8>, tensor<4xui8>) -> tensor<4xui8>
+  %1 = aten.view %0 [2, 2] : (tensor<4xui8>) -> tensor<2x2xui8>
+  %2 = aten.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
