@@ -175,6 +175,35 @@ class MomentumEncoder(Step):
         return super().hidden(x) + y
 
 
+class BufferInList(Step):
+    """A buffer that a list has, too, beside other tensors that change."""
+
+    def __init__(self):
+        super().__init__()
+        start = torch.randn(6)
+        self.register_buffer("start", start.data)
+        self.register_buffer("seen", torch.zeros(6))
+        self.starts = [start]
+
+    def hidden(self, x):
+        self.seen.add_(x.detach().mean(0))
+        state = torch.zeros_like(x)
+        state[0] = self.starts[0]
+        return super().hidden(x + state)
+
+
+@right()
+class UnchangedBufferInList(BufferInList):
+    pass
+
+
+@refused("buffer 'start'", "ParameterList")
+class BufferChangedThroughList(BufferInList):
+    def hidden(self, x):
+        self.starts[0].mul_(0.5)
+        return super().hidden(x + self.start)
+
+
 @refused("buffer 'centered.mean'", "[6]")
 class GrowingBuffer(Centered):
     class center(Mean):

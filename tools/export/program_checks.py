@@ -8,6 +8,7 @@ from torch.export.graph_signature import InputKind
 
 import user_lines
 from export_error import ExportError, say
+from written_inputs import Writes
 
 
 def check_result(program):
@@ -36,25 +37,27 @@ def storage_of(tensor):
     return tensor.untyped_storage().data_ptr()
 
 
-def changes_tensors(program):
-    """Whether some operator of the program works in place."""
-    return any(
-        getattr(getattr(node.target, "_schema", None), "is_mutable", False)
-        for graph_module in program.graph_module.modules()
-        for node in getattr(getattr(graph_module, "graph", None), "nodes", ()))
+def storages_written_to(program):
+    """storage_of the buffers and constants that some operator writes into."""
+    signature = program.graph_signature
+    tensors = {**dict(program.named_buffers()), **program.constants}
+    targets = {**signature.inputs_to_buffers,
+               **signature.inputs_to_lifted_tensor_constants}
+    return {storage_of(tensors[targets[node.name]])
+            for node in Writes(program.graph_module).written
+            if node is not None and node.name in targets}
 
 
 def check_constants(program):
     """What a model reaches past nn.Module is exported as a constant: a parameter
     in a Python list, a slice of a buffer in an attribute. It would stay as it
     is while the model's own tensor changes."""
-    changing = [("parameter", name, parameter)
-                for name, parameter in program.named_parameters()]
-    if changes_tensors(program):
-        changing += [("buffer", name, buffer)
-                     for name, buffer in program.named_buffers()]
-    owners = {storage_of(tensor): f"{kind} '{name}'"
-              for kind, name, tensor in changing}
+    written = storages_written_to(program)
+    owners = {storage_of(parameter): f"parameter '{name}'"
+              for name, parameter in program.named_parameters()}
+    owners.update({storage_of(buffer): f"buffer '{name}'"
+                   for name, buffer in program.named_buffers()
+                   if storage_of(buffer) in written})
     buffers = {name for name, _ in program.named_buffers()}
     for name, constant in program.constants.items():
         if name in buffers:  # One that state_dict leaves out.
