@@ -176,7 +176,7 @@ class MomentumEncoder(Step):
 
 
 class BufferInList(Step):
-    """A buffer that a list has, too, beside other tensors that change."""
+    """A buffer that a list has, too, next to other tensors that change."""
 
     def __init__(self):
         super().__init__()
@@ -202,6 +202,34 @@ class BufferChangedThroughList(BufferInList):
     def hidden(self, x):
         self.starts[0].mul_(0.5)
         return super().hidden(x + self.start)
+
+
+class ParametersInList(Step):
+    """A regularization term of parameters that the model keeps by strength."""
+
+    def __init__(self):
+        super().__init__()
+        self.regularized = [([("first", self.first.weight)], 0.1),
+                            ([("last", self.last.bias)], 0.2)]
+
+    def forward(self, x, y):
+        loss = super().forward(x, y)
+        for named, strength in self.regularized:
+            for _, parameter in named:
+                loss = loss + strength * parameter.square().sum()
+        return loss
+
+
+@right()
+class RegularizedParameters(ParametersInList):
+    pass
+
+
+@refused("parameter 'first.weight'", "ParameterList")
+class ParameterWithoutGradientInList(ParametersInList):
+    def __init__(self):
+        super().__init__()
+        self.regularized = [([("first", self.first.weight.data)], 0.1)]
 
 
 @refused("buffer 'centered.mean'", "[6]")

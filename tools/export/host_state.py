@@ -154,6 +154,10 @@ class Snapshot:
             restore()
         torch.set_rng_state(self._random)
 
+    def tensors(self):
+        """All tensors that the module holds in one way or another."""
+        return [each for each in self._kept if isinstance(each, torch.Tensor)]
+
     def generators_drawn(self):
         """(path, generator) of those that are not where they were."""
         return [(path, generator) for path, generator, state, _ in self._generators

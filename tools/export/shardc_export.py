@@ -53,6 +53,7 @@ import captured_tensors  # noqa: E402
 import custom_gradients  # noqa: E402
 import eager_comparison  # noqa: E402
 import followed_dtypes  # noqa: E402
+import held_tensors  # noqa: E402
 import host_state  # noqa: E402
 import program_checks  # noqa: E402
 import trace_failures  # noqa: E402
@@ -243,6 +244,8 @@ def program_and_checkpoints(module, example_inputs, is_compared):
         program_checks.check(program)
         with tracing(module), form():
             record_conversions(program, module, positional, keyword)
+        held_tensors.rebind(program, module)
+        program_checks.check_constants(program)
         program.shardc_notes = {
             "captured": captured_tensors.captured(program, calls)}
         problem = is_compared and compare_with_eager(program, module, positional,
