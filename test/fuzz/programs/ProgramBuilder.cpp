@@ -313,8 +313,8 @@ Value ProgramBuilder::buffer(StringRef name, RankedTensorType type) {
   std::string symbol = uniqueName(name);
   OpBuilder declarations(function);
   fsdp::BufferOp::create(declarations, location, symbol, type,
-                         builder.getArrayAttr({}),
-                         /*mean=*/FlatSymbolRefAttr());
+                         builder.getArrayAttr({}), /*mean=*/FlatSymbolRefAttr(),
+                         /*non_persistent=*/false, fsdp::BufferSyncAttr());
   return read(symbol, type, drawSample(type, 0.5, 1.5, 2));
 }
 
