@@ -40,13 +40,13 @@ static Value scaledByFrequency(NodeCall &call, Value rows) {
 
 /// Gradients that PyTorch would keep as rows of a sparse tensor are dense.
 static LogicalResult translateEmbedding(NodeCall &call) {
+  Value weight = call.tensor("weight"), indices = call.tensor("indices");
+  int64_t padding = call.integer("padding_idx");
+  if (!call.boolean("scale_grad_by_freq"))
+    return call.translate<aten::EmbeddingOp>(weight, indices, padding);
   Decomposition build(call);
-  Value rows = build.build<aten::EmbeddingOp>(call.tensor("weight"),
-                                              call.tensor("indices"),
-                                              call.integer("padding_idx"));
-  if (rows && call.boolean("scale_grad_by_freq"))
-    rows = scaledByFrequency(call, rows);
-  return build.finish(rows);
+  Value rows = build.build<aten::EmbeddingOp>(weight, indices, padding);
+  return build.finish(rows ? scaledByFrequency(call, rows) : rows);
 }
 
 static FailureOr<int64_t> readDimension(NodeCall &call) {

@@ -133,6 +133,10 @@ Bounds UseBounds::ofUse(OpOperand &use) {
       .Case<ViewOp, PermuteOp, ExpandOp, DetachOp, CatOp, RollOp, FlipOp,
             SliceScatterOp, ToOp>(
           [&](Operation *moving) { return of(moving->getResult(0)); })
+      .Case([&](PadOp pad) {
+        bool keepsAll = llvm::all_of(pad.getPad(), [](int64_t n) { return n >= 0; });
+        return keepsAll ? of(pad.getResult()) : Bounds();
+      })
       .Case([&](AddScalarOp add) {
         auto amount = dyn_cast<IntegerAttr>(add.getOther());
         return amount ? shifted(of(add.getResult()), amount.getInt())

@@ -19,6 +19,29 @@ func.func @tokens_and_targets(%idx: tensor<4x8xi64> {shardc.name = "idx"},
 
 // -----
 
+// Labels that the model pads at their end and shifts; of those that it cuts off
+// nothing is known.
+// CHECK-LABEL: @padded_labels
+//  CHECK-SAME:   (%{{.*}}: tensor<4x8xi64> {shardc.ignore_index = -100 : i64, shardc.upper_bound = 10 : i64},
+//  CHECK-SAME:    %{{.*}}: tensor<4x10xi64>,
+func.func @padded_labels(%labels: tensor<4x8xi64>, %longer: tensor<4x10xi64>,
+                         %logits: tensor<32x10xf32>) -> (tensor<f32>, tensor<f32>) {
+  %0 = aten.pad %labels [0, 1] {value = -100.0 : f64} : (tensor<4x8xi64>) -> tensor<4x9xi64>
+  %1 = aten.slice %0 dim 1 [1 : 9] : (tensor<4x9xi64>) -> tensor<4x8xi64>
+  %2 = aten.view %1 [32] : (tensor<4x8xi64>) -> tensor<32xi64>
+  %a, %b, %c = aten.cross_entropy_loss %logits, %2
+      {reduction = #aten.reduction<mean>, ignore_index = -100 : i64}
+      : (tensor<32x10xf32>, tensor<32xi64>) -> (tensor<f32>, tensor<32xf32>, tensor<f32>)
+  %3 = aten.pad %longer [-2, 0] {value = 0.0 : f64} : (tensor<4x10xi64>) -> tensor<4x8xi64>
+  %4 = aten.view %3 [32] : (tensor<4x8xi64>) -> tensor<32xi64>
+  %d, %e, %f = aten.cross_entropy_loss %logits, %4
+      {reduction = #aten.reduction<mean>, ignore_index = -100 : i64}
+      : (tensor<32x10xf32>, tensor<32xi64>) -> (tensor<f32>, tensor<32xf32>, tensor<f32>)
+  return %a, %d : tensor<f32>, tensor<f32>
+}
+
+// -----
+
 // An input that indexes two tables must fit both.
 // CHECK-LABEL: @smallest_table
 //  CHECK-SAME:   tensor<4xi64> {shardc.upper_bound = 5 : i64}
