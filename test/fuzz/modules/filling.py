@@ -98,7 +98,7 @@ class Filling:
             except Unfit:
                 pass
         shape = self.random.choice(((), (3,), (2, 2)))
-        kind = self.random.choice(("int64", "int64", "int32", "uint8"))
+        kind = self.random.choice(("int64", "int64", "int64", "int32", "uint8"))
         return self.writer.input_of(shape, kind, self.random.randint(2, 6))
 
     def draw_b(self):

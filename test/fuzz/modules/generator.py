@@ -12,7 +12,7 @@ from filling import Filling
 from program import Class, Input, Program
 from writer import Unfit, Writer, is_float
 
-STATEMENTS = (5, 18)
+STATEMENTS = (5, 25)
 # How often a statement is of a kind.
 KINDS = {"elementwise": 12, "binary": 12, "reduction": 9, "view": 16,
          "indexing": 8, "dtype": 8, "integer": 5, "mask": 4, "complex": 3,

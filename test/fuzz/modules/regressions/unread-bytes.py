@@ -1,4 +1,5 @@
-# Nothing reads t3, which is computed from bytes, which have no kernels.
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing reads t3, which is computed from bytes, for which there are no kernels."""
 import torch
 from torch import nn
 from torch.nn import functional as F
