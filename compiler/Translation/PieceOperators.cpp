@@ -68,9 +68,9 @@ static LogicalResult translateSliceBackward(NodeCall &call) {
       piece->start, piece->end, piece->step);
 }
 
-/// The dimension and the index of select and select_scatter.
-static FailureOr<Piece> resolveSelect(NodeCall &call) {
-  RankedTensorType type = call.typeOf("self");
+/// The dimension and the index of select, select_scatter and select_backward,
+/// in a tensor of `type`.
+static FailureOr<Piece> resolveSelect(NodeCall &call, RankedTensorType type) {
   FailureOr<int64_t> dim = call.dimension("dim", type.getRank());
   if (failed(dim))
     return failure();
@@ -81,7 +81,7 @@ static FailureOr<Piece> resolveSelect(NodeCall &call) {
 }
 
 static LogicalResult translateSelect(NodeCall &call) {
-  FailureOr<Piece> piece = resolveSelect(call);
+  FailureOr<Piece> piece = resolveSelect(call, call.typeOf("self"));
   RankedTensorType result = call.resultType();
   if (failed(piece))
     return failure();
@@ -94,8 +94,21 @@ static LogicalResult translateSelect(NodeCall &call) {
   return call.translate<aten::ViewOp>(slice->getResult(), result.getShape());
 }
 
+static LogicalResult translateSelectBackward(NodeCall &call) {
+  SmallVector<int64_t> sizes = call.integers("input_sizes");
+  FailureOr<Piece> piece =
+      resolveSelect(call, call.typeOf("grad_output").clone(sizes));
+  if (failed(piece))
+    return failure();
+  Decomposition build(call);
+  Value gradient = build.unsqueeze(call.tensor("grad_output"), piece->dim);
+  return build.finish(build.build<aten::SliceBackwardOp>(
+      gradient, ArrayRef<int64_t>(sizes), piece->dim, piece->start, piece->end,
+      1));
+}
+
 static LogicalResult translateSelectScatter(NodeCall &call) {
-  FailureOr<Piece> piece = resolveSelect(call);
+  FailureOr<Piece> piece = resolveSelect(call, call.typeOf("self"));
   if (failed(piece))
     return failure();
   Decomposition build(call);
@@ -376,6 +389,10 @@ void translation::addPieceOperators(OperatorTable &table) {
   table.addWithCopy(
       "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
       translateSelect);
+  table.add(
+      "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, "
+      "SymInt index) -> Tensor",
+      translateSelectBackward);
   table.add("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> "
             "Tensor",
             translateSelectScatter);

@@ -38,6 +38,7 @@ PIECES = [
     lambda a, t: a.slice_scatter(a[:, :, :2] * 2, 2, 0, 4, 2),
     lambda a, t: a.select_scatter(t, 1, -1), lambda i: i.select_scatter(i[0] * 3, 0, 4),
     lambda a: aten.slice_backward(a[:, :1], [2, 4, 4], 1, 1, 3, 2),
+    lambda t: aten.select_backward(t, [2, 3, 4], 1, -2), lambda v: aten.select_backward(v, [2, 3], 0, 1),
     lambda a: a.as_strided((2, 3), (12, 4), 1), lambda v: v.unfold(0, 2, 1), lambda a: a.unfold(2, 3, 1),
     lambda a: a.unfold(1, 2, 2), lambda t: t.diagonal(), lambda t: t.diagonal(1), lambda t: t.diagonal(-2),
     lambda a: a.diagonal(0, 1, 2), lambda a: a.diagonal(-1, -1, 0), lambda t: t.diagonal(9),
