@@ -131,16 +131,14 @@ LogicalResult NodeCall::change(StringRef name, Value value) {
   if (value.getType() != slot.type)
     return error("E0139") << "changes a tensor of type " << slot.type
                           << " in place into one of type " << value.getType();
-  // PyTorch changes the tensor and leaves its history as it was: the gradient
-  // of the old value.
+  // A complex tensor has no operator that gives new numbers its old gradient.
   Value old = slots.recordedStorage(tensor, location);
-  bool isDetached = slots.isDetached(tensor);
-  if (old && (requiresGradient(old) ||
-              (isDetached && slots.records() && requiresGradient(value)))) {
+  if (old && requiresGradient(old) &&
+      isa<ComplexType>(getElementTypeOrSelf(old))) {
     InFlightDiagnostic diagnostic = error("E0138");
     diagnostic << "changes tensor '" << tensor
                << "', through which a gradient flows, in place "
-               << (isDetached ? "behind detach" : "under torch.no_grad");
+               << (slots.records() ? "behind detach" : "under torch.no_grad");
     diagnostic.attachNote()
         << "help: change it where gradients are recorded, or use "
            "x + (new - x).detach() in its place";

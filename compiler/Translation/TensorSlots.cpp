@@ -6,6 +6,7 @@
 
 #include "compiler/Translation/TensorSlots.h"
 
+#include "compiler/Translation/GradientHistory.h"
 #include "compiler/Translation/TensorTypes.h"
 #include "compiler/Translation/TensorWindow.h"
 #include "dialects/Aten/Aten.h"
@@ -202,11 +203,16 @@ Value TensorSlots::read(StringRef name, Location location) {
              : value;
 }
 
+/// Whether a slot is its source without the history of that.
+static bool isDetach(const TensorSlot &slot) {
+  return slot.source && slot.seen != slot.lookedAt &&
+         slot.seen.getDefiningOp<aten::DetachOp>();
+}
+
 bool TensorSlots::isDetached(StringRef name) const {
   const TensorSlot *slot = find(name);
   for (; slot->source; slot = &slots[*slot->source])
-    if (slot->seen != slot->lookedAt &&
-        slot->seen.getDefiningOp<aten::DetachOp>())
+    if (isDetach(*slot))
       return true;
   return false;
 }
@@ -251,10 +257,32 @@ Value TensorSlots::recordedStorage(StringRef name, Location location) {
   return readSlot(index, location);
 }
 
+/// `value`, detached, with the gradient of `old`: what PyTorch makes of a
+/// tensor that changes where autograd does not look.
+static Value withHistoryOf(Value old, Value value, OpBuilder &builder,
+                           Location location) {
+  auto type = cast<RankedTensorType>(old.getType());
+  Value one = aten::ConstantOp::create(
+      builder, location,
+      DenseElementsAttr::get(type,
+                             builder.getFloatAttr(type.getElementType(), 1)));
+  value = aten::DetachOp::create(builder, location, value);
+  return aten::WithSlopeOp::create(builder, location, value, old, one);
+}
+
+/// Whether a slot is detached and got a history by a change of its own, which
+/// the rest of its memory does not have.
+static bool hasOwnHistory(const TensorSlot &slot) {
+  return isDetach(slot) && slot.value && requiresGradient(slot.value);
+}
+
 LogicalResult TensorSlots::change(StringRef name, Value value,
                                   Location location) {
+  Value old = recordedStorage(name, location);
+  bool keepsHistory = old && requiresGradient(old);
   unsigned index = scopes.back().at(name);
-  TensorStorage &storage = storages[slots[index].storage];
+  unsigned memory = slots[index].storage;
+  TensorStorage &storage = storages[memory];
   if (!isRecording && storage.isRecorded &&
       isa<FloatType>(getElementTypeOrSelf(value)))
     value = aten::DetachOp::create(builder, location, value);
@@ -264,6 +292,10 @@ LogicalResult TensorSlots::change(StringRef name, Value value,
   while (slots[index].source) {
     const TensorSlot &window = slots[index];
     Value source = readSlot(*window.source, location);
+    if (isDetach(window) && isRecording)
+      value = aten::DetachOp::create(builder, location, value);
+    else if (keepsHistory)
+      changed.pop_back(); // Read through its source, it has that history.
     if (source)
       value =
           writeThrough({window.lookedAt, window.seen}, builder, source, value);
@@ -272,6 +304,15 @@ LogicalResult TensorSlots::change(StringRef name, Value value,
     index = *window.source;
     changed.emplace_back(index, value);
   }
+  for (auto [other, slot] : llvm::enumerate(slots))
+    if (slot.storage == memory && hasOwnHistory(slot) &&
+        (!isRecording || llvm::none_of(changed, [&](auto &each) {
+          return each.first == other;
+        })))
+      return failure(); // It would have numbers that its history has not.
+  if (keepsHistory)
+    changed.back().second = value =
+        withHistoryOf(old, value, builder, location);
   ++storage.version;
   for (auto [slot, newValue] : changed) {
     slots[slot].value = newValue;

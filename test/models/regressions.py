@@ -529,6 +529,29 @@ class SharedBuffers(nn.Module):
         return F.mse_loss(self.g(z), y)
 
 
+class DetachedInput(nn.Module):
+    """Coordinates that layers add to in place, as in equivariant networks: what
+    is detached has the gradient of what was added, the rest of its memory not.
+    And what has a gradient, and changes where autograd does not look."""
+
+    def __init__(self):
+        super().__init__()
+        self.f, self.g = nn.Linear(16, 16), nn.Linear(16, 8)
+
+    def forward(self, x, y):
+        whole = 0.5 * x
+        h = whole.detach()
+        front = h[:, :4]
+        h += torch.tanh(self.f(1.0 * h))
+        step = self.g(torch.cat([front, h[:, 4:]], 1))
+        with torch.no_grad():
+            step[:, 1:].clamp_(max=0.25)  # straight through
+        h[:, 4:12] += step
+        best = h.clone().detach()
+        best[best < 0] = -0.5
+        return F.mse_loss(h * whole + best, y) + h.clone().mean()
+
+
 REGRESSIONS = {
     "class-token": lambda: (
         ClassToken(), (torch.randn(8, 16, 32), torch.randn(8, 17, 32))),
@@ -536,6 +559,8 @@ REGRESSIONS = {
         CumulativeNorm(), (torch.randn(8, 16), torch.randn(8, 16))),
     "diagonals": lambda: (
         Diagonals(), (torch.randn(8, 16), torch.randn(8, 16))),
+    "detached-input": lambda: (
+        DetachedInput(), (torch.randn(8, 16), torch.randn(8, 16))),
     "dropped": lambda: (
         Dropped(), (torch.randn(5, 16), torch.randn(5, 3, 16))),
     "evaluated": lambda: (

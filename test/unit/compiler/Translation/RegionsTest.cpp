@@ -155,7 +155,7 @@ TEST(Regions, NothingWrittenUnderNoGradHasAGradient) {
 }
 
 // PyTorch gives the new value the gradient of the old one.
-TEST(Regions, E0138_ChangeOfAnActivationUnderNoGrad) {
+TEST(Regions, AnActivationChangesUnderNoGrad) {
   ExportBuilder body = linear();
   std::vector<pt2::Node> outside = std::move(body.get().program.graph.nodes);
   body.get().program.graph.nodes.clear();
@@ -164,19 +164,56 @@ TEST(Regions, E0138_ChangeOfAnActivationUnderNoGrad) {
                                  {argument(false)}, {"y"}, {"r", {2, 3}});
   std::vector<pt2::Node> &nodes = model.get().program.graph.nodes;
   nodes.insert(nodes.begin(), outside.begin(), outside.end());
-  EXPECT_THAT(model.diagnostics(),
-              HasSubstr("E0138: aten.relu_.default: changes tensor 'y', "
-                        "through which a gradient flows, in place under "
-                        "torch.no_grad"));
+  EXPECT_THAT(model.translate(),
+              ContainsRegex("aten.linear .*\n"
+                            ".*aten.relu .*\n"
+                            "(.*\n)*.*aten.with_slope .* by .*\n"
+                            "(.*\n)*.*aten.sum"));
 }
 
-TEST(Regions, E0138_ChangeOfAnActivationBehindDetach) {
+TEST(Regions, AnActivationChangesBehindDetach) {
   ExportBuilder model = linear();
   model.node("aten.detach.default", {{"self", tensor("y")}}, {{"d", {2, 3}}});
   model.node("aten.relu_.default", {{"self", tensor("d")}}, {{"r", {2, 3}}});
-  EXPECT_THAT(model.sumOutput("y").diagnostics(),
-              HasSubstr("changes tensor 'd', through which a gradient flows, "
-                        "in place behind detach"));
+  EXPECT_THAT(model.sumOutput("y").translate(),
+              ContainsRegex("aten.relu .*\n(.*\n)*.*aten.with_slope "));
+}
+
+/// linear() whose result is added in place to `d`, the detached `base`.
+ExportBuilder detachedSum(const std::string &base) {
+  ExportBuilder model = linear();
+  model.input("z", {2, 3});
+  model.node("aten.detach.default", {{"self", tensor(base)}}, {{"d", {2, 3}}});
+  model.node("aten.add_.Tensor",
+             {{"self", tensor("d")}, {"other", tensor("y")}}, {{"s", {2, 3}}});
+  return model;
+}
+
+// Without a history there is none to keep: the detached tensor has the new
+// one, and what shares its memory the numbers only.
+TEST(Regions, AChangeBehindDetachIsRecordedThere) {
+  ExportBuilder model = detachedSum("z");
+  model.node("aten.mul.Tensor", {{"self", tensor("d")}, {"other", tensor("z")}},
+             {{"m", {2, 3}}});
+  EXPECT_THAT(model.sumOutput("m").translate(),
+              ContainsRegex("aten.detach %arg1 .*\n"
+                            ".*aten.add .*\n"
+                            ".*%3 = aten.to.other .*\n"
+                            ".*%4 = aten.detach %3 .*\n"
+                            ".*aten.mul %3, %4 "));
+}
+
+TEST(Regions, E0133_ChangePastADetachedTensorWithAHistory) {
+  ExportBuilder model = detachedSum("z");
+  model.node("aten.relu_.default", {{"self", tensor("z")}}, {{"r", {2, 3}}});
+  EXPECT_THAT(model.sumOutput("d").diagnostics(),
+              HasSubstr("E0133: aten.relu_.default: changes tensor 'z'"));
+}
+
+TEST(Regions, ADetachedTensorWithAHistoryChangesAgain) {
+  ExportBuilder model = detachedSum("z");
+  model.node("aten.relu_.default", {{"self", tensor("d")}}, {{"r", {2, 3}}});
+  EXPECT_THAT(model.sumOutput("d").translate(), HasSubstr("aten.relu"));
 }
 
 // A buffer may change in several regions: each begins without a history.
