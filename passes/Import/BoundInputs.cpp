@@ -134,7 +134,8 @@ Bounds UseBounds::ofUse(OpOperand &use) {
             SliceScatterOp, ToOp>(
           [&](Operation *moving) { return of(moving->getResult(0)); })
       .Case([&](PadOp pad) {
-        bool keepsAll = llvm::all_of(pad.getPad(), [](int64_t n) { return n >= 0; });
+        bool keepsAll =
+            llvm::all_of(pad.getPad(), [](int64_t n) { return n >= 0; });
         return keepsAll ? of(pad.getResult()) : Bounds();
       })
       .Case([&](AddScalarOp add) {
