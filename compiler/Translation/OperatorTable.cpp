@@ -31,6 +31,7 @@ OperatorTable::OperatorTable() {
   addConvolutionOperators(*this);
   addAttentionOperators(*this);
   addAutogradOperators(*this);
+  addBackwardOperators(*this);
   addNormalizationOperators(*this);
   addLossOperators(*this);
   addDistanceOperators(*this);

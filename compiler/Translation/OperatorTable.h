@@ -70,6 +70,7 @@ void addEinsumOperators(OperatorTable &table);
 void addConvolutionOperators(OperatorTable &table);
 void addAttentionOperators(OperatorTable &table);
 void addAutogradOperators(OperatorTable &table);
+void addBackwardOperators(OperatorTable &table);
 void addNormalizationOperators(OperatorTable &table);
 void addLossOperators(OperatorTable &table);
 void addDistanceOperators(OperatorTable &table);

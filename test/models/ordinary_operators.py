@@ -463,3 +463,44 @@ def orthogonal_weight(s, x, y):
 def projected_lstm(s, x, y):
     output, (hidden, cell) = s.r(x)
     return F.mse_loss(output, y) + hidden.square().mean() + cell.mean()
+
+
+#===-----------------------------------------------------------------------===#
+# Derivatives in forward, as of gradient penalties and of physics
+#===-----------------------------------------------------------------------===#
+
+ACTIVATIONS = {
+    "tanh": torch.tanh, "sigmoid": torch.sigmoid, "relu": F.relu,
+    "leaky_relu": lambda h: F.leaky_relu(h, 0.2), "elu": F.elu, "selu": F.selu,
+    "celu": lambda h: F.celu(h, 1.3), "silu": F.silu, "mish": F.mish,
+    "gelu": F.gelu, "gelu_tanh": lambda h: F.gelu(h, approximate="tanh"),
+    "softplus": lambda h: F.softplus(h, 2.0), "hardtanh": F.hardtanh,
+    "softmax": lambda h: h.softmax(-1), "log_softmax": lambda h: h.log_softmax(-1),
+    "exp": torch.exp, "sin": torch.sin, "sqrt": lambda h: (h * h + 1).sqrt(),
+    "reciprocal": lambda h: 1 / (h * h + 1), "normalized": F.normalize,
+}
+
+
+def add_penalty(name, function):
+    def model(s, x):
+        x = x.detach().requires_grad_(True)
+        score = s.g(function(s.f(x)))
+        slope, = torch.autograd.grad(score.sum(), x, create_graph=True)
+        return (slope.norm(dim=1) - 1).square().mean() - score.mean()
+    model.__name__ = "penalty_of_" + name
+    ordinary(lambda: {"f": nn.Linear(6, 7), "g": nn.Linear(7, 1)}, x=X)(model)
+
+
+for activation, function in ACTIVATIONS.items():
+    add_penalty(activation, function)
+
+
+@ordinary(lambda: {"f": nn.Linear(2, 9), "g": nn.Linear(9, 1)}, x=floats(2),
+          y=floats(1))
+def second_derivative(s, x, y):
+    """The residual of a differential equation, u_xx + u_y = y."""
+    x = x.detach().requires_grad_(True)
+    u = s.g(torch.tanh(s.f(x)))
+    first, = torch.autograd.grad(u.sum(), x, create_graph=True)
+    second, = torch.autograd.grad(first[:, 0].sum(), x, create_graph=True)
+    return F.mse_loss(second[:, :1] + first[:, 1:], y)

@@ -205,9 +205,9 @@ def trace(module, positional, keyword, form=contextlib.nullcontext):
         raise
     except Exception as error:  # whatever the model does under the tracer
         derivatives = checkpoints.lines_of_derivatives if checkpoints else ()
-        as_product = untraced_regions.linear_as_product
-        if form is not as_product and trace_failures.loses_layers(error, derivatives):
-            return trace(module, positional, keyword, as_product)
+        twice = untraced_regions.differentiable_twice
+        if form is not twice and trace_failures.loses_layers(error, derivatives):
+            return trace(module, positional, keyword, twice)
         raise trace_failures.failure(error, derivatives) from error
 
 
