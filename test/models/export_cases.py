@@ -316,6 +316,16 @@ class ThroughNumpy(Step):
         return super().hidden(x) * torch.from_numpy(numpy.abs(x.numpy())).mean()
 
 
+@refused("sparse", "index_add")
+class SparseAttribute(Step):
+    def __init__(self):
+        super().__init__()
+        self.graph = torch.eye(6).to_sparse()
+
+    def hidden(self, x):
+        return super().hidden(torch.sparse.mm(self.graph, x.T).T)
+
+
 @refused("sparse")
 class SparseBuffer(Step):
     def __init__(self):

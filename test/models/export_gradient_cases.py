@@ -328,3 +328,47 @@ class Reentrant(Blocks):
 
     def run(self, block, x):
         return checkpoint(block, x, use_reentrant=True)
+
+
+#===----------------------------------------------------------------------===#
+# Derivatives of derivatives, through results that autograd keeps
+#===----------------------------------------------------------------------===#
+
+
+class Penalized(Step):
+    """A WGAN's gradient penalty."""
+
+    def activation(self, h):
+        return torch.tanh(h)
+
+    def forward(self, x, y):
+        x = x.detach().requires_grad_(True)
+        score = self.last(self.activation(self.first(x)))
+        slope, = torch.autograd.grad(score.sum(), x, create_graph=True)
+        return (slope.norm(dim=1) - 1).square().mean() + score.mean()
+
+
+@right()
+class PenaltyOfTanh(Penalized):
+    pass
+
+
+@right()
+class PenaltyOfSoftmax(Penalized):
+    def activation(self, h):
+        return h.softmax(-1)
+
+
+@right()
+class PenaltyBesideDetached(Penalized):
+    """What the model detaches stays detached."""
+
+    def activation(self, h):
+        kept = torch.sigmoid(h)
+        return kept * kept.detach() + torch.exp(-h).detach() * h
+
+
+@refused("autograd.grad", line=True)
+class PenaltyOfNorm(Penalized):
+    def activation(self, h):
+        return functional.layer_norm(h, h.shape[-1:])

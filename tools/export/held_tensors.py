@@ -8,6 +8,7 @@ term, for a constant:
     self.regularized = [self.embedding.weight]      # beside self.embedding
 """
 
+import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export.graph_signature import InputKind
 
@@ -17,7 +18,8 @@ from host_state import Snapshot
 def identity_of(tensor):
     """What two tensors have in common that are the same numbers in memory; None
     for one without memory."""
-    if isinstance(tensor, FakeTensor) or not tensor.numel():
+    if (isinstance(tensor, FakeTensor) or tensor.is_meta or not tensor.numel()
+            or tensor.layout is not torch.strided):
         return None
     return (tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
 

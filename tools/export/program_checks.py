@@ -48,10 +48,21 @@ def storages_written_to(program):
             if node is not None and node.name in targets}
 
 
+def check_layouts_of_constants(program):
+    """Sparse tensors in attributes are constants, which have no memory to store."""
+    for name, constant in program.constants.items():
+        if isinstance(constant, torch.Tensor) and constant.layout != torch.strided:
+            raise ExportError(
+                f"constant '{name}' is sparse ({constant.layout}), which an export "
+                f"does not hold: keep it dense, or as indices and values with "
+                f"index_add")
+
+
 def check_constants(program):
     """What a model reaches past nn.Module is exported as a constant: a parameter
     in a Python list, a slice of a buffer in an attribute. It would stay as it
     is while the model's own tensor changes."""
+    check_layouts_of_constants(program)
     written = storages_written_to(program)
     owners = {storage_of(parameter): f"parameter '{name}'"
               for name, parameter in program.named_parameters()}
