@@ -49,7 +49,7 @@ class PackAndRun(unittest.TestCase):
 
     def run_pack(self, *flags):
         process = self.start(*flags)
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=400)
         return process.returncode, output
 
     def test_the_pack_says_what_each_part_takes(self):
