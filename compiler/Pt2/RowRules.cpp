@@ -32,11 +32,7 @@ class NodeRows {
 public:
   NodeRows(const Graph &graph, const Node &node)
       : graph(graph), node(node), name(baseName(node)) {
-    std::vector<std::string> names = inputTensors(node);
-    // Of the other operand only the dtype matters.
-    if ((name == "to" || name == "type_as") && names.size() == 2)
-      names.pop_back();
-    for (const std::string &input : names)
+    for (const std::string &input : valueTensors(node))
       if (std::optional<RowDim> rows = rowDim(metaOf(graph, input)))
         inputs.push_back({&metaOf(graph, input), *rows});
       else
@@ -436,6 +432,16 @@ std::vector<std::string> outputTensors(const Node &node) {
   for (const Argument &output : node.outputs)
     for (std::string &name : tensorNames(output))
       names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<std::string> valueTensors(const Node &node) {
+  std::string_view name = baseName(node);
+  std::vector<std::string> names = inputTensors(node);
+  if ((name == "to" || name == "type_as") && names.size() == 2)
+    names.pop_back();
+  if (name.starts_with("new_"))
+    names.clear();
   return names;
 }
 

@@ -57,6 +57,10 @@ enum class RowUse {
   Unknown,
 };
 
+/// The tensors that the node takes, without those of which only the dtype
+/// matters.
+std::vector<std::string> valueTensors(const Node &node);
+
 /// Checks the node's arguments and results by the rule of its operator, for a
 /// node of which a tensor has rows.
 RowUse rowUse(const Graph &graph, const Node &node);

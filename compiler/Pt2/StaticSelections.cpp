@@ -292,7 +292,7 @@ private:
   void rewriteRows(Node &node) {
     std::optional<RowDim> rows;
     for (const std::vector<std::string> &names :
-         {inputTensors(node), outputTensors(node)})
+         {valueTensors(node), outputTensors(node)})
       for (const std::string &name : names)
         if (!rows)
           rows = rowsOf(name);

@@ -244,20 +244,87 @@ class SavedRounded(Step):
             return super().hidden(x)
 
 
-class Reversed(torch.autograd.Function):
+class Own(torch.autograd.Function):
+    """A function that says its derivative: the gradient twice."""
+
     @staticmethod
     def forward(ctx, x):
+        ctx.save_for_backward(x)
         return x.view_as(x)
 
     @staticmethod
     def backward(ctx, gradient):
-        return -gradient
+        return gradient * 2
 
 
-@refused("Reversed has a backward of its own", line=True)
-class ReversedGradient(Step):
+@right()
+class OwnGradient(Step):
+    function = Own
+
     def hidden(self, x):
-        return Reversed.apply(super().hidden(x))
+        return self.function.apply(super().hidden(x))
+
+
+class Bounded(Own):
+    @staticmethod
+    def backward(ctx, gradient):
+        x, = ctx.saved_tensors
+        return gradient * ((x > 0.1) | (gradient < 0))
+
+
+@refused("Bounded, a torch.autograd.Function, has a backward that is not linear",
+         line=True)
+class ComparedGradient(OwnGradient):
+    function = Bounded
+
+
+class Clipped(Own):
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.clamp(-1e-3, 1e-3)
+
+
+@refused("Clipped, a torch.autograd.Function, has a backward that is not linear",
+         line=True)
+class ClippedGradient(OwnGradient):
+    function = Clipped
+
+
+class Signed(Own):
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.sign()
+
+
+@refused("forward uses Signed, whose backward has to be linear", line=True)
+class SignedGradient(OwnGradient):
+    function = Signed
+
+
+class Constant(Own):
+    @staticmethod
+    def backward(ctx, gradient):
+        x, = ctx.saved_tensors
+        return 2 * x
+
+
+@refused("Constant, a torch.autograd.Function, has a backward that does not pass on",
+         line=True)
+class ConstantGradient(OwnGradient):
+    function = Constant
+
+
+class InPlace(Own):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+
+@refused("a torch.autograd.Function changes its input in place", line=True)
+class GradientInPlace(OwnGradient):
+    def hidden(self, x):
+        return InPlace.apply(Step.hidden(self, x) * 1)
 
 
 @right()

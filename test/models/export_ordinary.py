@@ -5,7 +5,7 @@ The archive has an export and the samples of every model of ordinary.py, and
 golden.json: for 1, 2 and 3 ranks the losses of STEPS steps of SGD, computed in
 float64, with the parameters and rank 0's buffers afterwards.
 
-    export_ordinary.py [NAME…]      only these, printed and not written
+    export_ordinary.py [NAME…]      only these anew
 """
 
 import copy
@@ -23,12 +23,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import ordinary  # noqa: E402
 import ordinary_complex  # noqa: E402, F401
+import ordinary_functions  # noqa: E402, F401
 import ordinary_integers  # noqa: E402, F401
 import ordinary_modules  # noqa: E402, F401
 import ordinary_operators  # noqa: E402, F401
 from zoo import shardc_export  # noqa: E402
 
 STEPS, RATE, RANKS = 2, 0.1, (1, 2, 3)
+ARCHIVE = HERE / "ordinary.tar.xz"
 SAMPLES = STEPS * max(RANKS) * ordinary.BATCH
 
 
@@ -105,10 +107,19 @@ def add(archive, name, content):
     archive.addfile(entry, io.BytesIO(content))
 
 
+def written_before():
+    """({name: bytes}, {model: golden}) of the archive that is there."""
+    contents = {}
+    with tarfile.open(ARCHIVE) as archive:
+        for member in archive.getmembers():
+            contents[member.name] = archive.extractfile(member).read()
+    return contents, json.loads(contents.pop("golden.json"))["models"]
+
+
 def main():
     torch.set_num_threads(1)
-    names = sys.argv[1:] or sorted(ordinary.MODELS)
-    golden, contents = {}, {}
+    names = sys.argv[1:] or ordinary.MODELS
+    contents, golden = written_before() if sys.argv[1:] else ({}, {})
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             model = ordinary.MODELS[name]
@@ -120,13 +131,11 @@ def main():
             golden[name] = golden_of(model, samples)
             contents[f"{name}.pt2"] = path.read_bytes()
             contents[f"{name}.safetensors"] = safetensors.torch.save(samples)
-    text = json.dumps({"rate": RATE, "steps": STEPS, "models": golden},
+    text = json.dumps({"rate": RATE, "steps": STEPS,
+                       "models": dict(sorted(golden.items()))},
                       separators=(",", ":"))
-    if sys.argv[1:]:
-        print(text)
-        return
-    with tarfile.open(HERE / "ordinary.tar.xz", "w:xz", preset=9) as archive:
-        for name, content in contents.items():
+    with tarfile.open(ARCHIVE, "w:xz", preset=9) as archive:
+        for name, content in sorted(contents.items()):
             add(archive, name, content)
         add(archive, "golden.json", text.encode())
 

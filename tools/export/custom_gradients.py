@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refuses a model that changes gradients itself, as an export has none.
+"""Refuses a model that changes gradients by hooks, as an export has none.
 
 The exported program holds the operators of forward, and the gradient is their
-derivative. A hook on a gradient, or a torch.autograd.Function, which says its
-own, would be gone without a word.
+derivative. A hook on a gradient would be gone without a word.
 """
 
 import contextlib
@@ -40,14 +39,6 @@ def check_hooks(module):
                           f"export does not hold: remove it")
 
 
-def custom_functions(base=torch.autograd.Function):
-    """The classes that say their gradient themselves, PyTorch's own aside."""
-    for each in base.__subclasses__():
-        if each.__module__.partition(".")[0] != "torch":
-            yield each
-        yield from custom_functions(each)
-
-
 def refusal(what):
     def method(*_, **__):
         raise ExportError(
@@ -58,11 +49,8 @@ def refusal(what):
 
 @contextlib.contextmanager
 def refused():
-    """Inside, a model that says its gradient itself is an ExportError."""
+    """Inside, a model that sets a hook on a gradient is an ExportError."""
     with contextlib.ExitStack() as patches:
-        for each in custom_functions():
-            patches.enter_context(mock.patch.object(each, "forward", staticmethod(
-                refusal(f"{each.__name__} has a backward of its own"))))
         for name in ON_TENSORS:
             patches.enter_context(mock.patch.object(
                 torch.Tensor, name, refusal(f"forward calls {name} on a tensor")))

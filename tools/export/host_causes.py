@@ -13,6 +13,7 @@ import sys
 import torch
 from torch.utils.checkpoint import CheckpointFunction
 
+import custom_functions
 import host_state
 from export_error import ExportError, say
 from user_lines import line_of_exception, line_of_frame
@@ -48,6 +49,7 @@ class Calls:
 
     def __init__(self):
         self.node_hooks, self.others = [], []
+        self._functions = set(custom_functions.custom_functions())
         hooks = torch.autograd.graph.saved_tensors_hooks
         self._codes = {
             hooks.__init__.__code__: "torch.autograd.graph.saved_tensors_hooks",
@@ -65,6 +67,11 @@ class Calls:
             if name in ("register_hook", "register_prehook") and isinstance(
                     getattr(argument, "__self__", None), torch.autograd.graph.Node):
                 self.node_hooks.append(f"{name} at {line_of_frame(frame)}")
+            elif name == "apply" and getattr(
+                    argument, "__self__", None) in self._functions:
+                self.others.append(
+                    f"{argument.__self__.__name__}, whose backward has to be "
+                    f"linear in the gradient, at {line_of_frame(frame)}")
 
     @contextlib.contextmanager
     def recorded(self):

@@ -50,6 +50,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import assigned_buffers  # noqa: E402
 import captured_tensors  # noqa: E402
+import custom_functions  # noqa: E402
 import custom_gradients  # noqa: E402
 import eager_comparison  # noqa: E402
 import followed_dtypes  # noqa: E402
@@ -183,7 +184,8 @@ def tracing(module):
     lost, and leaves the module as it is. The value is its Checkpoints."""
     snapshot = host_state.Snapshot(module, with_data=False)
     try:
-        with (custom_gradients.refused(), assigned_buffers.written(module),
+        with (custom_gradients.refused(), custom_functions.traced(),
+              assigned_buffers.written(module),
               untraced_operators.traced(), untraced_regions.traced(module) as found,
               followed_dtypes.quiet()):
             yield found
