@@ -42,12 +42,13 @@ def permuted(batch, generator):
 
 def realized(module, batch, index, dtype, realization):
     """Micro-batch `index` for a realization: 0 keeps the order of samples, as
-    does a module whose `samples_are_alike` is False."""
+    does a module whose `samples_are_alike` is False. A copy: the module may write
+    into its inputs."""
     if realization and getattr(module, "samples_are_alike", True):
         generator = torch.Generator()
         generator.manual_seed(1000 * realization + index)
         batch = permuted(batch, generator)
-    return tree_map(lambda value: converted(value, dtype), batch)
+    return tree_map(lambda value: copy.deepcopy(converted(value, dtype)), batch)
 
 
 def begin_micro_batch(module, step, piece):

@@ -34,29 +34,39 @@ def without_conversions():
                              lambda *arguments: None)
 
 
-def rounded_otherwise(module):
-    """The module with every parameter off by a few roundings of float64."""
+def moved(tensor, generator):
+    """The tensor, off by a few roundings of float64."""
+    if not tensor.numel() or not tensor.is_floating_point():
+        return tensor
+    wide = tensor.double()
+    return wide + (torch.rand(wide.shape, generator=generator,
+                              dtype=torch.float64) - 0.5) * (
+        wide.abs().max() + 1e-3) * 2.0 ** -50
+
+
+def rounded_otherwise(module, batches):
+    """The module and its batches, every number off by a few roundings."""
     module = train_reference.module_in(module, torch.float64)
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for each in module.parameters():
-            if each.numel() and each.is_floating_point():
-                each += (torch.rand(each.shape, generator=generator,
-                                    dtype=torch.float64) - 0.5) * (
-                    each.abs().max() + 1e-3) * 2.0 ** -50
-    return module
+            each.copy_(moved(each, generator))
+    return module, [{name: moved(each, generator) for name, each in batch.items()}
+                    for batch in batches]
 
 
 def amplifies_rounding(load, training):
     """Whether a rounding decides PyTorch's own numbers in float64: where a norm
-    enlarges it, or all gradients are 0 in exact arithmetic."""
+    enlarges it or a comparison meets it, or all gradients are 0 in exact
+    arithmetic."""
     module, batches = load()
     reference = zoo_training.Reference(training, module, batches)
     if reference.sizes["gradient norms"] < NOTHING:
         return True
-    moved = train_reference.train(rounded_otherwise(module), batches, training,
-                                  torch.float64, realization=1)
-    return (reference.worst_in_float64(moved).used
+    module, batches = rounded_otherwise(module, batches)
+    other = train_reference.train(module, batches, training, torch.float64,
+                                  realization=1)
+    return (reference.worst_in_float64(other).used
             > zoo_training.FLOAT64_LIMIT / 10)
 
 
