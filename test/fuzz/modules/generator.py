@@ -7,6 +7,7 @@ import re
 import torch
 
 import layers
+import own_functions
 import vocabulary
 from filling import Filling
 from program import Class, Input, Program
@@ -37,7 +38,8 @@ class Generator:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.batch = self.random.choice((2, 3, 4))
-        self.inputs, self.classes, self._scope = {}, [], {}
+        self.inputs, self.classes = {}, []
+        self._scope = own_functions.names()
         shape = self.random.choice(SHAPES)
         self._example = torch.Generator().manual_seed(seed)
         first = self._input("x", shape, self.random.choice(("normal", "grid")))

@@ -11,6 +11,8 @@ import textwrap
 
 import torch
 
+import own_functions
+
 IMPORTS = """import torch
 from torch import nn
 from torch.nn import functional as F
@@ -107,7 +109,10 @@ class Program(Script):
     classes: list = None
 
     def source(self):
-        return "".join(each.source() for each in self.classes)
+        text = "".join(each.source() for each in self.classes)
+        if any(name in text for name in own_functions.names()):
+            return f"\n{own_functions.source()}\n{text}"
+        return text
 
 
 def read(path):

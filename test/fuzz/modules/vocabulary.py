@@ -96,6 +96,11 @@ F.layer_norm({x}, {x}.shape[-1:])
 F.rms_norm({x}, {x}.shape[-1:])
 F.local_response_norm({x}, 2)
 torch.renorm({x}, 2, {d}, 1.0)
+OwnStep.apply({x})
+OwnRound.apply({x})
+OwnRound.apply({x}, 2)
+OwnReLU.apply({x})
+{x} - {x}.detach() + {x}.detach().round()
 """.strip().splitlines()
 
 BINARY = """
@@ -157,6 +162,9 @@ F.scaled_dot_product_attention({x}, {x}, {y}, is_causal=True)
 torch.baddbmm({x}, {x}, {w}, beta=0.5)
 torch.addmm({x}, {x}, {v}, beta=0, alpha=0.5)
 torch.bmm({x}, {x}.mT)
+OwnProduct.apply({x}, {y})[0]
+sum(OwnProduct.apply({x}, {w}))
+({i} * 37).to(torch.uint8) / 255 * {x}
 """.strip().splitlines()
 
 REDUCTIONS = """
@@ -440,6 +448,14 @@ INTEGERS = """
 {i}.long()
 {i}.int()
 {i}.to(torch.uint8)
+({i} * 60).to(torch.uint8)
+({i} * 60).to(torch.uint8) + 100
+({i} * 60).to(torch.uint8) // 7
+{i}.to(torch.uint8) - 3
+({i} * 90).to(torch.int8)
+-{i}.to(torch.int8) * 100
+({i} * 30000).to(torch.int16) >> 2
+{i}.to(torch.uint8).sum(0)
 {i}.sum()
 {i}.amax()
 {i} & 1
