@@ -192,6 +192,7 @@ struct TensorMeta {
   ScalarType dtype;
   std::vector<SymInt> sizes;
   std::vector<SymInt> strides;
+  /// Once symbols are bound: without a value where it depends on data.
   SymInt storageOffset;
   /// By dimension, the symbol of a size that depends on data, "u0": once
   /// symbols are bound, the size is its bound. Empty for every other size, and

@@ -154,6 +154,18 @@ private:
     return name;
   }
 
+  /// `x[i]` of an index that is a number from data.
+  bool rewriteSelect(Node &node) {
+    if (node.target != "torch.ops.aten.select.int" ||
+        !node.findInput("index")->is<SymInt>())
+      return false;
+    node.target = "torch.ops.aten.select.at";
+    setInput(node, "index",
+             TensorRef{numbers.tensorOf(*node.findInput("index"))});
+    rewriteRows(node);
+    return true;
+  }
+
   //===--------------------------------------------------------------------===//
   // Nodes
   //===--------------------------------------------------------------------===//
@@ -161,7 +173,7 @@ private:
   void rewrite(Node &node) {
     if (numbers.take(node))
       return;
-    if (rewriteRegion(node))
+    if (rewriteRegion(node) || rewriteSelect(node))
       return;
     std::string number;
     for (NamedArgument &input : node.inputs) {

@@ -95,7 +95,10 @@ private:
     recordCounts(meta);
     specializeSizes(meta.sizes);
     specializeSizes(meta.strides);
-    meta.storageOffset = SymInt{symbols.resolve(meta.storageOffset), {}, {}};
+    meta.storageOffset =
+        symbols.dependsOnData(meta.storageOffset.expression)
+            ? SymInt{}
+            : SymInt{symbols.resolve(meta.storageOffset), {}, {}};
     for (const SymInt &size : meta.sizes)
       if (*size.value < 0)
         fail(errors::uncomputableSize, "a size is negative, " +
@@ -237,6 +240,26 @@ private:
                                (message ? ": " + *message : ""));
   }
 
+  /// A histogram of integers has as many bins as asked for. The runtime refuses
+  /// inputs that have others; of computed numbers it is an assertion.
+  void defineBins(const Node &node) {
+    if (node.target != "torch.ops.aten.bincount.default")
+      return;
+    const Argument *given = node.findInput("minlength");
+    const auto *bins = given ? given->getIf<int64_t>() : nullptr;
+    const auto *result = node.outputs.front().getIf<TensorRef>();
+    const TensorMeta *meta = result ? graph.findTensor(result->name) : nullptr;
+    if (!bins || *bins <= 0 || !meta || meta->sizes.size() != 1)
+      return;
+    const std::string &expression = meta->sizes.front().expression;
+    std::optional<std::string> symbol = asSymbol(expression);
+    if (!symbol || !symbols.dependsOnData(expression))
+      return;
+    symbols.define(*symbol, *bins);
+    uncheckedAssertions.insert("all numbers that bincount counts are below " +
+                               std::to_string(*bins));
+  }
+
   /// A selection has at most as many elements as there are to choose from.
   void boundCount(const Node &node) {
     std::optional<Selector> selector = asSelector(graph, node);
@@ -268,6 +291,7 @@ private:
     for (NamedArgument &input : node.inputs)
       specialize(input.argument);
     boundCount(node);
+    defineBins(node);
     for (Argument &output : node.outputs)
       specialize(output);
     return true;

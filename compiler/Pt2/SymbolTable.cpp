@@ -226,7 +226,7 @@ std::string SymbolTable::assignments() const {
 bool SymbolTable::dependsOnData(const std::string &expression) const {
   return !expression.empty() &&
          std::ranges::any_of(symbolsOf(expression), [&](const auto &symbol) {
-           return !indexByName.contains(symbol);
+           return !indexByName.contains(symbol) && !values.contains(symbol);
          });
 }
 

@@ -28,13 +28,19 @@ public:
 
   const std::vector<BoundSymbol> &symbols() const { return all; }
 
-  /// Whether an expression has a symbol that no input's size says. The empty
-  /// expression of a literal has none.
+  /// Whether an expression has a symbol that no input's size and no `define`
+  /// says. The empty expression of a literal has none.
   bool dependsOnData(const std::string &expression) const;
 
   /// Gives the symbol of a size that depends on data the value that it has at
   /// most.
   void setBound(const std::string &symbol, int64_t bound);
+
+  /// Gives the symbol of a size that depends on data the only value with which
+  /// a step runs on.
+  void define(const std::string &symbol, int64_t value) {
+    values.insert_or_assign(symbol, value);
+  }
 
   /// Whether a condition compares one size that depends on data with a number,
   /// and holds from 0 to the size's bound.
@@ -68,6 +74,7 @@ private:
   NameMap<size_t> indexByName;
   /// By symbol; absent where the inputs' hints do not say.
   NameMap<int64_t> hints;
+  /// The same, and what is defined.
   NameMap<int64_t> values;
   /// By symbol of a size that depends on data.
   NameMap<int64_t> bounds;

@@ -299,9 +299,9 @@ bool NodeCall::isContiguous(StringRef name) const {
   return true;
 }
 
-int64_t NodeCall::storageOffset(StringRef name) const {
+std::optional<int64_t> NodeCall::storageOffset(StringRef name) const {
   const pt2::TensorMeta *meta = graph.findTensor(tensorName(name));
-  return meta ? meta->storageOffset.value.value_or(0) : 0;
+  return meta ? meta->storageOffset.value : 0;
 }
 
 /// at::detail::computeStride of PyTorch: runs of dimensions that are contiguous

@@ -10,6 +10,7 @@
 #include "compiler/Translation/GradientHistory.h"
 
 #include "compiler/Translation/TensorTypes.h"
+#include "compiler/Translation/TensorWindow.h"
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
@@ -123,8 +124,10 @@ LogicalResult NodeCall::change(StringRef name, Value value) {
   const TensorSlot &slot = *slots.find(tensor);
   const TensorStorage &storage = slots.storageOf(slot);
   if (storage.kind == StorageKind::Parameter)
-    return error("E0137") << "changes parameter '" << storage.symbol.getValue()
-                          << "' in place, which is the optimizer's task";
+    return error("E0137")
+           << "changes parameter '" << storage.symbol.getValue()
+           << "' in place, which is the optimizer's task; a frozen one is a "
+              "buffer in an export by shardc_export";
   if (storage.kind == StorageKind::Constant)
     return error("E0137") << "changes constant '" << tensor
                           << "' in place, which would last into the next step";
@@ -223,16 +226,6 @@ LogicalResult NodeCall::checkResult(size_t index, StringRef name) {
         << "help: if the model was exported under torch.autocast, enter "
            "autocast inside of forward";
   return failure();
-}
-
-/// Where a chain of operators with one tensor operand begins.
-static Value beginningOf(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (op->getNumOperands() != 1)
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
 }
 
 StringRef NodeCall::mutatedParameter() const {

@@ -78,8 +78,9 @@ public:
   /// Whether a tensor argument is contiguous in PyTorch, row-major without
   /// gaps.
   bool isContiguous(llvm::StringRef name) const;
-  /// Where a tensor argument starts in its memory in PyTorch, in elements.
-  int64_t storageOffset(llvm::StringRef name) const;
+  /// Where a tensor argument starts in its memory in PyTorch, in elements;
+  /// nothing where that depends on data.
+  std::optional<int64_t> storageOffset(llvm::StringRef name) const;
 
   /// Whether PyTorch can view a tensor argument in `shape` without a copy,
   /// which depends on its strides.

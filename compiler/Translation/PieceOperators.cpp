@@ -94,6 +94,16 @@ static LogicalResult translateSelect(NodeCall &call) {
   return call.translate<aten::ViewOp>(slice->getResult(), result.getShape());
 }
 
+/// At an index that is computed.
+static LogicalResult translateSelectAt(NodeCall &call) {
+  int64_t rank = call.typeOf("self").getRank(), dim = call.integer("dim");
+  if (dim < -rank || dim >= rank)
+    return call.unsupported("dim", "a dimension of the tensor");
+  return call.translate<aten::IndexOp>(
+      call.tensor("self"), ValueRange(call.tensor("index")),
+      ArrayRef<int64_t>{dim < 0 ? dim + rank : dim});
+}
+
 static LogicalResult translateSelectBackward(NodeCall &call) {
   SmallVector<int64_t> sizes = call.integers("input_sizes");
   FailureOr<Piece> piece =
@@ -212,10 +222,13 @@ static FailureOr<StridedPiece> resolveAsStrided(NodeCall &call) {
   if (!call.isContiguous("self"))
     return FailureOr<StridedPiece>(
         call.unsupported("self", "a contiguous tensor"));
-  int64_t own = call.storageOffset("self");
+  std::optional<int64_t> own = call.storageOffset("self"),
+                         offset = call.optionalInteger("storage_offset");
+  if (!own && offset)
+    return FailureOr<StridedPiece>(call.unsupported(
+        "self", "a tensor whose place in memory does not depend on data"));
   return StridedPiece{call.integers("size"), call.integers("stride"),
-                      call.optionalInteger("storage_offset").value_or(own) -
-                          own};
+                      offset ? *offset - *own : 0};
 }
 
 static LogicalResult translateAsStrided(NodeCall &call) {
@@ -389,6 +402,9 @@ void translation::addPieceOperators(OperatorTable &table) {
   table.addWithCopy(
       "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
       translateSelect);
+  // What compiler/Pt2 makes of an index that depends on data.
+  table.add("select.at(Tensor(a) self, int dim, Tensor index) -> Tensor(a)",
+            translateSelectAt);
   table.add(
       "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, "
       "SymInt index) -> Tensor",

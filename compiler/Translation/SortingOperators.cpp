@@ -4,6 +4,7 @@
 // Sorting, the largest k, look-up in sorted sequences, histograms and one-hot.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
@@ -111,6 +112,30 @@ static LogicalResult translateHistc(NodeCall &call) {
       APFloat(call.number("max")));
 }
 
+/// Ones, or weights, added up at their bins. As many bins as `minlength` says:
+/// compiler/Pt2/SymbolBindings.cpp.
+static LogicalResult translateBincount(NodeCall &call) {
+  RankedTensorType result = call.resultType();
+  if (!result)
+    return call.unsupported("minlength", "the number of bins");
+  OpBuilder &builder = call.builder();
+  Decomposition build(call);
+  Value bins = call.convert(call.tensor("self"), builder.getI64Type());
+  Value added;
+  if (call.isNone("weights")) {
+    auto one = RankedTensorType::get({}, result.getElementType());
+    added = aten::ConstantOp::create(builder, call.loc(),
+                                     DenseElementsAttr::get(one, {int64_t(1)}));
+  } else {
+    added = build.detach(
+        call.convert(call.optionalTensor("weights"), result.getElementType()));
+  }
+  return build.finish(build.build<aten::ScatterReduceOp>(
+      build.zeros(result), 0, bins,
+      build.expand(added, call.typeOf("self").getShape()),
+      aten::ScatterReduction::sum));
+}
+
 /// Each class number compared with all of them.
 static LogicalResult translateOneHot(NodeCall &call) {
   int64_t classes = call.integer("num_classes");
@@ -161,6 +186,9 @@ void translation::addSortingOperators(OperatorTable &table) {
   table.add("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> "
             "Tensor",
             translateHistc);
+  table.add("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) "
+            "-> Tensor",
+            translateBincount);
   table.add("one_hot(Tensor self, int num_classes=-1) -> Tensor",
             translateOneHot);
 }

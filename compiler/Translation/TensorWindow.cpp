@@ -17,6 +17,18 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
+/// Whether an operator looks at its first operand.
+static bool looks(Operation *op) {
+  return op && op->getNumResults() == 1 &&
+         (op->getNumOperands() == 1 || isa<aten::ToOtherOp, aten::IndexOp>(op));
+}
+
+Value translation::beginningOf(Value seen) {
+  while (looks(seen.getDefiningOp()))
+    seen = seen.getDefiningOp()->getOperand(0);
+  return seen;
+}
+
 /// The window's operators, first one first; nothing when there is no chain.
 static std::optional<SmallVector<Operation *>> chainOf(TensorWindow window) {
   SmallVector<Operation *> chain;
@@ -24,9 +36,7 @@ static std::optional<SmallVector<Operation *>> chainOf(TensorWindow window) {
   for (Value value = window.seen; value != window.lookedAt;
        value = op->getOperand(0)) {
     op = value.getDefiningOp();
-    bool looks = op && op->getNumResults() == 1 &&
-                 (op->getNumOperands() == 1 || isa<aten::ToOtherOp>(op));
-    if (!looks)
+    if (!looks(op))
       return std::nullopt;
     if (!isa<fsdp::CaptureOp>(op))
       chain.push_back(op);
@@ -73,6 +83,16 @@ static Value invert(Operation *op, OpBuilder &builder, Value source,
         return aten::SliceScatterOp::create(
             builder, location, source, value, slice.getDimAttr(),
             slice.getStartAttr(), slice.getEndAttr(), slice.getStepAttr());
+      })
+      .Case([&](aten::IndexOp index) -> Value {
+        // One place; of several, some may be the same.
+        if (!llvm::all_of(index.getIndices(), [](Value indices) {
+              return aten::tensorType(indices).getNumElements() == 1;
+            }))
+          return nullptr;
+        return aten::IndexPutOp::create(builder, location, source,
+                                        index.getIndices(), value,
+                                        index.getDims(), false);
       })
       .Case([&](aten::AsStridedOp strided) -> Value {
         return aten::AsStridedScatterOp::create(

@@ -1,9 +1,9 @@
 //===- TensorWindow.h - how a view looks at its source --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A view of PyTorch is translated to a chain of operators that each have one
-// tensor operand: view, permute, slice, expand, … The chain is the window. It
-// can be repeated on another value of the source, and written through:
+// A view of PyTorch is translated to a chain of operators that each look at
+// their first operand: view, permute, slice, expand, … The chain is the window.
+// It can be repeated on another value of the source, and written through:
 //
 //   lookedAt -> slice -> view -> seen
 //
@@ -24,8 +24,12 @@ struct TensorWindow {
   mlir::Value seen;
 };
 
+/// The value that a window which ends in `seen` looks at, as far back as there
+/// are such operators.
+mlir::Value beginningOf(mlir::Value seen);
+
 /// What the window shows of `source`; null when `seen` does not come from
-/// `lookedAt` by operators with one tensor operand.
+/// `lookedAt` by such operators.
 mlir::Value lookThrough(TensorWindow window, mlir::OpBuilder &builder,
                         mlir::Value source);
 

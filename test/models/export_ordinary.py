@@ -26,6 +26,7 @@ import ordinary_complex  # noqa: E402, F401
 import ordinary_functions  # noqa: E402, F401
 import ordinary_integers  # noqa: E402, F401
 import ordinary_modules  # noqa: E402, F401
+import ordinary_numbers  # noqa: E402, F401
 import ordinary_operators  # noqa: E402, F401
 from zoo import shardc_export  # noqa: E402
 
@@ -49,9 +50,18 @@ def in_float64(tensor):
     return tensor.double() if tensor.is_floating_point() else tensor
 
 
+def named_state(module):
+    """What forward may change: buffers, and parameters that are not trained."""
+    yield from module.named_buffers()
+    for name, parameter in module.named_parameters():
+        if not parameter.requires_grad:
+            yield name, parameter.data
+
+
 def train(module, samples, ranks):
-    """(losses, state): data-parallel SGD; every rank has its own buffers."""
-    buffers = [{name: value.clone() for name, value in module.named_buffers()}
+    """(losses, state): data-parallel SGD; every rank has what forward changes for
+    its own."""
+    buffers = [{name: value.clone() for name, value in named_state(module)}
                for _ in range(ranks)]
     optimizer = torch.optim.SGD(module.parameters(), lr=RATE)
     losses = []
@@ -59,13 +69,13 @@ def train(module, samples, ranks):
         optimizer.zero_grad()
         total = 0.0
         for rank in range(ranks):
-            for name, value in module.named_buffers():
+            for name, value in named_state(module):
                 value.data.copy_(buffers[rank][name])
             loss = module(**micro_batch(samples, step * ranks + rank)) / ranks
             loss.backward()
             total += loss.item()
             buffers[rank] = {name: value.detach().clone()
-                             for name, value in module.named_buffers()}
+                             for name, value in named_state(module)}
         optimizer.step()
         losses.append(total)
     return losses, dict(module.named_parameters()) | buffers[0]

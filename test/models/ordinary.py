@@ -7,8 +7,7 @@ shape of one sample, of normal floats; `below(n, …)` are integers, `flags(…)
 booleans. `refused` is the number of the error that shardc answers with today,
 for the operators that it names.
 
-The models are in ordinary_operators.py, ordinary_complex.py, ordinary_functions.py,
-ordinary_integers.py and ordinary_modules.py.
+The models are in the other files ordinary_*.py.
 export_ordinary.py writes what check_ordinary.py trains.
 """
 

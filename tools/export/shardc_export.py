@@ -62,6 +62,7 @@ import training_modes  # noqa: E402
 import untraced_operators  # noqa: E402
 import untraced_regions  # noqa: E402
 import wrapped_modules  # noqa: E402
+import written_inputs  # noqa: E402
 from export_error import ExportError, say  # noqa: E402
 
 
@@ -254,6 +255,7 @@ def program_and_checkpoints(module, example_inputs, is_compared):
                                                      keyword)
         if problem:
             program.shardc_notes["evaluation"] = problem
+    written_inputs.keep_as_buffers(program)
     strip_provenance(program)
     return program, checkpointed
 

@@ -12,6 +12,7 @@ A trace has operators, and of what autograd is told only no_grad and autocast:
 | the same through tanh, softmax, … | an error | their derivatives, with a gradient |
 | x.data | a constant that is not there | x.detach() |
 | x.data = y | nothing | x.detach().copy_(y) |
+| x[i] = y, of a number i of data | an error, where x has a gradient | x.index_put_((i,), y) |
 | checkpoint(f, x) | f(x); if reentrant, without a gradient | f(x), and which modules f runs |
 """
 
@@ -31,6 +32,7 @@ from torch.utils import checkpoint
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 from torch.utils.weak import WeakTensorKeyDictionary
 
+import indexed_writes
 from export_error import ExportError
 from user_lines import line_of_frame
 
@@ -133,15 +135,17 @@ def differentiable_twice():
         yield
 
 
-class WithoutData(TorchFunctionMode):
+class Traceable(TorchFunctionMode):
     """x.data is x.detach(), as far as an export can tell, and to assign it writes
-    into x."""
+    into x; so does x[i] = y, where i may be a number of data."""
 
     def __torch_function__(self, function, types, arguments=(), keyword=None):
         if function == torch.Tensor.data.__get__:
             return arguments[0].detach()
         if function == torch.Tensor.data.__set__:
             arguments[0].detach().copy_(arguments[1].detach())
+            return None
+        if function == torch.Tensor.__setitem__ and indexed_writes.write(*arguments):
             return None
         return function(*arguments, **(keyword or {}))
 
@@ -211,5 +215,5 @@ def traced(module):
               staticmethod(checkpoints.run_reentrant))
         patch(checkpoint, GENERATOR, checkpoints.run_other)
         patch(eager_transforms, "grad_and_value_impl", grad_and_value)
-        patches.enter_context(WithoutData())
+        patches.enter_context(Traceable())
         yield checkpoints

@@ -4,6 +4,7 @@
 import operator
 
 import torch
+from torch.export.graph_signature import InputKind
 
 from followed_dtypes import region_of
 
@@ -61,3 +62,16 @@ def written_parameters(program):
     names = program.graph_signature.inputs_to_parameters
     return {names[node.name] for node in Writes(program.graph_module).written
             if node is not None and node.name in names}
+
+
+def keep_as_buffers(program):
+    """Makes buffers of frozen parameters that forward changes, such as those of a
+    momentum encoder: no optimizer has them."""
+    written = written_parameters(program)
+    for spec in program.graph_signature.input_specs:
+        if spec.kind is not InputKind.PARAMETER or spec.target not in written:
+            continue
+        parameter = program.state_dict[spec.target]
+        if not parameter.requires_grad:
+            spec.kind, spec.persistent = InputKind.BUFFER, True
+            program.state_dict[spec.target] = parameter.detach()
