@@ -5,6 +5,7 @@
 // An image without a batch becomes a batch of one.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/ConvolutionBackward.h"
 #include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
 
@@ -143,4 +144,10 @@ void translation::addConvolutionOperators(OperatorTable &table) {
                       "SymInt groups) -> Tensor")
                   .str(),
               translateGeneralConvolution);
+  table.add("convolution_backward(Tensor grad_output, Tensor input, "
+            "Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, "
+            "SymInt[] padding, SymInt[] dilation, bool transposed, "
+            "SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> "
+            "(Tensor, Tensor, Tensor)",
+            translateConvolutionBackward);
 }

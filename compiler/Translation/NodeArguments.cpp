@@ -54,6 +54,10 @@ asIntegers(const pt2::Argument &argument) {
     values.assign(list->begin(), list->end());
     return values;
   }
+  if (const auto *list = argument.getIf<pt2::BoolList>()) {
+    values.assign(list->begin(), list->end());
+    return values;
+  }
   const auto *list = argument.getIf<pt2::SymIntList>();
   if (!list)
     return std::nullopt;
@@ -107,7 +111,8 @@ static bool hasKind(const SchemaParameter &parameter,
     return asScalar(argument).has_value() ||
            (parameter.isList && argument.is<pt2::FloatList>());
   case ParameterKind::Boolean:
-    return asInteger(argument).has_value();
+    return parameter.isList ? argument.is<pt2::BoolList>()
+                            : asInteger(argument).has_value();
   case ParameterKind::String:
     return argument.is<std::string>();
   case ParameterKind::Dtype:

@@ -495,6 +495,51 @@ for activation, function in ACTIVATIONS.items():
     add_penalty(activation, function)
 
 
+CONVOLUTIONS = {
+    "convolution": lambda: nn.Conv2d(2, 4, 3, stride=2, padding=1),
+    "grouped_convolution": lambda: nn.Conv1d(4, 6, 3, padding=2, dilation=2,
+                                             groups=2, bias=False),
+    "volume_convolution": lambda: nn.Conv3d(2, 3, (1, 2, 3), stride=(1, 2, 2)),
+    "transposed_convolution": lambda: nn.ConvTranspose2d(
+        2, 3, 3, stride=2, padding=1, output_padding=1),
+    "grouped_transposed_convolution": lambda: nn.ConvTranspose1d(
+        4, 6, 2, dilation=3, output_padding=2, groups=2),
+}
+
+
+def images_for(layer):
+    """Inputs of a convolution: some rows and columns of its steps are left."""
+    return floats(layer.in_channels, *(4, 6, 5)[:len(layer.kernel_size)])
+
+
+def add_convolution_penalty(name, make):
+    def model(s, x):
+        x = x.detach().requires_grad_(True)
+        score = torch.tanh(s.f(x)).square().flatten(1).sum(1)
+        slope, = torch.autograd.grad(score.sum(), x, create_graph=True)
+        return (slope.flatten(1).norm(dim=1) - 1).square().mean()
+    model.__name__ = "penalty_of_" + name
+    ordinary(lambda: {"f": make()}, x=images_for(make()))(model)
+
+
+def add_convolution_step(name, make):
+    def model(s, x):
+        """The loss after a step of its own, as model-agnostic meta-learning has."""
+        before = torch.tanh(s.f(x)).square().mean()
+        steps = torch.autograd.grad(before, list(s.f.parameters()), create_graph=True)
+        after = torch.func.functional_call(s.f, {
+            key: value - 0.5 * step
+            for (key, value), step in zip(s.f.named_parameters(), steps)}, (x,))
+        return torch.tanh(after).square().mean()
+    model.__name__ = "step_of_" + name
+    ordinary(lambda: {"f": make()}, x=images_for(make()))(model)
+
+
+for convolution, make in CONVOLUTIONS.items():
+    add_convolution_penalty(convolution, make)
+    add_convolution_step(convolution, make)
+
+
 @ordinary(lambda: {"f": nn.Linear(2, 9), "g": nn.Linear(9, 1)}, x=floats(2),
           y=floats(1))
 def second_derivative(s, x, y):
