@@ -65,6 +65,7 @@ private:
   LogicalResult sinh();
   LogicalResult cosh();
   LogicalResult tanh();
+  LogicalResult sigmoid();
 };
 
 } // namespace
@@ -196,6 +197,18 @@ LogicalResult ComplexFunctions::tanh() {
                         build.negate(square.imag)});
 }
 
+/// 1 / (1 + exp(-z)), as PyTorch computes it; with the value s the derivative
+/// is s - s².
+LogicalResult ComplexFunctions::sigmoid() {
+  Value size = of<aten::ExpOp>(build.negate(a));
+  Value real = build.mul(size, of<aten::CosOp>(b));
+  Value imag = build.negate(build.mul(size, of<aten::SinOp>(b)));
+  Parts value = quotient(1, build.complex(build.add(real, Scalar(1.0)), imag));
+  Parts square = squareOf(value);
+  return finish(value, {build.sub(value.real, square.real),
+                        build.sub(value.imag, square.imag)});
+}
+
 LogicalResult ComplexFunctions::translate(StringRef name) {
   auto function = llvm::StringSwitch<Function>(name)
                       .Case("exp", &ComplexFunctions::exp)
@@ -207,6 +220,7 @@ LogicalResult ComplexFunctions::translate(StringRef name) {
                       .Case("sinh", &ComplexFunctions::sinh)
                       .Case("cosh", &ComplexFunctions::cosh)
                       .Case("tanh", &ComplexFunctions::tanh)
+                      .Case("sigmoid", &ComplexFunctions::sigmoid)
                       .Default(nullptr);
   if (!function)
     return call.error("E0139")

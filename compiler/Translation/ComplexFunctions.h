@@ -1,7 +1,8 @@
 //===- ComplexFunctions.h - functions of complex numbers ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp, log, sqrt, reciprocal, and the circular and hyperbolic functions.
+// exp, log, sqrt, reciprocal, sigmoid, and the circular and hyperbolic
+// functions.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_TRANSLATION_COMPLEXFUNCTIONS_H

@@ -1,7 +1,9 @@
 //===- VarianceOperators.cpp - translation of variances -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// var and std, by themselves and together with the mean.
+// var and std, by themselves and together with the mean. The variance of
+// complex numbers is that of their real parts and that of their imaginary
+// parts, added.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Decomposition.h"
@@ -25,13 +27,49 @@ static double readCorrection(NodeCall &call) {
     return call.boolean("unbiased") ? 1.0 : 0.0;
 }
 
+static bool isComplex(NodeCall &call) {
+  return isa<ComplexType>(call.typeOf("self").getElementType());
+}
+
+/// `self`, complex numbers as pairs in a last dimension.
+static Value realsOf(NodeCall &call) {
+  Value self = call.tensor("self");
+  return isComplex(call) ? Decomposition(call).build<aten::ViewAsRealOp>(self)
+                         : self;
+}
+
+/// The variance of `reals`, see realsOf; null after an error. Where `keepDim`
+/// the pairs' dimension stays, too.
+static Value varianceOf(NodeCall &call, Value reals, ArrayRef<int64_t> dims,
+                        double correction, bool keepDim) {
+  Decomposition build(call);
+  Value variance =
+      build.build<aten::VarOp>(reals, dims, APFloat(correction), keepDim);
+  if (!variance || !isComplex(call))
+    return variance;
+  return build.sum(variance, Decomposition::typeOf(variance).getRank() - 1,
+                   keepDim);
+}
+
+/// `value` without the dimensions that the result does not have.
+static Value inShapeOfResult(NodeCall &call, Value value,
+                             const Reduced &reduced) {
+  Dimensions gone;
+  if (!reduced.keepDim)
+    gone = reduced.dims;
+  if (isComplex(call))
+    gone.push_back(call.typeOf("self").getRank());
+  return gone.empty() ? value : withoutDims(call, value, gone);
+}
+
 /// The variance; null after an error.
 template <Overload overload>
 static Value buildVariance(NodeCall &call, const Reduced &reduced) {
-  auto variance = call.create<aten::VarOp>(
-      call.tensor("self"), ArrayRef<int64_t>(reduced.dims),
-      APFloat(readCorrection<overload>(call)), reduced.keepDim);
-  return failed(variance) ? Value() : variance->getResult();
+  return inShapeOfResult(call,
+                         varianceOf(call, realsOf(call), reduced.dims,
+                                    readCorrection<overload>(call),
+                                    /*keepDim=*/true),
+                         reduced);
 }
 
 /// The root of the variance, in f64 so that squares neither overflow nor
@@ -43,10 +81,10 @@ static Value buildDeviation(NodeCall &call, const Reduced &reduced) {
   for (int64_t dim : reduced.dims)
     count *= call.typeOf("self").getDimSize(dim);
   ArrayRef<int64_t> dims = reduced.dims;
-  Value self = call.tensor("self");
+  Value self = realsOf(call);
   Value wide = call.convert(self, call.builder().getF64Type());
-  Value root = build.build<aten::SqrtOp>(build.build<aten::VarOp>(
-      wide, dims, APFloat(correction), /*keepdim=*/true));
+  Value root = build.build<aten::SqrtOp>(
+      varianceOf(call, wide, dims, correction, /*keepDim=*/true));
   Value isZero =
       build.build<aten::EqScalarOp>(root, call.builder().getF64FloatAttr(0.0));
   Value rate = build.build<aten::ReciprocalOp>(build.mul(root, Scalar(2.0)));
@@ -58,8 +96,8 @@ static Value buildDeviation(NodeCall &call, const Reduced &reduced) {
   auto narrow = [&](Value value) {
     return build.build<aten::ToOtherOp>(value, self);
   };
-  Value result = build.withSlopes(narrow(root), {{self, narrow(slope)}});
-  return reduced.keepDim ? result : withoutDims(call, result, dims);
+  return inShapeOfResult(
+      call, build.withSlopes(narrow(root), {{self, narrow(slope)}}), reduced);
 }
 
 template <Overload overload, bool isRoot>

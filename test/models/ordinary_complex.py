@@ -39,6 +39,9 @@ MOVING = {
     "diagonal": lambda z, x: z.diagonal(),
     "sum": lambda z, x: z.sum(0),
     "mean": lambda z, x: z.mean(1),
+    "variance": lambda z, x: torch.complex(z.var(1), z.std(1, correction=0)),
+    "deviation": lambda z, x: z / z.std(0, keepdim=True)
+    + torch.var_mean(z, (0, 1), keepdim=True)[0],
     "index_add": lambda z, x: z.index_add(0, torch.tensor([1, 1]), z[:2]),
     "scatter_add": lambda z, x: z.scatter_add(
         1, torch.tensor([[0, 1], [5, 5], [2, 3], [4, 0]]), z[:, :2]),
@@ -57,7 +60,7 @@ def written(z, x):
 FUNCTIONS = {
     "exp": torch.exp, "log": torch.log, "sqrt": torch.sqrt,
     "reciprocal": torch.reciprocal, "sin": torch.sin, "cos": torch.cos,
-    "sinh": torch.sinh, "cosh": torch.cosh, "tanh": torch.tanh,
+    "sinh": torch.sinh, "cosh": torch.cosh, "tanh": torch.tanh, "sigmoid": torch.sigmoid,
     "conj": torch.conj, "sgn": torch.sgn, "square": torch.square,
     "power": lambda z: z ** 2, "quotient": lambda z: z / (z + 3j),
     "angle": lambda z: torch.polar(z.abs(), z.angle() * 2),
