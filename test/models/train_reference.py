@@ -164,9 +164,11 @@ class RankBuffers:
 
 @torch.no_grad()
 def _average_gradients(module, ranks):
-    """Makes the mean of the sum of all ranks' gradients."""
+    """Makes the mean of the sum of all ranks' gradients, dense ones."""
     for parameter in module.parameters():
         if parameter.grad is not None:
+            if parameter.grad.is_sparse:
+                parameter.grad = parameter.grad.to_dense()
             parameter.grad /= ranks
 
 
@@ -198,8 +200,16 @@ def vector(value):
 
 
 def module_in(module, dtype):
-    """A copy in a real dtype; nn.Module.to would make complex buffers real."""
-    return copy.deepcopy(module)._apply(lambda value: converted(value, dtype))
+    """A copy in a real dtype; nn.Module.to would make complex buffers real. In
+    float64 tensors in plain attributes, and in lists there, are so, too."""
+    replica = copy.deepcopy(module)._apply(lambda value: converted(value, dtype))
+    if dtype == torch.float64:
+        for child in replica.modules():
+            for name, value in vars(child).items():
+                if isinstance(value, (torch.Tensor, list, tuple)):
+                    vars(child)[name] = tree_map(
+                        lambda each: converted(each, dtype), value)
+    return replica
 
 
 WIDE = {torch.float32: torch.float64, torch.complex64: torch.complex128}
