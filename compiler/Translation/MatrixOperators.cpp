@@ -4,7 +4,7 @@
 // Powers, and the exponential by scaling and squaring.
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/LinearSystem.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 
@@ -43,14 +43,17 @@ static LogicalResult translateExponential(NodeCall &call) {
 }
 
 /// Of a negative power, that of the inverse.
-template <char self>
 static LogicalResult translatePower(NodeCall &call) {
-  Decomposition build(call);
-  Value matrix = call.tensor(self == 'A' ? "A" : "self");
+  LinearSystem build(call);
+  Value matrix = call.tensor("self");
   int64_t power = call.integer("n");
-  if (power < 0)
-    return call.unsupported("n", "0 or a positive power; take that of the "
-                                 "inverse");
+  if (power < 0) {
+    LuFactors factors = build.factor(matrix, /*checkErrors=*/true);
+    matrix = build.solve(factors, matrix, build.identities(matrix));
+    power = -power;
+  }
+  if (!matrix)
+    return failure();
   if (power == 0)
     return build.finish(build.expand(build.identity(matrix),
                                      Decomposition::typeOf(matrix).getShape()));
@@ -67,7 +70,7 @@ static LogicalResult translatePower(NodeCall &call) {
 void translation::addMatrixOperators(OperatorTable &table) {
   for (StringRef name : {"matrix_exp", "linalg_matrix_exp"})
     table.add((name + "(Tensor self) -> Tensor").str(), translateExponential);
-  table.add("matrix_power(Tensor self, int n) -> Tensor", translatePower<'s'>);
+  table.add("matrix_power(Tensor self, int n) -> Tensor", translatePower);
   table.add("linalg_matrix_power(Tensor self, int n) -> Tensor",
-            translatePower<'s'>);
+            translatePower);
 }

@@ -213,6 +213,9 @@ private:
     else if constexpr (Op::template hasTrait<
                            mlir::OpTrait::NResults<3>::Impl>())
       return 3;
+    else if constexpr (Op::template hasTrait<
+                           mlir::OpTrait::NResults<4>::Impl>())
+      return 4;
     else
       return 5; // batch_norm; a mismatch asserts in Op::build.
   }

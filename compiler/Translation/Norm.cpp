@@ -11,6 +11,8 @@
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/TypePromotion.h"
 
+#include "llvm/ADT/Sequence.h"
+
 #include <cmath>
 
 using namespace mlir;
@@ -134,4 +136,30 @@ Value translation::buildDistance(NodeCall &call, Value gap, double order,
   if (int64_t rank = aten::tensorType(gap).getRank())
     dims.push_back(rank - 1);
   return buildNorm(call, gap, order, dims, keepDim);
+}
+
+Value translation::buildSpectralNorm(NodeCall &call, Value self, double order,
+                                     ArrayRef<int64_t> dims, bool keepDim) {
+  if (!self)
+    return nullptr;
+  Decomposition build(call);
+  RankedTensorType type = Decomposition::typeOf(self);
+  SmallVector<int64_t> places, kept(type.getShape());
+  for (int64_t dim : llvm::seq<int64_t>(type.getRank()))
+    if (!llvm::is_contained(dims, dim))
+      places.push_back(dim);
+  llvm::append_range(places, dims);
+  auto op = call.create<aten::LinalgSvdOp>(build.permute(self, places));
+  if (failed(op))
+    return nullptr;
+  Value values = op->getS();
+  int64_t last[] = {type.getRank() - 2};
+  Value norm =
+      order == 1 ? build.sum(values, last)
+      : order > 0
+          ? build.build<aten::AmaxOp>(values, ArrayRef<int64_t>(last), false)
+          : build.build<aten::AminOp>(values, ArrayRef<int64_t>(last), false);
+  for (int64_t dim : dims)
+    kept[dim] = 1;
+  return keepDim ? build.view(norm, kept) : norm;
 }

@@ -1,7 +1,8 @@
-//===- Norm.h - vector norms ----------------------------------------------===//
+//===- Norm.h - norms of vectors and matrices -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Norms as reductions of powers, shared by the norms and distances of PyTorch.
+// Norms as reductions of powers, shared by the norms and distances of PyTorch,
+// and of singular values.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_TRANSLATION_NORM_H
@@ -17,6 +18,11 @@ namespace shardc::translation {
 /// and of order 0 none.
 mlir::Value buildNorm(NodeCall &call, mlir::Value self, double order,
                       llvm::ArrayRef<int64_t> dims, bool keepDim);
+
+/// The sum (order 1), the largest (2) or the smallest (-2) of the singular
+/// values of the matrices of two dimensions; null after an error.
+mlir::Value buildSpectralNorm(NodeCall &call, mlir::Value self, double order,
+                              llvm::ArrayRef<int64_t> dims, bool keepDim);
 
 /// The norm of `gap`, a difference, over its last dimension, or over none of a
 /// number; null after an error.

@@ -26,6 +26,7 @@ OperatorTable::OperatorTable() {
   addJoinOperators(*this);
   addLinearOperators(*this);
   addSolveOperators(*this);
+  addFactorizationOperators(*this);
   addMatrixOperators(*this);
   addEinsumOperators(*this);
   addConvolutionOperators(*this);

@@ -267,14 +267,18 @@ static LogicalResult translateNorm(NodeCall &call) {
 }
 
 /// The largest or smallest sum of magnitudes of a matrix's columns (order 1) or
-/// rows, or the root of the sum of all squares for `isFrobenius`.
+/// rows, the root of the sum of all squares for "fro", or a norm of its
+/// singular values. A name stands for an order.
 static Value buildMatrixNorm(NodeCall &call, Value self, double order,
-                             bool isFrobenius, ArrayRef<int64_t> dims,
+                             StringRef name, ArrayRef<int64_t> dims,
                              bool keepDim) {
   SmallVector<int64_t> both(dims);
   llvm::sort(both);
-  if (isFrobenius)
+  if (name == "fro")
     return buildNorm(call, self, 2, both, keepDim);
+  if (name == "nuc" || std::abs(order) == 2)
+    return buildSpectralNorm(call, self, name == "nuc" ? 1 : order, dims,
+                             keepDim);
   int64_t summed = std::isinf(order) ? dims[1] : dims[0];
   int64_t chosen = std::isinf(order) ? dims[0] : dims[1];
   Value sums = buildNorm(call, self, 1, {summed}, /*keepDim=*/true);
@@ -285,8 +289,8 @@ static Value buildMatrixNorm(NodeCall &call, Value self, double order,
   return keepDim ? norm : withoutDims(call, norm, both);
 }
 
-static LogicalResult setMatrixNorm(NodeCall &call, double order,
-                                   bool isFrobenius, ArrayRef<int64_t> given) {
+static LogicalResult setMatrixNorm(NodeCall &call, double order, StringRef name,
+                                   ArrayRef<int64_t> given) {
   int64_t rank = call.typeOf("self").getRank();
   SmallVector<int64_t> dims(given);
   for (int64_t &dim : dims)
@@ -294,14 +298,16 @@ static LogicalResult setMatrixNorm(NodeCall &call, double order,
   if (dims.size() != 2 || dims[0] == dims[1] ||
       llvm::any_of(dims, [&](int64_t dim) { return dim < 0 || dim >= rank; }))
     return call.unsupported("dim", "two dimensions");
-  if (!isFrobenius && std::abs(order) != 1 && !std::isinf(order))
-    return call.unsupported("ord", "'fro', 1, -1 or an infinity",
-                            "others need singular values");
+  bool isKnown = name.empty() ? std::abs(order) == 1 || std::abs(order) == 2 ||
+                                    std::isinf(order)
+                              : name == "fro" || name == "nuc";
+  if (!isKnown)
+    return call.unsupported("ord", "'fro', 'nuc', 1, 2, -1, -2 or an infinity");
   Value self = call.tensor("self");
   if (!call.isNone("dtype"))
     self = call.convert(self, call.dtype("dtype"));
-  Value norm = buildMatrixNorm(call, toWideFloat(call, self), order,
-                               isFrobenius, dims, call.boolean("keepdim"));
+  Value norm = buildMatrixNorm(call, toWideFloat(call, self), order, name, dims,
+                               call.boolean("keepdim"));
   if (!norm || !call.resultType())
     return failure();
   return setReduced(call,
@@ -311,11 +317,9 @@ static LogicalResult setMatrixNorm(NodeCall &call, double order,
 /// Of matrices, by a name or a number.
 template <bool isNamed>
 static LogicalResult translateMatrixNorm(NodeCall &call) {
-  if (isNamed && call.text("ord") != "fro")
-    return call.unsupported("ord", "'fro', 1, -1 or an infinity",
-                            "others need singular values");
-  return setMatrixNorm(call, isNamed ? 2 : call.number("ord"), isNamed,
-                       call.integers("dim"));
+  SmallVector<int64_t> dims = call.integers("dim");
+  return isNamed ? setMatrixNorm(call, 0, call.text("ord"), dims)
+                 : setMatrixNorm(call, call.number("ord"), "", dims);
 }
 
 /// linalg.norm: of vectors or of matrices, as `dim` and `ord` say.
@@ -329,11 +333,11 @@ static LogicalResult translateLinalgNorm(NodeCall &call) {
   if (isMatrix && isWhole)
     dims = {0, 1};
   if (isMatrix && !isNamed)
-    return setMatrixNorm(call, call.number("ord"), false, dims);
+    return setMatrixNorm(call, call.number("ord"), "", dims);
   if constexpr (isNamed) {
-    if (!isMatrix || call.text("ord") != "fro")
-      return call.unsupported("ord", "'fro' of matrices, or a number");
-    return setMatrixNorm(call, 2, true, dims);
+    if (!isMatrix)
+      return call.unsupported("ord", "a number of vectors");
+    return setMatrixNorm(call, 0, call.text("ord"), dims);
   } else {
     FailureOr<Reduced> reduced = readReduced<false>(call);
     return failed(reduced) ? failure() : setNorm(call, "ord", *reduced, true);

@@ -1,286 +1,294 @@
 //===- SolveOperators.cpp - translation of inverses and determinants ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small systems of linear equations. The inverse is found by elimination with
-// pivots, one step a row, in f64 and without a gradient. What is made of it is
-// one step of Newton's iteration, x + X (b - A x), whose derivative is that of
-// the solution: to A and b gradients flow through the remainder alone.
+// Systems of linear equations by an LU factorization without a gradient. A
+// solution's derivative is that of one step of Newton's iteration, a
+// determinant's is said apart.
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/LinearSystem.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
-namespace {
-
-class Elimination : public Decomposition {
-public:
-  explicit Elimination(NodeCall &call) : Decomposition(call), call(call) {}
-
-  /// Of square matrices [*, n, n]; false after an error.
-  bool run(Value matrices);
-
-  /// [*, n, n] in f64; NaN of a singular matrix.
-  Value inverse;
-  /// [*] in f64: the signs of the determinants and the logarithms of their
-  /// magnitudes.
-  Value sign, logarithm;
-
-  /// 0, 1, … along dimension `dim` of three.
-  Value count(int64_t size, int64_t dim);
-
-private:
-  void step(int64_t row);
-  Value take(Value condition, Value a, Value b) {
-    return condition && a && b ? where(condition, a, b) : Value();
-  }
-
-  NodeCall &call;
-  int64_t batch = 0, size = 0;
-  /// The matrices beside what becomes their inverses: [batch, n, 2 n].
-  Value left;
-};
-
-} // namespace
-
-Value Elimination::count(int64_t count, int64_t dim) {
-  SmallVector<int64_t> shape(3, 1);
-  shape[dim] = count;
-  auto numbers = llvm::to_vector(llvm::seq<int64_t>(count));
-  return aten::ConstantOp::create(
-      call.builder(), call.loc(),
-      DenseElementsAttr::get(
-          RankedTensorType::get(shape, call.builder().getI64Type()),
-          ArrayRef<int64_t>(numbers)));
+static Value argument(NodeCall &call) {
+  return call.tensor(call.hasArgument("A") ? "A" : "self");
 }
 
-/// Brings the largest element that is left of a column into `row`, and clears
-/// the column elsewhere.
-void Elimination::step(int64_t row) {
-  OpBuilder &builder = call.builder();
-  Value rows = count(size, 1);
-  auto compare = [&](auto op, int64_t number) {
-    using CompareOp = decltype(op);
-    return build<CompareOp>(rows, builder.getI64IntegerAttr(number));
-  };
-  Value magnitude = build<aten::AbsOp>(slice(left, 2, row, row + 1));
-  if (!magnitude)
-    return void(left = nullptr);
-  magnitude = take(compare(aten::LtScalarOp(), row), constant(-1, magnitude),
-                   magnitude);
-  Value pivot = build<aten::ArgmaxOp>(magnitude, 1, /*keepdim=*/true);
-  if (!pivot)
-    return void(left = nullptr);
-  Value chosen =
-      build<aten::GatherOp>(left, 1, expand(pivot, {batch, 1, 2 * size}));
-  Value isRow = compare(aten::EqScalarOp(), row);
-  Value isPivot = build<aten::EqOp>(rows, pivot);
-  left = take(isRow, chosen, take(isPivot, slice(left, 1, row, row + 1), left));
-  Value scale = slice(chosen, 2, row, row + 1);
-  // Nothing is left of a singular matrix: its determinant is 0.
-  auto zero = builder.getF64FloatAttr(0.0);
-  Value normalized = div(chosen, take(build<aten::EqScalarOp>(scale, zero),
-                                      constant(1, scale), scale));
-  Value factors = slice(left, 2, row, row + 1);
-  left = take(isRow, normalized, sub(left, mul(factors, normalized)));
-  scale = view(scale, {batch});
-  Value isMoved = build<aten::NeScalarOp>(view(pivot, {batch}),
-                                          builder.getI64IntegerAttr(row));
-  Value direction = build<aten::SignOp>(scale);
-  sign = mul(sign, take(isMoved, negate(direction), direction));
-  logarithm = add(logarithm, build<aten::LogOp>(build<aten::AbsOp>(scale)));
+/// Whether PyTorch raises an error for what LAPACK reports: always but in the
+/// `_ex` forms, which say what they do.
+static bool raisesErrors(NodeCall &call) {
+  return !call.hasArgument("check_errors") || call.boolean("check_errors");
 }
 
-bool Elimination::run(Value matrices) {
-  RankedTensorType type = typeOf(matrices);
-  ArrayRef<int64_t> shape = type.getShape();
-  size = shape.back();
-  batch = size ? type.getNumElements() / (size * size) : 0;
-  if (shape.size() < 2 || shape[shape.size() - 2] != size || batch == 0 ||
-      !isa<FloatType>(type.getElementType())) {
-    (void)call.unsupported("A", "square matrices of real numbers");
-    return false;
-  }
-  Type wide = call.builder().getF64Type();
-  Value self = view(call.convert(detach(matrices), wide), {batch, size, size});
-  left =
-      cat({self, expand(unsqueeze(identity(self), 0), {batch, size, size})}, 2);
-  auto ones = RankedTensorType::get({batch}, wide);
-  sign = splat(call, ones, 1.0);
-  logarithm = splat(call, ones, 0.0);
-  for (int64_t row = 0; row < size && left; ++row)
-    step(row);
-  ArrayRef<int64_t> leading = shape.drop_back(2);
-  if (!left || !sign)
-    return false;
-  Value isSingular = build<aten::EqScalarOp>(
-      view(sign, {batch, 1, 1}), call.builder().getF64FloatAttr(0.0));
-  inverse = slice(left, 2, size, 2 * size);
-  inverse = view(take(isSingular, constant(NAN, left), inverse), shape);
-  sign = view(sign, leading);
-  logarithm = view(logarithm, leading);
-  return inverse && sign && logarithm;
+/// The results of a `_linalg_` form are followed by PyTorch's own factors,
+/// which may be those of the transposed matrix: they are not there.
+static LogicalResult finishAll(NodeCall &call, SmallVector<Value> results) {
+  if (llvm::is_contained(results, Value()))
+    return failure();
+  results.resize(call.resultCount());
+  call.setResults(results);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
 // Inverses and solutions
 //===----------------------------------------------------------------------===//
 
-/// x + X (b - A x), where x = X b is known.
-static Value solve(Elimination &build, NodeCall &call, Value matrix,
-                   Value right) {
-  if (!matrix || !right || !build.run(matrix))
-    return nullptr;
-  Type element = Decomposition::typeOf(right).getElementType();
-  Value inverse = call.convert(build.inverse, element);
-  Value known = build.detach(build.matmul(inverse, build.detach(right)));
-  Value remainder = build.sub(right, build.matmul(matrix, known));
-  return build.add(known, build.matmul(inverse, remainder));
-}
-
-static Value invert(NodeCall &call, Value matrix) {
-  Elimination build(call);
-  Value identity = build.identity(matrix);
-  return identity
-             ? solve(build, call, matrix,
-                     build.expand(identity,
-                                  Decomposition::typeOf(matrix).getShape()))
-             : Value();
-}
-
-/// What PyTorch says about errors, none, is the second result.
-static LogicalResult finishWithInfo(NodeCall &call, Value value) {
-  if (!value)
+static LogicalResult translateInverse(NodeCall &call) {
+  LinearSystem build(call);
+  Value matrix = argument(call);
+  LuFactors factors = build.factor(matrix, raisesErrors(call));
+  if (!factors.lu)
     return failure();
-  Value info;
-  if (call.resultCount() > 1 && call.resultType(1))
-    info = Decomposition(call).zeros(call.resultType(1));
-  call.setResults({value, info});
+  Value inverse = build.solve(factors, matrix, build.identities(matrix));
+  if (!inverse)
+    return failure();
+  SmallVector<Value> results = {inverse, narrowIndices(call, factors.info)};
+  call.setResults(ArrayRef(results).take_front(call.resultCount()));
   return success();
 }
 
-template <char self>
-static LogicalResult translateInverse(NodeCall &call) {
-  return finishWithInfo(call,
-                        invert(call, call.tensor(self == 'A' ? "A" : "self")));
-}
-
 /// Of A X = B, or X A = B unless `left`. B may be a vector for each matrix.
-static Value buildSolution(NodeCall &call, Value matrix, Value right,
-                           bool isLeft, bool mayBeVector) {
-  Elimination build(call);
+static LogicalResult translateSolve(NodeCall &call) {
+  LinearSystem build(call);
+  Value matrix = call.tensor("A"), right = call.tensor("B");
   RankedTensorType type = Decomposition::typeOf(matrix);
   RankedTensorType rightType = Decomposition::typeOf(right);
-  bool isVector =
-      mayBeVector && (rightType.getRank() == 1 ||
-                      (rightType.getRank() == type.getRank() - 1 &&
-                       rightType.getShape() == type.getShape().drop_back()));
+  bool isVector = rightType.getRank() == 1 ||
+                  (rightType.getRank() == type.getRank() - 1 &&
+                   rightType.getShape() == type.getShape().drop_back());
   if (isVector)
     right = build.unsqueeze(right, rightType.getRank());
-  auto flipped = [&](Value value) {
-    int64_t rank = Decomposition::typeOf(value).getRank();
-    return build.transpose(value, rank - 2, rank - 1);
-  };
+  bool isLeft = call.boolean("left");
   if (!isLeft) {
-    matrix = flipped(matrix);
-    right = flipped(right);
+    matrix = build.transposed(matrix);
+    right = build.transposed(right);
   }
-  Value value = solve(build, call, matrix, right);
+  LuFactors factors = build.factor(matrix, raisesErrors(call));
+  Value value = build.solve(factors, matrix, right);
   if (value && !isLeft)
-    value = flipped(value);
-  return value;
-}
-
-static LogicalResult translateSolve(NodeCall &call) {
-  RankedTensorType type = call.resultType();
-  Value value = buildSolution(call, call.tensor("A"), call.tensor("B"),
-                              call.boolean("left"), /*mayBeVector=*/true);
-  if (!value || !type)
+    value = build.transposed(value);
+  if (value && isVector)
+    value = build.select(value, Decomposition::typeOf(value).getRank() - 1, 0);
+  if (!value)
     return failure();
-  return finishWithInfo(call, Decomposition(call).view(value, type.getShape()));
-}
-
-/// The elements on the other side of the diagonal do not count.
-static LogicalResult translateSolveTriangular(NodeCall &call) {
-  Elimination build(call);
-  Value self = call.tensor("self");
-  bool isUnit = call.boolean("unitriangular");
-  Value half;
-  if (call.boolean("upper"))
-    half = build.build<aten::TriuOp>(self, isUnit ? 1 : 0);
+  Value info = narrowIndices(call, factors.info);
+  // PyTorch's own factors may be those of the transposed matrix.
+  if (call.resultCount() == 4)
+    call.setResults({value, nullptr, nullptr, info});
+  else if (call.resultCount() == 2)
+    call.setResults({value, info});
   else
-    half = build.build<aten::TrilOp>(self, isUnit ? -1 : 0);
-  if (isUnit && half)
-    half = build.add(half, build.identity(half));
-  if (!half)
+    call.setResult(value);
+  return success();
+}
+
+/// Of a tensor [a…, b…] of as many elements in each part, as a matrix: [b…,
+/// a…].
+static LogicalResult translateTensorInverse(NodeCall &call) {
+  LinearSystem build(call);
+  Value self = call.tensor("self");
+  ArrayRef<int64_t> shape = Decomposition::typeOf(self).getShape();
+  int64_t split = call.integer("ind");
+  if (split <= 0 || split > static_cast<int64_t>(shape.size()))
+    return call.unsupported("ind", "a number of dimensions");
+  auto elements = [](ArrayRef<int64_t> part) {
+    return std::accumulate(part.begin(), part.end(), int64_t(1),
+                           std::multiplies<>());
+  };
+  Value matrix = build.view(self, {elements(shape.take_front(split)),
+                                   elements(shape.drop_front(split))});
+  Value inverse =
+      build.solve(build.factor(matrix, true), matrix, build.identities(matrix));
+  SmallVector<int64_t> turned(shape.drop_front(split));
+  llvm::append_range(turned, shape.take_front(split));
+  return build.finish(build.view(inverse, turned));
+}
+
+/// The X [x…] of a tensor [b…, x…] and B [b…], as a matrix and a vector. `dims`
+/// are moved to the end first.
+static LogicalResult translateTensorSolve(NodeCall &call) {
+  LinearSystem build(call);
+  Value self = call.tensor("self"), other = call.tensor("other");
+  int64_t rank = Decomposition::typeOf(self).getRank();
+  SmallVector<int64_t> order, moved = call.integers("dims");
+  for (int64_t &dim : moved)
+    dim += dim < 0 ? rank : 0;
+  for (int64_t dim : llvm::seq<int64_t>(rank))
+    if (!llvm::is_contained(moved, dim))
+      order.push_back(dim);
+  llvm::append_range(order, moved);
+  self = build.permute(self, order);
+  RankedTensorType right = Decomposition::typeOf(other);
+  ArrayRef<int64_t> shape = Decomposition::typeOf(self).getShape();
+  int64_t count = right.getNumElements();
+  Value matrix = build.view(self, {count, count});
+  Value solution = build.solve(build.factor(matrix, true), matrix,
+                               build.view(other, {count, 1}));
+  return build.finish(build.view(solution, shape.drop_front(right.getRank())));
+}
+
+/// `triangle` X = `right`, or X `triangle` = `right` unless `isLeft`.
+static LogicalResult finishTriangular(LinearSystem &build, Value triangle,
+                                      Value right, bool isUpper, bool isUnit,
+                                      bool isLeft) {
+  if (isLeft)
+    return build.finish(
+        build.solveTriangular(triangle, right, isUpper, isUnit));
+  return build.finish(build.transposed(build.solveTriangular(
+      build.transposed(triangle), build.transposed(right), !isUpper, isUnit)));
+}
+
+static LogicalResult translateSolveTriangular(NodeCall &call) {
+  LinearSystem build(call);
+  return finishTriangular(build, call.tensor("self"), call.tensor("B"),
+                          call.boolean("upper"), call.boolean("unitriangular"),
+                          call.boolean("left"));
+}
+
+/// The older one, which returns a copy of the matrix too.
+static LogicalResult translateOldTriangular(NodeCall &call) {
+  LinearSystem build(call);
+  Value matrix = call.tensor("A");
+  bool isTransposed = call.boolean("transpose");
+  Value triangle = isTransposed ? build.transposed(matrix) : matrix;
+  Value solution = build.solveTriangular(triangle, call.tensor("self"),
+                                         call.boolean("upper") != isTransposed,
+                                         call.boolean("unitriangular"));
+  if (!solution)
     return failure();
-  return finishWithInfo(call, buildSolution(call, half, call.tensor("B"),
-                                            call.boolean("left"),
-                                            /*mayBeVector=*/false));
+  call.setResults({solution, build.withBatchOf(matrix, call.tensor("self"))});
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
 // Determinants
 //===----------------------------------------------------------------------===//
 
-/// The logarithms of the determinants' magnitudes, or these themselves. Their
-/// slope is the transposed inverse, times the determinant.
-static Value buildDeterminant(Elimination &build, NodeCall &call, Value matrix,
-                              bool isLogarithm) {
-  if (!build.run(matrix))
-    return nullptr;
-  RankedTensorType type = Decomposition::typeOf(matrix);
-  int64_t rank = type.getRank();
-  Value slope = build.transpose(build.inverse, rank - 2, rank - 1);
-  Value value = build.logarithm;
-  SmallVector<int64_t> kept(type.getShape().drop_back(2));
-  kept.append(2, 1);
-  if (!isLogarithm) {
-    value = build.mul(build.sign, build.build<aten::ExpOp>(value));
-    slope = build.mul(slope, build.view(value, kept));
+namespace {
+/// The determinants [*] of square matrices.
+struct Determinant {
+  Determinant(NodeCall &call, LinearSystem &build, Value matrix);
+  explicit operator bool() const { return diagonal && parity; }
+
+  /// `value` [*], whose derivative by the matrices is `slope` of theirs, the
+  /// transposed inverses.
+  Value withSlope(Value value, llvm::function_ref<Value(Value)> slope);
+  Value product(Value values);
+
+  LinearSystem &build;
+  Value matrix;
+  LuFactors factors;
+  /// The diagonal of U, and the signs of the permutations.
+  Value diagonal, parity;
+};
+} // namespace
+
+Determinant::Determinant(NodeCall &call, LinearSystem &build, Value matrix)
+    : build(build), matrix(matrix) {
+  ArrayRef<int64_t> shape = Decomposition::typeOf(matrix).getShape();
+  if (shape.size() < 2 || shape.back() != shape.drop_back().back()) {
+    (void)call.unsupported("A", "square matrices");
+    return;
   }
-  if (!value || !slope)
-    return nullptr;
-  value = build.view(call.convert(value, type.getElementType()), kept);
-  value = build.withSlopes(value, {{matrix, slope}});
-  return build.view(value, type.getShape().drop_back(2));
+  factors = build.factor(matrix, /*checkErrors=*/false);
+  diagonal = build.diagonalOf(factors.lu);
+  parity = build.signOf(factors);
 }
 
-template <char self>
+Value Determinant::product(Value values) {
+  return values ? build.build<aten::ProdOp>(
+                      values,
+                      ArrayRef<int64_t>{
+                          Decomposition::typeOf(values).getRank() - 1},
+                      false)
+                : Value();
+}
+
+Value Determinant::withSlope(Value value,
+                             llvm::function_ref<Value(Value)> slope) {
+  Value inverse = build.solve(factors, build.identities(factors.lu));
+  Value slopes = inverse ? slope(build.transposed(inverse)) : Value();
+  if (!value || !slopes)
+    return nullptr;
+  ArrayRef<int64_t> shape = Decomposition::typeOf(matrix).getShape();
+  SmallVector<int64_t> kept(shape.drop_back(2));
+  kept.append(2, 1);
+  value = build.withSlopes(build.view(value, kept), {{matrix, slopes}});
+  return build.view(value, shape.drop_back(2));
+}
+
+/// A singular matrix has no gradient, as in PyTorch.
 static LogicalResult translateDeterminant(NodeCall &call) {
-  Elimination build(call);
-  Value matrix = call.tensor(self == 'A' ? "A" : "self");
-  return build.finish(buildDeterminant(build, call, matrix, false));
+  LinearSystem build(call);
+  Determinant determinant(call, build, argument(call));
+  if (!determinant)
+    return failure();
+  Value value =
+      build.mul(determinant.product(determinant.diagonal), determinant.parity);
+  Value result = determinant.withSlope(value, [&](Value inverse) -> Value {
+    int64_t rank = Decomposition::typeOf(value).getRank();
+    Value factor = build.unsqueeze(build.unsqueeze(value, rank), rank);
+    Value isSingular = build.build<aten::EqScalarOp>(
+        factor, call.builder().getF64FloatAttr(0.0));
+    return isSingular ? build.where(isSingular, build.constant(0, inverse),
+                                    build.mul(factor, inverse))
+                      : Value();
+  });
+  return finishAll(call, {result});
+}
+
+/// The logarithm of a determinant's magnitude.
+static Value logarithmOf(Determinant &determinant) {
+  LinearSystem &build = determinant.build;
+  Value magnitude = build.build<aten::AbsOp>(determinant.diagonal);
+  Value terms = magnitude ? build.build<aten::LogOp>(magnitude) : Value();
+  return terms ? determinant.withSlope(
+                     build.sum(terms,
+                               {Decomposition::typeOf(terms).getRank() - 1}),
+                     [](Value inverse) { return inverse; })
+               : Value();
+}
+
+static Value signOf(Determinant &determinant) {
+  LinearSystem &build = determinant.build;
+  Value signs = build.build<aten::SignOp>(determinant.diagonal);
+  return build.mul(determinant.product(signs), determinant.parity);
 }
 
 /// NaN of a negative determinant.
 static LogicalResult translateLogDeterminant(NodeCall &call) {
-  Elimination build(call);
-  Value value = buildDeterminant(build, call, call.tensor("self"), true);
-  Value isNegative = build.build<aten::LtScalarOp>(
-      build.sign, call.builder().getF64FloatAttr(0.0));
-  return value ? build.finish(
-                     build.where(isNegative, build.constant(NAN, value), value))
-               : failure();
+  LinearSystem build(call);
+  Determinant determinant(call, build, argument(call));
+  if (!determinant)
+    return failure();
+  Value value = logarithmOf(determinant), sign = signOf(determinant);
+  Value isNegative = sign ? build.build<aten::LtScalarOp>(
+                                sign, call.builder().getF64FloatAttr(0.0))
+                          : Value();
+  return value && isNegative
+             ? build.finish(
+                   build.where(isNegative, build.constant(NAN, value), value))
+             : failure();
 }
 
-template <char self>
 static LogicalResult translateSignAndLogarithm(NodeCall &call) {
-  Elimination build(call);
-  Value matrix = call.tensor(self == 'A' ? "A" : "self");
-  Value value = buildDeterminant(build, call, matrix, true);
-  if (!value)
+  LinearSystem build(call);
+  Determinant determinant(call, build, argument(call));
+  if (!determinant)
     return failure();
-  Value sign = call.convert(build.sign, getElementTypeOrSelf(matrix));
-  return build.finish({sign, value});
+  Value sign = signOf(determinant), value = logarithmOf(determinant);
+  return finishAll(call, {sign, value});
 }
 
 //===----------------------------------------------------------------------===//
@@ -288,24 +296,45 @@ static LogicalResult translateSignAndLogarithm(NodeCall &call) {
 //===----------------------------------------------------------------------===//
 
 void translation::addSolveOperators(OperatorTable &table) {
-  table.add("linalg_inv(Tensor A) -> Tensor", translateInverse<'A'>);
-  table.add("inverse(Tensor self) -> Tensor", translateInverse<'s'>);
+  table.add("linalg_inv(Tensor A) -> Tensor", translateInverse);
+  table.add("inverse(Tensor self) -> Tensor", translateInverse);
   table.add("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> "
             "(Tensor inverse, Tensor info)",
-            translateInverse<'A'>);
+            translateInverse);
   table.add("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
             translateSolve);
   table.add("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, "
             "bool check_errors=False) -> (Tensor result, Tensor info)",
             translateSolve);
+  table.add("_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, "
+            "bool check_errors=False) -> (Tensor result, Tensor LU, "
+            "Tensor pivots, Tensor info)",
+            translateSolve);
   table.add("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, "
             "bool left=True, bool unitriangular=False) -> Tensor",
             translateSolveTriangular);
-  table.add("linalg_det(Tensor A) -> Tensor", translateDeterminant<'A'>);
-  table.add("det(Tensor self) -> Tensor", translateDeterminant<'s'>);
+  table.add("triangular_solve(Tensor self, Tensor A, bool upper=True, "
+            "bool transpose=False, bool unitriangular=False) -> "
+            "(Tensor solution, Tensor cloned_coefficient)",
+            translateOldTriangular);
+  table.add("linalg_tensorinv(Tensor self, int ind=2) -> Tensor",
+            translateTensorInverse);
+  table.add("linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) "
+            "-> Tensor",
+            translateTensorSolve);
+  table.add("linalg_det(Tensor A) -> Tensor", translateDeterminant);
+  table.add("det(Tensor self) -> Tensor", translateDeterminant);
+  table.add("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, "
+            "Tensor pivots)",
+            translateDeterminant);
   table.add("logdet(Tensor self) -> Tensor", translateLogDeterminant);
-  table.add("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
-            translateSignAndLogarithm<'A'>);
-  table.add("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
-            translateSignAndLogarithm<'s'>);
+  StringRef results = "(Tensor sign, Tensor logabsdet";
+  table.add(("linalg_slogdet(Tensor A) -> " + results + ")").str(),
+            translateSignAndLogarithm);
+  table.add(("slogdet(Tensor self) -> " + results + ")").str(),
+            translateSignAndLogarithm);
+  table.add(("_linalg_slogdet(Tensor A) -> " + results +
+             ", Tensor LU, Tensor pivots)")
+                .str(),
+            translateSignAndLogarithm);
 }

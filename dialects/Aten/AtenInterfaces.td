@@ -37,7 +37,13 @@ def Aten_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
         handle yet, as "transposed=true"; empty where it can be trained.
       }],
       "std::string", "describeUnsupportedForm", (ins), /*methodBody=*/[{}],
-      /*defaultImplementation=*/[{ return ""; }]>
+      /*defaultImplementation=*/[{ return ""; }]>,
+    InterfaceMethod<[{
+        Says whether the rule takes gradients of all results. Of most operators
+        the further results are statistics for backward, without a derivative.
+      }],
+      "bool", "differentiatesAllResults", (ins), /*methodBody=*/[{}],
+      /*defaultImplementation=*/[{ return false; }]>
   ];
 }
 

@@ -22,6 +22,7 @@ EvaluationTable::EvaluationTable() {
   addRandomEvaluations(*this);
   addShapeEvaluations(*this);
   addLinearEvaluations(*this);
+  addFactorizationEvaluations(*this);
   addConvolutionEvaluations(*this);
   addAttentionEvaluations(*this);
   addAutogradEvaluations(*this);

@@ -84,6 +84,7 @@ void addSortingEvaluations(EvaluationTable &table);
 void addRandomEvaluations(EvaluationTable &table);
 void addShapeEvaluations(EvaluationTable &table);
 void addLinearEvaluations(EvaluationTable &table);
+void addFactorizationEvaluations(EvaluationTable &table);
 void addConvolutionEvaluations(EvaluationTable &table);
 void addAttentionEvaluations(EvaluationTable &table);
 void addAutogradEvaluations(EvaluationTable &table);

@@ -266,6 +266,21 @@ static LogicalResult evaluateMaxPool(Call &call) {
   return success();
 }
 
+/// Of the same name. Both sides run one function in double, and round once.
+static LogicalResult evaluateMatrices(Call &call) {
+  Block block;
+  OwningOpRef<Operation *> op =
+      makeOperator(call, block, ("aten." + call.site.call).str(), {});
+  SmallVector<Tensor> inputs, values;
+  for (const BoundedTensor &operand : call.operands)
+    inputs.push_back(operand.tensor);
+  if (failed(call.table.evaluate(*op, inputs, values)))
+    return failure();
+  for (const Tensor &value : values)
+    call.results.push_back({value, {}});
+  return success();
+}
+
 /// An order of elements, of which the first are kept.
 static LogicalResult evaluateSort(Call &call) {
   const Tensor &self = call.tensor(0);
@@ -360,6 +375,12 @@ static Evaluation lookupEvaluation(StringRef call) {
       {"embedding_dense_backward", evaluateEmbeddingBackward},
       {"max_pool2d", evaluateMaxPool},
       {"max_pool2d_backward", evaluateMaxPoolBackward},
+      {"linalg_cholesky_ex", evaluateMatrices},
+      {"linalg_eigh", evaluateMatrices},
+      {"linalg_lu_factor_ex", evaluateMatrices},
+      {"linalg_qr", evaluateMatrices},
+      {"linalg_solve_triangular", evaluateMatrices},
+      {"linalg_svd", evaluateMatrices},
       {"sort", evaluateSort},
       {"sum_of_squares", evaluateSumOfSquares},
   };

@@ -228,16 +228,16 @@ LogicalResult ReverseWalk::visitDifferentiable(Operation *op) {
   if (llvm::none_of(resultGradients, [](Value v) { return bool(v); }) ||
       llvm::none_of(needed, [](bool need) { return need; }))
     return success();
-  // Further results are statistics for backward; no rule differentiates them.
+  auto differentiable = cast<aten::DifferentiableOpInterface>(op);
   for (auto [number, gradient] : llvm::enumerate(resultGradients))
-    if (number > 0 && gradient)
+    if (number > 0 && gradient && !differentiable.differentiatesAllResults())
       return emitNumberedError(op, "E0221")
              << "result " << number << " of '" << op->getName()
              << "' has no derivative, but a trainable parameter reaches the "
              << "loss through it";
   SmallVector<Value> operandGradients;
-  cast<aten::DifferentiableOpInterface>(op).buildBackward(
-      builder, resultGradients, needed, operandGradients);
+  differentiable.buildBackward(builder, resultGradients, needed,
+                               operandGradients);
   for (auto [operand, gradient] :
        llvm::zip_equal(op->getOperands(), operandGradients))
     if (gradient)

@@ -12,6 +12,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/DenseSet.h"
@@ -75,6 +76,12 @@ static std::string describeGap(Operation *op) {
   if (isa<aten::KernelOpInterface>(op) && hasComputableTypes(op))
     return "";
   stream << " has no kernel";
+  const format::LibraryCallKind *call =
+      format::findLibraryCall(op->getName().stripDialect());
+  if (call && call->isForProcessors && hasComputableTypes(op)) {
+    stream << " for GPUs";
+    return text;
+  }
   if (op->getNumOperands() != 0)
     stream << " for ";
   llvm::interleaveComma(op->getOperandTypes(), stream);

@@ -17,6 +17,7 @@
 #include "dialects/Exec/Exec.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "passes/Kernel/TargetOf.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -374,6 +375,23 @@ static void selectSort(Op op, int64_t dim, bool isDescending) {
   op->erase();
 }
 
+/// The call has the operator's operands and attributes.
+static void selectByName(Operation *op, StringRef name) {
+  CallBuilder call(op, name);
+  for (Value operand : op->getOperands())
+    call.operand(operand);
+  for (StringAttr attribute : op->getName().getAttributeNames())
+    call.setting(attribute, op->getAttr(attribute));
+  call.replace();
+}
+
+/// Whether the target has the library call `name`.
+static bool hasCall(const Target &target, StringRef name) {
+  const format::LibraryCallKind *kind = format::findLibraryCall(name);
+  return target.hasLibraryCall(name) && kind &&
+         !(kind->isForProcessors && target.compiler == Compiler::Cuda);
+}
+
 /// Whether a library computes this form of `op` in these types. What it does
 /// not compute is left, and require-kernels says so.
 static bool isAccepted(Operation *op) {
@@ -421,6 +439,9 @@ static StringRef callOf(Operation *op) {
       .Case([](MaxPool2dBackwardOp) { return "max_pool2d_backward"; })
       .Case([](EmbeddingBackwardOp) { return "embedding_dense_backward"; })
       .Case<SortOp, TopkOp>([](auto) { return "sort"; })
+      .Case<LinalgCholeskyExOp, LinalgEighOp, LinalgLuFactorExOp, LinalgQrOp,
+            LinalgSolveTriangularOp, LinalgSvdOp>(
+          [](auto op) { return op->getName().stripDialect(); })
       .Default([](Operation *) { return StringRef(); });
 }
 
@@ -454,7 +475,7 @@ static void selectLibrary(Operation *op, const Target &target,
   if (auto embedding = dyn_cast<EmbeddingBackwardOp>(op))
     widenIndices(embedding);
   StringRef call = callOf(op);
-  if (call.empty() || !target.hasLibraryCall(call) || !isAccepted(op))
+  if (call.empty() || !hasCall(target, call) || !isAccepted(op))
     return;
   widenHalf(op);
   TypeSwitch<Operation *>(op)
@@ -473,6 +494,9 @@ static void selectLibrary(Operation *op, const Target &target,
       })
       .Case<MaxPool2dOp, MaxPool2dBackwardOp>(
           [&](auto pool) { selectMaxPool(pool, call); })
+      .Case<LinalgCholeskyExOp, LinalgEighOp, LinalgLuFactorExOp, LinalgQrOp,
+            LinalgSolveTriangularOp, LinalgSvdOp>(
+          [&](auto factorization) { selectByName(factorization, call); })
       .Case(selectEmbedding)
       .Case([](SortOp sort) {
         selectSort(sort, sort.getDim(), sort.getDescending());

@@ -43,8 +43,9 @@ LibraryCallOr prepareLibraryCall(const format::Command &command,
   };
   const std::string &call = command.callee;
   auto found = table.find(call);
+  const MatrixFunction function = findMatrixFunction(call);
   const format::LibraryCallKind *kind = format::findLibraryCall(call);
-  if (found == table.end() || !kind)
+  if ((found == table.end() && !function) || !kind)
     return Status(ErrorCode::E0504, "unknown library call '" + call + "'");
   const auto firstResult =
       tensors.end() - static_cast<std::ptrdiff_t>(kind->results);
@@ -55,7 +56,8 @@ LibraryCallOr prepareLibraryCall(const format::Command &command,
     return Status(ErrorCode::E0504,
                   "library call '" + call + "' has an empty tensor");
   try {
-    return found->second(std::move(arguments));
+    return function ? prepareMatrixFactors(std::move(arguments), function)
+                    : found->second(std::move(arguments));
   } catch (const std::exception &error) {
     return Status(ErrorCode::E0504,
                   "library call '" + call +

@@ -11,6 +11,7 @@
 #define SHARDC_RUNTIME_CPU_LIBRARYCALLKINDS_H
 
 #include "runtime/cpu/LibraryCall.h"
+#include "runtime/math/LinearAlgebra.h"
 
 namespace shardc::runtime {
 
@@ -25,6 +26,9 @@ LibraryCallOr prepareMaxPool(LibraryCallArguments arguments);
 LibraryCallOr prepareMaxPoolBackward(LibraryCallArguments arguments);
 LibraryCallOr prepareSort(LibraryCallArguments arguments);
 LibraryCallOr prepareSumOfSquares(LibraryCallArguments arguments);
+/// Of every call that is a function of runtime/math/LinearAlgebra.h.
+LibraryCallOr prepareMatrixFactors(LibraryCallArguments arguments,
+                                   MatrixFunction function);
 
 } // namespace shardc::runtime
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/format/LibraryCalls.h"
+#include "runtime/format/LibraryCallCheck.h"
 
 #include <algorithm>
 #include <limits>
@@ -14,99 +14,6 @@
 namespace shardc::format {
 
 using Shape = std::vector<int64_t>;
-
-/// Collects the first complaint about one call.
-class LibraryCallCheck {
-public:
-  LibraryCallCheck(const Command &command, const LibraryCallKind &kind)
-      : command(command), kind(kind) {}
-
-  /// Those of the command's operands that are no results.
-  size_t operands() const { return command.operands.size() - kind.results; }
-  const TensorReference &operand(size_t i) const { return command.operands[i]; }
-  const TensorReference &result(size_t i) const {
-    return command.operands[operands() + i];
-  }
-
-  /// False, and a complaint unless there is one already, when `holds` does
-  /// not.
-  bool require(bool holds, const std::string &complaint) {
-    if (!holds && status.ok())
-      status = Status(ErrorCode::E0309,
-                      "library call '" + command.callee + "': " + complaint);
-    return holds;
-  }
-
-  bool counts() {
-    const size_t all = command.operands.size();
-    return require(all >= kind.leastOperands + kind.results &&
-                       operands() <= kind.mostOperands,
-                   "unexpected number of operands and results " +
-                       std::to_string(all));
-  }
-
-  template <typename T>
-  bool attribute(std::string_view name) {
-    auto found = command.attributes.find(name);
-    return require(found != command.attributes.end() &&
-                       std::holds_alternative<T>(found->second),
-                   "attribute '" + std::string(name) +
-                       "' is missing or has the wrong type");
-  }
-
-  /// A list of two integers, each from `least` to a bound that keeps shape
-  /// arithmetic from overflowing.
-  bool pair(std::string_view name, int64_t least) {
-    constexpr int64_t most = 1 << 14;
-    if (!attribute<std::vector<int64_t>>(name))
-      return false;
-    const Shape values = attributeOr(command.attributes, name, Shape());
-    auto fits = [&](int64_t value) { return value >= least && value <= most; };
-    return require(values.size() == 2 && fits(values[0]) && fits(values[1]),
-                   "attribute '" + std::string(name) +
-                       "' must be two integers from " + std::to_string(least) +
-                       " to " + std::to_string(most));
-  }
-
-  bool dtype(const TensorReference &tensor, std::initializer_list<Dtype> any) {
-    return require(std::find(any.begin(), any.end(), tensor.dtype) != any.end(),
-                   "unexpected dtype " + std::string(dtypeName(tensor.dtype)));
-  }
-
-  bool shape(const TensorReference &tensor, const Shape &expected) {
-    return require(tensor.shape == expected, "expected shape " +
-                                                 text(expected) + ", found " +
-                                                 text(tensor.shape));
-  }
-
-  bool rank(const TensorReference &tensor, size_t rank) {
-    return require(tensor.shape.size() == rank,
-                   "expected rank " + std::to_string(rank) + ", found shape " +
-                       text(tensor.shape));
-  }
-
-  bool layout(const TensorReference &tensor) {
-    const Shape strides = tensor.strides.empty()
-                              ? contiguousStrides(tensor.shape)
-                              : tensor.strides;
-    return require(kind.layout.accepts(tensor.dtype, tensor.shape, strides),
-                   "expected " + std::string(kind.layout.text) +
-                       ", found strides " + text(strides) + " for shape " +
-                       text(tensor.shape));
-  }
-
-  Status status;
-  const Command &command;
-  const LibraryCallKind &kind;
-
-private:
-  static std::string text(const Shape &shape) {
-    std::string list = "[";
-    for (size_t i = 0; i < shape.size(); ++i)
-      list += (i ? "," : "") + std::to_string(shape[i]);
-    return list + "]";
-  }
-};
 
 static constexpr std::initializer_list<Dtype> floats = {Dtype::F32, Dtype::BF16,
                                                         Dtype::F64};
@@ -511,6 +418,13 @@ std::span<const LibraryCallKind> libraryCallKinds() {
        checkConvolutionBackwardWeight},
       {"embedding_dense_backward", 2, 2, 1, contiguous, false,
        checkEmbeddingBackward},
+      {"linalg_cholesky_ex", 1, 1, 2, contiguous, false, checkCholesky, true},
+      {"linalg_eigh", 1, 1, 2, contiguous, false, checkEigh, true},
+      {"linalg_lu_factor_ex", 1, 1, 4, contiguous, false, checkLuFactor, true},
+      {"linalg_qr", 1, 1, 2, contiguous, false, checkQr, true},
+      {"linalg_solve_triangular", 2, 2, 1, contiguous, false,
+       checkSolveTriangular, true},
+      {"linalg_svd", 1, 1, 3, contiguous, false, checkSvd, true},
       {"matmul", 2, 3, 1, matrices, false, checkMatmul},
       {"max_pool2d", 1, 1, 2, images, false, checkMaxPool},
       {"max_pool2d_backward", 2, 2, 1, images, false, checkMaxPoolBackward},

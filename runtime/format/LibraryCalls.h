@@ -42,6 +42,8 @@ struct LibraryCallKind {
   bool mayBeEmpty;
   /// How operands, results and attributes fit together.
   void (*check)(LibraryCallCheck &);
+  /// Whether it exists on processors alone, not on GPUs.
+  bool isForProcessors = false;
 };
 
 /// Whether a tensor [N, C, …] of three or more dimensions is stored without

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes ordinary.tar.xz beside this file: what check_ordinary.py trains.
+"""Writes ordinary.tar.xz and ordinary-matrices.tar.xz beside this file: what
+check_ordinary.py trains.
 
-The archive has an export and the samples of every model of ordinary.py, and
+An archive has an export and the samples of its models of ordinary.py, and
 golden.json: for 1, 2 and 3 ranks the losses of STEPS steps of SGD, computed in
 float64, with the parameters and rank 0's buffers afterwards.
 
@@ -25,13 +26,13 @@ import ordinary  # noqa: E402
 import ordinary_complex  # noqa: E402, F401
 import ordinary_functions  # noqa: E402, F401
 import ordinary_integers  # noqa: E402, F401
+import ordinary_matrices  # noqa: E402
 import ordinary_modules  # noqa: E402, F401
 import ordinary_numbers  # noqa: E402, F401
 import ordinary_operators  # noqa: E402, F401
 from zoo import shardc_export  # noqa: E402
 
 STEPS, RATE, RANKS = 2, 0.1, (1, 2, 3)
-ARCHIVE = HERE / "ordinary.tar.xz"
 SAMPLES = STEPS * max(RANKS) * ordinary.BATCH
 
 
@@ -117,37 +118,52 @@ def add(archive, name, content):
     archive.addfile(entry, io.BytesIO(content))
 
 
-def written_before():
+def archive_of(name):
+    """Models of linear algebra have an archive of their own."""
+    module = ordinary.MODELS[name].forward.__module__
+    is_matrices = module == ordinary_matrices.__name__
+    return HERE / f"ordinary{'-matrices' * is_matrices}.tar.xz"
+
+
+def written_before(path):
     """({name: bytes}, {model: golden}) of the archive that is there."""
     contents = {}
-    with tarfile.open(ARCHIVE) as archive:
+    with tarfile.open(path) as archive:
         for member in archive.getmembers():
             contents[member.name] = archive.extractfile(member).read()
     return contents, json.loads(contents.pop("golden.json"))["models"]
 
 
-def main():
-    torch.set_num_threads(1)
-    names = sys.argv[1:] or ordinary.MODELS
-    contents, golden = written_before() if sys.argv[1:] else ({}, {})
+def write(path, names, contents, golden):
+    """`names` anew, beside what `contents` and `golden` have."""
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             model = ordinary.MODELS[name]
             samples = samples_of(model)
-            path = pathlib.Path(folder) / "model.pt2"
+            exported = pathlib.Path(folder) / "model.pt2"
             example = {key: value[:ordinary.BATCH]
                        for key, value in samples.items()}
-            shardc_export.export(model.module(), example, path)
+            shardc_export.export(model.module(), example, exported)
             golden[name] = golden_of(model, samples)
-            contents[f"{name}.pt2"] = path.read_bytes()
+            contents[f"{name}.pt2"] = exported.read_bytes()
             contents[f"{name}.safetensors"] = safetensors.torch.save(samples)
     text = json.dumps({"rate": RATE, "steps": STEPS,
                        "models": dict(sorted(golden.items()))},
                       separators=(",", ":"))
-    with tarfile.open(ARCHIVE, "w:xz", preset=9) as archive:
+    with tarfile.open(path, "w:xz", preset=9) as archive:
         for name, content in sorted(contents.items()):
             add(archive, name, content)
         add(archive, "golden.json", text.encode())
+
+
+def main():
+    torch.set_num_threads(1)
+    archives = {}
+    for name in sys.argv[1:] or ordinary.MODELS:
+        archives.setdefault(archive_of(name), []).append(name)
+    for path, names in archives.items():
+        before = written_before(path) if sys.argv[1:] else ({}, {})
+        write(path, names, *before)
 
 
 if __name__ == "__main__":

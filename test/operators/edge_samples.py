@@ -15,6 +15,7 @@ import dataclasses
 import torch
 
 import edge_losses
+import edge_matrices
 import edge_tables
 import edge_training
 import opinfo_samples
@@ -25,7 +26,8 @@ TABLES = {"trained": edge_training.edges, "losses": edge_losses.edges,
           "points": edge_tables.point_edges,
           "distances": edge_tables.distance_edges,
           "indices": edge_tables.index_edges, "images": edge_tables.image_edges,
-          "products": edge_tables.product_edges}
+          "products": edge_tables.product_edges,
+          "matrices": edge_matrices.edges}
 
 
 @dataclasses.dataclass(frozen=True)

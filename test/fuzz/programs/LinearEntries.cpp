@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Library calls between kernels. Weights are parameters mostly, and now and
-// then values that the program computed or cut out of something.
+// then values that the program computed or cut out of something; matrices to be
+// factored are made well-conditioned.
 //===----------------------------------------------------------------------===//
 
 #include "test/fuzz/programs/OperatorTable.h"
+
+#include "llvm/ADT/Sequence.h"
 
 #include <cmath>
 
@@ -104,9 +107,141 @@ static bool buildAttention(ProgramBuilder &builder) {
   return builder.offer(attention.getResult());
 }
 
+//===----------------------------------------------------------------------===//
+// Factorizations
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Matrices [*, rows, columns] with 3, 6, 9, … and a little on their diagonals
+/// and less than 1 in all that is beside them: their pivots, eigenvalues and
+/// singular values are nowhere near zero or each other. In f32 where the
+/// program's policy narrows its values, as a model has to convert them.
+class Matrices {
+public:
+  explicit Matrices(ProgramBuilder &builder) : builder(builder) {}
+
+  Value make(int64_t rows, int64_t columns) {
+    if (random().chance(0.5))
+      batch.push_back(random().between(1, 3));
+    Value near = small(rows, columns);
+    SmallVector<double> elements(rows * columns, 0.0);
+    for (int64_t i = 0; i < std::min(rows, columns); ++i)
+      elements[i * columns + i] = 3.0 * static_cast<double>(i + 1);
+    return add(near, elements, rows, columns);
+  }
+  Value makeSquare() {
+    int64_t size = random().between(1, 5);
+    return make(size, size);
+  }
+  Value makeAny() {
+    int64_t rows = random().between(1, 5);
+    return make(rows, random().between(1, 5));
+  }
+  /// A symmetric one.
+  Value makeSymmetric() {
+    Value matrix = makeSquare();
+    int64_t rank = typeOf(matrix).getRank();
+    auto dims = llvm::to_vector(llvm::seq<int64_t>(rank));
+    std::swap(dims[rank - 2], dims[rank - 1]);
+    return builder.create<aten::AddOp>(
+        matrix, builder.create<aten::PermuteOp>(matrix, dims));
+  }
+  /// Of the same batch.
+  Value small(int64_t rows, int64_t columns) {
+    Shape shape = batch;
+    shape.append({rows, columns});
+    Value value = convert(builder.operand(shape), wide());
+    double scale = 1.0 / static_cast<double>(rows + columns);
+    return builder.create<aten::MulScalarOp>(
+        builder.create<aten::TanhOp>(value), builder.floatAttribute(scale));
+  }
+  /// Of vectors with an arbitrary sign, the squares.
+  bool offer(Value value, bool isSquared = false) {
+    if (isSquared)
+      value = builder.create<aten::MulOp>(value, value);
+    return builder.offer(convert(value, builder.getElement()));
+  }
+
+private:
+  RandomSource &random() { return builder.getRandom(); }
+  FloatType wide() {
+    FloatType element = builder.getElement();
+    return element.isF64() ? element
+                           : FloatType(Float32Type::get(element.getContext()));
+  }
+  Value convert(Value value, FloatType element) {
+    return builder.create<aten::ToOp>(value, TypeAttr::get(element));
+  }
+  Value add(Value value, ArrayRef<double> elements, int64_t rows,
+            int64_t columns) {
+    auto wideType = RankedTensorType::get(
+        {rows, columns}, Float64Type::get(wide().getContext()));
+    Value constant = builder.create<aten::ConstantOp>(
+        wideType, DenseElementsAttr::get(wideType, elements));
+    return builder.create<aten::AddOp>(value, convert(constant, wide()));
+  }
+
+  ProgramBuilder &builder;
+  Shape batch;
+};
+} // namespace
+
+static bool buildCholesky(ProgramBuilder &builder) {
+  Matrices matrices(builder);
+  return matrices.offer(
+      builder
+          .create<aten::LinalgCholeskyExOp>(matrices.makeSymmetric(),
+                                            builder.getRandom().chance(0.5))
+          .getL());
+}
+
+static bool buildLuFactor(ProgramBuilder &builder) {
+  Matrices matrices(builder);
+  return matrices.offer(
+      builder
+          .create<aten::LinalgLuFactorExOp>(matrices.makeSquare(),
+                                            builder.getRandom().chance(0.5))
+          .getLU());
+}
+
+static bool buildSolveTriangular(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Matrices matrices(builder);
+  Value triangle = matrices.makeSquare();
+  Value right = matrices.small(shapeOf(triangle).back(), random.between(1, 4));
+  return matrices.offer(builder.create<aten::LinalgSolveTriangularOp>(
+      triangle, right, random.chance(0.5), random.chance(0.3)));
+}
+
+static bool buildQr(ProgramBuilder &builder) {
+  Matrices matrices(builder);
+  auto op = builder.create<aten::LinalgQrOp>(matrices.makeAny());
+  return matrices.offer(op->getResult(builder.getRandom().between(0, 1)));
+}
+
+static bool buildEigh(ProgramBuilder &builder) {
+  Matrices matrices(builder);
+  auto op = builder.create<aten::LinalgEighOp>(matrices.makeSymmetric());
+  int64_t result = builder.getRandom().between(0, 1);
+  return matrices.offer(op->getResult(result), /*isSquared=*/result == 1);
+}
+
+static bool buildSvd(ProgramBuilder &builder) {
+  Matrices matrices(builder);
+  auto op = builder.create<aten::LinalgSvdOp>(matrices.makeAny());
+  int64_t result = builder.getRandom().between(0, 2);
+  return matrices.offer(op->getResult(result), /*isSquared=*/result != 1);
+}
+
 ArrayRef<OperatorEntry> linearEntries() {
   static constexpr OperatorEntry entries[] = {
       {"aten.linear", 8, buildLinear},
+      {"aten.linalg_cholesky_ex", 1, buildCholesky},
+      {"aten.linalg_eigh", 1, buildEigh},
+      {"aten.linalg_lu_factor_ex", 1, buildLuFactor},
+      {"aten.linalg_qr", 1, buildQr},
+      {"aten.linalg_solve_triangular", 1, buildSolveTriangular},
+      {"aten.linalg_svd", 1, buildSvd},
       {"aten.matmul", 4, buildMatmul},
       {"aten.scaled_dot_product_attention", 3, buildAttention},
   };

@@ -77,7 +77,8 @@ static TrainedProgram makeProgram(MLIRContext &context, uint64_t seed,
   program.module = generateProgram(context, seed, arguments.leftOut);
   RandomSource random(~seed);
   program.policy = randomPolicy(*program.module, random);
-  if (!arguments.target.empty())
+  if (!arguments.target.empty() &&
+      (arguments.target != "cuda" || runsOnGpus(*program.module)))
     setTarget(program.policy, arguments.target);
   return program;
 }

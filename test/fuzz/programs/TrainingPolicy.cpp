@@ -10,6 +10,7 @@
 #include "passes/CostModel/Target.h"
 #include "passes/Import/ModuleStack.h"
 #include "runtime/cpu/InstructionSet.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -147,6 +148,17 @@ static const Target &smallGpu() {
   return added;
 }
 
+bool runsOnGpus(ModuleOp program) {
+  return !program
+              .walk([](Operation *op) {
+                const format::LibraryCallKind *call =
+                    format::findLibraryCall(op->getName().stripDialect());
+                return call && call->isForProcessors ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
 TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   TrainingPolicy policy;
   Options &options = policy.options;
@@ -194,7 +206,8 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
   options.gradientSync =
       policy.microBatches > 1 && random.chance(0.4) ? "last" : "each";
   options.gradientDtype = random.chance(0.25) ? "reduce" : "f32";
-  setTarget(policy, random.chance(0.25) ? "cuda" : "cpu");
+  const bool isForGpu = random.chance(0.25);
+  setTarget(policy, isForGpu && runsOnGpus(program) ? "cuda" : "cpu");
   if (random.chance(0.6))
     options.gpu = smallGpu().name;
   return policy;

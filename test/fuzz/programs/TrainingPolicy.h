@@ -35,6 +35,10 @@ struct TrainingPolicy {
 /// processor that this machine can be.
 TrainingPolicy randomPolicy(mlir::ModuleOp program, RandomSource &random);
 
+/// Whether `program` has no operator that is a library call of processors
+/// alone.
+bool runsOnGpus(mlir::ModuleOp program);
+
 /// Compiles for `target`, cpu or cuda; a GPU's threads are emulated.
 void setTarget(TrainingPolicy &policy, llvm::StringRef target);
 

@@ -193,3 +193,18 @@ func.func @top_of_columns(%x: tensor<9x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xi
   %0, %1 = aten.topk %x dim 0 {k = 2} : (tensor<9x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xi64>)
   return %0, %1 : tensor<2x3xf32>, tensor<2x3xi64>
 }
+
+// -----
+
+// A factorization is the call of its name, whatever its attributes.
+// CHECK-LABEL: @factorizations
+//  CHECK-SAME: (%[[A:.*]]: tensor<2x3x3xf32>, %[[B:.*]]: tensor<2x3x1xf32>)
+//       CHECK: %[[L:.*]]:2 = exec.library "linalg_cholesky_ex"(%[[A]]) {check_errors = true}
+//       CHECK: exec.library "linalg_solve_triangular"(%[[L]]#0, %[[B]]) {unitriangular = false, upper = false}
+//       CHECK: exec.library "linalg_svd"(%[[A]])
+func.func @factorizations(%a: tensor<2x3x3xf32>, %b: tensor<2x3x1xf32>) -> (tensor<2x3x1xf32>, tensor<2x3xf32>) {
+  %l, %info = aten.linalg_cholesky_ex %a {check_errors = true} : (tensor<2x3x3xf32>) -> (tensor<2x3x3xf32>, tensor<2xi64>)
+  %x = aten.linalg_solve_triangular %l, %b {upper = false} : (tensor<2x3x3xf32>, tensor<2x3x1xf32>) -> tensor<2x3x1xf32>
+  %u, %s, %vh = aten.linalg_svd %a : (tensor<2x3x3xf32>) -> (tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>)
+  return %x, %s : tensor<2x3x1xf32>, tensor<2x3xf32>
+}

@@ -36,14 +36,14 @@ TEST(Refusals, E0119_ArgumentOfTheWrongKind) {
 TEST(Refusals, E0130_ListsAllUnsupportedOperators) {
   ExportBuilder model;
   model.input("x", {2});
-  model.node("aten.cholesky.default", {{"self", tensor("x")}}, {{"a", {2}}},
+  model.node("aten.ormqr.default", {{"self", tensor("x")}}, {{"a", {2}}},
              "rope");
-  model.node("aten.cholesky.default", {{"self", tensor("a")}}, {{"b", {2}}});
+  model.node("aten.ormqr.default", {{"self", tensor("a")}}, {{"b", {2}}});
   model.node("mylib.f.default", {{"self", tensor("b")}}, {{"c", {2}}});
   EXPECT_THAT(
       model.sumOutput("c").diagnostics(),
       StartsWith("error: E0130: 2 operators of the model cannot be translated\n"
-                 "note: aten.cholesky.default: 2 nodes, first 'a' in module "
+                 "note: aten.ormqr.default: 2 nodes, first 'a' in module "
                  "'rope'\n"
                  "note: mylib.f.default: 1 node, first 'c'\n"
                  "note: help: "));
@@ -162,6 +162,20 @@ TEST(Refusals, E0139_OperandsThatDoNotFit) {
   EXPECT_THAT(model.sumOutput("y").diagnostics(),
               StartsWith("error: E0139: aten.linear.default: the arguments do "
                          "not fit together: "));
+}
+
+TEST(Refusals, E0139_FactorsOfOtherElementsThanLapacks) {
+  for (pt2::ScalarType dtype :
+       {pt2::ScalarType::BFloat16, pt2::ScalarType::Complex64}) {
+    ExportBuilder model;
+    model.input("x", {2, 2}, dtype);
+    model.node("aten.linalg_cholesky.default", {{"self", tensor("x")}},
+               {{"y", {2, 2}, dtype}}, "prior");
+    EXPECT_THAT(model.sumOutput("y").diagnostics(),
+                StartsWith("error: E0139: aten.linalg_cholesky.default: the "
+                           "arguments do not fit together: expected matrices "
+                           "of f32 or f64, got tensor<2x2x"));
+  }
 }
 
 TEST(Refusals, E0139_ResultOfAnotherType) {

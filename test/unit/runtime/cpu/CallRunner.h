@@ -52,12 +52,16 @@ private:
   mutable std::vector<std::byte> memory;
 };
 
+/// Whether a call may take memory while it runs, as Eigen's decompositions do.
+enum class MayAllocate { No, Yes };
+
 /// Checks the call against the format's rules, prepares it and runs it twice
 /// on `threads` threads, so that a second run must not depend on the first.
 /// The second one must not allocate.
 Status runCall(const std::string &call, const Attributes &attributes,
                std::vector<TestTensor *> operands,
-               std::vector<TestTensor *> results, int threads = 1);
+               std::vector<TestTensor *> results, int threads = 1,
+               MayAllocate mayAllocate = MayAllocate::No);
 
 /// The largest |a - b| / (scale + |b|), which is what a test compares with a
 /// tolerance.
