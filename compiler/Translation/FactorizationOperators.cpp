@@ -1,7 +1,7 @@
 //===- FactorizationOperators.cpp - translation of matrix factors ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cholesky's, LU, QR, eigen- and singular value decompositions, and what is a
+// Cholesky's, QR, eigen- and singular value decompositions, and what is a
 // formula of them: solutions of a factored system, pseudo-inverses, and numbers
 // of singular values.
 //===----------------------------------------------------------------------===//
@@ -88,62 +88,6 @@ static LogicalResult translateCholeskyInverse(NodeCall &call) {
 }
 
 //===----------------------------------------------------------------------===//
-// LU
-//===----------------------------------------------------------------------===//
-
-static FailureOr<aten::LinalgLuFactorExOp> factorLu(NodeCall &call) {
-  if (!call.boolean("pivot"))
-    return call.unsupported("pivot", "True");
-  bool raises =
-      call.hasArgument("check_errors") && call.boolean("check_errors");
-  return call.create<aten::LinalgLuFactorExOp>(call.tensor("A"), raises);
-}
-
-static LogicalResult translateLuFactor(NodeCall &call) {
-  auto op = factorLu(call);
-  if (failed(op))
-    return failure();
-  SmallVector<Value> results = {op->getLU(),
-                                narrowIndices(call, op->getPivots()),
-                                narrowIndices(call, op->getInfo())};
-  call.setResults(ArrayRef(results).take_front(call.resultCount()));
-  return success();
-}
-
-/// P has a 1 in row permutation[j] of column j.
-static LogicalResult translateLu(NodeCall &call) {
-  LinearSystem build(call);
-  auto op = factorLu(call);
-  if (failed(op))
-    return failure();
-  Value lu = op->getLU();
-  RankedTensorType type = Decomposition::typeOf(lu);
-  int64_t rank = type.getRank(), last = rank - 1;
-  int64_t rows = type.getDimSize(rank - 2), columns = type.getShape().back();
-  int64_t inner = std::min(rows, columns);
-  Value left = build.slice(lu, last, 0, inner);
-  Value upper = build.build<aten::TriuOp>(build.slice(lu, rank - 2, 0, inner));
-  Value below = build.build<aten::TrilOp>(left, -1);
-  Value ones = left ? splat(call, Decomposition::typeOf(left), 1.0) : Value();
-  ones = build.build<aten::TriuOp>(build.build<aten::TrilOp>(ones));
-  Value places = op->getPermutation();
-  SmallVector<int64_t> rowNumbers(rank, 1);
-  rowNumbers[rank - 2] = rows;
-  auto numbers = llvm::to_vector(llvm::seq<int64_t>(rows));
-  Value counted = aten::ConstantOp::create(
-      call.builder(), call.loc(),
-      DenseElementsAttr::get(
-          RankedTensorType::get(rowNumbers, call.builder().getI64Type()),
-          ArrayRef<int64_t>(numbers)));
-  Value isOne = build.build<aten::EqOp>(
-      build.unsqueeze(places, rankOf(places) - 1), counted);
-  if (!isOne)
-    return failure();
-  return build.finish({call.convert(isOne, type.getElementType()),
-                       build.add(below, ones), upper});
-}
-
-//===----------------------------------------------------------------------===//
 // QR and eigenvalues
 //===----------------------------------------------------------------------===//
 
@@ -168,22 +112,23 @@ static LogicalResult translateQr(NodeCall &call) {
 }
 
 /// The first columns of (I - tau_1 v_1 v_1^T) (I - tau_2 v_2 v_2^T) …, where
-/// the v are the columns of a unit lower triangle: I - V T V^T with T the
+/// the v are the first columns of a unit lower triangle: I - V T V^T with T the
 /// inverse of I + diag(tau) triu(V^T V, 1), times diag(tau). (R. Schreiber and
 /// C. Van Loan, A storage-efficient WY representation, 1989.)
 static LogicalResult translateHouseholderProduct(NodeCall &call) {
   LinearSystem build(call);
   Value self = call.tensor("input"), tau = call.tensor("tau");
   RankedTensorType type = Decomposition::typeOf(self);
-  int64_t rank = type.getRank();
-  int64_t columns = type.getShape().back();
-  if (rank < 2 || rankOf(tau) != rank - 1 ||
-      type.getDimSize(rank - 2) < columns ||
-      Decomposition::typeOf(tau).getShape().back() != columns)
-    return call.unsupported("tau", "a number for each column");
+  int64_t rank = type.getRank(), columns = type.getShape().back();
+  if (rank < 2 || rankOf(tau) != rank - 1)
+    return call.unsupported("tau", "a vector for each matrix");
+  int64_t count = Decomposition::typeOf(tau).getShape().back();
   Value ones = build.build<aten::TriuOp>(
       build.build<aten::TrilOp>(splat(call, type, 1.0)));
-  Value v = build.add(build.build<aten::TrilOp>(self, -1), ones);
+  if (count == 0)
+    return build.finish(ones);
+  Value v = build.slice(build.add(build.build<aten::TrilOp>(self, -1), ones),
+                        rank - 1, 0, count);
   Value scale = build.unsqueeze(tau, rank - 1);
   Value gram = build.matmul(build.transposed(v), v);
   Value triangle = build.mul(scale, build.build<aten::TriuOp>(gram, 1));
@@ -328,10 +273,9 @@ static Value countsAsSingular(LinearSystem &build, Value values,
 static Value invert(LinearSystem &build, Value self, bool isSymmetric,
                     const Tolerance &tolerance) {
   Value fixed = build.detach(self);
-  if (isSymmetric)
-    fixed = build.symmetric(fixed);
-  auto op = fixed ? build.call.create<aten::LinalgSvdOp>(fixed)
-                  : FailureOr<aten::LinalgSvdOp>();
+  Value read = isSymmetric ? build.symmetric(fixed) : fixed;
+  auto op = read ? build.call.create<aten::LinalgSvdOp>(read)
+                 : FailureOr<aten::LinalgSvdOp>();
   if (failed(op))
     return nullptr;
   RankedTensorType type = Decomposition::typeOf(self);
@@ -481,16 +425,6 @@ static void addPseudoInverses(OperatorTable &table) {
 
 void translation::addFactorizationOperators(OperatorTable &table) {
   addCholesky(table);
-  table.add("linalg_lu(Tensor A, *, bool pivot=True) -> "
-            "(Tensor P, Tensor L, Tensor U)",
-            translateLu);
-  table.add("linalg_lu_factor(Tensor A, *, bool pivot=True) -> "
-            "(Tensor LU, Tensor pivots)",
-            translateLuFactor);
-  table.add("linalg_lu_factor_ex(Tensor A, *, bool pivot=True, "
-            "bool check_errors=False) -> "
-            "(Tensor LU, Tensor pivots, Tensor info)",
-            translateLuFactor);
   table.add("linalg_qr(Tensor A, str mode='reduced') -> "
             "(Tensor Q, Tensor R)",
             translateQr);

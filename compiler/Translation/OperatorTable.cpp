@@ -26,6 +26,7 @@ OperatorTable::OperatorTable() {
   addJoinOperators(*this);
   addLinearOperators(*this);
   addSolveOperators(*this);
+  addLuOperators(*this);
   addFactorizationOperators(*this);
   addMatrixOperators(*this);
   addEinsumOperators(*this);

@@ -65,6 +65,7 @@ void addPieceOperators(OperatorTable &table);
 void addJoinOperators(OperatorTable &table);
 void addLinearOperators(OperatorTable &table);
 void addSolveOperators(OperatorTable &table);
+void addLuOperators(OperatorTable &table);
 void addFactorizationOperators(OperatorTable &table);
 void addMatrixOperators(OperatorTable &table);
 void addEinsumOperators(OperatorTable &table);

@@ -34,6 +34,18 @@ CASES = [
     lambda a: aten.linalg_lu_factor(a), lambda b: aten.linalg_lu_factor_ex(b), lambda s: aten.linalg_lu_factor_ex(s)[2],
     lambda a, x: aten._linalg_solve_ex(a, x)[0], lambda b: aten._linalg_det(b)[0],
     lambda b: aten._linalg_slogdet(b)[:2],
+    lambda b, x: aten.linalg_lu_solve(*aten.linalg_lu_factor(b), x),
+    lambda b, y: aten.linalg_lu_solve(*aten.linalg_lu_factor(b), y, left=False, adjoint=True),
+    lambda f, e, x: aten.linalg_lu_solve(f, e, x, adjoint=True), lambda f, e, y: aten.linalg_lu_solve(f, e, y, left=False),
+    lambda f, e: aten.lu_unpack(f, e), lambda t, e: aten.lu_unpack(t, e[:1, :2].repeat(3, 1)),
+    lambda a: aten._lu_with_info(a), lambda p, v: aten.linalg_householder_product(p, v),
+    lambda t, v: aten.linalg_householder_product(t, v[:2].repeat(3, 1)),
+    lambda t, v: aten.linalg_householder_product(t, v[:1].repeat(3, 1)),
+    lambda a: aten.linalg_matrix_power(a, -2), lambda b: aten.linalg_cond(b), lambda b: aten.linalg_cond(b, -2),
+    lambda s: aten.linalg_matrix_rank(s, atol=None, rtol=None), lambda t: aten.linalg_matrix_rank(t, 1.0),
+    lambda t: aten.linalg_matrix_norm(t, 2), lambda t: aten.linalg_matrix_norm(t, -2, [2, 0], True),
+    lambda t: aten.linalg_matrix_norm(t, "nuc"), lambda t: aten.linalg_norm(t, 2, [0, 1]),
+    lambda w: aten.linalg_tensorinv(w), lambda w, c: aten.linalg_tensorsolve(w, c[:2, :2]),
     lambda a: aten.linalg_qr(a), lambda b: aten.linalg_qr(b), lambda t: aten.linalg_qr(t), lambda t: aten.linalg_qr(t.mT),
     lambda t: aten.linalg_qr(t, "r")[1], lambda a: aten.linalg_qr(a, "complete"), lambda d: aten.linalg_qr(d),
     lambda o: aten.linalg_qr(o), lambda i: aten.linalg_qr(i), lambda z: aten.linalg_qr(z)[1],
@@ -59,6 +71,8 @@ def main():
     write_cases("factorization", CASES, {
         "a": a, "b": b, "c": torch.randn(4, 3), "p": a @ a.mT, "q": b @ b.mT, "x": torch.randn(2, 4, 2),
         "n": negative, "h": half, "d": (a @ a.mT).double(), "o": torch.tensor([[4.0]]), "i": torch.eye(3),
+        "f": torch.linalg.lu_factor(b)[0], "e": torch.linalg.lu_factor(b)[1], "v": torch.tensor([0.5, -0.25, 1.5, 2.0]),
+        "w": (torch.eye(4) + 0.2 * torch.randn(4, 4)).view(2, 2, 2, 2), "y": torch.randn(2, 3, 4),
         "s": torch.tensor([[1.0, 2.0], [2.0, 4.0]]), "t": torch.randn(3, 5, 2), "z": torch.zeros(3, 2)})
 
 
