@@ -8,6 +8,7 @@
 
 #include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
+#include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/TypePromotion.h"
 
 #include <limits>
@@ -242,10 +243,15 @@ static LogicalResult translateInstanceNorm(NodeCall &call) {
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// v * (g / norm(v)), the norm over all dimensions but `dim`, or over all.
+/// v * (g / norm(v)), the norm over all dimensions but `dim`, or over all. Like
+/// PyTorch's kernel it computes in f32 under any policy and rounds once: the
+/// gradient has no part along v, which rounding would give it.
 static LogicalResult translateWeightNorm(NodeCall &call) {
   Decomposition build(call);
-  Value v = call.tensor("v");
+  Value self = call.tensor("v");
+  Type element = getElementTypeOrSelf(toWideFloat(call, self));
+  Value v = build.build<aten::ToOp>(self, element);
+  Value g = build.build<aten::ToOp>(call.tensor("g"), element);
   int64_t rank = call.typeOf("v").getRank(), dim = call.integer("dim");
   SmallVector<int64_t> dims;
   for (int64_t i = 0; i < rank; ++i)
@@ -254,7 +260,8 @@ static LogicalResult translateWeightNorm(NodeCall &call) {
   Value squares = build.build<aten::SumOp>(
       build.mul(v, v), ArrayRef<int64_t>(dims), /*keepdim=*/true);
   Value norm = build.build<aten::SqrtOp>(squares);
-  Value result = build.mul(v, build.div(call.tensor("g"), norm));
+  Value result =
+      build.build<aten::ToOtherOp>(build.mul(v, build.div(g, norm)), self);
   if (!result)
     return failure();
   return setFirstResults(call, {result, norm});
