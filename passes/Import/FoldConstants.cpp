@@ -11,6 +11,7 @@
 // has to know one.
 //===----------------------------------------------------------------------===//
 
+#include "passes/Import/ModuleStack.h"
 #include "passes/Import/Passes.h"
 
 #include "dialects/Aten/Aten.h"
@@ -45,12 +46,19 @@ static bool hasAtMost(int64_t limit, TypeRange types) {
   });
 }
 
-/// The operands as tensors; empty unless all are constants.
+/// Whether a floating-point constant comes to `op` as an argument of a module,
+/// or as its result, which a policy may cast.
+static bool crossesBoundary(aten::ConstantOp constant, Operation *op) {
+  return isa<FloatType>(getElementTypeOrSelf(constant.getType())) &&
+         constant->getAttr(moduleStackName) != op->getAttr(moduleStackName);
+}
+
+/// The operands as tensors; empty unless all are constants of the same module.
 static SmallVector<reference::Tensor> constantOperands(Operation *op) {
   SmallVector<reference::Tensor> tensors;
   for (Value operand : op->getOperands()) {
     auto constant = operand.getDefiningOp<aten::ConstantOp>();
-    if (!constant)
+    if (!constant || crossesBoundary(constant, op))
       return {};
     tensors.emplace_back(constant.getValue());
   }

@@ -32,7 +32,8 @@ def FoldConstantsPass : Pass<"shardc-fold-constants", "::mlir::func::FuncOp"> {
     themselves, with the values that the reference interpreter computes. Nothing
     that depends on a parameter, a buffer, an input or a number of the run is
     touched, but for tensors without elements: these are constants whatever they
-    are made of, and `cat` does without them.
+    are made of, and `cat` does without them. Floating-point constants that a
+    module is called with stay as well: a policy may cast them there.
 
     {{example: test/passes/Import/fold-constants.mlir @positions_from_arange}}
   }];

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 WIDTH, BATCH = 8, 4
-WRAPPED = ("counter", "context", "counted", "table", "constant")
+WRAPPED = ("counter", "context", "counted", "table", "listed", "constant")
 
 
 class Counter(nn.Module):
@@ -60,6 +60,18 @@ class Table(nn.Module):
         return self.fc(x) * (table - 1000)
 
 
+class Listed(nn.Module):
+    """Is called with a list of its parent's constants, which are cast."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x, constants):
+        first, second = constants
+        return self.fc(x) * (first - 1000) * (second - 1000)
+
+
 class Constant(nn.Module):
     """Has constants: one in an attribute, one in forward."""
 
@@ -79,7 +91,9 @@ class Captured(nn.Module):
         self.before = nn.Linear(WIDTH, WIDTH)
         self.counter, self.context = Counter(), Context()
         self.counted, self.table = Counted(), Table()
-        self.constant = Constant()
+        self.listed, self.constant = Listed(), Constant()
+        self.constants = [torch.linspace(1000, 1003, WIDTH)]
+        self.single = torch.linspace(1003, 1000, WIDTH)
         self.register_buffer("rows", torch.linspace(1000, 1008, WIDTH))
 
     def forward(self, x):
@@ -87,7 +101,8 @@ class Captured(nn.Module):
         self.context.value = h.float().detach() + 1000.125
         self.counted.n.add_(0.125)
         terms = (self.counter(h), self.counter(2 * h), self.context(h),
-                 self.counted(h), self.table(h, self.rows), self.constant(h))
+                 self.counted(h), self.table(h, self.rows), self.constant(h),
+                 self.listed(h, [*self.constants, self.single]))
         return sum(term.float().square().mean() for term in terms)
 
 

@@ -26,6 +26,7 @@ class Calls:
         self.paths = {child: name for name, child in module.named_modules()}
         self.root = module
         self.arguments = {}  # {"block@1": {number of a tensor}}
+        self.constants = {}  # {id of a tensor that is no value yet: (it, number)}
         self._numbers = itertools.count()
         self._counts = {}
 
@@ -43,6 +44,10 @@ class Calls:
             slot = proxy_tensor.get_proxy_slot(tensor, mode.tracer, None)
             if slot is not None:
                 found.add(slot.proxy.node.meta.setdefault(KEY, next(self._numbers)))
+            elif not isinstance(tensor, torch.nn.Parameter):
+                _, number = self.constants.setdefault(
+                    id(tensor), (tensor, next(self._numbers)))
+                found.add(number)
             return tensor
 
         _apply_to_tensors(note, (positional, keyword))
@@ -99,6 +104,7 @@ class Captures:
         self._tensors = {}  # {number: the nodes that are it}
         self._outer = {}  # {placeholder of a region: the node outside}
         self._collect(program.graph_module)
+        self._collect_constants(program, calls)
         self._visit(program.graph_module)
 
     def _collect(self, graph_module):
@@ -113,6 +119,15 @@ class Captures:
                 outer = node.args[len(node.args) - len(inner):]
                 self._outer.update(zip(inner, outer))
                 self._collect(region)
+
+    def _collect_constants(self, program, calls):
+        targets = program.graph_signature.inputs_to_lifted_tensor_constants
+        for node in program.graph_module.graph.nodes:
+            if node.op == "placeholder" and node.name in targets:
+                constant = program.constants[targets[node.name]]
+                if id(constant) in calls.constants:
+                    _, number = calls.constants[id(constant)]
+                    self._tensors.setdefault(number, set()).add(node)
 
     def _origin(self, node):
         node = same_tensor(node)
@@ -151,7 +166,24 @@ class Captures:
                 self.captured.setdefault(call, set()).add(value.name)
 
 
+def give_arguments_to_root(program, calls):
+    """PyTorch names a constant of a list after the module that uses it first. One
+    that is an argument there belongs to the root."""
+    for spec in program.graph_signature.input_specs:
+        if spec.target not in program.constants or "." not in spec.target:
+            continue
+        constant = program.constants[spec.target]
+        owner = spec.target.rpartition(".")[0]
+        _, number = calls.constants.get(id(constant), (constant, None))
+        if any(number in numbers for call, numbers in calls.arguments.items()
+               if call.partition("@")[0] == owner):
+            name = spec.target.replace(".", "_")
+            program.constants[name] = program.constants.pop(spec.target)
+            spec.target = name
+
+
 def captured(program, calls):
     """{call: names of tensors that are used in it and are no arguments}"""
+    give_arguments_to_root(program, calls)
     return {call: sorted(names) for call, names in sorted(
         Captures(program, calls).captured.items())}

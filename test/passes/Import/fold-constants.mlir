@@ -178,3 +178,17 @@ func.func @no_elements(%x: tensor<2x3xf32>, %y: tensor<2x3xbf16>) -> (tensor<2x6
   %3 = aten.sum %2 [1] : (tensor<2x0xf32>) -> tensor<2xf32>
   return %1, %3 : tensor<2x6xf32>, tensor<2xf32>
 }
+
+// -----
+
+// A policy may cast the arguments of a module: 1003 is 1004 in bf16.
+// CHECK-LABEL: @argument_of_a_module
+//  CHECK-NEXT:   %[[TABLE:.*]] = aten.constant dense<[1.002000e+03, 1.003000e+03]> : tensor<2xf32>
+//  CHECK-NEXT:   %[[SHIFTED:.*]] = aten.add.Scalar %[[TABLE]], -1000 : i64
+//  CHECK-NEXT:   return %[[SHIFTED]]
+func.func @argument_of_a_module() -> tensor<2xf32> {
+  %0 = aten.constant dense<[1001.0, 1002.0]> : tensor<2xf32>
+  %1 = aten.add.Scalar %0, 1 : i64 : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = aten.add.Scalar %1, -1000 : i64 {shardc.modules = [{path = "inner", type = "Inner"}]} : (tensor<2xf32>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}
