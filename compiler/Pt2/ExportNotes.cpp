@@ -33,6 +33,8 @@ ExportNotes readExportNotes(const ZipArchive &archive,
     notes.captured = readCaptured(*calls);
   if (const Json *problem = optionalMember(document, "evaluation"))
     notes.evaluation = asString(*problem, "evaluation");
+  if (const Json *draws = optionalMember(document, "draws"))
+    notes.hasMeansOfDraws = asString(*draws, "draws") == "mean";
   return notes;
 }
 

@@ -12,7 +12,9 @@
 // the tensors of the graph that the call uses and that are not among its
 // arguments: buffers, tensors that another module keeps in an attribute.
 // `evaluation`, where it is there, says why an evaluation that is made from the
-// program of training would not be that of the module in eval mode.
+// program of training would not be that of the module in eval mode. `draws`,
+// "mean" where it is there, says that the module in eval mode computes with the
+// means of Bernoulli numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +39,8 @@ struct ExportNotes {
   std::optional<CapturedTensors> captured;
   /// Why an evaluation would be wrong; empty where it would not.
   std::string evaluation;
+  /// Whether an evaluation has the means of Bernoulli numbers in their place.
+  bool hasMeansOfDraws = false;
 };
 
 /// Reads the notes of an archive whose entries begin with `root`. Throws

@@ -309,6 +309,9 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
   if (!model.notes.evaluation.empty())
     module->getOperation()->setAttr(
         "shardc.no_evaluation", builder.getStringAttr(model.notes.evaluation));
+  if (model.notes.hasMeansOfDraws)
+    module->getOperation()->setAttr("shardc.means_in_evaluation",
+                                    builder.getUnitAttr());
   if (model.notes.captured)
     slots.setCaptured(*model.notes.captured);
   ModelState state(model, builder, slots);

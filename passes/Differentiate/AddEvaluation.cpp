@@ -14,6 +14,7 @@
 #include "passes/Differentiate/Passes.h"
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/TypePromotion.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
 
@@ -192,6 +193,30 @@ static LogicalResult stopTraining(Block &body) {
   return success();
 }
 
+/// A Bernoulli number is its mean.
+///
+///   %0 = aten.rand ; %1 = aten.lt.Scalar %0, p ; %2 = aten.to %1 f32   ->   p
+static void takeMeans(Block &body) {
+  for (auto compare : llvm::to_vector(body.getOps<aten::LtScalarOp>())) {
+    auto mean = dyn_cast<FloatAttr>(compare.getOther());
+    if (!mean || !compare.getSelf().getDefiningOp<aten::RandOp>())
+      continue;
+    for (Operation *user : llvm::make_early_inc_range(compare->getUsers())) {
+      auto number = dyn_cast<aten::ToOp>(user);
+      auto type = number ? aten::tensorType(number) : RankedTensorType();
+      if (!type || !isa<FloatType>(type.getElementType()))
+        continue;
+      OpBuilder builder(number);
+      Attribute value =
+          builder.getFloatAttr(type.getElementType(), mean.getValueAsDouble());
+      auto constant = aten::ConstantOp::create(
+          builder, number.getLoc(), DenseElementsAttr::get(type, value));
+      number.getResult().replaceAllUsesWith(constant.getResult());
+      number.erase();
+    }
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // What an export of training does not say
 //===----------------------------------------------------------------------===//
@@ -240,6 +265,8 @@ static LogicalResult turnIntoEvaluation(func::FuncOp function) {
   Block &body = function.getBody().front();
   if (failed(stopTraining(body)))
     return failure();
+  if (function->getParentOp()->hasAttr("shardc.means_in_evaluation"))
+    takeMeans(body);
   Operations live = findLive(body);
   for (Operation &op : body)
     if (failed(checkLive(op, live)))

@@ -19,7 +19,9 @@ def AddEvaluationPass : Pass<"shardc-add-evaluation", "::mlir::ModuleOp"> {
 
     A loss that depends on other random numbers, or may on what a buffer becomes, and
     a `batch_norm` that has running statistics and does not keep them are error
-    E0224: an export of training does not show what an evaluation does.
+    E0224: an export of training does not show what an evaluation does. Where the
+    export helper found that it has the means of Bernoulli numbers, as stochastic
+    depth does (`shardc.means_in_evaluation`), these are constants.
 
     {{example: test/passes/Differentiate/add-evaluation.mlir @dropout_and_batch_norm}}
   }];

@@ -96,6 +96,17 @@ class AlwaysDropout(Step):
         return functional.dropout(super().hidden(x), 0.3)
 
 
+@right()
+class StochasticDepth(Step):
+    """The identity in eval mode, which the file says."""
+
+    def hidden(self, x):
+        h = super().hidden(x)
+        if self.training:
+            h = h * h.new_empty((h.shape[0], 1)).bernoulli_(0.7).div_(0.7)
+        return h
+
+
 @right(is_random=True)
 class UnusedDraw(Step):
     """An export leaves the draw out, which moves all later ones."""
@@ -105,8 +116,10 @@ class UnusedDraw(Step):
         return functional.dropout(super().hidden(x), 0.3, self.training)
 
 
-@right()
+@right("--evaluation")
 class RandomDepth(Step):
+    """Draws in eval mode as well."""
+
     def hidden(self, x):
         keep = torch.empty(x.shape[0], 1).bernoulli_(0.5)
         return super().hidden(x) * keep / 0.5

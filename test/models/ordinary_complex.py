@@ -62,7 +62,8 @@ FUNCTIONS = {
     "reciprocal": torch.reciprocal, "sin": torch.sin, "cos": torch.cos,
     "sinh": torch.sinh, "cosh": torch.cosh, "tanh": torch.tanh, "sigmoid": torch.sigmoid,
     "conj": torch.conj, "sgn": torch.sgn, "square": torch.square,
-    "power": lambda z: z ** 2, "quotient": lambda z: z / (z + 3j),
+    "power": lambda z: z ** 2, "cube": lambda z: z ** 3,
+    "seventh-power": lambda z: z.pow(7) / 20, "quotient": lambda z: z / (z + 3j),
     "angle": lambda z: torch.polar(z.abs(), z.angle() * 2),
 }
 

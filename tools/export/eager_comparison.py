@@ -283,7 +283,7 @@ class Comparison:
     """The calls of both, from the module's state as it is."""
 
     def __init__(self, program, module, inputs):
-        self._module, self._inputs = module, inputs
+        self._module, self._inputs, self.program = module, inputs, program
         written = sorted(written_parameters(program))
         parameters = dict(module.named_parameters(remove_duplicate=False))
         self._held = [parameters[name] for name in written]
@@ -389,6 +389,9 @@ def evaluation_problem(comparison):
     """Why `--evaluation` would compute something else than the module in eval mode,
     after calls that left both in the same state; None where it would not."""
     found, expected = comparison.losses_of_evaluation()
+    if expected is None and evaluation_mode.draws(comparison.program):
+        return ("in eval mode the module returns no loss, which would tell what it "
+                "draws there")
     if expected is None:
         say("in eval mode the module returns no loss: `shardc compile --evaluation` "
             "computes that of training without dropout")

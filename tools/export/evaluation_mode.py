@@ -5,6 +5,9 @@
 without dropout, and with the running statistics of batch norm. What stands under
 `if self.training` is not in that program. So it runs once, changed like that,
 beside the module in eval mode.
+
+Stochastic depth multiplies by a Bernoulli number over its mean. With the mean for
+the number that is the identity; the file says so where the losses are the same.
 """
 
 import contextlib
@@ -30,8 +33,21 @@ IN_EVALUATION = {
 }
 
 
-def in_evaluation(node):
+# {operator that draws from a probability p: the one that fills with it}
+MEANS = {aten.bernoulli_.float: aten.fill_.Scalar,
+         aten.bernoulli.p: aten.full_like.default}
+
+
+def mean_of(node):
+    """The arguments of a node in MEANS for the mean."""
+    probability = node.args[1] if len(node.args) > 1 else node.kwargs.get("p", 0.5)
+    return (node.args[0], probability), {}
+
+
+def changed_arguments(node):
     """The arguments of a node in an evaluation, or None where they are the same."""
+    if node.target in MEANS:
+        return mean_of(node)
     name, value = IN_EVALUATION.get(node.target, (None, None))
     if name is None or (node.target == aten.batch_norm.default
                         and node.args[3] is None):  # the batch's statistics, always
@@ -43,24 +59,35 @@ def in_evaluation(node):
     return node.args, {**node.kwargs, name: value}
 
 
+def graph_modules_of(program):
+    return [each for each in program.graph_module.modules()
+            if isinstance(each, torch.fx.GraphModule)]
+
+
+def draws(program):
+    """Whether the program has numbers that an evaluation has the means of."""
+    return any(node.target in MEANS for graph_module in graph_modules_of(program)
+               for node in graph_module.graph.nodes)
+
+
 @contextlib.contextmanager
 def evaluating(program):
     """Inside, the program computes the evaluation."""
-    graph_modules = [each for each in program.graph_module.modules()
-                     if isinstance(each, torch.fx.GraphModule)]
+    graph_modules = graph_modules_of(program)
     saved = []
     for graph_module in graph_modules:
         for node in graph_module.graph.nodes:
-            arguments = in_evaluation(node)
+            arguments = changed_arguments(node)
             if arguments is not None:
-                saved.append((node, node.args, node.kwargs))
+                saved.append((node, node.target, node.args, node.kwargs))
                 node.args, node.kwargs = arguments
+                node.target = MEANS.get(node.target, node.target)
         graph_module.recompile()
     try:
         yield
     finally:
-        for node, arguments, keyword in saved:
-            node.args, node.kwargs = arguments, keyword
+        for node, target, arguments, keyword in saved:
+            node.target, node.args, node.kwargs = target, arguments, keyword
         for graph_module in graph_modules:
             graph_module.recompile()
 

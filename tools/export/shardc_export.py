@@ -53,6 +53,7 @@ import captured_tensors  # noqa: E402
 import custom_functions  # noqa: E402
 import custom_gradients  # noqa: E402
 import eager_comparison  # noqa: E402
+import evaluation_mode  # noqa: E402
 import followed_dtypes  # noqa: E402
 import held_tensors  # noqa: E402
 import host_state  # noqa: E402
@@ -255,6 +256,8 @@ def program_and_checkpoints(module, example_inputs, is_compared):
                                                      keyword)
         if problem:
             program.shardc_notes["evaluation"] = problem
+        elif problem is None and evaluation_mode.draws(program):
+            program.shardc_notes["draws"] = "mean"
     written_inputs.keep_as_buffers(program)
     strip_provenance(program)
     return program, checkpointed

@@ -128,3 +128,28 @@ module @attention {
     return
   }
 }
+
+// -----
+
+// Stochastic depth multiplies by what it draws over the mean of that.
+// CHECK-LABEL: module @means_of_draws
+//       CHECK:   func.func @evaluate
+//   CHECK-NOT:     aten.rand
+//       CHECK:     %[[MEAN:.*]] = aten.constant dense<7.500000e-01> : tensor<2x1xf32>
+//       CHECK:     aten.div.Scalar %[[MEAN]], 7.500000e-01
+module @means_of_draws attributes {shardc.means_in_evaluation} {
+  func.func @step(%x: tensor<2x4xf32>) {
+    fsdp.begin forward
+    %seed = fsdp.scalar seed : tensor<i64>
+    %step = fsdp.scalar step : tensor<i64>
+    %slice = fsdp.scalar slice : tensor<i64>
+    %0 = aten.rand %seed, %step, %slice {stream = 0 : i64} : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<2x1xf32>
+    %1 = aten.lt.Scalar %0, 0.75 : f64 : (tensor<2x1xf32>) -> tensor<2x1xi1>
+    %2 = aten.to %1 f32 : (tensor<2x1xi1>) -> tensor<2x1xf32>
+    %3 = aten.div.Scalar %2, 0.75 : f64 : (tensor<2x1xf32>) -> tensor<2x1xf32>
+    %4 = aten.mul %x, %3 : (tensor<2x4xf32>, tensor<2x1xf32>) -> tensor<2x4xf32>
+    %loss = aten.sum %4 [0, 1] : (tensor<2x4xf32>) -> tensor<f32>
+    fsdp.record_loss %loss : tensor<f32>
+    return
+  }
+}

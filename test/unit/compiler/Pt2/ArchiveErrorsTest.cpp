@@ -427,12 +427,13 @@ TEST(Pt2ArchiveErrors, notes_are_read) {
   ArchiveEditor archive = strided();
   archive.add("strided/extra/shardc.json",
               R"({"captured": {"m@1": ["x", "y"]}, "evaluation": "no",
-                  "later": 1})");
+                  "draws": "mean", "later": 1})");
   StatusOr<ExportedModel> model = archive.read();
   ASSERT_TRUE(model.ok());
   ASSERT_TRUE(model->notes.captured.has_value());
   EXPECT_THAT(model->notes.captured->at("m@1"), ElementsAre("x", "y"));
   EXPECT_EQ(model->notes.evaluation, "no");
+  EXPECT_TRUE(model->notes.hasMeansOfDraws);
 }
 
 } // namespace
