@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/StringSwitch.h"
 
+#include <cmath>
 #include <numbers>
 
 using namespace mlir;
@@ -235,4 +236,18 @@ LogicalResult ComplexFunctions::translate(StringRef name) {
 LogicalResult translation::translateComplexFunction(NodeCall &call,
                                                     StringRef name) {
   return ComplexFunctions(call).translate(name);
+}
+
+Value translation::complexPower(NodeCall &call, Value self, double exponent) {
+  if (exponent != std::floor(exponent) || exponent < 1 || exponent > 64)
+    return nullptr;
+  Decomposition build(call);
+  Value result;
+  for (auto left = static_cast<int64_t>(exponent); left > 0; left /= 2) {
+    if (left % 2 == 1)
+      result = result ? build.mul(result, self) : self;
+    if (left > 1)
+      self = build.mul(self, self);
+  }
+  return result;
 }

@@ -17,6 +17,10 @@ namespace shardc::translation {
 llvm::LogicalResult translateComplexFunction(NodeCall &call,
                                              llvm::StringRef name);
 
+/// A power of a complex tensor as products, which have a derivative; null for
+/// an exponent that is not a whole number from 1 to 64.
+mlir::Value complexPower(NodeCall &call, mlir::Value self, double exponent);
+
 } // namespace shardc::translation
 
 #endif // SHARDC_COMPILER_TRANSLATION_COMPLEXFUNCTIONS_H

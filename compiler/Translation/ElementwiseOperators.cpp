@@ -12,8 +12,6 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/TypePromotion.h"
 
-#include <cmath>
-
 using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
@@ -213,28 +211,12 @@ static LogicalResult translateAtan2(NodeCall &call) {
                                        toFloat(call, call.tensor("other"))));
 }
 
-/// A complex power as products, which have a derivative; null for an exponent
-/// that is not a whole number from 1 to 64.
-static Value wholePower(NodeCall &call, Value self, double exponent) {
-  if (exponent != std::floor(exponent) || exponent < 1 || exponent > 64)
-    return nullptr;
-  Decomposition build(call);
-  Value result;
-  for (auto left = static_cast<int64_t>(exponent); left > 0; left /= 2) {
-    if (left % 2 == 1)
-      result = result ? build.mul(result, self) : self;
-    if (left > 1)
-      self = build.mul(self, self);
-  }
-  return result;
-}
-
 static LogicalResult translatePow(NodeCall &call) {
   if (call.isNumber("exponent")) {
     Value self = call.tensor("self");
     if (isa<ComplexType>(getElementTypeOrSelf(self)))
       if (Value power =
-              wholePower(call, self, toDouble(call.scalar("exponent"))))
+              complexPower(call, self, toDouble(call.scalar("exponent"))))
         return setComputed(call, power);
     TypedAttr exponent = promoteScalar(call, self, call.scalar("exponent"));
     return setComputed(call, call.create<aten::PowScalarOp>(self, exponent));
