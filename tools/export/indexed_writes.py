@@ -11,7 +11,8 @@ import torch
 
 def is_number(entry):
     return (isinstance(entry, torch.Tensor) and entry.ndim == 0
-            and not entry.is_floating_point() and entry.dtype != torch.bool)
+            and not entry.is_floating_point()
+            and entry.dtype not in (torch.bool, torch.uint8))  # masks
 
 
 def is_plain(entry):
