@@ -98,7 +98,8 @@ def load(name, checkouts):
     module, make = seeded(0, lambda: definition.factory(code))
     module = repository_models.without_kept_results(module.train())
     batches = [seeded(index, make) for index in range(MICRO_BATCHES)]
-    first, second = (copy.deepcopy(module)(*batches[0]).item() for _ in range(2))
+    first, second = (copy.deepcopy(module)(*copy.deepcopy(batches[0])).item()
+                     for _ in range(2))  # some write into their inputs
     if first != second:
         raise ValueError(f"two losses of the same are {first} and {second}")
     return module, batches

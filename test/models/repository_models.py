@@ -25,11 +25,11 @@ from torch import nn
 from torch.nn import functional as F
 
 # Plots, downloads, logs and metrics: nothing that a loss is computed from.
-ABSENT = {"accelerate", "ema_pytorch", "h5py", "imageio", "librosa", "lmdb",
-          "matplotlib", "monotonic_align", "nirtorch", "onnx", "pandas",
-          "pytorch_fid", "requests", "sacred", "skimage", "tensorboardX",
-          "tensorflow", "tensorflow_gan", "torch_geometric", "visdom",
-          "wandb", "zencfg"}
+ABSENT = {"accelerate", "ema_pytorch", "gensim", "h5py", "imageio", "librosa",
+          "lmdb", "matplotlib", "monotonic_align", "nirtorch", "onnx",
+          "pandas", "pytorch_fid", "requests", "sacred", "skimage",
+          "tensorboardX", "tensorflow", "tensorflow_gan", "torch_geometric",
+          "visdom", "wandb", "zencfg"}
 
 
 class Namespace(types.SimpleNamespace):

@@ -75,7 +75,7 @@ def gradient_norm(module):
 
 def train_step(replica, batch, scale):
     """(loss, norm of the gradient), with the gradients left behind."""
-    positional, keyword = shardc_export.arguments_of(batch)
+    positional, keyword = shardc_export.arguments_of(copy.deepcopy(batch))
     loss = replica(*positional, **keyword)
     (loss * scale).backward()
     for parameter in replica.parameters():
