@@ -108,6 +108,14 @@ class StochasticDepth(Step):
 
 
 @right(is_random=True)
+class DepthAndMask(StochasticDepth):
+    """The mask is drawn in eval mode too: the file says nothing of means."""
+
+    def hidden(self, x):
+        return super().hidden(x * (torch.rand(x.shape) < 0.6).float())
+
+
+@right(is_random=True)
 class UnusedDraw(Step):
     """An export leaves the draw out, which moves all later ones."""
 

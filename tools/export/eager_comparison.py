@@ -389,7 +389,7 @@ def evaluation_problem(comparison):
     """Why `--evaluation` would compute something else than the module in eval mode,
     after calls that left both in the same state; None where it would not."""
     found, expected = comparison.losses_of_evaluation()
-    if expected is None and evaluation_mode.draws(comparison.program):
+    if expected is None and evaluation_mode.draws_means(comparison.program):
         return ("in eval mode the module returns no loss, which would tell what it "
                 "draws there")
     if expected is None:

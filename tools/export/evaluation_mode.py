@@ -64,10 +64,13 @@ def graph_modules_of(program):
             if isinstance(each, torch.fx.GraphModule)]
 
 
-def draws(program):
-    """Whether the program has numbers that an evaluation has the means of."""
-    return any(node.target in MEANS for graph_module in graph_modules_of(program)
-               for node in graph_module.graph.nodes)
+def draws_means(program):
+    """Whether all that the program draws in an evaluation has its mean there."""
+    drawn = [node.target for graph_module in graph_modules_of(program)
+             for node in graph_module.graph.nodes
+             if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+             and node.target not in IN_EVALUATION]
+    return bool(drawn) and all(target in MEANS for target in drawn)
 
 
 @contextlib.contextmanager

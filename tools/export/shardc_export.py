@@ -256,7 +256,7 @@ def program_and_checkpoints(module, example_inputs, is_compared):
                                                      keyword)
         if problem:
             program.shardc_notes["evaluation"] = problem
-        elif problem is None and evaluation_mode.draws(program):
+        elif problem is None and evaluation_mode.draws_means(program):
             program.shardc_notes["draws"] = "mean"
     written_inputs.keep_as_buffers(program)
     strip_provenance(program)
