@@ -102,6 +102,14 @@ class Reversed(torch.autograd.Function):
         return -gradient
 
 
+class Clipped(Reversed):
+    """Gradient clipping."""
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.clamp(-0.5, 0.5)
+
+
 class WithGradient(nn.Module):
     """A linear layer whose result goes through `change`."""
 
@@ -212,8 +220,9 @@ class ShardcExportTest(unittest.TestCase):
 
     def test_gradients_of_the_models_own_are_refused(self):
         inputs = (torch.ones(4, 4),)
-        shardc_export.export_program(WithGradient(torch.relu), inputs)
-        for change, message in ((Reversed.apply, "Reversed has a backward"),
+        for change in (torch.relu, Reversed.apply):
+            shardc_export.export_program(WithGradient(change), inputs)
+        for change, message in ((Clipped.apply, "Clipped, .* is not linear"),
                                 (hooked, "register_hook")):
             with self.assertRaisesRegex(shardc_export.ExportError, message):
                 shardc_export.export_program(WithGradient(change), inputs)
