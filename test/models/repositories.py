@@ -221,8 +221,8 @@ def page(rows):
                if row.exports and not row.trains}
     summary = (f"{len(exporting)} of them export; of these "
                f"{len(exporting - failing)} train right in f32 with all of their "
-               f"models, and {sum(row.is_wrong for row in rows)} models are wrong, or "
-               "refused where PyTorch trains.")
+               f"models. {sum(row.is_wrong for row in rows)} models have wrong numbers, "
+               "or are refused under bf16 where FSDP2 trains.")
     text = HEADING.format(repositories=len(named), summary=summary, steps=STEPS)
     text += "\n".join(lines) + "\n"
     if notes:
