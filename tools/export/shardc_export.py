@@ -58,6 +58,7 @@ import followed_dtypes  # noqa: E402
 import held_tensors  # noqa: E402
 import host_state  # noqa: E402
 import program_checks  # noqa: E402
+import second_derivatives  # noqa: E402
 import trace_failures  # noqa: E402
 import training_modes  # noqa: E402
 import untraced_operators  # noqa: E402
@@ -199,20 +200,22 @@ def trace(module, positional, keyword, form=contextlib.nullcontext):
     """The program, the paths of the modules that are checkpointed, the
     captured_tensors.Calls, and the context that the model had to be traced in;
     `form` is the one to begin with."""
-    checkpoints = None
+    checkpoints, formulas = None, second_derivatives.formulas
     try:
         with (tracing(module) as checkpoints, form(),
               captured_tensors.recorded(module) as calls):
-            return torch.export.export(module, positional, kwargs=keyword,
-                                       strict=False), checkpoints.paths, calls, form
+            program = torch.export.export(module, positional, kwargs=keyword,
+                                          strict=False)
     except ExportError:
         raise
     except Exception as error:  # whatever the model does under the tracer
         derivatives = checkpoints.lines_of_derivatives if checkpoints else ()
-        twice = untraced_regions.differentiable_twice
-        if form is not twice and trace_failures.loses_layers(error, derivatives):
-            return trace(module, positional, keyword, twice)
+        if form is not formulas and trace_failures.loses_layers(error, derivatives):
+            return trace(module, positional, keyword, formulas)
         raise trace_failures.failure(error, derivatives) from error
+    if form is not formulas and second_derivatives.are_missing(program):
+        return trace(module, positional, keyword, formulas)
+    return program, checkpoints.paths, calls, form
 
 
 def check_before(module, positional, keyword):

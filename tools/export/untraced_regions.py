@@ -8,8 +8,6 @@ A trace has operators, and of what autograd is told only no_grad and autocast:
 | torch.inference_mode() | its operators, with a gradient | no_grad |
 | torch.autograd.grad(...) | its operators, with a gradient | without, unless create_graph |
 | torch.func.grad(f)(x) | constants that PyTorch's wrappers leave | torch.autograd.grad |
-| the same through nn.Linear | an error | a product and a sum |
-| the same through tanh, softmax, … | an error | their derivatives, with a gradient |
 | x.data | a constant that is not there | x.detach() |
 | x.data = y | nothing | x.detach().copy_(y) |
 | x[i] = y, of a number i of data | an error, where x has a gradient | x.index_put_((i,), y) |
@@ -22,15 +20,11 @@ from unittest import mock
 
 import torch
 from torch._functorch import eager_transforms
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import grad_mode
-from torch.fx.experimental import proxy_tensor
-from torch.nn import functional
 from torch.nn.modules import module as hooks
 from torch.overrides import TorchFunctionMode
 from torch.utils import checkpoint
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
-from torch.utils.weak import WeakTensorKeyDictionary
 
 import indexed_writes
 from export_error import ExportError
@@ -92,47 +86,6 @@ def grad_and_value(function, argnums, has_aux, arguments, keyword):
         gradients = torch.autograd.grad(value, leaves, create_graph=True,
                                         allow_unused=True, materialize_grads=True)
     return tree_unflatten(list(gradients), structure), output
-
-
-def linear(input, weight, bias=None):
-    product = input @ (weight.t() if weight.ndim == 2 else weight)
-    return product if bias is None else product + bias
-
-
-def knows_saved_results(original):
-    """FakeTensorMode.dispatch that gives a detached tensor the node of its source,
-    until it has one of its own."""
-    sources = WeakTensorKeyDictionary()
-
-    def dispatch(self, operator, types, arguments=(), keyword=None):
-        result = original(self, operator, types, arguments, keyword or {})
-        if operator is not torch.ops.aten.detach.default:
-            return result
-        source = sources[result] = arguments[0]
-        mode = proxy_tensor.get_proxy_mode()
-        if mode is None:
-            return result
-
-        def node_of(tensor):
-            return proxy_tensor.get_proxy_slot(tensor, mode.tracer, None)
-
-        while node_of(source) is None and source in sources:
-            source = sources[source]
-        if node_of(source) is not None and node_of(result) is None:
-            proxy_tensor.set_proxy_slot(result, mode.tracer, node_of(source))
-        return result
-    return dispatch
-
-
-@contextlib.contextmanager
-def differentiable_twice():
-    """Inside, PyTorch's tracer does not lose what autograd goes back through in
-    forward: the weight of a linear layer, which is a product here, and the result
-    that tanh, softmax and others keep of themselves, detached."""
-    with (mock.patch.object(functional, "linear", linear),
-          mock.patch.object(FakeTensorMode, "dispatch",
-                            knows_saved_results(FakeTensorMode.dispatch))):
-        yield
 
 
 class Traceable(TorchFunctionMode):
