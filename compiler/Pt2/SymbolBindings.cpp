@@ -214,8 +214,7 @@ private:
   }
 
   static bool isAssertion(const Node &node) {
-    return node.target == "torch.ops.aten._assert_scalar.default" ||
-           node.target.starts_with("torch.ops.aten._assert_async.");
+    return node.target == "torch.ops.aten._assert_scalar.default";
   }
 
   /// Whether an assertion about sizes holds; it must. One about the values of
@@ -225,11 +224,8 @@ private:
     const auto *message = given ? given->getIf<std::string>() : nullptr;
     const Argument *condition = node.findInput("self");
     const auto *symbol = condition ? condition->getIf<SymBool>() : nullptr;
-    bool isOfData = symbol ? dependsOnData(*symbol)
-                           : condition && condition->is<TensorRef>();
-    if (isOfData) {
-      if (!symbol ||
-          !symbols.alwaysHolds(graph.symBoolValues.find(symbol->name)->second))
+    if (symbol && dependsOnData(*symbol)) {
+      if (!symbols.alwaysHolds(graph.symBoolValues.find(symbol->name)->second))
         uncheckedAssertions.insert(message ? *message : node.name);
       return;
     }
@@ -241,7 +237,7 @@ private:
   }
 
   /// A histogram of integers has as many bins as asked for. The runtime refuses
-  /// inputs that have others; of computed numbers it is an assertion.
+  /// inputs that have others, and a step with computed numbers that have.
   void defineBins(const Node &node) {
     if (node.target != "torch.ops.aten.bincount.default")
       return;
@@ -256,8 +252,6 @@ private:
     if (!symbol || !symbols.dependsOnData(expression))
       return;
     symbols.define(*symbol, *bins);
-    uncheckedAssertions.insert("all numbers that bincount counts are below " +
-                               std::to_string(*bins));
   }
 
   /// A selection has at most as many elements as there are to choose from.

@@ -13,7 +13,7 @@ using namespace shardc::translation;
 
 static LogicalResult translateDetach(NodeCall &call) {
   Value self = call.tensor("self");
-  if (isa<FloatType>(getElementTypeOrSelf(self)))
+  if (!isa<IntegerType>(getElementTypeOrSelf(self)))
     return call.translate<aten::DetachOp>(self);
   call.setResult(self); // No gradient flows through integers.
   return success();

@@ -69,25 +69,8 @@ static LogicalResult translatePart(NodeCall &call) {
 }
 
 static LogicalResult translateConjugate(NodeCall &call) {
-  Value self = call.tensor("self");
-  if (!isComplex(call)) {
-    call.setResult(self);
-    return success();
-  }
-  Decomposition build(call);
-  Value pairs = build.build<aten::ViewAsRealOp>(self);
-  if (!pairs)
-    return failure();
-  Type element = Decomposition::typeOf(pairs).getElementType();
-  OpBuilder &builder = call.builder();
-  Attribute signs[] = {builder.getFloatAttr(element, 1.0),
-                       builder.getFloatAttr(element, -1.0)};
-  Value factors = aten::ConstantOp::create(
-      builder, call.loc(),
-      DenseElementsAttr::get(RankedTensorType::get(2, element),
-                             ArrayRef<Attribute>(signs)));
-  return build.finish(
-      build.build<aten::ViewAsComplexOp>(build.mul(pairs, factors)));
+  call.setResult(Decomposition(call).conjugate(call.tensor("self")));
+  return success();
 }
 
 /// The angle of a complex number; of a real one pi below 0.

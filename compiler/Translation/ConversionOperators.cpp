@@ -75,6 +75,13 @@ static LogicalResult translateCopyInto(NodeCall &call) {
   return success();
 }
 
+/// A condition that the model asserts of its data.
+static LogicalResult translateCondition(NodeCall &call) {
+  call.require(call.convert(call.tensor("self"), call.builder().getI1Type()));
+  call.setResults({});
+  return success();
+}
+
 /// A check that PyTorch inserted; static types have made it.
 static LogicalResult translateAssertion(NodeCall &) { return success(); }
 
@@ -120,6 +127,10 @@ void translation::addConversionOperators(OperatorTable &table) {
             translateCopyInto);
   table.add("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
             translateCopyInto);
+  for (StringRef parameters :
+       {"(Tensor self", ".msg(Tensor self, str assert_msg"})
+    table.add(("_assert_async" + parameters + ") -> ()").str(),
+              translateCondition);
   table.add("_assert_tensor_metadata(Tensor a, SymInt[]? size=None, "
             "SymInt[]? stride=None, ScalarType? dtype=None, *, "
             "Device? device=None, Layout? layout=None) -> ()",

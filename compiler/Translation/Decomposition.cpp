@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Decomposition.h"
+#include "dialects/Aten/Gradients.h"
 
 using namespace mlir;
 using namespace shardc;
@@ -71,11 +72,7 @@ Value Decomposition::cat(ArrayRef<Value> tensors, int64_t dim) {
 }
 
 Value Decomposition::zeros(RankedTensorType type) {
-  auto scalar = type.clone(ArrayRef<int64_t>());
-  Value zero = aten::ConstantOp::create(
-      call.builder(), call.loc(),
-      cast<ElementsAttr>(call.builder().getZeroAttr(scalar)));
-  return expand(zero, type.getShape());
+  return expand(constant(0, type.getElementType()), type.getShape());
 }
 
 Value Decomposition::zeros(Shape shape, Value like) {
@@ -217,17 +214,18 @@ Value Decomposition::countUpTo(Value places, int64_t size) {
                size);
 }
 
+Value Decomposition::conjugate(Value self) {
+  return self ? aten::conjugate(call.builder(), call.loc(), self) : self;
+}
+
 Value Decomposition::constant(double number, Value like) {
-  Type element = typeOf(like).getElementType();
-  auto type = RankedTensorType::get({}, element);
-  Attribute value;
-  if (isa<FloatType>(element))
-    value = call.builder().getFloatAttr(element, number);
-  else
-    value =
-        call.builder().getIntegerAttr(element, static_cast<int64_t>(number));
-  return aten::ConstantOp::create(call.builder(), call.loc(),
-                                  DenseElementsAttr::get(type, value));
+  return constant(number, typeOf(like).getElementType());
+}
+
+Value Decomposition::constant(double number, Type element) {
+  return aten::ConstantOp::create(
+      call.builder(), call.loc(),
+      aten::splatOf(RankedTensorType::get({}, element), number));
 }
 
 //===----------------------------------------------------------------------===//

@@ -92,6 +92,9 @@ public:
 
   /// A 0-d constant that does not change the element type it meets.
   mlir::Value constant(double number, mlir::Value like);
+  mlir::Value constant(double number, mlir::Type element);
+  /// Of real numbers the tensor itself.
+  mlir::Value conjugate(mlir::Value self);
 
   //===--------------------------------------------------------------------===//
   // Gradients

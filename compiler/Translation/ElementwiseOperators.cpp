@@ -145,47 +145,6 @@ static LogicalResult translateLerp(NodeCall &call) {
 }
 
 //===----------------------------------------------------------------------===//
-// Division
-//===----------------------------------------------------------------------===//
-
-/// self / other in one rounding mode. True division of integers is in f32.
-static LogicalResult divide(NodeCall &call, aten::RoundingMode rounding) {
-  bool isTrue = rounding == aten::RoundingMode::none;
-  Value self = call.tensor("self");
-  if (call.isNumber("other")) {
-    self = isTrue ? toFloat(call, self) : self;
-    TypedAttr other = promoteScalar(call, self, call.scalar("other"));
-    return setComputed(call,
-                       call.create<aten::DivScalarOp>(self, other, rounding));
-  }
-  Value other = call.tensor("other");
-  if (isTrue && isa<IntegerType>(aten::promoteOperands(
-                    aten::tensorType(self), aten::tensorType(other)))) {
-    self = toFloat(call, self);
-    other = toFloat(call, other);
-  }
-  return setComputed(call, call.create<aten::DivOp>(self, other, rounding));
-}
-
-static LogicalResult translateDiv(NodeCall &call) {
-  return divide(call, aten::RoundingMode::none);
-}
-
-static LogicalResult translateFloorDivide(NodeCall &call) {
-  return divide(call, aten::RoundingMode::floor);
-}
-
-static LogicalResult translateDivMode(NodeCall &call) {
-  if (call.isNone("rounding_mode"))
-    return translateDiv(call);
-  std::optional<aten::RoundingMode> rounding =
-      aten::symbolizeRoundingMode(call.text("rounding_mode"));
-  if (!rounding)
-    return call.unsupported("rounding_mode", "None, 'trunc' or 'floor'");
-  return divide(call, *rounding);
-}
-
-//===----------------------------------------------------------------------===//
 // Functions of two tensors
 //===----------------------------------------------------------------------===//
 
@@ -194,14 +153,6 @@ template <typename Op>
 static LogicalResult translateBinary(NodeCall &call) {
   Value self = call.tensor("self");
   Value other = promoteOperand(call, self, "other");
-  return setComputed(call, call.create<Op>(self, other));
-}
-
-/// The same where the number is `self`.
-template <typename Op>
-static LogicalResult translateReversed(NodeCall &call) {
-  Value other = call.tensor("other");
-  Value self = promoteOperand(call, other, "self");
   return setComputed(call, call.create<Op>(self, other));
 }
 
@@ -452,26 +403,6 @@ static void addSums(OperatorTable &table) {
                          translateLerp);
 }
 
-static void addDivisions(OperatorTable &table) {
-  for (StringRef name : {"div", "divide", "true_divide"})
-    addBinary(table, name, translateDiv);
-  addBinary(table, "remainder", translateBinary<aten::RemainderOp>);
-  addBinary(table, "fmod", translateBinary<aten::FmodOp>);
-  table.add("remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
-            translateReversed<aten::RemainderOp>);
-  for (StringRef overload : {"Tensor_mode", "Scalar_mode"})
-    table.addWithInPlace(
-        ("div." + overload +
-         "(Tensor self, TensorOrScalar other, *, str? rounding_mode) -> Tensor")
-            .str(),
-        translateDivMode);
-  for (StringRef overload : {"", ".Scalar"})
-    table.addWithInPlace(("floor_divide" + overload +
-                          "(Tensor self, TensorOrScalar other) -> Tensor")
-                             .str(),
-                         translateFloorDivide);
-}
-
 static void addPowersAndExtremes(OperatorTable &table) {
   table.addWithInPlace("square(Tensor self) -> Tensor", translateSquare);
   for (StringRef overload : {"Tensor_Scalar", "Tensor_Tensor"})
@@ -591,7 +522,6 @@ static void addBits(OperatorTable &table) {
 
 void translation::addElementwiseOperators(OperatorTable &table) {
   addSums(table);
-  addDivisions(table);
   addPowersAndExtremes(table);
   addFunctions(table);
   addClamps(table);

@@ -51,11 +51,12 @@ private:
   Value scaled(Value value, int64_t size, Scale scale);
   Value angles(int64_t rows, int64_t columns, int64_t size);
   Value times(Value value, int64_t dim, Value matrix);
-  Value cosines(Value angles, Type element) {
-    return call.convert(build.build<aten::CosOp>(angles), element);
+  Value exactHalves(Value values);
+  Value cosines(Value angles) {
+    return exactHalves(build.build<aten::CosOp>(angles));
   }
-  Value sines(Value angles, Type element) {
-    return call.convert(build.build<aten::SinOp>(angles), element);
+  Value sines(Value angles) {
+    return exactHalves(build.build<aten::SinOp>(angles));
   }
 
   NodeCall &call;
@@ -130,6 +131,17 @@ Value Fourier::angles(int64_t rows, int64_t columns, int64_t size) {
                    Scalar(2 * std::numbers::pi / static_cast<double>(size)));
 }
 
+/// Sines and cosines of parts of a turn, without the rounding of the rational
+/// ones among them: these are 0, 1/2 and 1 (Niven's theorem). So what cancels
+/// in a fast transform is 0 here too.
+Value Fourier::exactHalves(Value values) {
+  Value doubled = build.mul(values, Scalar(2.0));
+  Value whole = build.build<aten::RoundOp>(doubled);
+  Value error = build.build<aten::AbsOp>(build.sub(doubled, whole));
+  Value isWhole = build.build<aten::LtOp>(error, build.constant(1e-14, error));
+  return build.where(isWhole, build.mul(whole, Scalar(0.5)), values);
+}
+
 /// `value` with vectors along `dim` multiplied by `matrix`.
 Value Fourier::times(Value value, int64_t dim, Value matrix) {
   if (!value || !matrix)
@@ -153,8 +165,8 @@ Parts Fourier::transform(Parts parts, int64_t dim, int64_t kept, bool isForward,
   Value turns = angles(size, kept, size);
   if (!turns)
     return {};
-  Value cosine = cosines(turns, type.getElementType());
-  Value sine = sines(turns, type.getElementType());
+  Value cosine = call.convert(cosines(turns), type.getElementType());
+  Value sine = call.convert(sines(turns), type.getElementType());
   if (isForward)
     sine = build.negate(sine);
   Value real = times(parts.real, dim, cosine);
@@ -186,10 +198,8 @@ Value Fourier::realInverse(Parts parts, int64_t dim, int64_t size,
   Value turns = angles(size / 2 + 1, size, size);
   if (!turns)
     return turns;
-  Value cosine =
-      call.convert(build.mul(build.build<aten::CosOp>(turns), weight), element);
-  Value sine =
-      call.convert(build.mul(build.build<aten::SinOp>(turns), weight), element);
+  Value cosine = call.convert(build.mul(cosines(turns), weight), element);
+  Value sine = call.convert(build.mul(sines(turns), weight), element);
   Value result = times(parts.real, dim, cosine);
   if (parts.imag) {
     Value odd = times(parts.imag, dim, sine);

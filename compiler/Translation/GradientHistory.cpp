@@ -73,12 +73,21 @@ static bool leadsTo(Value from, Value value) {
 
 Value translation::connect(OpBuilder &builder, Value value, Value argument) {
   Type element = getElementTypeOrSelf(value);
-  if (!isa<FloatType>(element) ||
-      !isa<FloatType, ComplexType>(getElementTypeOrSelf(argument)) ||
+  if (isa<IntegerType>(element) ||
+      isa<IntegerType>(getElementTypeOrSelf(argument)) ||
       !requiresGradient(argument) || leadsTo(argument, value))
     return value;
-  auto type = RankedTensorType::get(
-      cast<RankedTensorType>(argument.getType()).getShape(), element);
+  SmallVector<int64_t> shape(
+      cast<RankedTensorType>(argument.getType()).getShape());
+  if (isa<ComplexType>(element)) {
+    Location location = value.getLoc();
+    shape.push_back(1); // Beside both parts of a number.
+    Value parts =
+        connect(builder, aten::ViewAsRealOp::create(builder, location, value),
+                aten::ViewOp::create(builder, location, argument, shape));
+    return aten::ViewAsComplexOp::create(builder, location, parts);
+  }
+  auto type = RankedTensorType::get(shape, element);
   Value zero = aten::ConstantOp::create(
       builder, value.getLoc(),
       DenseElementsAttr::get(type, builder.getFloatAttr(element, 0)));

@@ -214,8 +214,8 @@ LogicalResult GraphTranslator::translateNode(const pt2::Graph &graph,
   const Operator &op = *table.find(node.target);
   Block &block = *builder.getInsertionBlock();
   Operation *last = block.empty() ? nullptr : &block.back();
-  NodeCall call(graph, node, op.schema, slots, builder, location, autocast,
-                floatTypesDiffer);
+  NodeCall call(graph, node, op.schema, slots, requirements, builder, location,
+                autocast, floatTypesDiffer);
   if (failed(call.checkArguments()) || failed(op.translate(call)) ||
       failed(call.defineResults()))
     return failure();
@@ -291,7 +291,7 @@ void GraphTranslator::detachResults(const pt2::Node &node, size_t older,
     if (slots.becomesOneOf(older, result))
       continue;
     Value value = slots.read(result, location);
-    if (!value || !isa<FloatType>(getElementTypeOrSelf(value)))
+    if (!value || isa<IntegerType>(getElementTypeOrSelf(value)))
       continue;
     auto detached = aten::DetachOp::create(builder, location, value);
     if (!frames.empty())

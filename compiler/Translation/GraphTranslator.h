@@ -11,6 +11,7 @@
 #define SHARDC_COMPILER_TRANSLATION_GRAPHTRANSLATOR_H
 
 #include "compiler/Translation/OperatorTable.h"
+#include "compiler/Translation/Requirements.h"
 #include "passes/Import/ModuleStack.h"
 
 namespace shardc::translation {
@@ -37,6 +38,9 @@ public:
   GraphTranslator(mlir::OpBuilder &builder, TensorSlots &slots)
       : builder(builder), slots(slots) {}
 
+  /// What the translated nodes require.
+  const Requirements &getRequirements() const { return requirements; }
+
   /// Reports every operator of `graph` that has no translation, as one error
   /// (E0130).
   llvm::LogicalResult checkOperators(const pt2::Graph &graph);
@@ -48,6 +52,7 @@ public:
 private:
   mlir::OpBuilder &builder;
   TensorSlots &slots;
+  Requirements requirements;
   OperatorTable table;
   /// The stack of the last node that had one: nodes without are PyTorch's
   /// own and belong to what surrounds them.

@@ -257,6 +257,7 @@ static Value readSelf(NodeCall &call) {
 
 static LogicalResult translateIndexSelect(NodeCall &call) {
   FailureOr<int64_t> dim = readDimension(call);
+  call.requireBounds(call.tensor("index"), 0);
   Value self = readSelf(call), index = readLine(call);
   if (failed(dim) || !self || !index || !call.resultType())
     return failure();
@@ -290,6 +291,7 @@ static LogicalResult putAlong(NodeCall &call, Value values, bool accumulate) {
 }
 
 static LogicalResult translateIndexAdd(NodeCall &call) {
+  call.requireBounds(call.tensor("index"), 0);
   Value source = call.tensor("source");
   Scalar alpha = call.scalar("alpha");
   if (toDouble(alpha) != 1.0) {
@@ -303,6 +305,7 @@ static LogicalResult translateIndexAdd(NodeCall &call) {
 }
 
 static LogicalResult translateIndexCopy(NodeCall &call) {
+  call.requireBounds(call.tensor("index"), 0);
   return putAlong(call, call.tensor("source"), /*accumulate=*/false);
 }
 
@@ -422,9 +425,18 @@ static LogicalResult translateTakeAlongDim(NodeCall &call) {
 
 static LogicalResult translateMaskedScatter(NodeCall &call) {
   Value mask = call.convert(call.tensor("mask"), call.builder().getI1Type());
-  return setComputed(
-      call, call.create<aten::MaskedScatterOp>(call.tensor("self"), mask,
-                                               call.tensor("source")));
+  auto op = call.create<aten::MaskedScatterOp>(call.tensor("self"), mask,
+                                               call.tensor("source"));
+  if (failed(op))
+    return failure();
+  ArrayRef<int64_t> shape = aten::tensorType(op->getResult()).getShape();
+  int64_t count = call.typeOf("source").getNumElements();
+  if (count < ShapedType::getNumElements(shape)) {
+    Decomposition build(call);
+    Value all = call.convert(mask, call.builder().getI64Type());
+    call.requireBounds(build.sum(build.expand(all, shape), {}), 0, count + 1);
+  }
+  return setComputed(call, op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -469,6 +481,8 @@ static LogicalResult translateRoll(NodeCall &call) {
 }
 
 static LogicalResult translateFlip(NodeCall &call) {
+  if (call.typeOf("self").getRank() == 0)
+    return Decomposition(call).finish(call.tensor("self"));
   FailureOr<SmallVector<int64_t>> dims = readDimensions(call, "dims");
   return failed(dims)
              ? failure()

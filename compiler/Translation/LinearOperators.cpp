@@ -17,7 +17,8 @@ static LogicalResult translateLinear(NodeCall &call) {
   RankedTensorType weight = call.typeOf("weight"), result = call.resultType();
   if (!result)
     return call.error("E0136") << "the result's sizes are not supported";
-  if (weight.getRank() == 1 || weight.getNumElements() == 0 ||
+  if (weight.getRank() == 1 || isa<ComplexType>(weight.getElementType()) ||
+      weight.getNumElements() == 0 ||
       call.typeOf("input").getNumElements() == 0) {
     Decomposition build(call);
     Value columns = weight.getRank() == 1
@@ -119,9 +120,10 @@ static LogicalResult translateOuter(NodeCall &call) {
 
 /// The dot product with the first vector conjugated, which a real one is.
 static LogicalResult translateVdot(NodeCall &call) {
-  if (isa<ComplexType>(call.typeOf("self").getElementType()))
-    return call.unsupported("self", "a vector of real numbers");
-  return translateProduct(call, "self", "other");
+  Decomposition build(call);
+  Value product =
+      build.mul(build.conjugate(call.tensor("self")), call.tensor("other"));
+  return build.finish(build.sum(product, {}));
 }
 
 /// The product of a list of matrices, of which the outer two may be vectors.
@@ -213,9 +215,18 @@ static LogicalResult translateTensordot(NodeCall &call) {
       fromFront(call.integers("dims_self"), call.typeOf("self"));
   SmallVector<int64_t> right =
       fromFront(call.integers("dims_other"), call.typeOf("other"));
-  Value product =
-      build.matmul(asMatrix(build, call.tensor("self"), left, false),
-                   asMatrix(build, call.tensor("other"), right, true));
+  Value self = call.tensor("self"), other = call.tensor("other");
+  // A single element meets the sum over what it stands opposite.
+  for (auto [i, j] : llvm::zip(left, right)) {
+    int64_t rows = Decomposition::typeOf(self).getDimSize(i);
+    int64_t columns = Decomposition::typeOf(other).getDimSize(j);
+    if (rows != columns && columns == 1)
+      self = build.sum(self, {i}, /*keepdim=*/true);
+    else if (rows != columns && rows == 1)
+      other = build.sum(other, {j}, /*keepdim=*/true);
+  }
+  Value product = build.matmul(asMatrix(build, self, left, false),
+                               asMatrix(build, other, right, true));
   return build.finish(build.view(product, result.getShape()));
 }
 

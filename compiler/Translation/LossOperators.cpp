@@ -239,6 +239,13 @@ static LogicalResult translateBinaryCrossEntropy(NodeCall &call) {
                                   build.build<aten::LogOp>(p));
   Value losses = build.withSlopes(build.sub(negative, positive),
                                   {{self, slope}, {target, slopeByTarget}});
+  // PyTorch raises for other targets; of other `self` the logarithm is NaN.
+  OpBuilder &builder = call.builder();
+  Value least =
+      build.build<aten::GeScalarOp>(target, builder.getF64FloatAttr(0.0));
+  Value most =
+      build.build<aten::LeScalarOp>(target, builder.getF64FloatAttr(1.0));
+  call.require(most ? build.build<aten::LogicalAndOp>(least, most) : Value());
   return losses ? finishLosses(call, weighted(call, losses)) : failure();
 }
 

@@ -84,11 +84,16 @@ Operation *NodeCall::createInferred(OperationState &state) {
   }
   if (!op)
     error("E0139") << "the arguments do not fit together: " << reason;
+  else
+    requirements.addIndices(opBuilder, op);
   return op;
 }
 
 Value NodeCall::convert(Value value, Type element) {
-  if (getElementTypeOrSelf(value) == element)
+  Type own = getElementTypeOrSelf(value);
+  if (isa<ComplexType>(own) && isa<FloatType>(element))
+    element = ComplexType::get(element);
+  if (own == element)
     return value;
   return aten::ToOp::create(opBuilder, location, value, element);
 }
@@ -134,19 +139,6 @@ LogicalResult NodeCall::change(StringRef name, Value value) {
   if (value.getType() != slot.type)
     return error("E0139") << "changes a tensor of type " << slot.type
                           << " in place into one of type " << value.getType();
-  // A complex tensor has no operator that gives new numbers its old gradient.
-  Value old = slots.recordedStorage(tensor, location);
-  if (old && requiresGradient(old) &&
-      isa<ComplexType>(getElementTypeOrSelf(old))) {
-    InFlightDiagnostic diagnostic = error("E0138");
-    diagnostic << "changes tensor '" << tensor
-               << "', through which a gradient flows, in place "
-               << (slots.records() ? "behind detach" : "under torch.no_grad");
-    diagnostic.attachNote()
-        << "help: change it where gradients are recorded, or use "
-           "x + (new - x).detach() in its place";
-    return failure();
-  }
   if (succeeded(slots.change(tensor, value, location)))
     return success();
   InFlightDiagnostic diagnostic = error("E0133");
@@ -342,11 +334,13 @@ LogicalResult NodeCall::defineResult(const SchemaResult &result, size_t index,
     slots.defineSame(name, original);
     return success();
   }
-  // A change of dtype is a copy.
-  if (getElementTypeOrSelf(value) == slot.type.getElementType())
-    // A parameter or buffer was read anew for this node.
-    slots.defineView(name, value, original,
-                     slot.value ? slot.value : beginningOf(value));
+  // A parameter or buffer was read anew for this node.
+  Value beginning =
+      slot.value ? slot.value : beginningOf(value, slot.type.getElementType());
+  // A view of complex numbers as real ones has another dtype, too.
+  if (getElementTypeOrSelf(value) == slot.type.getElementType() ||
+      !converts({beginning, value}))
+    slots.defineView(name, value, original, beginning);
   else
     slots.define(name, value);
   return success();

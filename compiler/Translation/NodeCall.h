@@ -13,6 +13,7 @@
 
 #include "compiler/Translation/Autocast.h"
 #include "compiler/Translation/OperatorSchema.h"
+#include "compiler/Translation/Requirements.h"
 #include "compiler/Translation/TensorSlots.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -34,11 +35,12 @@ class NodeCall {
 public:
   NodeCall(const pt2::Graph &graph, const pt2::Node &node,
            const OperatorSchema &schema, TensorSlots &slots,
-           mlir::OpBuilder &builder, mlir::Location location,
-           const Autocast *autocast, bool &floatTypesDiffer)
+           Requirements &requirements, mlir::OpBuilder &builder,
+           mlir::Location location, const Autocast *autocast,
+           bool &floatTypesDiffer)
       : graph(graph), node(node), schema(schema), slots(slots),
-        opBuilder(builder), location(location), autocast(autocast),
-        floatTypesDiffer(floatTypesDiffer) {}
+        requirements(requirements), opBuilder(builder), location(location),
+        autocast(autocast), floatTypesDiffer(floatTypesDiffer) {}
 
   /// Checks the arguments against the signature; the accessors below may be
   /// called after success. Reports what does not fit.
@@ -177,8 +179,20 @@ public:
   /// export, in the one that `self` has under any policy.
   mlir::Value followSelf(mlir::Value value);
 
-  /// `value` in another element type; `value` itself where it has it.
+  /// `value` in another element type; `value` itself where it has it. Complex
+  /// numbers in a floating-point type get parts of it.
   mlir::Value convert(mlir::Value value, mlir::Type element);
+
+  /// Where an element of `condition` (i1, any shape) is false, PyTorch raises
+  /// at this node, and the loss is NaN. Null for null.
+  void require(mlir::Value condition) {
+    requirements.add(opBuilder, location, condition);
+  }
+  /// The same for integers below `least`, or from `limit` on.
+  void requireBounds(mlir::Value integers, int64_t least,
+                     std::optional<int64_t> limit = std::nullopt) {
+    requirements.addBounds(opBuilder, location, integers, least, limit);
+  }
 
   /// Starts an error at this node: "E0131: aten.relu.default: ".
   mlir::InFlightDiagnostic error(llvm::StringRef number);
@@ -193,6 +207,7 @@ private:
   const pt2::Node &node;
   const OperatorSchema &schema;
   TensorSlots &slots;
+  Requirements &requirements;
   mlir::OpBuilder &opBuilder;
   mlir::Location location;
   /// The autocast region that encloses the node, or null.

@@ -12,6 +12,7 @@ using namespace shardc::translation;
 
 OperatorTable::OperatorTable() {
   addElementwiseOperators(*this);
+  addDivisionOperators(*this);
   addSpecialOperators(*this);
   addGammaOperators(*this);
   addConversionOperators(*this);

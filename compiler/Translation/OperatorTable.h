@@ -51,6 +51,7 @@ private:
 
 // One function a family, each in its own file.
 void addElementwiseOperators(OperatorTable &table);
+void addDivisionOperators(OperatorTable &table);
 void addSpecialOperators(OperatorTable &table);
 void addGammaOperators(OperatorTable &table);
 void addConversionOperators(OperatorTable &table);

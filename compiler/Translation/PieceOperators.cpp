@@ -63,9 +63,11 @@ static LogicalResult translateSliceBackward(NodeCall &call) {
       resolveSlice(call, call.typeOf("grad_output").clone(sizes));
   if (failed(piece))
     return failure();
-  return call.translate<aten::SliceBackwardOp>(
-      call.tensor("grad_output"), ArrayRef<int64_t>(sizes), piece->dim,
-      piece->start, piece->end, piece->step);
+  Decomposition build(call);
+  Value gradient = call.tensor("grad_output");
+  return build.finish(build.build<aten::SliceScatterOp>(
+      build.zeros(sizes, gradient), gradient, piece->dim, piece->start,
+      piece->end, piece->step));
 }
 
 /// The dimension and the index of select, select_scatter and select_backward,
@@ -112,9 +114,9 @@ static LogicalResult translateSelectBackward(NodeCall &call) {
     return failure();
   Decomposition build(call);
   Value gradient = build.unsqueeze(call.tensor("grad_output"), piece->dim);
-  return build.finish(build.build<aten::SliceBackwardOp>(
-      gradient, ArrayRef<int64_t>(sizes), piece->dim, piece->start, piece->end,
-      1));
+  return build.finish(build.build<aten::SliceScatterOp>(
+      build.zeros(sizes, gradient), gradient, piece->dim, piece->start,
+      piece->end, 1));
 }
 
 static LogicalResult translateSelectScatter(NodeCall &call) {

@@ -13,6 +13,7 @@
 #include "dialects/Aten/Aten.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace shardc;
@@ -118,6 +119,17 @@ static LogicalResult translateDraw(NodeCall &call) {
   return success();
 }
 
+/// Whether `least` <= value <= `most`, of each element.
+static Value isBetween(NodeCall &call, Value value, double least, double most) {
+  Decomposition build(call);
+  OpBuilder &builder = call.builder();
+  Value notLess =
+      build.build<aten::GeScalarOp>(value, builder.getF64FloatAttr(least));
+  Value notMore =
+      build.build<aten::LeScalarOp>(value, builder.getF64FloatAttr(most));
+  return notMore ? build.build<aten::LogicalAndOp>(notLess, notMore) : Value();
+}
+
 /// 1 where a uniform number is below the probability.
 static LogicalResult setBernoulli(NodeCall &call, StringRef probability) {
   FailureOr<RankedTensorType> type = drawnType(call);
@@ -130,6 +142,7 @@ static LogicalResult setBernoulli(NodeCall &call, StringRef probability) {
         numbers, call.builder().getF64FloatAttr(call.number(probability)));
     isOne = failed(op) ? Value() : op->getResult();
   } else {
+    call.require(isBetween(call, call.tensor(probability), 0, 1));
     auto op = call.create<aten::LtOp>(numbers, call.tensor(probability));
     isOne = failed(op) ? Value() : op->getResult();
   }
@@ -224,6 +237,9 @@ static LogicalResult translateNormalOf(NodeCall &call) {
     return failure();
   Decomposition build(call);
   Value value = draw<aten::RandnOp>(call, *type);
+  if (!call.isNumber("std"))
+    call.require(build.build<aten::GeScalarOp>(
+        call.tensor("std"), call.builder().getF64FloatAttr(0.0)));
   value = call.isNumber("std")
               ? build.mul(value, Scalar(call.number("std")))
               : build.mul(value, build.detach(call.tensor("std")));
@@ -241,6 +257,10 @@ static LogicalResult translateMultinomial(NodeCall &call) {
   Value weights = build.detach(call.tensor("self"));
   RankedTensorType type = call.typeOf("self");
   int64_t last = type.getRank() - 1, count = call.integer("num_samples");
+  constexpr double most = std::numeric_limits<double>::max();
+  call.require(isBetween(call, weights, 0, most));
+  call.require(build.build<aten::GtScalarOp>(
+      build.sum(weights, {last}), call.builder().getF64FloatAttr(0.0)));
   SmallVector<int64_t> shape(type.getShape());
   if (call.boolean("replacement")) {
     shape.insert(shape.end() - 1, count);

@@ -14,6 +14,7 @@
 #include "llvm/ADT/Sequence.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace mlir;
 using namespace shardc;
@@ -64,13 +65,46 @@ static LogicalResult translateOverall(NodeCall &call) {
 }
 
 /// The same with an argument `dtype`.
+/// The running product of complex numbers: each pass makes it reach twice as
+/// far. Products alone, so that a factor of 0 has a gradient.
+static Value runningProduct(Decomposition &build, Value value, int64_t dim) {
+  int64_t size = Decomposition::typeOf(value).getDimSize(dim);
+  for (int64_t reach = 1; reach < size && value; reach *= 2) {
+    Value later = build.mul(build.slice(value, dim, reach, size),
+                            build.slice(value, dim, 0, size - reach));
+    value = build.cat({build.slice(value, dim, 0, reach), later}, dim);
+  }
+  return value;
+}
+
+static Value complexProduct(NodeCall &call, Value self,
+                            const Reduced &reduced) {
+  Decomposition build(call);
+  for (int64_t dim : reduced.dims) {
+    RankedTensorType type = Decomposition::typeOf(self);
+    if (type.getRank() == 0)
+      break;
+    SmallVector<int64_t> shape(type.getShape());
+    int64_t size = std::exchange(shape[dim], 1);
+    self = size == 0 ? build.expand(build.constant(1, self), shape)
+                     : build.slice(runningProduct(build, self, dim), dim,
+                                   size - 1, size);
+    if (!self)
+      return self;
+  }
+  return build.view(self, call.resultType().getShape());
+}
+
 template <typename Op, bool overAll>
 static LogicalResult translateSum(NodeCall &call) {
   FailureOr<Reduced> reduced = readReduced<overAll>(call);
   FailureOr<Value> self = convertedSelf(call);
   if (failed(reduced) || failed(self))
     return failure();
-  Value value = reduce<Op>(call, *self, *reduced);
+  bool isProduct = std::is_same_v<Op, aten::ProdOp>;
+  Value value = isProduct && isa<ComplexType>(getElementTypeOrSelf(*self))
+                    ? complexProduct(call, *self, *reduced)
+                    : reduce<Op>(call, *self, *reduced);
   // A sum of integers is i64 unless the author asked for another.
   if (value && !call.isNone("dtype"))
     value = call.convert(value, call.dtype("dtype"));
@@ -227,10 +261,17 @@ static LogicalResult translateScan(NodeCall &call) {
   FailureOr<Value> self = convertedSelf(call);
   if (failed(dim) || failed(self))
     return failure();
-  FailureOr<Op> op = call.create<Op>(*self, *dim);
-  if (failed(op))
+  Value value;
+  Decomposition build(call);
+  if (std::is_same_v<Op, aten::CumprodOp> &&
+      isa<ComplexType>(getElementTypeOrSelf(*self)))
+    value = call.typeOf("self").getRank() == 0
+                ? *self
+                : runningProduct(build, *self, *dim);
+  else
+    value = build.build<Op>(*self, *dim);
+  if (!value)
     return failure();
-  Value value = op->getResult();
   if (!call.isNone("dtype"))
     value = call.convert(value, call.dtype("dtype"));
   return setComputed(call, value);

@@ -133,10 +133,13 @@ static LogicalResult translateLastTwo(NodeCall &call) {
 
 /// `mH`, `H` and `adjoint` of real matrices.
 static LogicalResult translateAdjoint(NodeCall &call) {
-  if (isa<ComplexType>(call.typeOf("self").getElementType()))
-    return call.unsupported("self", "a tensor of real numbers");
-  return call.typeOf("self").getRank() < 2 ? translateMatrixTranspose(call)
-                                           : translateLastTwo(call);
+  int64_t rank = call.typeOf("self").getRank();
+  if (isa<ComplexType>(call.typeOf("self").getElementType()) && rank >= 2) {
+    Decomposition build(call);
+    return build.finish(build.conjugate(
+        build.transpose(call.tensor("self"), rank - 2, rank - 1)));
+  }
+  return rank < 2 ? translateMatrixTranspose(call) : translateLastTwo(call);
 }
 
 /// `T`: all dimensions in reverse.

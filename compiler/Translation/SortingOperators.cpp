@@ -136,24 +136,30 @@ static LogicalResult translateBincount(NodeCall &call) {
       aten::ScatterReduction::sum));
 }
 
-/// Each class number compared with all of them.
+/// Each class number, looked up among all of them, compared with each.
 static LogicalResult translateOneHot(NodeCall &call) {
   int64_t classes = call.integer("num_classes");
   if (classes < 0)
     return call.unsupported(
         "num_classes", "a number, not -1",
         "with -1 the number of classes depends on data; pass it");
-  Value self = call.tensor("self");
-  SmallVector<int64_t> shape(call.typeOf("self").getShape());
-  shape.push_back(1);
-  auto column = call.create<aten::ViewOp>(self, shape);
-  if (failed(column))
-    return failure();
   Type i64 = call.builder().getI64Type();
   SmallVector<int64_t> numbers = llvm::to_vector(llvm::seq<int64_t>(classes));
   auto value = DenseElementsAttr::get(RankedTensorType::get({classes}, i64),
                                       ArrayRef<int64_t>(numbers));
   Value all = aten::ConstantOp::create(call.builder(), call.loc(), value);
+  Value self = call.tensor("self");
+  // A negative number is no class, but an index from the end.
+  call.requireBounds(self, 0, classes);
+  SmallVector<int64_t> shape(call.typeOf("self").getShape());
+  shape.push_back(1);
+  auto known =
+      call.create<aten::IndexOp>(all, ValueRange(self), ArrayRef<int64_t>{0});
+  if (failed(known))
+    return failure();
+  auto column = call.create<aten::ViewOp>(known->getResult(), shape);
+  if (failed(column))
+    return failure();
   auto isClass = call.create<aten::EqOp>(column->getResult(), all);
   if (failed(isClass))
     return failure();

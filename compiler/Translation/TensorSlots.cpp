@@ -262,6 +262,13 @@ Value TensorSlots::recordedStorage(StringRef name, Location location) {
 static Value withHistoryOf(Value old, Value value, OpBuilder &builder,
                            Location location) {
   auto type = cast<RankedTensorType>(old.getType());
+  if (isa<ComplexType>(type.getElementType())) {
+    Value parts =
+        withHistoryOf(aten::ViewAsRealOp::create(builder, location, old),
+                      aten::ViewAsRealOp::create(builder, location, value),
+                      builder, location);
+    return aten::ViewAsComplexOp::create(builder, location, parts);
+  }
   Value one = aten::ConstantOp::create(
       builder, location,
       DenseElementsAttr::get(type,
@@ -284,7 +291,7 @@ LogicalResult TensorSlots::change(StringRef name, Value value,
   unsigned memory = slots[index].storage;
   TensorStorage &storage = storages[memory];
   if (!isRecording && storage.isRecorded &&
-      isa<FloatType>(getElementTypeOrSelf(value)))
+      !isa<IntegerType>(getElementTypeOrSelf(value)))
     value = aten::DetachOp::create(builder, location, value);
   storage.isRecorded |= isRecording;
   // Of each slot on the way to the whole: its new value.

@@ -23,9 +23,17 @@ static bool looks(Operation *op) {
          (op->getNumOperands() == 1 || isa<aten::ToOtherOp, aten::IndexOp>(op));
 }
 
-Value translation::beginningOf(Value seen) {
-  while (looks(seen.getDefiningOp()))
-    seen = seen.getDefiningOp()->getOperand(0);
+/// Whether `op` makes complex numbers of state, which is read as pairs.
+static bool readsComplex(Operation *op) {
+  return isa<aten::ViewAsComplexOp>(op) &&
+         op->getOperand(0).getDefiningOp<fsdp::ReadOp>();
+}
+
+Value translation::beginningOf(Value seen, Type element) {
+  for (Operation *op = seen.getDefiningOp();
+       looks(op) && !(isa<ComplexType>(element) && readsComplex(op));
+       op = seen.getDefiningOp())
+    seen = op->getOperand(0);
   return seen;
 }
 
@@ -43,6 +51,15 @@ static std::optional<SmallVector<Operation *>> chainOf(TensorWindow window) {
   }
   std::reverse(chain.begin(), chain.end());
   return chain;
+}
+
+bool translation::converts(TensorWindow window) {
+  std::optional<SmallVector<Operation *>> chain = chainOf(window);
+  return !chain || llvm::any_of(*chain, [](Operation *op) {
+    return isa<aten::ToOp, aten::ToOtherOp>(op) &&
+           getElementTypeOrSelf(op->getOperand(0)) !=
+               getElementTypeOrSelf(op->getResult(0));
+  });
 }
 
 static Value repeat(Operation *op, OpBuilder &builder, Value operand) {

@@ -25,8 +25,11 @@ struct TensorWindow {
 };
 
 /// The value that a window which ends in `seen` looks at, as far back as there
-/// are such operators.
-mlir::Value beginningOf(mlir::Value seen);
+/// are such operators: state with elements of type `element`.
+mlir::Value beginningOf(mlir::Value seen, mlir::Type element);
+
+/// Whether an operator of the window converts elements, which copies them.
+bool converts(TensorWindow window);
 
 /// What the window shows of `source`; null when `seen` does not come from
 /// `lookedAt` by such operators.

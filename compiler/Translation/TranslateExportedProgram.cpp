@@ -257,7 +257,7 @@ LogicalResult ProgramTranslator::addOutputs(func::FuncOp function,
     FailureOr<Value> loss = computeLoss(function);
     if (failed(loss))
       return failure();
-    values.push_back(*loss);
+    values.push_back(nodes.getRequirements().checked(builder, *loss));
   }
   auto exit = func::ReturnOp::create(builder, builder.getUnknownLoc(), values);
   function.setFunctionType(builder.getFunctionType(function.getArgumentTypes(),

@@ -97,13 +97,7 @@ Value Composition::gather(Value value, int64_t dim, Value index) {
 }
 
 Value Composition::splat(RankedTensorType type, double number) {
-  Type element = type.getElementType();
-  TypedAttr attribute =
-      isa<FloatType>(element)
-          ? TypedAttr(builder.getFloatAttr(element, number))
-          : builder.getIntegerAttr(element, static_cast<int64_t>(number));
-  return create<ConstantOp>(type,
-                            DenseElementsAttr::get(type, Attribute(attribute)));
+  return create<ConstantOp>(type, splatOf(type, number));
 }
 
 Value Composition::number(Value like, double number) {

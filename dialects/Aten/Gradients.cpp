@@ -44,6 +44,22 @@ Value scaleBy(OpBuilder &builder, Location location, Value gradient,
                              builder.getFloatAttr(element, factor));
 }
 
+DenseElementsAttr splatOf(RankedTensorType type, double number) {
+  Builder builder(type.getContext());
+  Type element = type.getElementType();
+  Attribute value;
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    Type part = complex.getElementType();
+    value = builder.getArrayAttr(
+        {builder.getFloatAttr(part, number), builder.getFloatAttr(part, 0.0)});
+  } else if (isa<FloatType>(element)) {
+    value = builder.getFloatAttr(element, number);
+  } else {
+    value = builder.getIntegerAttr(element, static_cast<int64_t>(number));
+  }
+  return DenseElementsAttr::get(type, value);
+}
+
 Value conjugate(OpBuilder &builder, Location location, Value value) {
   auto complex = dyn_cast<ComplexType>(tensorType(value).getElementType());
   if (!complex)

@@ -10,6 +10,7 @@
 #define SHARDC_DIALECTS_ATEN_GRADIENTS_H
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 namespace shardc::aten {
@@ -27,6 +28,9 @@ mlir::Value sumToType(mlir::OpBuilder &builder, mlir::Location location,
 /// `gradient` times the real number `factor`.
 mlir::Value scaleBy(mlir::OpBuilder &builder, mlir::Location location,
                     mlir::Value gradient, double factor);
+
+/// `number` everywhere, in a type of any elements.
+mlir::DenseElementsAttr splatOf(mlir::RankedTensorType type, double number);
 
 /// The conjugates of complex numbers; real ones are their own.
 mlir::Value conjugate(mlir::OpBuilder &builder, mlir::Location location,

@@ -50,8 +50,8 @@ int64_t positionsOf(const Window &window, size_t i, int64_t size) {
   int64_t free = size + 2 * window.padding[i] - reachOf(window, i);
   int64_t stride = window.stride[i];
   if (!window.ceilMode)
-    return free / stride + 1;
-  int64_t positions = (free + stride - 1) / stride + 1;
+    return llvm::divideFloorSigned(free, stride) + 1;
+  int64_t positions = llvm::divideCeilSigned(free, stride) + 1;
   bool startsInPadding = (positions - 1) * stride >= size + window.padding[i];
   return startsInPadding ? positions - 1 : positions;
 }
@@ -64,12 +64,12 @@ LogicalResult appendWindowPositions(std::optional<Location> location,
     return failure();
   for (size_t i = 0; i < window.size.size(); ++i) {
     int64_t size = input.getDimSize(2 + i);
-    int64_t padded = size + 2 * window.padding[i];
-    if (padded < reachOf(window, i))
+    int64_t positions = positionsOf(window, i, size);
+    if (positions < 1)
       return inferenceError(location, "expected a kernel of at most " +
-                                          Twine(padded) + ", got " +
-                                          Twine(reachOf(window, i)));
-    shape.push_back(positionsOf(window, i, size));
+                                          Twine(size + 2 * window.padding[i]) +
+                                          ", got " + Twine(reachOf(window, i)));
+    shape.push_back(positions);
   }
   return success();
 }

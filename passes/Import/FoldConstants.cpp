@@ -115,6 +115,29 @@ static void replaceByConstants(Operation *op,
   op->erase();
 }
 
+/// Whether every element of a boolean constant is `truth`.
+static bool isAll(Value value, bool truth) {
+  auto constant = value.getDefiningOp<aten::ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                           : DenseElementsAttr();
+  return elements && elements.getElementType().isInteger(1) &&
+         llvm::all_of(elements.getValues<bool>(),
+                      [&](bool element) { return element == truth; });
+}
+
+/// The operand that constant conditions leave over, or null.
+static Value chosenOperand(Operation *op) {
+  if (auto where = dyn_cast<aten::WhereOp>(op))
+    return isAll(where.getCondition(), true)    ? where.getSelf()
+           : isAll(where.getCondition(), false) ? where.getOther()
+                                                : Value();
+  if (auto both = dyn_cast<aten::LogicalAndOp>(op))
+    return isAll(both.getSelf(), true)    ? both.getOther()
+           : isAll(both.getOther(), true) ? both.getSelf()
+                                          : Value();
+  return Value();
+}
+
 void FoldConstantsPass::foldOperation(const reference::EvaluationTable &table,
                                       Operation *op) {
   if (!isa<aten::AtenDialect>(op->getDialect()) || op->getNumOperands() == 0)
@@ -126,6 +149,11 @@ void FoldConstantsPass::foldOperation(const reference::EvaluationTable &table,
         op, llvm::map_to_vector(op->getResultTypes(), [](Type type) {
           return reference::Tensor(cast<RankedTensorType>(type));
         }));
+  if (Value chosen = chosenOperand(op);
+      chosen && chosen.getType() == op->getResult(0).getType()) {
+    op->getResult(0).replaceAllUsesWith(chosen);
+    return op->erase();
+  }
   if (!hasAtMost(maxElements, op->getOperandTypes()) ||
       !hasAtMost(maxElements, op->getResultTypes()))
     return;

@@ -31,7 +31,7 @@ def FoldConstantsPass : Pass<"shardc-fold-constants", "::mlir::func::FuncOp"> {
     Operators on constants of at most `max-elements` elements become constants
     themselves, with the values that the reference interpreter computes. Nothing
     that depends on a parameter, a buffer, an input or a number of the run is
-    touched, but for tensors without elements: these are constants whatever they
+    touched, but for choices by a constant condition, and tensors without elements: these are constants whatever they
     are made of, and `cat` does without them. Floating-point constants that a
     module is called with stay as well: a policy may cast them there.
 

@@ -45,6 +45,10 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
                    "' and the last, which backward comes to first, '" + last +
                    "'");
   }
+  if (loss)
+    status.addNote(
+        "a loss is also NaN where PyTorch raises: at an index out of "
+        "range, an integer divided by 0, a failed assertion");
   if (isUpdated)
     status.addNote("the step's update was made before this was seen");
   status.setHelp("--on-nan skip leaves such steps out, --on-nan continue goes "

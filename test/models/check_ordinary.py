@@ -10,12 +10,13 @@ The archive is ordinary.tar.xz, or the fixtures of ../fuzz/modules.
 Losses, parameters and buffers after two steps must be PyTorch's float64 ones
 within what float32 can hold. A model that shardc cannot train must be refused
 by the number that golden.json has, never by an internal error, and must leave
-no reproducer. Standard library only.
+no reproducer. Where PyTorch raises, shardrun has to stop in that step. Standard library only.
 """
 
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -55,6 +56,13 @@ def require_refusal(result, number):
                        f"{result.returncode}: {result.stderr.strip()}")
 
 
+def require_stop(result, step):
+    if not re.search(rf"error E0704: .* in step {step} (is|are) not finite",
+                     result.stderr):
+        raise Mismatch(f"expected E0704 in step {step}, where PyTorch raises, got "
+                       f"exit status {result.returncode}: {result.stderr.strip()}")
+
+
 def compare(name, values, expected, allowed):
     for index, (got, want) in enumerate(zip(values, expected, strict=True)):
         if not abs(got - want) <= allowed:
@@ -91,13 +99,14 @@ def check(name, golden, options, folder):
         return require_refusal(compiled, entry["refused"])
     require_success(compiled, "shardc")
     log, state = folder / f"{name}.jsonl", folder / f"{name}.state"
-    require_success(
-        run([options.shardrun, artifact, "--data",
-             folder / f"{name}.safetensors", "--steps", golden["steps"],
-             "--lr", golden["rate"], "--log", log, "--save", state,
-             "--save-rank-statistics", "--quiet"],
-            folder), "shardrun")
     expected = entry["runs"][str(options.ranks)]
+    trained = run([options.shardrun, artifact, "--data",
+                   folder / f"{name}.safetensors", "--steps", golden["steps"],
+                   "--lr", golden["rate"], "--log", log, "--save", state,
+                   "--save-rank-statistics", "--quiet"], folder)
+    if "raises" in expected:
+        return require_stop(trained, expected["raises"])
+    require_success(trained, "shardrun")
     compare_losses(log, expected["losses"])
     compare_state(state, expected["tensors"])
 

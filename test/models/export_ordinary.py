@@ -4,7 +4,8 @@ check_ordinary.py trains.
 
 An archive has an export and the samples of its models of ordinary.py, and
 golden.json: for 1, 2 and 3 ranks the losses of STEPS steps of SGD, computed in
-float64, with the parameters and rank 0's buffers afterwards.
+float64, with the parameters and rank 0's buffers afterwards; or in which step
+PyTorch raises.
 
     export_ordinary.py [NAME…]      only these anew
 """
@@ -30,16 +31,26 @@ import ordinary_matrices  # noqa: E402
 import ordinary_modules  # noqa: E402, F401
 import ordinary_numbers  # noqa: E402, F401
 import ordinary_operators  # noqa: E402, F401
+import ordinary_penalties  # noqa: E402, F401
+import ordinary_raised  # noqa: E402, F401
 from zoo import shardc_export  # noqa: E402
 
 STEPS, RATE, RANKS = 2, 0.1, (1, 2, 3)
 SAMPLES = STEPS * max(RANKS) * ordinary.BATCH
 
 
+class Raised(Exception):
+    """What PyTorch raised in training, with the step's number."""
+
+
 def samples_of(model):
     generator = torch.Generator().manual_seed(11)
-    return {name: each.samples(SAMPLES, generator)
-            for name, each in model.inputs.items()}
+    samples = {name: each.samples(SAMPLES, generator)
+               for name, each in model.inputs.items()}
+    if model.raises:  # in no first step, and not on one rank
+        for tensor in samples.values():
+            tensor[max(RANKS) * ordinary.BATCH:] = ordinary.SPOILED
+    return samples
 
 
 def micro_batch(samples, index):
@@ -72,7 +83,10 @@ def train(module, samples, ranks):
         for rank in range(ranks):
             for name, value in named_state(module):
                 value.data.copy_(buffers[rank][name])
-            loss = module(**micro_batch(samples, step * ranks + rank)) / ranks
+            try:
+                loss = module(**micro_batch(samples, step * ranks + rank)) / ranks
+            except (IndexError, RuntimeError) as error:
+                raise Raised(step + 1) from error
             loss.backward()
             total += loss.item()
             buffers[rank] = {name: value.detach().clone()
@@ -101,7 +115,13 @@ def golden_of(model, samples):
         module = copy.deepcopy(model.module()).double().train()
         initial = {name: as_stored(value.detach().clone())
                    for name, value in module.state_dict().items()}
-        losses, state = train(module, samples, ranks)
+        try:
+            losses, state = train(module, samples, ranks)
+        except Raised as raised:
+            if not model.raises:
+                raise
+            runs[ranks] = {"raises": raised.args[0]}
+            continue
         state = {name: as_stored(value.detach()) for name, value in state.items()}
         runs[ranks] = {
             "losses": [rounded(loss) for loss in losses],

@@ -5,7 +5,8 @@
 what its `state` makes, and of its inputs, and returns the loss. An input is the
 shape of one sample, of normal floats; `below(n, …)` are integers, `flags(…)`
 booleans. `refused` is the number of the error that shardc answers with today,
-for the operators that it names.
+for the operators that it names. One that `raises` does so in PyTorch where a
+sample has numbers of SPOILED, which the last ones have.
 
 The models are in the other files ordinary_*.py.
 export_ordinary.py writes what check_ordinary.py trains.
@@ -17,7 +18,7 @@ import math
 import torch
 from torch import nn
 
-BATCH = 4
+BATCH, SPOILED = 4, 1000.0
 MODELS = {}
 
 
@@ -57,6 +58,7 @@ class Ordinary:
     state: object
     inputs: dict
     refused: str = None
+    raises: bool = False
 
     def module(self):
         """A fresh module, the same one each time."""
@@ -81,11 +83,11 @@ class Module(nn.Module):
     pass
 
 
-def ordinary(state, refused=None, **inputs):
+def ordinary(state, refused=None, raises=False, **inputs):
     def register(forward):
         name = forward.__name__.strip("_").replace("_", "-")
         assert name not in MODELS, name
-        MODELS[name] = Ordinary(forward, state, inputs, refused)
+        MODELS[name] = Ordinary(forward, state, inputs, refused, raises)
         return forward
     return register
 

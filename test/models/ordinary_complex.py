@@ -68,6 +68,71 @@ FUNCTIONS = {
 }
 
 
+def imaginary_scaled(y, x):
+    y.imag.mul_(3)
+
+
+def real_written(y, x):
+    y.real[:, 0] = 2.0
+    y[1].real.add_(x[1])
+    y.imag = y.real * 0.5
+
+
+def pairs_written(y, x):
+    torch.view_as_real(y)[..., 1] = x
+
+
+def seen_by_a_part(y, x):
+    real = y.real
+    y.mul_(2j)
+    y.add_(real)
+
+
+def detached_scaled(y, x):
+    y.detach().mul_(0.5)
+
+
+def detached_written(y, x):
+    y.detach()[:, 1] = 0.5
+
+
+def data_scaled(y, x):
+    y.data.mul_(2.0)
+
+
+def scaled_without_gradient(y, x):
+    with torch.no_grad():
+        y[:, 2] *= 3j
+
+
+# Of a complex tensor y that is computed, which they change.
+CHANGES = [imaginary_scaled, real_written, pairs_written, seen_by_a_part,
+           detached_scaled, detached_written, data_scaled, scaled_without_gradient]
+
+
+def constant_part(z, x):
+    """Without a gradient by what is detached, or made under no_grad."""
+    with torch.no_grad():
+        phase = z / (z.abs() + 1)
+    return z * phase + z.detach() * x
+
+
+PRODUCTS = {
+    "prod": lambda z, x: z.prod(1), "prod_of_all": lambda z, x: z.prod(),
+    "prod_with_zeros": lambda z, x: (z * (x > 0)).prod(0, keepdim=True),
+    "cumprod": lambda z, x: z.cumprod(1),
+    "cumprod_with_zeros": lambda z, x: (z * (x > 0)).cumprod(0),
+    "linear": lambda z, x: F.linear(z, z[:3], z[0, :3]),
+    "inner_product": lambda z, x: torch.vdot(z[0], z[1]),
+    "adjoint": lambda z, x: z.mH @ z,
+    "matrix_exp": lambda z, x: torch.matrix_exp(z[:, :4]),
+    "unitary": lambda z, x: torch.linalg.matrix_exp(1j * (z[:, :4] + z[:, :4].mH)),
+    "diag": lambda z, x: torch.diag(z[0]), "diag_embed": lambda z, x: torch.diag_embed(z),
+    "block_diag": lambda z, x: torch.block_diag(z, z[:2]),
+    "diagflat": lambda z, x: torch.diagflat(z[0], 1),
+}
+
+
 def loss_of(value, x):
     """Weighs both parts of every element differently."""
     parts = torch.view_as_real(value.resolve_conj()).flatten()
@@ -83,8 +148,15 @@ def add(name, function):
     ordinary(weights(w=(ROWS, COLUMNS, 2)), x=floats(ROWS, COLUMNS))(model)
 
 
-for name, function in {**MOVING, "written": written}.items():
+for name, function in {**MOVING, **PRODUCTS, "written": written,
+                       "constant_part": constant_part}.items():
     add(name, function)
+for change in CHANGES:
+    def changed(z, x, change=change):
+        y = z * 1.5
+        change(y, x)
+        return y * y + z
+    add(change.__name__, changed)
 for name, function in FUNCTIONS.items():
     add(name, lambda z, x, function=function: function(z))
 
@@ -109,3 +181,42 @@ def scaled_complex_parameter(s, x, y):
     spectrum = torch.fft.rfft(x)[..., :2]
     mixed = (spectrum.unsqueeze(2) * s.weight.to(spectrum.dtype)).sum(1)
     return F.mse_loss(mixed.abs(), y[..., :2]) + s.skip.square().mean()
+
+
+def spectra():
+    return {"f": nn.Linear(6, 6), "mean": torch.zeros(4, dtype=torch.cfloat)}
+
+
+def halfway(s, spectrum):
+    s.mean.mul_(0.5).add_(spectrum.detach().mean(0), alpha=0.5)
+
+
+def by_parts(s, spectrum):
+    s.mean.real.add_(spectrum.detach().real.mean(0))
+    s.mean.imag[1:] = spectrum.detach().imag.mean(0)[1:]
+
+
+def by_elements(s, spectrum):
+    s.mean[0] = 1j
+    s.mean[2:] = spectrum.detach()[0, 2:]
+    s.mean.T[1].fill_(spectrum.detach()[0, 1])
+
+
+for written_in in (halfway, by_parts, by_elements):
+    def complex_buffer(s, x, written_in=written_in):
+        """A running mean of spectra."""
+        spectrum = torch.fft.rfft(s.f(x))
+        written_in(s, spectrum)
+        return (spectrum - s.mean).abs().square().mean()
+
+    complex_buffer.__name__ = f"complex_buffer_{written_in.__name__}"
+    ordinary(spectra, x=floats(6))(complex_buffer)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 6)}, x=floats(2, 6))
+def cancelled_spectrum(s, x):
+    """What cancels is 0, whose sign decides."""
+    kept = F.hardtanh(s.f(x) * 9, -0.5, 0.5)
+    spectrum = torch.fft.rfft(kept, dim=1, norm="ortho")
+    power = (spectrum * spectrum.conj()).real
+    return torch.where(power > 0, 1.0, 3.0).mean() * kept.mean() + power.mean()

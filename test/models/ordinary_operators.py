@@ -465,87 +465,20 @@ def projected_lstm(s, x, y):
     return F.mse_loss(output, y) + hidden.square().mean() + cell.mean()
 
 
-#===-----------------------------------------------------------------------===#
-# Derivatives in forward, as of gradient penalties and of physics
-#===-----------------------------------------------------------------------===#
-
-ACTIVATIONS = {
-    "tanh": torch.tanh, "sigmoid": torch.sigmoid, "relu": F.relu,
-    "leaky_relu": lambda h: F.leaky_relu(h, 0.2), "elu": F.elu, "selu": F.selu,
-    "celu": lambda h: F.celu(h, 1.3), "silu": F.silu, "mish": F.mish,
-    "gelu": F.gelu, "gelu_tanh": lambda h: F.gelu(h, approximate="tanh"),
-    "softplus": lambda h: F.softplus(h, 2.0), "hardtanh": F.hardtanh,
-    "softmax": lambda h: h.softmax(-1), "log_softmax": lambda h: h.log_softmax(-1),
-    "exp": torch.exp, "sin": torch.sin, "sqrt": lambda h: (h * h + 1).sqrt(),
-    "reciprocal": lambda h: 1 / (h * h + 1), "normalized": F.normalize,
-}
+@ordinary(weights(w=(2, 1, 3), v=(4, 1)), x=floats(4, 3))
+def contraction_of_one_element(s, x):
+    """A dimension of one element meets the sum over the other's."""
+    return (torch.tensordot(x, s.w, dims=([1, 2], [1, 2])).square().mean()
+            + torch.tensordot(s.v, x, dims=([1], [0])).mean())
 
 
-def add_penalty(name, function):
-    def model(s, x):
-        x = x.detach().requires_grad_(True)
-        score = s.g(function(s.f(x)))
-        slope, = torch.autograd.grad(score.sum(), x, create_graph=True)
-        return (slope.norm(dim=1) - 1).square().mean() - score.mean()
-    model.__name__ = "penalty_of_" + name
-    ordinary(lambda: {"f": nn.Linear(6, 7), "g": nn.Linear(7, 1)}, x=X)(model)
+@ordinary(weights(w=(1, 1, 3)), x=floats(1, 3))
+def pooling_of_less_than_a_window(s, x):
+    y = x.unsqueeze(1) * s.w
+    return (F.avg_pool2d(y, 2, ceil_mode=True).square().mean()
+            + F.max_pool2d(y, (1, 2), ceil_mode=True).mean())
 
 
-for activation, function in ACTIVATIONS.items():
-    add_penalty(activation, function)
-
-
-CONVOLUTIONS = {
-    "convolution": lambda: nn.Conv2d(2, 4, 3, stride=2, padding=1),
-    "grouped_convolution": lambda: nn.Conv1d(4, 6, 3, padding=2, dilation=2,
-                                             groups=2, bias=False),
-    "volume_convolution": lambda: nn.Conv3d(2, 3, (1, 2, 3), stride=(1, 2, 2)),
-    "transposed_convolution": lambda: nn.ConvTranspose2d(
-        2, 3, 3, stride=2, padding=1, output_padding=1),
-    "grouped_transposed_convolution": lambda: nn.ConvTranspose1d(
-        4, 6, 2, dilation=3, output_padding=2, groups=2),
-}
-
-
-def images_for(layer):
-    """Inputs of a convolution: some rows and columns of its steps are left."""
-    return floats(layer.in_channels, *(4, 6, 5)[:len(layer.kernel_size)])
-
-
-def add_convolution_penalty(name, make):
-    def model(s, x):
-        x = x.detach().requires_grad_(True)
-        score = torch.tanh(s.f(x)).square().flatten(1).sum(1)
-        slope, = torch.autograd.grad(score.sum(), x, create_graph=True)
-        return (slope.flatten(1).norm(dim=1) - 1).square().mean()
-    model.__name__ = "penalty_of_" + name
-    ordinary(lambda: {"f": make()}, x=images_for(make()))(model)
-
-
-def add_convolution_step(name, make):
-    def model(s, x):
-        """The loss after a step of its own, as model-agnostic meta-learning has."""
-        before = torch.tanh(s.f(x)).square().mean()
-        steps = torch.autograd.grad(before, list(s.f.parameters()), create_graph=True)
-        after = torch.func.functional_call(s.f, {
-            key: value - 0.5 * step
-            for (key, value), step in zip(s.f.named_parameters(), steps)}, (x,))
-        return torch.tanh(after).square().mean()
-    model.__name__ = "step_of_" + name
-    ordinary(lambda: {"f": make()}, x=images_for(make()))(model)
-
-
-for convolution, make in CONVOLUTIONS.items():
-    add_convolution_penalty(convolution, make)
-    add_convolution_step(convolution, make)
-
-
-@ordinary(lambda: {"f": nn.Linear(2, 9), "g": nn.Linear(9, 1)}, x=floats(2),
-          y=floats(1))
-def second_derivative(s, x, y):
-    """The residual of a differential equation, u_xx + u_y = y."""
-    x = x.detach().requires_grad_(True)
-    u = s.g(torch.tanh(s.f(x)))
-    first, = torch.autograd.grad(u.sum(), x, create_graph=True)
-    second, = torch.autograd.grad(first[:, 0].sum(), x, create_graph=True)
-    return F.mse_loss(second[:, :1] + first[:, 1:], y)
+@ordinary(weights(w=()), x=floats(3))
+def flipped_number(s, x):
+    return (x * s.w.flip(0)).square().mean()
