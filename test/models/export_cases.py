@@ -241,6 +241,31 @@ class BranchOfTraining(Step):
         return 2 * y if self.training else y
 
 
+@right("--evaluation", "self.training")
+class BranchBehindZeros(Step):
+    """A head of zeros hides at first what is before it."""
+
+    def __init__(self):
+        super().__init__()
+        nn.init.zeros_(self.last.weight)
+        nn.init.zeros_(self.last.bias)
+
+    def hidden(self, x):
+        y = super().hidden(x)
+        return 2 * y if self.training else y
+
+
+@right("--evaluation", "self.training")
+class BranchBehindAGate(Step):
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Parameter(torch.full((8,), 1e-6))
+
+    def hidden(self, x):
+        y = super().hidden(x)
+        return y + self.gate * (3 * y if self.training else y)
+
+
 @right("--evaluation", "no loss")
 class PredictionsInEval(Step):
     def forward(self, x, y):

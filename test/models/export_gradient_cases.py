@@ -435,7 +435,7 @@ class PenaltyBesideDetached(Penalized):
         return kept * kept.detach() + torch.exp(-h).detach() * h
 
 
-@refused("autograd.grad", line=True)
+@right()
 class PenaltyOfNorm(Penalized):
     def activation(self, h):
         return functional.layer_norm(h, h.shape[-1:])

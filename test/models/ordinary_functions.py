@@ -340,3 +340,91 @@ class Outer(Function):
 @ordinary(layers, x=X)
 def function_in_function(s, x):
     return loss_of(s, Outer.apply(s.f(x)))
+
+
+class Normalized(Function):
+    """A fused kernel's backward: in float32, rounded to the gradient's dtype."""
+
+    @staticmethod
+    def forward(ctx, x):
+        wide = x.float()
+        scale = torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-5)
+        ctx.save_for_backward(x, scale)
+        return (wide * scale).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, scale = ctx.saved_tensors
+        wide, ascent = x.double(), gradient.double()
+        mean = (wide * ascent).mean(-1, keepdim=True)
+        return (scale * (ascent - wide * scale.square() * mean)).to(gradient.dtype)
+
+
+@ordinary(layers, x=X)
+def function_with_conversions(s, x):
+    return loss_of(s, Normalized.apply(s.f(x)))
+
+
+class Leaky(Function):
+    """Writes by a mask into the gradient."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.is_positive = x > 0
+        return torch.where(ctx.is_positive, x, 0.1 * x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        gradient = gradient.clone()
+        gradient[~ctx.is_positive] *= 0.1
+        return gradient
+
+
+@ordinary(layers, x=X)
+def function_that_scales_a_selection(s, x):
+    return loss_of(s, Leaky.apply(s.f(x)))
+
+
+class Recomputed(Function):
+    """Keeps its argument alone and asks autograd, as reversible layers do."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return torch.tanh(x @ weight.t())
+
+    @staticmethod
+    def backward(ctx, gradient):
+        arguments = [each.detach().requires_grad_() for each in ctx.saved_tensors]
+        with torch.enable_grad():
+            value = torch.tanh(arguments[0] @ arguments[1].t())
+        return torch.autograd.grad(value, arguments, gradient)
+
+
+@ordinary(layers, x=X)
+def function_that_recomputes(s, x):
+    return loss_of(s, Recomputed.apply(s.f(x), s.f.weight[:, :s.f.out_features]))
+
+
+class Joined(Function):
+    """The gradient comes apart again: sliced, split and chosen."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        return torch.cat([x, y, x[..., :1] + 2 * y[..., 1:2]], -1)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        size = (gradient.shape[-1] - 1) // 2
+        by_x, by_y, rest = gradient.split([size, size, 1], -1)
+        by_x, by_y = by_x.clone(), by_y.clone()
+        by_x[..., 0] += rest[..., 0]
+        by_y[..., 1] += 2 * gradient[..., -1]
+        return by_x, by_y
+
+
+@ordinary(layers, x=X)
+def function_with_parts_of_the_gradient(s, x):
+    joined = Joined.apply(s.f(x), x[..., :1] * s.f(x).sin())
+    half = joined.shape[-1] // 2
+    return loss_of(s, joined[..., :half] * joined[..., half:2 * half] + joined[..., -1:])

@@ -225,3 +225,10 @@ def gated_mlp(s, x, y):
     u, v = F.gelu(s.f(x)).chunk(2, -1)
     v = s.p(s.n(v).transpose(-1, -2)).transpose(-1, -2)
     return F.mse_loss(s.o(u * v), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5), "g": nn.Linear(6, 5)}, x=floats(6), y=floats(5))
+def gaussian_likelihood(s, x, y):
+    variance = F.softplus(s.g(x))
+    return (nn.GaussianNLLLoss(full=True)(s.f(x), y, variance)
+            + F.gaussian_nll_loss(s.f(x), y, variance[:, :1], reduction="sum") / 9)

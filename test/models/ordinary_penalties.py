@@ -137,6 +137,16 @@ LAYERS = {
     "log_sigmoid": (lambda: nn.LogSigmoid(), ROWS_OF_A_LAYER, through),
     "hardshrink": (lambda: nn.Hardshrink(), ROWS_OF_A_LAYER, through),
     "softshrink": (lambda: nn.Softshrink(), ROWS_OF_A_LAYER, through),
+    "bilinear_layer": (lambda: nn.Bilinear(4, 4, 3), ROWS_OF_A_LAYER,
+                       lambda s, x: s.layer(x, x.flip(1))),
+    "attention": (lambda: nn.MultiheadAttention(4, 2, batch_first=True),
+                  ROWS_OF_A_LAYER, lambda s, x: s.layer(x, x, x, need_weights=True)[0]),
+    "contraction": (lambda: nn.Linear(4, 5), ROWS_OF_A_LAYER, lambda s, x: torch.einsum(
+        "bij,bjk->bik", s.layer(x).softmax(-1), x)),
+    "cosine": (lambda: nn.Linear(4, 4), ROWS_OF_A_LAYER, lambda s, x: F.cosine_similarity(
+        s.layer(x), x, -1)),
+    "inverse": (lambda: nn.Linear(4, 4), ROWS_OF_A_LAYER, lambda s, x: torch.linalg.inv(
+        s.layer(x)[:, :4].tanh() + 5 * torch.eye(4))),
     "selection": (lambda: nn.Identity(), ROWS_OF_A_LAYER,
                   lambda s, x: x.split((3, 1), 2)[0] * x[:, :, 1:] + x.select(1, 2)[:, None, :3]),
 }

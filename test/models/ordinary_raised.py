@@ -41,6 +41,7 @@ RAISING = {
         0, s.places + n, flags(s)[:3]),
     "class_too_large": lambda s, x, n: F.one_hot(s.places + n, 4),
     "class_below_0": lambda s, x, n: F.one_hot(s.places - n, 4),
+    "number_of_bins": lambda s, x, n: torch.bincount(s.places - n, minlength=5),
     "quotient_of_integers": lambda s, x, n: s.numbers // (1 - n),
     "truncated_quotient_of_integers": lambda s, x, n: torch.div(
         s.numbers, 1 - n, rounding_mode="trunc"),

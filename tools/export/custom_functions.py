@@ -21,13 +21,40 @@ from unittest import mock
 import torch
 from torch.autograd import function as functions
 from torch.fx.experimental import proxy_tensor
+from torch.overrides import TorchFunctionMode
 
 from export_error import ExportError
 from user_lines import line_of_frame
 
 # Operators that take of a tensor its shape and dtype alone.
 SHAPES_ALONE = {"zeros_like", "ones_like", "full_like", "empty_like", "new_zeros",
-                "new_ones", "new_full", "new_empty", "rand_like", "randn_like"}
+                "new_ones", "new_full", "new_empty", "rand_like", "randn_like",
+                "sym_size", "sym_numel", "sym_stride", "sym_storage_offset"}
+DTYPES = {torch.Tensor.float: torch.float32, torch.Tensor.double: torch.float64,
+          torch.Tensor.half: torch.float16, torch.Tensor.bfloat16: torch.bfloat16}
+
+
+class Conversions(TorchFunctionMode):
+    """A conversion is a copy, also where it changes nothing: so it has a derivative
+    that is a conversion, which a policy may need."""
+
+    def __torch_function__(self, function, types, arguments=(), keyword=None):
+        keyword = keyword or {}
+        if function in DTYPES:
+            return arguments[0].to(DTYPES[function], copy=True)
+        if function == torch.Tensor.type_as:
+            return arguments[0].to(arguments[1], copy=True)
+        if function == torch.Tensor.to:
+            keyword = {**keyword, "copy": True}
+        return function(*arguments, **keyword)
+
+
+def with_graph(original):
+    """The engine of autograd, whose gradients have a way to those given to it."""
+    def run_backward(outputs, gradients, _keep_graph, _create_graph, *arguments,
+                     **keyword):
+        return original(outputs, gradients, True, True, *arguments, **keyword)
+    return run_backward
 
 
 class Context(functions.FunctionCtx):
@@ -165,7 +192,10 @@ class Derivative:
 
     def _gradients(self, context, arguments, seeds):
         """(argument, its gradient as a function of the seeds), where it has one."""
-        gradients = as_tuple(self._backward(context, *seeds))
+        engine = with_graph(torch.autograd._engine_run_backward)
+        with (Conversions(),
+              mock.patch.object(torch.autograd, "_engine_run_backward", engine)):
+            gradients = as_tuple(self._backward(context, *seeds))
         for argument, gradient, needed in zip(arguments, gradients,
                                               context.needs_input_grad):
             if not needed or gradient is None:

@@ -172,6 +172,18 @@ class Exported:
         (loss,) = self.program.graph_module(*arguments)
         return loss
 
+    def evaluate(self, inputs, seed):
+        """The loss of an evaluation, which leaves everything as it is."""
+        held = [*self._buffers.values(),
+                *(self._aliases[name] for name in self._written)]
+        saved = [each.detach().clone() for each in held]
+        with evaluation_mode.evaluating(self.program):
+            loss = self.forward(inputs, seed).detach()
+        with torch.no_grad():
+            for each, value in zip(held, saved):
+                each.copy_(value)
+        return loss
+
     def run(self, inputs, seed):
         loss = self.forward(inputs, seed)
         wanted = {name: alias for name, alias in self._aliases.items()
@@ -326,15 +338,17 @@ class Comparison:
     def losses_of_evaluation(self):
         """(what the export tells of the module's loss in eval mode, the loss
         itself); None for one that the module cannot compute."""
+        before = self._take()
         try:
             with evaluation_mode.eval_mode(self._module):
                 expected = self.forward().detach()
         except Exception:  # such as one that returns no loss in eval mode
             return None, None
+        finally:
+            before.restore()
         if expected.numel() != 1:
             return None, None
-        with evaluation_mode.evaluating(self._exported.program):
-            return self._exported.forward(self._inputs, SEEDS[0]).detach(), expected
+        return self._exported.evaluate(self._inputs, SEEDS[0]), expected
 
     def first_call(self):
         """The loss on the example inputs, where the module has to run."""

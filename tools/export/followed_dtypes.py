@@ -11,6 +11,7 @@ program computes what it did.
 import contextlib
 import logging
 import warnings
+from unittest import mock
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -51,10 +52,11 @@ def in_bfloat16(value, mode):
 @contextlib.contextmanager
 def quiet():
     """Inside, PyTorch reports a model that it cannot trace by the exception
-    alone."""
+    alone: it logs, warns and prints graphs."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
-    with warnings.catch_warnings():
+    prints = mock.patch("torch.export._trace.print", mock.Mock(), create=True)
+    with warnings.catch_warnings(), prints:
         warnings.simplefilter("ignore")
         try:
             yield

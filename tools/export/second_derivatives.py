@@ -28,12 +28,11 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 aten = torch.ops.aten
 
-COMPOSED = """
-    adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
-    adaptive_max_pool1d avg_pool1d group_norm instance_norm layer_norm log_sigmoid
-    lstm_cell max_pool1d max_pool1d_with_indices max_pool2d max_pool3d pad prelu rms_norm
-    rnn_relu_cell rnn_tanh_cell scaled_dot_product_attention
-    value_selecting_reduction_backward""".split()
+# Composites that stay: conversions, and what shardc has operators of its own for.
+KEPT = """
+    contiguous det flatten inverse logdet matrix_exp matrix_power pinverse reshape
+    reshape_as slogdet to type_as""".split()
+KEPT_FAMILIES = "fft_", "linalg_"
 RECURRENT = "gru lstm rnn_relu rnn_tanh".split()  # round after each operator
 IN_FLOAT32 = """
     _adaptive_avg_pool2d _fused_rms_norm _prelu_kernel _upsample_nearest_exact1d
@@ -78,6 +77,11 @@ def linear(input, weight, bias=None):
     return product if bias is None else product + bias
 
 
+def bilinear(input1, input2, weight, bias=None):
+    product = torch.einsum("...i,oij,...j->...o", input1, weight, input2)
+    return product if bias is None else product + bias
+
+
 def gru_cell(x, hidden, weight_ih, weight_hh, bias_ih=None, bias_hh=None):
     return decompositions.gru_cell_data(x, hidden, weight_ih, bias_ih, weight_hh,
                                         bias_hh)
@@ -117,8 +121,8 @@ def avg_pool(x, kernel, stride=(), padding=0, ceil_mode=False,
 
 
 def formulas_of_operators():
-    """{operator: function}; a function of None is the operator's own parts."""
-    found = {operator: None for name in COMPOSED for operator in overloads(name)}
+    """{operator: function} of what is no composite, or has an inexact one."""
+    found = {}
     for name in (*IN_FLOAT32, *RECURRENT):
         for operator in overloads(name):
             if operator in decomposition_table:
@@ -126,10 +130,17 @@ def formulas_of_operators():
                 found[operator] = (rounded_once(formula) if name in IN_FLOAT32
                                    else formula)
     found.update({
-        aten.linear.default: linear, aten.batch_norm.default: batch_norm,
-        aten.gru_cell.default: gru_cell, aten.avg_pool2d.default: avg_pool,
-        aten.avg_pool3d.default: avg_pool})
+        aten.linear.default: linear, aten.bilinear.default: bilinear,
+        aten.batch_norm.default: batch_norm, aten.gru_cell.default: gru_cell,
+        aten.avg_pool2d.default: avg_pool, aten.avg_pool3d.default: avg_pool})
     return found
+
+
+def is_composite(operator, arguments):
+    """Whether autograd sees the parts of `operator`, unlike the trace."""
+    name = operator.name().removeprefix("aten::").partition(".")[0]
+    return name not in KEPT and not name.startswith(KEPT_FAMILIES) and (
+        proxy_tensor.autograd_would_have_decomposed(operator, tree_leaves(arguments)))
 
 
 def with_formulas(original):
@@ -137,9 +148,13 @@ def with_formulas(original):
     known = formulas_of_operators()
 
     def decompose(mode, operator, arguments, keyword):
-        if operator not in known or not has_gradient((arguments, keyword)):
+        if not has_gradient((arguments, keyword)):
             return original(mode, operator, arguments, keyword)
-        formula = known[operator] or operator.decompose
+        formula = known.get(operator)
+        if formula is None and is_composite(operator, (arguments, keyword)):
+            formula = operator.decompose
+        if formula is None:
+            return original(mode, operator, arguments, keyword)
         with mode:
             return formula(*arguments, **keyword)
     return decompose

@@ -407,6 +407,19 @@ def options_of(arguments):
     return options
 
 
+def check_outputs(options):
+    """Before the work: a file that cannot be written would lose it."""
+    for path in (options.output, options.inputs, options.config_from_model):
+        if path is None:
+            continue
+        folder = pathlib.Path(path).absolute().parent
+        if not folder.is_dir():
+            raise ExportError(f"'{path}' cannot be written: there is no folder "
+                              f"'{folder}'")
+        if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+            raise ExportError(f"'{path}' cannot be written: permission denied")
+
+
 def summary(path, started):
     """One line: what was written, and what exporting it took."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -420,6 +433,7 @@ def main(arguments=None):
     options = options_of(arguments)
     sys.path.insert(0, os.getcwd())
     try:
+        check_outputs(options)
         if options.config_from_model:
             if not export_sharded(options):
                 return

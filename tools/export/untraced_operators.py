@@ -7,6 +7,8 @@ target. A program for training needs the loss alone.
 
 A batch norm with momentum=None takes the mean of all batches' statistics: it
 reads how many there were from a tensor, whose value no trace has.
+
+The loss of normal distributions raises by a branch where a variance is negative.
 """
 
 import contextlib
@@ -55,6 +57,15 @@ def cumulative(original):
     return forward
 
 
+def gaussian_nll_loss_that_asserts(original):
+    def gaussian_nll_loss(input, target, var, *arguments, **keyword):
+        if isinstance(var, torch.Tensor):
+            torch._assert_async((var >= 0).all(), "var has negative entry/entries")
+        with mock.patch.object(torch, "any", lambda *_: False):
+            return original(input, target, var, *arguments, **keyword)
+    return gaussian_nll_loss
+
+
 @contextlib.contextmanager
 def traced():
     """Inside, torch.export traces these operators."""
@@ -65,6 +76,9 @@ def traced():
         patches.enter_context(mock.patch.dict(known, shapes))
         patches.enter_context(mock.patch.object(
             functional, "ctc_loss", ctc_loss_of_tensors(functional.ctc_loss)))
+        patches.enter_context(mock.patch.object(
+            functional, "gaussian_nll_loss",
+            gaussian_nll_loss_that_asserts(functional.gaussian_nll_loss)))
         for norm in (batchnorm._BatchNorm, batchnorm.SyncBatchNorm):
             patches.enter_context(mock.patch.object(
                 norm, "forward", cumulative(norm.forward)))

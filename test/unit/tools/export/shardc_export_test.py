@@ -390,6 +390,12 @@ class ShardcExportTest(unittest.TestCase):
             shardc_export.main(["llama3:nothing", "-o", "m.pt2"])
         self.assertIn("llama3:nothing", str(caught.exception))
 
+    def test_files_are_refused_before_the_work(self):
+        with self.assertRaises(SystemExit) as caught:
+            shardc_export.main(["llama3:nothing", "-o", "absent/m.pt2"])
+        self.assertRegex(str(caught.exception),
+                         "'absent/m.pt2' cannot be written: there is no folder '.*absent'")
+
 
 if __name__ == "__main__":
     unittest.main()
