@@ -10,9 +10,10 @@ derives it once more. Two things in the way of PyTorch (2.15):
 - Its derivative is an operator such as avg_pool2d_backward, which programs have
   for no other reason.
 
-Inside `formulas()` these operators are what they are made of: the formulas of
-PyTorch itself (torch._decomp), whose operators every program has. Norms and
-activations are computed in float32 and rounded once, as PyTorch's kernels do.
+Inside `formulas()` operators are what they are made of: composites their parts,
+and layers the formulas of PyTorch itself (torch._decomp), whose operators every
+program has. Norms, pooling and activations are computed in float32 and rounded
+once, as PyTorch's kernels do.
 """
 
 import contextlib
@@ -121,7 +122,8 @@ def avg_pool(x, kernel, stride=(), padding=0, ceil_mode=False,
 
 
 def formulas_of_operators():
-    """{operator: function} of what is no composite, or has an inexact one."""
+    """{operator: formula} of those that autograd does not take apart itself, or
+    whose parts lose something."""
     found = {}
     for name in (*IN_FLOAT32, *RECURRENT):
         for operator in overloads(name):
