@@ -125,12 +125,17 @@ static bool isAll(Value value, bool truth) {
                       [&](bool element) { return element == truth; });
 }
 
-/// The operand that constant conditions leave over, or null.
+/// The operand that constant conditions leave over, or null. Only a constant is
+/// left out: anything else would lose its gradient of 0, and with it its decay.
 static Value chosenOperand(Operation *op) {
-  if (auto where = dyn_cast<aten::WhereOp>(op))
-    return isAll(where.getCondition(), true)    ? where.getSelf()
-           : isAll(where.getCondition(), false) ? where.getOther()
-                                                : Value();
+  if (auto where = dyn_cast<aten::WhereOp>(op)) {
+    Value self = where.getSelf(), other = where.getOther();
+    if (isAll(where.getCondition(), true))
+      return other.getDefiningOp<aten::ConstantOp>() ? self : Value();
+    if (isAll(where.getCondition(), false))
+      return self.getDefiningOp<aten::ConstantOp>() ? other : Value();
+    return Value();
+  }
   if (auto both = dyn_cast<aten::LogicalAndOp>(op))
     return isAll(both.getSelf(), true)    ? both.getOther()
            : isAll(both.getOther(), true) ? both.getSelf()

@@ -192,3 +192,19 @@ func.func @argument_of_a_module() -> tensor<2xf32> {
   %2 = aten.add.Scalar %1, -1000 : i64 {shardc.modules = [{path = "inner", type = "Inner"}]} : (tensor<2xf32>) -> tensor<2xf32>
   return %2 : tensor<2xf32>
 }
+
+// -----
+
+// A choice by a constant condition leaves a constant out, but no tensor that
+// may have a gradient.
+// CHECK-LABEL: @constant_choice
+//  CHECK-SAME:   %[[X:.*]]: tensor<2xf32>, %[[Y:.*]]: tensor<2xf32>
+//       CHECK:   %[[CHOICE:.*]] = aten.where %{{.*}}, %[[X]], %[[Y]]
+//  CHECK-NEXT:   return %[[X]], %[[CHOICE]]
+func.func @constant_choice(%x: tensor<2xf32>, %y: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %0 = aten.constant dense<true> : tensor<i1>
+  %1 = aten.constant dense<0x7FC00000> : tensor<f32>
+  %2 = aten.where %0, %x, %1 : (tensor<i1>, tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %3 = aten.where %0, %x, %y : (tensor<i1>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %2, %3 : tensor<2xf32>, tensor<2xf32>
+}
