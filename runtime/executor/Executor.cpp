@@ -95,6 +95,8 @@ Status Executor::enqueueAll(const PreparedSection &section) const {
       resources.device.wait(entry.stream, event);
     if (Status status = enqueue(entry); !status.ok())
       return blame(std::move(status));
+    if (observer)
+      observer(entry.number);
     if (entry.records)
       resources.device.record(entry.stream, *entry.records);
   }

@@ -17,6 +17,8 @@
 #include "runtime/executor/RankMemory.h"
 #include "runtime/transport/Cancellation.h"
 
+#include <functional>
+
 namespace shardc::runtime {
 
 /// What an executor works with; everything outlives it and belongs to the
@@ -52,6 +54,12 @@ public:
   Status issue(size_t section);
   Status finish();
 
+  /// From now on calls `observer` with each command's number in the program
+  /// when it has run; of a device that runs commands when they are enqueued.
+  void observe(std::function<void(int64_t)> observer) {
+    this->observer = std::move(observer);
+  }
+
 private:
   explicit Executor(const ExecutorResources &resources)
       : resources(resources) {}
@@ -82,6 +90,7 @@ private:
   std::vector<PreparedSection> sections;
   /// The program's number of each command of the device.
   std::vector<int64_t> numbers;
+  std::function<void(int64_t)> observer;
   /// When the last section was issued.
   RankProfile::Clock::time_point begun;
 };

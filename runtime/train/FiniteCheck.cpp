@@ -2,14 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// A float is not finite if its exponent has all bits set.
+// The states of a rank, in pieces.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/FiniteCheck.h"
+#include "runtime/train/FloatKinds.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shardc::runtime {
 
@@ -45,41 +45,11 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
                    "' and the last, which backward comes to first, '" + last +
                    "'");
   }
-  if (loss)
-    status.addNote(
-        "a loss is also NaN where PyTorch raises: at an index out of "
-        "range, an integer divided by 0, a failed assertion");
   if (isUpdated)
     status.addNote("the step's update was made before this was seen");
   status.setHelp("--on-nan skip leaves such steps out, --on-nan continue goes "
                  "on; a lower --lr or clipped gradients may avoid them");
   return status;
-}
-
-template <typename Word>
-static bool areFinite(const std::byte *bytes, size_t count, Word exponent) {
-  bool allFinite = true;
-  for (size_t i = 0; i < count; ++i) {
-    Word word;
-    std::memcpy(&word, bytes + i * sizeof(Word), sizeof(Word));
-    allFinite &= (word & exponent) != exponent;
-  }
-  return allFinite;
-}
-
-static bool areFinite(const std::byte *bytes, size_t count, Dtype dtype) {
-  switch (dtype) {
-  case Dtype::F64:
-    return areFinite<uint64_t>(bytes, count, 0x7FF0000000000000);
-  case Dtype::F32:
-    return areFinite<uint32_t>(bytes, count, 0x7F800000);
-  case Dtype::BF16:
-    return areFinite<uint16_t>(bytes, count, 0x7F80);
-  case Dtype::F16:
-    return areFinite<uint16_t>(bytes, count, 0x7C00);
-  default:
-    return true;
-  }
 }
 
 FiniteCheck::FiniteCheck(const format::Artifact &artifact, int64_t rank,
@@ -94,7 +64,7 @@ bool FiniteCheck::isFinite(DeviceAddress begin, int64_t count,
     const auto piece = static_cast<size_t>(std::min(most, count - first));
     memory.onDevice().copyToHost(staging.data(), begin + first * size,
                                  piece * static_cast<size_t>(size));
-    if (!areFinite(staging.data(), piece, dtype))
+    if (worstOf(staging.data(), piece, dtype) != FloatKind::Finite)
       return false;
   }
   return true;
@@ -109,7 +79,7 @@ bool FiniteCheck::isLossFinite() const {
 }
 
 /// The parameters, or parts of them, in a shard that is not all finite.
-void FiniteCheck::findIn(size_t index, NonFinite &found) {
+void FiniteCheck::findIn(size_t index, PlacedNames &found) const {
   const State &state = artifact.parameters.states[index];
   const format::Segment &segment =
       artifact.parameters.segments[static_cast<size_t>(*state.segment)];
@@ -124,18 +94,24 @@ void FiniteCheck::findIn(size_t index, NonFinite &found) {
     if (begin < end &&
         !isFinite(memory.state(index) + (begin - first) * byteSize(state.dtype),
                   end - begin, state.dtype))
-      found.gradients.emplace(*state.segment << 32 | static_cast<int64_t>(p),
-                              parameter.name);
+      found.emplace(*state.segment << 32 | static_cast<int64_t>(p),
+                    parameter.name);
   }
 }
 
-void FiniteCheck::find(NonFinite &found) {
-  found.loss |= !isLossFinite();
+PlacedNames FiniteCheck::find(Role role) const {
+  PlacedNames found;
   const std::vector<State> &states = artifact.parameters.states;
   for (size_t i = 0; i < states.size(); ++i)
-    if (states[i].role == Role::Gradient &&
+    if (states[i].role == role &&
         !isFinite(memory.state(i), states[i].elements, states[i].dtype))
       findIn(i, found);
+  return found;
+}
+
+void FiniteCheck::find(NonFinite &found) const {
+  found.loss |= !isLossFinite();
+  found.gradients.merge(find(Role::Gradient));
 }
 
 } // namespace shardc::runtime

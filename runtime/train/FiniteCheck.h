@@ -16,11 +16,13 @@
 
 namespace shardc::runtime {
 
+/// Parameters by their places in segments: the order of the model.
+using PlacedNames = std::set<std::pair<int64_t, std::string>>;
+
 /// What of a step is not finite.
 struct NonFinite {
   bool loss = false;
-  /// By their places in segments: the order of the model.
-  std::set<std::pair<int64_t, std::string>> gradients;
+  PlacedNames gradients;
 
   bool empty() const { return !loss && gradients.empty(); }
   void clear();
@@ -41,11 +43,14 @@ public:
 
   /// Adds the loss, if it is not finite, and the parameters whose gradients in
   /// this rank's shards are not.
-  void find(NonFinite &found);
+  void find(NonFinite &found) const;
+
+  /// The parameters of which this rank's shard in states of `role` is not.
+  PlacedNames find(format::Role role) const;
 
 private:
   bool isFinite(DeviceAddress begin, int64_t count, format::Dtype dtype) const;
-  void findIn(size_t index, NonFinite &found);
+  void findIn(size_t index, PlacedNames &found) const;
 
   const format::Artifact &artifact;
   const int64_t rank;

@@ -46,7 +46,7 @@ Status RankTrainer::prepare() {
     return status;
   updates = findUpdates(shared.artifact);
   finite = std::make_unique<FiniteCheck>(shared.artifact, rank, *memory);
-  if (!shared.options.save.empty() || shared.options.onNan == OnNan::Skip)
+  if (!shared.options.save.empty() || shared.options.onNan != OnNan::Continue)
     restorePoint = std::make_unique<RestorePoint>(shared.artifact, *memory);
   training = makeSeries(format::Run::Training, shared.data,
                         shared.options.microBatches, shared.options.steps);
@@ -133,10 +133,34 @@ Status RankTrainer::agree(int64_t step, const format::SectionRun &one) {
   Status status = shared.agreement.meet(
       *transport, shared.start.step + step + 1, found, verdict);
   if (!status.ok())
-    return status;
+    return status.code() == ErrorCode::E0704 ? explain(step) : status;
   skipped = verdict == StepAgreement::Verdict::Skip;
   phase = skipped ? Phase::Computing : Phase::Updating;
   return skipped ? restorePoint->restore() : Status();
+}
+
+/// Runs what a step did until now once more, and looks for where it began; not
+/// on a device that runs late.
+Status RankTrainer::explain(int64_t step) {
+  NonFiniteSearch search(shared.artifact, *memory);
+  if (shared.devices.runsLate())
+    return shared.agreement.explain(*transport, search.source());
+  if (Status status = restorePoint->restore(); !status.ok())
+    return status;
+  search.lookAtStates(*finite);
+  int64_t run = 0;
+  executor->observe(
+      [&](int64_t command) { search.lookAtCommand(run, command); });
+  for (const format::SectionRun &one : training.runs) {
+    if (updates[one.section])
+      break;
+    if (Status status = runSection(training, step, one); !status.ok())
+      return status;
+    if (one.microBatch)
+      search.lookAtInputs(run);
+    ++run;
+  }
+  return shared.agreement.explain(*transport, search.source());
 }
 
 /// What could not be seen before the update: the same on every rank.
@@ -148,7 +172,8 @@ Status RankTrainer::checkMetrics(int64_t step) {
   ruined = true;
   NonFinite late;
   late.loss = !std::isfinite(loss());
-  return late.failure(shared.start.step + step, /*isUpdated=*/true);
+  Status failure = late.failure(shared.start.step + step, /*isUpdated=*/true);
+  return failure.addNote(NonFiniteSource().text);
 }
 
 std::optional<double> RankTrainer::hostSeconds() const {

@@ -122,6 +122,7 @@ private:
   Status runSection(const Series &series, int64_t step,
                     const format::SectionRun &one);
   Status agree(int64_t step, const format::SectionRun &one);
+  Status explain(int64_t step);
   Status checkMetrics(int64_t step);
   void readAhead(const Series &series, int64_t step, int64_t microBatch);
   double metric(std::string_view name, size_t element) const;

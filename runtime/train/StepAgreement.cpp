@@ -37,4 +37,22 @@ void StepAgreement::decide(int64_t step) {
     failure = cancellation.reason();
 }
 
+Status StepAgreement::explain(Transport &transport,
+                              const NonFiniteSource &source) {
+  const auto own = static_cast<size_t>(transport.rank());
+  sources[own] = source;
+  if (Status status = transport.barrier(); !status.ok())
+    return status;
+  size_t first = 0;
+  for (size_t rank = 1; rank < sources.size(); ++rank)
+    if (sources[rank].precedes(sources[first]))
+      first = rank;
+  Status explained = failure;
+  const bool isFound = sources[first].kind != FloatKind::Finite;
+  explained.addNote(
+      (isFound ? "on rank " + std::to_string(first) + ", " : std::string()) +
+      sources[first].text);
+  return explained;
+}
+
 } // namespace shardc::runtime

@@ -10,7 +10,7 @@
 #ifndef SHARDC_RUNTIME_TRAIN_STEPAGREEMENT_H
 #define SHARDC_RUNTIME_TRAIN_STEPAGREEMENT_H
 
-#include "runtime/train/FiniteCheck.h"
+#include "runtime/train/NonFiniteSource.h"
 #include "runtime/train/TrainOptions.h"
 #include "runtime/transport/Cancellation.h"
 #include "runtime/transport/Transport.h"
@@ -26,7 +26,8 @@ public:
 
   StepAgreement(Cancellation &cancellation, OnNan onNan, int64_t ranks)
       : cancellation(cancellation), onNan(onNan),
-        findings(static_cast<size_t>(ranks)) {}
+        findings(static_cast<size_t>(ranks)),
+        sources(static_cast<size_t>(ranks)) {}
 
   /// Called by every rank with what it found in its share of the step; the same
   /// verdict for all. After `Update`, requests to stop wait until each of them
@@ -36,6 +37,10 @@ public:
               Verdict &verdict);
   void endUpdate() { cancellation.endUpdate(); }
 
+  /// Called by every rank after E0704, with where its first number is from that
+  /// is not finite. The failure with a note of the earliest one.
+  Status explain(Transport &transport, const NonFiniteSource &source);
+
 private:
   void decide(int64_t step);
 
@@ -43,6 +48,7 @@ private:
   const OnNan onNan;
   /// By rank; written before a barrier, read by rank 0 after it.
   std::vector<const NonFinite *> findings;
+  std::vector<NonFiniteSource> sources;
   /// Written by rank 0 between two barriers.
   Verdict decided = Verdict::Update;
   Status failure;

@@ -61,6 +61,9 @@ def require_stop(result, step):
                      result.stderr):
         raise Mismatch(f"expected E0704 in step {step}, where PyTorch raises, got "
                        f"exit status {result.returncode}: {result.stderr.strip()}")
+    if not re.search(r"note: on rank \d+, (PyTorch would raise|the first NaN) ",
+                     result.stderr):
+        raise Mismatch(f"the message has no module: {result.stderr.strip()}")
 
 
 def compare(name, values, expected, allowed):

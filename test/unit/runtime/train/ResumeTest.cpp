@@ -259,6 +259,10 @@ TEST_F(Resume, stops_before_what_is_not_a_number_is_learnt) {
                                 "step " +
                                     std::to_string(before + 1) +
                                     " are not finite");
+    ASSERT_GE(status.notes().size(), 2u);
+    EXPECT_EQ(status.notes()[1], "on rank " +
+                                     std::to_string(ranks == 1 ? 0 : 2) +
+                                     ", input 'x' has a NaN or an infinity");
     EXPECT_EQ(exitCode(status.code()), 6);
     if (before == 0)
       continue;
