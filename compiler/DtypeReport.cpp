@@ -8,6 +8,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "passes/Group/GroupPolicies.h"
 #include "passes/Group/RootGroup.h"
 
@@ -198,8 +199,7 @@ std::string DtypeReport::print(func::FuncOp forward) {
 }
 
 std::string reportDtypes(ModuleOp module) {
-  return DtypeReport(module).print(
-      module.lookupSymbol<func::FuncOp>("forward"));
+  return DtypeReport(module).print(functions::find(module, functions::forward));
 }
 
 } // namespace shardc

@@ -31,6 +31,9 @@ ExportNotes readExportNotes(const ZipArchive &archive,
   Json document = parseJson(asText(archive.read(*index)), name);
   if (const Json *calls = optionalMember(document, "captured"))
     notes.captured = readCaptured(*calls);
+  if (const Json *names = optionalMember(document, "parameters"))
+    for (const Json &each : asArray(*names, "parameters"))
+      notes.parameters.insert(asString(each, "parameter"));
   if (const Json *problem = optionalMember(document, "evaluation"))
     notes.evaluation = asString(*problem, "evaluation");
   if (const Json *draws = optionalMember(document, "draws"))

@@ -39,6 +39,9 @@ struct ExportNotes {
   std::optional<CapturedTensors> captured;
   /// Why an evaluation would be wrong; empty where it would not.
   std::string evaluation;
+  /// Names of buffers that are parameters: not trained, but forward changes
+  /// them.
+  std::set<std::string, std::less<>> parameters;
   /// Whether an evaluation has the means of Bernoulli numbers in their place.
   bool hasMeansOfDraws = false;
 };

@@ -200,17 +200,16 @@ LogicalResult ModelState::checkCapturedParameters() const {
 // Declarations
 //===----------------------------------------------------------------------===//
 
-/// Names of a program's functions and of the optimizer's states.
+/// Names of the optimizer's states.
 static bool isReserved(StringRef name) {
-  return llvm::is_contained({"step", "evaluate", "forward"}, name) ||
-         name.starts_with("optimizer#");
+  return name.starts_with("optimizer#");
 }
 
 FailureOr<RankedTensorType>
 ModelState::stateType(const pt2::InputSpec &spec) const {
   if (isReserved(spec.target)) {
     InFlightDiagnostic diagnostic = error("E0132", spec.target);
-    diagnostic << "has a name that the compiled program uses";
+    diagnostic << "has a name that states of the optimizer begin with";
     diagnostic.attachNote() << "help: give it another name in the model";
     return FailureOr<RankedTensorType>(diagnostic);
   }
@@ -336,7 +335,9 @@ LogicalResult ModelState::declareBuffer(const pt2::InputSpec &spec) {
       TypeAttr::get(kept), builder.getArrayAttr({}),
       /*mean=*/FlatSymbolRefAttr(),
       isSaved ? UnitAttr() : builder.getUnitAttr(),
-      /*sync=*/fsdp::BufferSyncAttr());
+      /*sync=*/fsdp::BufferSyncAttr(),
+      model.notes.parameters.contains(name) ? builder.getUnitAttr()
+                                            : UnitAttr());
   placeholderOf[name] = spec.name;
   TensorStorage storage;
   storage.kind = StorageKind::Buffer;

@@ -13,6 +13,7 @@
 #include "compiler/Translation/TensorTypes.h"
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
@@ -318,7 +319,8 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
   if (failed(state.declare()))
     return failure();
   auto function =
-      func::FuncOp::create(builder, builder.getUnknownLoc(), "forward",
+      func::FuncOp::create(builder, builder.getUnknownLoc(),
+                           functions::freeSymbol(*module, functions::forward),
                            builder.getFunctionType({}, {}));
   builder.setInsertionPointToStart(function.addEntryBlock());
   if (failed(addInputs(function, state)) || failed(state.defineConstants()) ||

@@ -46,11 +46,16 @@ def Fsdp_BufferOp : Fsdp_Op<"buffer", [Symbol, HasParent<"::mlir::ModuleOp">]> {
     buffer has the mean that it is around, so that ranks' can be merged. One that
     is `non_persistent` is in no state dict, as are tensors that PyTorch took for
     constants. What forward writes may be made the same on all ranks by `sync`.
+    A `parameter` is one that is not trained and that forward writes, such as a
+    momentum encoder's: what the model computes with it follows the policy.
+
+    Example: `fsdp.buffer parameter @target.weight : tensor<8x8xf32>`
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyStaticShapeTensor>:$type,
       DefaultValuedAttr<StrArrayAttr, "{}">:$aliases, OptionalAttr<FlatSymbolRefAttr>:$mean,
-      UnitAttr:$non_persistent, OptionalAttr<Fsdp_BufferSync>:$sync);
-  let assemblyFormat = "(`non_persistent` $non_persistent^)? $sym_name (`aliases` $aliases^)? (`around` $mean^)? (`sync` $sync^)? attr-dict `:` $type";
+      UnitAttr:$non_persistent, OptionalAttr<Fsdp_BufferSync>:$sync,
+      UnitAttr:$parameter);
+  let assemblyFormat = "(`non_persistent` $non_persistent^)? (`parameter` $parameter^)? $sym_name (`aliases` $aliases^)? (`around` $mean^)? (`sync` $sync^)? attr-dict `:` $type";
 }
 
 def Fsdp_MeshOp : Fsdp_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {

@@ -7,6 +7,7 @@
 
 #include "dialects/Reference/Interpreter.h"
 
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/ModulePath.h"
 
 #include "dialects/Aten/Aten.h"
@@ -370,7 +371,7 @@ static Block::iterator findEnd(Block &body) {
 }
 
 static func::FuncOp findEvaluation(ModuleOp module) {
-  return module.lookupSymbol<func::FuncOp>("evaluate");
+  return functions::find(module, functions::evaluate);
 }
 
 void Interpreter::begin() {

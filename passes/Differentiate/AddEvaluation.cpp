@@ -16,6 +16,7 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/TypePromotion.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/ModulePath.h"
 
 #include "mlir/IR/Builders.h"
@@ -278,7 +279,7 @@ static LogicalResult turnIntoEvaluation(func::FuncOp function) {
 }
 
 void AddEvaluationPass::runOnOperation() {
-  auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+  auto step = functions::find(getOperation(), functions::step);
   if (!step) {
     getOperation().emitError("expected a function @step");
     return signalPassFailure();
@@ -291,7 +292,8 @@ void AddEvaluationPass::runOnOperation() {
   OpBuilder builder(step);
   builder.setInsertionPointAfter(step);
   auto evaluation = cast<func::FuncOp>(builder.clone(*step));
-  evaluation.setSymName("evaluate");
+  evaluation.setSymName(
+      functions::freeSymbol(getOperation(), functions::evaluate));
   if (failed(turnIntoEvaluation(evaluation)))
     signalPassFailure();
 }

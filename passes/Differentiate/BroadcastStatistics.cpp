@@ -13,6 +13,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Groups.h"
 
 #include "mlir/IR/Builders.h"
@@ -56,7 +57,7 @@ static llvm::StringSet<> statisticsOf(ModuleOp module) {
 }
 
 void BroadcastStatisticsPass::runOnOperation() {
-  auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+  auto step = functions::find(getOperation(), functions::step);
   if (!step)
     return;
   SymbolTable symbols(getOperation());

@@ -20,6 +20,7 @@
 #include "dialects/Aten/Gradients.h"
 #include "dialects/Aten/TypePromotion.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "passes/Differentiate/GradientTable.h"
@@ -394,7 +395,7 @@ static void eraseGradientRules(ModuleOp module) {
 
 void DifferentiatePass::runOnOperation() {
   Groups groups(getOperation());
-  auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+  auto step = functions::find(getOperation(), functions::step);
   if (!step) {
     getOperation().emitError("expected a function @step");
     return signalPassFailure();

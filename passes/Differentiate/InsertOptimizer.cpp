@@ -30,6 +30,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "passes/Differentiate/Optimizers.h"
@@ -486,7 +487,7 @@ LogicalResult insertOptimizer(ModuleOp module, const Optimizers &optimizers,
                               Hyperparameters hyperparameters,
                               const GradientRules &rules,
                               UpdateStorage storage) {
-  auto step = module.lookupSymbol<func::FuncOp>("step");
+  auto step = functions::find(module, functions::step);
   if (!step)
     return module.emitError("expected a function @step");
   return UpdateBuilder(module, step, optimizers, hyperparameters, rules,

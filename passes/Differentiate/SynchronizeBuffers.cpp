@@ -16,6 +16,7 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/Composition.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Groups.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -163,7 +164,7 @@ static bool isStatistic(Value value) {
 }
 
 void SynchronizeBuffersPass::runOnOperation() {
-  auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+  auto step = functions::find(getOperation(), functions::step);
   if (!step)
     return;
   Block &body = step.getBody().front();

@@ -8,6 +8,7 @@
 
 #include "dialects/Aten/TypePromotion.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
 
@@ -242,14 +243,14 @@ static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
 void VerifyTrainingStepPass::runOnOperation() {
   SymbolTable symbols(getOperation());
   Groups groups(getOperation());
-  auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+  auto step = functions::find(getOperation(), functions::step);
   if (!step) {
     getOperation().emitError("D1: expected a function @step");
     return signalPassFailure();
   }
   if (failed(verifyStep(step, groups, symbols)))
     return signalPassFailure();
-  if (auto evaluation = getOperation().lookupSymbol<func::FuncOp>("evaluate"))
+  if (auto evaluation = functions::find(getOperation(), functions::evaluate))
     if (failed(verifyEvaluation(evaluation)))
       signalPassFailure();
 }

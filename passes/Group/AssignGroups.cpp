@@ -15,6 +15,7 @@
 #include "passes/Group/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Fsdp/Recomputed.h"
 #include "passes/Group/GroupPolicies.h"
@@ -340,7 +341,7 @@ void AssignGroupsPass::writeGroups(func::FuncOp function, fsdp::MeshOp mesh,
 }
 
 void AssignGroupsPass::runOnOperation() {
-  auto function = getOperation().lookupSymbol<func::FuncOp>("forward");
+  auto function = functions::find(getOperation(), functions::forward);
   if (!function) {
     getOperation().emitError("expected a function @forward");
     return signalPassFailure();

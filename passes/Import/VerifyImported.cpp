@@ -8,6 +8,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "passes/Import/ModuleStack.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -118,11 +119,10 @@ LogicalResult ImportedVerifier::verifyOperation(Operation *op) {
 }
 
 LogicalResult ImportedVerifier::verify() {
-  SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
-  if (functions.size() != 1 || functions.front().getSymName() != "forward" ||
-      functions.front().isExternal())
+  func::FuncOp function = functions::find(module, functions::forward);
+  if (!llvm::hasSingleElement(module.getOps<func::FuncOp>()) || !function ||
+      function.isExternal())
     return module.emitError("I1: expected one function, @forward");
-  func::FuncOp function = functions.front();
   if (failed(verifySignature(function)) || failed(verifyInputNames(function)))
     return failure();
   WalkResult result = function.getBody().walk(

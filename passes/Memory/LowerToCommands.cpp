@@ -12,6 +12,7 @@
 #include "passes/Memory/Passes.h"
 
 #include "dialects/Exec/Layout.h"
+#include "dialects/Fsdp/Functions.h"
 #include "passes/Memory/CommandBuilder.h"
 
 #define DEBUG_TYPE "shardc-lower-to-commands"
@@ -54,7 +55,8 @@ static SmallVector<Value> declareInputs(OpBuilder &builder, func::FuncOp step) {
   return inputs;
 }
 
-static exec::ProgramOp createProgram(OpBuilder &builder, Location location,
+/// The program that takes the place of `step`.
+static exec::ProgramOp createProgram(OpBuilder &builder, func::FuncOp step,
                                      bool hasReplicas) {
   SmallVector<StringRef> streams;
   for (unsigned i = 0; i <= fsdp::getMaxEnumValForStream(); ++i)
@@ -62,7 +64,7 @@ static exec::ProgramOp createProgram(OpBuilder &builder, Location location,
         stream != fsdp::Stream::replicate || hasReplicas)
       streams.push_back(fsdp::stringifyStream(stream));
   auto program = exec::ProgramOp::create(
-      builder, location, builder.getStringAttr("step"),
+      builder, step.getLoc(), step.getSymNameAttr(),
       builder.getStrArrayAttr(streams), /*arena=*/IntegerAttr(),
       builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
   program.getBody().emplaceBlock();
@@ -71,7 +73,7 @@ static exec::ProgramOp createProgram(OpBuilder &builder, Location location,
 
 void LowerToCommandsPass::runOnOperation() {
   ModuleOp module = getOperation();
-  auto step = module.lookupSymbol<func::FuncOp>("step");
+  auto step = functions::find(module, functions::step);
   if (!step) {
     module.emitError("expected a function @step");
     return signalPassFailure();
@@ -80,11 +82,11 @@ void LowerToCommandsPass::runOnOperation() {
   StateTable states(builder, module);
   SmallVector<Value> inputs = declareInputs(builder, step);
   exec::ProgramOp program =
-      createProgram(builder, step.getLoc(), !getReplicaAxes(module).empty());
+      createProgram(builder, step, !getReplicaAxes(module).empty());
   CommandBuilder commands(module, program, states, inputs);
   if (failed(commands.buildStep(step)))
     return signalPassFailure();
-  auto evaluation = module.lookupSymbol<func::FuncOp>("evaluate");
+  auto evaluation = functions::find(module, functions::evaluate);
   if (evaluation && failed(commands.buildEvaluation(evaluation)))
     return signalPassFailure();
   for (auto function :

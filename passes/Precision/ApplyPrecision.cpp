@@ -23,6 +23,7 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/TypePromotion.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "passes/Group/RootGroup.h"
 #include "passes/Precision/GatheredDtype.h"
 #include "passes/Precision/SilentConversions.h"
@@ -56,12 +57,15 @@ public:
 
 private:
   GatheredDtype gathered;
+  fsdp::PolicyAttr rootPolicy;
   InferTypeOpInterface refused;
 
   LogicalResult rewriteBlock(Block &block);
   LogicalResult rewriteModule(fsdp::ModuleOp call);
   void rewriteWrite(fsdp::WriteOp write);
   void rewriteCapture(fsdp::CaptureOp capture);
+  fsdp::PolicyAttr policyAround(Operation *op);
+  void narrowParameter(Operation *read, StringRef symbol);
   Value asBuffer(OpBuilder &builder, Location location, Value value,
                  StringRef buffer);
 };
@@ -115,6 +119,61 @@ void PolicyRewriter::rewriteCapture(fsdp::CaptureOp capture) {
       cast<RankedTensorType>(capture.getValue().getType()));
 }
 
+/// The policy of the innermost group around `op`.
+fsdp::PolicyAttr PolicyRewriter::policyAround(Operation *op) {
+  for (auto call = op->getParentOfType<fsdp::ModuleOp>(); call;
+       call = call->getParentOfType<fsdp::ModuleOp>())
+    if (fsdp::PolicyAttr policy = gathered.policyOf(call))
+      return policy;
+  return rootPolicy;
+}
+
+/// The call of the module that has the tensor `symbol`, if `op` is in it.
+static fsdp::ModuleOp ownerAround(Operation *op, StringRef symbol) {
+  StringRef path = symbol.rsplit('.').first;
+  auto call = op->getParentOfType<fsdp::ModuleOp>();
+  while (call && call.getPath() != path)
+    call = call->getParentOfType<fsdp::ModuleOp>();
+  return symbol.contains('.') ? call : fsdp::ModuleOp();
+}
+
+static bool writes(fsdp::ModuleOp call, StringRef symbol) {
+  return call
+      ->walk([&](fsdp::WriteOp write) {
+        return write.getSymbol() == symbol ? WalkResult::interrupt()
+                                           : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// A parameter that is not trained and that forward changes has its master's
+/// dtype where it is changed, and in the module that has it the one that its
+/// group computes in, as what FSDP2 gathers. Batch norms keep f32.
+void PolicyRewriter::narrowParameter(Operation *read, StringRef symbol) {
+  fsdp::BufferOp buffer = gathered.buffer(symbol);
+  fsdp::PolicyAttr policy = policyAround(read);
+  Value value = read->getResult(0);
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!buffer || !buffer.getParameter() || !policy || !policy.getParam() ||
+      !isa<FloatType>(type.getElementType()))
+    return;
+  fsdp::ModuleOp owner = ownerAround(read, symbol);
+  auto isSettled = [&](Operation *user) {
+    auto to = dyn_cast<aten::ToOp>(user);
+    return isa<aten::BatchNormOp>(user) ||
+           (to && to.getDtype() == policy.getParam());
+  };
+  if (!owner || writes(owner, symbol) ||
+      llvm::all_of(value.getUsers(), isSettled))
+    return;
+  OpBuilder builder(read->getContext());
+  builder.setInsertionPointAfter(read);
+  Value narrow =
+      aten::ToOp::create(builder, read->getLoc(), type.clone(policy.getParam()),
+                         value, TypeAttr::get(policy.getParam()));
+  value.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+}
+
 /// Parameters of a batch norm are gathered in f32; what the model computes from
 /// them, such as 1 + gamma, may be narrower and is converted.
 static void widenStatistics(aten::BatchNormOp norm) {
@@ -159,10 +218,13 @@ LogicalResult PolicyRewriter::rewriteBlock(Block &block) {
         return failure();
     } else if (auto read = dyn_cast<fsdp::ReadOp>(op)) {
       read.getResult().setType(gathered.readType(read.getSymbol()));
+      narrowParameter(read, read.getSymbol());
     } else if (auto write = dyn_cast<fsdp::WriteOp>(op)) {
       rewriteWrite(write);
     } else if (auto capture = dyn_cast<fsdp::CaptureOp>(op)) {
       rewriteCapture(capture);
+      if (std::optional<StringRef> buffer = capture.getBuffer())
+        narrowParameter(capture, *buffer);
     } else if (auto cast = dyn_cast<fsdp::CastOp>(op)) {
       // Of an earlier walk, and for nothing since a conversion follows.
       if (cast.getValue().getType() == cast.getType()) {
@@ -184,6 +246,7 @@ LogicalResult PolicyRewriter::rewriteBlock(Block &block) {
 
 LogicalResult PolicyRewriter::rewrite(func::FuncOp function,
                                       fsdp::PolicyAttr policy) {
+  rootPolicy = policy;
   Block &body = function.getBody().front();
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
   for (BlockArgument input : body.getArguments()) {
@@ -207,7 +270,7 @@ LogicalResult PolicyRewriter::rewrite(func::FuncOp function,
 }
 
 void ApplyPrecisionPass::runOnOperation() {
-  auto function = getOperation().lookupSymbol<func::FuncOp>("forward");
+  auto function = functions::find(getOperation(), functions::forward);
   SmallVector<fsdp::GroupOp> roots = findRootGroups(getOperation());
   if (!function || roots.size() != 1) {
     getOperation().emitError("expected a function @forward and one root group");

@@ -21,7 +21,9 @@ def ApplyPrecisionPass : Pass<"shardc-apply-precision", "::mlir::ModuleOp"> {
     Then every operator's result types are inferred in program order, so that
     explicit `aten.to`s, f32 constants and f32 statistics promote as they do in
     PyTorch. Buffers keep their dtype: a value that is written to one is
-    converted to it, as `copy_` does. A policy without dtypes changes nothing.
+    converted to it, as `copy_` does. One that is a parameter, not trained but
+    changed by forward, is read in `param` by the module that has it, if another
+    one changes it. A policy without dtypes changes nothing.
 
     An operator that cannot take its operands' dtypes is error E0210; PyTorch
     checks this only at run time. Before that, the operator's wide operands are

@@ -20,19 +20,57 @@ using namespace mlir;
 
 namespace shardc {
 
-/// Notes the operands whose dtype somebody chose: the model's author with a
-/// `.to()`, or the group phase with `keep`.
+/// The operation that chose the dtype of `value`, which operators between hand
+/// on: a conversion, a read, a cast at a boundary, or an operator that makes
+/// floats of none. Null for inputs.
+static Operation *chooserOf(Value value) {
+  Type element = getElementTypeOrSelf(value);
+  llvm::SetVector<Value> values;
+  values.insert(value);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (auto argument = dyn_cast<BlockArgument>(values[i])) {
+      if (auto call =
+              dyn_cast<fsdp::ModuleOp>(argument.getOwner()->getParentOp()))
+        values.insert(call.getInputs()[argument.getArgNumber()]);
+      continue;
+    }
+    Operation *op = values[i].getDefiningOp();
+    if (auto call = dyn_cast<fsdp::ModuleOp>(op)) {
+      unsigned result = cast<OpResult>(values[i]).getResultNumber();
+      values.insert(call.getBody().front().getTerminator()->getOperand(result));
+      continue;
+    }
+    SmallVector<Value> handed;
+    if (!isa<aten::ToOp, fsdp::ReadOp, fsdp::CastOp>(op))
+      llvm::copy_if(op->getOperands(), std::back_inserter(handed),
+                    [&](Value operand) {
+                      return getElementTypeOrSelf(operand) == element;
+                    });
+    if (handed.empty())
+      return op;
+    values.insert(handed.begin(), handed.end());
+  }
+  return nullptr;
+}
+
+/// Notes who chose the operands' dtypes: the model's author with a `.to()`, a
+/// policy, or the parameter or buffer itself.
 static void noteOperandDtypes(InFlightDiagnostic &error, Operation *op) {
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    Operation *source = operand.getDefiningOp();
+    auto type = dyn_cast<RankedTensorType>(operand.getType());
+    if (!type || !isa<FloatType>(type.getElementType()))
+      continue;
+    Operation *source = chooserOf(operand);
+    const bool isItself = source == operand.getDefiningOp();
     if (auto to = dyn_cast_or_null<aten::ToOp>(source))
       error.attachNote(to.getLoc())
-          << "operand " << index << " is converted to " << to.getDtype()
-          << " by the model's own .to()";
+          << "operand " << index
+          << (isItself ? " is" : " is computed from what is")
+          << " converted to " << to.getDtype() << " by the model's own .to()";
     if (auto read = dyn_cast_or_null<fsdp::ReadOp>(source))
       error.attachNote(read.getLoc())
-          << "operand " << index << " is " << read.getSymbolAttr()
-          << ", which is read as " << read.getType();
+          << "operand " << index << (isItself ? " is " : " is computed from ")
+          << read.getSymbolAttr() << ", which is read as " << read.getType();
   }
 }
 

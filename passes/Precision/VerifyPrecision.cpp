@@ -10,6 +10,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "passes/Group/RootGroup.h"
 #include "passes/Precision/GatheredDtype.h"
 
@@ -170,7 +171,7 @@ LogicalResult PrecisionVerifier::verifyOperation(Operation *op) {
 }
 
 LogicalResult PrecisionVerifier::verify() {
-  auto function = module.lookupSymbol<func::FuncOp>("forward");
+  auto function = functions::find(module, functions::forward);
   SmallVector<fsdp::GroupOp> roots = findRootGroups(module);
   if (!function || roots.size() != 1)
     return module.emitError("expected a function @forward and one root group");

@@ -17,6 +17,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "dialects/Fsdp/Recomputed.h"
 #include "passes/Schedule/RecomputeChecker.h"
@@ -171,7 +172,7 @@ static void report(Operation *function, StringRef path, StringRef form,
 void RematerializeActivationsPass::runOnOperation() {
   auto forms =
       getOperation()->getAttrOfType<DictionaryAttr>(recompute::formsAttribute);
-  auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+  auto step = functions::find(getOperation(), functions::step);
   if (!forms || !step)
     return;
   Regions regions(forms);

@@ -23,6 +23,7 @@
 
 #include "dialects/Aten/ElementBytes.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "passes/Schedule/GroupUses.h"
 
 #include "mlir/IR/Builders.h"
@@ -147,7 +148,7 @@ static void reportKept(Gather &gather, StringRef reason) {
 
 void RematerializeGathersPass::runOnOperation() {
   SymbolTable symbols(getOperation());
-  auto step = getOperation().lookupSymbol<func::FuncOp>("step");
+  auto step = functions::find(getOperation(), functions::step);
   Operation *backward =
       step ? findBegin(step.getBody().front(), fsdp::Phase::backward)
                  .getOperation()

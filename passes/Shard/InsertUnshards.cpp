@@ -15,6 +15,7 @@
 #include "passes/Shard/Passes.h"
 
 #include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Groups.h"
 
 #include "mlir/IR/Builders.h"
@@ -86,11 +87,12 @@ static void turnIntoStep(func::FuncOp function) {
   function.setFunctionType(
       builder.getFunctionType(function.getArgumentTypes(), {}));
   function.setResAttrsAttr(nullptr);
-  function.setSymName("step");
+  function.setSymName(functions::freeSymbol(
+      function->getParentOfType<ModuleOp>(), functions::step));
 }
 
 void InsertUnshardsPass::runOnOperation() {
-  auto function = getOperation().lookupSymbol<func::FuncOp>("forward");
+  auto function = functions::find(getOperation(), functions::forward);
   if (!function) {
     getOperation().emitError("expected a function @forward");
     return signalPassFailure();

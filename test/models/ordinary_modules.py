@@ -232,3 +232,11 @@ def gaussian_likelihood(s, x, y):
     variance = F.softplus(s.g(x))
     return (nn.GaussianNLLLoss(full=True)(s.f(x), y, variance)
             + F.gaussian_nll_loss(s.f(x), y, variance[:, :1], reduction="sum") / 9)
+
+
+@ordinary(lambda: {"f": nn.Linear(6, 5), "step": torch.zeros(()),
+                   "evaluate": nn.Parameter(torch.ones(5)),
+                   "mesh": nn.Parameter(torch.ones(5))}, x=floats(6), y=floats(5))
+def named_as_functions(s, x, y):
+    s.step += 1
+    return F.mse_loss(s.f(x) * s.evaluate / s.step + s.mesh, y)

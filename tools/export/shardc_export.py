@@ -261,7 +261,8 @@ def program_and_checkpoints(module, example_inputs, is_compared):
             program.shardc_notes["evaluation"] = problem
         elif problem is None and evaluation_mode.draws_means(program):
             program.shardc_notes["draws"] = "mean"
-    written_inputs.keep_as_buffers(program)
+    if kept := written_inputs.keep_as_buffers(program):
+        program.shardc_notes["parameters"] = kept
     strip_provenance(program)
     return program, checkpointed
 

@@ -66,7 +66,8 @@ def written_parameters(program):
 
 def keep_as_buffers(program):
     """Makes buffers of frozen parameters that forward changes, such as those of a
-    momentum encoder: no optimizer has them."""
+    momentum encoder: no optimizer has them. Returns their names."""
+    kept = []
     written = written_parameters(program)
     for spec in program.graph_signature.input_specs:
         if spec.kind is not InputKind.PARAMETER or spec.target not in written:
@@ -75,3 +76,5 @@ def keep_as_buffers(program):
         if not parameter.requires_grad:
             spec.kind, spec.persistent = InputKind.BUFFER, True
             program.state_dict[spec.target] = parameter.detach()
+            kept.append(spec.target)
+    return kept

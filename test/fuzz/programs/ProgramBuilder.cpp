@@ -314,7 +314,8 @@ Value ProgramBuilder::buffer(StringRef name, RankedTensorType type) {
   OpBuilder declarations(function);
   fsdp::BufferOp::create(declarations, location, symbol, type,
                          builder.getArrayAttr({}), /*mean=*/FlatSymbolRefAttr(),
-                         /*non_persistent=*/false, fsdp::BufferSyncAttr());
+                         /*non_persistent=*/false, fsdp::BufferSyncAttr(),
+                         /*parameter=*/false);
   return read(symbol, type, drawSample(type, 0.5, 1.5, 2));
 }
 

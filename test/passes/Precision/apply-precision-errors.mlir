@@ -28,6 +28,8 @@ module @explicit_to_before_linear {
 // A buffer is a reason of its own beside a conversion that may have been an
 // x.to(y.dtype).
 // CHECK: E0210: 'aten.linear' cannot take its operands under the policy: expected operands of one dtype, got f32 and bf16
+// CHECK: note: operand 0 is computed from @table, which is read as 'tensor<8x4xf32>'
+// CHECK: note: operand 1 is @fc.weight, which is read as 'tensor<2x4xbf16>'
 module @buffer_before_linear {
   fsdp.parameter @fc.weight : tensor<2x4xf32>
   fsdp.buffer @table : tensor<8x4xf32>
@@ -39,7 +41,7 @@ module @buffer_before_linear {
     %f32 = aten.to %x f32 : (tensor<8x4xf32>) -> tensor<8x4xf32>
     %table = fsdp.read @table : tensor<8x4xf32>
     %again = aten.to %f32 f32 : (tensor<8x4xf32>) -> tensor<8x4xf32>
-    %sum = aten.add %again, %table : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %sum = aten.add %table, %again : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
     %weight = fsdp.read @fc.weight : tensor<2x4xf32>
     %out = aten.linear %sum, %weight : (tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<8x2xf32> loc(#other)
     return %out : tensor<8x2xf32>

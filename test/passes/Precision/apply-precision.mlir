@@ -304,3 +304,60 @@ module @computed_batch_norm_weight {
     return %out#0 : tensor<8x4xf32>
   }
 }
+
+// -----
+
+// A frozen parameter that forward changes, as a momentum encoder's: changed in
+// f32, and read by its own module in the policy's dtype.
+// CHECK-LABEL: module @momentum_encoder
+// CHECK: fsdp.write %{{.*}}, @t.weight : tensor<4x4xf32>
+// CHECK: %[[WEIGHT:.*]] = fsdp.capture %{{.*}} of @t.weight : tensor<4x4xf32>
+// CHECK: %[[NARROW:.*]] = aten.to %[[WEIGHT]] bf16
+// CHECK: aten.linear %{{.*}}, %[[NARROW]]
+module @momentum_encoder {
+  fsdp.parameter @q : tensor<4x4xf32>
+  fsdp.buffer parameter @t.weight : tensor<4x4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+    fsdp.member @q
+  }
+  func.func @forward(%x: tensor<2x4xf32> {shardc.name = "x"}) -> tensor<2x4xf32> {
+    %before = fsdp.read @t.weight : tensor<4x4xf32>
+    %less = aten.mul.Scalar %before, 9.000000e-01 : f64 : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %q = fsdp.read @q : tensor<4x4xf32>
+    %after = aten.add %less, %q : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    fsdp.write %after, @t.weight : tensor<4x4xf32>
+    %t = fsdp.module "t" : "Linear" (%arg0 = %after : tensor<4x4xf32>, %arg1 = %x : tensor<2x4xf32>) -> tensor<2x4xf32> {
+      %weight = fsdp.capture %arg0 of @t.weight : tensor<4x4xf32>
+      %y = aten.linear %arg1, %weight : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+      fsdp.yield %y : tensor<2x4xf32>
+    }
+    return %t : tensor<2x4xf32>
+  }
+}
+
+// -----
+
+// One that its own module changes is a statistic, and stays in f32.
+// CHECK-LABEL: module @codebook
+// CHECK: fsdp.module "t"
+// CHECK: fsdp.read @t.weight : tensor<4xf32>
+// CHECK-NOT: aten.to
+// CHECK: fsdp.write
+module @codebook {
+  fsdp.parameter @q : tensor<4xf32>
+  fsdp.buffer parameter @t.weight : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, cast_inputs = true> reshard default {
+    fsdp.member @q
+  }
+  func.func @forward(%x: tensor<4xf32> {shardc.name = "x"}) -> tensor<4xf32> {
+    %t = fsdp.module "t" : "Codebook" (%arg0 = %x : tensor<4xf32>) -> tensor<4xf32> {
+      %weight = fsdp.read @t.weight : tensor<4xf32>
+      %y = aten.add %weight, %arg0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      fsdp.write %y, @t.weight : tensor<4xf32>
+      fsdp.yield %y : tensor<4xf32>
+    }
+    return %t : tensor<4xf32>
+  }
+}

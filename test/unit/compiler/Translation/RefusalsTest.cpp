@@ -101,14 +101,15 @@ TEST(Refusals, E0130_UnknownOperatorInPlaceIsNeverDropped) {
               HasSubstr("mylib.f_.default: 1 node"));
 }
 
-TEST(Refusals, E0132_NameOfAFunction) {
+TEST(Refusals, E0132_NameOfAnOptimizersState) {
   ExportBuilder model;
-  model.input("x", {2}).parameter("step", {2});
+  model.input("x", {2}).parameter("optimizer#x", {2});
   model.node("aten.mul.Tensor",
-             {{"self", tensor("x")}, {"other", tensor("step")}}, {{"y", {2}}});
+             {{"self", tensor("x")}, {"other", tensor("optimizer#x")}},
+             {{"y", {2}}});
   EXPECT_THAT(model.sumOutput("y").diagnostics(),
-              HasSubstr("error: E0132: 'step' has a name that the compiled "
-                        "program uses\n"));
+              HasSubstr("error: E0132: 'optimizer#x' has a name that states of "
+                        "the optimizer begin with\n"));
 }
 
 TEST(Refusals, E0135_LogitsInsteadOfALoss) {
