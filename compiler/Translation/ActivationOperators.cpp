@@ -161,10 +161,8 @@ static LogicalResult translateSoftmax(NodeCall &call) {
   Value self = call.tensor("self");
   if (call.isNone("dtype"))
     return softmaxIn<Op>(call, toFloat(call, self));
-  Type element = call.dtype("dtype");
-  if (!element)
-    return call.error("E0136") << "computes in a dtype that is not supported";
-  return softmaxIn<Op>(call, call.convert(self, element));
+  FailureOr<Value> asked = call.inAskedDtype(self);
+  return failed(asked) ? failure() : softmaxIn<Op>(call, *asked);
 }
 
 /// `_softmax`, as run_decompositions makes it.
@@ -178,13 +176,11 @@ static LogicalResult translateCoreSoftmax(NodeCall &call) {
 
 /// A softmax that is 0 where a whole line is minus infinity.
 static LogicalResult translateSafeSoftmax(NodeCall &call) {
-  Value self = call.tensor("self");
-  if (!call.isNone("dtype"))
-    self = call.convert(self, call.dtype("dtype"));
+  FailureOr<Value> self = call.inAskedDtype(call.tensor("self"));
   RankedTensorType type = call.typeOf("self");
   FailureOr<int64_t> dim =
       call.dimension("dim", std::max<int64_t>(type.getRank(), 1));
-  if (failed(dim))
+  if (failed(self) || failed(dim))
     return failure();
   Decomposition build(call);
   SmallVector<int64_t> dims;
@@ -192,12 +188,12 @@ static LogicalResult translateSafeSoftmax(NodeCall &call) {
     dims.push_back(*dim);
   auto lowest = call.builder().getF64FloatAttr(-INFINITY);
   Value isMasked = build.build<aten::AllOp>(
-      build.build<aten::EqScalarOp>(self, lowest), ArrayRef<int64_t>(dims),
+      build.build<aten::EqScalarOp>(*self, lowest), ArrayRef<int64_t>(dims),
       /*keepdim=*/true);
   if (!isMasked)
     return failure();
   Value weights = build.build<aten::SoftmaxOp>(
-      build.where(isMasked, build.constant(0, self), self), *dim);
+      build.where(isMasked, build.constant(0, *self), *self), *dim);
   return weights ? build.finish(build.where(
                        isMasked, build.constant(0, weights), weights))
                  : failure();

@@ -98,6 +98,17 @@ Value NodeCall::convert(Value value, Type element) {
   return aten::ToOp::create(opBuilder, location, value, element);
 }
 
+FailureOr<Value> NodeCall::inAskedDtype(Value value) {
+  if (isNone("dtype"))
+    return value;
+  Type element = dtype("dtype");
+  if (!element)
+    return error("E0136") << "computes in a dtype that is not supported";
+  if (!isa<FloatType>(element) || isa<ComplexType>(getElementTypeOrSelf(value)))
+    return convert(value, element);
+  return Value(aten::ToOp::create(opBuilder, location, value, element));
+}
+
 //===----------------------------------------------------------------------===//
 // Results
 //===----------------------------------------------------------------------===//

@@ -183,6 +183,12 @@ public:
   /// numbers in a floating-point type get parts of it.
   mlir::Value convert(mlir::Value value, mlir::Type element);
 
+  /// `value` in the dtype that the argument `dtype` asks for; `value` itself
+  /// without one. Like the author's own `.to()`, the conversion stays where it
+  /// changes nothing in the export: under a policy it says what is computed in
+  /// f32. Fails with E0136.
+  mlir::FailureOr<mlir::Value> inAskedDtype(mlir::Value value);
+
   /// Where an element of `condition` (i1, any shape) is false, PyTorch raises
   /// at this node, and the loss is NaN. Null for null.
   void require(mlir::Value condition) {

@@ -20,17 +20,6 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
-/// `self` in the dtype that the argument `dtype` asks for.
-static FailureOr<Value> convertedSelf(NodeCall &call) {
-  Value self = call.tensor("self");
-  if (call.isNone("dtype"))
-    return self;
-  Type element = call.dtype("dtype");
-  if (!element)
-    return call.error("E0136") << "computes in a dtype that is not supported";
-  return call.convert(self, element);
-}
-
 //===----------------------------------------------------------------------===//
 // Reductions that the dialect has
 //===----------------------------------------------------------------------===//
@@ -64,7 +53,6 @@ static LogicalResult translateOverall(NodeCall &call) {
   return setReduced(call, build.withSlopes(extreme, {{self, slope}}));
 }
 
-/// The same with an argument `dtype`.
 /// The running product of complex numbers: each pass makes it reach twice as
 /// far. Products alone, so that a factor of 0 has a gradient.
 static Value runningProduct(Decomposition &build, Value value, int64_t dim) {
@@ -95,10 +83,11 @@ static Value complexProduct(NodeCall &call, Value self,
   return build.view(self, call.resultType().getShape());
 }
 
+/// A reduction with an argument `dtype`.
 template <typename Op, bool overAll>
 static LogicalResult translateSum(NodeCall &call) {
   FailureOr<Reduced> reduced = readReduced<overAll>(call);
-  FailureOr<Value> self = convertedSelf(call);
+  FailureOr<Value> self = call.inAskedDtype(call.tensor("self"));
   if (failed(reduced) || failed(self))
     return failure();
   bool isProduct = std::is_same_v<Op, aten::ProdOp>;
@@ -115,7 +104,7 @@ static LogicalResult translateSum(NodeCall &call) {
 template <bool isMean>
 static LogicalResult translateNumbers(NodeCall &call) {
   FailureOr<Reduced> reduced = readReduced<false>(call);
-  FailureOr<Value> self = convertedSelf(call);
+  FailureOr<Value> self = call.inAskedDtype(call.tensor("self"));
   if (failed(reduced) || failed(self))
     return failure();
   if (isa<IntegerType>(getElementTypeOrSelf(*self)))
@@ -258,7 +247,7 @@ static LogicalResult translateExtreme(NodeCall &call) {
 template <typename Op>
 static LogicalResult translateScan(NodeCall &call) {
   FailureOr<int64_t> dim = readDimension(call);
-  FailureOr<Value> self = convertedSelf(call);
+  FailureOr<Value> self = call.inAskedDtype(call.tensor("self"));
   if (failed(dim) || failed(self))
     return failure();
   Value value;
@@ -284,11 +273,13 @@ static LogicalResult translateScan(NodeCall &call) {
 /// A vector norm in f32 or wider, rounded to the result's dtype at the end.
 static LogicalResult setNorm(NodeCall &call, StringRef order,
                              const Reduced &reduced, bool hasDtype) {
-  Value self = call.tensor("self");
-  if (hasDtype && !call.isNone("dtype"))
-    self = call.convert(self, call.dtype("dtype"));
+  FailureOr<Value> self = call.tensor("self");
+  if (hasDtype)
+    self = call.inAskedDtype(*self);
+  if (failed(self))
+    return failure();
   double p = call.isNone(order) ? 2.0 : call.number(order);
-  Value norm = buildNorm(call, toWideFloat(call, self), p, reduced.dims,
+  Value norm = buildNorm(call, toWideFloat(call, *self), p, reduced.dims,
                          reduced.keepDim);
   if (!norm || !call.resultType())
     return failure();
@@ -344,11 +335,11 @@ static LogicalResult setMatrixNorm(NodeCall &call, double order, StringRef name,
                               : name == "fro" || name == "nuc";
   if (!isKnown)
     return call.unsupported("ord", "'fro', 'nuc', 1, 2, -1, -2 or an infinity");
-  Value self = call.tensor("self");
-  if (!call.isNone("dtype"))
-    self = call.convert(self, call.dtype("dtype"));
-  Value norm = buildMatrixNorm(call, toWideFloat(call, self), order, name, dims,
-                               call.boolean("keepdim"));
+  FailureOr<Value> self = call.inAskedDtype(call.tensor("self"));
+  if (failed(self))
+    return failure();
+  Value norm = buildMatrixNorm(call, toWideFloat(call, *self), order, name,
+                               dims, call.boolean("keepdim"));
   if (!norm || !call.resultType())
     return failure();
   return setReduced(call,

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model whose wrapped modules reach f32 values in every way but arguments.
+"""A model in which it shows what FSDP2 casts, and what it leaves in f32.
 
-FSDP2 casts arguments alone. Each module here has a value that bf16 does not
-hold, 1000.125, and computes with its distance from 1000.
+FSDP2 casts arguments alone. Most modules here reach an f32 value in another way:
+1000.125, which bf16 does not hold, and compute with its distance from 1000.
 """
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 WIDTH, BATCH = 8, 4
-WRAPPED = ("counter", "context", "counted", "table", "listed", "constant")
+WRAPPED = ("counter", "context", "counted", "table", "listed", "constant",
+           "asked", "wide", "target")
+# The one that computes in f32.
+WIDE = "wide"
 
 
 class Counter(nn.Module):
@@ -85,16 +89,56 @@ class Constant(nn.Module):
             torch.tensor(1000.125) - 1000)
 
 
+def fraction(x):
+    """What of `x` f32 holds beside 256: bf16 holds none of it."""
+    return (x + 256) - 256
+
+
+class Asked(nn.Module):
+    """Asks operators for f32."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        h, wide = self.fc(x), torch.float32
+        return 0.1 * sum(fraction(0.3 * each) for each in (
+            F.softmax(h, -1, dtype=wide), F.log_softmax(h, -1, dtype=wide),
+            h.cumsum(-1, dtype=wide), h.sum(-1, True, dtype=wide),
+            h.mean(-1, True, dtype=wide), h.nansum(-1, True, dtype=wide),
+            h.prod(-1, True, dtype=wide), h.cumprod(-1, dtype=wide),
+            torch.linalg.vector_norm(h, dim=-1, keepdim=True, dtype=wide)))
+
+
 class Captured(nn.Module):
     def __init__(self):
         super().__init__()
         self.before = nn.Linear(WIDTH, WIDTH)
         self.counter, self.context = Counter(), Context()
         self.counted, self.table = Counted(), Table()
+        self.asked, self.wide = Asked(), nn.Linear(WIDTH, WIDTH)
+        self.target = nn.Linear(WIDTH, WIDTH).requires_grad_(False)
         self.listed, self.constant = Listed(), Constant()
         self.constants = [torch.linspace(1000, 1003, WIDTH)]
         self.single = torch.linspace(1003, 1000, WIDTH)
         self.register_buffer("rows", torch.linspace(1000, 1008, WIDTH))
+
+    def followed(self, h):
+        """Conversions to the dtypes of f32 and bf16 values."""
+        wide = self.wide(h)
+        dtype, narrow = wide.dtype, h.dtype
+        scale = torch.full((WIDTH,), 0.3, dtype=wide.dtype)
+        return (fraction(self.rows.to(wide.dtype) / 7000)
+                + fraction((h > 0).to(dtype) * 0.3) + fraction(h.to(wide) * 0.3)
+                + fraction(scale) + fraction((wide * 1.1).to(narrow)).float())
+
+    def moved_target(self, h):
+        """Of a momentum encoder, a frozen copy that moves along."""
+        with torch.no_grad():
+            self.target.weight.mul_(0.9).add_(0.001)
+            self.target.bias.copy_(self.target.bias * 0.9)
+            return self.target(h)
 
     def forward(self, x):
         h = torch.tanh(self.before(x))
@@ -102,7 +146,8 @@ class Captured(nn.Module):
         self.counted.n.add_(0.125)
         terms = (self.counter(h), self.counter(2 * h), self.context(h),
                  self.counted(h), self.table(h, self.rows), self.constant(h),
-                 self.listed(h, [*self.constants, self.single]))
+                 self.listed(h, [*self.constants, self.single]),
+                 self.asked(h), self.followed(h), h - self.moved_target(h))
         return sum(term.float().square().mean() for term in terms)
 
 

@@ -32,10 +32,12 @@ def root_mean_square(numbers):
 def train(options, expected, folder):
     """(losses, {buffer: elements})"""
     artifact, log = folder / "model.shardc", folder / "log.jsonl"
-    saved = folder / "saved.safetensors"
+    saved, config = folder / "saved.safetensors", folder / "config.json"
+    config.write_text(json.dumps({"modules": expected["modules"]}))
     trained.run([options.shardc, "compile", FOLDER / "model.pt2", "-o", artifact,
                  "--world-size", 1, "--optimizer", "sgd", "--param-dtype", "bf16",
-                 "--reduce-dtype", "f32", "--wrap", expected["wrap"]], folder=folder)
+                 "--reduce-dtype", "f32", "--wrap", expected["wrap"], "--config", config],
+                folder=folder)
     trained.run([options.shardrun, artifact, "--data", FOLDER / "samples.safetensors",
                  "--steps", STEPS, "--lr", RATE, "--log", log, "--save", saved,
                  "--quiet"])

@@ -23,6 +23,7 @@ from zoo import shardc_export
 
 REALIZATIONS = 16
 POLICY = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+WIDE = MixedPrecisionPolicy(param_dtype=torch.float32, reduce_dtype=torch.float32)
 
 
 def step(module, optimizer, batch, scale):
@@ -49,7 +50,8 @@ def fsdp2(batches, realization):
     def run(rank):
         init_device_mesh("cpu", (1,))
         for name in captured.WRAPPED:
-            fully_shard(getattr(module, name), mp_policy=POLICY)
+            fully_shard(getattr(module, name),
+                        mp_policy=WIDE if name == captured.WIDE else POLICY)
         fully_shard(module, mp_policy=POLICY)
         shuffled = [batch[torch.randperm(len(batch), generator=generator)]
                     for batch in batches]
@@ -75,6 +77,7 @@ def main():
     mean = losses.mean(0)
     spread = (losses - mean).abs().amax(0)
     (folder / "expected.json").write_text(json.dumps({
+        "modules": [{"match": captured.WIDE, "param_dtype": "f32"}],
         "wrap": ",".join(captured.WRAPPED),
         "losses": [{"mean": float(f"{loss:.9g}"), "spread": float(f"{most:.3g}")}
                    for loss, most in zip(mean.tolist(), spread.tolist())],

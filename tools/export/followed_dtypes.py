@@ -17,6 +17,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_map
 
+import dtype_sources
+
 CONVERSIONS = (torch.ops.aten.to.dtype, torch.ops.aten.to.device,
                torch.ops.aten.to.dtype_layout, torch.ops.aten._to_copy.default)
 # Tensors whose dtype, unless given, is that of the first argument.
@@ -94,7 +96,8 @@ def trace_in_bfloat16(module, positional, keyword):
         arguments = tree_map(lambda value: in_bfloat16(value, mode),
                              (positional, keyword))
         try:
-            with narrowed(module, mode, with_buffers), quiet():
+            with (narrowed(module, mode, with_buffers), quiet(),
+                  dtype_sources.DtypeSources()):
                 return torch.export.export(module, arguments[0],
                                            kwargs=arguments[1], strict=False)
         except Exception as error:  # whatever the model does with bfloat16
@@ -242,14 +245,13 @@ def is_check(node):
 class Conversions:
     """Rewrites the conversions of a program that moved with those of another.
 
-    What a conversion follows is not in a trace: `x.dtype` is a constant there.
-    Any value whose dtype moved has the same dtype, so the choice matters only
-    where a policy differs between modules, and there the likely one is what
-    the module that converts was called with: x.to(input_dtype) in a norm, the
-    query's dtype in attention. `_source` looks, from the innermost module call
-    that a conversion is in outwards, for the first input of the call that
-    moved, then for the nearest earlier value in it, then for a parameter of the
-    module."""
+    What a conversion follows is what dtype_sources noted. Where it noted
+    nothing, as for a dtype that a module keeps, any value whose dtype moved has
+    the same dtype, so the choice matters only where a policy differs between
+    modules, and there the likely one is what the module that converts was
+    called with. `_likely_source` looks, from the innermost module call that a
+    conversion is in outwards, for the first input of the call that moved, then
+    for the nearest earlier value in it, then for a parameter of the module."""
 
     def __init__(self, program, second):
         alignment = Alignment(program, second)
@@ -266,6 +268,11 @@ class Conversions:
                       **signature.inputs_to_lifted_tensor_constants}
         self.constants = signature.inputs_to_lifted_tensor_constants
         self.nodes = list(program.graph.nodes)
+        self._noted = {}  # {number of a tensor: the nodes that are it}
+        for node, other in self.pairs.items():
+            if other is not None and dtype_sources.TENSOR in other.meta:
+                self._noted.setdefault(
+                    other.meta[dtype_sources.TENSOR], []).append(node)
         self._converted = {}  # {node in float32: what follows}
 
     def rewrite(self):
@@ -343,7 +350,7 @@ class Conversions:
             source = self._converted.get(source, source)
             if source is None:
                 return 0
-            if entered is not None:
+            if source.graph is not node.graph:
                 source = self._pass_in(graph_module.graph, entered, source)
         if node.target not in CONVERSIONS:  # made in float32, and then follows
             self._convert_result(graph_module.graph, node, source)
@@ -382,8 +389,19 @@ class Conversions:
         return placeholder
 
     def _source(self, node, place):
-        """The value of the whole program's graph that `node`, which runs at
-        `place`, follows."""
+        """The value that `node`, which runs at `place`, follows: one of its own
+        graph or of the whole program's."""
+        number = self.pairs[node].meta.get(dtype_sources.SOURCE)
+        noted = [value for value in self._noted.get(number, ())
+                 if self._moved(value)]
+        for graph in (node.graph, self.program.graph):
+            for value in noted:
+                if value.graph is graph:
+                    return value
+        return self._likely_source(node, place)
+
+    def _likely_source(self, node, place):
+        """One of the whole program's graph, where nothing was noted."""
         earlier = self.nodes[:self.nodes.index(place)]
         for call in reversed(call_path(node)):
             inside = [each for each in earlier if call in call_path(each)]
