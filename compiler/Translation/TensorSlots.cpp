@@ -98,11 +98,14 @@ void TensorSlots::leaveGraph(ArrayRef<StringRef> outputs,
 //===----------------------------------------------------------------------===//
 
 /// The value of a parameter, buffer or constant that nothing has changed, made
-/// in the innermost call whose module has it.
-Value TensorSlots::readState(const TensorSlot &slot, Location location) {
+/// in the innermost call whose module has it, or that reaches it past its
+/// arguments: the first `captured` ones.
+Value TensorSlots::readState(const TensorSlot &slot, size_t captured,
+                             Location location) {
   const TensorStorage &storage = storages[slot.storage];
-  size_t depth = storage.owners.empty() ? calls.frames().size()
-                                        : calls.depthHolding(storage.owners);
+  size_t depth = storage.owners.empty()
+                     ? calls.frames().size()
+                     : std::max(calls.depthHolding(storage.owners), captured);
   OpBuilder::InsertionGuard guard(builder);
   location = calls.moveTo(depth, Value(), location);
   if (storage.constant) {
@@ -140,13 +143,15 @@ Value TensorSlots::capture(Value value, size_t depth, FlatSymbolRefAttr buffer,
 
 /// The value of a buffer that was changed, captured where it comes to a call
 /// otherwise than as an argument.
-Value TensorSlots::captureState(const TensorSlot &slot, Location location) {
+Value TensorSlots::captureState(const TensorSlot &slot, size_t captured,
+                                Location location) {
   const TensorStorage &storage = storages[slot.storage];
   if (storage.kind != StorageKind::Buffer || storage.owners.empty() ||
       !isa<FloatType>(slot.type.getElementType()))
     return slot.value;
   size_t common = calls.depthCommonWith(slot.calls);
-  size_t depth = std::max(common, calls.depthHolding(storage.owners));
+  size_t depth =
+      std::max({common, calls.depthHolding(storage.owners), captured});
   if (depth == slot.calls.size() && depth == common)
     return slot.value;
   return capture(slot.value, depth, storage.symbol, location);
@@ -170,15 +175,16 @@ void translation::writeBuffer(OpBuilder &builder, Location location,
   fsdp::WriteOp::create(builder, location, value, symbol);
 }
 
-Value TensorSlots::readSlot(unsigned index, Location location) {
+Value TensorSlots::readSlot(unsigned index, size_t captured,
+                            Location location) {
   TensorSlot &slot = slots[index];
   const TensorStorage &storage = storages[slot.storage];
   if (!slot.source)
-    return slot.value ? captureState(slot, location)
-                      : readState(slot, location);
+    return slot.value ? captureState(slot, captured, location)
+                      : readState(slot, captured, location);
   if (slot.version == storage.version)
     return slot.value;
-  Value source = readSlot(*slot.source, location);
+  Value source = readSlot(*slot.source, /*captured=*/0, location);
   Value value = source
                     ? lookThrough({slot.lookedAt, slot.seen}, builder, source)
                     : Value();
@@ -191,9 +197,9 @@ Value TensorSlots::readSlot(unsigned index, Location location) {
 
 Value TensorSlots::read(StringRef name, Location location) {
   unsigned index = scopes.back().at(name);
-  Value value = readSlot(index, location);
-  const TensorSlot &slot = slots[index];
   std::optional<size_t> depth = recordedDepth(name);
+  Value value = readSlot(index, depth.value_or(0), location);
+  const TensorSlot &slot = slots[index];
   bool isState = !slot.source && storageOf(slot).symbol;
   if (!value || isState || !depth ||
       !isa<FloatType>(slot.type.getElementType()))
@@ -254,7 +260,7 @@ Value TensorSlots::recordedStorage(StringRef name, Location location) {
     return nullptr;
   while (slots[index].source)
     index = *slots[index].source;
-  return readSlot(index, location);
+  return readSlot(index, /*captured=*/0, location);
 }
 
 /// `value`, detached, with the gradient of `old`: what PyTorch makes of a
@@ -298,7 +304,7 @@ LogicalResult TensorSlots::change(StringRef name, Value value,
   SmallVector<std::pair<unsigned, Value>> changed{{index, value}};
   while (slots[index].source) {
     const TensorSlot &window = slots[index];
-    Value source = readSlot(*window.source, location);
+    Value source = readSlot(*window.source, /*captured=*/0, location);
     if (isDetach(window) && isRecording)
       value = aten::DetachOp::create(builder, location, value);
     else if (keepsHistory)

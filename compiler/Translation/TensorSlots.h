@@ -194,9 +194,12 @@ private:
   bool isRecording = true;
 
   void addSlot(llvm::StringRef name, TensorSlot slot);
-  mlir::Value readSlot(unsigned slot, mlir::Location location);
-  mlir::Value readState(const TensorSlot &slot, mlir::Location location);
-  mlir::Value captureState(const TensorSlot &slot, mlir::Location location);
+  /// `captured`: how many calls a state comes to past their arguments.
+  mlir::Value readSlot(unsigned slot, size_t captured, mlir::Location location);
+  mlir::Value readState(const TensorSlot &slot, size_t captured,
+                        mlir::Location location);
+  mlir::Value captureState(const TensorSlot &slot, size_t captured,
+                           mlir::Location location);
   mlir::Value capture(mlir::Value value, size_t depth,
                       mlir::FlatSymbolRefAttr buffer, mlir::Location location);
   std::optional<size_t> recordedDepth(llvm::StringRef name) const;

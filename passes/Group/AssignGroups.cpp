@@ -68,11 +68,27 @@ private:
 // Reading forward
 //===----------------------------------------------------------------------===//
 
-static std::vector<std::string> enclosingPaths(Operation *op) {
+/// Whether the module at `path` has a tensor of that name, in a module inside
+/// of it perhaps.
+static bool holds(StringRef path, StringRef name) {
+  return name.consume_front(path) && name.starts_with(".");
+}
+
+/// The modules around `read` that have its parameter. Another one that reaches
+/// it, by a reference to its module, does not gather it.
+static std::vector<std::string> enclosingPaths(fsdp::ReadOp read,
+                                               fsdp::ParameterOp parameter) {
   std::vector<std::string> paths;
-  while ((op = op->getParentOp()))
-    if (auto call = dyn_cast<fsdp::ModuleOp>(op))
-      paths.push_back(call.getPath().str());
+  for (auto call = read->getParentOfType<fsdp::ModuleOp>(); call;
+       call = call->getParentOfType<fsdp::ModuleOp>()) {
+    StringRef path = call.getPath();
+    auto aliases = parameter.getAliases().getAsRange<StringAttr>();
+    if (holds(path, parameter.getSymName()) ||
+        llvm::any_of(aliases, [&](StringAttr alias) {
+          return holds(path, alias.getValue());
+        }))
+      paths.push_back(path.str());
+  }
   std::reverse(paths.begin(), paths.end());
   return paths;
 }
@@ -95,7 +111,9 @@ static Forward readForward(ModuleOp module, func::FuncOp function) {
     }
     if (auto read = dyn_cast<fsdp::ReadOp>(op))
       if (auto found = indices.find(read.getSymbol()); found != indices.end())
-        forward.uses.push_back({found->second, enclosingPaths(read)});
+        forward.uses.push_back(
+            {found->second,
+             enclosingPaths(read, forward.parameters[found->second])});
   });
   return forward;
 }

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 WIDTH, BATCH = 8, 4
 WRAPPED = ("counter", "context", "counted", "table", "listed", "constant",
-           "asked", "wide", "target")
+           "asked", "wide", "target", "referring")
 # The one that computes in f32.
 WIDE = "wide"
 
@@ -89,6 +89,18 @@ class Constant(nn.Module):
             torch.tensor(1000.125) - 1000)
 
 
+class Referring(nn.Module):
+    """Reads a buffer of a module that it has a reference to."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.fc = nn.Linear(WIDTH, WIDTH)
+        self.others = [module]
+
+    def forward(self, x):
+        return self.fc(x).float() * (self.others[0].rows - 1000)
+
+
 def fraction(x):
     """What of `x` f32 holds beside 256: bf16 holds none of it."""
     return (x + 256) - 256
@@ -117,6 +129,7 @@ class Captured(nn.Module):
         self.before = nn.Linear(WIDTH, WIDTH)
         self.counter, self.context = Counter(), Context()
         self.counted, self.table = Counted(), Table()
+        self.referring = Referring(self)
         self.asked, self.wide = Asked(), nn.Linear(WIDTH, WIDTH)
         self.target = nn.Linear(WIDTH, WIDTH).requires_grad_(False)
         self.listed, self.constant = Listed(), Constant()
@@ -147,7 +160,7 @@ class Captured(nn.Module):
         terms = (self.counter(h), self.counter(2 * h), self.context(h),
                  self.counted(h), self.table(h, self.rows), self.constant(h),
                  self.listed(h, [*self.constants, self.single]),
-                 self.asked(h), self.followed(h), h - self.moved_target(h))
+                 self.referring(h), self.asked(h), self.followed(h), h - self.moved_target(h))
         return sum(term.float().square().mean() for term in terms)
 
 

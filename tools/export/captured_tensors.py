@@ -2,7 +2,7 @@
 """Records which tensors a module reaches other than as arguments or buffers.
 
 FSDP2 casts the arguments of a module that is wrapped, and nothing else: not its
-buffers, not a tensor that another module put into an attribute. In an exported
+buffers, not a tensor that another module has or put into an attribute. In an exported
 graph all of them are inputs of the module's nodes, so that hooks note, while
 the model is traced, what each module was called with.
 """
@@ -95,9 +95,9 @@ class Captures:
     def __init__(self, program, calls):
         self.captured = {}
         signature = program.graph_signature
-        self._parameters = set(signature.inputs_to_parameters)
         self._owners = {
             name: target.rpartition(".")[0] for name, target in (
+                *signature.inputs_to_parameters.items(),
                 *signature.inputs_to_buffers.items(),
                 *signature.inputs_to_lifted_tensor_constants.items())}
         self._arguments = calls.arguments
@@ -151,8 +151,7 @@ class Captures:
     def _note(self, node, value):
         origin = self._origin(value)
         tensor = origin.meta.get("val")
-        if (origin.name in self._parameters or not isinstance(tensor, torch.Tensor)
-                or not tensor.is_floating_point()):
+        if not isinstance(tensor, torch.Tensor) or not tensor.is_floating_point():
             return
         inside = set(calls_of(origin))
         if origin.op == "call_function" and "nn_module_stack" not in origin.meta:
