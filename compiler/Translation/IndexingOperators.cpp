@@ -178,38 +178,54 @@ static LogicalResult translateIndex(NodeCall &call) {
                                        ArrayRef<int64_t>(indices.dims));
 }
 
-/// `self[mask] = values` where every selected place takes the same values:
-/// where(mask, values, self).
+/// `self[mask] = values` with a value for each of the places, which are as many
+/// as `values` says: `shape` is theirs.
+static LogicalResult putInOrder(NodeCall &call, Value mask, Value self,
+                                Value values, ArrayRef<int64_t> shape,
+                                int64_t count) {
+  Decomposition build(call);
+  Value places = call.convert(mask, call.builder().getI64Type());
+  call.requireBounds(build.sum(places, {}), count, count + 1);
+  const bool adds = call.boolean("accumulate");
+  Value target = adds ? build.zeros(aten::tensorType(self)) : self;
+  Value result = build.build<aten::MaskedScatterOp>(
+      target, mask, build.expand(values, shape));
+  result = adds ? build.add(self, result) : result;
+  return result ? setComputed(call, result) : failure();
+}
+
+/// `self[..., mask] = values`: where(mask, values, self) where the places of a
+/// row take the same value.
 static LogicalResult putAtMask(NodeCall &call, const Indices &indices,
                                Value self, Value values) {
-  RankedTensorType type = aten::tensorType(self);
-  RankedTensorType maskType = aten::tensorType(indices.mask);
-  RankedTensorType valueType = aten::tensorType(values);
-  int64_t rest = type.getRank() - indices.dims.front() - maskType.getRank();
-  SmallVector<int64_t> valueShape(valueType.getShape());
-  if (static_cast<int64_t>(valueShape.size()) == rest + 1 &&
-      valueShape.front() == 1)
-    valueShape.erase(valueShape.begin());
-  if (indices.tensors.size() != 1 ||
-      static_cast<int64_t>(valueShape.size()) > rest ||
-      (indices.dims.front() != 0 && valueType.getNumElements() != 1))
+  if (indices.tensors.size() != 1)
     return reportMask(call);
-  SmallVector<int64_t> maskShape(maskType.getShape());
-  maskShape.append(rest, 1);
-  Value mask = call.convert(indices.mask, call.builder().getI1Type());
-  auto condition = call.create<aten::ViewOp>(mask, maskShape);
-  auto replacement = call.create<aten::ViewOp>(values, valueShape);
-  if (failed(condition) || failed(replacement))
-    return failure();
-  Value chosen = replacement->getResult();
-  if (call.boolean("accumulate")) {
-    auto sum = call.create<aten::AddOp>(self, chosen);
-    if (failed(sum))
-      return failure();
-    chosen = sum->getResult();
+  ArrayRef<int64_t> shape = aten::tensorType(self).getShape();
+  ArrayRef<int64_t> maskShape = aten::tensorType(indices.mask).getShape();
+  ArrayRef<int64_t> valueShape = aten::tensorType(values).getShape();
+  ArrayRef<int64_t> before = shape.take_front(indices.dims.front());
+  ArrayRef<int64_t> rest = shape.drop_front(before.size() + maskShape.size());
+  SmallVector<int64_t> conditionShape(maskShape);
+  conditionShape.append(rest.size(), 1);
+  Decomposition build(call);
+  Value mask = build.view(
+      call.convert(indices.mask, call.builder().getI1Type()), conditionShape);
+  if (valueShape.size() > rest.size()) {
+    ArrayRef<int64_t> lead = valueShape.drop_back(rest.size() + 1);
+    int64_t count = valueShape[lead.size()];
+    lead = lead.take_back(std::min(lead.size(), before.size()));
+    SmallVector<int64_t> each(count == 1 ? lead : before);
+    each.append(count == 1 ? maskShape.size() : 1, count);
+    llvm::append_range(each,
+                       count == 1 ? valueShape.take_back(rest.size()) : rest);
+    if (count != 1)
+      return putInOrder(call, mask, self, values, each, count);
+    values = build.view(values, each);
   }
-  return setComputed(
-      call, call.create<aten::WhereOp>(condition->getResult(), chosen, self));
+  if (call.boolean("accumulate"))
+    values = build.add(self, values);
+  Value result = build.where(mask, values, self);
+  return result ? setComputed(call, result) : failure();
 }
 
 static LogicalResult translateIndexPut(NodeCall &call) {

@@ -482,3 +482,43 @@ def pooling_of_less_than_a_window(s, x):
 @ordinary(weights(w=()), x=floats(3))
 def flipped_number(s, x):
     return (x * s.w.flip(0)).square().mean()
+
+
+# Writes by boolean masks of other dimensions than the first: `out[:, mask] = v`.
+def masked_writes():
+    return {"f": nn.Linear(6, 6), "k": torch.tensor([1, 0, 1, 0, 0, 1]),
+            "kk": torch.tensor([[1, 0], [0, 1], [1, 1]])}
+
+
+@ordinary(masked_writes, x=floats(6), y=floats(6))
+def write_by_mask_of_columns(s, x, y):
+    h, out = s.f(x), torch.zeros_like(x)
+    out[:, s.k == 1] = h[:, :3] * 2
+    out[:, torch.arange(6) % 2 == 1] += h[:, 3:]
+    out[:, s.k == 0] = h[0, :3]
+    return F.mse_loss(out, y)
+
+
+@ordinary(masked_writes, x=floats(6), y=floats(6))
+def write_by_mask_of_two_dimensions(s, x, y):
+    h = s.f(x).view(-1, 3, 2)
+    out = h.clone()
+    out[:, s.kk == 1] = h.flatten(1)[:, :4] * h[:, 0, :1]
+    out[:, s.kk == 0] = h[:, 0, :1]
+    return F.mse_loss(out.flatten(1), y)
+
+
+@ordinary(masked_writes, x=floats(6), y=floats(6))
+def write_by_mask_of_a_middle_dimension(s, x, y):
+    h = s.f(x).view(-1, 1, 6).expand(-1, 6, 6)
+    out = h * h.mT
+    out[:, s.k == 1] = h[:, :3] + 1
+    out[:, :, s.k == 1] = out.new_tensor(0.5)
+    out[0, s.k == 1] = h[1, :3]
+    return F.mse_loss(out.mean(1), y)
+
+
+@ordinary(masked_writes, x=floats(6), y=floats(6))
+def accumulated_by_mask(s, x, y):
+    h = s.f(x)
+    return F.mse_loss(torch.ops.aten.index_put(h, [None, s.k == 1], h[:, :3], True), y)
