@@ -220,10 +220,10 @@ const Names samples = {"adaptive_avg_pool1d",
                        "upsample_nearest2d"};
 
 const Names reshaping = {
-    "_unsafe_view", "expand",         "expand_as", "flatten",
-    "movedim",      "permute",        "reshape",   "reshape_as",
-    "squeeze",      "swapaxes",       "t",         "transpose",
-    "unsqueeze",    "unsqueeze_copy", "view",      "view_as"};
+    "_unsafe_view", "expand",    "expand_as",      "flatten",  "movedim",
+    "permute",      "reshape",   "reshape_as",     "moveaxis", "mT",
+    "numpy_T",      "swapdims",  "squeeze",        "swapaxes", "t",
+    "transpose",    "unsqueeze", "unsqueeze_copy", "view",     "view_as"};
 const Names inOrder = {"_unsafe_view", "flatten", "reshape",
                        "reshape_as",   "view",    "view_as"};
 

@@ -49,6 +49,7 @@ OperatorTable::OperatorTable() {
   addDifferenceOperators(*this);
   addCreationOperators(*this);
   addRandomOperators(*this);
+  addDistributionOperators(*this);
   addQuantizationOperators(*this);
   addWindowOperators(*this);
   addOutForms();

@@ -88,6 +88,7 @@ void addEmbeddingBagOperators(OperatorTable &table);
 void addDifferenceOperators(OperatorTable &table);
 void addCreationOperators(OperatorTable &table);
 void addRandomOperators(OperatorTable &table);
+void addDistributionOperators(OperatorTable &table);
 void addQuantizationOperators(OperatorTable &table);
 void addWindowOperators(OperatorTable &table);
 

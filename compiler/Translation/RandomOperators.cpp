@@ -30,12 +30,15 @@ static Value draw(NodeCall &call, RankedTensorType type) {
                     stream.slice, stream.number);
 }
 
-/// Uniform numbers in f32 for 16-bit floats and for what is no float.
-static Value drawUniform(NodeCall &call, RankedTensorType type) {
+Value translation::drawUniform(NodeCall &call, RankedTensorType type) {
   Type element = type.getElementType();
   if (!element.isF64())
     element = call.builder().getF32Type();
   return draw<aten::RandOp>(call, type.clone(element));
+}
+
+Value translation::drawNormal(NodeCall &call, RankedTensorType type) {
+  return draw<aten::RandnOp>(call, type);
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,7 +197,7 @@ static LogicalResult translateUniform(NodeCall &call) {
 static LogicalResult translateNormal(NodeCall &call) {
   FailureOr<RankedTensorType> type = drawnType(call);
   return failed(type) ? failure()
-                      : setScaled(call, draw<aten::RandnOp>(call, *type),
+                      : setScaled(call, drawNormal(call, *type),
                                   call.number("std"), call.number("mean"));
 }
 
@@ -236,7 +239,7 @@ static LogicalResult translateNormalOf(NodeCall &call) {
   if (failed(type))
     return failure();
   Decomposition build(call);
-  Value value = draw<aten::RandnOp>(call, *type);
+  Value value = drawNormal(call, *type);
   if (!call.isNumber("std"))
     call.require(build.build<aten::GeScalarOp>(
         call.tensor("std"), call.builder().getF64FloatAttr(0.0)));
@@ -365,6 +368,12 @@ static void addFactories(OperatorTable &table) {
   addFactory("randint(SymInt high, SymInt[] size", translateRandint<false>);
   addFactory("randint.low(SymInt low, SymInt high, SymInt[] size",
              translateRandint<true>);
+  // Its options are those of a factory behind a generator.
+  table.add(("normal.float_float(float mean, float std, SymInt[] size, *, "
+             "Generator? generator=None" +
+             options.drop_front(3) + ") -> Tensor")
+                .str(),
+            translateNormal);
   addFactory("randperm(SymInt n", translateRandperm);
   addFactory("randint_like(Tensor self, SymInt high", translateRandint<false>,
              format);

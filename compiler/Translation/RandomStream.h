@@ -23,6 +23,11 @@ struct RandomStream {
 /// that each make such an operator look at every operator once, all together.
 RandomStream nextStream(NodeCall &call);
 
+/// Numbers of this floating-point type from the next stream: uniform in [0, 1),
+/// of f32 where it is no f64, or normal.
+mlir::Value drawUniform(NodeCall &call, mlir::RankedTensorType type);
+mlir::Value drawNormal(NodeCall &call, mlir::RankedTensorType type);
+
 /// Dropout of `self` from the next stream; null after an error, and for a null
 /// `self`.
 mlir::Value buildDropout(NodeCall &call, mlir::Value self, double p,

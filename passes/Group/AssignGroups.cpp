@@ -122,11 +122,28 @@ static Forward readForward(ModuleOp module, func::FuncOp function) {
 // Options
 //===----------------------------------------------------------------------===//
 
+/// Whether a parameter or buffer is in a module at `path`, which forward then
+/// does not call if nothing else is known of it.
+static bool isModuleWithoutCalls(ModuleOp module, StringRef path) {
+  return llvm::any_of(module.getOps<SymbolOpInterface>(), [&](auto symbol) {
+    return isa<fsdp::ParameterOp, fsdp::BufferOp>(symbol) &&
+           holds(path, symbol.getName());
+  });
+}
+
 FailureOr<std::vector<WrappedModules>>
 AssignGroupsPass::findModules(const Forward &forward, StringRef entries) {
   using Problem = WrapSelection::Problem;
-  WrapSelection selection =
-      selectWrapped(forward, splitPatterns(std::string_view(entries)));
+  std::vector<std::string> patterns = splitPatterns(std::string_view(entries));
+  WrapSelection selection = selectWrapped(forward, patterns);
+  while (selection.problem == Problem::noMatch &&
+         isModuleWithoutCalls(getOperation(), selection.entry)) {
+    emitWarning(getOperation().getLoc())
+        << "forward does not call the module '" << selection.entry
+        << "', which is therefore not wrapped";
+    std::erase(patterns, selection.entry);
+    selection = selectWrapped(forward, patterns);
+  }
   switch (selection.problem) {
   case Problem::none:
     return selection.groups;

@@ -35,7 +35,10 @@ static std::string describeUnknown(const CLI::App &app) {
 
 /// Prints a usage error with its number.
 static int usageError(const CLI::App &app, const CLI::ParseError &error) {
-  if (dynamic_cast<const CLI::ExtrasError *>(&error)) {
+  // An option that is misspelt is one that is missing.
+  const bool isMissing = dynamic_cast<const CLI::RequiredError *>(&error) &&
+                         app.remaining_size(/*recurse=*/true) > 0;
+  if (isMissing || dynamic_cast<const CLI::ExtrasError *>(&error)) {
     Status status(ErrorCode::E0001, describeUnknown(app));
     status.setHelp("run 'shardc --help', or 'shardc COMMAND --help'");
     std::cerr << render(status, "shardc");

@@ -85,6 +85,16 @@ TEST(Refusals, E0131_UnknownArgument) {
               HasSubstr("E0131: aten.relu.default: has an argument 'slope'"));
 }
 
+TEST(Refusals, E0131_DrawsOfATrainedDistribution) {
+  ExportBuilder model;
+  model.input("x", {2}).parameter("alpha", {2});
+  model.node("aten._standard_gamma.default", {{"self", tensor("alpha")}},
+             {{"g", {2}}});
+  EXPECT_THAT(model.sumOutput("g").diagnostics(),
+              HasSubstr("E0131: aten._standard_gamma.default: draws numbers "
+                        "whose distribution is trained"));
+}
+
 TEST(Refusals, UnknownOperatorWhoseResultIsDroppedIsNothing) {
   ExportBuilder model;
   model.input("x", {2});
