@@ -88,7 +88,7 @@ TEST(Refusals, E0131_UnknownArgument) {
 TEST(Refusals, E0131_DrawsOfATrainedDistribution) {
   ExportBuilder model;
   model.input("x", {2}).parameter("alpha", {2});
-  model.node("aten._standard_gamma.default", {{"self", tensor("alpha")}},
+  model.node("aten._standard_gamma.default", {{"self", tensor("p_alpha")}},
              {{"g", {2}}});
   EXPECT_THAT(model.sumOutput("g").diagnostics(),
               HasSubstr("E0131: aten._standard_gamma.default: draws numbers "
