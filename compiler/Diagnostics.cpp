@@ -110,7 +110,9 @@ public:
 
 private:
   static bool isText(StringRef key) { return key == "Remark"; }
-  static bool isReason(StringRef key) { return key == "Reason"; }
+  static bool isReason(StringRef key) {
+    return key == "Reason" || key == "Suggestion";
+  }
 
   static void printText(const remark::detail::Remark &remark) {
     std::string text, reason;
@@ -118,7 +120,7 @@ private:
       if (isText(argument.key))
         text += argument.val;
       if (isReason(argument.key))
-        reason = argument.val;
+        reason += (reason.empty() ? "" : "; ") + argument.val;
     }
     if (text.empty())
       text =
@@ -148,7 +150,8 @@ private:
 } // namespace
 
 /// What a user should know without asking.
-static constexpr StringLiteral headlines = "shardc-keep-batch-norm-f32";
+static constexpr StringLiteral headlines =
+    "shardc-keep-batch-norm-f32|shardc-assign-groups[.]root";
 
 void enableRemarks(MLIRContext &context, StringRef pattern) {
   // The engine prints a kind of remark only when that kind has a pattern too.

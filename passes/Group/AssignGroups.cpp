@@ -23,6 +23,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -235,23 +236,62 @@ static SmallVector<std::string> nameGroups(ModuleOp module,
   return names;
 }
 
+static int64_t countElements(const ParameterGroup &group,
+                             const Forward &forward) {
+  int64_t elements = 0;
+  for (size_t index : group.parameters)
+    elements += forward.elements[index];
+  return elements;
+}
+
 static void reportGroup(fsdp::GroupOp group, const ParameterGroup &decided,
                         const Forward &forward) {
-  int64_t elements = 0;
-  for (size_t index : decided.parameters)
-    elements += forward.elements[index];
   remark::analysis(group.getLoc(), remark::RemarkOpts::name("group")
                                        .category(DEBUG_TYPE)
                                        .function(group.getSymName()))
       << remark::metric("group", group.getSymName())
       << remark::metric("parameters",
                         static_cast<int64_t>(decided.parameters.size()))
-      << remark::metric("elements", elements)
+      << remark::metric("elements", countElements(decided, forward))
       << remark::reason("{0}", decided.modules.empty()
                                    ? "no wrapped module encloses their uses"
                                : decided.modules.size() > 1
                                    ? "the modules are wrapped together"
                                    : "the module is wrapped");
+}
+
+/// Says so where the root's parameters, which stay gathered from the first
+/// operator to the last gradient, are more than twice those of any group: some
+/// could be wrapped, and gathered while they are used.
+static void reportRoot(Location location, ArrayRef<ParameterGroup> groups,
+                       const Forward &forward) {
+  int64_t largest = 0;
+  const ParameterGroup *root = nullptr;
+  for (const ParameterGroup &group : groups)
+    if (group.modules.empty())
+      root = &group;
+    else
+      largest = std::max(largest, countElements(group, forward));
+  const int64_t elements = root ? countElements(*root, forward) : 0;
+  if (largest == 0 || elements <= 2 * largest)
+    return;
+  llvm::SetVector<StringRef> modules;
+  for (size_t index : root->parameters) {
+    fsdp::ParameterOp parameter = forward.parameters[index];
+    if (StringRef name = parameter.getSymName(); name.contains('.'))
+      modules.insert(name.rsplit('.').first);
+  }
+  if (modules.empty())
+    return;
+  remark::missed(location, remark::RemarkOpts::name("wrap")
+                               .category(DEBUG_TYPE ".root")
+                               .function("root"))
+      << remark::metric("elements", elements)
+      << remark::metric("largest other group", largest)
+      << remark::reason(
+             "the root's parameters stay gathered for the whole step")
+      << remark::suggest("wrap modules of it, too: {0}",
+                         llvm::join(modules.getArrayRef(), ", "));
 }
 
 /// Whether a group without parameters does anything: the boundary of its
@@ -410,6 +450,7 @@ void AssignGroupsPass::runOnOperation() {
   if (failed(writeRecompute(forward, groups, *policies)))
     return signalPassFailure();
   writeGroups(function, *mesh, forward, groups, *policies);
+  reportRoot(function.getLoc(), groups, forward);
 }
 
 } // namespace shardc

@@ -2,7 +2,7 @@
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap=h.* reshard=always param-dtype=f32 reduce-dtype=bf16" | FileCheck %s --check-prefix=REGEX
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap= param-dtype=bf16 reduce-dtype=bf16" | FileCheck %s --check-prefix=WHOLE
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap=>=9" | FileCheck %s --check-prefix=SIZE
-// RUN: shardc-opt %s --split-input-file --shardc-assign-groups --remarks-filter='shardc-assign-groups' 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: shardc-opt %s --split-input-file --shardc-assign-groups --remarks-filter='shardc-assign-groups.*' 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Blocks that repeat are groups of their own and the rest is the root's. FSDP2
 // casts a wrapped module's inputs by default.
@@ -160,5 +160,39 @@ module @parameter_called_root {
       fsdp.yield %out : tensor<f32>
     }
     return %0 : tensor<f32>
+  }
+}
+
+// -----
+
+// The root's parameters stay gathered: what is large could be wrapped.
+// REMARK: remark: [Missed] wrap | Category:shardc-assign-groups.root | Function=root | Reason="the root's parameters stay gathered for the whole step", Suggestion="wrap modules of it, too: embed, head", elements=64, largest other group=16
+module @large_root {
+  fsdp.parameter @embed.weight : tensor<8x4xf32>
+  fsdp.parameter @h.0.weight : tensor<4x4xf32>
+  fsdp.parameter @h.1.weight : tensor<4x4xf32>
+  fsdp.parameter @head.weight : tensor<8x4xf32>
+  func.func @forward(%x: tensor<2xi64> {shardc.name = "x"}) -> tensor<2x8xf32> {
+    %e = fsdp.module "embed" : "Embedding" (%in = %x : tensor<2xi64>) -> tensor<2x4xf32> {
+      %weight = fsdp.read @embed.weight : tensor<8x4xf32>
+      %out = aten.embedding %weight, %in : (tensor<8x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+      fsdp.yield %out : tensor<2x4xf32>
+    }
+    %0 = fsdp.module "h.0" : "Linear" (%in = %e : tensor<2x4xf32>) -> tensor<2x4xf32> {
+      %weight = fsdp.read @h.0.weight : tensor<4x4xf32>
+      %out = aten.linear %in, %weight : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+      fsdp.yield %out : tensor<2x4xf32>
+    }
+    %1 = fsdp.module "h.1" : "Linear" (%in = %0 : tensor<2x4xf32>) -> tensor<2x4xf32> {
+      %weight = fsdp.read @h.1.weight : tensor<4x4xf32>
+      %out = aten.linear %in, %weight : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
+      fsdp.yield %out : tensor<2x4xf32>
+    }
+    %2 = fsdp.module "head" : "Linear" (%in = %1 : tensor<2x4xf32>) -> tensor<2x8xf32> {
+      %weight = fsdp.read @head.weight : tensor<8x4xf32>
+      %out = aten.linear %in, %weight : (tensor<2x4xf32>, tensor<8x4xf32>) -> tensor<2x8xf32>
+      fsdp.yield %out : tensor<2x8xf32>
+    }
+    return %2 : tensor<2x8xf32>
   }
 }
