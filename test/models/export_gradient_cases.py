@@ -439,3 +439,19 @@ class PenaltyBesideDetached(Penalized):
 class PenaltyOfNorm(Penalized):
     def activation(self, h):
         return functional.layer_norm(h, h.shape[-1:])
+
+
+@refused("it loses tensors that torch.autograd.grad", "goes back through in ", line=True)
+class PenaltyOfDeterminant(Penalized):
+    def activation(self, h):
+        return h * torch.logdet(h.mT @ h + torch.eye(h.shape[1]))
+
+
+@refused("whose derivative, aten._embedding_bag_backward", line=True)
+class FirstOrderStepOfBag(Scaled):
+    def forward(self, x):
+        def loss(w):
+            return functional.embedding_bag(
+                torch.tensor([[0, 1], [1, 1]]), w.unsqueeze(1)).square().sum()
+        slope, = torch.autograd.grad(loss(self.w), self.w)
+        return (loss(self.w - 0.1 * slope) * x).sum()

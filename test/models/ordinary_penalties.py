@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives in forward, as of gradient penalties and of physics: through
-activations, convolutions, norms, pooling and recurrent layers."""
+activations, convolutions, norms, pooling, recurrent layers, losses and look-ups."""
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from ordinary import floats, ordinary, weights
+from ordinary import below, floats, ordinary, weights
 
 X = floats(6)
 
@@ -165,6 +165,86 @@ def add_layer_penalty(name, make, images, forward):
 
 for layer, (make, images, forward) in LAYERS.items():
     add_layer_penalty(layer, make, images, forward)
+
+
+def labels_of(x):
+    """0, 1 or 2 for each row."""
+    return (x[..., 0] > 0).long() + (x[..., 1] > 0).long()
+
+
+def clamped_in_place(h, x):
+    h = h * 2
+    h[:, 1:3].clamp_(-0.4, 0.4)
+    return h.clamp_min_(-0.6).mul_(x)
+
+
+# Losses and look-ups of h [5, 4], whose derivatives are operators that autograd
+# alone calls. A relu makes ties.
+FUNCTIONS = {
+    "mse_loss": lambda h, x: F.mse_loss(h, x.flip(1)),
+    "mse_loss_sum": lambda h, x: F.mse_loss(h, x.flip(1), reduction="sum"),
+    "mse_loss_of_rows": lambda h, x: F.mse_loss(h, x.flip(1), reduction="none"),
+    "smooth_l1_loss": lambda h, x: F.smooth_l1_loss(h, x.flip(1), beta=0.3),
+    "huber_loss": lambda h, x: F.huber_loss(h, x.flip(1), delta=0.4, reduction="sum"),
+    "cross_entropy": lambda h, x: F.cross_entropy(h.flatten(0, 1), labels_of(x).flatten()),
+    "weighted_cross_entropy": lambda h, x: F.cross_entropy(
+        h.flatten(0, 1), labels_of(x).flatten(), torch.arange(1.0, 5.0).to(h),
+        ignore_index=2, label_smoothing=0.1),
+    "cross_entropy_sum": lambda h, x: F.cross_entropy(
+        h.mT, labels_of(x), reduction="sum"),
+    "cross_entropy_of_probabilities": lambda h, x: F.cross_entropy(
+        h.flatten(0, 1), x.flip(1).flatten(0, 1).softmax(1)),
+    "nll_loss": lambda h, x: F.nll_loss(
+        h.log_softmax(-1).mT, labels_of(x), ignore_index=0, reduction="none"),
+    "binary_cross_entropy": lambda h, x: F.binary_cross_entropy(
+        h.sigmoid(), x.flip(1).sigmoid(), x.detach().square()),
+    "binary_cross_entropy_of_logits": lambda h, x: F.binary_cross_entropy_with_logits(
+        h, x.flip(1).sigmoid(), pos_weight=torch.arange(1.0, 5.0).to(h)),
+    "soft_margin_loss": lambda h, x: F.soft_margin_loss(h, x.detach().sign()),
+    "hinge_embedding_loss": lambda h, x: F.hinge_embedding_loss(h, x.sign()),
+    "cosine_embedding_loss": lambda h, x: F.cosine_embedding_loss(
+        h.flatten(0, 1), x.flip(1).flatten(0, 1), x[..., 0].sign().flatten()),
+    "margin_ranking_loss": lambda h, x: F.margin_ranking_loss(
+        h, x.flip(1), x.sign(), margin=0.5),
+    "triplet_loss": lambda h, x: F.triplet_margin_loss(h, x, x.flip(1)),
+    "embedding": lambda h, x: F.embedding(labels_of(x), h[0]),
+    "padded_embedding": lambda h, x: F.embedding(labels_of(x), h[0], padding_idx=1),
+    "gather": lambda h, x: h.gather(2, labels_of(x).unsqueeze(2)),
+    "take_along_dim": lambda h, x: h.take_along_dim(h.argsort(2), 2) * x,
+    "index_select": lambda h, x: h.index_select(1, torch.tensor([4, 0, 4, 2])),
+    "masked_select": lambda h, x: h.masked_select(x > 0).square().sum() / 40,
+    "largest": lambda h, x: h.relu().max(1)[0],
+    "smallest": lambda h, x: h.relu().min(2, keepdim=True)[0] * x,
+    "largest_of_all": lambda h, x: h.max() - h.min(),
+    "topk": lambda h, x: h.relu().topk(2, 1)[0].sum(1),
+    "sort": lambda h, x: h.relu().sort(dim=1, stable=True)[0] * x,
+    "median": lambda h, x: h.median(1)[0],
+    "kthvalue": lambda h, x: h.kthvalue(2, 1)[0],
+    "cummax": lambda h, x: h.cummax(1)[0] * x,
+    "distances": lambda h, x: torch.cdist(h, x.flip(2) + 3),
+    "distances_of_pairs": lambda h, x: F.pdist(h.flatten(1)),
+    "samples_of_a_grid": lambda h, x: F.grid_sample(
+        x.unsqueeze(1), h[:, None, :, :2], align_corners=False),
+    "spectrum": lambda h, x: torch.fft.rfft(h).abs(),
+    "filter": lambda h, x: torch.fft.irfft(torch.fft.rfft(h, dim=1) * x[:, :3], 5, dim=1),
+    "writes": clamped_in_place,
+}
+
+
+for name, function in FUNCTIONS.items():
+    add_layer_penalty(name, lambda: nn.Linear(4, 4), ROWS_OF_A_LAYER,
+                      lambda s, x, function=function: function(s.layer(x), x))
+
+
+@ordinary(lambda: {"f": nn.Embedding(5, 4), "g": nn.Linear(4, 3)}, tokens=below(5, 6),
+          y=below(3))
+def first_order_step(s, tokens, y):
+    """The loss after a step whose gradients are constants."""
+    def loss(table):
+        rows = F.mish(F.embedding(tokens, table, padding_idx=0)).amax(1)
+        return F.cross_entropy(s.g(rows), y)
+    step, = torch.autograd.grad(loss(s.f.weight), s.f.weight)
+    return loss(s.f.weight - 0.5 * step)
 
 
 @ordinary(lambda: {"f": nn.Linear(2, 9), "g": nn.Linear(9, 1)}, x=floats(2),

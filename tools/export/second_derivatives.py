@@ -24,8 +24,11 @@ from torch._decomp import decomposition_table, decompositions
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental import proxy_tensor
 from torch.nn import functional
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_leaves
 from torch.utils.weak import WeakTensorKeyDictionary
+
+import derivative_operators
+from derivative_operators import name_of, rounded_once
 
 aten = torch.ops.aten
 
@@ -38,9 +41,9 @@ RECURRENT = "gru lstm rnn_relu rnn_tanh".split()  # round after each operator
 IN_FLOAT32 = """
     _adaptive_avg_pool2d _fused_rms_norm _prelu_kernel _upsample_nearest_exact1d
     _upsample_nearest_exact2d _upsample_nearest_exact3d adaptive_max_pool2d
-    adaptive_max_pool3d glu hardshrink hardswish log_sigmoid_forward
-    max_pool2d_with_indices max_pool3d_with_indices native_group_norm
-    native_layer_norm reflection_pad1d reflection_pad2d reflection_pad3d
+    adaptive_max_pool3d glu grid_sampler_2d hardshrink hardswish log_sigmoid_forward
+    max_pool2d_with_indices max_pool3d_with_indices multi_margin_loss
+    native_group_norm native_layer_norm reflection_pad1d reflection_pad2d reflection_pad3d
     replication_pad1d replication_pad2d replication_pad3d softshrink
     upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_nearest1d
     upsample_nearest2d upsample_nearest3d upsample_trilinear3d""".split()
@@ -51,26 +54,10 @@ def overloads(name):
     return [getattr(packet, each) for each in packet.overloads()] if packet else []
 
 
-def is_floating(value):
-    return isinstance(value, torch.Tensor) and value.is_floating_point()
-
-
 def has_gradient(arguments):
     return torch.is_grad_enabled() and any(
         isinstance(each, torch.Tensor) and each.requires_grad
         for each in tree_leaves(arguments))
-
-
-def rounded_once(formula):
-    """The formula in float32, with results in the dtype of its first argument."""
-    def function(x, *arguments, **keyword):
-        if x.dtype == torch.float64:
-            return formula(x, *arguments, **keyword)
-        def to(dtype, values):
-            return tree_map(lambda each: each.to(dtype, copy=True) if (
-                is_floating(each)) else each, values)
-        return to(x.dtype, formula(*to(torch.float32, (x, *arguments)), **keyword))
-    return function
 
 
 def linear(input, weight, bias=None):
@@ -121,6 +108,19 @@ def avg_pool(x, kernel, stride=(), padding=0, ceil_mode=False,
     return result.reshape(*x.shape[:-rank], *result.shape[-rank:])
 
 
+def cdist(x, y, p=2.0, compute_mode=None):
+    def formula(x, y):
+        return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, -1)
+    return rounded_once(formula)(x, y)
+
+
+def pdist(x, p=2.0):
+    first, second = torch.triu_indices(len(x), len(x), 1)
+    def formula(x):
+        return torch.linalg.vector_norm(x[first] - x[second], p, -1)
+    return rounded_once(formula)(x)
+
+
 def formulas_of_operators():
     """{operator: formula} of those that autograd does not take apart itself, or
     whose parts lose something."""
@@ -134,14 +134,34 @@ def formulas_of_operators():
     found.update({
         aten.linear.default: linear, aten.bilinear.default: bilinear,
         aten.batch_norm.default: batch_norm, aten.gru_cell.default: gru_cell,
-        aten.avg_pool2d.default: avg_pool, aten.avg_pool3d.default: avg_pool})
+        aten.avg_pool2d.default: avg_pool, aten.avg_pool3d.default: avg_pool,
+        aten.cdist.default: cdist, aten.pdist.default: pdist})
     return found
+
+
+def out_of_place(operator):
+    """The form that writes nothing of an in-place operator, which keeps a copy of its
+    operand for autograd; None where there is none, and in derivatives themselves."""
+    if (torch.Tag.pointwise not in operator.tags or not operator._schema.is_mutable
+            or torch._C._current_autograd_node() is not None):
+        return None
+    types = [str(each.type) for each in operator._schema.arguments]
+    return next((other for other in overloads(name_of(operator).removesuffix("_"))
+                 if types == [str(each.type) for each in other._schema.arguments]), None)
+
+
+def written(operator):
+    """An in-place operator as a write of what its other form computes."""
+    def function(x, *arguments, **keyword):
+        return x.copy_(operator(x.clone(), *arguments, **keyword))
+    return function
 
 
 def is_composite(operator, arguments):
     """Whether autograd sees the parts of `operator`, unlike the trace."""
-    name = operator.name().removeprefix("aten::").partition(".")[0]
+    name = name_of(operator)
     return name not in KEPT and not name.startswith(KEPT_FAMILIES) and (
+        not derivative_operators.is_derivative(operator)) and (
         proxy_tensor.autograd_would_have_decomposed(operator, tree_leaves(arguments)))
 
 
@@ -155,6 +175,8 @@ def with_formulas(original):
         formula = known.get(operator)
         if formula is None and is_composite(operator, (arguments, keyword)):
             formula = operator.decompose
+        if formula is None and out_of_place(operator):
+            formula = written(out_of_place(operator))
         if formula is None:
             return original(mode, operator, arguments, keyword)
         with mode:
@@ -197,10 +219,14 @@ def formulas():
         yield
 
 
+def derivatives():
+    """Names of the derivatives of operators that have a formula."""
+    names = {name_of(operator).lstrip("_") for operator in formulas_of_operators()}
+    return {f"{underscore}{name}_backward" for name in names for underscore in ("", "_")}
+
+
 def are_missing(program):
-    """Whether the program has a derivative of an operator that has a formula."""
-    backward = {f"{operator.name().partition('.')[0]}_backward"
-                for operator in formulas_of_operators()}
+    """Whether the program has one of derivatives()."""
+    names = derivatives()
     return any(isinstance(node.target, torch._ops.OpOverload)
-               and node.target.name().partition(".")[0] in backward
-               for node in program.graph.nodes)
+               and name_of(node.target) in names for node in program.graph.nodes)

@@ -52,6 +52,7 @@ import assigned_buffers  # noqa: E402
 import captured_tensors  # noqa: E402
 import custom_functions  # noqa: E402
 import custom_gradients  # noqa: E402
+import derivative_operators  # noqa: E402
 import eager_comparison  # noqa: E402
 import evaluation_mode  # noqa: E402
 import followed_dtypes  # noqa: E402
@@ -189,8 +190,10 @@ def tracing(module):
     try:
         with (custom_gradients.refused(), custom_functions.traced(),
               assigned_buffers.written(module),
+              derivative_operators.traced(second_derivatives.derivatives()) as lost,
               untraced_operators.traced(), untraced_regions.traced(module) as found,
               followed_dtypes.quiet()):
+            found.lost = lost.operators
             yield found
     finally:
         snapshot.restore()
@@ -212,7 +215,8 @@ def trace(module, positional, keyword, form=contextlib.nullcontext):
         derivatives = checkpoints.lines_of_derivatives if checkpoints else ()
         if form is not formulas and trace_failures.loses_layers(error, derivatives):
             return trace(module, positional, keyword, formulas)
-        raise trace_failures.failure(error, derivatives) from error
+        lost = checkpoints.lost if checkpoints else ()
+        raise trace_failures.failure(error, derivatives, lost) from error
     if form is not formulas and second_derivatives.are_missing(program):
         return trace(module, positional, keyword, formulas)
     return program, checkpoints.paths, calls, form
@@ -257,6 +261,7 @@ def program_and_checkpoints(module, example_inputs, is_compared):
             "captured": captured_tensors.captured(program, calls)}
         problem = is_compared and compare_with_eager(program, module, positional,
                                                      keyword)
+        derivative_operators.check(program)
         if problem:
             program.shardc_notes["evaluation"] = problem
         elif problem is None and evaluation_mode.draws_means(program):

@@ -50,13 +50,14 @@ def loses_layers(error, derivatives):
     return bool(derivatives) and re.search(LOST, str(error)) is not None
 
 
-def failure(error, derivatives=()):
+def failure(error, derivatives=(), lost=()):
     """The ExportError for what torch.export raised; `derivatives` are the lines
-    where forward calls autograd."""
+    where forward calls autograd, and `lost` the operators that lose tensors."""
     if loses_layers(error, derivatives):
         return ExportError(
             f"torch.export cannot trace the module: it loses tensors that "
-            f"torch.autograd.grad at {derivatives[-1]} goes back through: write "
+            f"torch.autograd.grad at {derivatives[-1]} goes back through"
+            f"{' in ' * bool(lost)}{', '.join(lost)}: write "
             f"layers as operators on their parameters, or the derivative by hand")
     line = line_of_exception(error)
     where = f" at {line}" if line else ""

@@ -112,6 +112,7 @@ class Checkpoints:
                        for path, each in module.named_modules()}
         self.paths = []
         self.lines_of_derivatives = []  # Where forward calls autograd.
+        self.lost = []  # Operators that autograd goes back through without their tensors.
 
     def _path(self, module):
         return self._paths.get(id(module._modules))
