@@ -30,6 +30,7 @@ except ImportError:
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tools" / "export")]
+import eager_comparison  # noqa: E402
 import export_cases  # noqa: E402
 import export_gradient_cases  # noqa: E402, F401
 import export_script_cases  # noqa: E402, F401
@@ -40,6 +41,7 @@ STEPS, RATE = 4, 0.1
 TOLERANCE = 1e-5  # Both are float32, and may sum in another order.
 
 
+@eager_comparison.without_autocast_cache()
 def train(module, parameters, inputs):
     """The losses of steps of SGD, each step with its own seed."""
     positional, keyword = shardc_export.arguments_of(inputs)

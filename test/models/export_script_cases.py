@@ -382,6 +382,34 @@ class Autocast(Script):
 
 
 @right()
+class RecurrentAutocast(Script):
+    """Uses its parameters again in a region, which casts them at each use."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell, self.head = nn.GRUCell(6, WIDTH), nn.Linear(WIDTH, 6)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16, cache_enabled=True):
+            hidden = x.new_zeros(len(x), WIDTH)
+            for _ in range(3):
+                hidden = self.cell(x, hidden)
+                x = torch.tanh(self.head(hidden))
+        return x.float().square().mean()
+
+
+@refused("attribute 'step'", line=True)
+class CountingAutocast(RecurrentAutocast):
+    def __init__(self):
+        super().__init__()
+        self.step = 0
+
+    def forward(self, x):
+        self.step += 1
+        return super().forward(x * 0.9 ** self.step)
+
+
+@right()
 class GumbelSoftmax(Script):
     def __init__(self):
         super().__init__()

@@ -15,6 +15,7 @@ third where something differs.
 
 import contextlib
 import dataclasses
+from unittest import mock
 
 import torch
 from torch.export.graph_signature import InputKind
@@ -445,6 +446,20 @@ def evaluation_problem(comparison):
             f"{float(expected):.6g}")
 
 
+@contextlib.contextmanager
+def without_autocast_cache():
+    """Inside, torch.autocast casts a parameter at each use, as an export does. A cast
+    that it keeps would have the gradients of all uses summed in 16 bits."""
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    try:
+        with mock.patch.object(torch, "set_autocast_cache_enabled"):  # by regions
+            yield
+    finally:
+        torch.set_autocast_cache_enabled(before)
+
+
+@without_autocast_cache()
 def check(program, module, positional, keyword):
     """ExportError unless `program` computes what `module` does, which stays as it
     is; says what else changes between its calls. The result is evaluation_problem()."""
