@@ -362,10 +362,19 @@ class Comparison:
             raise host_causes.failure(
                 error, "the module fails on the example inputs, which the export is "
                 "checked with") from error
+        self._check_gradients(expected)
         host_causes.refuse_seed(SEEDS[0], self.snapshot, self.forward)
         self._compare(expected, self.snapshot, self._inputs, SEEDS[0],
                       "on the example inputs")
         return expected.loss
+
+    def _check_gradients(self, result):
+        trained = [name for name, each in self._eager.parameters.items()
+                   if each.requires_grad]
+        if trained and all(result.gradients[name] is None for name in trained):
+            raise ExportError(
+                "the loss has no gradient: it depends on no parameter, or forward "
+                "detaches it (detach, .data, torch.no_grad, torch.tensor)")
 
     def further_call(self, number):
         """With random inputs, or those in another order where the model does not

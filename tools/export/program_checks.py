@@ -20,6 +20,15 @@ def check_result(program):
             f"the module returns {len(results)} values where the loss alone "
             f"is needed; wrap it in a module that returns the loss")
     (result,) = results
+    structure = program.call_spec.out_spec
+    if not structure.is_leaf():
+        raise ExportError(
+            f"the module returns the loss in a {structure.type.__name__} where the "
+            f"tensor itself is needed; return it, or wrap the module in one that does")
+    if isinstance(result, torch.Tensor) and result.ndim and result.numel() == 1:
+        raise ExportError(
+            f"the module returns a loss of shape {list(result.shape)} where a scalar is "
+            f"needed: return loss.squeeze()")
     if (not isinstance(result, torch.Tensor) or result.ndim
             or not result.dtype.is_floating_point):
         found = (f"{result.dtype} {list(result.shape)}"

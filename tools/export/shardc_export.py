@@ -6,8 +6,8 @@
         [--inputs inputs.safetensors] [--loss cross_entropy|mse] [--meta]
         [--config-from-model config.json [--ranks N]] [--unchecked] [--traceback]
 
-FACTORY() returns (module, example inputs); the inputs are one micro-batch, a
-tuple of positional arguments or a dict of keyword arguments. What is exported
+FACTORY() returns (module, example inputs); the inputs are one micro-batch: a
+tuple of positional arguments, a tensor, or a mapping of keyword arguments. What is exported
 must return the scalar loss: the module itself, a Hugging Face model whose
 output has `.loss` because `labels` are among the inputs, or a model that
 returns predictions, with --loss and the inputs (input, targets).
@@ -29,6 +29,7 @@ PyTorch >= 2.9.
 """
 
 import argparse
+import collections.abc
 import contextlib
 import importlib
 import inspect
@@ -71,8 +72,16 @@ from export_error import ExportError, say  # noqa: E402
 
 def cross_entropy(predictions, targets):
     """Cross-entropy with the classes in the last dimension, as in language
-    models, or in dimension 1, as PyTorch has them for images."""
-    if predictions.shape[:-1] == targets.shape:
+    models, or in dimension 1, as PyTorch has them for images; refuses shapes that
+    may mean both."""
+    shape = predictions.shape
+    if shape[:-1] == targets.shape:
+        if len(shape) > 2 and shape[:1] + shape[2:] == targets.shape:
+            raise ExportError(
+                f"--loss cross_entropy: predictions {list(shape)} of targets "
+                f"{list(targets.shape)} may have their classes in dimension 1, as "
+                f"functional.cross_entropy takes them, or in the last: give the "
+                f"example inputs other sizes, or let the model return its loss")
         predictions = predictions.flatten(0, -2)
         targets = targets.flatten()
     return functional.cross_entropy(predictions, targets)
@@ -126,8 +135,14 @@ def training_module(model, loss=None):
 
 def arguments_of(example_inputs):
     """(positional, keyword) arguments of a call with these inputs."""
-    if isinstance(example_inputs, dict):
-        return (), example_inputs
+    if isinstance(example_inputs, collections.abc.Mapping):
+        return (), dict(example_inputs)
+    if isinstance(example_inputs, torch.Tensor):
+        return (example_inputs,), {}
+    if not isinstance(example_inputs, (tuple, list)):
+        raise ExportError(
+            f"the example inputs are a {type(example_inputs).__name__}: pass a tuple of "
+            f"positional arguments, or a dict of keyword arguments")
     return tuple(example_inputs), {}
 
 
@@ -149,9 +164,16 @@ def distinct(example_inputs):
 
 
 def check_call(module, positional, keyword):
+    model = type(getattr(module, "model", None)).__name__
+    if isinstance(module, OwnLoss) and positional:
+        raise ExportError(f"{model} takes its example inputs by name: pass a dict with "
+                          f"`labels`, or --loss and (input, target)")
     try:
         inspect.signature(module.forward).bind(*positional, **keyword)
     except TypeError as error:
+        if isinstance(module, WithLoss):
+            raise ExportError(f"--loss takes the example inputs (input, target) of "
+                              f"{model}: {error}") from error
         raise ExportError(
             f"{type(module).__name__}.forward does not take these example "
             f"inputs: {error}; a model that returns predictions needs --loss "
@@ -246,7 +268,7 @@ def export_program(module, example_inputs, is_compared=True):
 
 def program_and_checkpoints(module, example_inputs, is_compared):
     """The same, and the paths of the modules that are checkpointed."""
-    positional, keyword = arguments_of(distinct(example_inputs))
+    positional, keyword = distinct(arguments_of(example_inputs))
     check_before(module, positional, keyword)
     with (wrapped_modules.unwrapped(module) as wrapped,
           training_modes.training(module)):
@@ -364,9 +386,11 @@ def export_sharded(options):
             configuration = sharding_config.configuration_of(
                 module, model, has_own_loss=options.loss is None)
             sharding_config.unshard(module)
-            example_inputs = tree_map(
+            positional, keyword = tree_map(
                 lambda value: sharding_config.whole("input", value)
-                if isinstance(value, torch.Tensor) else value, example_inputs)
+                if isinstance(value, torch.Tensor) else value,
+                arguments_of(example_inputs))
+            example_inputs = keyword or positional
             if torch.distributed.get_rank():
                 return False
     except sharding_config.ShardingError as error:

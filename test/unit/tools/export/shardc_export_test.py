@@ -3,6 +3,7 @@
 """Tests of tools/export/shardc_export.py. They need PyTorch and safetensors,
 and are skipped without; run this file with an interpreter that has them."""
 
+import collections
 import contextlib
 import io
 import json
@@ -48,6 +49,17 @@ class InList(nn.Module):
 
     def forward(self, x):
         return (x * self.hidden[0]).sum()
+
+
+class Changed(nn.Module):
+    """A mean square, and what becomes of it."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.layer, self.change = nn.Linear(3, 3), change
+
+    def forward(self, x):
+        return self.change(self.layer(x).square().mean())
 
 
 class Speech(nn.Module):
@@ -354,6 +366,34 @@ class ShardcExportTest(unittest.TestCase):
         self.assertTrue(torch.allclose(
             shardc_export.cross_entropy(last, targets),
             shardc_export.cross_entropy(last.transpose(1, 2), targets)))
+
+    def test_cross_entropy_refuses_classes_that_may_be_in_either_dimension(self):
+        with self.assertRaisesRegex(shardc_export.ExportError, "dimension 1, as"):
+            shardc_export.cross_entropy(torch.randn(2, 5, 5), torch.randint(5, (2, 5)))
+        shardc_export.cross_entropy(torch.randn(5, 5), torch.randint(5, (5,)))
+
+    def test_a_tensor_is_one_argument_and_any_mapping_has_keywords(self):
+        x = torch.ones(2, 3)
+        self.assertEqual(shardc_export.arguments_of(x), ((x,), {}))
+        self.assertEqual(shardc_export.arguments_of(collections.UserDict(x=x)),
+                         ((), {"x": x}))
+        with self.assertRaisesRegex(shardc_export.ExportError, "are a float"):
+            shardc_export.arguments_of(1.0)
+
+    def test_a_tensor_that_is_passed_in_a_mapping_twice_stays_two_inputs(self):
+        tokens = torch.tensor([[1, 2]])
+        program = shardc_export.export_program(
+            shardc_export.training_module(Tied(), "cross_entropy"),
+            collections.UserDict(inputs=tokens, targets=tokens))
+        self.assertEqual(len(program.graph_signature.user_inputs), 2)
+
+    def test_what_is_no_loss_is_told_as_it_is(self):
+        for change, message in (
+                (lambda loss: [loss], "returns the loss in a list"),
+                (lambda loss: loss[None], r"a loss of shape \[1\].*squeeze"),
+                (torch.Tensor.detach, "the loss has no gradient")):
+            with self.assertRaisesRegex(shardc_export.ExportError, message):
+                shardc_export.export_program(Changed(change), (torch.ones(2, 3),))
 
     def test_ctc_loss_is_one_operator(self):
         program = shardc_export.export_program(
