@@ -83,6 +83,22 @@ def own_loss():
     return OwnLoss(), (torch.randn(4, 6), torch.randn(4, 3))
 
 
+def with_uncalled_modules():
+    """A head of another task, and a layer that is left out."""
+    model, inputs = own_loss()
+    model.head = nn.Linear(7, 2)
+    model.layers = nn.ModuleList([nn.Linear(6, 6)])
+    return model, inputs
+
+
+def sharded_with_uncalled_modules():
+    model, inputs = with_uncalled_modules()
+    fully_shard([model.net[2], model.head], mp_policy=BFLOAT16)
+    fully_shard(model.layers[0], reshard_after_forward=False)
+    fully_shard(model, mp_policy=BFLOAT16)
+    return model, inputs
+
+
 class Recurrent(nn.Module):
     """Keeps its weights in a list as well, and has another method."""
 
@@ -258,6 +274,11 @@ def cases():
     assert len(frozen_rules) == 5
     return {
         "torchtitan": Case(decoder, torchtitan, torchtitan_expects({"shard": 1})),
+        "uncalled-modules": Case(
+            with_uncalled_modules, sharded_with_uncalled_modules,
+            {"mesh": {"shard": 1}, "wrap": ["net.2"], "modules": [
+                {**EVERY, "reshard_after_forward": "never"},
+                {"match": "net.2", "reshard_after_forward": "always"}]}, ()),
         "torchtitan-8": Case(decoder, torchtitan, torchtitan_expects({"shard": 8}),
                              (*LOSS, *ON_EIGHT)),
         "meta-device": Case(decoder, torchtitan_from_meta_device,

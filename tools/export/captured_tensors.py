@@ -76,6 +76,13 @@ def calls_of(node):
     return calls
 
 
+def called_modules(program):
+    """The paths of the modules that `program` has nodes of, the root left out."""
+    return {call.partition("@")[0] for graph_module in program.graph_module.modules()
+            for node in getattr(getattr(graph_module, "graph", None), "nodes", ())
+            for call in calls_of(node)}
+
+
 def holds(call, owner):
     """Whether the module of `call` is `owner` or has it inside: that a module
     reads its own buffers and constants itself goes without a record."""

@@ -322,12 +322,16 @@ def export(module, example_inputs, path, inputs_path=None, is_compared=True):
     modules that torch.utils.checkpoint runs."""
     program, checkpointed = program_and_checkpoints(
         module, example_inputs, is_compared)
+    write(program, example_inputs, path, inputs_path)
+    return checkpointed
+
+
+def write(program, example_inputs, path, inputs_path):
     if inputs_path is not None:
         import safetensors.torch
         pathlib.Path(inputs_path).write_bytes(safetensors.torch.save(
             inputs_by_name(program, example_inputs)))
     save(program, path)
-    return checkpointed
 
 
 def call_factory(name, allocate=True, without_data=FakeTensorMode):
@@ -395,8 +399,13 @@ def export_sharded(options):
                 return False
     except sharding_config.ShardingError as error:
         raise ExportError(str(error)) from error
-    checkpointed = export(module, example_inputs, options.output, options.inputs,
-                          not options.unchecked)
+    program, checkpointed = program_and_checkpoints(
+        module, example_inputs, not options.unchecked)
+    write(program, example_inputs, options.output, options.inputs)
+    for path in sharding_config.leave_out_uncalled(
+            configuration, captured_tensors.called_modules(program)):
+        say(f"forward does not call module '{path}', on which fully_shard was called: "
+            f"the configuration leaves it out")
     if checkpointed:
         configuration["recompute"] = ",".join(checkpointed)
     pathlib.Path(options.config_from_model).write_text(

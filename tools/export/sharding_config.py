@@ -288,6 +288,23 @@ def configuration_of(module, model, has_own_loss):
     return {key: value for key, value in configuration.items() if value or key == "wrap"}
 
 
+def leave_out_uncalled(configuration, called):
+    """Takes out what names a module that forward never calls, as a head of another
+    task: a program does not have it. Returns these paths; `called` are the others."""
+    def is_called(path):
+        return path == "" or any(f"{each}.".startswith(f"{path}.") for each in called)
+
+    groups = [[each] if isinstance(each, str) else each for each in configuration["wrap"]]
+    left_out = [path for group in groups for path in group if not is_called(path)]
+    groups = [[path for path in group if is_called(path)] for group in groups]
+    configuration["wrap"] = [group if len(group) > 1 else group[0]
+                             for group in groups if group]
+    if "modules" in configuration:
+        configuration["modules"] = [rule for rule in configuration["modules"]
+                                    if rule["match"] not in left_out]
+    return left_out
+
+
 def text_of(configuration):
     """The configuration as JSON, a line for each rule."""
     def lines(value):
