@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules that take derivatives in forward, or change them: see export_cases.py."""
 
+import warnings
+
 import torch
 from torch import nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from export_cases import Step, refused, right
+
+# jacfwd of PyTorch (2.15) warns of its own code.
+warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated")
 
 
 #===----------------------------------------------------------------------===#
@@ -90,16 +95,60 @@ class SecondOrderInnerStep(Scaled):
         return (x * weights["w"]).sin().sum()
 
 
-@refused("torch.func", line=True)
+@right()
 class Vectorized(Scaled):
     def forward(self, x):
-        return torch.vmap(lambda each: (each * self.w).sin())(x).sum()
+        rows = torch.vmap(lambda each: (each * self.w).sin())(x)
+        pairs = torch.vmap(torch.vmap(lambda a, b: (a * b.cos(), b), (0, None)),
+                           in_dims=(None, 0), out_dims=(1, 0))(self.w, rows)
+        return pairs[0].sum() + (pairs[1].sum() * self.w).sum()
 
 
-@refused("torch.func", line=True)
+@right()
+class VectorizedDerivatives(Scaled):
+    """Of each sample, as for a Fisher matrix or a force."""
+
+    def forward(self, x):
+        def loss(w, each):
+            return (each * w).sin().sum()
+
+        each = torch.vmap(torch.func.grad(loss), in_dims=(None, 0))(self.w, x)
+        return each.square().sum() + (self.w * each).sum()
+
+
+@refused("randomness")
+class VectorizedDraws(Scaled):
+    def forward(self, x):
+        return torch.vmap(lambda each: torch.dropout(each * self.w, 0.5, True),
+                          randomness="same")(x).sum()
+
+
+@right()
 class Jacobian(Scaled):
     def forward(self, x):
         return torch.func.jacrev(lambda x: (x * self.w).sin())(x).square().sum()
+
+
+@right()
+class ForwardJacobian(Scaled):
+    def forward(self, x):
+        jacobian = torch.func.jacfwd(lambda w: (x * w).sin().sum(0))(self.w)
+        hessian = torch.func.hessian(lambda w: (x * w).sin().sum())(self.w)
+        return jacobian.square().sum() + (hessian * self.w).sum()
+
+
+@right()
+class Products(Scaled):
+    """Jacobian-vector and vector-Jacobian products, as of a divergence."""
+
+    def forward(self, x):
+        def function(x):
+            return (x * self.w).sin(), x * self.w.cos()
+
+        (value, _), (slope, other) = torch.func.jvp(function, (x,), (x.cos(),))
+        _, pull_back = torch.func.vjp(function, x)
+        (back,) = pull_back((value.detach(), slope))
+        return (slope * other).sum() + (back * self.w).sum()
 
 
 @refused("backward", line=True)

@@ -7,7 +7,7 @@ A trace has operators, and of what autograd is told only no_grad and autocast:
 |---|---|---|
 | torch.inference_mode() | its operators, with a gradient | no_grad |
 | torch.autograd.grad(...) | its operators, with a gradient | without, unless create_graph |
-| torch.func.grad(f)(x) | constants that PyTorch's wrappers leave | torch.autograd.grad |
+| torch.vmap, torch.func.grad and others | PyTorch's wrappers | loops, torch.autograd.grad |
 | x.data | a constant that is not there | x.detach() |
 | x.data = y | nothing | x.detach().copy_(y) |
 | x[i] = y, of a number i of data | an error, where x has a gradient | x.index_put_((i,), y) |
@@ -19,14 +19,14 @@ import sys
 from unittest import mock
 
 import torch
-from torch._functorch import eager_transforms
 from torch.autograd import grad_mode
 from torch.nn.modules import module as hooks
 from torch.overrides import TorchFunctionMode
 from torch.utils import checkpoint
-from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from torch.utils._pytree import tree_map
 
 import indexed_writes
+import transforms
 from export_error import ExportError
 from user_lines import line_of_frame
 
@@ -62,30 +62,6 @@ def without_graph(original, lines):
         return tree_map(lambda each: each.detach() if isinstance(
             each, torch.Tensor) else each, results)
     return run_backward
-
-
-def differentiable(value):
-    if not isinstance(value, torch.Tensor):
-        return value
-    return value.view_as(value) if value.requires_grad else (
-        value.detach().requires_grad_())
-
-
-def grad_and_value(function, argnums, has_aux, arguments, keyword):
-    """What torch.func.grad_and_value does, in terms of autograd."""
-    arguments = list(arguments)
-    indices = argnums if isinstance(argnums, tuple) else (argnums,)
-    with torch.enable_grad():
-        for index in indices:
-            arguments[index] = tree_map(differentiable, arguments[index])
-        output = function(*arguments, **keyword)
-        value = output[0] if has_aux else output
-        wanted = tuple(arguments[index] for index in indices)
-        leaves, structure = tree_flatten(
-            wanted if isinstance(argnums, tuple) else wanted[0])
-        gradients = torch.autograd.grad(value, leaves, create_graph=True,
-                                        allow_unused=True, materialize_grads=True)
-    return tree_unflatten(list(gradients), structure), output
 
 
 class Traceable(TorchFunctionMode):
@@ -168,6 +144,7 @@ def traced(module):
         patch(checkpoint.CheckpointFunction, "apply",
               staticmethod(checkpoints.run_reentrant))
         patch(checkpoint, GENERATOR, checkpoints.run_other)
-        patch(eager_transforms, "grad_and_value_impl", grad_and_value)
+        for each in transforms.PATCHES:
+            patch(*each)
         patches.enter_context(Traceable())
         yield checkpoints
