@@ -261,10 +261,11 @@ static void reportGroup(fsdp::GroupOp group, const ParameterGroup &decided,
 }
 
 /// Says so where the root's parameters, which stay gathered from the first
-/// operator to the last gradient, are more than twice those of any group: some
-/// could be wrapped, and gathered while they are used.
+/// operator to the last gradient, are a million and more than twice those of
+/// any group: some could be wrapped, and gathered while they are used.
 static void reportRoot(Location location, ArrayRef<ParameterGroup> groups,
                        const Forward &forward) {
+  constexpr int64_t many = 1'000'000;
   int64_t largest = 0;
   const ParameterGroup *root = nullptr;
   for (const ParameterGroup &group : groups)
@@ -273,7 +274,7 @@ static void reportRoot(Location location, ArrayRef<ParameterGroup> groups,
     else
       largest = std::max(largest, countElements(group, forward));
   const int64_t elements = root ? countElements(*root, forward) : 0;
-  if (largest == 0 || elements <= 2 * largest)
+  if (largest == 0 || elements < std::max(many, 2 * largest))
     return;
   llvm::SetVector<StringRef> modules;
   for (size_t index : root->parameters) {

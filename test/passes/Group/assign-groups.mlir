@@ -166,16 +166,16 @@ module @parameter_called_root {
 // -----
 
 // The root's parameters stay gathered: what is large could be wrapped.
-// REMARK: remark: [Missed] wrap | Category:shardc-assign-groups.root | Function=root | Reason="the root's parameters stay gathered for the whole step", Suggestion="wrap modules of it, too: embed, head", elements=64, largest other group=16
+// REMARK: remark: [Missed] wrap | Category:shardc-assign-groups.root | Function=root | Reason="the root's parameters stay gathered for the whole step", Suggestion="wrap modules of it, too: embed, head", elements=1000000, largest other group=16
 module @large_root {
-  fsdp.parameter @embed.weight : tensor<8x4xf32>
+  fsdp.parameter @embed.weight : tensor<125000x4xf32>
   fsdp.parameter @h.0.weight : tensor<4x4xf32>
   fsdp.parameter @h.1.weight : tensor<4x4xf32>
-  fsdp.parameter @head.weight : tensor<8x4xf32>
-  func.func @forward(%x: tensor<2xi64> {shardc.name = "x"}) -> tensor<2x8xf32> {
+  fsdp.parameter @head.weight : tensor<125000x4xf32>
+  func.func @forward(%x: tensor<2xi64> {shardc.name = "x"}) -> tensor<2x125000xf32> {
     %e = fsdp.module "embed" : "Embedding" (%in = %x : tensor<2xi64>) -> tensor<2x4xf32> {
-      %weight = fsdp.read @embed.weight : tensor<8x4xf32>
-      %out = aten.embedding %weight, %in : (tensor<8x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
+      %weight = fsdp.read @embed.weight : tensor<125000x4xf32>
+      %out = aten.embedding %weight, %in : (tensor<125000x4xf32>, tensor<2xi64>) -> tensor<2x4xf32>
       fsdp.yield %out : tensor<2x4xf32>
     }
     %0 = fsdp.module "h.0" : "Linear" (%in = %e : tensor<2x4xf32>) -> tensor<2x4xf32> {
@@ -188,11 +188,11 @@ module @large_root {
       %out = aten.linear %in, %weight : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
       fsdp.yield %out : tensor<2x4xf32>
     }
-    %2 = fsdp.module "head" : "Linear" (%in = %1 : tensor<2x4xf32>) -> tensor<2x8xf32> {
-      %weight = fsdp.read @head.weight : tensor<8x4xf32>
-      %out = aten.linear %in, %weight : (tensor<2x4xf32>, tensor<8x4xf32>) -> tensor<2x8xf32>
-      fsdp.yield %out : tensor<2x8xf32>
+    %2 = fsdp.module "head" : "Linear" (%in = %1 : tensor<2x4xf32>) -> tensor<2x125000xf32> {
+      %weight = fsdp.read @head.weight : tensor<125000x4xf32>
+      %out = aten.linear %in, %weight : (tensor<2x4xf32>, tensor<125000x4xf32>) -> tensor<2x125000xf32>
+      fsdp.yield %out : tensor<2x125000xf32>
     }
-    return %2 : tensor<2x8xf32>
+    return %2 : tensor<2x125000xf32>
   }
 }
