@@ -30,7 +30,8 @@ VECTOR = (r"kernel_gelu|kernel_cat|kernel_gelu_backward_sum_part0|kernel_add|"
           r"kernel_sigmoid_\w+")
 OPTIMIZER = r"kernel_adamw(_\d+)?"
 ROWS = (r"kernel_(add_)?layer_norm|kernel_native_layer_norm_backward(_add)?_part0|"
-        r"kernel_(mul_Scalar_)?softmax|kernel_((add|cast)_)?to_pow_\w+_rsqrt_mul_\w+")
+        r"kernel_(mul_Scalar_)?(to_)?softmax(_to)?|"
+        r"kernel_((add|cast)_)?to_pow_\w+_rsqrt_mul_\w+")
 COLUMNS = (r"kernel_native_layer_norm_backward(_add)?_part1|"
            r"kernel_gelu_backward_sum_part1|kernel_add_\w*mul_sum\w*|"
            r"kernel_(add_)?(threshold_backward_)?native_batch_norm_backward(_\d+)?")
