@@ -3,9 +3,9 @@
 //
 // Gamma, Dirichlet (and so beta) and Poisson numbers, and functions of one
 // uniform or normal number. PyTorch draws candidates until one is accepted; a
-// compiled step draws a fixed number of them, along a dimension of their own,
-// and takes the first that is. So many that all are refused once in 10^15 draws
-// or less. All is computed in f64, as in PyTorch.
+// compiled step draws a fixed number of them in an extra dimension, and takes
+// the first one that is accepted: all are refused less than once in 10^15
+// draws. Everything is computed in f64, as in PyTorch.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/Decomposition.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model in which it shows what FSDP2 casts, and what it leaves in f32.
 
-FSDP2 casts arguments alone. Most modules here reach an f32 value in another way:
+FSDP2 casts only arguments. Most modules here reach an f32 value in another way:
 1000.125, which bf16 does not hold, and compute with its distance from 1000.
 """
 
