@@ -98,9 +98,9 @@ def check_transforms(program):
                 getattr(node.target, "__module__", "").startswith("torch._functorch")):
             line = user_lines.line_in(node.meta.get("stack_trace"))
             raise ExportError(
-                f"forward uses torch.func (torch.vmap, jacrev, jvp){line}, which an "
-                f"export does not hold: write the batch dimension out, and "
-                f"derivatives with torch.autograd.grad(..., create_graph=True)")
+                f"forward uses a wrapper of torch.func{line} that an export does "
+                f"not hold: write the batch dimension out, and derivatives with "
+                f"torch.autograd.grad(..., create_graph=True)")
 
 
 def say_numbers(program):
