@@ -56,6 +56,11 @@ private:
   /// The inputs' `shardc.upper_bound` then: other bounds draw other inputs.
   mlir::SmallVector<mlir::Attribute> bounds;
 
+  /// Whether the program before the derivative says of a value that it has
+  /// another one than the loss shows: behind detach, or where forward changes
+  /// what has a gradient.
+  bool hasOwnSlopes = false;
+
   void runBefore(mlir::Pass *pass, mlir::Operation *op);
   void runAfter(mlir::Pass *pass, mlir::Operation *op);
   bool observe(mlir::ModuleOp module, Observation &observation);

@@ -65,6 +65,8 @@ static void addGroup(OpPassManager &manager, const Options &options) {
   ApplyParameterRulesPassOptions parameters;
   parameters.rules = options.paramGroups;
   manager.addPass(createApplyParameterRulesPass(parameters));
+  // After rules, which may freeze a parameter.
+  manager.addPass(createKeepChangedParametersPass());
   ApplyBufferRulesPassOptions buffers;
   buffers.rules = options.bufferRules;
   manager.addPass(createApplyBufferRulesPass(buffers));

@@ -139,11 +139,11 @@ LogicalResult NodeCall::change(StringRef name, Value value) {
   StringRef tensor = tensorName(name);
   const TensorSlot &slot = *slots.find(tensor);
   const TensorStorage &storage = slots.storageOf(slot);
-  if (storage.kind == StorageKind::Parameter)
-    return error("E0137")
-           << "changes parameter '" << storage.symbol.getValue()
-           << "' in place, which is the optimizer's task; a frozen one is a "
-              "buffer in an export by shardc_export";
+  if (storage.kind == StorageKind::Parameter && slots.records() &&
+      !slots.isDetached(tensor))
+    return error("E0137") << "changes parameter '" << storage.symbol.getValue()
+                          << "' in place outside of torch.no_grad, which "
+                             "PyTorch refuses";
   if (storage.kind == StorageKind::Constant)
     return error("E0137") << "changes constant '" << tensor
                           << "' in place, which would last into the next step";

@@ -141,12 +141,12 @@ Value TensorSlots::capture(Value value, size_t depth, FlatSymbolRefAttr buffer,
   return known = capture;
 }
 
-/// The value of a buffer that was changed, captured where it comes to a call
-/// otherwise than as an argument.
+/// The value of a buffer or parameter that was changed, captured where it comes
+/// to a call otherwise than as an argument.
 Value TensorSlots::captureState(const TensorSlot &slot, size_t captured,
                                 Location location) {
   const TensorStorage &storage = storages[slot.storage];
-  if (storage.kind != StorageKind::Buffer || storage.owners.empty() ||
+  if (!storage.symbol || storage.owners.empty() ||
       !isa<FloatType>(slot.type.getElementType()))
     return slot.value;
   size_t common = calls.depthCommonWith(slot.calls);
@@ -168,8 +168,8 @@ std::optional<size_t> TensorSlots::recordedDepth(StringRef name) const {
   return std::nullopt;
 }
 
-void translation::writeBuffer(OpBuilder &builder, Location location,
-                              Value value, FlatSymbolRefAttr symbol) {
+void translation::writeState(OpBuilder &builder, Location location, Value value,
+                             FlatSymbolRefAttr symbol) {
   if (isa<ComplexType>(getElementTypeOrSelf(value)))
     value = aten::ViewAsRealOp::create(builder, location, value);
   fsdp::WriteOp::create(builder, location, value, symbol);
@@ -289,6 +289,11 @@ static bool hasOwnHistory(const TensorSlot &slot) {
   return isDetach(slot) && slot.value && requiresGradient(slot.value);
 }
 
+/// The path of the module that has the parameter `name` for an attribute.
+static std::string ownerOf(StringRef name) {
+  return name.contains('.') ? name.rsplit('.').first.str() : "";
+}
+
 LogicalResult TensorSlots::change(StringRef name, Value value,
                                   Location location) {
   Value old = recordedStorage(name, location);
@@ -332,7 +337,9 @@ LogicalResult TensorSlots::change(StringRef name, Value value,
     slots[slot].calls.assign(calls.frames().begin(), calls.frames().end());
     slots[slot].version = storage.version;
   }
-  if (storage.kind == StorageKind::Buffer)
-    writeBuffer(builder, location, value, storage.symbol);
+  if (storage.kind == StorageKind::Parameter)
+    storage.owners.push_back(ownerOf(storage.symbol.getValue()));
+  if (storage.symbol)
+    writeState(builder, location, value, storage.symbol);
   return success();
 }

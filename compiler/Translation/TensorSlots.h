@@ -205,9 +205,10 @@ private:
   std::optional<size_t> recordedDepth(llvm::StringRef name) const;
 };
 
-/// Writes `value` to a buffer; complex numbers as the pairs that it keeps.
-void writeBuffer(mlir::OpBuilder &builder, mlir::Location location,
-                 mlir::Value value, mlir::FlatSymbolRefAttr symbol);
+/// Writes `value` to a buffer or parameter; complex numbers as the pairs that
+/// it keeps.
+void writeState(mlir::OpBuilder &builder, mlir::Location location,
+                mlir::Value value, mlir::FlatSymbolRefAttr symbol);
 
 } // namespace shardc::translation
 

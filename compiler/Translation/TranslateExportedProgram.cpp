@@ -8,6 +8,7 @@
 #include "compiler/Translation/TranslateExportedProgram.h"
 
 #include "compiler/Translation/AttachLoss.h"
+#include "compiler/Translation/ChangedParameters.h"
 #include "compiler/Translation/GraphTranslator.h"
 #include "compiler/Translation/ModelState.h"
 #include "compiler/Translation/TensorTypes.h"
@@ -221,9 +222,9 @@ LogicalResult ProgramTranslator::writeBuffers(const ModelState &state) {
     FailureOr<Value> value = readOutput(tensor->name);
     if (failed(value))
       return failure();
-    writeBuffer(builder, builder.getUnknownLoc(), *value,
-                FlatSymbolRefAttr::get(builder.getContext(),
-                                       state.declaredAs(spec.target)));
+    writeState(builder, builder.getUnknownLoc(), *value,
+               FlatSymbolRefAttr::get(builder.getContext(),
+                                      state.declaredAs(spec.target)));
   }
   return success();
 }
@@ -329,7 +330,7 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
     return failure();
   state.freezeWithoutGradient(
       function.getBody().front().getTerminator()->getOperands());
-  if (failed(state.checkSharedMemory()))
+  if (failed(state.checkSharedMemory()) || failed(keepLastChanges(function)))
     return failure();
   return module;
 }

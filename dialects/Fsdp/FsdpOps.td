@@ -194,7 +194,14 @@ def Fsdp_ReadOp : Fsdp_Op<"read", [MemoryEffects<[MemRead]>, Fsdp_NamedResults]>
 }
 
 def Fsdp_WriteOp : Fsdp_Op<"write", [MemoryEffects<[MemWrite]>]> {
-  let summary = "the new value of a buffer or an optimizer's state";
+  let summary = "the new value of a buffer, a parameter or an optimizer's state";
+  let description = [{
+    A parameter that forward changes has its new value from the update part on,
+    where the optimizer's step starts from it: all micro-batches of a step see
+    the same old one.
+
+    Example: `fsdp.write %1, @head.weight : tensor<4x8xf32>`
+  }];
   let arguments = (ins AnyStaticShapeTensor:$value, FlatSymbolRefAttr:$symbol);
   let assemblyFormat = "$value `,` $symbol attr-dict `:` type($value)";
 }

@@ -178,6 +178,8 @@ void Interpreter::visitWrite(fsdp::WriteOp write) {
     state.setOptimizerState(write.getSymbol(), tensors);
     return;
   }
+  if (!state.isBuffer(write.getSymbol()))
+    return; // A parameter: the update part computes its change.
   for (int64_t rank = 0; rank < ranks; ++rank)
     state.setBuffer(write.getSymbol(), rank,
                     tensors[tensors.size() == 1 ? 0 : rank]);

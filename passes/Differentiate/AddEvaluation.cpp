@@ -252,13 +252,20 @@ static bool mayUse(fsdp::WriteOp write, const Operations &live) {
   });
 }
 
+static bool isParameter(fsdp::WriteOp write) {
+  return SymbolTable::lookupNearestSymbolFrom<fsdp::ParameterOp>(
+      write->getParentOfType<ModuleOp>(), write.getSymbolAttr());
+}
+
 static LogicalResult checkLive(Operation &op, const Operations &live) {
   if (live.contains(&op) && isa<aten::RandOp, aten::RandnOp>(op))
     return refuse(&op) << "'" << op.getName()
                        << "' draws random numbers beside dropout" << unknown;
   if (auto write = dyn_cast<fsdp::WriteOp>(op); write && mayUse(write, live))
-    return refuse(&op) << "forward changes buffer '" << write.getSymbol()
-                       << "' and may use what it becomes" << unknown;
+    return refuse(&op) << "forward changes "
+                       << (isParameter(write) ? "parameter" : "buffer") << " '"
+                       << write.getSymbol() << "' and may use what it becomes"
+                       << unknown;
   return success();
 }
 

@@ -21,9 +21,10 @@
 //   %step = fsdp.take_shard %o0, %o1 of @group0[0]
 //   %new = fsdp.update "muon" (%p, %step, …) { … }
 //
-// Segments are updated in the order in which their gradients were reduced. The
-// gather of the next one's directions comes before the matrices of one, so that
-// a device can do both at once.
+// The step of a parameter that forward changes starts from the new value
+// (ChangedParameters.h). Segments are updated in the order in which their
+// gradients were reduced. The gather of the next one's directions comes before
+// the matrices of one, so that a device can do both at once.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Differentiate/Passes.h"
@@ -33,6 +34,7 @@
 #include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "passes/Differentiate/ChangedParameters.h"
 #include "passes/Differentiate/Optimizers.h"
 #include "passes/Differentiate/SharedNumbers.h"
 
@@ -88,7 +90,7 @@ public:
       : module(module), step(step), optimizers(optimizers),
         hyperparameters(hyperparameters), rules(rules), storage(storage),
         builder(OpBuilder::atBlockTerminator(&step.getBody().front())),
-        declarations(step),
+        declarations(step), changed(step),
         numbers(builder, declarations, step.getLoc(), this->rules) {}
 
   LogicalResult build();
@@ -126,6 +128,7 @@ private:
   GradientRules rules;
   UpdateStorage storage;
   OpBuilder builder, declarations;
+  ChangedParameters changed;
   SmallVector<UpdatedSegment> segments;
   SharedNumbers numbers;
   /// Seed, step and shard, where something draws.
@@ -223,8 +226,10 @@ LogicalResult UpdateBuilder::collectSegments() {
 }
 
 Value UpdateBuilder::readParameter(const UpdatedSegment &updated) {
-  return fsdp::ReadShardOp::create(builder, updated.location, updated.type,
-                                   updated.group.getValue(), updated.index);
+  auto read =
+      fsdp::ReadShardOp::create(builder, updated.location, updated.type,
+                                updated.group.getValue(), updated.index);
+  return changed.apply(builder, read, updated.op);
 }
 
 Value UpdateBuilder::readGradient(const UpdatedSegment &updated) {
@@ -381,17 +386,7 @@ UpdateBuilder::gatherDirections(const UpdatedSegment &updated) {
   };
   fsdp::UpdateOp update = createUpdate(updated, results, inputs, formula);
   writeStates(updated, update.getResults().drop_front());
-  SmallVector<Type> members;
-  SymbolTable symbols(module);
-  fsdp::SegmentOp segment = updated.op;
-  for (auto member : segment.getBody().getOps<fsdp::MemberOp>()) {
-    auto parameter = symbols.lookup<fsdp::ParameterOp>(member.getParameter());
-    members.push_back(
-        cast<RankedTensorType>(parameter.getType()).clone(narrow));
-  }
-  return fsdp::GatherShardOp::create(builder, updated.location, members,
-                                     update.getResult(0),
-                                     updated.group.getValue(), updated.index);
+  return gatherSegment(builder, update.getResult(0), updated.op, updated.index);
 }
 
 /// Transforms whole matrices, and takes this rank's part of the steps.
@@ -480,6 +475,7 @@ LogicalResult UpdateBuilder::build() {
   }
   if (gathered)
     applySteps(*gathered, whole);
+  changed.erase();
   return success();
 }
 

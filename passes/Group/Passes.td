@@ -85,6 +85,20 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
+def KeepChangedParametersPass : Pass<"shardc-keep-changed-parameters", "::mlir::ModuleOp"> {
+  let summary = "Gathers parameters that forward changes in the dtype of their master.";
+  let description = [{
+    A model that clips or normalizes its weights changes what the optimizer
+    trains. The change is computed from the master, as it is without a policy, and
+    what the module then computes with is converted to the policy's dtype.
+
+    {{example: test/passes/Group/keep-changed-parameters.mlir @clipped}}
+
+    Error: E0137 for a parameter that a rule freezes.
+  }];
+  let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
+}
+
 def KeepBatchNormF32Pass : Pass<"shardc-keep-batch-norm-f32", "::mlir::ModuleOp"> {
   let summary = "Keeps batch_norm's affine parameters in f32 under a narrower policy.";
   let description = [{

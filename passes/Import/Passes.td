@@ -96,7 +96,8 @@ def VerifyImportedPass : Pass<"shardc-verify-imported", "::mlir::ModuleOp"> {
     - I3: it holds only aten operators, modules, numbers of the run, captures,
       reads and writes.
     - I4: a read names a declared parameter or buffer and has its type.
-    - I5: a write names a declared buffer and has its type.
+    - I5: a write names a declared buffer, or a parameter that is trained, and has
+      its type.
     - I6: the module tree is built: no operation has a module stack left.
 
     {{example: test/passes/Import/verify-imported.mlir @accepted}}

@@ -92,13 +92,17 @@ LogicalResult ImportedVerifier::verifyRead(fsdp::ReadOp read) {
 }
 
 LogicalResult ImportedVerifier::verifyWrite(fsdp::WriteOp write) {
-  auto buffer = symbols.lookup<fsdp::BufferOp>(write.getSymbol());
-  if (!buffer)
-    return write.emitError("I5: expected a declared buffer, got ")
+  Operation *state = symbols.lookup(write.getSymbol());
+  auto buffer = dyn_cast_or_null<fsdp::BufferOp>(state);
+  auto parameter = dyn_cast_or_null<fsdp::ParameterOp>(state);
+  if (!buffer && (!parameter || parameter.getFrozen()))
+    return write.emitError("I5: expected a declared buffer or a parameter that "
+                           "is trained, got ")
            << write.getSymbolAttr();
-  if (write.getValue().getType() != buffer.getType())
+  Type declared = buffer ? buffer.getType() : parameter.getType();
+  if (write.getValue().getType() != declared)
     return write.emitError("I5: expected the declared type ")
-           << buffer.getType() << " of " << write.getSymbolAttr();
+           << declared << " of " << write.getSymbolAttr();
   return success();
 }
 

@@ -30,6 +30,7 @@
 #include "passes/Precision/TypePropagation.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
 
 #define DEBUG_TYPE "shardc-apply-precision"
 
@@ -45,9 +46,27 @@ struct ApplyPrecisionPass : impl::ApplyPrecisionPassBase<ApplyPrecisionPass> {
   void runOnOperation() override;
 };
 
+} // namespace
+
+/// The parameters that forward changes.
+static llvm::StringSet<> changedParameters(ModuleOp module) {
+  SymbolTable symbols(module);
+  llvm::StringSet<> names;
+  module.walk([&](fsdp::WriteOp write) {
+    Operation *state = symbols.lookup(write.getSymbol());
+    auto buffer = dyn_cast<fsdp::BufferOp>(state);
+    if (!buffer || buffer.getParameter())
+      names.insert(write.getSymbol());
+  });
+  return names;
+}
+
+namespace {
+
 class PolicyRewriter {
 public:
-  explicit PolicyRewriter(ModuleOp module) : gathered(module) {}
+  explicit PolicyRewriter(ModuleOp module)
+      : gathered(module), changed(changedParameters(module)) {}
 
   /// The operator that could not take its operands when rewriting failed.
   InferTypeOpInterface getRefused() const { return refused; }
@@ -57,6 +76,7 @@ public:
 
 private:
   GatheredDtype gathered;
+  llvm::StringSet<> changed;
   fsdp::PolicyAttr rootPolicy;
   InferTypeOpInterface refused;
 
@@ -66,6 +86,7 @@ private:
   void rewriteCapture(fsdp::CaptureOp capture);
   fsdp::PolicyAttr policyAround(Operation *op);
   void narrowParameter(Operation *read, StringRef symbol);
+  void narrowChanged(fsdp::WriteOp write);
   Value asBuffer(OpBuilder &builder, Location location, Value value,
                  StringRef buffer);
 };
@@ -146,15 +167,14 @@ static bool writes(fsdp::ModuleOp call, StringRef symbol) {
       .wasInterrupted();
 }
 
-/// A parameter that is not trained and that forward changes has its master's
-/// dtype where it is changed, and in the module that has it the one that its
-/// group computes in, as what FSDP2 gathers. Batch norms keep f32.
+/// A parameter that forward changes has its master's dtype where it is changed,
+/// and in the module that has it the one that its group computes in, as what
+/// FSDP2 gathers. Batch norms keep f32.
 void PolicyRewriter::narrowParameter(Operation *read, StringRef symbol) {
-  fsdp::BufferOp buffer = gathered.buffer(symbol);
   fsdp::PolicyAttr policy = policyAround(read);
   Value value = read->getResult(0);
   auto type = cast<RankedTensorType>(value.getType());
-  if (!buffer || !buffer.getParameter() || !policy || !policy.getParam() ||
+  if (!changed.contains(symbol) || !policy || !policy.getParam() ||
       !isa<FloatType>(type.getElementType()))
     return;
   fsdp::ModuleOp owner = ownerAround(read, symbol);
@@ -172,6 +192,35 @@ void PolicyRewriter::narrowParameter(Operation *read, StringRef symbol) {
       aten::ToOp::create(builder, read->getLoc(), type.clone(policy.getParam()),
                          value, TypeAttr::get(policy.getParam()));
   value.replaceAllUsesExcept(narrow, narrow.getDefiningOp());
+}
+
+/// Whether `op` comes behind `other`, which is in the same block or in one
+/// around that of `op`.
+static bool isBehind(Operation *op, Operation *other) {
+  Operation *ancestor = other->getBlock()->findAncestorOpInBlock(*op);
+  return ancestor && other->isBeforeInBlock(ancestor);
+}
+
+/// Narrows a parameter that is trained where the module that changes it
+/// computes with the new value.
+void PolicyRewriter::narrowChanged(fsdp::WriteOp write) {
+  fsdp::PolicyAttr policy = policyAround(write);
+  Value value = write.getValue();
+  auto type = cast<RankedTensorType>(value.getType());
+  if (gathered.buffer(write.getSymbol()) || !policy || !policy.getParam() ||
+      !isa<FloatType>(type.getElementType()))
+    return;
+  OpBuilder builder(write->getContext());
+  builder.setInsertionPointAfter(write);
+  auto narrow =
+      aten::ToOp::create(builder, write.getLoc(), type.clone(policy.getParam()),
+                         value, TypeAttr::get(policy.getParam()));
+  value.replaceUsesWithIf(narrow, [&](OpOperand &use) {
+    return !isa<fsdp::WriteOp, fsdp::CaptureOp>(use.getOwner()) &&
+           isBehind(use.getOwner(), narrow);
+  });
+  if (narrow.use_empty())
+    narrow.erase();
 }
 
 /// Parameters of a batch norm are gathered in f32; what the model computes from
@@ -221,6 +270,7 @@ LogicalResult PolicyRewriter::rewriteBlock(Block &block) {
       narrowParameter(read, read.getSymbol());
     } else if (auto write = dyn_cast<fsdp::WriteOp>(op)) {
       rewriteWrite(write);
+      narrowChanged(write);
     } else if (auto capture = dyn_cast<fsdp::CaptureOp>(op)) {
       rewriteCapture(capture);
       if (std::optional<StringRef> buffer = capture.getBuffer())

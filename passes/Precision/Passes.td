@@ -75,7 +75,7 @@ def VerifyPrecisionPass : Pass<"shardc-verify-precision", "::mlir::ModuleOp"> {
       an operator's inference (which the operator's own verifier checks).
     - P2: a parameter is read in the dtype that it is gathered in.
     - P3: a buffer is read, captured and written in its own dtype, whatever the
-      policy.
+      policy; a parameter that forward changes, in the one that it is gathered in.
     - P4: under `cast_inputs`, a floating-point argument of forward or of a
       group's module has the policy's `param`. What is captured is no argument.
     - P5: batch_norm's statistics and affine parameters are f32 or f64.

@@ -115,10 +115,9 @@ LogicalResult PrecisionVerifier::verifyRead(fsdp::ReadOp read) {
 }
 
 LogicalResult PrecisionVerifier::verifyWrite(fsdp::WriteOp write) {
-  fsdp::BufferOp buffer = gathered.buffer(write.getSymbol());
-  if (buffer && buffer.getType() == write.getValue().getType())
+  if (gathered.readType(write.getSymbol()) == write.getValue().getType())
     return success();
-  return write.emitError("P3: expected a declared buffer of type ")
+  return write.emitError("P3: expected a declared buffer or parameter of type ")
          << write.getValue().getType();
 }
 
@@ -126,10 +125,10 @@ LogicalResult PrecisionVerifier::verifyCapture(fsdp::CaptureOp capture) {
   std::optional<StringRef> name = capture.getBuffer();
   if (!name)
     return success();
-  fsdp::BufferOp buffer = gathered.buffer(*name);
-  if (buffer && buffer.getType() == capture.getType())
+  if (gathered.readType(*name) == capture.getType())
     return success();
-  return capture.emitError("P3: expected a declared buffer of type ")
+  return capture.emitError("P3: expected a declared buffer or parameter of "
+                           "type ")
          << capture.getType();
 }
 

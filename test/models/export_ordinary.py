@@ -63,34 +63,49 @@ def in_float64(tensor):
 
 
 def named_state(module):
-    """What forward may change: buffers, and parameters that are not trained."""
+    """What each rank has of its own: buffers, and parameters that are not trained."""
     yield from module.named_buffers()
     for name, parameter in module.named_parameters():
         if not parameter.requires_grad:
             yield name, parameter.data
 
 
+def named_trained(module):
+    """What all ranks start a step with; forward may change it on each of them."""
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            yield name, parameter.data
+
+
+def copies(named):
+    return {name: value.detach().clone() for name, value in named}
+
+
+def restore(named, saved):
+    for name, value in named:
+        value.data.copy_(saved[name])
+
+
 def train(module, samples, ranks):
     """(losses, state): data-parallel SGD; every rank has what forward changes for
     its own."""
-    buffers = [{name: value.clone() for name, value in named_state(module)}
-               for _ in range(ranks)]
+    buffers = [copies(named_state(module)) for _ in range(ranks)]
     optimizer = torch.optim.SGD(module.parameters(), lr=RATE)
     losses = []
     for step in range(STEPS):
         optimizer.zero_grad()
         total = 0.0
+        trained = copies(named_trained(module))
         for rank in range(ranks):
-            for name, value in named_state(module):
-                value.data.copy_(buffers[rank][name])
+            restore(named_state(module), buffers[rank])
+            restore(named_trained(module), trained)
             try:
                 loss = module(**micro_batch(samples, step * ranks + rank)) / ranks
             except (IndexError, RuntimeError) as error:
                 raise Raised(step + 1) from error
             loss.backward()
             total += loss.item()
-            buffers[rank] = {name: value.detach().clone()
-                             for name, value in named_state(module)}
+            buffers[rank] = copies(named_state(module))
         optimizer.step()
         losses.append(total)
     return losses, dict(module.named_parameters()) | buffers[0]

@@ -106,6 +106,47 @@ def average_of_a_weight(s, x, y):
 
 
 @ordinary(lambda: {"f": nn.Linear(5, 5)}, x=Y, y=Y)
+def clipped_weights(s, x, y):
+    with torch.no_grad():
+        for parameter in s.f.parameters():
+            parameter.clamp_(-0.2, 0.2)
+    return F.mse_loss(s.f(x), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(5, 5, bias=False), "scale": torch.ones(5, 1)},
+          x=Y, y=Y)
+def weights_of_unit_rows(s, x, y):
+    """Twice is not the same as once: each rank does it once a step."""
+    weight = s.f.weight.data
+    weight.div_(weight.norm(dim=1, keepdim=True) + 0.3).mul_(s.scale)
+    weight[0].zero_()
+    return F.mse_loss(s.f(x), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(5, 5), "g": nn.Linear(5, 5)}, x=Y, y=Y)
+def weight_before_and_behind(s, x, y):
+    old = (s.g.weight * s.f.weight).sum()
+    with torch.no_grad():
+        s.f.weight.copy_(s.f.weight.clamp(min=0))
+        s.f.weight.mul_(0.5)
+    return F.mse_loss(s.g(s.f(x)), y) + old.detach() * s.f.weight.sum()
+
+
+@ordinary(lambda: {"f": nn.Linear(5, 5)}, refused="E0137", x=Y, y=Y)
+def weight_changed_by_inputs(s, x, y):
+    with torch.no_grad():
+        s.f.weight.mul_(x.abs().mean().clamp(max=1))
+    return F.mse_loss(s.f(x), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(5, 5)}, refused="E0137", x=Y, y=Y)
+def weight_with_noise(s, x, y):
+    with torch.no_grad():
+        s.f.weight.add_(0.1 * torch.randn_like(s.f.weight))
+    return F.mse_loss(s.f(x), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(5, 5)}, x=Y, y=Y)
 def detached(s, x, y):
     predictions = s.f(x)
     return F.mse_loss(predictions, y) + (predictions.detach() *

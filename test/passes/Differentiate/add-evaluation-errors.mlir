@@ -141,3 +141,27 @@ module @branch_of_training attributes {shardc.no_evaluation = "in eval mode the 
     return
   }
 }
+
+// -----
+
+// The weight of an evaluation may be clipped, or not.
+module @clipped_weight {
+  fsdp.parameter @w : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 4 shard 4 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%x: tensor<4xf32>) {
+    fsdp.begin forward
+    %root = fsdp.unshard @root : <@root>
+    %w = fsdp.view %root[@w] : <@root> -> tensor<4xf32>
+    %0 = aten.clamp %w {max = 1.0 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+    // expected-error@+1 {{E0224: forward changes parameter 'w' and may use what it becomes}}
+    fsdp.write %0, @w : tensor<4xf32>
+    %1 = aten.sum %0 [0] : (tensor<4xf32>) -> tensor<f32>
+    fsdp.record_loss %1 : tensor<f32>
+    return
+  }
+}

@@ -77,10 +77,10 @@ module @I4_other_type {
 
 // -----
 
-module @I5_parameter_written {
-  fsdp.parameter @w : tensor<f32>
+module @I5_frozen_parameter_written {
+  fsdp.parameter frozen @w : tensor<f32>
   func.func @forward(%x: tensor<f32> {shardc.name = "x"}) -> tensor<f32> {
-    // expected-error@+1 {{I5: expected a declared buffer, got @w}}
+    // expected-error@+1 {{I5: expected a declared buffer or a parameter that is trained, got @w}}
     fsdp.write %x, @w : tensor<f32>
     return %x : tensor<f32>
   }

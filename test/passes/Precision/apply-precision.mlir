@@ -361,3 +361,29 @@ module @codebook {
     return %t : tensor<4xf32>
   }
 }
+
+// -----
+
+// A parameter that forward changes is changed in f32, and the module computes
+// with what it becomes in the policy's dtype.
+// CHECK-LABEL: module @changed_parameter
+//       CHECK:     %[[IN:.*]] = fsdp.cast %{{.*}} at input
+//       CHECK:     %[[OLD:.*]] = fsdp.read @weight : tensor<4x4xf32>
+//       CHECK:     %[[CLIPPED:.*]] = aten.clamp %[[OLD]] {{.*}} -> tensor<4x4xf32>
+//  CHECK-NEXT:     fsdp.write %[[CLIPPED]], @weight : tensor<4x4xf32>
+//  CHECK-NEXT:     %[[NARROW:.*]] = aten.to %[[CLIPPED]] bf16
+//  CHECK-NEXT:     aten.linear %[[IN]], %[[NARROW]] : {{.*}} -> tensor<8x4xbf16>
+module @changed_parameter {
+  fsdp.parameter @weight : tensor<4x4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, reduce = f32, cast_inputs = true> reshard default {
+    fsdp.member @weight keep f32
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x4xf32> {
+    %weight = fsdp.read @weight : tensor<4x4xf32>
+    %clipped = aten.clamp %weight {min = -1.0 : f32, max = 1.0 : f32} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    fsdp.write %clipped, @weight : tensor<4x4xf32>
+    %out = aten.linear %x, %clipped : (tensor<8x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+    return %out : tensor<8x4xf32>
+  }
+}

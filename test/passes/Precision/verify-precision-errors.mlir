@@ -78,7 +78,7 @@ module @P3_write_in_policy_dtype {
   fsdp.group @root on @mesh policy <param = bf16> reshard default {
   }
   func.func @forward(%x: tensor<4xbf16> {shardc.name = "x"}) {
-    // expected-error@+1 {{P3: expected a declared buffer of type 'tensor<4xbf16>'}}
+    // expected-error@+1 {{P3: expected a declared buffer or parameter of type 'tensor<4xbf16>'}}
     fsdp.write %x, @mean : tensor<4xbf16>
     return
   }
@@ -162,7 +162,7 @@ module @P3_capture_in_another_dtype {
   fsdp.group @root on @mesh policy <> reshard default {
   }
   func.func @forward(%x: tensor<4xbf16> {shardc.name = "x"}) -> tensor<4xbf16> {
-    // expected-error@+1 {{P3: expected a declared buffer of type 'tensor<4xbf16>'}}
+    // expected-error@+1 {{P3: expected a declared buffer or parameter of type 'tensor<4xbf16>'}}
     %0 = fsdp.capture %x of @n : tensor<4xbf16>
     return %0 : tensor<4xbf16>
   }

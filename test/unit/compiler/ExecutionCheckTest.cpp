@@ -9,6 +9,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
+#include "passes/Differentiate/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
@@ -99,4 +100,33 @@ TEST_F(ExecutionCheckTest, E0702_NamesThePassThatChangesTheLoss) {
               HasSubstr("E0702: pass subtract-instead changes what "
                         "the program computes: loss of step 1 with seed 1 of "
                         "rank 0 is 0 instead of "));
+}
+
+// The loss changes with what is detached, and has no gradient by it.
+TEST_F(ExecutionCheckTest, AcceptsDerivativesBesideDetachedValues) {
+  module = parseSourceString<ModuleOp>(R"mlir(
+    fsdp.parameter @w : tensor<4xf32>
+    fsdp.mesh @mesh <shard = 2>
+    fsdp.group @root on @mesh policy <> reshard default {
+      fsdp.segment f32 reduce f32 elements 4 shard 2 {
+        fsdp.member @w at 0
+      }
+    }
+    func.func @step(%x: tensor<4xf32>) {
+      fsdp.begin forward
+      %root = fsdp.unshard @root : <@root>
+      %w = fsdp.view %root[@w] : <@root> -> tensor<4xf32>
+      %h = aten.mul %w, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %d = aten.detach %h : (tensor<4xf32>) -> tensor<4xf32>
+      %p = aten.mul %h, %d : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      %loss = aten.sum %p [0] : (tensor<4xf32>) -> tensor<f32>
+      fsdp.record_loss %loss : tensor<f32>
+      return
+    }
+  )mlir",
+                                       &context);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(accepts([](PassManager &manager) {
+    manager.addPass(createDifferentiatePass());
+  })) << diagnostics;
 }

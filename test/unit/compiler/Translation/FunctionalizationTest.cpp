@@ -232,7 +232,48 @@ TEST(Functionalization, E0137_ChangedParameter) {
   model.node("aten.relu_.default", {{"self", tensor("p_w")}}, {{"r", {2}}});
   EXPECT_THAT(model.sumOutput("r").diagnostics(),
               HasSubstr("error: E0137: aten.relu_.default: changes parameter "
-                        "'w' in place"));
+                        "'w' in place outside of torch.no_grad"));
+}
+
+// What is read behind the change is the new value, with the parameter's
+// history.
+TEST(Functionalization, ParameterChangedBehindDetach) {
+  ExportBuilder model;
+  model.parameter("w", {2});
+  model.node("aten.detach.default", {{"self", tensor("p_w")}}, {{"d", {2}}});
+  model.node("aten.relu_.default", {{"self", tensor("d")}}, {{"once", {2}}});
+  model.node("aten.neg_.default", {{"self", tensor("d")}}, {{"twice", {2}}});
+  model.node("aten.exp.default", {{"self", tensor("p_w")}}, {{"e", {2}}});
+  std::string module = model.sumOutput("e").translate();
+  EXPECT_THAT(module, ContainsRegex("%([0-9]+) = aten.with_slope .*\n"
+                                    ".*fsdp.write %[0-9]+, @w"));
+  EXPECT_THAT(module, Not(ContainsRegex("fsdp.write(.|\n)*fsdp.write")))
+      << "the last change alone lasts";
+}
+
+TEST(Functionalization, E0137_ChangeThatDependsOnInputs) {
+  ExportBuilder model;
+  model.parameter("w", {2}).input("x", {2});
+  model.node("aten.detach.default", {{"self", tensor("p_w")}}, {{"d", {2}}});
+  model.node("aten.add_.Tensor",
+             {{"self", tensor("d")}, {"other", tensor("x")}}, {{"a", {2}}});
+  model.node("aten.exp.default", {{"self", tensor("p_w")}}, {{"e", {2}}});
+  EXPECT_THAT(model.sumOutput("e").diagnostics(),
+              HasSubstr("E0137: changes parameter 'w' by what depends on the "
+                        "inputs"));
+}
+
+TEST(Functionalization, E0137_ChangeByAnotherParameter) {
+  ExportBuilder model;
+  model.parameter("w", {2}).parameter("v", {2});
+  model.node("aten.detach.default", {{"self", tensor("p_w")}}, {{"d", {2}}});
+  model.node("aten.add_.Tensor",
+             {{"self", tensor("d")}, {"other", tensor("p_v")}}, {{"a", {2}}});
+  model.node("aten.mul.Tensor",
+             {{"self", tensor("p_w")}, {"other", tensor("p_v")}}, {{"e", {2}}});
+  EXPECT_THAT(model.sumOutput("e").diagnostics(),
+              HasSubstr("E0137: changes parameter 'w' by another parameter, "
+                        "'v'"));
 }
 
 TEST(Functionalization, ChangedPartOfABufferWritesTheWhole) {
