@@ -21,11 +21,13 @@ using namespace shardc;
 using namespace shardc::translation;
 
 /// The error of a change, with the way out.
-static LogicalResult refuse(fsdp::WriteOp write, const Twine &why) {
+static LogicalResult
+refuse(fsdp::WriteOp write, const Twine &why,
+       StringRef help = "compute with a new tensor, as in w = w.clamp(-1, 1), "
+                        "in place of changing the parameter") {
   InFlightDiagnostic error = write.emitError();
   error << "E0137: changes parameter '" << write.getSymbol() << "' " << why;
-  error.attachNote() << "help: compute with a new tensor, as in w = "
-                        "w.clamp(-1, 1), in place of changing the parameter";
+  error.attachNote() << "help: " << help;
   return error;
 }
 
@@ -82,9 +84,9 @@ LogicalResult translation::keepLastChanges(func::FuncOp forward) {
   }
   for (auto &[parameter, write] : last) {
     if (parameter.getFrozen())
-      return refuse(write, "in place, and does not train it; a parameter "
-                           "without requires_grad is a buffer in an export by "
-                           "shardc_export");
+      return refuse(write, "in place, and does not train it",
+                    "call requires_grad_(False) on it before shardc_export, "
+                    "which then makes a buffer of it");
     if (failed(check(write, written)))
       return failure();
   }

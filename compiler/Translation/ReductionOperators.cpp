@@ -145,22 +145,15 @@ static LogicalResult translateSumToSize(NodeCall &call) {
   return setReduced(call, build.view(self, result.getShape()));
 }
 
-/// Slices along `dim` whose norm is larger than `maxnorm` are scaled to it.
-static LogicalResult translateRenorm(NodeCall &call) {
-  RankedTensorType type = call.typeOf("self");
-  FailureOr<int64_t> dim = call.dimension("dim", type.getRank());
-  if (failed(dim))
-    return failure();
-  auto dims = llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
-  dims.erase(dims.begin() + *dim);
-  double limit = toDouble(call.scalar("maxnorm"));
+/// `self`, with slices whose norm of order `order` over `dims` is larger than
+/// `limit` scaled to that; null after an error.
+static Value renormalize(NodeCall &call, Value self, double order,
+                         ArrayRef<int64_t> dims, double limit) {
   Decomposition build(call);
-  Value self = call.tensor("self");
   Value wide = toWideFloat(call, self);
-  Value norm = buildNorm(call, wide, toDouble(call.scalar("p")), dims,
-                         /*keepDim=*/true);
+  Value norm = buildNorm(call, wide, order, dims, /*keepDim=*/true);
   if (!norm)
-    return failure();
+    return nullptr;
   Value isLong = build.build<aten::GtScalarOp>(
       norm, call.builder().getF64FloatAttr(limit));
   Value factor =
@@ -168,8 +161,40 @@ static LogicalResult translateRenorm(NodeCall &call) {
                 Scalar(limit));
   factor = build.where(isLong, factor, build.constant(1, norm));
   Value scaled = build.mul(wide, factor);
-  return scaled ? setComputed(call, call.convert(scaled, type.getElementType()))
-                : failure();
+  return scaled ? call.convert(scaled, getElementTypeOrSelf(self)) : Value();
+}
+
+static LogicalResult translateRenorm(NodeCall &call) {
+  RankedTensorType type = call.typeOf("self");
+  FailureOr<int64_t> dim = call.dimension("dim", type.getRank());
+  if (failed(dim))
+    return failure();
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
+  dims.erase(dims.begin() + *dim);
+  Value scaled =
+      renormalize(call, call.tensor("self"), toDouble(call.scalar("p")), dims,
+                  toDouble(call.scalar("maxnorm")));
+  return scaled ? setComputed(call, scaled) : failure();
+}
+
+/// The rows that `indices` look up. Equal indices write the same row.
+static LogicalResult translateEmbeddingRenorm(NodeCall &call) {
+  Decomposition build(call);
+  Value self = call.tensor("self");
+  Value indices = build.view(call.tensor("indices"),
+                             call.typeOf("indices").getNumElements());
+  call.requireBounds(call.tensor("indices"), 0);
+  Value rows = build.build<aten::IndexOp>(self, ValueRange(indices),
+                                          ArrayRef<int64_t>{0});
+  if (!rows)
+    return failure();
+  rows = renormalize(call, rows, call.number("norm_type"), {1},
+                     call.number("max_norm"));
+  Value scaled =
+      rows ? build.build<aten::IndexPutOp>(self, ValueRange(indices), rows,
+                                           ArrayRef<int64_t>{0}, false)
+           : Value();
+  return scaled ? setComputed(call, scaled) : failure();
 }
 
 static LogicalResult translateLogsumexp(NodeCall &call) {
@@ -449,6 +474,9 @@ static void addSums(OperatorTable &table) {
   table.addWithInPlace(
       "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
       translateRenorm);
+  table.addWithInPlace("embedding_renorm(Tensor self, Tensor indices, "
+                       "float max_norm, float norm_type) -> Tensor",
+                       translateEmbeddingRenorm);
   table.addWithInPlace(("cumsum" + scan).str(), translateScan<aten::CumsumOp>);
   table.addWithInPlace(("cumprod" + scan).str(),
                        translateScan<aten::CumprodOp>);

@@ -132,6 +132,20 @@ def weight_before_and_behind(s, x, y):
     return F.mse_loss(s.g(s.f(x)), y) + old.detach() * s.f.weight.sum()
 
 
+@ordinary(lambda: {"f": nn.Linear(5, 5),
+                   "table": nn.Embedding(7, 5, max_norm=1.5)},
+          refused="E0137", x=below(7), y=Y)
+def rows_of_bounded_norm(s, x, y):
+    return F.mse_loss(s.f(s.table(x)), y)
+
+
+@ordinary(lambda: {"f": nn.Linear(5, 5),
+                   "table": nn.Embedding(7, 5, max_norm=1.5).requires_grad_(False)},
+          x=below(7), y=Y)
+def frozen_rows_of_bounded_norm(s, x, y):
+    return F.mse_loss(s.f(s.table(x)), y)
+
+
 @ordinary(lambda: {"f": nn.Linear(5, 5)}, refused="E0137", x=Y, y=Y)
 def weight_changed_by_inputs(s, x, y):
     with torch.no_grad():
