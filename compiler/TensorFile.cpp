@@ -76,7 +76,8 @@ StatusOr<reference::Tensor> TensorFile::read(const std::string &name) const {
   const format::NamedTensor *tensor = content.find(name);
   if (!tensor)
     return Status(ErrorCode::E0405,
-                  "'" + path + "' has no tensor '" + name + "'");
+                  "'" + path + "' has no tensor '" + name + "'")
+        .addNote(content.describeNames());
   Type element = elementType(tensor->dtype, context);
   if (!element)
     return Status(ErrorCode::E0405,

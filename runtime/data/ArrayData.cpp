@@ -182,7 +182,8 @@ static StatusOr<ArrayFile> openSafetensors(const std::string &path,
     if (!tensor)
       return Status(ErrorCode::E0405, "'" + path + "' has no tensor '" +
                                           inputs[i].name + "' or '" + position +
-                                          "'");
+                                          "'")
+          .addNote(content->describeNames());
     opened.tensors.push_back(*tensor);
   }
   return opened;

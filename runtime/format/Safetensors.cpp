@@ -24,6 +24,18 @@ const NamedTensor *SafetensorsContent::find(std::string_view name) const {
   return nullptr;
 }
 
+std::string SafetensorsContent::describeNames() const {
+  constexpr size_t shown = 6;
+  if (tensors.empty())
+    return "it has no tensors";
+  std::string text = "it has ";
+  for (size_t i = 0; i < std::min(tensors.size(), shown); ++i)
+    text += (i > 0 ? ", '" : "'") + tensors[i].name + "'";
+  if (tensors.size() > shown)
+    text += " and " + std::to_string(tensors.size() - shown) + " more";
+  return text;
+}
+
 /// The bytes that a tensor of this shape takes, or none if beyond 2^62.
 static std::optional<int64_t> tensorBytes(const std::vector<int64_t> &shape,
                                           Dtype dtype) {

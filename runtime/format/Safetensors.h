@@ -39,6 +39,9 @@ struct SafetensorsContent {
 
   /// The tensor named `name`, or null.
   const NamedTensor *find(std::string_view name) const;
+
+  /// The first few names, and how many more there are: "it has 'a', 'b'".
+  std::string describeNames() const;
 };
 
 /// Parses a whole file; the tensors point into `file`. A failure has number

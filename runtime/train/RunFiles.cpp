@@ -39,6 +39,16 @@ Status checkDistinct(const std::vector<RunFile> &inputs,
   return Status();
 }
 
+Status checkSaveName(const std::string &path) {
+  const fs::path extension = fs::path(path).extension();
+  if (extension.empty() || extension == ".safetensors")
+    return Status();
+  return Status(ErrorCode::E0002,
+                "--save: expected a name that ends in .safetensors, the format "
+                "that is written, got '" +
+                    path + "'");
+}
+
 Status probeOutput(const std::string &path, uint64_t bytes) {
   if (Status status = format::OutputFile(path).status(); !status.ok())
     return status;

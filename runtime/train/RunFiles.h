@@ -27,6 +27,10 @@ struct RunFile {
 Status checkDistinct(const std::vector<RunFile> &inputs,
                      const std::vector<RunFile> &outputs);
 
+/// Fails with E0002 if `path` has another extension than .safetensors: a name
+/// should not promise another format.
+Status checkSaveName(const std::string &path);
+
 /// Fails with E0601 unless a file of `bytes` bytes could be created at `path`
 /// now.
 Status probeOutput(const std::string &path, uint64_t bytes);

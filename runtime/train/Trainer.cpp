@@ -362,6 +362,8 @@ static Status checkFiles(const Artifact &artifact, const TrainOptions &options,
       add(inputs, "--weights", path);
   if (Status status = checkDistinct(inputs, outputs); !status.ok())
     return status;
+  if (Status status = checkSaveName(options.save); !status.ok())
+    return status;
   for (const auto &[path, bytes] :
        {std::pair(options.save, savedBytes(artifact, options)),
         std::pair(options.profile, uint64_t(0))})

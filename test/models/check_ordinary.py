@@ -101,7 +101,7 @@ def check(name, golden, options, folder):
     if "refused" in entry:
         return require_refusal(compiled, entry["refused"])
     require_success(compiled, "shardc")
-    log, state = folder / f"{name}.jsonl", folder / f"{name}.state"
+    log, state = folder / f"{name}.jsonl", folder / f"{name}.state.safetensors"
     expected = entry["runs"][str(options.ranks)]
     trained = run([options.shardrun, artifact, "--data",
                    folder / f"{name}.safetensors", "--steps", golden["steps"],

@@ -168,6 +168,26 @@ class Shardrun(unittest.TestCase):
                           "/dev/full")
         self.expect_error(1, "E0602: --save", *random, "--save", self.artifact)
 
+    def test_saved_weights_are_not_named_as_another_format(self):
+        for name in ("weights.pt", "model.bin", "run.1000"):
+            path = self.folder / name
+            self.expect_error(
+                2, "E0002: --save: expected a name that ends in .safetensors",
+                self.artifact, "--data", "random", "--save", path)
+            self.assertFalse(path.exists())
+
+    def test_missing_tensor_of_data_names_those_of_the_file(self):
+        data = self.folder / "data.safetensors"
+        trained = self.train("--steps", 1, "--quiet", "--save", data)
+        self.assertEqual(trained.returncode, 0, trained.stderr)
+        names = json.loads(data.read_bytes()[8:].split(b"}}")[0] + b"}}")
+        names = [name for name in names if name != "__metadata__"]
+        missing = self.run_with(self.artifact, "--data", data)
+        self.assertEqual(missing.returncode, 4)
+        self.assertIn("error E0405: '", missing.stderr)
+        self.assertIn("note: it has '" + "', '".join(names) + "'\n",
+                      missing.stderr)
+
     def test_ctrl_c_stops_all_ranks_after_a_whole_step(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             log = self.folder / f"log{int(number)}.jsonl"
