@@ -1,14 +1,13 @@
 //===- ComplexFunctions.cpp - functions of complex numbers ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values by real arithmetic on both parts. Each function is holomorphic: with
-// f'(a + ib) = p + iq the real part's derivatives are p by a and -q by b, and
-// the imaginary part's q and p.
+// Values by real arithmetic on both parts. Inverse functions as W. Kahan,
+// "Branch cuts for complex elementary functions", 1987, has them.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/ComplexFunctions.h"
 
-#include "compiler/Translation/Decomposition.h"
+#include "compiler/Translation/ComplexArithmetic.h"
 #include "compiler/Translation/Scalars.h"
 #include "dialects/Aten/Aten.h"
 
@@ -23,231 +22,314 @@ using namespace shardc::translation;
 
 namespace {
 
-/// A complex number; both parts are null after an error.
-struct Parts {
-  Value real;
-  Value imag;
+/// A value, and the derivative there.
+struct Result {
+  Parts value;
+  Parts slope;
 };
 
-class ComplexFunctions {
+class ComplexFunctions : public ComplexArithmetic {
 public:
-  explicit ComplexFunctions(NodeCall &call)
-      : call(call), build(call), self(call.tensor("self")) {}
+  using Function = Result (ComplexFunctions::*)(Parts);
 
-  LogicalResult translate(StringRef name);
+  using ComplexArithmetic::ComplexArithmetic;
+
+  /// The function of one complex number that ATen calls `name`; null if there
+  /// is none here.
+  static Function find(StringRef name);
 
 private:
-  using Function = LogicalResult (ComplexFunctions::*)();
+  Result exponential(Parts z);
+  Result exponentialOf2(Parts z);
+  Result exponentialMinus1(Parts z);
+  Result logarithm(Parts z);
+  Result logarithmOf1Plus(Parts z);
+  template <int base>
+  Result logarithmTo(Parts z);
+  Result squareRoot(Parts z);
+  Result reciprocalRoot(Parts z);
+  Result reciprocal(Parts z);
+  Result sine(Parts z);
+  Result cosine(Parts z);
+  Result tangent(Parts z);
+  Result hyperbolicSine(Parts z);
+  Result hyperbolicCosine(Parts z);
+  Result hyperbolicTangent(Parts z);
+  Result arcSine(Parts z);
+  Result arcCosine(Parts z);
+  Result arcTangent(Parts z);
+  Result areaSine(Parts z);
+  Result areaCosine(Parts z);
+  Result areaTangent(Parts z);
+  Result sigmoid(Parts z);
 
-  NodeCall &call;
-  Decomposition build;
-  Value self;
-  Value a, b; // of the argument
-
-  Parts partsOf(Value complex);
-  /// number / z, scaled so that squares do not overflow.
-  Parts quotient(double number, Value z);
-  /// 2 z1 z2 … of a value that is known already.
-  Parts squareOf(Parts z);
-  LogicalResult finish(Parts value, Parts slope);
-  Parts root();
-
-  template <typename Op>
-  Value of(Value x) {
-    return build.build<Op>(x);
+  /// sqrt(1 - z) and sqrt(1 + z), on the sides of the cuts where z is.
+  std::pair<Parts, Parts> rootsBeside1(Parts z);
+  /// `z`, above a cut where it is on it: PyTorch's derivatives are those there.
+  Parts aboveCut(Parts z);
+  /// number / sqrt(1 - z²).
+  Parts rootSlope(double number, Parts z);
+  /// sin(x) or cos(x) times cosh(y) or sinh(y).
+  template <typename Circular, typename Hyperbolic>
+  Value product(Value x, Value y) {
+    return build.mul(of<Circular>(x), of<Hyperbolic>(y));
   }
-
-  LogicalResult exp();
-  LogicalResult log();
-  LogicalResult sqrt();
-  LogicalResult reciprocal();
-  LogicalResult sin();
-  LogicalResult cos();
-  LogicalResult sinh();
-  LogicalResult cosh();
-  LogicalResult tanh();
-  LogicalResult sigmoid();
 };
 
 } // namespace
 
-Parts ComplexFunctions::partsOf(Value complex) {
-  Value pairs = build.build<aten::ViewAsRealOp>(complex);
-  if (!pairs)
+//===----------------------------------------------------------------------===//
+// Exponentials and logarithms
+//===----------------------------------------------------------------------===//
+
+Result ComplexFunctions::exponential(Parts z) {
+  Parts value = exp(z);
+  return {value, value};
+}
+
+Result ComplexFunctions::exponentialOf2(Parts z) {
+  Parts value = exp(times(z, std::numbers::ln2));
+  return {value, times(value, std::numbers::ln2)};
+}
+
+/// The real part exp(a) cos(b) - 1 is expm1(a) cos(b) - 2 sin²(b/2).
+Result ComplexFunctions::exponentialMinus1(Parts z) {
+  Parts whole = exp(z);
+  Value half = of<aten::SinOp>(build.mul(z.imag, Scalar(0.5)));
+  Value rest = build.mul(build.mul(half, half), Scalar(2.0));
+  Value real = build.sub(
+      build.mul(of<aten::Expm1Op>(z.real), of<aten::CosOp>(z.imag)), rest);
+  return {{real, whole.imag}, whole};
+}
+
+Result ComplexFunctions::logarithm(Parts z) { return {log(z), quotient(1, z)}; }
+
+/// Near 0 the logarithm of |1 + z| is log1p(a (2 + a) + b²) / 2.
+Result ComplexFunctions::logarithmOf1Plus(Parts z) {
+  Parts sum = plus(z, 1);
+  Parts value = log(sum);
+  Value above = build.add(build.mul(z.real, build.add(z.real, Scalar(2.0))),
+                          build.mul(z.imag, z.imag));
+  Value small = build.mul(of<aten::Log1pOp>(above), Scalar(0.5));
+  return {
+      {build.where(isLess(magnitude(z), 0.5), small, value.real), value.imag},
+      quotient(1, sum)};
+}
+
+template <int base>
+Result ComplexFunctions::logarithmTo(Parts z) {
+  double scale = 1 / std::log(base);
+  return {times(log(z), scale), quotient(scale, z)};
+}
+
+//===----------------------------------------------------------------------===//
+// Powers
+//===----------------------------------------------------------------------===//
+
+Result ComplexFunctions::squareRoot(Parts z) {
+  Parts value = sqrt(z);
+  return {value, quotient(0.5, value)};
+}
+
+Result ComplexFunctions::reciprocalRoot(Parts z) {
+  Parts value = quotient(1, sqrt(z));
+  return {value, times(times(value, times(value, value)), -0.5)};
+}
+
+Result ComplexFunctions::reciprocal(Parts z) {
+  Parts value = quotient(1, z);
+  return {value, minus(times(value, value))};
+}
+
+//===----------------------------------------------------------------------===//
+// Trigonometric and hyperbolic functions
+//===----------------------------------------------------------------------===//
+
+Result ComplexFunctions::sine(Parts z) {
+  auto [a, b, whole] = z;
+  return {{product<aten::SinOp, aten::CoshOp>(a, b),
+           product<aten::CosOp, aten::SinhOp>(a, b)},
+          {product<aten::CosOp, aten::CoshOp>(a, b),
+           build.negate(product<aten::SinOp, aten::SinhOp>(a, b))}};
+}
+
+Result ComplexFunctions::cosine(Parts z) {
+  auto [value, slope] = sine(z);
+  return {slope, minus(value)};
+}
+
+Result ComplexFunctions::hyperbolicSine(Parts z) {
+  auto [a, b, whole] = z;
+  return {{product<aten::CosOp, aten::SinhOp>(b, a),
+           product<aten::SinOp, aten::CoshOp>(b, a)},
+          {product<aten::CosOp, aten::CoshOp>(b, a),
+           product<aten::SinOp, aten::SinhOp>(b, a)}};
+}
+
+Result ComplexFunctions::hyperbolicCosine(Parts z) {
+  auto [value, slope] = hyperbolicSine(z);
+  return {slope, value};
+}
+
+/// With u = tanh(a), v = tan(b): (u + iv) / (1 + iuv).
+Result ComplexFunctions::hyperbolicTangent(Parts z) {
+  Value u = of<aten::TanhOp>(z.real), v = of<aten::TanOp>(z.imag);
+  Value both = build.mul(u, v);
+  if (!both)
     return {};
-  int64_t last = Decomposition::typeOf(complex).getRank();
-  return {build.select(pairs, last, 0), build.select(pairs, last, 1)};
-}
-
-LogicalResult ComplexFunctions::finish(Parts value, Parts slope) {
-  if (!value.real || !value.imag || !slope.real || !slope.imag)
-    return failure();
-  Value minus = build.negate(slope.imag);
-  Value real = build.withSlopes(value.real, {{a, slope.real}, {b, minus}});
-  Value imag = build.withSlopes(value.imag, {{a, slope.imag}, {b, slope.real}});
-  Value result = build.complex(real, imag);
-  return result ? setComputed(call, result) : failure();
-}
-
-Parts ComplexFunctions::quotient(double number, Value z) {
-  Value part = partsOf(z).real;
-  if (!part)
-    return {};
-  Value one = build.expand(build.constant(number, part),
-                           Decomposition::typeOf(part).getShape());
-  return partsOf(build.div(
-      build.complex(one, build.zeros(Decomposition::typeOf(part))), z));
-}
-
-LogicalResult ComplexFunctions::exp() {
-  Value size = of<aten::ExpOp>(a);
-  Parts value = {build.mul(size, of<aten::CosOp>(b)),
-                 build.mul(size, of<aten::SinOp>(b))};
-  return finish(value, value);
-}
-
-LogicalResult ComplexFunctions::log() {
-  Value angle = build.build<aten::Atan2Op>(b, a);
-  return finish({of<aten::LogOp>(of<aten::AbsOp>(self)), angle},
-                quotient(1, self));
-}
-
-/// With t = sqrt((|z| + |a|) / 2): t + ib / 2t right of the imaginary axis, and
-/// |b| / 2t + it with the sign of b left of it.
-Parts ComplexFunctions::root() {
-  Value half = build.mul(build.add(of<aten::AbsOp>(self), of<aten::AbsOp>(a)),
-                         Scalar(0.5));
-  Value t = of<aten::SqrtOp>(half);
-  OpBuilder &builder = call.builder();
-  Value isZero = build.build<aten::EqScalarOp>(t, builder.getF64FloatAttr(0.0));
-  Value isLeft = build.build<aten::LtScalarOp>(a, builder.getF64FloatAttr(0.0));
-  Value isBelow =
-      build.build<aten::LtScalarOp>(b, builder.getF64FloatAttr(0.0));
-  if (!isZero || !isLeft || !isBelow)
-    return {};
-  Value divisor =
-      build.mul(build.where(isZero, build.constant(1, t), t), Scalar(2.0));
-  Value other = build.div(b, divisor);
-  return {build.where(isLeft, of<aten::AbsOp>(other), t),
-          build.where(isLeft, build.where(isBelow, build.negate(t), t), other)};
-}
-
-LogicalResult ComplexFunctions::sqrt() {
-  Parts value = root();
-  return finish(value, quotient(0.5, build.complex(value.real, value.imag)));
-}
-
-Parts ComplexFunctions::squareOf(Parts z) {
-  Value product = build.mul(z.real, z.imag);
-  return {build.sub(build.mul(z.real, z.real), build.mul(z.imag, z.imag)),
-          build.add(product, product)};
-}
-
-LogicalResult ComplexFunctions::reciprocal() {
-  Parts value = quotient(1, self);
-  Parts square = squareOf(value);
-  if (!square.real || !square.imag)
-    return failure();
-  return finish(value, {build.negate(square.real), build.negate(square.imag)});
-}
-
-LogicalResult ComplexFunctions::sin() {
-  Value sine = of<aten::SinOp>(a), cosine = of<aten::CosOp>(a);
-  Value wide = of<aten::CoshOp>(b), odd = of<aten::SinhOp>(b);
-  return finish({build.mul(sine, wide), build.mul(cosine, odd)},
-                {build.mul(cosine, wide), build.negate(build.mul(sine, odd))});
-}
-
-LogicalResult ComplexFunctions::cos() {
-  Value sine = of<aten::SinOp>(a), cosine = of<aten::CosOp>(a);
-  Value wide = of<aten::CoshOp>(b), odd = of<aten::SinhOp>(b);
-  return finish({build.mul(cosine, wide), build.negate(build.mul(sine, odd))},
-                {build.negate(build.mul(sine, wide)),
-                 build.negate(build.mul(cosine, odd))});
-}
-
-LogicalResult ComplexFunctions::sinh() {
-  Value sine = of<aten::SinOp>(b), cosine = of<aten::CosOp>(b);
-  Value wide = of<aten::CoshOp>(a), odd = of<aten::SinhOp>(a);
-  return finish({build.mul(odd, cosine), build.mul(wide, sine)},
-                {build.mul(wide, cosine), build.mul(odd, sine)});
-}
-
-LogicalResult ComplexFunctions::cosh() {
-  Value sine = of<aten::SinOp>(b), cosine = of<aten::CosOp>(b);
-  Value wide = of<aten::CoshOp>(a), odd = of<aten::SinhOp>(a);
-  return finish({build.mul(wide, cosine), build.mul(odd, sine)},
-                {build.mul(odd, cosine), build.mul(wide, sine)});
-}
-
-/// With u = tanh(a), v = tan(b): (u + iv) / (1 + iuv); the derivative is
-/// 1 - tanh².
-LogicalResult ComplexFunctions::tanh() {
-  Value u = of<aten::TanhOp>(a), v = of<aten::TanOp>(b);
-  Value product = build.mul(u, v);
-  if (!product)
-    return failure();
-  Value one = build.expand(build.constant(1, product),
-                           Decomposition::typeOf(product).getShape());
+  Value one = build.expand(build.constant(1, both),
+                           Decomposition::typeOf(both).getShape());
   Parts value =
-      partsOf(build.div(build.complex(u, v), build.complex(one, product)));
-  Parts square = squareOf(value);
-  if (!square.real || !square.imag)
-    return failure();
-  return finish(value, {build.subtractFrom(Scalar(1.0), square.real),
-                        build.negate(square.imag)});
+      partsOf(build.div(build.complex(u, v), build.complex(one, both)));
+  return {value, plus(minus(times(value, value)), 1)};
+}
+
+/// tan(z) = -i tanh(iz).
+Result ComplexFunctions::tangent(Parts z) {
+  Parts value = timesMinusI(hyperbolicTangent(timesI(z)).value);
+  return {value, plus(times(value, value), 1)};
 }
 
 /// 1 / (1 + exp(-z)), as PyTorch computes it; with the value s the derivative
 /// is s - s².
-LogicalResult ComplexFunctions::sigmoid() {
-  Value size = of<aten::ExpOp>(build.negate(a));
-  Value real = build.mul(size, of<aten::CosOp>(b));
-  Value imag = build.negate(build.mul(size, of<aten::SinOp>(b)));
-  Parts value = quotient(1, build.complex(build.add(real, Scalar(1.0)), imag));
-  Parts square = squareOf(value);
-  return finish(value, {build.sub(value.real, square.real),
-                        build.sub(value.imag, square.imag)});
+Result ComplexFunctions::sigmoid(Parts z) {
+  Parts value = quotient(1, plus(exp(minus(z)), 1));
+  Parts square = times(value, value);
+  return {
+      value,
+      {build.sub(value.real, square.real), build.sub(value.imag, square.imag)}};
 }
 
-LogicalResult ComplexFunctions::translate(StringRef name) {
-  auto function = llvm::StringSwitch<Function>(name)
-                      .Case("exp", &ComplexFunctions::exp)
-                      .Case("log", &ComplexFunctions::log)
-                      .Case("sqrt", &ComplexFunctions::sqrt)
-                      .Case("reciprocal", &ComplexFunctions::reciprocal)
-                      .Case("sin", &ComplexFunctions::sin)
-                      .Case("cos", &ComplexFunctions::cos)
-                      .Case("sinh", &ComplexFunctions::sinh)
-                      .Case("cosh", &ComplexFunctions::cosh)
-                      .Case("tanh", &ComplexFunctions::tanh)
-                      .Case("sigmoid", &ComplexFunctions::sigmoid)
-                      .Default(nullptr);
-  if (!function)
-    return call.error("E0139")
-           << "complex numbers are not supported; compute with torch.exp, log "
-              "and sqrt, or with view_as_real";
-  Parts parts = partsOf(self);
-  a = parts.real;
-  b = parts.imag;
-  return a && b ? (this->*function)() : failure();
+//===----------------------------------------------------------------------===//
+// Inverse functions
+//===----------------------------------------------------------------------===//
+
+std::pair<Parts, Parts> ComplexFunctions::rootsBeside1(Parts z) {
+  // -b is the imaginary part of 1 - z. Conjugates have conjugate roots.
+  Parts before = {build.subtractFrom(Scalar(1.0), z.real), z.imag};
+  return {conjugate(sqrt(before)), sqrt(plus(z, 1))};
+}
+
+Parts ComplexFunctions::aboveCut(Parts z) {
+  if (!z)
+    return {};
+  Value zero = build.constant(0, z.imag);
+  return {z.real, build.where(isEqual(z.imag, 0), zero, z.imag)};
+}
+
+Parts ComplexFunctions::rootSlope(double number, Parts z) {
+  Parts before = {build.subtractFrom(Scalar(1.0), z.real),
+                  build.negate(z.imag)};
+  return quotient(number, sqrt(aboveCut(times(before, plus(z, 1)))));
+}
+
+Result ComplexFunctions::arcSine(Parts z) {
+  auto [before, behind] = rootsBeside1(z);
+  Parts both = times(before, behind);
+  if (!both)
+    return {};
+  Value real = build.build<aten::Atan2Op>(z.real, both.real);
+  Value imag = of<aten::AsinhOp>(times(conjugate(before), behind).imag);
+  return {{real, imag}, rootSlope(1, z)};
+}
+
+Result ComplexFunctions::arcCosine(Parts z) {
+  auto [before, behind] = rootsBeside1(z);
+  if (!before || !behind)
+    return {};
+  Value half = build.build<aten::Atan2Op>(before.real, behind.real);
+  Value imag = of<aten::AsinhOp>(times(conjugate(behind), before).imag);
+  return {{build.mul(half, Scalar(2.0)), imag}, rootSlope(-1, z)};
+}
+
+Result ComplexFunctions::areaCosine(Parts z) {
+  Parts before = sqrt(plus(z, -1)), behind = sqrt(plus(z, 1));
+  if (!before || !behind)
+    return {};
+  Value real = of<aten::AsinhOp>(times(conjugate(before), behind).real);
+  Value half = build.build<aten::Atan2Op>(before.imag, behind.real);
+  Parts above = aboveCut(z);
+  Parts both = times(sqrt(plus(above, -1)), sqrt(plus(above, 1)));
+  return {{real, build.mul(half, Scalar(2.0))}, quotient(1, both)};
+}
+
+/// With s the sign of a: the real part is s log1p(4|a| / ((1 - |a|)² + b²))
+/// / 4.
+Result ComplexFunctions::areaTangent(Parts z) {
+  auto [a, b, whole] = z;
+  Value size = of<aten::AbsOp>(a), square = build.mul(b, b);
+  Value rest = build.subtractFrom(Scalar(1.0), size);
+  Value ratio = build.div(build.mul(size, Scalar(4.0)),
+                          build.add(build.mul(rest, rest), square));
+  Value real = build.mul(build.mul(of<aten::Log1pOp>(ratio), Scalar(0.25)),
+                         of<aten::SignOp>(a));
+  Value cosine =
+      build.sub(build.mul(rest, build.add(size, Scalar(1.0))), square);
+  Value sine = build.mul(b, Scalar(2.0));
+  if (!cosine || !sine)
+    return {};
+  Value angle = build.build<aten::Atan2Op>(sine, cosine);
+  Parts before = {build.subtractFrom(Scalar(1.0), a), build.negate(b)};
+  return {{real, build.mul(angle, Scalar(0.5))},
+          quotient(1, times(before, plus(z, 1)))};
+}
+
+/// asinh(z) = -i asin(iz), atan(z) = -i atanh(iz); the derivatives are those of
+/// asin and atanh at iz.
+Result ComplexFunctions::areaSine(Parts z) {
+  auto [value, slope] = arcSine(timesI(z));
+  return {timesMinusI(value), slope};
+}
+
+Result ComplexFunctions::arcTangent(Parts z) {
+  auto [value, slope] = areaTangent(timesI(z));
+  return {timesMinusI(value), slope};
+}
+
+//===----------------------------------------------------------------------===//
+// Translation
+//===----------------------------------------------------------------------===//
+
+ComplexFunctions::Function ComplexFunctions::find(StringRef name) {
+  using Self = ComplexFunctions;
+  return llvm::StringSwitch<Function>(name)
+      .Case("exp", &Self::exponential)
+      .Case("exp2", &Self::exponentialOf2)
+      .Case("expm1", &Self::exponentialMinus1)
+      .Case("log", &Self::logarithm)
+      .Case("log1p", &Self::logarithmOf1Plus)
+      .Case("log2", &Self::logarithmTo<2>)
+      .Case("log10", &Self::logarithmTo<10>)
+      .Case("sqrt", &Self::squareRoot)
+      .Case("rsqrt", &Self::reciprocalRoot)
+      .Case("reciprocal", &Self::reciprocal)
+      .Case("sin", &Self::sine)
+      .Case("cos", &Self::cosine)
+      .Case("tan", &Self::tangent)
+      .Case("asin", &Self::arcSine)
+      .Case("acos", &Self::arcCosine)
+      .Case("atan", &Self::arcTangent)
+      .Case("sinh", &Self::hyperbolicSine)
+      .Case("cosh", &Self::hyperbolicCosine)
+      .Case("tanh", &Self::hyperbolicTangent)
+      .Case("asinh", &Self::areaSine)
+      .Case("acosh", &Self::areaCosine)
+      .Case("atanh", &Self::areaTangent)
+      .Case("sigmoid", &Self::sigmoid)
+      .Default(nullptr);
 }
 
 LogicalResult translation::translateComplexFunction(NodeCall &call,
                                                     StringRef name) {
-  return ComplexFunctions(call).translate(name);
-}
-
-Value translation::complexPower(NodeCall &call, Value self, double exponent) {
-  if (exponent != std::floor(exponent) || exponent < 1 || exponent > 64)
-    return nullptr;
-  Decomposition build(call);
-  Value result;
-  for (auto left = static_cast<int64_t>(exponent); left > 0; left /= 2) {
-    if (left % 2 == 1)
-      result = result ? build.mul(result, self) : self;
-    if (left > 1)
-      self = build.mul(self, self);
-  }
-  return result;
+  ComplexFunctions::Function function = ComplexFunctions::find(name);
+  if (!function)
+    return call.error("E0139")
+           << "complex numbers are not supported; compute with torch.exp, log "
+              "and sqrt, or with view_as_real";
+  ComplexFunctions functions(call);
+  Parts z = functions.partsOf(call.tensor("self"));
+  if (!z)
+    return failure();
+  auto [value, slope] = (functions.*function)(z);
+  return functions.finish(functions.withSlopes(value, {{z, slope}}));
 }

@@ -17,9 +17,8 @@ namespace shardc::translation {
 llvm::LogicalResult translateComplexFunction(NodeCall &call,
                                              llvm::StringRef name);
 
-/// A power of a complex tensor as products, which have a derivative; null for
-/// an exponent that is not a whole number from 1 to 64.
-mlir::Value complexPower(NodeCall &call, mlir::Value self, double exponent);
+/// Translates `pow` where `self` or `exponent` is complex.
+llvm::LogicalResult translateComplexPower(NodeCall &call);
 
 } // namespace shardc::translation
 

@@ -163,12 +163,12 @@ static LogicalResult translateAtan2(NodeCall &call) {
 }
 
 static LogicalResult translatePow(NodeCall &call) {
+  for (StringRef name : {"self", "exponent"})
+    if (!call.isNumber(name) &&
+        isa<ComplexType>(call.typeOf(name).getElementType()))
+      return translateComplexPower(call);
   if (call.isNumber("exponent")) {
     Value self = call.tensor("self");
-    if (isa<ComplexType>(getElementTypeOrSelf(self)))
-      if (Value power =
-              complexPower(call, self, toDouble(call.scalar("exponent"))))
-        return setComputed(call, power);
     TypedAttr exponent = promoteScalar(call, self, call.scalar("exponent"));
     return setComputed(call, call.create<aten::PowScalarOp>(self, exponent));
   }
@@ -410,7 +410,8 @@ static void addPowersAndExtremes(OperatorTable &table) {
         ("pow." + overload + "(Tensor self, TensorOrScalar exponent) -> Tensor")
             .str(),
         translatePow);
-  table.add("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", translatePow);
+  table.add("pow.Scalar(TensorOrScalar self, Tensor exponent) -> Tensor",
+            translatePow);
   for (StringRef overload : {"Scalar", "Tensor"})
     table.add(("pow_." + overload +
                "(Tensor(a!) self, TensorOrScalar exponent) -> Tensor(a!)")

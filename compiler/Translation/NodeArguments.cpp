@@ -242,7 +242,10 @@ Value NodeCall::tensorOf(StringRef op, StringRef name) {
 /// PyTorch's complex numbers are complex64 among tensors, but complex128 beside
 /// one of float64.
 RankedTensorType NodeCall::complexNumberType() const {
-  Type element = schema.find("self") ? typeOf("self").getElementType() : Type();
+  bool hasSelf =
+      schema.find("self") && !argument("self").is<std::complex<double>>();
+  RankedTensorType beside = hasSelf ? typeOf("self") : resultType();
+  Type element = beside ? beside.getElementType() : Type();
   if (auto complex = dyn_cast_or_null<ComplexType>(element))
     element = complex.getElementType();
   Builder builder(location.getContext());

@@ -68,6 +68,42 @@ FUNCTIONS = {
 }
 
 
+INVERSES = [torch.asin, torch.acos, torch.atan, torch.asinh, torch.acosh, torch.atanh]
+
+
+def all_of(functions, z):
+    return torch.stack([function(z) for function in functions])
+
+
+def on_cuts(z, x):
+    """Real numbers, whose imaginary part is 0 or -0: its sign decides."""
+    real = torch.complex(z.real * 2, torch.zeros(z.shape, dtype=x.dtype))
+    imaginary = torch.complex(torch.zeros(z.shape, dtype=x.dtype), z.imag * 2)
+    functions = [torch.sqrt, torch.log, *INVERSES]
+    return torch.stack([all_of(functions, each) for each in
+                        (real, real.conj(), imaginary)])
+
+
+MORE_FUNCTIONS = {
+    "inverses": lambda z, x: all_of(INVERSES, z * 2),
+    "on_cuts": on_cuts,
+    "exponentials": lambda z, x: all_of([torch.exp2, torch.expm1, torch.tan], z),
+    "logarithms": lambda z, x: all_of(
+        [torch.log1p, torch.log2, torch.log10, torch.rsqrt], z + x * 2),
+    "tiny_logarithm": lambda z, x: torch.stack(
+        [torch.log1p(z * 1e-4), torch.expm1(z * 1e-4)]) * 1e4,
+    "powers": lambda z, x: torch.stack(
+        [z ** 0, (z + 2) ** -2, (z + 2) ** 0.5, (z + 2) ** -1.5,
+         (z / 9) ** 70, z ** (1.5 - 0.3j)]),
+    "powers_of_tensors": lambda z, x: torch.stack(
+        [(z + 2) ** z[0].conj(), (z + 2) ** x, (z.real.abs() + 1) ** z,
+         (x.abs() + 1) ** z]) / 4,
+    "powers_of_numbers": lambda z, x: torch.stack(
+        [2 ** z, torch.pow(-1.5, z), torch.pow(0.5j, z)]),
+    "powers_of_zero": lambda z, x: (z * (x > 0)) ** 2.5 + (z * (x > 0)) ** (1 + z.real ** 2),
+}
+
+
 def imaginary_scaled(y, x):
     y.imag.mul_(3)
 
@@ -148,7 +184,7 @@ def add(name, function):
     ordinary(weights(w=(ROWS, COLUMNS, 2)), x=floats(ROWS, COLUMNS))(model)
 
 
-for name, function in {**MOVING, **PRODUCTS, "written": written,
+for name, function in {**MOVING, **PRODUCTS, **MORE_FUNCTIONS, "written": written,
                        "constant_part": constant_part}.items():
     add(name, function)
 for change in CHANGES:
