@@ -5,6 +5,7 @@
 // An image without a batch becomes a batch of one.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/ComplexArithmetic.h"
 #include "compiler/Translation/ConvolutionBackward.h"
 #include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
@@ -50,6 +51,36 @@ static FailureOr<ConvolutionArguments> readArguments(NodeCall &call) {
   return arguments;
 }
 
+/// Of a batch. Complex numbers by four real ones: libraries convolve real
+/// tensors.
+static Value convolve(NodeCall &call, Value input, Value weight, Value bias,
+                      const ConvolutionArguments &arguments) {
+  if (!input || !weight)
+    return nullptr;
+  if (isa<ComplexType>(getElementTypeOrSelf(input)) &&
+      isa<ComplexType>(getElementTypeOrSelf(weight))) {
+    ComplexArithmetic build(call);
+    Parts x = build.partsOf(input), w = build.partsOf(weight);
+    Parts b = bias ? build.partsOf(bias) : Parts();
+    auto part = [&](Value input, Value weight, Value bias) {
+      return convolve(call, input, weight, bias, arguments);
+    };
+    return build.joined({build.build.sub(part(x.real, w.real, b.real),
+                                         part(x.imag, w.imag, nullptr)),
+                         build.build.add(part(x.real, w.imag, b.imag),
+                                         part(x.imag, w.real, nullptr))});
+  }
+  DenseI64ArrayAttr outputPadding;
+  if (arguments.transposed)
+    outputPadding =
+        call.builder().getDenseI64ArrayAttr(arguments.outputPadding);
+  return Decomposition(call).build<aten::ConvolutionOp>(
+      input, weight, bias, ArrayRef<int64_t>(arguments.stride),
+      ArrayRef<int64_t>(arguments.padding),
+      ArrayRef<int64_t>(arguments.dilation), call.integer("groups"),
+      arguments.transposed, outputPadding);
+}
+
 static LogicalResult buildConvolution(NodeCall &call, Value input,
                                       const ConvolutionArguments &arguments) {
   Decomposition build(call);
@@ -58,15 +89,8 @@ static LogicalResult buildConvolution(NodeCall &call, Value input,
                    Decomposition::typeOf(weight).getRank();
   if (!isBatched)
     input = build.unsqueeze(input, 0);
-  DenseI64ArrayAttr outputPadding;
-  if (arguments.transposed)
-    outputPadding =
-        call.builder().getDenseI64ArrayAttr(arguments.outputPadding);
-  Value result = build.build<aten::ConvolutionOp>(
-      input, weight, call.optionalTensor("bias"),
-      ArrayRef<int64_t>(arguments.stride), ArrayRef<int64_t>(arguments.padding),
-      ArrayRef<int64_t>(arguments.dilation), call.integer("groups"),
-      arguments.transposed, outputPadding);
+  Value result =
+      convolve(call, input, weight, call.optionalTensor("bias"), arguments);
   if (result && !isBatched)
     result = build.view(result,
                         Decomposition::typeOf(result).getShape().drop_front());

@@ -289,9 +289,8 @@ static LogicalResult translateAddr(NodeCall &call) {
 
 static LogicalResult translateVecdot(NodeCall &call) {
   Decomposition build(call);
-  if (isa<ComplexType>(call.typeOf("x").getElementType()))
-    return call.unsupported("x", "a tensor of real numbers");
-  Value product = build.mul(call.tensor("x"), call.tensor("y"));
+  Value product =
+      build.mul(build.conjugate(call.tensor("x")), call.tensor("y"));
   if (!product)
     return failure();
   FailureOr<int64_t> dim =

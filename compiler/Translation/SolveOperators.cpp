@@ -6,6 +6,7 @@
 // determinant's is said apart.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/ComplexArithmetic.h"
 #include "compiler/Translation/LinearSystem.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
@@ -44,9 +45,45 @@ static LogicalResult finishAll(NodeCall &call, SmallVector<Value> results) {
 // Inverses and solutions
 //===----------------------------------------------------------------------===//
 
+/// Systems of complex numbers in real ones of twice the size: (A + iB)(X + iY)
+/// is C + iD where [A, -B; B, A] [X; Y] is [C; D].
+static Value realMatrix(LinearSystem &build, const Parts &matrix) {
+  int64_t last = Decomposition::typeOf(matrix.real).getRank() - 1;
+  return build.cat({build.cat({matrix.real, build.negate(matrix.imag)}, last),
+                    build.cat({matrix.imag, matrix.real}, last)},
+                   last - 1);
+}
+
+static Value solveComplex(NodeCall &call, Value matrix, Value right) {
+  LinearSystem build(call);
+  ComplexArithmetic complex(call);
+  Parts a = complex.partsOf(matrix), b = complex.partsOf(right);
+  if (!a || !b)
+    return nullptr;
+  int64_t rows = Decomposition::typeOf(b.real).getRank() - 2;
+  int64_t size = Decomposition::typeOf(b.real).getDimSize(rows);
+  matrix = realMatrix(build, a);
+  Value value = build.solve(build.factor(matrix, /*checkErrors=*/true), matrix,
+                            build.cat({b.real, b.imag}, rows));
+  if (!value)
+    return nullptr;
+  rows = Decomposition::typeOf(value).getRank() - 2;
+  return build.complex(build.slice(value, rows, 0, size),
+                       build.slice(value, rows, size, 2 * size));
+}
+
+/// Whether matrices are complex, in an operator that does not return which of
+/// their pivots is 0.
+static bool isComplexSystem(NodeCall &call, Value matrix) {
+  return matrix && call.resultCount() == 1 &&
+         isa<ComplexType>(getElementTypeOrSelf(matrix));
+}
+
 static LogicalResult translateInverse(NodeCall &call) {
   LinearSystem build(call);
   Value matrix = argument(call);
+  if (isComplexSystem(call, matrix))
+    return build.finish(solveComplex(call, matrix, build.identities(matrix)));
   LuFactors factors = build.factor(matrix, raisesErrors(call));
   if (!factors.lu)
     return failure();
@@ -74,8 +111,14 @@ static LogicalResult translateSolve(NodeCall &call) {
     matrix = build.transposed(matrix);
     right = build.transposed(right);
   }
-  LuFactors factors = build.factor(matrix, raisesErrors(call));
-  Value value = build.solve(factors, matrix, right);
+  LuFactors factors;
+  Value value;
+  if (isComplexSystem(call, matrix)) {
+    value = solveComplex(call, matrix, right);
+  } else {
+    factors = build.factor(matrix, raisesErrors(call));
+    value = build.solve(factors, matrix, right);
+  }
   if (value && !isLeft)
     value = build.transposed(value);
   if (value && isVector)
