@@ -46,6 +46,10 @@ static bool hasAtMost(int64_t limit, TypeRange types) {
   });
 }
 
+static bool isEmpty(Type type) {
+  return cast<RankedTensorType>(type).getNumElements() == 0;
+}
+
 /// Whether a floating-point constant comes to `op` as an argument of a module,
 /// or as its result, which a policy may cast.
 static bool crossesBoundary(aten::ConstantOp constant, Operation *op) {
@@ -53,10 +57,16 @@ static bool crossesBoundary(aten::ConstantOp constant, Operation *op) {
          constant->getAttr(moduleStackName) != op->getAttr(moduleStackName);
 }
 
-/// The operands as tensors; empty unless all are constants of the same module.
+/// The operands as tensors; empty unless all are constants of the same module,
+/// or have no elements, as a parameter may.
 static SmallVector<reference::Tensor> constantOperands(Operation *op) {
   SmallVector<reference::Tensor> tensors;
   for (Value operand : op->getOperands()) {
+    auto type = cast<RankedTensorType>(operand.getType());
+    if (isEmpty(type)) {
+      tensors.emplace_back(type);
+      continue;
+    }
     auto constant = operand.getDefiningOp<aten::ConstantOp>();
     if (!constant || crossesBoundary(constant, op))
       return {};
@@ -76,10 +86,6 @@ evaluate(const reference::EvaluationTable &table, Operation *op,
   if (failed(table.evaluate(op, operands, results)))
     results.clear();
   return results;
-}
-
-static bool isEmpty(Type type) {
-  return cast<RankedTensorType>(type).getNumElements() == 0;
 }
 
 /// Leaves out what adds no element, in the type that it had a part in.

@@ -116,6 +116,11 @@ def rounded(number):
     return float(f"{number:.10g}")
 
 
+def largest(tensor):
+    """0 of a tensor without elements."""
+    return rounded(tensor.max().item()) if tensor.numel() else 0.0
+
+
 def as_stored(tensor):
     """Complex numbers as pairs."""
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor
@@ -142,7 +147,7 @@ def golden_of(model, samples):
             "losses": [rounded(loss) for loss in losses],
             "tensors": {name: {
                 "values": [rounded(x) for x in value.flatten().tolist()],
-                "moved": rounded((value - initial[name]).abs().max().item())}
+                "moved": largest((value - initial[name]).abs())}
                 for name, value in state.items()}}
     return {"runs": runs}
 

@@ -104,6 +104,28 @@ MORE_FUNCTIONS = {
 }
 
 
+def convolved(z, x):
+    image = z.view(1, 2, 2, 6) * x.view(1, 2, 2, 6)
+    one = F.conv2d(image, z.view(2, 2, 2, 3), z[0, :2], padding=1)
+    other = F.conv_transpose2d(one, z.view(2, 2, 2, 3), stride=2)
+    return one.sum((2, 3)), other.flatten()[:4].view(1, 4)
+
+
+LINEAR = {
+    "conv1d": lambda z, x: F.conv1d(z * x, z.view(2, 4, 3), z[0, :2], padding=1, stride=2),
+    "grouped_conv1d": lambda z, x: F.conv1d(
+        z.view(1, 4, 6), z[:, :3].unsqueeze(1), padding="same", groups=4),
+    "convolutions": lambda z, x: torch.cat(convolved(z, x), 1),
+    "solve": lambda z, x: torch.linalg.solve(z[:, :4] + 3 * torch.eye(4), z[:, 4:] * x[:, 4:]),
+    "solve_from_right": lambda z, x: torch.linalg.solve(
+        z[:, :4] + 3j * torch.eye(4), z.mH * x.T, left=False),
+    "solve_of_vector": lambda z, x: torch.linalg.solve(z[:, 2:] + 3 * torch.eye(4), z[:, 0]),
+    "inverse_matrices": lambda z, x: torch.linalg.inv(
+        torch.stack([z[:, :4] + 3 * torch.eye(4), z[:, 2:] - 3j * torch.eye(4)])),
+    "vecdot": lambda z, x: torch.linalg.vecdot(z, z * x, dim=0),
+}
+
+
 def imaginary_scaled(y, x):
     y.imag.mul_(3)
 
@@ -184,7 +206,7 @@ def add(name, function):
     ordinary(weights(w=(ROWS, COLUMNS, 2)), x=floats(ROWS, COLUMNS))(model)
 
 
-for name, function in {**MOVING, **PRODUCTS, **MORE_FUNCTIONS, "written": written,
+for name, function in {**MOVING, **PRODUCTS, **MORE_FUNCTIONS, **LINEAR, "written": written,
                        "constant_part": constant_part}.items():
     add(name, function)
 for change in CHANGES:

@@ -206,9 +206,14 @@ def low_rank_layer_of_the_older_svd(s, x, y):
     return F.mse_loss(x @ (u[:, :2] * values[:2]) @ v[:, :2].t(), y)
 
 
+@ordinary(square(w=4), x=floats(4))
+def complex_inverse(s, x):
+    return torch.linalg.inv(torch.complex(s.w, s.w)).abs().sum() + x.sum()
+
+
 # Not in 16 bits, as in PyTorch, and not of complex numbers.
 
 
 @ordinary(square(w=4), refused="E0139", x=floats(4))
-def complex_inverse(s, x):
-    return torch.linalg.inv(torch.complex(s.w, s.w)).abs().sum() + x.sum()
+def complex_determinant(s, x):
+    return torch.linalg.det(torch.complex(s.w, s.w)).abs().sum() + x.sum()

@@ -522,3 +522,27 @@ def write_by_mask_of_a_middle_dimension(s, x, y):
 def accumulated_by_mask(s, x, y):
     h = s.f(x)
     return F.mse_loss(torch.ops.aten.index_put(h, [None, s.k == 1], h[:, :3], True), y)
+
+
+def of_nothing():
+    return {"f": nn.Linear(6, 5), "rows": nn.Parameter(torch.empty(0, 5)),
+            "out": nn.Linear(5, 0), "in_": nn.Linear(0, 5), "norm": nn.LayerNorm(5)}
+
+
+@ordinary(of_nothing, x=floats(6), y=floats(5))
+def sums_of_nothing(s, x, y):
+    h = (s.f(x) + s.rows.sum(0)) * s.rows.prod(0) + (s.rows * 2).sum()
+    return F.mse_loss(h, y) + s.rows.exp().mean(1).sum() + s.rows.square().sum()
+
+
+@ordinary(of_nothing, x=floats(6), y=floats(5))
+def layers_of_nothing(s, x, y):
+    h = torch.cat([s.f(x), s.rows])[:len(x)] + s.in_(x[:, :0])
+    return F.mse_loss(torch.cat([h, s.out(h)], 1), y) + s.out(h).sum() + s.norm(s.rows).sum()
+
+
+@ordinary(of_nothing, x=floats(6), y=floats(5))
+def products_of_nothing(s, x, y):
+    h = s.f(x)
+    chosen = (h @ s.rows.T).softmax(1) @ s.rows
+    return F.mse_loss(h + chosen, y) + s.rows.norm() + (s.rows @ h.T).sum()

@@ -181,6 +181,19 @@ func.func @no_elements(%x: tensor<2x3xf32>, %y: tensor<2x3xbf16>) -> (tensor<2x6
 
 // -----
 
+// What only adds up nothing is known, whatever it is made of.
+// CHECK-LABEL: @sum_of_no_elements
+//       CHECK:   %[[SUM:.*]] = aten.constant dense<0.000000e+00> : tensor<4xf32>
+//       CHECK:   %[[PRODUCT:.*]] = aten.constant dense<1.000000e+00> : tensor<4xf32>
+//       CHECK:   return %[[SUM]], %[[PRODUCT]]
+func.func @sum_of_no_elements(%arg0: tensor<0x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = aten.sum %arg0 [0] : (tensor<0x4xf32>) -> tensor<4xf32>
+  %1 = aten.prod %arg0 [0] : (tensor<0x4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 // A policy may cast the arguments of a module: 1003 is 1004 in bf16.
 // CHECK-LABEL: @argument_of_a_module
 //  CHECK-NEXT:   %[[TABLE:.*]] = aten.constant dense<[1.002000e+03, 1.003000e+03]> : tensor<2xf32>
