@@ -6,6 +6,7 @@
 // their slopes, which those of the parts would not be everywhere.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Translation/BesselFunctions.h"
 #include "compiler/Translation/Decomposition.h"
 #include "compiler/Translation/OperatorTable.h"
 #include "compiler/Translation/Scalars.h"
@@ -102,6 +103,25 @@ static Slopes entropy(Function &f, NodeCall &, Value x) {
   value = f.select(f.compare<aten::EqScalarOp>(x, 0), 0, value);
   value = f.select(f.compare<aten::LtScalarOp>(x, 0), -INFINITY, value);
   return {value, f.negate(f.plus(logarithm, 1)), Value()};
+}
+
+/// I0 or I1, times exp(-|x|) if `isScaled`. The derivatives are PyTorch's: I1
+/// of I0, and I0 - I1 / x of I1, which is 1/2 at 0.
+template <int order, bool isScaled>
+static Slopes bessel(Function &f, NodeCall &call, Value x) {
+  Value zeroth = scaledBessel(call, 0, x), first = scaledBessel(call, 1, x);
+  if (!isScaled) {
+    Value scale = f.exp(f.abs(x));
+    zeroth = f.mul(zeroth, scale);
+    first = f.mul(first, scale);
+  }
+  Value value = order == 0 ? zeroth : first;
+  Value slope = order == 0 ? first : f.sub(zeroth, f.div(first, x));
+  if (isScaled)
+    slope = f.sub(slope, f.mul(value, f.build<aten::SignOp>(x)));
+  if (order == 1)
+    slope = f.select(f.compare<aten::EqScalarOp>(x, 0), 0.5, slope);
+  return {value, slope, Value()};
 }
 
 /// exp(x^2) erfc(x). From 5 on neither factor is exact, and it is the continued
@@ -338,6 +358,7 @@ static LogicalResult translateFloatPower(NodeCall &call) {
 static void addUnary(OperatorTable &table) {
   const std::pair<StringRef, TranslateFunction> functions[] = {
       {"sinc", translateUnary<sinc>},
+      {"i0", translateUnary<bessel<0, false>>},
       {"rad2deg", translateAngleUnit<true>},
       {"deg2rad", translateAngleUnit<false>}};
   for (const auto &[name, translate] : functions)
@@ -347,6 +368,10 @@ static void addUnary(OperatorTable &table) {
       {"entr", translateUnary<entropy>},
       {"erfcx", translateUnary<erfcx>},
       {"ndtr", translateNormal},
+      {"i0", translateUnary<bessel<0, false>>},
+      {"i0e", translateUnary<bessel<0, true>>},
+      {"i1", translateUnary<bessel<1, false>>},
+      {"i1e", translateUnary<bessel<1, true>>},
       {"log_ndtr", translateUnary<logNormal>}};
   for (const auto &[name, translate] : special)
     table.add(("special_" + name + "(Tensor self) -> Tensor").str(), translate);

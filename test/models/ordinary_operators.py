@@ -546,3 +546,12 @@ def products_of_nothing(s, x, y):
     h = s.f(x)
     chosen = (h @ s.rows.T).softmax(1) @ s.rows
     return F.mse_loss(h + chosen, y) + s.rows.norm() + (s.rows @ h.T).sum()
+
+
+@ordinary(weights(w=(6, 5)), x=floats(6), y=floats(5))
+def bessel_functions(s, x, y):
+    """On both sides of 8, where the series change, and at 0."""
+    h = torch.cat([x @ s.w, (x @ s.w) * 6, (x @ s.w).relu()], 1)
+    scaled = torch.special.i0e(h) + torch.special.i1e(h)
+    plain = torch.special.i0(h[:, :5]) - torch.special.i1(h[:, :5] / 2)
+    return scaled.square().mean() + F.mse_loss(plain, y) + torch.special.i1(h[:, 10:]).mean()
