@@ -33,6 +33,7 @@ sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tools" / "export")]
 import eager_comparison  # noqa: E402
 import export_cases  # noqa: E402
 import export_gradient_cases  # noqa: E402, F401
+import export_quantization_cases  # noqa: E402, F401
 import export_script_cases  # noqa: E402, F401
 import export_state_cases  # noqa: E402, F401
 import shardc_export  # noqa: E402

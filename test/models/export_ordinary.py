@@ -4,7 +4,7 @@ check_ordinary.py trains.
 
 An archive has an export and the samples of its models of ordinary.py, and
 golden.json: for 1, 2 and 3 ranks the losses of STEPS steps of SGD, computed in
-float64, with the parameters and rank 0's buffers afterwards; or in which step
+float64 unless the model is `single`, with the parameters and rank 0's buffers afterwards; or in which step
 PyTorch raises.
 
     export_ordinary.py [NAME…]      only these anew
@@ -32,6 +32,7 @@ import ordinary_modules  # noqa: E402, F401
 import ordinary_numbers  # noqa: E402, F401
 import ordinary_operators  # noqa: E402, F401
 import ordinary_penalties  # noqa: E402, F401
+import ordinary_quantized  # noqa: E402, F401
 import ordinary_raised  # noqa: E402, F401
 from zoo import shardc_export  # noqa: E402
 
@@ -55,11 +56,12 @@ def samples_of(model):
 
 def micro_batch(samples, index):
     rows = slice(index * ordinary.BATCH, (index + 1) * ordinary.BATCH)
-    return {name: in_float64(tensor[rows]) for name, tensor in samples.items()}
+    return {name: tensor[rows] for name, tensor in samples.items()}
 
 
-def in_float64(tensor):
-    return tensor.double() if tensor.is_floating_point() else tensor
+def in_float64(samples):
+    return {name: tensor.double() if tensor.is_floating_point() else tensor
+            for name, tensor in samples.items()}
 
 
 def named_state(module):
@@ -82,8 +84,8 @@ def copies(named):
 
 
 def restore(named, saved):
-    for name, value in named:
-        value.data.copy_(saved[name])
+    for name, value in named:  # of another size before the first call
+        value.data.resize_(saved[name].shape).copy_(saved[name])
 
 
 def train(module, samples, ranks):
@@ -116,9 +118,13 @@ def rounded(number):
     return float(f"{number:.10g}")
 
 
-def largest(tensor):
-    """0 of a tensor without elements."""
-    return rounded(tensor.max().item()) if tensor.numel() else 0.0
+def moved(value, initial):
+    """By how much; observers begin at infinity, or empty."""
+    if not value.numel():
+        return 0.0
+    if value.shape != initial.shape or not initial.isfinite().all():
+        initial = torch.zeros_like(value)
+    return rounded((value - initial).abs().max().item())
 
 
 def as_stored(tensor):
@@ -131,8 +137,12 @@ def golden_of(model, samples):
     if model.refused:
         return {"refused": model.refused}
     runs = {}
+    if not model.single:
+        samples = in_float64(samples)
     for ranks in RANKS:
-        module = copy.deepcopy(model.module()).double().train()
+        module = copy.deepcopy(model.module()).train()
+        if not model.single:
+            module.double()
         initial = {name: as_stored(value.detach().clone())
                    for name, value in module.state_dict().items()}
         try:
@@ -147,7 +157,7 @@ def golden_of(model, samples):
             "losses": [rounded(loss) for loss in losses],
             "tensors": {name: {
                 "values": [rounded(x) for x in value.flatten().tolist()],
-                "moved": largest((value - initial[name]).abs())}
+                "moved": moved(value, initial[name])}
                 for name, value in state.items()}}
     return {"runs": runs}
 

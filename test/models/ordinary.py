@@ -6,7 +6,8 @@ what its `state` makes, and of its inputs, and returns the loss. An input is the
 shape of one sample, of normal floats; `below(n, …)` are integers, `flags(…)`
 booleans. `refused` is the number of the error that shardc answers with today,
 for the operators that it names. One that `raises` does so in PyTorch where a
-sample has numbers of SPOILED, which the last ones have.
+sample has numbers of SPOILED, which the last ones have. PyTorch trains in float64,
+but one that is `single`: its operators take float32 only.
 
 The models are in the other files ordinary_*.py.
 export_ordinary.py writes what check_ordinary.py trains.
@@ -59,6 +60,7 @@ class Ordinary:
     inputs: dict
     refused: str = None
     raises: bool = False
+    single: bool = False
 
     def module(self):
         """A fresh module, the same one each time."""
@@ -83,11 +85,11 @@ class Module(nn.Module):
     pass
 
 
-def ordinary(state, refused=None, raises=False, **inputs):
+def ordinary(state, refused=None, raises=False, single=False, **inputs):
     def register(forward):
         name = forward.__name__.strip("_").replace("_", "-")
         assert name not in MODELS, name
-        MODELS[name] = Ordinary(forward, state, inputs, refused, raises)
+        MODELS[name] = Ordinary(forward, state, inputs, refused, raises, single)
         return forward
     return register
 

@@ -6,6 +6,7 @@ mse_loss_backward, which no other program has. `traced()` writes each by the
 formula of PyTorch itself (torch._decomp), computed in float32 and rounded once, as
 PyTorch's kernels do, or as the parts of a composite. The exceptions are those
 that shardc translates, and those of layers that second_derivatives.py takes apart.
+One operator of forward is traced so as well: that of fake_quantization.py.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx.experimental import proxy_tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
+import fake_quantization
 from export_error import ExportError
 from user_lines import line_in
 
@@ -90,7 +92,8 @@ FORMULAS = {
     aten._fft_c2c.default: transform, aten._fft_c2r.default: transform_to_real,
     aten._fft_r2c.default: transform_of_real,
     aten.embedding_dense_backward.default: rounded_once(embedding_dense_backward),
-    aten.masked_select_backward.default: masked_select_backward}
+    aten.masked_select_backward.default: masked_select_backward,
+    **fake_quantization.FORMULAS}
 
 
 def is_derivative(operator):

@@ -143,7 +143,9 @@ class Exported:
             name: (each.detach().clone() if name in written else each.detach())
             .requires_grad_(each.requires_grad)
             for name, each in module.named_parameters()}
-        self._buffers = {name: each.detach().clone()
+        # Of their final size, which the module may give them in its first call.
+        given = dict(program.named_buffers())
+        self._buffers = {name: given.get(name, each).detach().clone()
                          for name, each in module.named_buffers()}
         self._written = written
         self._specs = program.graph_signature.input_specs

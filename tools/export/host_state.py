@@ -148,7 +148,9 @@ class Snapshot:
         for _, tensor, data in self._tensors:
             if tensor.is_inference():
                 continue
-            if tensor.shape != data.shape or not same(tensor, data):
+            if tensor.shape != data.shape:
+                tensor.resize_(data.shape)
+            if not same(tensor, data):
                 tensor.copy_(data)
         for *_, restore in self._generators:
             restore()

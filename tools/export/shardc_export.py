@@ -56,6 +56,7 @@ import custom_gradients  # noqa: E402
 import derivative_operators  # noqa: E402
 import eager_comparison  # noqa: E402
 import evaluation_mode  # noqa: E402
+import fake_quantization  # noqa: E402
 import followed_dtypes  # noqa: E402
 import held_tensors  # noqa: E402
 import host_state  # noqa: E402
@@ -213,8 +214,8 @@ def tracing(module):
         with (custom_gradients.refused(), custom_functions.traced(),
               assigned_buffers.written(module),
               derivative_operators.traced(second_derivatives.derivatives()) as lost,
-              untraced_operators.traced(), untraced_regions.traced(module) as found,
-              followed_dtypes.quiet()):
+              untraced_operators.traced(), fake_quantization.traced(),
+              untraced_regions.traced(module) as found, followed_dtypes.quiet()):
             found.lost = lost.operators
             yield found
     finally:
@@ -272,17 +273,21 @@ def program_and_checkpoints(module, example_inputs, is_compared):
     check_before(module, positional, keyword)
     with (wrapped_modules.unwrapped(module) as wrapped,
           training_modes.training(module)):
-        program, checkpointed, calls, form = trace(module, positional, keyword)
+        sizes = fake_quantization.sizes_of(
+            module, lambda: trace(module, positional, keyword))
+        with fake_quantization.sized(sizes):
+            program, checkpointed, calls, form = trace(module, positional, keyword)
+            program_checks.check(program)
+            with tracing(module), form():
+                record_conversions(program, module, positional, keyword)
         checkpointed = [*wrapped, *checkpointed]
-        program_checks.check(program)
-        with tracing(module), form():
-            record_conversions(program, module, positional, keyword)
         held_tensors.rebind(program, module)
         program_checks.check_constants(program)
         program.shardc_notes = {
             "captured": captured_tensors.captured(program, calls)}
-        problem = is_compared and compare_with_eager(program, module, positional,
-                                                     keyword)
+        with fake_quantization.sized(fake_quantization.fused_of(sizes)):
+            problem = is_compared and compare_with_eager(program, module,
+                                                         positional, keyword)
         derivative_operators.check(program)
         if problem:
             program.shardc_notes["evaluation"] = problem

@@ -23,6 +23,8 @@ except ImportError:
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 sys.path[:0] = [str(ROOT / "tools" / "export"), str(ROOT / "test" / "models")]
+import export_quantization_cases  # noqa: E402
+import fake_quantization  # noqa: E402
 import shardc_export  # noqa: E402
 
 
@@ -424,6 +426,36 @@ class ShardcExportTest(unittest.TestCase):
                             "--loss", "cross_entropy", "--meta"])
         self.assertEqual(self.read(path, "weights/weight_0"), b"")
         self.assertIn(b"embedding.weight", self.read(path, "model.json"))
+
+    def test_scales_and_zero_points_are_those_of_the_kernel(self):
+        """Extremes of all sizes, and at the ends of the dtype."""
+        torch.manual_seed(0)
+        ends = torch.tensor([0, 1e-45, 1e-38, 1e-30, 1e-5, 0.5, 1, 255, 3e38])
+        ends = torch.cat([ends, -ends])
+        drawn = torch.randn(2, 20000) * torch.logspace(-42, 3, 20000)
+        pairs = torch.cat([torch.cartesian_prod(ends, ends).T, drawn], dim=1)
+        low, high = pairs.amin(0), pairs.amax(0)
+        for limits in (0, 127), (0, 255), (-128, 127), (-127, 127), (-8, 7):
+            for is_symmetric in False, True:
+                scale = torch.ones_like(low)
+                zero_point = torch.zeros_like(low, dtype=torch.int32)
+                torch.fused_moving_avg_obs_fake_quant(
+                    torch.zeros(len(low), 1), torch.tensor([0]), torch.tensor([1]),
+                    low.clone(), high.clone(), scale, zero_point, 0.01, *limits, 0,
+                    True, is_symmetric)
+                found = fake_quantization.chosen(low, high, *limits, is_symmetric)
+                self.assertTrue(torch.equal(found[0], scale))
+                self.assertTrue(torch.equal(found[1].int(), zero_point))
+
+    def test_scales_that_nothing_sets_are_not_compared(self):
+        """PyTorch sizes them for the channels, and leaves their memory as it is."""
+        model = export_quantization_cases.Prepared().train()
+        model.prepare()
+        model.apply(torch.ao.quantization.disable_fake_quant)
+        program = shardc_export.export_program(model, model.inputs())
+        name = "first.weight_fake_quant.scale"
+        self.assertEqual(program.state_dict[name].tolist(), [1.0] * 8)
+        self.assertEqual(model.state_dict()[name].tolist(), [1.0])
 
     def test_unknown_factory_is_named(self):
         with self.assertRaises(SystemExit) as caught:
