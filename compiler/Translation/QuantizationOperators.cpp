@@ -17,12 +17,13 @@ using namespace shardc;
 using namespace shardc::translation;
 
 /// Of a scale and a zero point that broadcast against `self`, in its dtype.
-static LogicalResult quantize(NodeCall &call, Value scale, Value zeroPoint) {
+static LogicalResult quantize(NodeCall &call, Value wide, Value scale,
+                              Value zeroPoint) {
   Decomposition build(call);
   OpBuilder &builder = call.builder();
   Value self = call.tensor("self");
   Value inverse = build.build<aten::ReciprocalOp>(scale);
-  Value q = build.add(build.build<aten::RoundOp>(build.mul(self, inverse)),
+  Value q = build.add(build.build<aten::RoundOp>(build.mul(wide, inverse)),
                       zeroPoint);
   if (!q)
     return failure();
@@ -38,16 +39,27 @@ static LogicalResult quantize(NodeCall &call, Value scale, Value zeroPoint) {
   Value slope =
       build.expand(call.convert(isInside, call.typeOf("self").getElementType()),
                    call.typeOf("self").getShape());
+  value = call.followSelf(call.convert(value, getElementTypeOrSelf(self)));
   return build.finish(build.withSlopes(value, {{self, slope}}));
+}
+
+/// `self` as PyTorch's kernels compute with it: 16 bits in f32, which a policy
+/// does not change.
+static Value readWide(NodeCall &call) {
+  Value self = call.tensor("self");
+  Type f32 = call.builder().getF32Type();
+  return getElementTypeOrSelf(self).isF64()
+             ? self
+             : aten::ToOp::create(call.builder(), call.loc(), self, f32);
 }
 
 /// The numbers of a module that was prepared: PyTorch has the scale in f32.
 static LogicalResult translateNumbers(NodeCall &call) {
   Decomposition build(call);
-  Value self = call.tensor("self");
+  Value wide = readWide(call);
   auto scale = static_cast<float>(call.number("scale"));
-  return quantize(call, build.constant(scale, self),
-                  build.constant(double(call.integer("zero_point")), self));
+  return quantize(call, wide, build.constant(scale, wide),
+                  build.constant(double(call.integer("zero_point")), wide));
 }
 
 static LogicalResult translateTensors(NodeCall &call) {
@@ -60,13 +72,15 @@ static LogicalResult translateTensors(NodeCall &call) {
       return failure();
     shape[*axis] = type.getDimSize(*axis);
   }
+  Value wide = readWide(call);
   auto alongAxis = [&](StringRef name) {
-    return build.view(
-        build.detach(call.convert(call.tensor(name), type.getElementType())),
-        shape);
+    return build.view(build.detach(call.convert(call.tensor(name),
+                                                getElementTypeOrSelf(wide))),
+                      shape);
   };
   Value scale = alongAxis("scale"), zeroPoint = alongAxis("zero_point");
-  return scale && zeroPoint ? quantize(call, scale, zeroPoint) : failure();
+  return scale && zeroPoint ? quantize(call, wide, scale, zeroPoint)
+                            : failure();
 }
 
 void translation::addQuantizationOperators(OperatorTable &table) {
