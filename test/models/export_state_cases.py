@@ -54,6 +54,22 @@ class AssignedBufferTwice(Centered):
 
 
 @right()
+class ClippedGains(Step):
+    """Parameters that are one number everywhere, and one that is a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(6))
+        self.scale = nn.Parameter(torch.tensor(2.6))
+
+    def hidden(self, x):
+        with torch.no_grad():
+            self.gain.clamp_(0.5, 0.98)
+            torch._foreach_clamp_max_([self.scale], 2.5)
+        return super().hidden(x * self.gain) * self.scale
+
+
+@right()
 class AssignedInRoot(Step):
     def __init__(self):
         super().__init__()

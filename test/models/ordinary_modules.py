@@ -113,6 +113,19 @@ def clipped_weights(s, x, y):
     return F.mse_loss(s.f(x), y)
 
 
+@ordinary(lambda: {"f": nn.Linear(5, 5), "g": nn.Linear(5, 5),
+                   "gain": nn.Parameter(torch.ones(5)),
+                   "scale": nn.Parameter(torch.tensor(1.5))}, x=Y, y=Y)
+def decayed_and_clipped(s, x, y):
+    with torch.no_grad():
+        torch._foreach_mul_(list(s.f.parameters()), 0.9)
+        torch._foreach_clamp_min_([s.gain, s.scale], [0.5, 0.25])
+        torch._foreach_minimum_([s.gain, s.scale], 0.98)
+    loss = F.mse_loss(s.g(s.f(x * s.gain)) * s.scale, y)
+    s.g.weight.data = s.g.weight.data.clamp(-0.2, 0.2)  # what was used stays
+    return loss
+
+
 @ordinary(lambda: {"f": nn.Linear(5, 5, bias=False), "scale": torch.ones(5, 1)},
           x=Y, y=Y)
 def weights_of_unit_rows(s, x, y):

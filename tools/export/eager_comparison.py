@@ -155,6 +155,10 @@ class Exported:
                   **dict(module.named_buffers(remove_duplicate=False))}
         self._names = {place: names[id(each)] for place, each in places.items()}
 
+    def copies(self):
+        """The parameters that forward writes into; the others are the module's."""
+        return {name: self._aliases[name] for name in self._written}
+
     def _arguments(self, inputs):
         leaves = iter(tree_leaves(copied(inputs)))
         for spec in self._specs:
@@ -178,7 +182,7 @@ class Exported:
     def evaluate(self, inputs, seed):
         """The loss of an evaluation, which leaves everything as it is."""
         held = [*self._buffers.values(),
-                *(self._aliases[name] for name in self._written)]
+                *self.copies().values()]
         saved = [each.detach().clone() for each in held]
         with evaluation_mode.evaluating(self.program):
             loss = self.forward(inputs, seed).detach()
@@ -188,6 +192,13 @@ class Exported:
         return loss
 
     def run(self, inputs, seed):
+        # `.data = y` is a write here; the module keeps what it has used.
+        kept = (torch.autograd.graph.allow_mutation_on_saved_tensors
+                if self._written else contextlib.nullcontext)
+        with kept():
+            return self._run(inputs, seed)
+
+    def _run(self, inputs, seed):
         loss = self.forward(inputs, seed)
         wanted = {name: alias for name, alias in self._aliases.items()
                   if alias.requires_grad}
@@ -295,22 +306,25 @@ def rounded_otherwise(parameters):
 
 
 @contextlib.contextmanager
-def constants_moved(parameters):
+def constants_moved(parameters, copies):
     """Inside, trained parameters that are one number everywhere have others: a head
-    of zeros or a small gate hides what goes through it."""
-    constant = [each for each in parameters.values()
+    of zeros or a small gate hides what goes through it. So have `copies` of them."""
+    constant = {name: each for name, each in parameters.items()
                 if each.requires_grad and each.is_floating_point() and each.numel()
-                and bool((each == each.flatten()[0]).all())]
-    saved = [each.detach().clone() for each in constant]
+                and bool((each == each.flatten()[0]).all())}
+    held = [*constant.values(), *(copies[name] for name in constant if name in copies)]
+    saved = [each.detach().clone() for each in held]
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
-        for each in constant:
+        for name, each in constant.items():
             each.add_(0.3 * torch.randn(each.shape, generator=generator).to(each))
+            if name in copies:
+                copies[name].copy_(each)
     try:
         yield
     finally:
         with torch.no_grad():
-            for each, value in zip(constant, saved):
+            for each, value in zip(held, saved):
                 each.copy_(value)
 
 
@@ -332,7 +346,7 @@ class Comparison:
         return host_state.Snapshot(self._module, self._held)
 
     def constants_moved(self):
-        return constants_moved(self._eager.parameters)
+        return constants_moved(self._eager.parameters, self._exported.copies())
 
     def forward(self):
         """The module's loss on the example inputs."""

@@ -102,6 +102,8 @@ def trace_in_bfloat16(module, positional, keyword):
                                            kwargs=arguments[1], strict=False)
         except Exception as error:  # whatever the model does with bfloat16
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            if "INTERNAL ASSERT" in reason:  # asks to report it to PyTorch
+                reason = "PyTorch has no such kernel"
     raise NotAligned(f"it cannot be traced in bfloat16: {reason}")
 
 

@@ -9,6 +9,9 @@ A batch norm with momentum=None takes the mean of all batches' statistics: it
 reads how many there were from a tensor, whose value no trace has.
 
 The loss of normal distributions raises by a branch where a variance is negative.
+
+`torch._foreach_mul_` and its like are one operator for a list of tensors; an
+export has the operator of each.
 """
 
 import contextlib
@@ -66,6 +69,43 @@ def gaussian_nll_loss_that_asserts(original):
     return gaussian_nll_loss
 
 
+FOREACH = [name for name in dir(torch) if name.startswith("_foreach_")
+           and hasattr(torch.Tensor, name.removeprefix("_foreach_").rstrip("_"))]
+
+
+def for_one(method, tensor, arguments, keyword):
+    """What _foreach_`method` does with one tensor of its list."""
+    plain = method.removesuffix("_")
+    if plain == "norm":
+        return torch.linalg.vector_norm(tensor, *arguments, **keyword)
+    if plain in ("maximum", "minimum") and not isinstance(arguments[0], torch.Tensor):
+        method = method.replace(plain, {"maximum": "clamp_min",
+                                        "minimum": "clamp_max"}[plain])
+    elif plain in ("maximum", "minimum"):
+        largest = getattr(torch, plain)(tensor, *arguments)
+        return tensor.copy_(largest) if method != plain else largest
+    elif plain in ("addcmul", "addcdiv") and len(arguments) == 3:
+        *arguments, keyword["value"] = arguments
+    return getattr(tensor, method)(*arguments, **keyword)
+
+
+def for_each(name, original):
+    method = name.removeprefix("_foreach_")
+
+    def foreach(tensors, *arguments, **keyword):
+        if not isinstance(tensors, (list, tuple)) or any(
+                isinstance(value, torch.Tensor) for value in arguments[2:]):
+            return original(tensors, *arguments, **keyword)
+
+        def of(index):
+            return [value[index] if isinstance(value, (list, tuple)) else value
+                    for value in arguments]
+        results = [for_one(method, tensor, of(index), dict(keyword))
+                   for index, tensor in enumerate(tensors)]
+        return None if method.endswith("_") else results
+    return foreach
+
+
 @contextlib.contextmanager
 def traced():
     """Inside, torch.export traces these operators."""
@@ -79,6 +119,9 @@ def traced():
         patches.enter_context(mock.patch.object(
             functional, "gaussian_nll_loss",
             gaussian_nll_loss_that_asserts(functional.gaussian_nll_loss)))
+        for name in FOREACH:
+            patches.enter_context(mock.patch.object(
+                torch, name, for_each(name, getattr(torch, name))))
         for norm in (batchnorm._BatchNorm, batchnorm.SyncBatchNorm):
             patches.enter_context(mock.patch.object(
                 norm, "forward", cumulative(norm.forward)))
