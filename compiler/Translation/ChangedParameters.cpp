@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every rank computes the change from the whole parameter, once a step, so it
-// may depend on nothing that ranks or micro-batches have of their own.
+// must not depend on anything that differs between ranks or micro-batches.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Translation/ChangedParameters.h"

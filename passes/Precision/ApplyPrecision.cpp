@@ -201,6 +201,15 @@ static bool isBehind(Operation *op, Operation *other) {
   return ancestor && other->isBeforeInBlock(ancestor);
 }
 
+/// Whether a changed parameter keeps its master's dtype for `use`: what a
+/// module captures is narrowed there, and batch norms keep f32.
+static bool keepsMaster(OpOperand &use) {
+  auto call = dyn_cast<fsdp::ModuleOp>(use.getOwner());
+  return isa<fsdp::WriteOp, fsdp::CaptureOp, aten::BatchNormOp>(
+             use.getOwner()) ||
+         (call && call.isCaptured(use.getOperandNumber()));
+}
+
 /// Narrows a parameter that is trained where the module that changes it
 /// computes with the new value.
 void PolicyRewriter::narrowChanged(fsdp::WriteOp write) {
@@ -216,8 +225,7 @@ void PolicyRewriter::narrowChanged(fsdp::WriteOp write) {
       aten::ToOp::create(builder, write.getLoc(), type.clone(policy.getParam()),
                          value, TypeAttr::get(policy.getParam()));
   value.replaceUsesWithIf(narrow, [&](OpOperand &use) {
-    return !isa<fsdp::WriteOp, fsdp::CaptureOp>(use.getOwner()) &&
-           isBehind(use.getOwner(), narrow);
+    return !keepsMaster(use) && isBehind(use.getOwner(), narrow);
   });
   if (narrow.use_empty())
     narrow.erase();

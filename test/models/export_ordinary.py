@@ -65,7 +65,7 @@ def in_float64(samples):
 
 
 def named_state(module):
-    """What each rank has of its own: buffers, and parameters that are not trained."""
+    """What may differ between ranks: buffers, and frozen parameters."""
     yield from module.named_buffers()
     for name, parameter in module.named_parameters():
         if not parameter.requires_grad:

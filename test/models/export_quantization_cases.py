@@ -157,7 +157,7 @@ def prepared_graph():
 
 @right()
 class PreparedEmbedding(nn.Module):
-    """Each row of the table has a scale and a zero point that is no integer."""
+    """Each row of the table has its own scale and a floating-point zero point."""
 
     def __init__(self):
         super().__init__()

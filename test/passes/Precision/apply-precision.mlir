@@ -387,3 +387,37 @@ module @changed_parameter {
     return %out : tensor<8x4xf32>
   }
 }
+
+// -----
+
+// A batch norm has f32 of a weight that its parent changes.
+// CHECK-LABEL: module @changed_weight_of_a_batch_norm
+//       CHECK:     fsdp.write %[[CLIPPED:.*]], @bn.weight : tensor<4xf32>
+//       CHECK:     fsdp.module "bn" {{.*}} = %[[CLIPPED]] : tensor<4xf32>) -> tensor<8x4xbf16> {
+//       CHECK:       %[[WEIGHT:.*]] = fsdp.capture %{{.*}} of @bn.weight : tensor<4xf32>
+//       CHECK:       aten.batch_norm {{.*}} weight(%[[WEIGHT]])
+module @changed_weight_of_a_batch_norm {
+  fsdp.parameter @bn.weight : tensor<4xf32>
+  fsdp.parameter @bn.bias : tensor<4xf32>
+  fsdp.buffer @bn.running_mean : tensor<4xf32>
+  fsdp.buffer @bn.running_var : tensor<4xf32>
+  fsdp.mesh @mesh <shard = 4>
+  fsdp.group @root on @mesh policy <param = bf16, reduce = f32, cast_inputs = true> reshard default {
+    fsdp.member @bn.weight keep f32
+    fsdp.member @bn.bias keep f32
+  }
+  func.func @forward(%x: tensor<8x4xf32> {shardc.name = "x"}) -> tensor<8x4xf32> {
+    %old = fsdp.read @bn.weight : tensor<4xf32>
+    %clipped = aten.clamp %old {max = 1.0 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+    fsdp.write %clipped, @bn.weight : tensor<4xf32>
+    %0 = fsdp.module "bn" : "BatchNorm1d" (%in = %x : tensor<8x4xf32>, %w = %clipped : tensor<4xf32>) -> tensor<8x4xf32> {
+      %weight = fsdp.capture %w of @bn.weight : tensor<4xf32>
+      %bias = fsdp.read @bn.bias : tensor<4xf32>
+      %mean = fsdp.read @bn.running_mean : tensor<4xf32>
+      %var = fsdp.read @bn.running_var : tensor<4xf32>
+      %out:5 = aten.batch_norm %in running(%mean, %var) weight(%weight) bias(%bias) {training = true, momentum = 1.0e-1 : f64, eps = 1.0e-5 : f64} : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+      fsdp.yield %out#0 : tensor<8x4xf32>
+    }
+    return %0 : tensor<8x4xf32>
+  }
+}
