@@ -17,7 +17,7 @@
 
 namespace shardc {
 
-/// The manifest, parameters, program and plan of `module`, which has passed
+/// The manifest, parameters, program and summary of `module`, which has passed
 /// verify-program. Kernels and weights are the caller's.
 format::Artifact buildArtifact(mlir::ModuleOp module, const Options &options);
 
@@ -46,8 +46,10 @@ format::Parameters buildParameters(mlir::ModuleOp module);
 /// The commands of the program of `module`.
 format::Program buildProgram(mlir::ModuleOp module);
 
-/// What the program moves and holds, for people.
-format::Plan buildPlan(mlir::ModuleOp module, const Options &options);
+/// What the program moves and holds, for people; `built` is buildProgram's.
+format::Summary buildSummary(mlir::ModuleOp module,
+                             const format::Program &built,
+                             const Options &options);
 
 } // namespace shardc
 

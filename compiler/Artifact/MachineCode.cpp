@@ -9,7 +9,6 @@
 
 #include "passes/Target/CubinResources.h"
 #include "passes/Target/KernelCode.h"
-#include "passes/Target/KernelOperations.h"
 #include "passes/Target/Passes.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -62,11 +61,10 @@ static OwningOpRef<ModuleOp> mapKernels(ModuleOp module) {
   return mapped;
 }
 
-/// Notes what the kernels of `cubin` take, and what they compute.
-static LogicalResult
-addResources(ModuleOp module, const std::string &chip, ArrayRef<char> cubin,
-             const llvm::StringMap<target::OperationCount> &operations,
-             format::Artifact &artifact) {
+/// Notes what the kernels of `cubin` take.
+static LogicalResult addResources(ModuleOp module, const std::string &chip,
+                                  ArrayRef<char> cubin,
+                                  format::Artifact &artifact) {
   auto resources = target::readResources(cubin);
   if (!resources)
     return module.emitError("cannot read the cubin of ")
@@ -76,11 +74,9 @@ addResources(ModuleOp module, const std::string &chip, ArrayRef<char> cubin,
     if (found == resources->end())
       return module.emitError("the cubin of ")
              << chip << " has no figures of kernel '" << signature.name << "'";
-    const target::OperationCount ofBlock = operations.lookup(signature.name);
-    artifact.plan.kernels.push_back(
+    artifact.summary.kernels.push_back(
         {signature.name, chip, found->second.registers, signature.sharedBytes,
-         found->second.localBytes, signature.extent * ofBlock.f32,
-         signature.extent * ofBlock.f64});
+         found->second.localBytes});
   }
   return success();
 }
@@ -95,8 +91,6 @@ static LogicalResult addGpuCode(ModuleOp module, const Options &options,
   if (!mapped)
     return failure();
   auto kernels = *mapped->getOps<gpu::GPUModuleOp>().begin();
-  const llvm::StringMap<target::OperationCount> operations =
-      target::countOperations(kernels);
   const bool isPtx = options.gpuFormat == "ptx";
   for (const std::string &chip : options.chips) {
     const bool isEmulated = chip == "emulated";
@@ -110,7 +104,7 @@ static LogicalResult addGpuCode(ModuleOp module, const Options &options,
     if (failed(code))
       return failure();
     if (!isEmulated && !isPtx &&
-        failed(addResources(module, chip, *code, operations, program.artifact)))
+        failed(addResources(module, chip, *code, program.artifact)))
       return failure();
     addCode(program,
             isEmulated ? "kernels.emulated.so"

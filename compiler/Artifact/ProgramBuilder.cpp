@@ -11,6 +11,7 @@
 #include "dialects/Fsdp/ModulePath.h"
 
 #include "passes/Kernel/SharedMemory.h"
+#include "passes/Target/KernelOperations.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -81,10 +82,14 @@ static void describe(Operation *op, format::Command &command) {
       })
       .Case([&](exec::AllGatherOp gather) {
         command.kind = Kind::AllGather;
+        command.label = gather.getGroup().str();
         command.attributes["slot_bytes"] =
             static_cast<int64_t>(gather.getSlot());
       })
-      .Case([&](exec::ReduceScatterOp) { command.kind = Kind::ReduceScatter; })
+      .Case([&](exec::ReduceScatterOp reduction) {
+        command.kind = Kind::ReduceScatter;
+        command.label = reduction.getGroup().str();
+      })
       .Case([&](exec::AllReduceOp reduction) {
         command.kind = Kind::AllReduce;
         if (reduction.getDoubleDouble())
@@ -178,13 +183,24 @@ static format::KernelSignature toSignature(func::FuncOp function) {
   return signature;
 }
 
+static void addKernels(ModuleOp kernels, format::Program &program) {
+  const llvm::StringMap<target::OperationCount> operations =
+      target::countOperations(kernels);
+  for (auto function : kernels.getOps<func::FuncOp>()) {
+    format::KernelSignature signature = toSignature(function);
+    const target::OperationCount once = operations.lookup(signature.name);
+    signature.f32Operations = signature.extent * once.f32;
+    signature.f64Operations = signature.extent * once.f64;
+    program.kernels.push_back(std::move(signature));
+  }
+}
+
 format::Program buildProgram(ModuleOp module) {
   format::Program program;
   for (auto op : module.getOps<exec::ScalarOp>())
     program.scalars.push_back(op.getKind());
   if (auto kernels = module.lookupSymbol<ModuleOp>("kernels"))
-    for (auto function : kernels.getOps<func::FuncOp>())
-      program.kernels.push_back(toSignature(function));
+    addKernels(kernels, program);
   auto op = *module.getOps<exec::ProgramOp>().begin();
   program.arenaBytes = *op.getArena();
   program.eventCount = op.getEvents();

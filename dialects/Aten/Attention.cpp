@@ -6,6 +6,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/TypePromotion.h"
+#include "runtime/format/Operations.h"
 
 using namespace mlir;
 using namespace shardc::aten;
@@ -102,22 +103,21 @@ LogicalResult ScaledDotProductAttentionBackwardOp::verify() {
   return verifyDropout(*this, getRun().size(), getDropoutP().convertToDouble());
 }
 
-/// So many matrix products of [T, D] with [D, S] a head, and of [T, V] with
-/// [V, S]; half of them under a causal mask are counted all the same, as
-/// PyTorch's FLOP counter does.
-static int64_t attentionFlops(Value query, Value value, int64_t keyProducts,
-                              int64_t valueProducts) {
+static int64_t attentionFlops(Value query, Value value,
+                              shardc::format::AttentionProducts products) {
   ArrayRef<int64_t> q = tensorType(query).getShape();
   ArrayRef<int64_t> v = tensorType(value).getShape();
-  return 2 * q[0] * q[1] * q[2] * v[2] *
-         (keyProducts * q[3] + valueProducts * v[3]);
+  return shardc::format::attentionOperations(q[0] * q[1], q[2], v[2], q[3],
+                                             v[3], products);
 }
 
 int64_t ScaledDotProductAttentionOp::getFlops() {
-  return attentionFlops(getQuery(), getValue(), 1, 1);
+  return attentionFlops(getQuery(), getValue(),
+                        shardc::format::attentionForward);
 }
 int64_t ScaledDotProductAttentionBackwardOp::getFlops() {
-  return attentionFlops(getQuery(), getValue(), 3, 2);
+  return attentionFlops(getQuery(), getValue(),
+                        shardc::format::attentionBackward);
 }
 
 void ScaledDotProductAttentionOp::buildBackward(

@@ -8,6 +8,7 @@
 #include "dialects/Aten/Composition.h"
 #include "dialects/Aten/Weights.h"
 #include "dialects/Aten/Windows.h"
+#include "runtime/format/Operations.h"
 
 #include <algorithm>
 
@@ -105,10 +106,10 @@ LogicalResult ConvolutionOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
-/// 2 * output elements * multiply-adds for each of them.
 static int64_t convolutionFlops(Value output, RankedTensorType weight) {
-  return 2 * tensorType(output).getNumElements() *
-         (weight.getNumElements() / weight.getDimSize(0));
+  return shardc::format::convolutionOperations(
+      tensorType(output).getNumElements(), weight.getNumElements(),
+      weight.getDimSize(0));
 }
 
 /// A transposed convolution is a convolution from its result to its input.

@@ -9,6 +9,7 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Aten/Composition.h"
 #include "dialects/Aten/Weights.h"
+#include "runtime/format/Operations.h"
 
 using namespace mlir;
 using namespace shardc::aten;
@@ -158,37 +159,33 @@ static int64_t forEach(Value matrices, int64_t perMatrix) {
 
 int64_t LinalgCholeskyExOp::getFlops() {
   int64_t n = Sizes(tensorType(getSelf())).inner;
-  return forEach(getSelf(), n * n * n / 3);
+  return forEach(getSelf(), shardc::format::choleskyOperations(n));
 }
 
 int64_t LinalgLuFactorExOp::getFlops() {
   Sizes s(tensorType(getSelf()));
-  int64_t most = std::max(s.rows, s.columns);
-  return forEach(getSelf(), s.inner * s.inner * (most - s.inner / 3));
+  return forEach(getSelf(), shardc::format::luOperations(s.rows, s.columns));
 }
 
 int64_t LinalgSolveTriangularOp::getFlops() {
-  return tensorType(getOther()).getNumElements() *
-         Sizes(tensorType(getSelf())).inner;
+  return shardc::format::triangularSolveOperations(
+      tensorType(getOther()).getNumElements(),
+      Sizes(tensorType(getSelf())).inner);
 }
 
 int64_t LinalgQrOp::getFlops() {
   Sizes s(tensorType(getSelf()));
-  int64_t most = std::max(s.rows, s.columns);
-  // R, and as much again for Q.
-  return forEach(getSelf(), 4 * s.inner * s.inner * (most - s.inner / 3));
+  return forEach(getSelf(), shardc::format::qrOperations(s.rows, s.columns));
 }
 
 int64_t LinalgEighOp::getFlops() {
   int64_t n = Sizes(tensorType(getSelf())).inner;
-  return forEach(getSelf(), 9 * n * n * n);
+  return forEach(getSelf(), shardc::format::eighOperations(n));
 }
 
 int64_t LinalgSvdOp::getFlops() {
   Sizes s(tensorType(getSelf()));
-  int64_t most = std::max(s.rows, s.columns);
-  return forEach(getSelf(), 14 * most * s.inner * s.inner +
-                                8 * s.inner * s.inner * s.inner);
+  return forEach(getSelf(), shardc::format::svdOperations(s.rows, s.columns));
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #include "dialects/Aten/Composition.h"
 #include "dialects/Aten/Gradients.h"
 #include "dialects/Aten/Weights.h"
+#include "runtime/format/Operations.h"
 
 using namespace mlir;
 using namespace shardc::aten;
@@ -75,24 +76,20 @@ LogicalResult LinearBackwardWeightOp::verify() {
   return success();
 }
 
-/// Two floating-point operations for every multiply-add.
-static int64_t linearFlops(Value rows, int64_t in, int64_t out) {
-  RankedTensorType type = tensorType(rows);
-  return 2 * (type.getNumElements() / type.getShape().back()) * in * out;
+/// Of `rows` times a matrix that each of their elements meets `width` times.
+static int64_t linearFlops(Value rows, int64_t width) {
+  return shardc::format::productOperations(tensorType(rows).getNumElements(),
+                                           width);
 }
 
 int64_t LinearOp::getFlops() {
-  RankedTensorType weight = tensorType(getWeight());
-  return linearFlops(getInput(), weight.getDimSize(1), weight.getDimSize(0));
+  return linearFlops(getInput(), tensorType(getWeight()).getDimSize(0));
 }
 int64_t LinearBackwardInputOp::getFlops() {
-  RankedTensorType weight = tensorType(getWeight());
-  return linearFlops(getGradOutput(), weight.getDimSize(0),
-                     weight.getDimSize(1));
+  return linearFlops(getGradOutput(), tensorType(getWeight()).getDimSize(1));
 }
 int64_t LinearBackwardWeightOp::getFlops() {
-  RankedTensorType result = tensorType(getResult());
-  return linearFlops(getInput(), result.getDimSize(1), result.getDimSize(0));
+  return linearFlops(getInput(), tensorType(getResult()).getDimSize(0));
 }
 
 void LinearOp::buildBackward(OpBuilder &builder,
@@ -141,8 +138,9 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
 }
 
 int64_t MatmulOp::getFlops() {
-  return 2 * tensorType(getResult()).getNumElements() *
-         tensorType(getSelf()).getShape().back();
+  return shardc::format::productOperations(
+      tensorType(getResult()).getNumElements(),
+      tensorType(getSelf()).getShape().back());
 }
 
 std::string MatmulOp::describeUnsupportedForm() {
@@ -234,6 +232,7 @@ void GroupedMmOp::decompose(OpBuilder &builder,
 
 /// Every row is multiplied by one matrix.
 int64_t GroupedMmOp::getFlops() {
-  return 2 * tensorType(getSelf()).getNumElements() *
-         tensorType(getMat2()).getDimSize(2);
+  return shardc::format::productOperations(
+      tensorType(getSelf()).getNumElements(),
+      tensorType(getMat2()).getDimSize(2));
 }

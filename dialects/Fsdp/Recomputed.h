@@ -22,13 +22,15 @@ inline constexpr llvm::StringLiteral full = "full";
 inline constexpr llvm::StringLiteral selective = "selective";
 
 /// Of one micro-batch: operators that run again, their floating-point
-/// operations, and the bytes of their results that backward would have kept.
+/// operations, those of them of products, convolutions and attention, and the
+/// bytes of their results that backward would have kept.
 struct Cost {
-  int64_t operators = 0, operations = 0, bytes = 0;
+  int64_t operators = 0, operations = 0, callOperations = 0, bytes = 0;
 
   Cost &operator+=(const Cost &other) {
     operators += other.operators;
     operations += other.operations;
+    callOperations += other.callOperations;
     bytes += other.bytes;
     return *this;
   }

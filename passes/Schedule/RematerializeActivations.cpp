@@ -139,8 +139,11 @@ static recompute::Cost repeat(ArrayRef<Operation *> ops, Operation *backward) {
   for (Operation *op : ops) {
     clones.push_back(builder.clone(*op, mapping));
     ++cost.operators;
-    if (auto costs = dyn_cast<aten::CostOpInterface>(op))
-      cost.operations += costs.getFlops();
+    auto costs = dyn_cast<aten::CostOpInterface>(op);
+    if (!costs)
+      continue;
+    cost.operations += costs.getFlops();
+    cost.callOperations += isProduct(op) ? costs.getFlops() : 0;
   }
   for (auto [op, clone] : llvm::zip_equal(ops, clones))
     for (auto [old, again] :

@@ -9,7 +9,10 @@
 
 #include "passes/Target/KernelLowering.h"
 
+#include "mlir/Dialect/Affine/Analysis/LoopAnalysis.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -52,6 +55,11 @@ static OperationCount countAlone(Operation &op) {
   return {count, 0};
 }
 
+/// Of a loop over all of its extent, or a vector's worth at a time.
+static int64_t iterationsOf(affine::AffineForOp loop) {
+  return static_cast<int64_t>(affine::getConstantTripCount(loop).value_or(1));
+}
+
 static int64_t iterationsOf(scf::ForOp loop) {
   const std::optional<int64_t> lower =
       getConstantIntValue(loop.getLowerBound());
@@ -63,15 +71,19 @@ static int64_t iterationsOf(scf::ForOp loop) {
   return std::max<int64_t>(0, llvm::divideCeilSigned(*upper - *lower, *step));
 }
 
+static OperationCount countLoop(Region &body, int64_t iterations) {
+  const OperationCount once = countIn(body);
+  return {iterations * once.f32, iterations * once.f64};
+}
+
 static OperationCount countOf(Operation &op) {
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    const OperationCount body = countIn(loop.getRegion());
-    const int64_t iterations = iterationsOf(loop);
-    return {iterations * body.f32, iterations * body.f64};
-  }
-  if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    const OperationCount first = countIn(branch.getThenRegion());
-    const OperationCount second = countIn(branch.getElseRegion());
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return countLoop(loop.getRegion(), iterationsOf(loop));
+  if (auto loop = dyn_cast<affine::AffineForOp>(op))
+    return countLoop(loop.getRegion(), iterationsOf(loop));
+  if (isa<scf::IfOp, affine::AffineIfOp>(op)) {
+    const OperationCount first = countIn(op.getRegion(0));
+    const OperationCount second = countIn(op.getRegion(1));
     return {std::max(first.f32, second.f32), std::max(first.f64, second.f64)};
   }
   OperationCount count = countAlone(op);
@@ -94,15 +106,15 @@ static OperationCount countIn(Region &region) {
   return count;
 }
 
-llvm::StringMap<OperationCount> countOperations(gpu::GPUModuleOp kernels) {
-  OwningOpRef<gpu::GPUModuleOp> copy = kernels.clone();
+llvm::StringMap<OperationCount> countOperations(ModuleOp kernels) {
+  OwningOpRef<ModuleOp> copy = kernels.clone();
   expandKernelMath(*copy);
   llvm::StringMap<OperationCount> counts;
-  for (auto kernel : copy->getOps<gpu::GPUFuncOp>()) {
+  for (auto kernel : copy->getOps<func::FuncOp>()) {
     const OperationCount ofThread = countIn(kernel.getBody());
-    const int64_t threads =
-        kernel.getKnownBlockSizeAttr() ? kernel.getKnownBlockSizeAttr()[0] : 1;
-    counts[kernel.getName()] = {threads * ofThread.f32, threads * ofThread.f64};
+    auto threads = kernel->getAttrOfType<IntegerAttr>("exec.threads");
+    const int64_t count = threads ? threads.getInt() : 1;
+    counts[kernel.getName()] = {count * ofThread.f32, count * ofThread.f64};
   }
   return counts;
 }

@@ -10,6 +10,7 @@
 // share becomes memory of the workgroup.
 //===----------------------------------------------------------------------===//
 
+#include "passes/CostModel/Target.h"
 #include "passes/Target/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -57,10 +58,9 @@ static LogicalResult mapFunction(func::FuncOp function, OpBuilder &builder) {
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                   builder.getUnitAttr());
   // Where a multiprocessor gets one block ptxas need not spill registers for
-  // more of them. 108 are an A100's.
-  constexpr int64_t multiprocessors = 108;
+  // more of them.
   auto extent = function->getAttrOfType<IntegerAttr>("exec.extent");
-  if (extent && extent.getInt() <= multiprocessors)
+  if (extent && extent.getInt() <= findTarget("cuda")->fewestUnits)
     kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     builder.getI32IntegerAttr(1));
   kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(

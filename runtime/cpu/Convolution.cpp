@@ -14,6 +14,7 @@
 #include "runtime/cpu/LibraryCallKinds.h"
 #include "runtime/cpu/OneDnnSteps.h"
 #include "runtime/cpu/WidenedCall.h"
+#include "runtime/format/Operations.h"
 
 #include <atomic>
 
@@ -153,13 +154,16 @@ protected:
 
   /// Cuts the batch into at most `most` parts of enough work.
   std::vector<Samples> cut(int64_t most) const {
-    constexpr double flopsPerPart = 16e6;
+    constexpr double operationsPerPart = 16e6;
     const ConvolutionShape &shape = layouts.shape;
-    const double flops =
-        shape.flopsOfSample() * static_cast<double>(shape.batch);
-    const int64_t parts =
-        std::clamp<int64_t>(static_cast<int64_t>(flops / flopsPerPart), 1,
-                            std::min(most, shape.batch));
+    const auto operations = static_cast<double>(format::convolutionOperations(
+        shape.batch * shape.outputChannels * shape.outputPlane(),
+        shape.outputChannels * shape.inputChannelsOfGroup() *
+            shape.kernelPlane(),
+        shape.outputChannels));
+    const int64_t parts = std::clamp<int64_t>(
+        static_cast<int64_t>(operations / operationsPerPart), 1,
+        std::min(most, shape.batch));
     const int64_t size = (shape.batch + parts - 1) / parts;
     std::vector<Samples> list;
     for (int64_t first = 0; first < shape.batch; first += size)

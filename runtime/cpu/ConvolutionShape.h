@@ -39,11 +39,6 @@ struct ConvolutionShape {
   int64_t outputPlane() const { return output[0] * output[1]; }
   int64_t kernelPlane() const { return kernel[0] * kernel[1]; }
 
-  double flopsOfSample() const {
-    return 2.0 * static_cast<double>(outputChannels * outputPlane()) *
-           static_cast<double>(inputChannelsOfGroup() * kernelPlane());
-  }
-
   /// Padding behind the last element, just as much as the last window needs;
   /// negative if the last window ends before.
   Pair paddingBehind() const {

@@ -13,6 +13,7 @@
 #include "runtime/cpu/MatmulProblem.h"
 #include "runtime/cpu/OneDnn.h"
 #include "runtime/cpu/WidenedCall.h"
+#include "runtime/format/Operations.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +48,12 @@ private:
 
 /// Work of a part: enough that handing it out costs little (about 100
 /// microseconds on one core).
-static constexpr double flopsPerPart = 16e6;
+static constexpr double operationsPerPart = 16e6;
+
+static double operationsOf(const MatmulProblem &problem) {
+  return static_cast<double>(
+      format::productOperations(problem.m * problem.n, problem.k));
+}
 
 /// Cuts a product. At most 16 parts, because each of them packs B anew, and no
 /// narrower than oneDNN's blocks are.
@@ -55,7 +61,7 @@ static std::vector<Piece> cut(const MatmulProblem &problem) {
   constexpr int64_t mostParts = 16, leastExtent = 128, granularity = 64;
   const int64_t parts =
       std::clamp<int64_t>(static_cast<int64_t>(std::llround(
-                              problem.flopsOfProduct() / flopsPerPart)),
+                              operationsOf(problem) / operationsPerPart)),
                           1, mostParts);
   const bool byRows = problem.m >= leastExtent || problem.m >= problem.n;
   const int64_t extent = byRows ? problem.m : problem.n;
@@ -104,11 +110,11 @@ void MatmulCall::add(const MatmulProblem &problem,
 MatmulCall::MatmulCall(const MatmulProblem &problem) {
   const std::vector<Piece> pieces = cut(problem);
   // Small products share a part.
-  const double flops =
-      problem.flopsOfProduct() / static_cast<double>(pieces.size());
+  const double operations =
+      operationsOf(problem) / static_cast<double>(pieces.size());
   const auto products = static_cast<int64_t>(problem.products.size());
   const int64_t together = std::max<int64_t>(
-      1, static_cast<int64_t>(flopsPerPart / std::max(flops, 1.0)));
+      1, static_cast<int64_t>(operationsPerPart / std::max(operations, 1.0)));
   for (int64_t begin = 0; begin < products; begin += together)
     for (const Piece &piece : pieces) {
       const int64_t end = std::min(products, begin + together);

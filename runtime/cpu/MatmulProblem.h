@@ -38,11 +38,6 @@ struct MatmulProblem {
   std::vector<Product> products;
   /// n elements, or no address.
   Matrix bias;
-
-  double flopsOfProduct() const {
-    return 2.0 * static_cast<double>(m) * static_cast<double>(n) *
-           static_cast<double>(k);
-  }
 };
 
 /// The products of a checked matmul call.

@@ -2,12 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Recording, and what the commands of a program move.
+// Recording, and how often commands run.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/executor/Profile.h"
-#include "runtime/format/CommandKinds.h"
+#include "runtime/format/Work.h"
 
 #include <algorithm>
 
@@ -15,12 +15,8 @@ namespace shardc::runtime {
 
 int64_t runsOfStep(const format::Program &program, int64_t microBatches) {
   int64_t runs = 0;
-  for (const format::Command &command : program.commands) {
-    const format::Section &section =
-        program.sections[static_cast<size_t>(command.section)];
-    if (section.run == format::Run::Training)
-      runs += format::countRuns(section.repeat, microBatches);
-  }
+  for (const format::Command &command : program.commands)
+    runs += format::countRuns(command, program, microBatches);
   return runs;
 }
 
@@ -47,31 +43,6 @@ void RankProfile::add(int64_t command, Clock::time_point begin,
   current.end = since(end, zero);
   current.command = static_cast<int32_t>(command);
   list.push_back(current);
-}
-
-int64_t bytesMoved(const format::Command &command,
-                   const format::Program &program, const format::Mesh &mesh) {
-  using format::CommandKind;
-  const auto accesses = accessesOf(command, program);
-  auto bytesOf = [&](size_t operand) {
-    const format::TensorReference &tensor = command.operands[operand];
-    return format::elementCount(tensor.shape) * byteSize(tensor.dtype);
-  };
-  const int64_t members =
-      isCollective(command.kind)
-          ? mesh.countMembers(communicatorOf(command, program).axes)
-          : 1;
-  // Of the whole buffer a rank copies the others' parts.
-  if (command.kind == CommandKind::AllGather)
-    return 2 * bytesOf(0) / members * (members - 1);
-  // Each rank reads its share of every buffer, writes it, and copies the other
-  // shares.
-  if (command.kind == CommandKind::AllReduce)
-    return members == 1 ? 0 : 3 * bytesOf(0) - bytesOf(0) / members;
-  int64_t bytes = 0;
-  for (size_t i = 0; i < command.operands.size(); ++i)
-    bytes += ((*accesses)[i] == format::Access::ReadWrite ? 2 : 1) * bytesOf(i);
-  return bytes;
 }
 
 } // namespace shardc::runtime

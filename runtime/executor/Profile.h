@@ -83,12 +83,6 @@ private:
 /// How many times the commands of a step run.
 int64_t runsOfStep(const format::Program &program, int64_t microBatches);
 
-/// Bytes that a command reads and writes of its rank's memory if it touches
-/// each operand once as a whole, and of other ranks' if it is a collective
-/// among its members.
-int64_t bytesMoved(const format::Command &command,
-                   const format::Program &program, const format::Mesh &mesh);
-
 } // namespace shardc::runtime
 
 #endif // SHARDC_RUNTIME_EXECUTOR_PROFILE_H

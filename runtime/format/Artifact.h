@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A `.shardc` artifact is a plain, uncompressed zip archive with one training
-// step for N ranks: manifest, program, parameters, plan, machine code and
+// step for N ranks: manifest, program, parameters, summary, machine code and
 // optional weights. docs/Format.md specifies every byte.
 //
 //   compiler:  writeArtifact("model.shardc", artifact)
@@ -23,10 +23,10 @@
 #include "runtime/format/Bytes.h"
 #include "runtime/format/Manifest.h"
 #include "runtime/format/Parameters.h"
-#include "runtime/format/Plan.h"
 #include "runtime/format/Program.h"
 #include "runtime/format/Safetensors.h"
 #include "runtime/format/Status.h"
+#include "runtime/format/Summary.h"
 
 #include <map>
 #include <memory>
@@ -50,7 +50,7 @@ struct Artifact {
   Manifest manifest;
   Parameters parameters;
   Program program;
-  Plan plan;
+  Summary summary;
   /// Machine code by entry; empty if nothing is launched.
   std::map<std::string, Bytes> code;
   /// Full, unsharded parameters and buffers by name, or none.

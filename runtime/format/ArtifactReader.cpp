@@ -45,11 +45,12 @@ static StatusOr<Manifest> readManifest(const EntryMap &entries) {
 /// The manifest lists every other entry, and no entry that it does not list
 /// may be there.
 static Status checkEntries(const EntryMap &entries, const Manifest &manifest) {
-  std::set<std::string> known = {"program.json", "parameters.json", "plan.json",
-                                 "weights.safetensors"};
+  std::set<std::string> known = {"program.json", "parameters.json",
+                                 "summary.json", "weights.safetensors"};
   for (const std::string &code : codeEntries(manifest.target))
     known.insert(code);
-  for (const char *required : {"program.json", "parameters.json", "plan.json"})
+  for (const char *required :
+       {"program.json", "parameters.json", "summary.json"})
     if (!manifest.digests.contains(required))
       return Status(ErrorCode::E0305, "manifest.json lists no digest of '" +
                                           std::string(required) + "'");
@@ -91,12 +92,12 @@ static Status parseEntries(const EntryMap &entries, Artifact &artifact) {
   StatusOr<Program> program = parseProgram(contentOf(entries, "program.json"));
   if (!program.ok())
     return program.status();
-  StatusOr<Plan> plan = parsePlan(contentOf(entries, "plan.json"));
-  if (!plan.ok())
-    return plan.status();
+  StatusOr<Summary> summary = parseSummary(contentOf(entries, "summary.json"));
+  if (!summary.ok())
+    return summary.status();
   artifact.parameters = std::move(*parameters);
   artifact.program = std::move(*program);
-  artifact.plan = std::move(*plan);
+  artifact.summary = std::move(*summary);
   for (const std::string &code : codeEntries(artifact.manifest.target))
     if (entries.contains(code))
       artifact.code[code] = contentOf(entries, code);

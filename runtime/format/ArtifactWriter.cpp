@@ -43,7 +43,7 @@ Status writeArtifact(const std::string &path, const Artifact &artifact) {
 
   const std::string program = printProgram(artifact.program);
   const std::string parameters = printParameters(artifact.parameters);
-  const std::string plan = printPlan(artifact.plan);
+  const std::string summary = printSummary(artifact.summary);
   std::string weightsHeader;
   if (artifact.weights)
     weightsHeader = safetensorsHeader(*artifact.weights, {});
@@ -51,7 +51,7 @@ Status writeArtifact(const std::string &path, const Artifact &artifact) {
   std::vector<PendingEntry> entries = {
       {"program.json", {bytesOf(program)}},
       {"parameters.json", {bytesOf(parameters)}},
-      {"plan.json", {bytesOf(plan)}}};
+      {"summary.json", {bytesOf(summary)}}};
   for (PendingEntry &entry : binaryEntries(artifact, weightsHeader))
     entries.push_back(std::move(entry));
 

@@ -44,6 +44,8 @@ int exitCode(ErrorCode code) {
     return 5;
   case '7':
     return 6;
+  case '8':
+    return 3;
   default:
     return 1;
   }

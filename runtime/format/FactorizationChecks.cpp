@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/LibraryCallCheck.h"
+#include "runtime/format/Operations.h"
 
 #include <optional>
 
@@ -95,6 +96,35 @@ void checkSvd(LibraryCallCheck &check) {
   if (self && self->holds(check, check.result(0), {self->rows, self->inner}) &&
       self->holds(check, check.result(1), {self->inner}))
     self->holds(check, check.result(2), {self->inner, self->columns});
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+static int64_t countOfMatrix(std::string_view call, int64_t rows,
+                             int64_t columns) {
+  if (call == "linalg_cholesky_ex")
+    return choleskyOperations(rows);
+  if (call == "linalg_eigh")
+    return eighOperations(rows);
+  if (call == "linalg_lu_factor_ex")
+    return luOperations(rows, columns);
+  return call == "linalg_qr" ? qrOperations(rows, columns)
+                             : svdOperations(rows, columns);
+}
+
+int64_t countFactorization(const Command &command) {
+  const Shape &self = command.operands[0].shape;
+  const int64_t columns = self.back(), rows = self[self.size() - 2];
+  const int64_t matrices =
+      elementCount(self) / std::max<int64_t>(1, rows * columns);
+  return matrices * countOfMatrix(command.callee, rows, columns);
+}
+
+int64_t countTriangularSolve(const Command &command) {
+  return triangularSolveOperations(elementCount(command.operands[1].shape),
+                                   command.operands[0].shape.back());
 }
 
 } // namespace shardc::format

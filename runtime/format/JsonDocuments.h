@@ -16,9 +16,9 @@
 #include "runtime/format/Bytes.h"
 #include "runtime/format/Manifest.h"
 #include "runtime/format/Parameters.h"
-#include "runtime/format/Plan.h"
 #include "runtime/format/Program.h"
 #include "runtime/format/Status.h"
+#include "runtime/format/Summary.h"
 
 #include <string>
 
@@ -27,14 +27,14 @@ namespace shardc::format {
 std::string printManifest(const Manifest &manifest);
 std::string printParameters(const Parameters &parameters);
 std::string printProgram(const Program &program);
-std::string printPlan(const Plan &plan);
+std::string printSummary(const Summary &summary);
 
 /// Fails with E0304 if the version's major is not formatMajor, before any
 /// other member is looked at.
 StatusOr<Manifest> parseManifest(Bytes text);
 StatusOr<Parameters> parseParameters(Bytes text);
 StatusOr<Program> parseProgram(Bytes text);
-StatusOr<Plan> parsePlan(Bytes text);
+StatusOr<Summary> parseSummary(Bytes text);
 
 } // namespace shardc::format
 

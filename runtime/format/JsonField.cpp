@@ -181,28 +181,148 @@ static json parseWithoutRepetition(std::string_view text) {
   });
 }
 
-Status parseDocument(Bytes text, const std::string &entry, ErrorCode code,
-                     const std::function<void(const JsonField &)> &read) {
+namespace {
+/// What is wrong with a document, and the JSON pointer of the place, where it
+/// is at one.
+struct Complaint {
+  std::optional<std::string> place;
+  std::string text;
+};
+} // namespace
+
+static std::optional<Complaint>
+findComplaint(std::string_view text,
+              const std::function<void(const JsonField &)> &read) {
   constexpr size_t mostBytes = size_t(256) << 20;
   constexpr int deepestNesting = 16;
-  const std::string quoted = "entry '" + entry + "'";
   if (text.size() > mostBytes)
-    return Status(code, quoted + ": " + std::to_string(text.size()) +
-                            " bytes of JSON exceed the limit of " +
-                            std::to_string(mostBytes));
-  if (nestingDepth(textOf(text)) > deepestNesting)
-    return Status(code, quoted + ": JSON is nested deeper than " +
-                            std::to_string(deepestNesting));
+    return Complaint{{},
+                     std::to_string(text.size()) +
+                         " bytes of JSON exceed the limit of " +
+                         std::to_string(mostBytes)};
+  if (nestingDepth(text) > deepestNesting)
+    return Complaint{
+        {}, "JSON is nested deeper than " + std::to_string(deepestNesting)};
   try {
-    const json document = parseWithoutRepetition(textOf(text));
+    const json document = parseWithoutRepetition(text);
     read(JsonField(document, ""));
   } catch (const MalformedField &malformed) {
-    return Status(code, quoted + ", '" + malformed.place +
-                            "': " + malformed.complaint);
+    return Complaint{malformed.place, malformed.complaint};
   } catch (const json::exception &error) {
-    return Status(code, quoted + ": " + error.what());
+    return Complaint{{}, error.what()};
   }
-  return Status();
+  return std::nullopt;
+}
+
+Status parseDocument(Bytes text, const std::string &entry, ErrorCode code,
+                     const std::function<void(const JsonField &)> &read) {
+  const std::optional<Complaint> complaint = findComplaint(textOf(text), read);
+  if (!complaint)
+    return Status();
+  std::string message = "entry '" + entry + "'";
+  if (complaint->place)
+    message += ", '" + *complaint->place + "'";
+  return Status(code, message + ": " + complaint->text);
+}
+
+//===----------------------------------------------------------------------===//
+// Files that people write
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Walks through JSON that has been parsed without complaint.
+class JsonCursor {
+public:
+  explicit JsonCursor(std::string_view text) : text(text) { skipSpace(); }
+
+  /// Moves from an object or array to the member or element that a token of a
+  /// JSON pointer names; false if it has none.
+  bool enter(const std::string &token) {
+    const char open = text[at];
+    if (open != '{' && open != '[')
+      return false;
+    advance(1);
+    for (int64_t element = 0; text[at] != '}' && text[at] != ']'; ++element) {
+      std::string name = std::to_string(element);
+      if (open == '{') {
+        const size_t begin = at;
+        skipString();
+        name = pointerToken(
+            json::parse(text.substr(begin, at - begin)).get<std::string>());
+        skipSpace();
+        advance(1);
+      }
+      if (name == token)
+        return true;
+      skipValue();
+      if (text[at] == ',')
+        advance(1);
+    }
+    return false;
+  }
+
+  int64_t line() const {
+    return 1 + std::count(text.begin(),
+                          text.begin() + static_cast<ptrdiff_t>(at), '\n');
+  }
+
+private:
+  std::string_view text;
+  size_t at = 0;
+
+  void skipSpace() {
+    at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+  }
+  void advance(size_t count) {
+    at += count;
+    skipSpace();
+  }
+  void skipString() {
+    for (++at; text[at] != '"'; ++at)
+      at += text[at] == '\\';
+    ++at;
+  }
+  void skipValue() {
+    int depth = 0;
+    do {
+      if (text[at] == '"') {
+        skipString();
+        continue;
+      }
+      depth += text[at] == '{' || text[at] == '[';
+      depth -= text[at] == '}' || text[at] == ']';
+      ++at;
+    } while (depth > 0 ||
+             (text[at] != ',' && text[at] != '}' && text[at] != ']'));
+    skipSpace();
+  }
+};
+} // namespace
+
+/// The line, from 1, of the value at a JSON pointer.
+static int64_t lineOf(std::string_view text, const std::string &pointer) {
+  JsonCursor cursor(text);
+  size_t begin = 1;
+  while (begin < pointer.size()) {
+    const size_t end = std::min(pointer.find('/', begin), pointer.size());
+    if (!cursor.enter(pointer.substr(begin, end - begin)))
+      break;
+    begin = end + 1;
+  }
+  return cursor.line();
+}
+
+Status parseFile(Bytes text, const std::string &path, ErrorCode code,
+                 const std::function<void(const JsonField &)> &read) {
+  const std::optional<Complaint> complaint = findComplaint(textOf(text), read);
+  if (!complaint)
+    return Status();
+  std::string message = "'" + path + "'";
+  if (complaint->place)
+    message += ", line " +
+               std::to_string(lineOf(textOf(text), *complaint->place)) +
+               (complaint->place->empty() ? "" : ", " + *complaint->place);
+  return Status(code, message + ": " + complaint->text);
 }
 
 } // namespace shardc::format

@@ -72,6 +72,11 @@ private:
 Status parseDocument(Bytes text, const std::string &entry, ErrorCode code,
                      const std::function<void(const JsonField &)> &read);
 
+/// The same for a file that people write: complaints name the file at `path`
+/// and the line of what is wrong.
+Status parseFile(Bytes text, const std::string &path, ErrorCode code,
+                 const std::function<void(const JsonField &)> &read);
+
 } // namespace shardc::format
 
 #endif // SHARDC_RUNTIME_FORMAT_JSONFIELD_H

@@ -119,6 +119,10 @@ void checkQr(LibraryCallCheck &check);
 void checkEigh(LibraryCallCheck &check);
 void checkSvd(LibraryCallCheck &check);
 
+/// The operations of those calls.
+int64_t countFactorization(const Command &command);
+int64_t countTriangularSolve(const Command &command);
+
 } // namespace shardc::format
 
 #endif // SHARDC_RUNTIME_FORMAT_LIBRARYCALLCHECK_H

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/LibraryCallCheck.h"
+#include "runtime/format/Operations.h"
 
 #include <algorithm>
 #include <limits>
@@ -405,34 +406,85 @@ static void checkSumOfSquares(LibraryCallCheck &check) {
 }
 
 //===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+static int64_t countMatmul(const Command &command) {
+  const Shape &a = command.operands[0].shape;
+  const bool transposed = attributeOr(command.attributes, "transpose_a", false);
+  return productOperations(elementCount(command.operands.back().shape),
+                           a[a.size() - (transposed ? 2 : 1)]);
+}
+
+/// `output` and `weight` are those of the forward convolution.
+static int64_t countConvolutionOf(const TensorReference &output,
+                                  const TensorReference &weight) {
+  return convolutionOperations(elementCount(output.shape),
+                               elementCount(weight.shape), weight.shape[0]);
+}
+static int64_t countConvolution(const Command &command) {
+  return countConvolutionOf(command.operands.back(), command.operands[1]);
+}
+static int64_t countConvolutionBackwardInput(const Command &command) {
+  return countConvolutionOf(command.operands[0], command.operands[1]);
+}
+static int64_t countConvolutionBackwardWeight(const Command &command) {
+  return countConvolutionOf(command.operands[0], command.operands.back());
+}
+
+static int64_t countAttentionOf(const Command &command, size_t query,
+                                AttentionProducts products) {
+  const Shape &q = command.operands[query].shape;
+  const Shape &v = command.operands[query + 2].shape;
+  return attentionOperations(q[0] * q[1], q[2], v[2], q[3], v[3], products);
+}
+static int64_t countAttention(const Command &command) {
+  return countAttentionOf(command, 0, attentionForward);
+}
+static int64_t countAttentionBackward(const Command &command) {
+  return countAttentionOf(command, 1, attentionBackward);
+}
+
+//===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
 
 std::span<const LibraryCallKind> libraryCallKinds() {
   constexpr size_t any = std::numeric_limits<size_t>::max();
+  using Work = WorkKind;
   static constexpr LibraryCallKind kinds[] = {
-      {"convolution", 2, 3, 1, images, false, checkConvolution},
+      {"convolution", 2, 3, 1, images, false, checkConvolution, false,
+       Work::Convolution, countConvolution},
       {"convolution_backward_input", 2, 2, 1, images, false,
-       checkConvolutionBackwardInput},
+       checkConvolutionBackwardInput, false, Work::Convolution,
+       countConvolutionBackwardInput},
       {"convolution_backward_weight", 2, 2, 1, images, false,
-       checkConvolutionBackwardWeight},
+       checkConvolutionBackwardWeight, false, Work::Convolution,
+       countConvolutionBackwardWeight},
       {"embedding_dense_backward", 2, 2, 1, contiguous, false,
        checkEmbeddingBackward},
-      {"linalg_cholesky_ex", 1, 1, 2, contiguous, false, checkCholesky, true},
-      {"linalg_eigh", 1, 1, 2, contiguous, false, checkEigh, true},
-      {"linalg_lu_factor_ex", 1, 1, 4, contiguous, false, checkLuFactor, true},
-      {"linalg_qr", 1, 1, 2, contiguous, false, checkQr, true},
+      {"linalg_cholesky_ex", 1, 1, 2, contiguous, false, checkCholesky, true,
+       Work::Factorization, countFactorization},
+      {"linalg_eigh", 1, 1, 2, contiguous, false, checkEigh, true,
+       Work::Factorization, countFactorization},
+      {"linalg_lu_factor_ex", 1, 1, 4, contiguous, false, checkLuFactor, true,
+       Work::Factorization, countFactorization},
+      {"linalg_qr", 1, 1, 2, contiguous, false, checkQr, true,
+       Work::Factorization, countFactorization},
       {"linalg_solve_triangular", 2, 2, 1, contiguous, false,
-       checkSolveTriangular, true},
-      {"linalg_svd", 1, 1, 3, contiguous, false, checkSvd, true},
-      {"matmul", 2, 3, 1, matrices, false, checkMatmul},
+       checkSolveTriangular, true, Work::Factorization, countTriangularSolve},
+      {"linalg_svd", 1, 1, 3, contiguous, false, checkSvd, true,
+       Work::Factorization, countFactorization},
+      {"matmul", 2, 3, 1, matrices, false, checkMatmul, false, Work::Product,
+       countMatmul},
       {"max_pool2d", 1, 1, 2, images, false, checkMaxPool},
       {"max_pool2d_backward", 2, 2, 1, images, false, checkMaxPoolBackward},
-      {"scaled_dot_product_attention", 3, 7, 2, heads, false, checkAttention},
+      {"scaled_dot_product_attention", 3, 7, 2, heads, false, checkAttention,
+       false, Work::Attention, countAttention},
       {"scaled_dot_product_attention_backward", 6, 10, 3, heads, false,
-       checkAttentionBackward},
+       checkAttentionBackward, false, Work::Attention, countAttentionBackward},
       {"scaled_dot_product_attention_backward_mask", 7, 10, 4, heads, false,
-       checkAttentionBackward},
+       checkAttentionBackward, false, Work::Attention, countAttentionBackward},
       {"sort", 1, 1, 2, contiguous, false, checkSort},
       {"sum_of_squares", 1, any, 1, contiguous, true, checkSumOfSquares},
   };

@@ -15,6 +15,7 @@
 
 #include "runtime/format/Program.h"
 #include "runtime/format/Status.h"
+#include "runtime/format/Work.h"
 
 #include <span>
 #include <string_view>
@@ -44,6 +45,10 @@ struct LibraryCallKind {
   void (*check)(LibraryCallCheck &);
   /// Whether it exists on processors alone, not on GPUs.
   bool isForProcessors = false;
+  /// What most of its work is.
+  WorkKind work = WorkKind::Memory;
+  /// Its floating-point operations; null for one that moves bytes.
+  int64_t (*countOperations)(const Command &) = nullptr;
 };
 
 /// Whether a tensor [N, C, …] of three or more dimensions is stored without

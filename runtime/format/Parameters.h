@@ -57,6 +57,10 @@ bool isSampleWhole(const std::vector<Input> &inputs);
 /// one.
 int64_t samplesOfMicroBatch(const std::vector<Input> &inputs);
 
+/// Tokens of a micro-batch: the elements of the first input, if those are
+/// integers.
+std::optional<int64_t> tokensOfMicroBatch(const std::vector<Input> &inputs);
+
 /// Elements of one sample of an input.
 int64_t elementsOfSample(const std::vector<Input> &inputs, size_t index);
 

@@ -138,6 +138,12 @@ int64_t samplesOfMicroBatch(const std::vector<Input> &inputs) {
   return isSampleWhole(inputs) ? 1 : inputs[0].shape[0];
 }
 
+std::optional<int64_t> tokensOfMicroBatch(const std::vector<Input> &inputs) {
+  if (inputs.empty() || !isInteger(inputs[0].dtype))
+    return std::nullopt;
+  return elementCount(inputs[0].shape);
+}
+
 int64_t elementsOfSample(const std::vector<Input> &inputs, size_t index) {
   return elementCount(inputs[index].shape) / samplesOfMicroBatch(inputs);
 }

@@ -85,13 +85,17 @@ struct KernelOperand {
 
 /// What a kernel can be called with: iterations below `extent`, and these
 /// operands. On a GPU an iteration is a block of `threads` that share
-/// `sharedBytes` of memory; on a processor it is one thread's.
+/// `sharedBytes` of memory; on a processor it is one thread's. Floating-point
+/// operations are those of a launch with the greatest extent, for cost models:
+/// execution does not depend on them.
 struct KernelSignature {
   std::string name;
   int64_t extent = 0;
   std::vector<KernelOperand> operands;
   int64_t threads = 1;
   int64_t sharedBytes = 0;
+  int64_t f32Operations = 0;
+  int64_t f64Operations = 0;
 
   bool operator==(const KernelSignature &) const = default;
 };

@@ -80,6 +80,10 @@ static ordered_json toJson(const KernelSignature &kernel) {
     object["threads"] = kernel.threads;
   if (kernel.sharedBytes != 0)
     object["shared_bytes"] = kernel.sharedBytes;
+  if (kernel.f32Operations != 0)
+    object["f32_operations"] = kernel.f32Operations;
+  if (kernel.f64Operations != 0)
+    object["f64_operations"] = kernel.f64Operations;
   object["operands"] = toJson(kernel.operands);
   return object;
 }
@@ -207,6 +211,8 @@ static KernelSignature parseKernel(const JsonField &field) {
   KernelSignature kernel{field["name"].text(), field["extent"].integer(), {}};
   kernel.threads = integerOr(field, "threads", 1);
   kernel.sharedBytes = integerOr(field, "shared_bytes", 0);
+  kernel.f32Operations = integerOr(field, "f32_operations", 0);
+  kernel.f64Operations = integerOr(field, "f64_operations", 0);
   for (const JsonField &element : field["operands"].elements())
     kernel.operands.push_back(
         {element["bytes"].integer(), element["alignment"].integer(),

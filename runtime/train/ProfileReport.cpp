@@ -9,9 +9,8 @@
 #include "runtime/train/ProfileReport.h"
 
 #include "runtime/format/CommandKinds.h"
-#include "runtime/format/OutputFile.h"
-
-#include <nlohmann/json.hpp>
+#include "runtime/format/TraceFile.h"
+#include "runtime/format/Work.h"
 
 #include <algorithm>
 #include <array>
@@ -24,7 +23,6 @@ namespace shardc::runtime {
 
 using format::Artifact;
 using format::Command;
-using nlohmann::ordered_json;
 
 int64_t tracedSteps(const Artifact &artifact, int64_t microBatches,
                     int64_t steps) {
@@ -62,7 +60,8 @@ sumBy(const Artifact &artifact, const Profiles &profiles,
   for (size_t i = 0; i < commands.size(); ++i) {
     Row &row = rows[nameOf(i)];
     const auto bytes = static_cast<double>(
-        bytesMoved(commands[i], artifact.program, artifact.manifest.mesh));
+        workOf(commands[i], artifact.program, artifact.manifest.mesh)
+            .movedBytes());
     for (const RankProfile *profile : profiles) {
       const RankProfile::Total &total = profile->totals()[i];
       row.calls += total.calls;
@@ -160,94 +159,24 @@ void printProfile(const Artifact &artifact, const Profiles &profiles,
 // The trace
 //===----------------------------------------------------------------------===//
 
-static std::string nameEvent(const char *what, size_t rank, size_t stream,
-                             const std::string &name) {
-  return ordered_json{{"ph", "M"},
-                      {"name", what},
-                      {"pid", rank},
-                      {"tid", stream},
-                      {"args", {{"name", name}}}}
-      .dump();
-}
-
-/// What all slices of a command have in common, without the last bracket.
-static std::string sliceBegin(const Command &command, size_t number,
-                              const format::Section &section) {
-  const std::string kernel = kernelOf(command);
-  const std::string kind(kindName(command));
-  std::string text =
-      ordered_json{{"ph", "X"},
-                   {"name", command.label.empty() ? kernel : command.label},
-                   {"cat", kind},
-                   {"tid", command.stream},
-                   {"args",
-                    {{"command", number},
-                     {"kind", kind},
-                     {"kernel", kernel},
-                     {"label", command.label},
-                     {"module", command.module},
-                     {"section", section.name}}}}
-          .dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-  text.resize(text.size() - 2);
-  return text;
-}
-
-/// The rest of a slice: the arguments that change, the rank and the times.
-static void appendSlice(const RankProfile::Slice &slice, size_t rank,
-                        bool hasMicroBatch, std::string &text) {
-  std::array<char, 192> rest;
-  std::snprintf(rest.data(), rest.size(), ",\"step\":%lld",
-                static_cast<long long>(slice.step));
-  text += rest.data();
-  if (hasMicroBatch)
-    text += ",\"micro_batch\":" + std::to_string(slice.microBatch);
-  // Microseconds, with nanoseconds behind the point.
-  auto microseconds = [&](const char *name, int64_t nanoseconds) {
-    std::snprintf(rest.data(), rest.size(), ",\"%s\":%lld.%03lld", name,
-                  static_cast<long long>(nanoseconds / 1000),
-                  static_cast<long long>(nanoseconds % 1000));
-    text += rest.data();
-  };
-  text += "},\"pid\":" + std::to_string(rank);
-  microseconds("ts", slice.begin);
-  microseconds("dur", slice.end - slice.begin);
-  text += "}";
-}
-
 Status writeTrace(const Artifact &artifact, const Profiles &profiles,
                   const std::string &path) {
-  constexpr size_t flushBytes = 1 << 20;
   const format::Program &program = artifact.program;
-  std::vector<std::string> commands;
-  auto sectionOf = [&](size_t command) -> const format::Section & {
-    return program
-        .sections[static_cast<size_t>(program.commands[command].section)];
-  };
-  for (size_t i = 0; i < program.commands.size(); ++i)
-    commands.push_back(sliceBegin(program.commands[i], i, sectionOf(i)));
-  format::OutputFile file(path);
-  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
-  std::string separator = "\n";
+  format::TraceFile trace(program, path);
   for (size_t rank = 0; rank < profiles.size(); ++rank) {
-    text += separator +
-            nameEvent("process_name", rank, 0, "rank " + std::to_string(rank));
-    separator = ",\n";
-    for (size_t stream = 0; stream < program.streams.size(); ++stream)
-      text += separator +
-              nameEvent("thread_name", rank, stream, program.streams[stream]);
+    trace.beginRank(rank);
     for (const RankProfile::Slice &slice : profiles[rank]->slices()) {
-      const auto command = static_cast<size_t>(slice.command);
-      text += separator + commands[command];
-      appendSlice(slice, rank,
-                  sectionOf(command).repeat != format::Repeat::Once, text);
-      if (text.size() < flushBytes)
-        continue;
-      file.write(text);
-      text.clear();
+      const int64_t section =
+          program.commands[static_cast<size_t>(slice.command)].section;
+      format::TraceSlice traced = {
+          slice.command, slice.begin, slice.end, slice.step, {}};
+      if (program.sections[static_cast<size_t>(section)].repeat !=
+          format::Repeat::Once)
+        traced.microBatch = slice.microBatch;
+      trace.add(traced);
     }
   }
-  file.write(text + "\n]}\n");
-  return file.commit();
+  return trace.commit();
 }
 
 } // namespace shardc::runtime

@@ -15,11 +15,11 @@ using format::Artifact;
 
 std::optional<int64_t> tokensOfStep(const Artifact &artifact,
                                     const TrainOptions &options) {
-  const format::Input &input = artifact.parameters.inputs[0];
-  if (!isInteger(input.dtype))
+  const std::optional<int64_t> tokens =
+      tokensOfMicroBatch(artifact.parameters.inputs);
+  if (!tokens)
     return std::nullopt;
-  return format::elementCount(input.shape) * artifact.manifest.mesh.ranks() *
-         options.microBatches;
+  return *tokens * artifact.manifest.mesh.ranks() * options.microBatches;
 }
 
 int64_t samplesOfAll(const Artifact &artifact, const TrainOptions &options) {
@@ -32,14 +32,14 @@ void printHeader(const TrainingRun &run, const RankTrainer &rank,
   const Artifact &artifact = run.artifact;
   const MemoryReport memory = rank.memoryReport();
   output << "model: " << artifact.manifest.model
-         << "  optimizer: " << artifact.plan.optimizer.kind
+         << "  optimizer: " << artifact.summary.optimizer.kind
          << "  ranks: " << run.group.worldSize()
          << "  threads of a rank: " << run.threadsOfRank
          << "  micro-batches: " << run.options.microBatches << "\n";
   if (const std::string device = run.devices.description(); !device.empty())
     output << "device: " << device << "\n";
   output << "memory of a rank in bytes:  arena: " << memory.arena
-         << " (planned: " << artifact.plan.arenaBytes
+         << " (planned: " << artifact.summary.arenaBytes
          << ")  states: " << memory.states << "  inputs: " << memory.inputs
          << "  scratch: " << memory.scratch << std::endl;
 }

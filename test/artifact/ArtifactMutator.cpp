@@ -261,7 +261,7 @@ static std::string shortened(const ordered_json &value) {
 std::string mutate(ArtifactEntries &entries, Random &random) {
   static const char *const names[] = {
       "program.json",    "program.json",    "program.json", "program.json",
-      "parameters.json", "parameters.json", "plan.json",    "manifest.json"};
+      "parameters.json", "parameters.json", "summary.json", "manifest.json"};
   const std::string name = names[below(random, std::size(names))];
   const std::string second =
       name == "program.json" ? "parameters.json" : "program.json";

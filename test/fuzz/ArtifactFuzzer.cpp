@@ -27,7 +27,7 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size,
 /// Changes the bytes of one of the JSON entries.
 static void mutateText(ArtifactEntries &entries, std::mt19937_64 &random) {
   static const char *const names[] = {"program.json", "parameters.json",
-                                      "plan.json", "manifest.json"};
+                                      "summary.json", "manifest.json"};
   constexpr size_t room = 64;
   std::string &text = entries[names[random() % std::size(names)]];
   const size_t size = text.size();

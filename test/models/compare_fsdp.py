@@ -289,7 +289,7 @@ def compiled(cell, archive, folder, options):
                                    archive / "data.safetensors", state, log),
                  "--micro-batches", policy.micro_batches], TIMEOUT)
     groups = parsed_groups(dumped("shard"), json.loads(
-        zipfile.ZipFile(artifact).read("plan.json")))
+        zipfile.ZipFile(artifact).read("summary.json")))
     return Compiled(Boundaries(dumped("precision")).found,
                     list(groups.values()), trained.quantities(state, log))
 

@@ -41,7 +41,7 @@ static std::string join(const std::vector<std::string> &words) {
 }
 
 /// `adamw (beta1 0.9, weight_decay 0.1)`
-static std::string describe(const PlanOptimizer &optimizer) {
+static std::string describe(const OptimizerSummary &optimizer) {
   std::ostringstream text;
   text << optimizer.kind;
   const char *separator = " (";
@@ -57,7 +57,7 @@ static std::string describe(const PlanOptimizer &optimizer) {
   return text.str();
 }
 
-static std::string describe(const PlanRecompute &recomputed) {
+static std::string describe(const RecomputeSummary &recomputed) {
   if (recomputed.operators == 0)
     return "";
   std::ostringstream text;
@@ -67,7 +67,7 @@ static std::string describe(const PlanRecompute &recomputed) {
   return text.str();
 }
 
-static std::string describe(const PlanUpdate &update) {
+static std::string describe(const UpdateSummary &update) {
   if (update.operations == 0)
     return "";
   std::ostringstream text;
@@ -91,9 +91,9 @@ static void printHeader(const Artifact &artifact) {
             << "runs       training"
             << (hasEvaluation(artifact.program.sections) ? ", evaluation" : "")
             << "\n"
-            << "optimizer  " << describe(artifact.plan.optimizer) << "\n"
-            << describe(artifact.plan.update)
-            << describe(artifact.plan.recomputed) << "made by    "
+            << "optimizer  " << describe(artifact.summary.optimizer) << "\n"
+            << describe(artifact.summary.update)
+            << describe(artifact.summary.recomputed) << "made by    "
             << manifest.producer << ", format " << manifest.major << "."
             << manifest.minor << "\n";
   for (const Input &input : artifact.parameters.inputs) {
@@ -105,27 +105,27 @@ static void printHeader(const Artifact &artifact) {
   }
 }
 
-static void printMemory(const Plan &plan) {
-  int64_t total = plan.arenaBytes;
+static void printMemory(const Summary &summary) {
+  int64_t total = summary.arenaBytes;
   std::cout << "\nmemory of one rank            bytes\n";
   auto row = [](const std::string &name, int64_t bytes) {
     std::cout << "  " << std::left << std::setw(16) << name << std::right
               << std::setw(17) << bytes << "\n";
   };
-  for (const auto &[role, bytes] : plan.persistentBytes) {
+  for (const auto &[role, bytes] : summary.persistentBytes) {
     row(role, bytes);
     total += bytes;
   }
-  row("arena", plan.arenaBytes);
-  for (const auto &[purpose, bytes] : plan.peakBytes)
+  row("arena", summary.arenaBytes);
+  for (const auto &[purpose, bytes] : summary.peakBytes)
     row("  " + purpose, bytes);
   row("total", total);
 }
 
-static void printGroups(const Plan &plan) {
+static void printGroups(const Summary &summary) {
   size_t width = 5;
   bool hasSums = false;
-  for (const PlanGroup &group : plan.groups) {
+  for (const GroupSummary &group : summary.groups) {
     width = std::max(width, group.name.size());
     hasSums |= group.allReduces != 0;
   }
@@ -138,9 +138,9 @@ static void printGroups(const Plan &plan) {
     std::cout << std::setw(13) << "all-reduces" << std::setw(18)
               << "all-reduce bytes";
   std::cout << "   (one rank, one micro-batch)\n";
-  PlanGroup sum;
+  GroupSummary sum;
   sum.name = "all";
-  auto row = [&](const PlanGroup &group) {
+  auto row = [&](const GroupSummary &group) {
     std::cout << std::left << std::setw(width) << group.name << std::right
               << std::setw(12) << group.parameters << std::setw(9)
               << group.reshard << std::setw(9) << group.gathers << std::setw(14)
@@ -151,7 +151,7 @@ static void printGroups(const Plan &plan) {
                 << group.allReduceBytes;
     std::cout << "\n";
   };
-  for (const PlanGroup &group : plan.groups) {
+  for (const GroupSummary &group : summary.groups) {
     row(group);
     sum.parameters += group.parameters;
     sum.gathers += group.gathers;
@@ -214,7 +214,7 @@ static void printProgram(const Artifact &artifact) {
   const Program &program = artifact.program;
   const Mesh &mesh = artifact.manifest.mesh;
   std::cout << "\nprogram, " << program.commands.size() << " commands, "
-            << program.eventCount << " events, " << artifact.plan.reuseWaits
+            << program.eventCount << " events, " << artifact.summary.reuseWaits
             << " waits for memory alone\n";
   int64_t printed = -1;
   for (const Command &command : program.commands) {
@@ -252,7 +252,7 @@ static void printProgram(const Artifact &artifact) {
 static void printJson(const Artifact &artifact, bool program) {
   std::cout << "{\"manifest\": " << printManifest(artifact.manifest)
             << ",\n\"parameters\": " << printParameters(artifact.parameters)
-            << ",\n\"plan\": " << printPlan(artifact.plan);
+            << ",\n\"summary\": " << printSummary(artifact.summary);
   if (program)
     std::cout << ",\n\"program\": " << format::printProgram(artifact.program);
   std::cout << "}\n";
@@ -274,8 +274,8 @@ int inspectArtifact(const std::string &path, const ArtifactReport &report) {
     return 0;
   }
   printHeader(artifact);
-  printMemory(artifact.plan);
-  printGroups(artifact.plan);
+  printMemory(artifact.summary);
+  printGroups(artifact.summary);
   printKernels(artifact, report.kernels);
   if (report.program)
     printProgram(artifact);

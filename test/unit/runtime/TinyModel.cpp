@@ -257,8 +257,8 @@ TinyModel::TinyModel(const Mesh &mesh) {
   artifact.manifest.target = {"cpu", "x86_64-unknown-linux-gnu", "x86-64"};
   artifact.parameters = makeParameters(mesh, shard);
   artifact.program = makeProgram(mesh, shard);
-  artifact.plan.arenaBytes = artifact.program.arenaBytes;
-  artifact.plan.optimizer = {"sgd", {{"momentum", 0.9}}};
+  artifact.summary.arenaBytes = artifact.program.arenaBytes;
+  artifact.summary.optimizer = {"sgd", {{"momentum", 0.9}}};
   artifact.code["kernels.so"] = kernels->bytes();
   artifact.weights = std::vector<NamedTensor>{
       {"linear.bias", Dtype::F32, {outputs}, std::as_bytes(std::span(bias))},

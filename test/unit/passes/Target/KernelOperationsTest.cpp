@@ -6,10 +6,13 @@
 
 #include "passes/Target/KernelOperations.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Parser/Parser.h"
 
 #include "gtest/gtest.h"
@@ -20,27 +23,30 @@ using shardc::target::OperationCount;
 namespace {
 
 /// The operations of a block of `threads` threads that run `body`, which has
-/// %x, %y : f32, %z : f64 and %n : index.
-OperationCount count(const std::string &body, int threads = 1) {
+/// %x, %y : f32, %z : f64 and %n : index; on a processor without `threads`.
+OperationCount count(const std::string &body, int threads = 0) {
   MLIRContext context;
-  context.loadDialect<arith::ArithDialect, gpu::GPUDialect, math::MathDialect,
-                      memref::MemRefDialect, scf::SCFDialect>();
+  context
+      .loadDialect<affine::AffineDialect, arith::ArithDialect,
+                   func::FuncDialect, math::MathDialect, memref::MemRefDialect,
+                   scf::SCFDialect, vector::VectorDialect>();
+  const std::string attributes =
+      threads == 0 ? ""
+                   : " attributes {exec.threads = " + std::to_string(threads) +
+                         " : i64}";
   auto module = parseSourceString<ModuleOp>(
-      "gpu.module @kernels {\n gpu.func @kernel(%x: f32, %y: f32, %z: f64, "
-      "%n: index) kernel attributes {known_block_size = array<i32: " +
-          std::to_string(threads) +
-          ", 1, 1>} {\n"
+      "func.func @kernel(%x: f32, %y: f32, %z: f64, %n: index)" + attributes +
+          " {\n"
           "  %c0 = arith.constant 0 : index\n"
           "  %c1 = arith.constant 1 : index\n"
           "  %c3 = arith.constant 3 : index\n"
           "  %c10 = arith.constant 10 : index\n" +
-          body + "\n  gpu.return\n }\n}",
+          body + "\n  return\n}",
       &context);
   EXPECT_TRUE(module);
   if (!module)
     return {};
-  auto counts = shardc::target::countOperations(
-      *module->getOps<gpu::GPUModuleOp>().begin());
+  auto counts = shardc::target::countOperations(*module);
   EXPECT_EQ(counts.size(), 1u);
   return counts.lookup("kernel");
 }
@@ -79,6 +85,15 @@ TEST(KernelOperations, LoopsMultiply) {
                                        /*threads=*/2);
   EXPECT_EQ(counted.f32, 2 * 4 * 10);
   EXPECT_EQ(counted.f64, 2 * 4);
+}
+
+// 0, 4, 8 of 10, with vectors of 4.
+TEST(KernelOperations, LoopsOfProcessorsMultiply) {
+  const OperationCount counted =
+      count("%v = vector.broadcast %x : f32 to vector<4xf32>\n"
+            "affine.for %i = 0 to 10 step 4 {\n"
+            "  %a = arith.mulf %v, %v : vector<4xf32>\n}");
+  EXPECT_EQ(counted.f32, 3 * 4);
 }
 
 TEST(KernelOperations, AnOpenBoundIsOneIteration) {

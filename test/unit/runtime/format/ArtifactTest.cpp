@@ -92,7 +92,7 @@ TEST_F(ArtifactTest, reads_back_what_was_written) {
   const Artifact &artifact = loaded->artifact;
   EXPECT_EQ(artifact.program, model.artifact.program);
   EXPECT_EQ(artifact.parameters, model.artifact.parameters);
-  EXPECT_EQ(artifact.plan, model.artifact.plan);
+  EXPECT_EQ(artifact.summary, model.artifact.summary);
   EXPECT_EQ(artifact.manifest.target, model.artifact.manifest.target);
   EXPECT_EQ(artifact.manifest.mesh, shardMesh(2));
   EXPECT_EQ(textOf(artifact.code.at("kernels.so")),
@@ -116,19 +116,19 @@ TEST_F(ArtifactTest, writes_every_kind_of_member) {
                                         1,
                                         {},
                                         {}});
-  artifact.plan.persistentBytes = {{"parameter", 64}};
-  artifact.plan.groups = {{"linear", 15, 64, 2, 64, 1, "always"}};
-  artifact.plan.kernels = {{"kernel", "sm_90", 32, 512, 40, 1024, 96}};
-  artifact.plan.options = {{"wrap", std::string("blocks")},
-                           {"flag", true},
-                           {"count", int64_t(3)},
-                           {"shape", std::vector<int64_t>{1, 2}}};
+  artifact.summary.persistentBytes = {{"parameter", 64}};
+  artifact.summary.groups = {{"linear", 15, 64, 2, 64, 1, "always"}};
+  artifact.summary.kernels = {{"kernel", "sm_90", 32, 512, 40}};
+  artifact.summary.options = {{"wrap", std::string("blocks")},
+                              {"flag", true},
+                              {"count", int64_t(3)},
+                              {"shape", std::vector<int64_t>{1, 2}}};
   ASSERT_TRUE(writeArtifact(path, artifact).ok());
   const auto loaded = readArtifact(path);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   EXPECT_EQ(loaded->artifact.parameters, artifact.parameters);
   EXPECT_EQ(loaded->artifact.program, artifact.program);
-  EXPECT_EQ(loaded->artifact.plan, artifact.plan);
+  EXPECT_EQ(loaded->artifact.summary, artifact.summary);
 }
 
 TEST_F(ArtifactTest, writes_the_same_bytes_again) {
@@ -216,11 +216,11 @@ TEST_F(ArtifactTest, names_a_file_that_cannot_be_read) {
 
 TEST_F(ArtifactTest, refuses_another_major_version) {
   const Status status =
-      readWithChange("manifest.json", R"("major":4)", R"("major":2)");
+      readWithChange("manifest.json", R"("major":5)", R"("major":2)");
   EXPECT_EQ(status.code(), ErrorCode::E0304);
   EXPECT_EQ(status.message(),
             "format version 2.0 is not supported, this program reads version "
-            "4.0 and later minor versions");
+            "5.0 and later minor versions");
   EXPECT_EQ(readWithChange("manifest.json", "shardc-artifact", "other").code(),
             ErrorCode::E0304);
 }
@@ -283,8 +283,8 @@ TEST_F(ArtifactTest, names_the_entry_and_the_place_of_a_malformed_member) {
            "entry 'parameters.json', '/states/3/role': unknown role 'cache'"},
           {"parameters.json", R"("dtype":"f32")", R"("dtype":"f8")",
            "entry 'parameters.json', '/inputs/0/dtype': unknown dtype 'f8'"},
-          {"plan.json", R"("groups": [])", R"("groups": {})",
-           "entry 'plan.json', '/groups': expected an array"},
+          {"summary.json", R"("groups": [])", R"("groups": {})",
+           "entry 'summary.json', '/groups': expected an array"},
           {"manifest.json", R"("size":2)", R"("size":0)",
            "entry 'manifest.json', '/mesh/0/size': expected an integer from 1 "
            "to 65536, found 0"},
@@ -303,7 +303,7 @@ TEST_F(ArtifactTest, names_the_entry_and_the_place_of_a_malformed_member) {
 
 TEST_F(ArtifactTest, refuses_json_that_is_broken_deep_or_ambiguous) {
   auto code = [&](const std::string &from, const std::string &to) {
-    return readWithChange("plan.json", from, to).code();
+    return readWithChange("summary.json", from, to).code();
   };
   EXPECT_EQ(code("{", "["), ErrorCode::E0307);
   EXPECT_EQ(code(R"("options": {})", R"("options": )" + std::string(5000, '[') +

@@ -177,21 +177,6 @@ TEST_F(ProfileTest, prints_tables_that_add_up) {
   EXPECT_EQ(calls["module linear"], all);
 }
 
-TEST(Profile, counts_what_commands_move) {
-  const TinyModel model(2);
-  std::map<std::string, int64_t> bytes;
-  for (const format::Command &command : model.artifact.program.commands)
-    bytes[command.label] = bytesMoved(command, model.artifact.program,
-                                      model.artifact.manifest.mesh);
-  EXPECT_EQ(bytes["zero gradient"], 32);
-  EXPECT_EQ(bytes["own slot"], 64);
-  EXPECT_EQ(bytes["gather"], 64);
-  EXPECT_EQ(bytes["linear"], 80 + 48 + 12 + 60);
-  EXPECT_EQ(bytes["sgd"], 2 * 32 + 32 + 2 * 32 + 8 + 8);
-  EXPECT_EQ(bytes["reduce"], 64 + 2 * 32);
-  EXPECT_EQ(bytes["all norms"], 16 + 8 + 2 * 8);
-}
-
 TEST(Profile, traces_as_many_steps_as_there_is_room_for) {
   const TinyModel model(2);
   const int64_t ofStep = runsOfStep(model.artifact.program, 2);

@@ -1,22 +1,21 @@
-//===- PlanBuilder.cpp - What the program moves and holds -----------------===//
+//===- SummaryBuilder.cpp - What the program moves and holds
+//-----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// plan.json, counted from the commands themselves, so that the table a user
+// summary.json, counted from the commands themselves, so that the table a user
 // reads is the program that runs.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Artifact/ArtifactBuilder.h"
 #include "compiler/Artifact/ProgramChecker.h"
+#include "passes/CostModel/ArenaUse.h"
 #include "passes/Differentiate/Optimizers.h"
 #include "passes/Kernel/TargetOf.h"
+#include "runtime/format/Work.h"
 
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/Recomputed.h"
-
-#include "llvm/ADT/MapVector.h"
-
-#include <numeric>
 
 using namespace mlir;
 
@@ -60,7 +59,7 @@ static bool isUpdate(exec::CommandInterface command) {
 /// bytes that one rank receives (gathers) and sends (reductions) in them: a sum
 /// over n ranks is one of parts and a gather of them.
 static void countCollectives(exec::ProgramOp program, fsdp::GroupOp op,
-                             format::PlanGroup &group) {
+                             format::GroupSummary &group) {
   format::Mesh mesh = exec::getMesh(program->getParentOfType<ModuleOp>());
   for (exec::CommandInterface command : exec::getCommands(program)) {
     auto collective = dyn_cast<exec::CollectiveInterface>(*command);
@@ -90,8 +89,16 @@ static void countCollectives(exec::ProgramOp program, fsdp::GroupOp op,
 }
 
 /// What the optimizer's part gathers and multiplies.
-static format::PlanUpdate countUpdate(exec::ProgramOp program) {
-  format::PlanUpdate update;
+static format::UpdateSummary countUpdate(exec::ProgramOp program,
+                                         const format::Program &built) {
+  format::UpdateSummary update;
+  for (const format::Command &command : built.commands)
+    if (built.sections[command.section].name ==
+        fsdp::stringifyPhase(fsdp::Phase::update))
+      update.operations +=
+          workOf(command, built,
+                 exec::getMesh(program->getParentOfType<ModuleOp>()))
+              .callOperations;
   format::Mesh mesh = exec::getMesh(program->getParentOfType<ModuleOp>());
   for (exec::CommandInterface command : exec::getCommands(program)) {
     if (!isUpdate(command))
@@ -103,78 +110,31 @@ static format::PlanUpdate countUpdate(exec::ProgramOp program) {
           gather.getSlot() *
           (mesh.countMembers(exec::getAxes(collective, mesh)) - 1);
     }
-    auto call = dyn_cast<exec::CallOp>(*command);
-    if (!call || call.getCall() != "matmul")
-      continue;
-    auto elements = [](Value memory) {
-      return cast<MemRefType>(memory.getType()).getNumElements();
-    };
-    auto product = cast<MemRefType>(call.getOutputs()[0].getType());
-    int64_t depth = elements(call.getInputs()[0]) / product.getDimSize(0);
-    update.operations += 2 * product.getNumElements() * depth;
   }
   return update;
 }
 
-/// What a command uses a buffer for.
-static StringRef purposeOf(Value buffer, exec::CommandInterface command) {
-  auto call = dyn_cast<exec::CallOp>(*command);
-  if (call && call.getWorkspace() == buffer)
-    return "workspace";
-  if (isa<exec::AllGatherOp>(*command))
-    return "gathered";
-  return isa<exec::ReduceScatterOp>(*command) ? "reduced" : "activations";
-}
-
-namespace {
-/// A buffer from its first use to its last, in list order.
-struct BufferUse {
-  size_t first = 0, last = 0;
-  int64_t bytes = 0;
-  std::string purpose = "activations";
-};
-} // namespace
-
 /// The bytes in use at the command at which most are, by purpose; nothing
 /// without workspaces.
-static std::map<std::string, int64_t> findPeak(exec::ProgramOp program) {
-  llvm::MapVector<Value, BufferUse> uses;
-  SmallVector<exec::CommandInterface> commands = exec::getCommands(program);
-  bool hasWorkspaces = false;
-  for (auto [number, command] : llvm::enumerate(commands))
-    for (const exec::OperandAccess &operand : exec::getAccesses(command)) {
-      Value whole = exec::getPlace(operand.memory).whole;
-      if (!whole.getDefiningOp<exec::BufferOp>())
-        continue;
-      auto [found, isNew] = uses.try_emplace(whole);
-      BufferUse &use = found->second;
-      if (isNew)
-        use.first = number;
-      use.last = number;
-      use.bytes = exec::getSpanBytes(cast<MemRefType>(whole.getType()));
-      if (StringRef purpose = purposeOf(whole, command);
-          purpose != "activations")
-        use.purpose = purpose.str();
-      hasWorkspaces |= use.purpose == "workspace";
-    }
+static std::map<std::string, int64_t>
+findPeakBytes(const format::Program &program) {
+  const bool hasWorkspaces =
+      llvm::any_of(program.commands, [](const format::Command &command) {
+        return command.workspace.has_value();
+      });
   if (!hasWorkspaces)
     return {};
-  std::vector<int64_t> change(commands.size() + 1);
-  for (const auto &[buffer, use] : uses) {
-    change[use.first] += use.bytes;
-    change[use.last + 1] -= use.bytes;
-  }
-  std::partial_sum(change.begin(), change.end(), change.begin());
-  size_t peak = llvm::max_element(change) - change.begin();
-  std::map<std::string, int64_t> bytes = {{"workspace", 0}};
-  for (const auto &[buffer, use] : uses)
-    if (use.first <= peak && peak <= use.last)
-      bytes[use.purpose] += use.bytes;
+  const ArenaPeak peak =
+      findPeak(findArenaUse(program), program.commands.size());
+  std::map<std::string, int64_t> bytes;
+  for (auto [purpose, sum] : llvm::zip_equal(arenaPurposes, peak.byPurpose))
+    if (sum != 0 || purpose == "workspace")
+      bytes[std::string(purpose)] = sum;
   return bytes;
 }
 
-static format::PlanOptimizer buildOptimizer(const Options &options) {
-  format::PlanOptimizer optimizer;
+static format::OptimizerSummary buildOptimizer(const Options &options) {
+  format::OptimizerSummary optimizer;
   optimizer.kind = options.optimizer;
   optimizer.attributes["weight_decay"] = options.weightDecay;
   if (!options.paramGroups.empty())
@@ -233,30 +193,32 @@ static format::Attributes buildOptions(const Options &options) {
           {"cpu", options.cpu}};
 }
 
-format::Plan buildPlan(ModuleOp module, const Options &options) {
+format::Summary buildSummary(ModuleOp module, const format::Program &built,
+                             const Options &options) {
   SymbolTable symbols(module);
   auto program = *module.getOps<exec::ProgramOp>().begin();
-  format::Plan plan;
-  plan.arenaBytes = *program.getArena();
-  plan.reuseWaits = static_cast<int64_t>(program.getReuseWaits());
+  format::Summary summary;
+  summary.arenaBytes = *program.getArena();
+  summary.reuseWaits = static_cast<int64_t>(program.getReuseWaits());
   for (auto state : module.getOps<exec::StateOp>())
-    plan.persistentBytes[state.getKind().str()] +=
+    summary.persistentBytes[state.getKind().str()] +=
         exec::getSpanBytes(state.getMemory().getType());
-  plan.peakBytes = findPeak(program);
+  summary.peakBytes = findPeakBytes(built);
   for (auto op : module.getOps<fsdp::GroupOp>()) {
-    format::PlanGroup group;
+    format::GroupSummary group;
     group.name = op.getSymName().str();
     group.parameters = countParameters(op, symbols);
     group.reshard = op.describeReshard();
     countCollectives(program, op, group);
-    plan.groups.push_back(std::move(group));
+    summary.groups.push_back(std::move(group));
   }
   if (std::optional<recompute::Cost> cost = recompute::getCost(module))
-    plan.recomputed = {cost->operators, cost->operations, cost->bytes};
-  plan.optimizer = buildOptimizer(options);
-  plan.update = countUpdate(program);
-  plan.options = buildOptions(options);
-  return plan;
+    summary.recomputed = {cost->operators, cost->operations,
+                          cost->callOperations, cost->bytes};
+  summary.optimizer = buildOptimizer(options);
+  summary.update = countUpdate(program, built);
+  summary.options = buildOptions(options);
+  return summary;
 }
 
 format::Artifact buildArtifact(ModuleOp module, const Options &options) {
@@ -269,7 +231,7 @@ format::Artifact buildArtifact(ModuleOp module, const Options &options) {
   artifact.parameters = buildParameters(module);
   artifact.program = buildProgram(module);
   assert(isRight(checkProgram(artifact.program, artifact.manifest.mesh)));
-  artifact.plan = buildPlan(module, options);
+  artifact.summary = buildSummary(module, artifact.program, options);
   return artifact;
 }
 

@@ -1,4 +1,5 @@
-//===- PlanJson.cpp - plan.json -------------------------------------------===//
+//===- SummaryJson.cpp - summary.json
+//-------------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
@@ -14,7 +15,7 @@ using nlohmann::ordered_json;
 
 namespace shardc::format {
 
-static ordered_json toJson(const PlanGroup &group) {
+static ordered_json toJson(const GroupSummary &group) {
   ordered_json object;
   object["name"] = group.name;
   object["parameters"] = group.parameters;
@@ -30,51 +31,51 @@ static ordered_json toJson(const PlanGroup &group) {
   return object;
 }
 
-static ordered_json toJson(const PlanKernel &kernel) {
+static ordered_json toJson(const KernelSummary &kernel) {
   ordered_json object;
   object["name"] = kernel.name;
   object["chip"] = kernel.chip;
   object["registers"] = kernel.registers;
   object["shared_bytes"] = kernel.sharedBytes;
   object["local_bytes"] = kernel.localBytes;
-  object["f32_operations"] = kernel.f32Operations;
-  object["f64_operations"] = kernel.f64Operations;
   return object;
 }
 
-std::string printPlan(const Plan &plan) {
+std::string printSummary(const Summary &summary) {
   ordered_json root;
-  root["arena_bytes"] = plan.arenaBytes;
-  root["reuse_waits"] = plan.reuseWaits;
+  root["arena_bytes"] = summary.arenaBytes;
+  root["reuse_waits"] = summary.reuseWaits;
   root["persistent_bytes"] = ordered_json::object();
-  for (const auto &[role, bytes] : plan.persistentBytes)
+  for (const auto &[role, bytes] : summary.persistentBytes)
     root["persistent_bytes"][role] = bytes;
-  if (!plan.peakBytes.empty())
-    root["peak_bytes"] = plan.peakBytes;
+  if (!summary.peakBytes.empty())
+    root["peak_bytes"] = summary.peakBytes;
   root["groups"] = ordered_json::array();
-  for (const PlanGroup &group : plan.groups)
+  for (const GroupSummary &group : summary.groups)
     root["groups"].push_back(toJson(group));
-  if (plan.recomputed.operators != 0)
-    root["recomputed"] = {{"operators", plan.recomputed.operators},
-                          {"operations", plan.recomputed.operations},
-                          {"bytes", plan.recomputed.bytes}};
-  ordered_json optimizer = {{"kind", plan.optimizer.kind}};
-  optimizer.update(toJson(plan.optimizer.attributes));
+  if (summary.recomputed.operators != 0)
+    root["recomputed"] = {
+        {"operators", summary.recomputed.operators},
+        {"operations", summary.recomputed.operations},
+        {"call_operations", summary.recomputed.callOperations},
+        {"bytes", summary.recomputed.bytes}};
+  ordered_json optimizer = {{"kind", summary.optimizer.kind}};
+  optimizer.update(toJson(summary.optimizer.attributes));
   root["optimizer"] = std::move(optimizer);
-  if (plan.update.operations != 0)
-    root["update"] = {{"gathers", plan.update.gathers},
-                      {"gather_bytes", plan.update.gatherBytes},
-                      {"operations", plan.update.operations}};
-  if (!plan.kernels.empty())
+  if (summary.update.operations != 0)
+    root["update"] = {{"gathers", summary.update.gathers},
+                      {"gather_bytes", summary.update.gatherBytes},
+                      {"operations", summary.update.operations}};
+  if (!summary.kernels.empty())
     root["kernels"] = ordered_json::array();
-  for (const PlanKernel &kernel : plan.kernels)
+  for (const KernelSummary &kernel : summary.kernels)
     root["kernels"].push_back(toJson(kernel));
-  root["options"] = toJson(plan.options);
+  root["options"] = toJson(summary.options);
   return printLines(root);
 }
 
-static PlanGroup parseGroup(const JsonField &field) {
-  PlanGroup group;
+static GroupSummary parseGroup(const JsonField &field) {
+  GroupSummary group;
   group.name = field["name"].text();
   group.parameters = field["parameters"].integer();
   group.gatherBytes = field["gather_bytes"].integer();
@@ -89,52 +90,49 @@ static PlanGroup parseGroup(const JsonField &field) {
   return group;
 }
 
-static PlanKernel parseKernel(const JsonField &field) {
-  PlanKernel kernel;
+static KernelSummary parseKernel(const JsonField &field) {
+  KernelSummary kernel;
   kernel.name = field["name"].text();
   kernel.chip = field["chip"].text();
   kernel.registers = field["registers"].integer();
   kernel.sharedBytes = field["shared_bytes"].integer();
   kernel.localBytes = field["local_bytes"].integer();
-  if (const std::optional<JsonField> count = field.find("f32_operations"))
-    kernel.f32Operations = count->integer();
-  if (const std::optional<JsonField> count = field.find("f64_operations"))
-    kernel.f64Operations = count->integer();
   return kernel;
 }
 
-StatusOr<Plan> parsePlan(Bytes text) {
-  Plan plan;
+StatusOr<Summary> parseSummary(Bytes text) {
+  Summary summary;
   Status status = parseDocument(
-      text, "plan.json", ErrorCode::E0307, [&](const JsonField &root) {
-        plan.arenaBytes = root["arena_bytes"].integer();
-        plan.reuseWaits = root["reuse_waits"].integer();
+      text, "summary.json", ErrorCode::E0307, [&](const JsonField &root) {
+        summary.arenaBytes = root["arena_bytes"].integer();
+        summary.reuseWaits = root["reuse_waits"].integer();
         for (const auto &[role, bytes] : root["persistent_bytes"].members())
-          plan.persistentBytes[role] = bytes.integer();
+          summary.persistentBytes[role] = bytes.integer();
         if (const std::optional<JsonField> peak = root.find("peak_bytes"))
           for (const auto &[kind, bytes] : peak->members())
-            plan.peakBytes[kind] = bytes.integer();
+            summary.peakBytes[kind] = bytes.integer();
         for (const JsonField &field : root["groups"].elements())
-          plan.groups.push_back(parseGroup(field));
+          summary.groups.push_back(parseGroup(field));
         if (const std::optional<JsonField> again = root.find("recomputed"))
-          plan.recomputed = {(*again)["operators"].integer(),
-                             (*again)["operations"].integer(),
-                             (*again)["bytes"].integer()};
-        plan.optimizer.kind = root["optimizer"]["kind"].text();
-        plan.optimizer.attributes = root["optimizer"].attributes();
-        plan.optimizer.attributes.erase("kind");
+          summary.recomputed = {(*again)["operators"].integer(),
+                                (*again)["operations"].integer(),
+                                (*again)["call_operations"].integer(),
+                                (*again)["bytes"].integer()};
+        summary.optimizer.kind = root["optimizer"]["kind"].text();
+        summary.optimizer.attributes = root["optimizer"].attributes();
+        summary.optimizer.attributes.erase("kind");
         if (const std::optional<JsonField> update = root.find("update"))
-          plan.update = {(*update)["gathers"].integer(),
-                         (*update)["gather_bytes"].integer(),
-                         (*update)["operations"].integer()};
+          summary.update = {(*update)["gathers"].integer(),
+                            (*update)["gather_bytes"].integer(),
+                            (*update)["operations"].integer()};
         if (const std::optional<JsonField> kernels = root.find("kernels"))
           for (const JsonField &field : kernels->elements())
-            plan.kernels.push_back(parseKernel(field));
-        plan.options = root["options"].attributes();
+            summary.kernels.push_back(parseKernel(field));
+        summary.options = root["options"].attributes();
       });
   if (!status.ok())
     return status;
-  return plan;
+  return summary;
 }
 
 } // namespace shardc::format

@@ -1,14 +1,14 @@
-//===- Plan.h - what the compiler decided, for people -----------*- C++ -*-===//
+//===- Summary.h - what the compiler decided, for people --------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The in-memory form of `plan.json`: the figures that `shardc inspect` prints.
-// Execution does not depend on it.
+// The in-memory form of `summary.json`: the figures that `shardc inspect`
+// prints. Execution does not depend on it.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_FORMAT_PLAN_H
-#define SHARDC_RUNTIME_FORMAT_PLAN_H
+#ifndef SHARDC_RUNTIME_FORMAT_SUMMARY_H
+#define SHARDC_RUNTIME_FORMAT_SUMMARY_H
 
 #include "runtime/format/Attributes.h"
 
@@ -23,7 +23,7 @@ namespace shardc::format {
 /// (without padding); the others count collectives of one step with one
 /// micro-batch, and the bytes that one rank receives (gathers) or sends
 /// (reductions) in all of them.
-struct PlanGroup {
+struct GroupSummary {
   std::string name;
   int64_t parameters = 0;
   int64_t gatherBytes = 0;
@@ -36,56 +36,54 @@ struct PlanGroup {
   int64_t allReduceBytes = 0;
   int64_t allReduces = 0;
 
-  bool operator==(const PlanGroup &) const = default;
+  bool operator==(const GroupSummary &) const = default;
 };
 
 /// "sgd" or "adamw" with its numbers, such as {"momentum": 0.9}.
-struct PlanOptimizer {
+struct OptimizerSummary {
   std::string kind;
   Attributes attributes;
 
-  bool operator==(const PlanOptimizer &) const = default;
+  bool operator==(const OptimizerSummary &) const = default;
 };
 
 /// What one kernel of a GPU takes on one chip: registers of a thread, bytes
 /// that the threads of a block share, and bytes of a thread's stack, which is
-/// memory. Floating-point operations are those of all threads of a launch with
-/// the greatest extent.
-struct PlanKernel {
+/// memory.
+struct KernelSummary {
   std::string name;
   std::string chip;
   int64_t registers = 0;
   int64_t sharedBytes = 0;
   int64_t localBytes = 0;
-  int64_t f32Operations = 0;
-  int64_t f64Operations = 0;
 
-  bool operator==(const PlanKernel &) const = default;
+  bool operator==(const KernelSummary &) const = default;
 };
 
 /// What backward computes again in one micro-batch: operators, their
-/// floating-point operations, and the bytes of results that would have been
-/// kept.
-struct PlanRecompute {
+/// floating-point operations, those of them of products, convolutions and
+/// attention, and the bytes of results that would have been kept.
+struct RecomputeSummary {
   int64_t operators = 0;
   int64_t operations = 0;
+  int64_t callOperations = 0;
   int64_t bytes = 0;
 
-  bool operator==(const PlanRecompute &) const = default;
+  bool operator==(const RecomputeSummary &) const = default;
 };
 
 /// What an optimizer whose steps are made of whole matrices costs in one step:
 /// gathers, the bytes that one rank receives in them, and the floating-point
 /// operations of its matrix products.
-struct PlanUpdate {
+struct UpdateSummary {
   int64_t gathers = 0;
   int64_t gatherBytes = 0;
   int64_t operations = 0;
 
-  bool operator==(const PlanUpdate &) const = default;
+  bool operator==(const UpdateSummary &) const = default;
 };
 
-struct Plan {
+struct Summary {
   int64_t arenaBytes = 0;
   /// Waits of a step with one micro-batch that only serve buffers that have
   /// bytes of earlier ones: what memory costs in time where streams run beside
@@ -96,18 +94,18 @@ struct Plan {
   /// Of programs with workspaces: the bytes of the arena that are in use at the
   /// command at which most are, by what they are for.
   std::map<std::string, int64_t> peakBytes = {};
-  std::vector<PlanGroup> groups;
-  PlanRecompute recomputed = {};
-  PlanOptimizer optimizer;
-  PlanUpdate update = {};
+  std::vector<GroupSummary> groups;
+  RecomputeSummary recomputed = {};
+  OptimizerSummary optimizer;
+  UpdateSummary update = {};
   /// Of chips whose machine code the artifact has.
-  std::vector<PlanKernel> kernels = {};
+  std::vector<KernelSummary> kernels = {};
   /// The compile options that made it.
   Attributes options;
 
-  bool operator==(const Plan &) const = default;
+  bool operator==(const Summary &) const = default;
 };
 
 } // namespace shardc::format
 
-#endif // SHARDC_RUNTIME_FORMAT_PLAN_H
+#endif // SHARDC_RUNTIME_FORMAT_SUMMARY_H
