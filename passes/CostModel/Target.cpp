@@ -37,12 +37,13 @@ static Target makeX86(const std::string &level,
 /// lines of 128 bytes (CUDA C++ Programming Guide, compute capabilities).
 /// Global memory is allocated at multiples of 256 bytes.
 static Target makeCuda() {
-  constexpr int64_t multiprocessors = 132;
   Target target;
   target.name = target.processor = "cuda";
   target.compiler = Compiler::Cuda;
   target.vectorBytes = {16, 8, 4};
-  target.threads = multiprocessors * mostThreadsOfMultiprocessor;
+  target.units = 132;
+  target.fewestUnits = 108;
+  target.threads = target.units * mostThreadsOfMultiprocessor;
   // One block is done with it in about the time that a launch takes.
   target.threadWork = int64_t(32) * 1024;
   target.blockThreads = 256;

@@ -37,6 +37,11 @@ struct Target {
   std::string processor;
   /// Bytes that one instruction loads, widest first.
   std::vector<int64_t> vectorBytes;
+  /// Of GPUs, which are different: multiprocessors of the one that kernels are
+  /// divided for, and the fewest that one has. They are part of what a program
+  /// computes: another number is another order of sums.
+  int64_t units = 1;
+  int64_t fewestUnits = 1;
   /// Threads that should have work.
   int64_t threads = 1;
   /// Iterations of a loop nest that are worth a thread, or a block of threads.

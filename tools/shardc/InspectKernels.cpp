@@ -7,8 +7,12 @@
 #include "tools/shardc/InspectKernels.h"
 
 #include "compiler/Disassembly.h"
+#include "passes/CostModel/CommandTime.h"
 #include "passes/CostModel/GpuChip.h"
+#include "passes/CostModel/Machines.h"
+#include "runtime/format/CommandKinds.h"
 #include "runtime/format/Errors.h"
+#include "runtime/format/Work.h"
 
 #include <iomanip>
 #include <iostream>
@@ -26,9 +30,9 @@ using namespace format;
 namespace {
 /// A kernel on a chip.
 struct KernelRow {
-  const PlanKernel *kernel = nullptr;
+  const KernelSummary *kernel = nullptr;
   BlockResources block;
-  LaunchWork work;
+  Work work;
   int64_t blocks = 0;
   /// Of a training step with one micro-batch.
   int64_t launches = 0;
@@ -38,22 +42,10 @@ struct KernelRow {
 static int64_t countLaunches(const Program &program,
                              const std::string &kernel) {
   int64_t launches = 0;
-  for (const Command &command : program.commands) {
-    const Section &section =
-        program.sections[static_cast<size_t>(command.section)];
-    if (command.kind == CommandKind::Launch && command.callee == kernel &&
-        section.run == Run::Training)
-      launches += countRuns(section.repeat, 1);
-  }
+  for (const Command &command : program.commands)
+    if (command.kind == CommandKind::Launch && command.callee == kernel)
+      launches += countRuns(command, program, /*microBatches=*/1);
   return launches;
-}
-
-/// Each operand counts once for reading and once for writing, as a whole.
-static int64_t bytesMoved(const KernelSignature &signature) {
-  int64_t bytes = 0;
-  for (const KernelOperand &operand : signature.operands)
-    bytes += operand.bytes * (operand.access == Access::ReadWrite ? 2 : 1);
-  return bytes;
 }
 
 static std::vector<KernelRow> rowsOf(const Artifact &artifact) {
@@ -61,7 +53,7 @@ static std::vector<KernelRow> rowsOf(const Artifact &artifact) {
   for (const KernelSignature &signature : artifact.program.kernels)
     signatures[signature.name] = &signature;
   std::vector<KernelRow> rows;
-  for (const PlanKernel &kernel : artifact.plan.kernels) {
+  for (const KernelSummary &kernel : artifact.summary.kernels) {
     KernelRow row;
     row.kernel = &kernel;
     auto found = signatures.find(kernel.name);
@@ -69,8 +61,7 @@ static std::vector<KernelRow> rowsOf(const Artifact &artifact) {
       const KernelSignature &signature = *found->second;
       row.block = {signature.threads, kernel.registers, kernel.sharedBytes};
       row.blocks = signature.extent;
-      row.work = {bytesMoved(signature), kernel.f32Operations,
-                  kernel.f64Operations};
+      row.work = workOf(signature);
       row.launches = countLaunches(artifact.program, kernel.name);
     }
     rows.push_back(row);
@@ -107,53 +98,65 @@ static void printLine(const std::string &name, size_t width,
 }
 
 static void printKernel(const KernelRow &row, size_t width) {
-  const PlanKernel &kernel = *row.kernel;
+  const KernelSummary &kernel = *row.kernel;
   std::vector<std::string> cells = {kernel.chip,
                                     std::to_string(row.block.threads),
                                     std::to_string(row.blocks),
                                     std::to_string(kernel.registers),
                                     std::to_string(kernel.sharedBytes),
                                     std::to_string(kernel.localBytes)};
-  const GpuChip *chip = findGpuChip(kernel.chip);
-  const std::vector<GpuCard> cards = gpuCards(kernel.chip);
-  if (chip && !cards.empty()) {
+  const Chip *chip = findGpuChip(kernel.chip);
+  const std::vector<const Machine *> machines = machinesWith(kernel.chip);
+  if (chip && !machines.empty()) {
+    const auto bytes = static_cast<double>(row.work.movedBytes());
     cells.push_back(decimals(100 * occupancy(*chip, row.block), 0) + " %");
-    cells.push_back(decimals(waves(cards[0], row.block, row.blocks), 2));
+    cells.push_back(decimals(waves(*machines[0], row.block, row.blocks), 2));
     cells.push_back(std::to_string(row.launches));
-    cells.push_back(megabytes(static_cast<double>(row.work.bytes)));
-    cells.push_back(microseconds(leastSeconds(cards[0], row.work)));
+    cells.push_back(megabytes(bytes));
+    cells.push_back(microseconds(leastSeconds(row.work, *machines[0])));
   }
   printLine(kernel.name, width, cells);
 }
 
-/// The most that one of the chip's kernels takes, and all launches of a step.
-static void printChip(const std::string &chip,
+/// What commands of one kind do in a training step with one micro-batch.
+static void printStep(const Artifact &artifact, const Machine &machine,
+                      CommandKind kind, const std::string &name, size_t width) {
+  int64_t runs = 0;
+  double bytes = 0, seconds = 0;
+  for (const Command &command : artifact.program.commands) {
+    const int64_t times = countRuns(command, artifact.program, 1);
+    if (command.kind != kind || times == 0)
+      continue;
+    const Work work = workOf(command, artifact.program, artifact.manifest.mesh);
+    runs += times;
+    bytes += static_cast<double>(times * work.movedBytes());
+    seconds += static_cast<double>(times) * leastSeconds(work, machine);
+  }
+  printLine(name + ", " + machine.name, width,
+            {machine.processor.chip, "", "", "", "", "", "", "",
+             std::to_string(runs), megabytes(bytes), microseconds(seconds)});
+}
+
+/// The most that one of the chip's kernels takes, and what a step takes at
+/// least of its launches and of its library calls.
+static void printChip(const std::string &chip, const Artifact &artifact,
                       const std::vector<KernelRow> &rows, size_t width) {
-  PlanKernel most;
-  double bytes = 0;
-  int64_t launches = 0;
+  KernelSummary most;
   for (const KernelRow &row : rows) {
     if (row.kernel->chip != chip)
       continue;
     most.registers = std::max(most.registers, row.kernel->registers);
     most.sharedBytes = std::max(most.sharedBytes, row.kernel->sharedBytes);
     most.localBytes = std::max(most.localBytes, row.kernel->localBytes);
-    launches += row.launches;
-    bytes += static_cast<double>(row.launches * row.work.bytes);
   }
   printLine("most of them", width,
             {chip, "", "", std::to_string(most.registers),
              std::to_string(most.sharedBytes),
              std::to_string(most.localBytes)});
-  for (const GpuCard &card : gpuCards(chip)) {
-    double seconds = 0;
-    for (const KernelRow &row : rows)
-      if (row.kernel->chip == chip)
-        seconds +=
-            static_cast<double>(row.launches) * leastSeconds(card, row.work);
-    printLine("a step, " + card.name, width,
-              {chip, "", "", "", "", "", "", "", std::to_string(launches),
-               megabytes(bytes), microseconds(seconds)});
+  for (const Machine *machine : machinesWith(chip)) {
+    printStep(artifact, *machine, CommandKind::Launch, "a step's launches",
+              width);
+    printStep(artifact, *machine, CommandKind::Call, "a step's calls", width);
   }
 }
 
@@ -161,7 +164,7 @@ void printKernels(const Artifact &artifact, bool all) {
   const std::vector<KernelRow> rows = rowsOf(artifact);
   if (rows.empty())
     return;
-  size_t width = 12;
+  size_t width = 28;
   std::map<std::string, bool> chips;
   for (const KernelRow &row : rows) {
     chips[row.kernel->chip] = true;
@@ -176,7 +179,7 @@ void printKernels(const Artifact &artifact, bool all) {
     for (const KernelRow &row : rows)
       printKernel(row, width);
   for (const auto &[chip, isThere] : chips)
-    printChip(chip, rows, width);
+    printChip(chip, artifact, rows, width);
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,11 +3,12 @@
 //
 // Known answers of NVIDIA's occupancy calculator (cuda_occupancy.h of CUDA
 // 13.0, with all shared memory preferred), one for each rule that can be the
-// limit, and estimates by hand.
+// limit.
 //===----------------------------------------------------------------------===//
 
 #include "passes/CostModel/GpuChip.h"
 
+#include "passes/CostModel/Machines.h"
 #include "passes/CostModel/Target.h"
 
 #include "gtest/gtest.h"
@@ -55,7 +56,7 @@ TEST(GpuChip, HoldsAsManyBlocksAsNvidiasCalculatorSays) {
       {"sm_80", {128, 32, 164 * 1024}, 0, 0},
   };
   for (const KnownOccupancy &each : known) {
-    const GpuChip *chip = findGpuChip(each.chip);
+    const format::Chip *chip = findGpuChip(each.chip);
     ASSERT_TRUE(chip);
     SCOPED_TRACE(std::string(each.chip) + ": " +
                  std::to_string(each.block.threads) + " threads, " +
@@ -67,32 +68,21 @@ TEST(GpuChip, HoldsAsManyBlocksAsNvidiasCalculatorSays) {
 }
 
 // What can be compiled for can be estimated.
-TEST(GpuChip, KnowsEveryChipAndACardOfIt) {
+TEST(GpuChip, KnowsEveryChipAndAMachineWithIt) {
   for (const std::string &chip : cudaChips()) {
     EXPECT_TRUE(findGpuChip(chip)) << chip;
-    EXPECT_FALSE(gpuCards(chip).empty()) << chip;
+    EXPECT_FALSE(machinesWith(chip).empty()) << chip;
   }
   EXPECT_FALSE(findGpuChip("emulated"));
-  EXPECT_TRUE(gpuCards("emulated").empty());
+  EXPECT_TRUE(machinesWith("emulated").empty());
 }
 
 TEST(GpuChip, AWaveIsAllThatTheCardHolds) {
-  const GpuCard h100 = gpuCards("sm_90").front();
+  const format::Machine h100 = *findMachine("h100-sxm");
   const BlockResources block = {256, 32, 0};
   EXPECT_DOUBLE_EQ(waves(h100, block, 8 * 132), 1);
   EXPECT_DOUBLE_EQ(waves(h100, block, 4 * 132), 0.5);
   EXPECT_DOUBLE_EQ(waves(h100, {1024, 65, 0}, 132), 0);
-}
-
-TEST(GpuChip, TheSlowestOfMemoryAndArithmeticBinds) {
-  const GpuCard h100 = gpuCards("sm_90").front();
-  EXPECT_DOUBLE_EQ(leastSeconds(h100, {}), 0);
-  EXPECT_DOUBLE_EQ(leastSeconds(h100, {.bytes = 3'350'000'000}), 1e-3);
-  EXPECT_DOUBLE_EQ(leastSeconds(h100, {.bytes = 3'350'000,
-                                       .f32Operations = 67'000'000'000,
-                                       .f64Operations = 3'400'000'000}),
-                   1e-3);
-  EXPECT_DOUBLE_EQ(leastSeconds(h100, {.f64Operations = 68'000'000'000}), 2e-3);
 }
 
 } // namespace

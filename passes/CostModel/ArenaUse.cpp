@@ -1,0 +1,164 @@
+//===- ArenaUse.cpp - What a program's memory is used for -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// One sweep over the commands with a map from offsets to what is there.
+//===----------------------------------------------------------------------===//
+
+#include "passes/CostModel/ArenaUse.h"
+
+#include "runtime/format/CommandKinds.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardc {
+
+using format::Access;
+using format::BufferReference;
+using format::Command;
+using format::CommandKind;
+using format::Program;
+
+namespace {
+
+/// The content of the arena while commands pass.
+class ArenaSweep {
+public:
+  /// A command touches the bytes.
+  void touch(const BufferReference &buffer, Access access, size_t command,
+             ArenaPurpose purpose);
+
+  /// Nothing is in use any more.
+  void clear();
+
+  std::vector<ArenaRange> ranges;
+
+private:
+  /// By offset; they do not overlap.
+  std::map<int64_t, ArenaRange> content;
+
+  void splitAt(int64_t offset);
+  void write(int64_t begin, int64_t end, size_t command, ArenaPurpose purpose);
+};
+
+} // namespace
+
+/// Makes two of a range that goes on behind `offset`.
+void ArenaSweep::splitAt(int64_t offset) {
+  auto after = content.lower_bound(offset);
+  if (after == content.begin())
+    return;
+  ArenaRange &range = std::prev(after)->second;
+  if (range.offset + range.bytes <= offset)
+    return;
+  ArenaRange rest = range;
+  rest.offset = offset;
+  rest.bytes = range.offset + range.bytes - offset;
+  range.bytes = offset - range.offset;
+  content.emplace_hint(after, offset, rest);
+}
+
+/// New content where there is none.
+void ArenaSweep::write(int64_t begin, int64_t end, size_t command,
+                       ArenaPurpose purpose) {
+  for (auto at = content.lower_bound(begin); begin < end;) {
+    const int64_t until = at == content.end() ? end : std::min(end, at->first);
+    if (begin < until)
+      content.emplace_hint(
+          at, begin,
+          ArenaRange{begin, until - begin, command, command, purpose});
+    if (at == content.end() || at->first >= end)
+      return;
+    begin = at->first + at->second.bytes;
+    ++at;
+  }
+}
+
+void ArenaSweep::touch(const BufferReference &buffer, Access access,
+                       size_t command, ArenaPurpose purpose) {
+  const int64_t begin = buffer.offset, end = begin + buffer.bytes;
+  if (buffer.space != format::Space::Arena || begin == end)
+    return;
+  splitAt(begin);
+  splitAt(end);
+  auto at = content.lower_bound(begin);
+  while (at != content.end() && at->first < end) {
+    ArenaRange &range = at->second;
+    if (access == Access::Write && range.first != command) {
+      // What takes the place of its own operand takes no more.
+      range.last = std::min(range.last, command - 1);
+      ranges.push_back(range);
+      at = content.erase(at);
+      continue;
+    }
+    range.last = command;
+    if (purpose != ArenaPurpose::Activations)
+      range.purpose = purpose;
+    ++at;
+  }
+  if (access != Access::Read)
+    write(begin, end, command, purpose);
+}
+
+void ArenaSweep::clear() {
+  for (const auto &[offset, range] : content)
+    ranges.push_back(range);
+  content.clear();
+}
+
+/// What a command uses an operand for.
+static ArenaPurpose purposeOf(const Command &command, size_t operand) {
+  if (command.kind == CommandKind::AllGather)
+    return ArenaPurpose::Gathered;
+  return command.kind == CommandKind::ReduceScatter && operand == 0
+             ? ArenaPurpose::Reduced
+             : ArenaPurpose::Activations;
+}
+
+std::vector<ArenaRange> findArenaUse(const Program &program) {
+  ArenaSweep sweep;
+  for (size_t i = 0; i < program.commands.size(); ++i) {
+    const Command &command = program.commands[i];
+    if (i > 0 && program.commands[i - 1].section != command.section)
+      sweep.clear();
+    if (program.sections[static_cast<size_t>(command.section)].run !=
+        format::Run::Training)
+      continue;
+    const auto accesses = accessesOf(command, program);
+    // Reads first: what is written may take the place of what was read.
+    for (const bool reads : {true, false})
+      for (size_t j = 0; accesses && j < command.operands.size(); ++j)
+        if (((*accesses)[j] == Access::Read) == reads)
+          sweep.touch(command.operands[j].buffer, (*accesses)[j], i,
+                      purposeOf(command, j));
+    if (command.workspace)
+      sweep.touch(*command.workspace, Access::Write, i,
+                  ArenaPurpose::Workspace);
+  }
+  sweep.clear();
+  std::sort(sweep.ranges.begin(), sweep.ranges.end(),
+            [](const ArenaRange &a, const ArenaRange &b) {
+              return std::pair(a.first, a.offset) <
+                     std::pair(b.first, b.offset);
+            });
+  return std::move(sweep.ranges);
+}
+
+ArenaPeak findPeak(const std::vector<ArenaRange> &ranges, size_t commands) {
+  std::vector<int64_t> change(commands + 1);
+  for (const ArenaRange &range : ranges) {
+    change[range.first] += range.bytes;
+    change[range.last + 1] -= range.bytes;
+  }
+  ArenaPeak peak;
+  int64_t bytes = 0;
+  for (size_t command = 0; command < commands; ++command)
+    if ((bytes += change[command]) > peak.bytes)
+      peak = {command, bytes, {}};
+  for (const ArenaRange &range : ranges)
+    if (range.first <= peak.command && peak.command <= range.last)
+      peak.byPurpose[static_cast<size_t>(range.purpose)] += range.bytes;
+  return peak;
+}
+
+} // namespace shardc

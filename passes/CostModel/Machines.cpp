@@ -1,0 +1,70 @@
+//===- Machines.cpp - The machines that shardc knows by name --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parses what was embedded once, when it is first asked for.
+//===----------------------------------------------------------------------===//
+
+#include "passes/CostModel/Machines.h"
+
+#include "passes/CostModel/EmbeddedFiles.h"
+#include "runtime/format/NearestName.h"
+
+#include <algorithm>
+#include <cassert>
+#include <fstream>
+#include <sstream>
+
+namespace shardc {
+
+const std::vector<format::Machine> &knownMachines() {
+  static const std::vector<format::Machine> machines = [] {
+    std::vector<format::Machine> parsed;
+    for (const EmbeddedFile &file : embeddedMachines()) {
+      StatusOr<format::Machine> machine = format::parseMachine(
+          format::bytesOf(file.text), std::string(file.name) + ".json");
+      assert(machine.ok() && "a test parses every machine of the folder");
+      parsed.push_back(std::move(*machine));
+    }
+    return parsed;
+  }();
+  return machines;
+}
+
+std::vector<const format::Machine *> machinesWith(std::string_view chip) {
+  std::vector<const format::Machine *> found;
+  for (const format::Machine &machine : knownMachines())
+    if (machine.processor.chip == chip)
+      found.push_back(&machine);
+  return found;
+}
+
+static StatusOr<format::Machine> readMachine(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file)
+    return Status(ErrorCode::E0403, "cannot read '" + path + "'");
+  return format::parseMachine(format::bytesOf(text.view()), path);
+}
+
+StatusOr<format::Machine> findMachine(const std::string &nameOrPath) {
+  if (nameOrPath.find('/') != std::string::npos ||
+      nameOrPath.ends_with(".json"))
+    return readMachine(nameOrPath);
+  std::string known;
+  std::vector<std::string> names;
+  for (const format::Machine &machine : knownMachines()) {
+    if (machine.name == nameOrPath)
+      return machine;
+    known += (known.empty() ? "" : ", ") + machine.name;
+    names.push_back(machine.name);
+  }
+  std::string message = "unknown machine '" + nameOrPath + "'";
+  if (const auto nearest = format::nearestName(nameOrPath, names))
+    message += "; did you mean '" + *nearest + "'?";
+  return Status(ErrorCode::E0409, message)
+      .addNote("machines known by name: " + known)
+      .setHelp("a machine of your own is a file, PATH.json: docs/Machines.md");
+}
+
+} // namespace shardc

@@ -1,0 +1,97 @@
+//===- CommandTimeTest.cpp - Tests of how long commands take --------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Times by hand from the figures of an H100.
+//===----------------------------------------------------------------------===//
+
+#include "passes/CostModel/CommandTime.h"
+
+#include "passes/CostModel/Machines.h"
+
+#include "gtest/gtest.h"
+
+using namespace shardc;
+using format::Dtype;
+using format::Work;
+using format::WorkKind;
+
+namespace {
+
+format::Machine h100() { return *findMachine("h100-sxm"); }
+
+TEST(CommandTime, TheSlowestOfMemoryAndArithmeticBinds) {
+  const format::Machine machine = h100();
+  EXPECT_DOUBLE_EQ(leastSeconds({}, machine), 0);
+  EXPECT_DOUBLE_EQ(
+      leastSeconds({.readBytes = 2'000'000'000, .writtenBytes = 1'350'000'000},
+                   machine),
+      1e-3);
+  EXPECT_DOUBLE_EQ(leastSeconds({.readBytes = 3'350'000,
+                                 .f32Operations = 67'000'000'000,
+                                 .f64Operations = 3'400'000'000},
+                                machine),
+                   1e-3);
+  EXPECT_DOUBLE_EQ(leastSeconds({.f64Operations = 68'000'000'000}, machine),
+                   2e-3);
+}
+
+// 8192 x 8192 x 8192, of which cuBLAS reaches 80 % of the peak.
+TEST(CommandTime, ProductsReachWhatWasMeasured) {
+  const Work work = {.kind = WorkKind::Product,
+                     .readBytes = 2 * 2 * 8192 * 8192,
+                     .writtenBytes = 2 * 8192 * 8192,
+                     .callOperations = int64_t(2) * 8192 * 8192 * 8192,
+                     .dtype = Dtype::BF16};
+  const format::Machine machine = h100();
+  EXPECT_NEAR(commandSeconds(work, machine),
+              2.0 * 8192 * 8192 * 8192 / (0.8 * 989.4e12) + 2e-6, 1e-5);
+  EXPECT_NEAR(leastSeconds(work, machine), 2.0 * 8192 * 8192 * 8192 / 989.4e12,
+              1e-9);
+}
+
+// A product of a row is bound by the weight's bytes.
+TEST(CommandTime, ThinProductsAreBoundByMemory) {
+  const Work work = {.kind = WorkKind::Product,
+                     .readBytes = int64_t(2) * 16384 * 16384,
+                     .callOperations = int64_t(2) * 16384 * 16384,
+                     .dtype = Dtype::BF16};
+  const format::Machine machine = h100();
+  const double bytes = 2.0 * 16384 * 16384;
+  EXPECT_NEAR(commandSeconds(work, machine),
+              bytes / (3.35e12 * machine.memory.efficiency.curve.at(bytes)) +
+                  2e-6,
+              1e-9);
+}
+
+TEST(CommandTime, WhatACausalMaskHidesTakesNoTime) {
+  Work work = {.kind = WorkKind::Attention,
+               .callOperations = 1'000'000'000'000,
+               .dtype = Dtype::BF16};
+  const format::Machine machine = h100();
+  const double whole = commandSeconds(work, machine);
+  work.hiddenOperations = work.callOperations / 2;
+  EXPECT_LT(commandSeconds(work, machine), 0.55 * whole);
+  EXPECT_GT(commandSeconds(work, machine), 0.45 * whole);
+  work.isBackward = true;
+  EXPECT_GT(commandSeconds(work, machine), 0.55 * whole);
+}
+
+// An empty command is the way to it alone.
+TEST(CommandTime, EveryCommandTakesItsWay) {
+  EXPECT_DOUBLE_EQ(commandSeconds({}, h100()), 2e-6);
+}
+
+TEST(CommandTime, RanksShareAProcessorAndHaveGpusOfTheirOwn) {
+  format::Machine machine = h100();
+  EXPECT_EQ(ranksOnProcessor(machine, 64), 1);
+  machine.processor.chip.clear();
+  EXPECT_EQ(ranksOnProcessor(machine, 64), 8);
+  EXPECT_EQ(ranksOnProcessor(machine, 4), 4);
+  machine.levels.front().ranks = 0;
+  EXPECT_EQ(ranksOnProcessor(machine, 64), 64);
+  const Work work = {.readBytes = 1'000'000'000};
+  EXPECT_NEAR(commandSeconds(work, machine, 4) - 2e-6,
+              4 * (commandSeconds(work, machine) - 2e-6), 1e-12);
+}
+
+} // namespace
