@@ -52,11 +52,13 @@ void addCompletionCommand(CLI::App &app, Run &run);
 void addExplainCommand(CLI::App &app, Run &run);
 void addInspectCommand(CLI::App &app, Run &run);
 void addInterpretCommand(CLI::App &app, Run &run);
+void addPlanCommand(CLI::App &app, Run &run);
 void addVerifyCommand(CLI::App &app, Run &run);
 
 /// The exit codes, for help pages.
 inline constexpr const char *exitCodes =
-    "Exit codes: 0 ok, 1 the request cannot be met, 2 usage, "
+    "Exit codes: 0 ok, 1 the request cannot be met, 2 usage, 3 a plan does not "
+    "fit, "
     "4 corrupt or unsupported input,\n5 a run failed, 6 numbers differ, 70 "
     "internal error, "
     "128+n killed by signal n. Errors are explained in docs/Errors.md.";

@@ -79,6 +79,7 @@ int main(int argc, char **argv) {
              exitCodes);
   Run run;
   addCompileCommand(app, run);
+  addPlanCommand(app, run);
   addInspectCommand(app, run);
   addInterpretCommand(app, run);
   addVerifyCommand(app, run);

@@ -1,0 +1,58 @@
+//===- Alternatives.h - What other choices would give ---------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A step with each policy of resharding and of recomputation, under one model:
+// memory against time. Each of them is compiled and simulated, none estimated.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_PLAN_ALTERNATIVES_H
+#define SHARDC_COMPILER_PLAN_ALTERNATIVES_H
+
+#include "compiler/Options.h"
+#include "runtime/format/Artifact.h"
+#include "runtime/format/Machine.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardc {
+
+/// A step that was planned in place of the one that was asked for.
+struct Alternative {
+  std::string reshard;
+  std::string recompute;
+  int64_t bytes = 0;
+  bool fits = false;
+  double seconds = 0;
+  /// Whether these are the values that were asked for.
+  bool isAsked = false;
+};
+
+/// Compiles a step; nothing when it cannot be.
+using StepCompiler =
+    std::function<std::optional<format::Artifact>(const Options &)>;
+
+/// Every pair of --reshard always, default, never and --recompute none,
+/// selective, full, the fastest first, and what fits before what does not.
+/// Where several give the same step the first of them stands for all.
+std::vector<Alternative> findAlternatives(const Options &options,
+                                          const format::Machine &machine,
+                                          int64_t microBatches,
+                                          const StepCompiler &compile);
+
+/// The change with which a step fits that does not, as flags of the command
+/// line: the fastest of `alternatives` if one fits, else more ranks, up to 64
+/// times as many, with the one that takes least memory. Nothing when none fits.
+std::optional<std::string>
+findChangeThatFits(const std::vector<Alternative> &alternatives,
+                   const Options &options, const format::Machine &machine,
+                   int64_t microBatches, const StepCompiler &compile);
+
+std::string printAlternatives(const std::vector<Alternative> &alternatives);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_PLAN_ALTERNATIVES_H

@@ -1,0 +1,291 @@
+//===- PlanReport.cpp - Will it fit, how fast, and why --------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Counts memory from states and the arena's use, and time from the timeline.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Plan/PlanReport.h"
+
+#include "compiler/Plan/Quantities.h"
+#include "passes/CostModel/ArenaUse.h"
+#include "passes/CostModel/CommandTime.h"
+#include "runtime/format/CommandKinds.h"
+#include "runtime/format/Work.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace shardc {
+
+using format::Artifact;
+using format::Command;
+using format::Machine;
+using format::Work;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// `layers.*.attn` of `layers.3.attn`.
+static std::string withoutNumbers(const std::string &path) {
+  std::string text;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find('.', begin), path.size());
+    const std::string name = path.substr(begin, end - begin);
+    const bool isNumber =
+        !name.empty() &&
+        name.find_first_not_of("0123456789") == std::string::npos;
+    text += (begin == 0 ? "" : ".") + (isNumber ? "*" : name);
+    begin = end + 1;
+  }
+  return text.empty() ? "(model)" : text;
+}
+
+static std::string nameOf(const Command &command) {
+  if (!command.label.empty())
+    return command.label;
+  return command.callee.empty() ? std::string(kindName(command))
+                                : command.callee;
+}
+
+/// What holds memory at the peak, by module and purpose.
+static std::vector<MemoryContributor>
+findContributors(const format::Program &program,
+                 const std::vector<ArenaRange> &ranges, size_t peak) {
+  std::map<std::pair<std::string, std::string>, int64_t> bytes;
+  for (const ArenaRange &range : ranges)
+    if (range.first <= peak && peak <= range.last)
+      bytes[{withoutNumbers(program.commands[range.first].module),
+             std::string(arenaPurposes[static_cast<size_t>(range.purpose)])}] +=
+          range.bytes;
+  std::vector<MemoryContributor> contributors;
+  for (const auto &[key, sum] : bytes)
+    contributors.push_back({key.first, key.second, sum});
+  std::sort(contributors.begin(), contributors.end(),
+            [](const MemoryContributor &a, const MemoryContributor &b) {
+              return std::tie(b.bytes, a.modules, a.purpose) <
+                     std::tie(a.bytes, b.modules, b.purpose);
+            });
+  return contributors;
+}
+
+static void addArena(const Artifact &artifact, MemoryPlan &memory) {
+  const format::Program &program = artifact.program;
+  const std::vector<ArenaRange> ranges = findArenaUse(program);
+  const ArenaPeak peak = findPeak(ranges, program.commands.size());
+  for (size_t purpose = 0; purpose < arenaPurposes.size(); ++purpose)
+    memory.parts.push_back(
+        {std::string(arenaPurposes[purpose]), peak.byPurpose[purpose]});
+  memory.parts.push_back({"fragmentation", program.arenaBytes - peak.bytes});
+  if (program.commands.empty())
+    return;
+  memory.peakCommand = nameOf(program.commands[peak.command]);
+  memory.peakModule = program.commands[peak.command].module;
+  memory.contributors = findContributors(program, ranges, peak.command);
+}
+
+/// Kinds of states in the order of their roles; what optimizers keep by key.
+static std::vector<MemoryPart>
+statesByKind(const std::vector<format::State> &states) {
+  std::map<std::pair<format::Role, std::string>, int64_t> bytes;
+  for (const format::State &state : states)
+    bytes[{state.role, std::string(kindOf(state))}] +=
+        state.elements * byteSize(state.dtype);
+  std::vector<MemoryPart> parts;
+  for (const auto &[kind, sum] : bytes)
+    parts.push_back({kind.second, sum});
+  return parts;
+}
+
+static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine) {
+  MemoryPlan memory;
+  memory.parts = statesByKind(artifact.parameters.states);
+  int64_t inputs = 0;
+  for (const format::Input &input : artifact.parameters.inputs)
+    inputs += format::elementCount(input.shape) * byteSize(input.dtype);
+  memory.parts.push_back({"inputs", inputs});
+  memory.parts.push_back(
+      {"context", static_cast<int64_t>(machine.memory.contextBytes.value)});
+  memory.parts.push_back(
+      {"communicators",
+       static_cast<int64_t>(machine.memory.communicatorBytes.value) *
+           static_cast<int64_t>(artifact.program.communicators.size())});
+  for (const MemoryPart &part : memory.parts)
+    memory.persistentBytes += part.bytes;
+  addArena(artifact, memory);
+  memory.bytes = memory.persistentBytes + artifact.program.arenaBytes;
+  memory.capacity = static_cast<int64_t>(machine.memory.bytes.value) /
+                    ranksOnProcessor(machine, artifact.manifest.mesh.ranks());
+  return memory;
+}
+
+Status checkFit(const PlanReport &report) {
+  const MemoryPlan &memory = report.memory;
+  if (memory.fits())
+    return {};
+  Status status(ErrorCode::E0801,
+                "a rank needs " + printBytes(memory.bytes) + " of the " +
+                    printBytes(memory.capacity) + " that " + report.machine +
+                    " has: " + printBytes(memory.bytes - memory.capacity) +
+                    " too many");
+  std::vector<MemoryPart> parts = memory.parts;
+  std::sort(parts.begin(), parts.end(),
+            [](const MemoryPart &a, const MemoryPart &b) {
+              return std::tie(b.bytes, a.name) < std::tie(a.bytes, b.name);
+            });
+  constexpr size_t most = 3;
+  std::string note = "the largest parts are ";
+  for (size_t i = 0; i < std::min(most, parts.size()); ++i)
+    note += (i ? ", " : "") + parts[i].name + " " + printBytes(parts[i].bytes);
+  return status.addNote(note);
+}
+
+//===----------------------------------------------------------------------===//
+// Time
+//===----------------------------------------------------------------------===//
+
+/// The names of Spent, in its order; exposed communication is by mesh axis.
+static constexpr std::array<const char *, spentKinds> spentNames = {
+    "products",  "convolutions", "attention", "memory-bound kernels",
+    "optimizer", "exposed",      "idle"};
+
+/// "shard", or "replicate, shard".
+static std::string namesOf(const std::vector<int64_t> &axes,
+                           const format::Mesh &mesh) {
+  std::string text;
+  for (const int64_t axis : axes)
+    text +=
+        (text.empty() ? "" : ", ") + mesh.axes[static_cast<size_t>(axis)].name;
+  return text;
+}
+
+static void addParts(const Artifact &artifact, const Timeline &timeline,
+                     TimePlan &time) {
+  for (size_t i = 0; i < spentKinds; ++i) {
+    if (static_cast<Spent>(i) != Spent::Exposed) {
+      time.parts.push_back({spentNames[i], timeline.spent[i]});
+      continue;
+    }
+    std::map<std::string, double> byAxes;
+    for (const ExposedTime &exposed : timeline.exposed)
+      byAxes[namesOf(
+          artifact.program
+              .communicators[static_cast<size_t>(exposed.communicator)]
+              .axes,
+          artifact.manifest.mesh)] += exposed.seconds;
+    for (const auto &[axes, seconds] : byAxes)
+      time.parts.push_back({"exposed communication over " + axes, seconds});
+  }
+}
+
+static void countOperations(const Artifact &artifact, const Machine &machine,
+                            int64_t microBatches, TimePlan &time) {
+  std::map<format::Dtype, double> byDtype;
+  for (const Command &command : artifact.program.commands) {
+    const auto times =
+        static_cast<double>(countRuns(command, artifact.program, microBatches));
+    const Work work = workOf(command, artifact.program, artifact.manifest.mesh);
+    if (work.callOperations > 0)
+      byDtype[work.dtype] += times * static_cast<double>(work.callOperations);
+  }
+  double most = 0;
+  format::Dtype dtype = format::Dtype::F32;
+  for (const auto &[each, operations] : byDtype) {
+    time.executedOperations += operations;
+    if (operations > most) {
+      most = operations;
+      dtype = each;
+    }
+  }
+  time.modelOperations =
+      time.executedOperations -
+      static_cast<double>(microBatches) *
+          static_cast<double>(artifact.summary.recomputed.callOperations);
+  const auto &rates = machine.processor.productRates;
+  if (!rates.contains(dtype))
+    dtype = format::Dtype::F32;
+  // A processor's rate is that of all ranks on it.
+  time.peakRate =
+      rates.at(dtype).value / static_cast<double>(ranksOnProcessor(
+                                  machine, artifact.manifest.mesh.ranks()));
+  time.peakDtype = std::string(dtypeName(dtype));
+}
+
+static TimePlan planTime(const Artifact &artifact, const Machine &machine,
+                         const Timeline &timeline, int64_t microBatches) {
+  TimePlan time;
+  time.seconds = timeline.seconds;
+  addParts(artifact, timeline, time);
+  const std::vector<format::Input> &inputs = artifact.parameters.inputs;
+  const int64_t times = artifact.manifest.mesh.ranks() * microBatches;
+  const std::optional<int64_t> tokens = format::tokensOfMicroBatch(inputs);
+  time.unit = tokens ? "tokens" : "samples";
+  time.unitsOfStep =
+      times * tokens.value_or(format::samplesOfMicroBatch(inputs));
+  countOperations(artifact, machine, microBatches, time);
+  return time;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// By group, which labels its collectives: seconds in which nothing hides them.
+static std::map<std::string, double> findExposed(const Artifact &artifact,
+                                                 const Timeline &timeline) {
+  std::map<std::string, double> exposed;
+  for (size_t i = 0; i < artifact.program.commands.size(); ++i)
+    if (isCollective(artifact.program.commands[i].kind))
+      exposed[artifact.program.commands[i].label] += timeline.exposedOf[i];
+  return exposed;
+}
+
+static std::vector<GroupPlan> planGroups(const Artifact &artifact,
+                                         const Timeline &timeline) {
+  const std::map<std::string, double> exposed = findExposed(artifact, timeline);
+  std::map<std::string, std::set<std::string>> dtypes;
+  for (const format::Segment &segment : artifact.parameters.segments)
+    dtypes[artifact.parameters.groups[static_cast<size_t>(segment.group)].name]
+        .insert(std::string(dtypeName(segment.dtype)));
+  std::vector<GroupPlan> groups;
+  for (const format::GroupSummary &summary : artifact.summary.groups) {
+    GroupPlan group;
+    group.name = summary.name;
+    group.parameters = summary.parameters;
+    for (const std::string &dtype : dtypes[summary.name])
+      group.dtypes += (group.dtypes.empty() ? "" : ", ") + dtype;
+    group.gathers = summary.gathers;
+    group.gatherBytes = summary.gatherBytes;
+    group.reduces = summary.reduces;
+    group.reduceBytes = summary.reduceBytes;
+    group.reshard = summary.reshard;
+    if (auto found = exposed.find(summary.name); found != exposed.end())
+      group.exposedSeconds = found->second;
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+PlanReport reportPlan(const Artifact &artifact, const Machine &machine,
+                      int64_t microBatches) {
+  const Timeline timeline =
+      simulate(artifact.program, artifact.manifest.mesh, machine, microBatches);
+  PlanReport report;
+  report.model = artifact.manifest.model;
+  report.machine = machine.name;
+  report.machineDescription = machine.description;
+  report.mesh = artifact.manifest.mesh;
+  report.microBatches = microBatches;
+  report.inputs = artifact.parameters.inputs;
+  report.memory = planMemory(artifact, machine);
+  report.time = planTime(artifact, machine, timeline, microBatches);
+  report.groups = planGroups(artifact, timeline);
+  report.recomputed = artifact.summary.recomputed;
+  report.optimizer = artifact.summary.optimizer;
+  report.options = artifact.summary.options;
+  return report;
+}
+
+} // namespace shardc

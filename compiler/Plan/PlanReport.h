@@ -1,0 +1,134 @@
+//===- PlanReport.h - Will it fit, how fast, and why ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a compiled step takes of a machine, on plain data: memory of one rank by
+// what it is for, the time of a step by what it is spent on, and the groups of
+// the model. `shardc plan` prints it, as text or as JSON (docs/Planning.md).
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_PLAN_PLANREPORT_H
+#define SHARDC_COMPILER_PLAN_PLANREPORT_H
+
+#include "passes/CostModel/Timeline.h"
+#include "runtime/format/Artifact.h"
+#include "runtime/format/Machine.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardc {
+
+/// Bytes of one rank, and what they are for.
+struct MemoryPart {
+  std::string name;
+  int64_t bytes = 0;
+};
+
+/// Modules whose values take memory at the peak. Numbers in paths are replaced
+/// by `*`, so that equal layers are one.
+struct MemoryContributor {
+  std::string modules;
+  std::string purpose;
+  int64_t bytes = 0;
+};
+
+struct MemoryPlan {
+  /// They add up to `bytes`: states by kind, what the arena holds at its peak
+  /// by purpose, what of it no value has then (fragmentation), inputs, and what
+  /// the machine takes for itself.
+  std::vector<MemoryPart> parts;
+  int64_t bytes = 0;
+  /// Of the machine, for one rank.
+  int64_t capacity = 0;
+  /// Without the arena: what no decision about the step changes.
+  int64_t persistentBytes = 0;
+  /// The command at which the arena holds most, and its module.
+  std::string peakCommand;
+  std::string peakModule;
+  /// The largest first.
+  std::vector<MemoryContributor> contributors;
+
+  bool fits() const { return bytes <= capacity; }
+};
+
+/// Seconds of a step by what they are spent on.
+struct TimePart {
+  std::string name;
+  double seconds = 0;
+};
+
+struct TimePlan {
+  double seconds = 0;
+  /// They add up to `seconds`.
+  std::vector<TimePart> parts;
+  /// What the model reads in a step, of all ranks: tokens of a model whose
+  /// first input is integers, else samples.
+  std::string unit;
+  int64_t unitsOfStep = 0;
+  /// Of one rank in a step, as torch.utils.flop_counter counts them: products,
+  /// convolutions and attention, without what a causal mask saves. Executed
+  /// ones count what backward computes again.
+  double modelOperations = 0;
+  double executedOperations = 0;
+  /// The machine's peak for the dtype of most of them, in operations a second.
+  double peakRate = 0;
+  std::string peakDtype;
+
+  double mfu() const { return modelOperations / (peakRate * seconds); }
+  double hfu() const { return executedOperations / (peakRate * seconds); }
+};
+
+struct GroupPlan {
+  std::string name;
+  /// Elements, without padding.
+  int64_t parameters = 0;
+  /// In which they are gathered, such as "bf16", or "bf16, f32".
+  std::string dtypes;
+  int64_t gathers = 0;
+  int64_t gatherBytes = 0;
+  int64_t reduces = 0;
+  int64_t reduceBytes = 0;
+  std::string reshard;
+  /// Seconds of a step in which nothing hides its collectives.
+  double exposedSeconds = 0;
+};
+
+struct PlanReport {
+  std::string model;
+  std::string machine;
+  std::string machineDescription;
+  format::Mesh mesh;
+  int64_t microBatches = 1;
+  std::vector<format::Input> inputs;
+  MemoryPlan memory;
+  TimePlan time;
+  std::vector<GroupPlan> groups;
+  format::RecomputeSummary recomputed;
+  format::OptimizerSummary optimizer;
+  /// What the step was compiled with.
+  format::Attributes options;
+};
+
+/// The report of a step of `microBatches` of a valid artifact.
+PlanReport reportPlan(const format::Artifact &artifact,
+                      const format::Machine &machine, int64_t microBatches);
+
+/// Writes the forecast step as a trace, with the same tracks as `shardrun
+/// --profile` and the bytes of the arena that are in use. Fails with E0601.
+Status writePlanTrace(const format::Artifact &artifact,
+                      const format::Machine &machine, int64_t microBatches,
+                      const std::string &path);
+
+/// Fails with E0801 if the plan does not fit: the gap, and what takes most.
+Status checkFit(const PlanReport &report);
+
+/// One screen.
+std::string printPlan(const PlanReport &report);
+
+/// All of it, one JSON object (docs/Planning.md).
+std::string printPlanJson(const PlanReport &report);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_PLAN_PLANREPORT_H

@@ -1,0 +1,154 @@
+//===- PlanText.cpp - A plan on one screen --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// First whether it fits and how fast it is, then what takes memory and time,
+// then the groups, equal layers as one line.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Plan/PlanReport.h"
+#include "compiler/Plan/Table.h"
+
+#include <algorithm>
+
+namespace shardc {
+
+static std::string percent(double part, double whole) {
+  return whole > 0 ? printDecimal(100 * part / whole, 1) + " %" : "";
+}
+
+//===----------------------------------------------------------------------===//
+// Sections
+//===----------------------------------------------------------------------===//
+
+static std::string describe(const format::Mesh &mesh) {
+  std::string text;
+  for (const format::MeshAxis &axis : mesh.axes)
+    text += (text.empty() ? "" : ", ") + axis.name + " " +
+            std::to_string(axis.size);
+  return std::to_string(mesh.ranks()) + " ranks (" + text + ")";
+}
+
+/// "input [2, 8192] i64".
+static std::string describe(const std::vector<format::Input> &inputs) {
+  if (inputs.empty())
+    return "";
+  std::string text = inputs[0].name + " [";
+  for (size_t i = 0; i < inputs[0].shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(inputs[0].shape[i]);
+  return text + "] " + std::string(dtypeName(inputs[0].dtype));
+}
+
+static std::string printAnswer(const PlanReport &report) {
+  const MemoryPlan &memory = report.memory;
+  const TimePlan &time = report.time;
+  std::string text =
+      report.model + " on " + describe(report.mesh) + " of " + report.machine +
+      ": " + std::to_string(report.microBatches) +
+      (report.microBatches == 1 ? " micro-batch of " : " micro-batches of ") +
+      describe(report.inputs) + " a rank\n\n";
+  text += (memory.fits() ? "fits:         " : "does not fit: ") +
+          printBytes(memory.bytes) + " of " + printBytes(memory.capacity) +
+          " a rank (" +
+          percent(static_cast<double>(memory.bytes),
+                  static_cast<double>(memory.capacity)) +
+          ")\n";
+  const double rate = static_cast<double>(time.unitsOfStep) / time.seconds;
+  text += "a step:       " + printSeconds(time.seconds) + ", " +
+          printCount(static_cast<int64_t>(
+              rate / static_cast<double>(report.mesh.ranks()))) +
+          " " + time.unit + "/s a rank, " +
+          printCount(static_cast<int64_t>(rate)) + " in all\n";
+  if (time.executedOperations > 0)
+    text +=
+        "utilization:  MFU " +
+        percent(time.modelOperations, time.peakRate * time.seconds) + ", HFU " +
+        percent(time.executedOperations, time.peakRate * time.seconds) +
+        " of " + printDecimal(time.peakRate * 1e-12, 1) + " TFLOP/s in " +
+        time.peakDtype + " (" + printDecimal(time.modelOperations * 1e-12, 3) +
+        " TFLOP a rank and step, counted as torch.utils.flop_counter "
+        "does)\n";
+  return text;
+}
+
+static std::string printMemory(const MemoryPlan &memory) {
+  Table table;
+  table.add({"memory of a rank", "bytes", "", "share"});
+  auto add = [&](const std::string &name, int64_t bytes) {
+    table.add({"  " + name, printCount(bytes), printBytes(bytes),
+               percent(static_cast<double>(bytes),
+                       static_cast<double>(memory.bytes))});
+  };
+  // What is less than a thousandth is one line.
+  int64_t others = 0;
+  for (const MemoryPart &part : memory.parts)
+    if (part.bytes * 1000 >= memory.bytes)
+      add(part.name, part.bytes);
+    else
+      others += part.bytes;
+  if (others != 0)
+    add("others", others);
+  add("all", memory.bytes);
+  std::string text = "\n" + table.print();
+  if (memory.contributors.empty())
+    return text;
+  text += "\npeak at '" + memory.peakCommand + "'" +
+          (memory.peakModule.empty() ? "" : " in " + memory.peakModule) +
+          ", where most of the arena is\n";
+  constexpr size_t most = 5;
+  Table largest;
+  for (size_t i = 0; i < std::min(most, memory.contributors.size()); ++i) {
+    const MemoryContributor &each = memory.contributors[i];
+    largest.add({"  " + each.modules, each.purpose, printBytes(each.bytes)});
+  }
+  return text + largest.print();
+}
+
+static std::string printTime(const TimePlan &time) {
+  Table table;
+  table.add({"time of a step", "", "share"});
+  for (const TimePart &part : time.parts)
+    if (part.seconds > 0)
+      table.add({"  " + part.name, printSeconds(part.seconds),
+                 percent(part.seconds, time.seconds)});
+  table.add({"  all", printSeconds(time.seconds),
+             percent(time.seconds, time.seconds)});
+  return "\n" + table.print();
+}
+
+/// Whether two groups are the same but for name and exposed time.
+static bool areAlike(const GroupPlan &a, const GroupPlan &b) {
+  return a.parameters == b.parameters && a.dtypes == b.dtypes &&
+         a.gathers == b.gathers && a.gatherBytes == b.gatherBytes &&
+         a.reduces == b.reduces && a.reduceBytes == b.reduceBytes &&
+         a.reshard == b.reshard;
+}
+
+/// Neighbours that are alike are one line.
+static std::string printGroups(const std::vector<GroupPlan> &groups) {
+  Table table;
+  table.add({"group", "parameters", "dtypes", "reshard", "gathers",
+             "gather bytes", "reduces", "reduce bytes", "exposed"});
+  for (size_t i = 0; i < groups.size();) {
+    size_t end = i + 1;
+    double exposed = groups[i].exposedSeconds;
+    for (; end < groups.size() && areAlike(groups[i], groups[end]); ++end)
+      exposed += groups[end].exposedSeconds;
+    const GroupPlan &group = groups[i];
+    std::string name = group.name;
+    if (end - i > 1)
+      name += " … " + groups[end - 1].name;
+    table.add({name, printCount(group.parameters), group.dtypes, group.reshard,
+               std::to_string(group.gathers), printCount(group.gatherBytes),
+               std::to_string(group.reduces), printCount(group.reduceBytes),
+               printSeconds(exposed)});
+    i = end;
+  }
+  return "\n" + table.print();
+}
+
+std::string printPlan(const PlanReport &report) {
+  return printAnswer(report) + printMemory(report.memory) +
+         printTime(report.time) + printGroups(report.groups);
+}
+
+} // namespace shardc

@@ -1,0 +1,29 @@
+//===- Quantities.h - Bytes and seconds for people ------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// How reports print quantities: three or four digits and a unit.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_PLAN_QUANTITIES_H
+#define SHARDC_COMPILER_PLAN_QUANTITIES_H
+
+#include <cstdint>
+#include <string>
+
+namespace shardc {
+
+/// "61.3 GiB", "512 B".
+std::string printBytes(int64_t bytes);
+
+/// "2.31 s", "35.2 ms", "4.0 us".
+std::string printSeconds(double seconds);
+
+/// "1,234,567".
+std::string printCount(int64_t count);
+
+/// With that many digits behind the point.
+std::string printDecimal(double value, int digits);
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_PLAN_QUANTITIES_H

@@ -1,0 +1,49 @@
+//===- Planning.h - From an export to plans -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiles steps up to their commands and places in memory, which needs neither
+// weights nor a GPU: what plans are made of. The model is read once for any
+// number of them.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_COMPILER_PLANNING_H
+#define SHARDC_COMPILER_PLANNING_H
+
+#include "compiler/Options.h"
+#include "runtime/format/Artifact.h"
+#include "runtime/format/Machine.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace shardc {
+
+class PlanCompiler {
+public:
+  PlanCompiler();
+  ~PlanCompiler();
+
+  /// Reads the model at `input`. Prints an error and returns its exit code when
+  /// that is not possible; 0 otherwise.
+  int read(const std::string &input, const Options &options);
+
+  /// Compiles the model for ranks of `machine`, whose kind of processor takes
+  /// the place of the options' target, to an artifact without machine code and
+  /// weights. Prints what is wrong and returns its exit code; 0 otherwise.
+  int compile(const Options &options, const format::Machine &machine,
+              format::Artifact &artifact);
+
+  /// The same without a word, and no remarks from then on; nothing when it
+  /// cannot be compiled.
+  std::optional<format::Artifact> tryToCompile(const Options &options,
+                                               const format::Machine &machine);
+
+private:
+  struct State;
+  std::unique_ptr<State> state;
+};
+
+} // namespace shardc
+
+#endif // SHARDC_COMPILER_PLANNING_H

@@ -1,0 +1,133 @@
+//===- PlanCommand.cpp - shardc plan --------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether a step fits a machine and how long it takes, before there is one.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Plan/Alternatives.h"
+#include "compiler/Plan/PlanReport.h"
+#include "compiler/Planning.h"
+#include "passes/CostModel/Machines.h"
+#include "tools/shardc/Commands.h"
+
+#include <iostream>
+#include <memory>
+
+namespace shardc {
+
+namespace {
+struct PlanArguments {
+  std::string input;
+  std::string machine;
+  int64_t microBatches = 1;
+  bool json = false;
+  bool alternatives = false;
+  std::string trace;
+  Options options;
+};
+} // namespace
+
+static int fail(const Status &status) {
+  std::cerr << render(status, "shardc");
+  return exitCode(status.code());
+}
+
+static int runPlan(const PlanArguments &arguments) {
+  const StatusOr<format::Machine> machine = findMachine(arguments.machine);
+  if (!machine.ok())
+    return fail(machine.status());
+  PlanCompiler compiler;
+  format::Artifact artifact;
+  if (int result = compiler.read(arguments.input, arguments.options))
+    return result;
+  if (int result = compiler.compile(arguments.options, *machine, artifact))
+    return result;
+  const PlanReport report =
+      reportPlan(artifact, *machine, arguments.microBatches);
+  auto compile = [&](const Options &options) {
+    return compiler.tryToCompile(options, *machine);
+  };
+  std::cout << (arguments.json ? printPlanJson(report) : printPlan(report))
+            << std::flush;
+  Status fits = checkFit(report);
+  std::vector<Alternative> alternatives;
+  if (arguments.alternatives || !fits.ok())
+    alternatives = findAlternatives(arguments.options, *machine,
+                                    arguments.microBatches, compile);
+  if (arguments.alternatives)
+    std::cout << printAlternatives(alternatives) << std::flush;
+  if (!arguments.trace.empty()) {
+    const Status written = writePlanTrace(
+        artifact, *machine, arguments.microBatches, arguments.trace);
+    if (!written.ok())
+      return fail(written);
+  }
+  if (fits.ok())
+    return 0;
+  if (const auto change =
+          findChangeThatFits(alternatives, arguments.options, *machine,
+                             arguments.microBatches, compile))
+    fits.setHelp("it fits with " + *change);
+  return fail(fits);
+}
+
+static std::string listOfMachines() {
+  std::string text;
+  for (const format::Machine &machine : knownMachines())
+    text += (text.empty() ? "" : ", ") + machine.name;
+  return text;
+}
+
+void addPlanCommand(CLI::App &app, Run &run) {
+  CLI::App *command = app.add_subcommand(
+      "plan", "Forecast memory and time of a training step on a machine");
+  auto arguments = std::make_shared<PlanArguments>();
+  command
+      ->add_option("MODEL", arguments->input,
+                   "A .pt2 file of torch.export.save, with or without "
+                   "weights, or a .mlir file of the import phase")
+      ->required();
+  command
+      ->add_option("--machine", arguments->machine,
+                   "What the ranks run on: " + listOfMachines() +
+                       ", or a machine file, PATH.json")
+      ->type_name("MACHINE")
+      ->required()
+      ->group("Plan");
+  command
+      ->add_option("--micro-batches", arguments->microBatches,
+                   "Micro-batches of each rank in a step")
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""))
+      ->type_name("M")
+      ->capture_default_str()
+      ->group("Plan");
+  command
+      ->add_flag("--json", arguments->json,
+                 "Print all of the plan as JSON (docs/Planning.md)")
+      ->group("Plan");
+  command
+      ->add_flag("--alternatives", arguments->alternatives,
+                 "Plan the step with every policy of --reshard and --recompute "
+                 "too, and print memory and time of each")
+      ->excludes("--json")
+      ->group("Plan");
+  command
+      ->add_option("--trace", arguments->trace,
+                   "Write the forecast step for https://ui.perfetto.dev, with "
+                   "the tracks of shardrun --profile")
+      ->type_name("FILE.json")
+      ->group("Plan");
+  addInputOptions(*command, arguments->options.input);
+  addCompileOptions(*command, arguments->options);
+  command->footer(
+      std::string("Compiles the step but for its machine code: neither weights "
+                  "nor a GPU is needed.\n\nExample:\n"
+                  "  shardc plan model.pt2 --world-size 64 --machine h100-sxm "
+                  "--param-dtype bf16 \\\n    --optimizer adamw\n\n"
+                  "Exit code 3: it does not fit. ") +
+      exitCodes);
+  command->callback(
+      [arguments, &run] { run = [=] { return runPlan(*arguments); }; });
+}
+
+} // namespace shardc
