@@ -12,7 +12,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -24,10 +23,6 @@ using Order = std::function<Key(const PackingItem &)>;
 
 static int64_t roundUp(int64_t value, int64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
-}
-
-static bool meet(const PackingItem &a, const PackingItem &b) {
-  return a.first <= b.last && b.first <= a.last;
 }
 
 bool isComplete(const PackingItem &earlier, const PackingItem &later) {
@@ -52,36 +47,69 @@ static int64_t maximumLive(const std::vector<PackingItem> &items) {
   return maximum;
 }
 
-/// The lowest offset at which `size` bytes fit between the placed ranges.
-static int64_t lowestFit(std::vector<std::pair<int64_t, int64_t>> &taken,
-                         int64_t size) {
-  std::sort(taken.begin(), taken.end());
-  int64_t offset = 0;
-  for (auto [begin, end] : taken) {
-    if (begin - offset >= size)
-      break;
-    offset = std::max(offset, end);
-  }
-  return offset;
-}
-
 namespace {
-/// How two buffers may lie.
-enum class Relation { Free, Costly, Apart };
+/// Buffers at their offsets, lowest first.
+class PlacedBuffers {
+public:
+  explicit PlacedBuffers(const std::vector<PackingItem> &buffers)
+      : items(buffers) {}
+
+  /// The lowest offset at which `item` fits between the buffers that it meets,
+  /// and, unless it `mayWait`, those that it would have to wait for.
+  int64_t lowestFit(const PackingItem &item, bool mayWait) const {
+    int64_t offset = 0;
+    for (const Place &place : places) {
+      if (place.begin - offset >= item.size)
+        break;
+      if (place.end > offset &&
+          (meets(item, place) || (!mayWait && isCostly(item, place))))
+        offset = place.end;
+    }
+    return offset;
+  }
+
+  /// Buffers that share bytes with `item` at `offset` at the cost of a wait.
+  int64_t countWaits(const PackingItem &item, int64_t offset) const {
+    int64_t waits = 0;
+    for (const Place &place : places) {
+      if (place.begin >= offset + item.size)
+        break;
+      waits +=
+          place.end > offset && !meets(item, place) && isCostly(item, place);
+    }
+    return waits;
+  }
+
+  void insert(size_t number, int64_t offset) {
+    const PackingItem &item = items[number];
+    Place place{offset, offset + item.size, item.first, item.last, number};
+    places.insert(std::upper_bound(places.begin(), places.end(), place,
+                                   [](const Place &a, const Place &b) {
+                                     return a.begin < b.begin;
+                                   }),
+                  place);
+  }
+
+private:
+  /// Lifetimes are here too: they decide nearly always.
+  struct Place {
+    int64_t begin, end;
+    int64_t first, last;
+    size_t number;
+  };
+
+  bool meets(const PackingItem &item, const Place &place) const {
+    return item.first <= place.last && place.first <= item.last;
+  }
+  bool isCostly(const PackingItem &item, const Place &place) const {
+    const PackingItem &other = items[place.number];
+    return !isComplete(item, other) && !isComplete(other, item);
+  }
+
+  const std::vector<PackingItem> &items;
+  std::vector<Place> places;
+};
 } // namespace
-
-static Relation relate(const PackingItem &a, const PackingItem &b) {
-  if (meet(a, b))
-    return Relation::Apart;
-  return isComplete(a, b) || isComplete(b, a) ? Relation::Free
-                                              : Relation::Costly;
-}
-
-static bool shareBytes(const std::vector<PackingItem> &items,
-                       const Packing &packing, size_t a, size_t b) {
-  return packing.offsets[a] < packing.offsets[b] + items[b].size &&
-         packing.offsets[b] < packing.offsets[a] + items[a].size;
-}
 
 /// Places the items in `order`: apart from what would cost a wait as long as
 /// that ends within `budget` bytes, else at the lowest offset.
@@ -89,29 +117,16 @@ static Packing packInOrder(const std::vector<PackingItem> &items,
                            const std::vector<size_t> &order, int64_t budget) {
   Packing packing;
   packing.offsets.assign(items.size(), 0);
-  std::vector<size_t> placed;
-  std::vector<std::pair<int64_t, int64_t>> taken;
-  for (size_t index : order) {
-    int64_t size = items[index].size;
-    auto fitApartFrom = [&](Relation least) {
-      taken.clear();
-      for (size_t other : placed)
-        if (relate(items[index], items[other]) >= least)
-          taken.emplace_back(packing.offsets[other],
-                             packing.offsets[other] + items[other].size);
-      return lowestFit(taken, size);
-    };
-    std::optional<int64_t> free;
-    if (budget > 0)
-      free = fitApartFrom(Relation::Costly);
-    int64_t offset =
-        free && *free + size <= budget ? *free : fitApartFrom(Relation::Apart);
-    packing.offsets[index] = offset;
-    packing.size = std::max(packing.size, offset + size);
-    for (size_t other : placed)
-      packing.waits += relate(items[index], items[other]) == Relation::Costly &&
-                       shareBytes(items, packing, index, other);
-    placed.push_back(index);
+  PlacedBuffers placed(items);
+  for (size_t number : order) {
+    const PackingItem &item = items[number];
+    int64_t offset = placed.lowestFit(item, /*mayWait=*/budget == 0);
+    if (budget > 0 && offset + item.size > budget)
+      offset = placed.lowestFit(item, /*mayWait=*/true);
+    packing.offsets[number] = offset;
+    packing.size = std::max(packing.size, offset + item.size);
+    packing.waits += placed.countWaits(item, offset);
+    placed.insert(number, offset);
   }
   return packing;
 }

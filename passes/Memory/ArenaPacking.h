@@ -22,7 +22,7 @@
 // The problem is NP-hard. This solver places buffers one by one at the lowest
 // free offset, in several orders (size, size times lifetime, lifetime, start),
 // and keeps the best order. It is deterministic; ties are broken by index.
-// O(n^2 log n) for n buffers an order. The largest sum of live sizes is a lower
+// O(n^2) for n buffers an order. The largest sum of live sizes is a lower
 // bound, and is returned, so that a caller can tell how far from the best this
 // can be.
 //===----------------------------------------------------------------------===//
