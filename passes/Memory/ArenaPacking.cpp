@@ -1,11 +1,14 @@
 //===- ArenaPacking.cpp - Offsets of buffers in one arena -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// First fit in several orders: once for the least bytes, and once more, in as
-// many bytes, for the fewest waits.
+// First fit in several orders for the least bytes, a search where these are
+// more than the bound, and first fit once more, in as many bytes, for the
+// fewest waits.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/ArenaPacking.h"
+
+#include "passes/Memory/ExactPacking.h"
 
 #include <algorithm>
 #include <functional>
@@ -88,6 +91,15 @@ public:
                                      return a.begin < b.begin;
                                    }),
                   place);
+  }
+
+  void erase(size_t number, int64_t offset) {
+    auto place = std::lower_bound(
+        places.begin(), places.end(), offset,
+        [](const Place &a, int64_t begin) { return a.begin < begin; });
+    while (place->number != number)
+      ++place;
+    places.erase(place);
   }
 
 private:
@@ -176,23 +188,73 @@ static Packing packInOrders(const std::vector<PackingItem> &items,
   return best;
 }
 
-Packing packArena(const std::vector<PackingItem> &items, int64_t alignment,
-                  double slack) {
-  std::vector<PackingItem> aligned = items;
-  for (PackingItem &item : aligned)
+/// Sizes as multiples of `alignment`.
+static std::vector<PackingItem> align(std::vector<PackingItem> items,
+                                      int64_t alignment) {
+  for (PackingItem &item : items)
     item.size = roundUp(item.size, alignment);
-  Packing packing = packInOrders(aligned, 0);
-  int64_t smallest = packing.size;
-  auto largest =
-      static_cast<int64_t>(static_cast<double>(smallest) * (1.0 + slack));
-  for (int64_t budget : std::set<int64_t>{smallest, largest}) {
-    if (packing.waits == 0)
-      break;
-    Packing other = packInOrders(aligned, budget);
-    if (other.size <= budget && other.waits < packing.waits)
-      packing = std::move(other);
+  return items;
+}
+
+/// Moves buffers that cost waits, one by one, to where they cost none within
+/// `budget` bytes.
+static Packing moveApart(const std::vector<PackingItem> &items, Packing packing,
+                         int64_t budget) {
+  packing.size = packing.waits = 0;
+  PlacedBuffers placed(items);
+  for (size_t number = 0; number < items.size(); ++number)
+    placed.insert(number, packing.offsets[number]);
+  for (size_t number = 0; number < items.size(); ++number) {
+    int64_t &offset = packing.offsets[number];
+    placed.erase(number, offset);
+    int64_t other = placed.lowestFit(items[number], /*mayWait=*/false);
+    if (other + items[number].size <= budget &&
+        placed.countWaits(items[number], offset) > 0)
+      offset = other;
+    placed.insert(number, offset);
   }
-  packing.lowerBound = maximumLive(aligned);
+  for (size_t number = 0; number < items.size(); ++number) {
+    int64_t offset = packing.offsets[number];
+    packing.size = std::max(packing.size, offset + items[number].size);
+    packing.waits += placed.countWaits(items[number], offset);
+  }
+  packing.waits /= 2; // Both of a pair have counted it.
+  return packing;
+}
+
+/// Takes `other` if it costs fewer waits within `budget` bytes.
+static void takeIfFewerWaits(Packing &packing, Packing other, int64_t budget) {
+  if (other.size <= budget && other.waits < packing.waits)
+    packing = std::move(other);
+}
+
+Packing packArena(const std::vector<PackingItem> &items, int64_t alignment,
+                  double slack, int64_t maxWork) {
+  std::vector<PackingItem> aligned = align(items, alignment);
+  Packing packing = packInOrders(aligned, 0);
+  if (packing.waits > 0)
+    takeIfFewerWaits(packing, packInOrders(aligned, packing.size),
+                     packing.size);
+  int64_t lowerBound = maximumLive(aligned);
+  ExactPacking exact =
+      findExactPacking(aligned, packing.size, lowerBound, maxWork);
+  Packing firstFit = packing;
+  bool isSmaller = exact.size < packing.size;
+  if (isSmaller) {
+    packing.offsets = std::move(exact.offsets);
+    packing = moveApart(aligned, std::move(packing), exact.size);
+  }
+  auto largest =
+      static_cast<int64_t>(static_cast<double>(packing.size) * (1.0 + slack));
+  if (packing.waits > 0 && largest > packing.size) {
+    takeIfFewerWaits(packing, firstFit, largest);
+    takeIfFewerWaits(packing, packInOrders(aligned, largest), largest);
+    if (isSmaller)
+      takeIfFewerWaits(packing, moveApart(aligned, packing, largest), largest);
+  }
+  packing.lowerBound = lowerBound;
+  packing.isOptimal = packing.size == exact.lowerBound;
+  packing.searchNodes = exact.nodes;
   return packing;
 }
 

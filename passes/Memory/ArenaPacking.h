@@ -19,12 +19,13 @@
 // without being ordered by these costs a wait. The solver takes the least bytes
 // that it finds, and where there is room up to a budget prefers bytes to waits.
 //
-// The problem is NP-hard. This solver places buffers one by one at the lowest
-// free offset, in several orders (size, size times lifetime, lifetime, start),
-// and keeps the best order. It is deterministic; ties are broken by index.
-// O(n^2) for n buffers an order. The largest sum of live sizes is a lower
-// bound, and is returned, so that a caller can tell how far from the best this
-// can be.
+// The problem is NP-hard. The solver first places buffers one by one at the
+// lowest free offset, in several orders (size, size times lifetime, lifetime,
+// start), and keeps the best one: O(n^2) for n buffers an order. The largest
+// sum of live sizes is a lower bound, which this often meets. Where it does
+// not, a search looks for a smaller packing (ExactPacking.h), and ends with the
+// smallest, or when its work reaches a limit. It is deterministic: the limit
+// counts work, not time; ties are broken by index.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_MEMORY_ARENAPACKING_H
@@ -62,13 +63,23 @@ struct Packing {
   /// Pairs of buffers that share bytes and are not complete one before the
   /// other.
   int64_t waits = 0;
+  /// Whether no packing is smaller for certain: `size` is the lower bound, or
+  /// the search has ruled out every smaller one.
+  bool isOptimal = false;
+  /// Nodes that the search looked at; 0 where the lower bound was met without.
+  int64_t searchNodes = 0;
 };
+
+/// The search's limit in a compilation, in looks at a buffer or section: about
+/// a second of one core in 2026.
+inline constexpr int64_t compileWork = 100'000'000;
 
 /// Packs `items`; offsets are multiples of `alignment` bytes, a power of two.
 /// The packing has the least bytes that are found, or, if that costs fewer
-/// waits, at most `slack` times as many more.
+/// waits, at most `slack` times as many more. `maxWork` limits the search for a
+/// packing smaller than first fit's; with 0 there is none.
 Packing packArena(const std::vector<PackingItem> &items, int64_t alignment,
-                  double slack = 0);
+                  double slack = 0, int64_t maxWork = compileWork);
 
 } // namespace shardc
 

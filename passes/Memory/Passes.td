@@ -52,7 +52,8 @@ def PlaceBuffersPass : Pass<"shardc-place-buffers", "::mlir::ModuleOp"> {
     times as much more, the one with the fewest such pairs is taken.
 
     Decision: `passes/Memory/ArenaPacking.h`.
-    Remark: `analysis` with the arena's bytes, the lower bound and the pairs.
+    Remark: `analysis` with the arena's bytes, the lower bound, whether no smaller
+    arena exists for certain, and the pairs.
 
     {{example: test/passes/Memory/place-buffers.mlir @gathers_apart}}
   }];

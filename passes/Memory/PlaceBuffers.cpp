@@ -80,6 +80,7 @@ static void placeBuffers(exec::ProgramOp program, ModuleOp module,
                                          .function(program.getSymName()))
       << remark::metric("arena_bytes", packing.size)
       << remark::metric("lower_bound_bytes", packing.lowerBound)
+      << remark::metric("proven_optimal", packing.isOptimal)
       << remark::metric("costly_pairs", packing.waits);
 }
 

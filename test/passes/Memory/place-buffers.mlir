@@ -8,7 +8,7 @@
 //  CHECK-NEXT:   exec.buffer at [[SECOND:[0-9]+]] : memref<16xf32>
 //  CHECK-NEXT:   exec.buffer at [[FIRST]] : memref<16xf32>
 //  CHECK-NEXT:   exec.buffer at [[SECOND]] : memref<16xf32>
-// REMARK: remark: [Analysis] arena {{.*}} Function=values_share_bytes {{.*}}arena_bytes=128{{.*}}lower_bound_bytes=128
+// REMARK: remark: [Analysis] arena {{.*}} Function=values_share_bytes {{.*}}arena_bytes=128{{.*}}lower_bound_bytes=128{{.*}}proven_optimal=true
 exec.program @values_share_bytes streams ["compute"] {
   exec.section "micro_batch" repeat micro_batches {
     %0 = exec.buffer : memref<16xf32>
@@ -84,5 +84,23 @@ exec.program @no_room streams ["compute", "gather"] {
     %b = exec.buffer : memref<32xf32>
     exec.fill %a : memref<32xf32> on 0
     exec.fill %b : memref<32xf32> on 1
+  }
+}
+
+// -----
+
+// First fit has both large buffers at 0 and needs 448 bytes; the search puts one
+// of them on the second small one.
+// CHECK-LABEL: exec.program @large_on_small streams ["compute"] arena 320 {
+// REMARK: remark: [Analysis] arena {{.*}} Function=large_on_small {{.*}}lower_bound_bytes=320{{.*}}proven_optimal=true
+exec.program @large_on_small streams ["compute"] {
+  exec.section "micro_batch" repeat micro_batches {
+    %a = exec.buffer : memref<32xf32>
+    %b = exec.buffer : memref<32xf32>
+    %late = exec.buffer : memref<48xf32>
+    %large = exec.buffer : memref<48xf32>
+    exec.call "a" () -> (%large : memref<48xf32>, %a : memref<32xf32>) {} on 0
+    exec.call "b" (%a : memref<32xf32>) -> (%b : memref<32xf32>) {} on 0
+    exec.call "c" (%b : memref<32xf32>) -> (%late : memref<48xf32>) {} on 0
   }
 }
