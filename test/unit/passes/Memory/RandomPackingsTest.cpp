@@ -199,6 +199,47 @@ TEST(RandomPackings, AreTheBestOfFewBuffers) {
     EXPECT_GT(searched, 0);
 }
 
+/// Cuts `steps` steps of `bytes` bytes into `count` buffers at most, and leaves
+/// some out: the others fit into as many bytes.
+static std::vector<PackingItem> cutBuffers(Random &random, int64_t steps,
+                                           int64_t bytes, size_t count) {
+  std::vector<PackingItem> items = {{bytes, 0, steps - 1}};
+  for (size_t cuts = 0; cuts < 4 * count && items.size() < count; ++cuts) {
+    auto number = random.below(static_cast<int64_t>(items.size()));
+    PackingItem &item = items[number], rest = item;
+    if (random.chance(50) && item.size > 1) {
+      item.size = random.between(1, item.size - 1);
+      rest.size -= item.size;
+    } else if (item.first < item.last) {
+      item.last = random.between(item.first, item.last - 1);
+      rest.first = item.last + 1;
+    } else {
+      continue;
+    }
+    items.push_back(rest);
+  }
+  int64_t percent = random.oneOf({0, 5, 20});
+  std::erase_if(items,
+                [&](const PackingItem &) { return random.chance(percent); });
+  random.shuffle(items);
+  return items;
+}
+
+TEST(RandomPackings, AreAsSmallAsOneThatIsKnown) {
+  Seeds seeds(4000);
+  for (uint64_t seed = seeds.begin; seed < seeds.end; ++seed) {
+    Random random(seed);
+    int64_t bytes = random.between(6, 40);
+    std::vector<PackingItem> items =
+        cutBuffers(random, random.between(4, 20), bytes, random.between(8, 30));
+    Packing packing = packArena(items, 1, 0, /*maxWork=*/1'000'000);
+    Complaint complaint = checkPacking(items, 1, packing);
+    ASSERT_FALSE(complaint) << "seed " << seed << ": " << *complaint;
+    if (packing.isOptimal)
+      ASSERT_LE(packing.size, bytes) << "seed " << seed;
+  }
+}
+
 TEST(RandomPackings, AreNoWorseThanFirstFit) {
   Seeds seeds(20000);
   int64_t smaller = 0;
