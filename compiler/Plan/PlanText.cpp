@@ -59,14 +59,13 @@ static std::string printAnswer(const PlanReport &report) {
           " " + time.unit + "/s a rank, " +
           printCount(static_cast<int64_t>(rate)) + " in all\n";
   if (time.executedOperations > 0)
-    text +=
-        "utilization:  MFU " +
-        percent(time.modelOperations, time.peakRate * time.seconds) + ", HFU " +
-        percent(time.executedOperations, time.peakRate * time.seconds) +
-        " of " + printDecimal(time.peakRate * 1e-12, 1) + " TFLOP/s in " +
-        time.peakDtype + " (" + printDecimal(time.modelOperations * 1e-12, 3) +
-        " TFLOP a rank and step, counted as torch.utils.flop_counter "
-        "does)\n";
+    text += "utilization:  MFU " +
+            percent(time.modelOperations, time.peakRate * time.seconds) +
+            ", HFU " +
+            percent(time.executedOperations, time.peakRate * time.seconds) +
+            " of " + printOperations(time.peakRate) + "/s in " +
+            time.peakDtype + " (" + printOperations(time.modelOperations) +
+            " a rank and step, as torch.utils.flop_counter counts)\n";
   return text;
 }
 

@@ -43,6 +43,16 @@ std::string printSeconds(double seconds) {
   return printShort(seconds * 1e6) + " us";
 }
 
+std::string printOperations(double operations) {
+  constexpr std::array<const char *, 6> units = {"FLOP",  "kFLOP", "MFLOP",
+                                                 "GFLOP", "TFLOP", "PFLOP"};
+  size_t unit = 0;
+  for (; operations >= 999.5 && unit + 1 < units.size(); ++unit)
+    operations /= 1000;
+  return (unit == 0 ? printDecimal(operations, 0) : printShort(operations)) +
+         " " + units[unit];
+}
+
 std::string printCount(int64_t count) {
   std::string text = std::to_string(count);
   const size_t first = text.front() == '-' ? 1 : 0;

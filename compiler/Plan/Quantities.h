@@ -18,6 +18,9 @@ std::string printBytes(int64_t bytes);
 /// "2.31 s", "35.2 ms", "4.0 us".
 std::string printSeconds(double seconds);
 
+/// "984 TFLOP", "52.0 MFLOP".
+std::string printOperations(double operations);
+
 /// "1,234,567".
 std::string printCount(int64_t count);
 

@@ -71,8 +71,8 @@ struct Packing {
 };
 
 /// The search's limit in a compilation, in looks at a buffer or section: about
-/// a second of one core in 2026.
-inline constexpr int64_t compileWork = 100'000'000;
+/// a tenth of a second of one core in 2026.
+inline constexpr int64_t compileWork = 10'000'000;
 
 /// Packs `items`; offsets are multiples of `alignment` bytes, a power of two.
 /// The packing has the least bytes that are found, or, if that costs fewer

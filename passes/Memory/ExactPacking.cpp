@@ -19,9 +19,9 @@ namespace shardc {
 using Answer = PackingSearch::Answer;
 using Key = std::array<int64_t, 3>;
 
-/// The call stack of a search is as deep as there are buffers, and the way to a
-/// first packing takes quadratic work.
-static constexpr size_t maxBuffers = 4096;
+/// The way to a first packing takes quadratic work, and the call stack of a
+/// search is as deep as there are buffers.
+static constexpr size_t maxBuffers = 1024;
 
 /// Work for one order of buffers in the first round; how much more in the next.
 static constexpr int64_t firstWork = 1 << 17;

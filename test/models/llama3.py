@@ -32,6 +32,8 @@ LLAMA3_8B = Config(vocabulary=128256, context=8192, layers=32, heads=32,
                    key_value_heads=8, width=4096, hidden=14336)
 LLAMA3_70B = Config(vocabulary=128256, context=8192, layers=80, heads=64,
                     key_value_heads=8, width=8192, hidden=28672)
+LLAMA3_405B = Config(vocabulary=128256, context=8192, layers=126, heads=128,
+                     key_value_heads=8, width=16384, hidden=53248)
 
 
 def rotations(config):
@@ -126,15 +128,23 @@ class Llama3(nn.Module):
         return self.output(self.norm(x)).float()
 
 
-def structure(config, time=8192):
-    """(model, (tokens, targets)) of one sequence, for shardc_export --meta."""
-    return Llama3(config), (torch.zeros(1, time, dtype=torch.long),
-                            torch.zeros(1, time, dtype=torch.long))
+def structure(config, time=8192, batch=1):
+    """(model, (tokens, targets)) of some sequences, for shardc_export --meta."""
+    return Llama3(config), (torch.zeros(batch, time, dtype=torch.long),
+                            torch.zeros(batch, time, dtype=torch.long))
 
 
 def llama3_8b():
     return structure(LLAMA3_8B)
 
 
+def llama3_8b_of_two():
+    return structure(LLAMA3_8B, batch=2)
+
+
 def llama3_70b():
     return structure(LLAMA3_70B)
+
+
+def llama3_405b():
+    return structure(LLAMA3_405B)

@@ -132,6 +132,8 @@ TEST(Quantities, HaveThreeDigitsAndAUnit) {
   EXPECT_EQ(printSeconds(2.5), "2.50 s");
   EXPECT_EQ(printSeconds(0.0352), "35.2 ms");
   EXPECT_EQ(printSeconds(4e-6), "4.00 us");
+  EXPECT_EQ(printOperations(989.4e12), "989 TFLOP");
+  EXPECT_EQ(printOperations(12), "12 FLOP");
   EXPECT_EQ(printCount(1234567), "1,234,567");
   EXPECT_EQ(printCount(-12), "-12");
   EXPECT_EQ(printCount(999), "999");
