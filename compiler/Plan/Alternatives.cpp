@@ -15,14 +15,15 @@
 
 namespace shardc {
 
-/// What of `alternative` differs from `options`, as flags.
-static std::string changeOf(const Alternative &alternative,
-                            const Options &options) {
+/// What of `changed` differs from `options`, as flags.
+static std::string changeOf(const Options &changed, const Options &options) {
   std::string flags;
-  if (alternative.reshard != options.reshard)
-    flags += " --reshard " + alternative.reshard;
-  if (alternative.recompute != options.recompute)
-    flags += " --recompute " + alternative.recompute;
+  if (changed.worldSize != options.worldSize)
+    flags += " --world-size " + std::to_string(changed.worldSize);
+  if (changed.reshard != options.reshard)
+    flags += " --reshard " + changed.reshard;
+  if (changed.recompute != options.recompute)
+    flags += " --recompute " + changed.recompute;
   return flags.empty() ? flags : flags.substr(1);
 }
 
@@ -58,7 +59,7 @@ std::vector<Alternative> findAlternatives(const Options &options,
       continue;
     Alternative alternative =
         toAlternative(pair, *artifact, machine, microBatches);
-    alternative.isAsked = changeOf(alternative, options).empty();
+    alternative.isAsked = changeOf(pair, options).empty();
     auto same =
         std::find_if(found.begin(), found.end(), [&](const Alternative &other) {
           return other.bytes == alternative.bytes &&
@@ -77,34 +78,49 @@ std::vector<Alternative> findAlternatives(const Options &options,
   return found;
 }
 
-std::optional<std::string>
-findChangeThatFits(const std::vector<Alternative> &alternatives,
-                   const Options &options, const format::Machine &machine,
-                   int64_t microBatches, const StepCompiler &compile) {
-  if (alternatives.empty())
-    return std::nullopt;
-  if (alternatives.front().fits)
-    return changeOf(alternatives.front(), options);
-  const Alternative &least =
-      *std::min_element(alternatives.begin(), alternatives.end(),
-                        [](const Alternative &a, const Alternative &b) {
-                          return a.bytes < b.bytes;
-                        });
+/// The options with changes that take less memory, the smallest change first.
+static std::vector<Options> smallerSteps(const Options &options) {
+  std::vector<Options> steps;
+  auto add = [&](const std::string &reshard, const std::string &recompute) {
+    Options changed = options;
+    changed.reshard = reshard;
+    changed.recompute = recompute;
+    if (!changeOf(changed, options).empty())
+      steps.push_back(std::move(changed));
+  };
+  const bool mayRecompute = options.recompute == "none";
+  if (mayRecompute)
+    add(options.reshard, "selective");
+  add("always", options.recompute);
+  if (mayRecompute)
+    add("always", "selective");
+  add(options.reshard, "full");
+  add("always", "full");
+  return steps;
+}
+
+std::optional<std::string> findChangeThatFits(const Options &options,
+                                              const format::Machine &machine,
+                                              int64_t microBatches,
+                                              const StepCompiler &compile) {
+  auto fits = [&](const Options &changed) {
+    const std::optional<format::Artifact> artifact = compile(changed);
+    return artifact &&
+           reportPlan(*artifact, machine, microBatches).memory.fits();
+  };
   Options wider = options;
-  wider.reshard = least.reshard;
-  wider.recompute = least.recompute;
+  for (const Options &step : smallerSteps(options)) {
+    if (fits(step))
+      return changeOf(step, options);
+    wider = step;
+  }
   constexpr int64_t mostTimes = 64;
   for (int64_t times = 2; times <= mostTimes; times *= 2) {
     wider.worldSize = options.worldSize * times;
     if (wider.worldSize > format::mostRanks)
       break;
-    const std::optional<format::Artifact> artifact = compile(wider);
-    if (artifact &&
-        reportPlan(*artifact, machine, microBatches).memory.fits()) {
-      const std::string change = changeOf(least, options);
-      return "--world-size " + std::to_string(wider.worldSize) +
-             (change.empty() ? "" : " " + change);
-    }
+    if (fits(wider))
+      return changeOf(wider, options);
   }
   return std::nullopt;
 }

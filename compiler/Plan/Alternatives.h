@@ -43,13 +43,14 @@ std::vector<Alternative> findAlternatives(const Options &options,
                                           int64_t microBatches,
                                           const StepCompiler &compile);
 
-/// The change with which a step fits that does not, as flags of the command
-/// line: the fastest of `alternatives` if one fits, else more ranks, up to 64
-/// times as many, with the one that takes least memory. Nothing when none fits.
-std::optional<std::string>
-findChangeThatFits(const std::vector<Alternative> &alternatives,
-                   const Options &options, const format::Machine &machine,
-                   int64_t microBatches, const StepCompiler &compile);
+/// A change with which a step fits that does not, as flags of the command line:
+/// the first of selective recomputation, --reshard always, both, and full
+/// recomputation, else more ranks, up to 64 times as many, with what takes
+/// least memory. Nothing when none fits.
+std::optional<std::string> findChangeThatFits(const Options &options,
+                                              const format::Machine &machine,
+                                              int64_t microBatches,
+                                              const StepCompiler &compile);
 
 std::string printAlternatives(const std::vector<Alternative> &alternatives);
 

@@ -49,24 +49,26 @@ static int runPlan(const PlanArguments &arguments) {
   };
   std::cout << (arguments.json ? printPlanJson(report) : printPlan(report))
             << std::flush;
-  Status fits = checkFit(report);
-  std::vector<Alternative> alternatives;
-  if (arguments.alternatives || !fits.ok())
-    alternatives = findAlternatives(arguments.options, *machine,
-                                    arguments.microBatches, compile);
   if (arguments.alternatives)
-    std::cout << printAlternatives(alternatives) << std::flush;
+    std::cout << printAlternatives(findAlternatives(arguments.options, *machine,
+                                                    arguments.microBatches,
+                                                    compile))
+              << std::flush;
   if (!arguments.trace.empty()) {
     const Status written = writePlanTrace(
         artifact, *machine, arguments.microBatches, arguments.trace);
     if (!written.ok())
       return fail(written);
   }
+  Status fits = checkFit(report);
   if (fits.ok())
     return 0;
-  if (const auto change =
-          findChangeThatFits(alternatives, arguments.options, *machine,
-                             arguments.microBatches, compile))
+  // Who reads JSON decides what to try.
+  const auto change = arguments.json
+                          ? std::nullopt
+                          : findChangeThatFits(arguments.options, *machine,
+                                               arguments.microBatches, compile);
+  if (change)
     fits.setHelp("it fits with " + *change);
   return fail(fits);
 }
