@@ -120,6 +120,11 @@ Status writePlanTrace(const format::Artifact &artifact,
                       const format::Machine &machine, int64_t microBatches,
                       const std::string &path);
 
+/// The forecast step, a line for each run of a command in a micro-batch: when
+/// it begins, how long it takes, on which stream, and what it is.
+std::string printTimeline(const format::Artifact &artifact,
+                          const format::Machine &machine, int64_t microBatches);
+
 /// Fails with E0801 if the plan does not fit: the gap, and what takes most.
 Status checkFit(const PlanReport &report);
 

@@ -35,7 +35,7 @@ class Case:
     factory: str
     ranks: int
     recompute: str
-    # Of torchtitan: GiB of a rank, tokens a second and rank.
+    # Of torchtitan: GiB that PyTorch reserved of a rank, tokens a second and rank.
     published: tuple | None = None
 
 
@@ -89,17 +89,21 @@ def main():
     parser.add_argument("--models", type=pathlib.Path, required=True)
     options = parser.parse_args()
     options.models.mkdir(exist_ok=True)
-    print_row("model", "GPUs", "recompute", "GiB", "published", "fits", "tokens/s a GPU",
+    print_row("model", "GPUs", "recompute", "GiB", "without context and communicators",
+              "published", "fits", "tokens/s a GPU",
               "published", "MFU", "plan, s", "plan, GB")
-    print("|---|--:|---|--:|--:|---|--:|--:|--:|--:|--:|")
+    print("|---|--:|---|--:|--:|--:|---|--:|--:|--:|--:|--:|")
     for case in CASES:
         path = export(options.python, case.factory, options.models)
         found, seconds, memory = plan(options.bin / "shardc", path, case)
+        memory_plan = found["memory"]
+        own = (memory_plan["bytes"] - memory_plan["parts"]["context"]
+               - memory_plan["parts"]["communicators"])
         tokens = found["time"]["units_per_second"] / case.ranks
         published = case.published or ("", "")
         print_row(case.factory, f"{case.ranks:,}", case.recompute,
-                  f"{found['memory']['bytes'] / GIBIBYTE:.1f}", published[0],
-                  "yes" if found["memory"]["fits"] else "no", f"{tokens:,.0f}",
+                  f"{memory_plan['bytes'] / GIBIBYTE:.1f}", f"{own / GIBIBYTE:.1f}",
+                  published[0], "yes" if memory_plan["fits"] else "no", f"{tokens:,.0f}",
                   f"{published[1]:,}" if case.published else "",
                   f"{100 * found['time']['mfu']:.1f} %", f"{seconds:.1f}",
                   f"{memory / 1e9:.2f}")

@@ -31,6 +31,8 @@ struct ArtifactReport {
   bool kernels = false;
   std::string ptx;
   std::string sass;
+  /// The machine to forecast a step on; empty for none.
+  std::string timeline;
 };
 
 /// Prints what the artifact at `path` holds.

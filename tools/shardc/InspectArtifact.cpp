@@ -5,6 +5,8 @@
 // kernels of a GPU take, and, with --program, every command.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Plan/PlanReport.h"
+#include "passes/CostModel/Machines.h"
 #include "runtime/format/Artifact.h"
 #include "runtime/format/CommandKinds.h"
 #include "runtime/format/JsonDocuments.h"
@@ -258,6 +260,24 @@ static void printJson(const Artifact &artifact, bool program) {
   std::cout << "}\n";
 }
 
+/// The forecast step on a machine with the artifact's kind of processor.
+static int printForecast(const Artifact &artifact, const std::string &name) {
+  StatusOr<Machine> machine = findMachine(name);
+  Status status = machine.ok() ? Status() : machine.status();
+  if (machine.ok() && machine->target != artifact.manifest.target.kind)
+    status = Status(
+        ErrorCode::E0308,
+        "the artifact was compiled for " + artifact.manifest.target.kind +
+            ", and " + machine->name + " runs programs for " + machine->target);
+  if (!status.ok()) {
+    std::cerr << render(status, "shardc");
+    return exitCode(status.code());
+  }
+  std::cout << printPlan(reportPlan(artifact, *machine, /*microBatches=*/1))
+            << printTimeline(artifact, *machine, /*microBatches=*/1);
+  return 0;
+}
+
 int inspectArtifact(const std::string &path, const ArtifactReport &report) {
   StatusOr<LoadedArtifact> loaded = readArtifact(path);
   if (!loaded.ok()) {
@@ -269,6 +289,8 @@ int inspectArtifact(const std::string &path, const ArtifactReport &report) {
     return printPtx(artifact, report.ptx);
   if (!report.sass.empty())
     return printSass(artifact, report.sass);
+  if (!report.timeline.empty())
+    return printForecast(artifact, report.timeline);
   if (report.json) {
     printJson(artifact, report.program);
     return 0;

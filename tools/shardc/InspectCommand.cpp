@@ -30,11 +30,12 @@ struct InspectArguments {
 static int runInspect(const InspectArguments &arguments) {
   bool isModel = arguments.path.ends_with(".pt2");
   const ArtifactReport &artifact = arguments.artifact;
-  const char *option = artifact.program         ? "--program"
-                       : artifact.kernels       ? "--kernels"
-                       : !artifact.ptx.empty()  ? "--ptx"
-                       : !artifact.sass.empty() ? "--sass"
-                                                : nullptr;
+  const char *option = artifact.program             ? "--program"
+                       : artifact.kernels           ? "--kernels"
+                       : !artifact.ptx.empty()      ? "--ptx"
+                       : !artifact.sass.empty()     ? "--sass"
+                       : !artifact.timeline.empty() ? "--timeline"
+                                                    : nullptr;
   if (isModel && option) {
     std::cerr << "shardc: error " << errorNumber(ErrorCode::E0001) << ": "
               << option << " is for artifacts, '" << arguments.path
@@ -99,6 +100,12 @@ void addInspectCommand(CLI::App &app, Run &run) {
                    "that there is a cubin for; needs the CUDA toolkit's "
                    "nvdisasm")
       ->type_name("KERNEL")
+      ->group("Artifact");
+  command
+      ->add_option("--timeline", artifact.timeline,
+                   "Print when each command of a step would run on this "
+                   "machine, as shardc plan names it, and what the step takes")
+      ->type_name("MACHINE")
       ->group("Artifact");
   command->footer(std::string("Examples:\n"
                               "  shardc inspect model.pt2\n"

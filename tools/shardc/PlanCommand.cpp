@@ -9,9 +9,11 @@
 #include "compiler/Planning.h"
 #include "passes/CostModel/Machines.h"
 #include "tools/shardc/Commands.h"
+#include "tools/shardc/PlanSweep.h"
 
 #include <iostream>
 #include <memory>
+#include <vector>
 
 namespace shardc {
 
@@ -23,6 +25,7 @@ struct PlanArguments {
   bool json = false;
   bool alternatives = false;
   std::string trace;
+  std::vector<std::string> sweep;
   Options options;
 };
 } // namespace
@@ -40,6 +43,14 @@ static int runPlan(const PlanArguments &arguments) {
   format::Artifact artifact;
   if (int result = compiler.read(arguments.input, arguments.options))
     return result;
+  if (!arguments.sweep.empty()) {
+    const StatusOr<std::vector<SweepAxis>> axes = parseSweep(arguments.sweep);
+    if (!axes.ok())
+      return fail(axes.status());
+    printSweep(*axes, arguments.options, *machine, arguments.microBatches,
+               compiler);
+    return 0;
+  }
   if (int result = compiler.compile(arguments.options, *machine, artifact))
     return result;
   const PlanReport report =
@@ -112,6 +123,15 @@ void addPlanCommand(CLI::App &app, Run &run) {
                  "Plan the step with every policy of --reshard and --recompute "
                  "too, and print memory and time of each")
       ->excludes("--json")
+      ->group("Plan");
+  command
+      ->add_option(
+          "--sweep", arguments->sweep,
+          "Plan the step with every combination of these values, and "
+          "print a line for each: world-size=8,64 param-dtype=bf16,f32")
+      ->type_name("OPTION=VALUES ...")
+      ->excludes("--json")
+      ->excludes("--alternatives")
       ->group("Plan");
   command
       ->add_option("--trace", arguments->trace,

@@ -1,0 +1,219 @@
+//===- PlanSweep.cpp - Plans over values of options -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A cell is a command line: that of the options with the cell's values, so that
+// values are checked as everywhere.
+//===----------------------------------------------------------------------===//
+
+#include "tools/shardc/PlanSweep.h"
+
+#include "compiler/OptionTable.h"
+#include "compiler/Plan/PlanReport.h"
+#include "compiler/Plan/Quantities.h"
+#include "tools/shardc/Commands.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <optional>
+#include <sstream>
+
+namespace shardc {
+
+namespace {
+/// One combination of values, in the order of the axes.
+using Cell = std::vector<std::string>;
+
+/// The cells of a sweep, and how they are printed.
+class Sweep {
+public:
+  Sweep(const std::vector<SweepAxis> &axes, const Options &options)
+      : axes(axes), options(options) {}
+
+  std::vector<Cell> cells() const;
+
+  /// The options of a cell; fails with what is wrong with its values.
+  StatusOr<Options> optionsOf(const Cell &cell) const;
+
+  void printHeader() const;
+  void printCell(const Cell &cell, const std::string &rest) const;
+
+private:
+  const std::vector<SweepAxis> &axes;
+  const Options &options;
+
+  std::optional<std::string> valueOf(const Cell &cell,
+                                     const std::string &option) const;
+  size_t widthOf(const SweepAxis &axis) const;
+};
+} // namespace
+
+StatusOr<std::vector<SweepAxis>>
+parseSweep(const std::vector<std::string> &words) {
+  std::vector<SweepAxis> axes;
+  for (const std::string &word : words) {
+    const size_t equals = word.find('=');
+    SweepAxis axis{word.substr(0, equals), {}};
+    if (equals != std::string::npos) {
+      std::istringstream values(word.substr(equals + 1));
+      for (std::string value; std::getline(values, value, ',');)
+        axis.values.push_back(value);
+    }
+    const bool isKnown = std::any_of(
+        optionTable().begin(), optionTable().end(),
+        [&](const OptionEntry &entry) {
+          return entry.flag == "--" + axis.option &&
+                 !std::holds_alternative<bool Options::*>(entry.member);
+        });
+    const bool isTwice =
+        std::any_of(axes.begin(), axes.end(), [&](const SweepAxis &other) {
+          return other.option == axis.option;
+        });
+    if (!isKnown || axis.values.empty() || isTwice)
+      return Status(ErrorCode::E0001,
+                    "--sweep: " +
+                        (isTwice   ? "'" + axis.option + "' is named twice"
+                         : isKnown ? "'" + word + "' has no values"
+                                   : "'" + axis.option +
+                                         "' is no option that takes a value"))
+          .setHelp("such as --sweep world-size=8,64 param-dtype=bf16,f32");
+    axes.push_back(std::move(axis));
+  }
+  return axes;
+}
+
+std::vector<Cell> Sweep::cells() const {
+  std::vector<Cell> found = {{}};
+  for (const SweepAxis &axis : axes) {
+    std::vector<Cell> longer;
+    for (const Cell &cell : found)
+      for (const std::string &value : axis.values) {
+        longer.push_back(cell);
+        longer.back().push_back(value);
+      }
+    found = std::move(longer);
+  }
+  return found;
+}
+
+std::optional<std::string> Sweep::valueOf(const Cell &cell,
+                                          const std::string &option) const {
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].option == option)
+      return cell[i];
+  return std::nullopt;
+}
+
+StatusOr<Options> Sweep::optionsOf(const Cell &cell) const {
+  const std::vector<std::string> given = argumentsOf(options);
+  std::vector<std::string> words;
+  const bool isShardSwept = valueOf(cell, "shard").has_value();
+  for (size_t i = 0; i < given.size(); ++i) {
+    const bool isSwept =
+        given[i].starts_with("--") && valueOf(cell, given[i].substr(2));
+    if (isSwept || (isShardSwept && given[i] == "--replicate"))
+      ++i; // And its value.
+    else
+      words.push_back(given[i]);
+  }
+  for (size_t i = 0; i < axes.size(); ++i)
+    words.insert(words.end(), {"--" + axes[i].option, cell[i]});
+  Options found;
+  CLI::App app;
+  addCompileOptions(app, found);
+  if (isShardSwept && !valueOf(cell, "replicate")) {
+    const int64_t ranks =
+        std::atoll(valueOf(cell, "world-size")
+                       .value_or(std::to_string(options.worldSize))
+                       .c_str());
+    const int64_t shard = std::atoll(valueOf(cell, "shard")->c_str());
+    if (shard > 0)
+      words.insert(
+          words.end(),
+          {"--replicate", std::to_string(std::max<int64_t>(1, ranks / shard))});
+  }
+  std::reverse(words.begin(), words.end());
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError &error) {
+    return Status(ErrorCode::E0001, error.what());
+  }
+  found.input = options.input;
+  return found;
+}
+
+size_t Sweep::widthOf(const SweepAxis &axis) const {
+  size_t width = axis.option.size();
+  for (const std::string &value : axis.values)
+    width = std::max(width, value.size());
+  return width;
+}
+
+void Sweep::printHeader() const {
+  for (const SweepAxis &axis : axes)
+    std::cout << std::setw(static_cast<int>(widthOf(axis))) << axis.option
+              << "  ";
+  std::cout << "memory of a rank  fits    a step  units/s a rank     MFU\n";
+}
+
+void Sweep::printCell(const Cell &cell, const std::string &rest) const {
+  for (size_t i = 0; i < axes.size(); ++i)
+    std::cout << std::setw(static_cast<int>(widthOf(axes[i]))) << cell[i]
+              << "  ";
+  std::cout << rest << std::endl;
+}
+
+/// Units of the model's input that a rank takes in a second.
+static double rateOf(const PlanReport &report) {
+  return static_cast<double>(report.time.unitsOfStep) /
+         (report.time.seconds * static_cast<double>(report.mesh.ranks()));
+}
+
+static std::string describe(const PlanReport &report) {
+  std::ostringstream text;
+  text << std::setw(16) << printBytes(report.memory.bytes) << std::setw(6)
+       << (report.memory.fits() ? "yes" : "no") << std::setw(10)
+       << printSeconds(report.time.seconds) << std::setw(16)
+       << printCount(static_cast<int64_t>(rateOf(report))) << std::setw(8)
+       << printDecimal(100 * report.time.mfu(), 1) + " %";
+  return text.str();
+}
+
+void printSweep(const std::vector<SweepAxis> &axes, const Options &options,
+                const format::Machine &machine, int64_t microBatches,
+                PlanCompiler &compiler) {
+  const Sweep sweep(axes, options);
+  sweep.printHeader();
+  std::optional<Cell> best;
+  double bestRate = 0;
+  std::string unit;
+  for (const Cell &cell : sweep.cells()) {
+    const StatusOr<Options> found = sweep.optionsOf(cell);
+    if (!found.ok()) {
+      sweep.printCell(cell, found.status().message());
+      continue;
+    }
+    const auto artifact = compiler.tryToCompile(*found, machine);
+    if (!artifact) {
+      sweep.printCell(cell, "cannot be compiled");
+      continue;
+    }
+    const PlanReport report = reportPlan(*artifact, machine, microBatches);
+    sweep.printCell(cell, describe(report));
+    unit = report.time.unit;
+    if (report.memory.fits() && rateOf(report) > bestRate) {
+      best = cell;
+      bestRate = rateOf(report);
+    }
+  }
+  if (!best) {
+    std::cout << "\nnone of them fits\n";
+    return;
+  }
+  std::cout << "\nmost " << unit << "/s a rank:";
+  for (size_t i = 0; i < axes.size(); ++i)
+    std::cout << " --" << axes[i].option << " " << (*best)[i];
+  std::cout << "\n";
+}
+
+} // namespace shardc

@@ -1,0 +1,42 @@
+//===- PlanSweep.h - Plans over values of options -------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// `shardc plan --sweep world-size=8,64 param-dtype=bf16,f32`: the step with
+// every combination of the values, a line each as soon as it is planned, and
+// which of them is fastest.
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_TOOLS_SHARDC_PLANSWEEP_H
+#define SHARDC_TOOLS_SHARDC_PLANSWEEP_H
+
+#include "compiler/Options.h"
+#include "compiler/Planning.h"
+#include "runtime/format/Machine.h"
+
+#include <string>
+#include <vector>
+
+namespace shardc {
+
+/// An option of `shardc compile`, without its dashes, and the values that it
+/// takes one after the other.
+struct SweepAxis {
+  std::string option;
+  std::vector<std::string> values;
+};
+
+/// Reads axes such as "world-size=8,64". Fails with E0001 for what is none, and
+/// for an option that is named twice.
+StatusOr<std::vector<SweepAxis>>
+parseSweep(const std::vector<std::string> &words);
+
+/// Plans and prints every cell; of a cell whose values are no options it prints
+/// what is wrong. Replicas follow from --world-size and --shard where only
+/// those are swept.
+void printSweep(const std::vector<SweepAxis> &axes, const Options &options,
+                const format::Machine &machine, int64_t microBatches,
+                PlanCompiler &compiler);
+
+} // namespace shardc
+
+#endif // SHARDC_TOOLS_SHARDC_PLANSWEEP_H
