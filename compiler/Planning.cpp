@@ -10,10 +10,37 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
+#include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/Fsdp.h"
+#include "dialects/Fsdp/Functions.h"
+
+#include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 
 namespace shardc {
+
+/// Those of the step's forward and backward.
+static double countOperations(ModuleOp module) {
+  double operations = 0;
+  auto step = functions::find(module, functions::step);
+  if (!step)
+    return operations;
+  for (Operation &op : step.getBody().front()) {
+    auto begin = dyn_cast<fsdp::BeginOp>(op);
+    if (begin && begin.getPhase() == fsdp::Phase::update)
+      break;
+    if (isa<aten::LinearOp, aten::LinearBackwardInputOp,
+            aten::LinearBackwardWeightOp, aten::MatmulOp, aten::GroupedMmOp,
+            aten::ConvolutionOp, aten::ConvolutionBackwardInputOp,
+            aten::ConvolutionBackwardWeightOp,
+            aten::ScaledDotProductAttentionOp,
+            aten::ScaledDotProductAttentionBackwardOp>(op))
+      operations +=
+          static_cast<double>(cast<aten::CostOpInterface>(op).getFlops());
+  }
+  return operations;
+}
 
 struct PlanCompiler::State {
   State() : diagnostics(context) {}
@@ -22,13 +49,22 @@ struct PlanCompiler::State {
   DiagnosticPrinter diagnostics;
   std::optional<ModelInput> model;
 
-  std::optional<format::Artifact> compile(Options options,
-                                          const format::Machine &machine) {
+  std::optional<PlannedStep> compile(Options options,
+                                     const format::Machine &machine) {
     options.target = machine.target;
     OwningOpRef<ModuleOp> module = model->module->clone();
-    if (failed(runPhases(*module, options, /*last=*/"memory")))
-      return std::nullopt;
-    return buildArtifact(*module, options);
+    PlannedStep step;
+    for (const Phase &phase : getPhases()) {
+      PassManager manager(&context);
+      phase.addPasses(manager, options);
+      if (failed(manager.run(*module)))
+        return std::nullopt;
+      // While products are operators.
+      if (phase.name == "schedule")
+        step.operations = countOperations(*module);
+    }
+    step.artifact = buildArtifact(*module, options);
+    return step;
   }
 };
 
@@ -45,16 +81,15 @@ int PlanCompiler::read(const std::string &input, const Options &options) {
 }
 
 int PlanCompiler::compile(const Options &options,
-                          const format::Machine &machine,
-                          format::Artifact &artifact) {
-  std::optional<format::Artifact> compiled = state->compile(options, machine);
+                          const format::Machine &machine, PlannedStep &step) {
+  std::optional<PlannedStep> compiled = state->compile(options, machine);
   if (!compiled)
     return exitCodeOr(state->diagnostics, 70);
-  artifact = std::move(*compiled);
+  step = std::move(*compiled);
   return 0;
 }
 
-std::optional<format::Artifact>
+std::optional<PlannedStep>
 PlanCompiler::tryToCompile(const Options &options,
                            const format::Machine &machine) {
   ScopedDiagnosticHandler silence(&state->context,

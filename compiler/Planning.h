@@ -19,6 +19,14 @@
 
 namespace shardc {
 
+struct PlannedStep {
+  /// Without machine code and weights.
+  format::Artifact artifact;
+  /// Floating-point operations of the products, convolutions and attention of a
+  /// micro-batch on one rank, whether libraries or kernels compute them.
+  double operations = 0;
+};
+
 class PlanCompiler {
 public:
   PlanCompiler();
@@ -29,15 +37,15 @@ public:
   int read(const std::string &input, const Options &options);
 
   /// Compiles the model for ranks of `machine`, whose kind of processor takes
-  /// the place of the options' target, to an artifact without machine code and
-  /// weights. Prints what is wrong and returns its exit code; 0 otherwise.
+  /// the place of the options' target. Prints what is wrong and returns its
+  /// exit code; 0 otherwise.
   int compile(const Options &options, const format::Machine &machine,
-              format::Artifact &artifact);
+              PlannedStep &step);
 
   /// The same without a word, and no remarks from then on; nothing when it
   /// cannot be compiled.
-  std::optional<format::Artifact> tryToCompile(const Options &options,
-                                               const format::Machine &machine);
+  std::optional<PlannedStep> tryToCompile(const Options &options,
+                                          const format::Machine &machine);
 
 private:
   struct State;

@@ -6,7 +6,6 @@
 
 #include "compiler/Plan/Alternatives.h"
 
-#include "compiler/Plan/PlanReport.h"
 #include "compiler/Plan/Table.h"
 #include "runtime/format/Mesh.h"
 
@@ -39,26 +38,16 @@ static std::vector<Options> pairsOfPolicies(const Options &options) {
   return pairs;
 }
 
-static Alternative toAlternative(const Options &options,
-                                 const format::Artifact &artifact,
-                                 const format::Machine &machine,
-                                 int64_t microBatches) {
-  const PlanReport report = reportPlan(artifact, machine, microBatches);
-  return {options.reshard, options.recompute, report.memory.bytes,
-          report.memory.fits(), report.time.seconds};
-}
-
 std::vector<Alternative> findAlternatives(const Options &options,
-                                          const format::Machine &machine,
-                                          int64_t microBatches,
-                                          const StepCompiler &compile) {
+                                          const StepPlanner &plan) {
   std::vector<Alternative> found;
   for (const Options &pair : pairsOfPolicies(options)) {
-    const std::optional<format::Artifact> artifact = compile(pair);
-    if (!artifact)
+    const std::optional<PlanReport> report = plan(pair);
+    if (!report)
       continue;
-    Alternative alternative =
-        toAlternative(pair, *artifact, machine, microBatches);
+    Alternative alternative = {pair.reshard, pair.recompute,
+                               report->memory.bytes, report->memory.fits(),
+                               report->time.seconds};
     alternative.isAsked = changeOf(pair, options).empty();
     auto same =
         std::find_if(found.begin(), found.end(), [&](const Alternative &other) {
@@ -100,13 +89,10 @@ static std::vector<Options> smallerSteps(const Options &options) {
 }
 
 std::optional<std::string> findChangeThatFits(const Options &options,
-                                              const format::Machine &machine,
-                                              int64_t microBatches,
-                                              const StepCompiler &compile) {
+                                              const StepPlanner &plan) {
   auto fits = [&](const Options &changed) {
-    const std::optional<format::Artifact> artifact = compile(changed);
-    return artifact &&
-           reportPlan(*artifact, machine, microBatches).memory.fits();
+    const std::optional<PlanReport> report = plan(changed);
+    return report && report->memory.fits();
   };
   Options wider = options;
   for (const Options &step : smallerSteps(options)) {
@@ -127,13 +113,12 @@ std::optional<std::string> findChangeThatFits(const Options &options,
 
 std::string printAlternatives(const std::vector<Alternative> &alternatives) {
   Table table;
-  table.add({"alternative", "memory of a rank", "fits", "a step"});
+  table.add({"alternative", "memory of a rank", "", "fits", "a step"});
   for (const Alternative &each : alternatives)
     table.add({(each.isAsked ? "> --reshard " : "  --reshard ") + each.reshard +
                    " --recompute " + each.recompute,
-
-               printBytes(each.bytes), each.fits ? "yes" : "no",
-               printSeconds(each.seconds)});
+               printCount(each.bytes), printBytes(each.bytes),
+               each.fits ? "yes" : "no", printSeconds(each.seconds)});
   return "\n" + table.print();
 }
 

@@ -9,8 +9,7 @@
 #define SHARDC_COMPILER_PLAN_ALTERNATIVES_H
 
 #include "compiler/Options.h"
-#include "runtime/format/Artifact.h"
-#include "runtime/format/Machine.h"
+#include "compiler/Plan/PlanReport.h"
 
 #include <cstdint>
 #include <functional>
@@ -31,26 +30,21 @@ struct Alternative {
   bool isAsked = false;
 };
 
-/// Compiles a step; nothing when it cannot be.
-using StepCompiler =
-    std::function<std::optional<format::Artifact>(const Options &)>;
+/// Plans a step; nothing when it cannot be compiled.
+using StepPlanner = std::function<std::optional<PlanReport>(const Options &)>;
 
 /// Every pair of --reshard always, default, never and --recompute none,
 /// selective, full, the fastest first, and what fits before what does not.
 /// Where several give the same step the first of them stands for all.
 std::vector<Alternative> findAlternatives(const Options &options,
-                                          const format::Machine &machine,
-                                          int64_t microBatches,
-                                          const StepCompiler &compile);
+                                          const StepPlanner &plan);
 
 /// A change with which a step fits that does not, as flags of the command line:
 /// the first of selective recomputation, --reshard always, both, and full
 /// recomputation, else more ranks, up to 64 times as many, with what takes
 /// least memory. Nothing when none fits.
 std::optional<std::string> findChangeThatFits(const Options &options,
-                                              const format::Machine &machine,
-                                              int64_t microBatches,
-                                              const StepCompiler &compile);
+                                              const StepPlanner &plan);
 
 std::string printAlternatives(const std::vector<Alternative> &alternatives);
 

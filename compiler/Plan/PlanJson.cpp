@@ -77,6 +77,7 @@ std::string printPlanJson(const PlanReport &report) {
   root["groups"] = ordered_json::array();
   for (const GroupPlan &group : report.groups)
     root["groups"].push_back(toJson(group));
+  root["other_exposed_seconds"] = report.otherExposedSeconds;
   root["recomputed"] = {{"operators", report.recomputed.operators},
                         {"operations", report.recomputed.operations},
                         {"bytes", report.recomputed.bytes}};

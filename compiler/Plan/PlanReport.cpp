@@ -86,13 +86,20 @@ static void addArena(const Artifact &artifact, MemoryPlan &memory) {
   memory.contributors = findContributors(program, ranges, peak.command);
 }
 
+/// What a state or an input takes: devices align each of them
+/// (runtime/device/Device.h).
+static int64_t allocatedBytes(int64_t elements, format::Dtype dtype) {
+  constexpr int64_t alignment = 64;
+  return (elements * byteSize(dtype) + alignment - 1) / alignment * alignment;
+}
+
 /// Kinds of states in the order of their roles; what optimizers keep by key.
 static std::vector<MemoryPart>
 statesByKind(const std::vector<format::State> &states) {
   std::map<std::pair<format::Role, std::string>, int64_t> bytes;
   for (const format::State &state : states)
     bytes[{state.role, std::string(kindOf(state))}] +=
-        state.elements * byteSize(state.dtype);
+        allocatedBytes(state.elements, state.dtype);
   std::vector<MemoryPart> parts;
   for (const auto &[kind, sum] : bytes)
     parts.push_back({kind.second, sum});
@@ -104,7 +111,7 @@ static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine) {
   memory.parts = statesByKind(artifact.parameters.states);
   int64_t inputs = 0;
   for (const format::Input &input : artifact.parameters.inputs)
-    inputs += format::elementCount(input.shape) * byteSize(input.dtype);
+    inputs += allocatedBytes(format::elementCount(input.shape), input.dtype);
   memory.parts.push_back({"inputs", inputs});
   memory.parts.push_back(
       {"context", static_cast<int64_t>(machine.memory.contextBytes.value)});
@@ -180,29 +187,39 @@ static void addParts(const Artifact &artifact, const Timeline &timeline,
   }
 }
 
-static void countOperations(const Artifact &artifact, const Machine &machine,
-                            int64_t microBatches, TimePlan &time) {
+/// Operations of library calls in a step by dtype; an optimizer's are not the
+/// model's.
+static std::map<format::Dtype, double> callOperations(const Artifact &artifact,
+                                                      int64_t microBatches) {
   std::map<format::Dtype, double> byDtype;
   for (const Command &command : artifact.program.commands) {
     const auto times =
         static_cast<double>(countRuns(command, artifact.program, microBatches));
     const Work work = workOf(command, artifact.program, artifact.manifest.mesh);
-    if (work.callOperations > 0)
+    if (work.callOperations > 0 && !isUpdate(command, artifact.program))
       byDtype[work.dtype] += times * static_cast<double>(work.callOperations);
   }
+  return byDtype;
+}
+
+static void countOperations(const Artifact &artifact, const Machine &machine,
+                            int64_t microBatches,
+                            std::optional<double> operations, TimePlan &time) {
   double most = 0;
   format::Dtype dtype = format::Dtype::F32;
-  for (const auto &[each, operations] : byDtype) {
-    time.executedOperations += operations;
-    if (operations > most) {
-      most = operations;
+  for (const auto &[each, ofDtype] : callOperations(artifact, microBatches)) {
+    time.executedOperations += ofDtype;
+    if (ofDtype > most) {
+      most = ofDtype;
       dtype = each;
     }
   }
+  const auto times = static_cast<double>(microBatches);
+  if (operations)
+    time.executedOperations = times * *operations;
   time.modelOperations =
       time.executedOperations -
-      static_cast<double>(microBatches) *
-          static_cast<double>(artifact.summary.recomputed.callOperations);
+      times * static_cast<double>(artifact.summary.recomputed.callOperations);
   const auto &rates = machine.processor.productRates;
   if (!rates.contains(dtype))
     dtype = format::Dtype::F32;
@@ -214,7 +231,8 @@ static void countOperations(const Artifact &artifact, const Machine &machine,
 }
 
 static TimePlan planTime(const Artifact &artifact, const Machine &machine,
-                         const Timeline &timeline, int64_t microBatches) {
+                         const Timeline &timeline, int64_t microBatches,
+                         std::optional<double> operations) {
   TimePlan time;
   time.seconds = timeline.seconds;
   addParts(artifact, timeline, time);
@@ -224,7 +242,7 @@ static TimePlan planTime(const Artifact &artifact, const Machine &machine,
   time.unit = tokens ? "tokens" : "samples";
   time.unitsOfStep =
       times * tokens.value_or(format::samplesOfMicroBatch(inputs));
-  countOperations(artifact, machine, microBatches, time);
+  countOperations(artifact, machine, microBatches, operations, time);
   return time;
 }
 
@@ -269,7 +287,7 @@ static std::vector<GroupPlan> planGroups(const Artifact &artifact,
 }
 
 PlanReport reportPlan(const Artifact &artifact, const Machine &machine,
-                      int64_t microBatches) {
+                      int64_t microBatches, std::optional<double> operations) {
   const Timeline timeline =
       simulate(artifact.program, artifact.manifest.mesh, machine, microBatches);
   PlanReport report;
@@ -280,8 +298,13 @@ PlanReport reportPlan(const Artifact &artifact, const Machine &machine,
   report.microBatches = microBatches;
   report.inputs = artifact.parameters.inputs;
   report.memory = planMemory(artifact, machine);
-  report.time = planTime(artifact, machine, timeline, microBatches);
+  report.time = planTime(artifact, machine, timeline, microBatches, operations);
   report.groups = planGroups(artifact, timeline);
+  for (const ExposedTime &each : timeline.exposed)
+    report.otherExposedSeconds += each.seconds;
+  for (const GroupPlan &group : report.groups)
+    report.otherExposedSeconds -= group.exposedSeconds;
+  report.otherExposedSeconds = std::max(0.0, report.otherExposedSeconds);
   report.recomputed = artifact.summary.recomputed;
   report.optimizer = artifact.summary.optimizer;
   report.options = artifact.summary.options;

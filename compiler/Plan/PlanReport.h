@@ -66,9 +66,9 @@ struct TimePlan {
   /// first input is integers, else samples.
   std::string unit;
   int64_t unitsOfStep = 0;
-  /// Of one rank in a step, as torch.utils.flop_counter counts them: products,
-  /// convolutions and attention, without what a causal mask saves. Executed
-  /// ones count what backward computes again.
+  /// Of one rank in a step: products, convolutions and attention of forward and
+  /// backward, a multiply-add as two, and what a causal mask saves not taken
+  /// off. Executed ones count what backward computes again.
   double modelOperations = 0;
   double executedOperations = 0;
   /// The machine's peak for the dtype of most of them, in operations a second.
@@ -90,7 +90,7 @@ struct GroupPlan {
   int64_t reduces = 0;
   int64_t reduceBytes = 0;
   std::string reshard;
-  /// Seconds of a step in which nothing hides its collectives.
+  /// Seconds of a step in which nothing hides its gathers and reductions.
   double exposedSeconds = 0;
 };
 
@@ -104,15 +104,22 @@ struct PlanReport {
   MemoryPlan memory;
   TimePlan time;
   std::vector<GroupPlan> groups;
+  /// Of collectives that are no group's: sums over replicas, of norms and of
+  /// statistics.
+  double otherExposedSeconds = 0;
   format::RecomputeSummary recomputed;
   format::OptimizerSummary optimizer;
   /// What the step was compiled with.
   format::Attributes options;
 };
 
-/// The report of a step of `microBatches` of a valid artifact.
+/// The report of a step of `microBatches` of a valid artifact. `operations` are
+/// those of products, convolutions and attention in a micro-batch, forward and
+/// backward; without them what library calls compute is counted, which leaves
+/// out products that are compiled as kernels.
 PlanReport reportPlan(const format::Artifact &artifact,
-                      const format::Machine &machine, int64_t microBatches);
+                      const format::Machine &machine, int64_t microBatches,
+                      std::optional<double> operations = std::nullopt);
 
 /// Writes the forecast step as a trace, with the same tracks as `shardrun
 /// --profile` and the bytes of the arena that are in use. Fails with E0601.

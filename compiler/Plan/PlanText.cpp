@@ -38,6 +38,14 @@ static std::string describe(const std::vector<format::Input> &inputs) {
   return text + "] " + std::string(dtypeName(inputs[0].dtype));
 }
 
+/// With three digits, however small.
+static std::string utilization(double share) {
+  return printDecimal(100 * share, share < 0.001  ? 4
+                                   : share < 0.01 ? 2
+                                                  : 1) +
+         " %";
+}
+
 static std::string printAnswer(const PlanReport &report) {
   const MemoryPlan &memory = report.memory;
   const TimePlan &time = report.time;
@@ -59,13 +67,10 @@ static std::string printAnswer(const PlanReport &report) {
           " " + time.unit + "/s a rank, " +
           printCount(static_cast<int64_t>(rate)) + " in all\n";
   if (time.executedOperations > 0)
-    text += "utilization:  MFU " +
-            percent(time.modelOperations, time.peakRate * time.seconds) +
-            ", HFU " +
-            percent(time.executedOperations, time.peakRate * time.seconds) +
-            " of " + printOperations(time.peakRate) + "/s in " +
-            time.peakDtype + " (" + printOperations(time.modelOperations) +
-            " a rank and step, as torch.utils.flop_counter counts)\n";
+    text += "utilization:  MFU " + utilization(time.mfu()) + ", HFU " +
+            utilization(time.hfu()) + " of " + printOperations(time.peakRate) +
+            "/s in " + time.peakDtype + " (" +
+            printOperations(time.modelOperations) + " a rank and step)\n";
   return text;
 }
 
@@ -123,7 +128,8 @@ static bool areAlike(const GroupPlan &a, const GroupPlan &b) {
 }
 
 /// Neighbours that are alike are one line.
-static std::string printGroups(const std::vector<GroupPlan> &groups) {
+static std::string printGroups(const PlanReport &report) {
+  const std::vector<GroupPlan> &groups = report.groups;
   Table table;
   table.add({"group", "parameters", "dtypes", "reshard", "gathers",
              "gather bytes", "reduces", "reduce bytes", "exposed"});
@@ -142,12 +148,15 @@ static std::string printGroups(const std::vector<GroupPlan> &groups) {
                printSeconds(exposed)});
     i = end;
   }
+  if (report.otherExposedSeconds > 0)
+    table.add({"other sums", "", "", "", "", "", "", "",
+               printSeconds(report.otherExposedSeconds)});
   return "\n" + table.print();
 }
 
 std::string printPlan(const PlanReport &report) {
   return printAnswer(report) + printMemory(report.memory) +
-         printTime(report.time) + printGroups(report.groups);
+         printTime(report.time) + printGroups(report);
 }
 
 } // namespace shardc

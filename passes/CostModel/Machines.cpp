@@ -7,12 +7,16 @@
 #include "passes/CostModel/Machines.h"
 
 #include "passes/CostModel/EmbeddedFiles.h"
+#include "passes/CostModel/GpuChip.h"
+#include "passes/CostModel/Target.h"
 #include "runtime/format/NearestName.h"
 
 #include <algorithm>
 #include <cassert>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 namespace shardc {
 
@@ -38,13 +42,43 @@ std::vector<const format::Machine *> machinesWith(std::string_view chip) {
   return found;
 }
 
+/// Fails with E0408 for what is no small file.
+static Status checkFile(const std::string &path) {
+  constexpr uintmax_t mostBytes = 1 << 20;
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  std::string complaint;
+  if (type == std::filesystem::file_type::not_found)
+    complaint = "no such file";
+  else if (type != std::filesystem::file_type::regular)
+    complaint = "not a regular file";
+  else if (std::filesystem::file_size(path, error) > mostBytes || error)
+    complaint = "larger than 1 MiB, which no machine file is";
+  return complaint.empty()
+             ? Status()
+             : Status(ErrorCode::E0408, "'" + path + "': " + complaint);
+}
+
 static StatusOr<format::Machine> readMachine(const std::string &path) {
+  if (Status status = checkFile(path); !status.ok())
+    return status;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file)
-    return Status(ErrorCode::E0403, "cannot read '" + path + "'");
-  return format::parseMachine(format::bytesOf(text.view()), path);
+    return Status(ErrorCode::E0408, "cannot read '" + path + "'");
+  StatusOr<format::Machine> machine =
+      format::parseMachine(format::bytesOf(text.view()), path);
+  if (machine.ok() && machine->isGpu() &&
+      !findGpuChip(machine->processor.chip)) {
+    std::string known;
+    for (const std::string &chip : cudaChips())
+      known += (known.empty() ? "" : ", ") + chip;
+    return Status(ErrorCode::E0408, "'" + path + "', /processor/chip: '" +
+                                        machine->processor.chip +
+                                        "' is none of " + known);
+  }
+  return machine;
 }
 
 StatusOr<format::Machine> findMachine(const std::string &nameOrPath) {

@@ -23,8 +23,8 @@ const std::vector<format::Machine> &knownMachines();
 std::vector<const format::Machine *> machinesWith(std::string_view chip);
 
 /// The machine of that name or, if it has a slash or ends in ".json", in that
-/// file. Fails with E0409, which lists the names, E0403 for a file that cannot
-/// be read, and as parseMachine does.
+/// file. Fails with E0409, which lists the names, and with E0408 for a file
+/// that cannot be read or is no machine's.
 StatusOr<format::Machine> findMachine(const std::string &nameOrPath);
 
 } // namespace shardc

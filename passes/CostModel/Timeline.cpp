@@ -105,8 +105,13 @@ private:
 // Costs
 //===----------------------------------------------------------------------===//
 
+bool isUpdate(const Command &command, const Program &program) {
+  return program.sections[static_cast<size_t>(command.section)].name ==
+         "update";
+}
+
 Spent Costs::spentOn(const Command &command, const format::Work &work) const {
-  if (program.sections[static_cast<size_t>(command.section)].name == "update")
+  if (isUpdate(command, program))
     return Spent::Optimizer;
   switch (work.kind) {
   case WorkKind::Product:

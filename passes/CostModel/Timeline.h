@@ -88,6 +88,9 @@ struct Timeline {
   std::vector<double> busy;
 };
 
+/// Whether a command is of the optimizer's part of a step.
+bool isUpdate(const format::Command &command, const format::Program &program);
+
 /// The training step of `microBatches` of a valid program.
 Timeline simulate(const format::Program &program, const format::Mesh &mesh,
                   const format::Machine &machine, int64_t microBatches);

@@ -322,7 +322,14 @@ Status parseFile(Bytes text, const std::string &path, ErrorCode code,
     message += ", line " +
                std::to_string(lineOf(textOf(text), *complaint->place)) +
                (complaint->place->empty() ? "" : ", " + *complaint->place);
-  return Status(code, message + ": " + complaint->text);
+  // Of the parser's own complaints, without its name for them.
+  const size_t tag = complaint->text.starts_with("[json.exception")
+                         ? complaint->text.find("] ")
+                         : std::string::npos;
+  return Status(code, message + ": " +
+                          (tag == std::string::npos
+                               ? complaint->text
+                               : complaint->text.substr(tag + 2)));
 }
 
 } // namespace shardc::format

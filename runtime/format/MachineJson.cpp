@@ -11,6 +11,7 @@
 
 #include "runtime/format/JsonField.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -49,8 +50,10 @@ private:
 
   void readSources();
   std::string source(const JsonField &field) const;
-  Figure figure(const JsonField &field, double least = 0) const;
-  Figure positive(const JsonField &field) const;
+  Figure figure(const JsonField &field, double least, double most) const;
+  Figure count(const JsonField &field) const;
+  Figure bytes(const JsonField &field) const;
+  Figure seconds(const JsonField &field) const;
   Efficiency efficiency(const JsonField &field) const;
   Processor processor(const JsonField &field) const;
   MachineMemory memory(const JsonField &field) const;
@@ -90,20 +93,28 @@ std::string MachineReader::source(const JsonField &field) const {
   return key;
 }
 
-Figure MachineReader::figure(const JsonField &field, double least) const {
+Figure MachineReader::figure(const JsonField &field, double least,
+                             double most) const {
   expectMembers(field, {"value", "source"});
   const double value = field["value"].number();
-  if (!(value >= least) || !std::isfinite(value))
+  if (!(value >= least && value <= most))
     field["value"].fail("expected a number from " + ordered_json(least).dump() +
-                        " on, found " + ordered_json(value).dump());
+                        " to " + ordered_json(most).dump() + ", found " +
+                        ordered_json(value).dump());
   return {value, source(field)};
 }
 
-Figure MachineReader::positive(const JsonField &field) const {
-  Figure read = figure(field);
-  if (read.value == 0)
-    field["value"].fail("expected a number above 0");
-  return read;
+/// Of units, or of what they do in a second.
+Figure MachineReader::count(const JsonField &field) const {
+  return figure(field, 1, 1e18);
+}
+
+Figure MachineReader::bytes(const JsonField &field) const {
+  return figure(field, 0, 1e15);
+}
+
+Figure MachineReader::seconds(const JsonField &field) const {
+  return figure(field, 0, 1e3);
 }
 
 Efficiency MachineReader::efficiency(const JsonField &field) const {
@@ -140,24 +151,28 @@ Processor MachineReader::processor(const JsonField &field) const {
   if (read.chip.empty() == (machine.target == "cuda"))
     field.fail(read.chip.empty() ? "a GPU has a member 'chip'"
                                  : "a processor has no member 'chip'");
-  read.units = positive(field["units"]);
+  read.units = count(field["units"]);
   const JsonField rates = field["product_operations_per_second"];
   for (const auto &[name, rate] : rates.members()) {
     const std::optional<Dtype> dtype = parseDtype(name);
     if (!dtype || !isFloat(*dtype))
       rate.fail("'" + name + "' is no floating-point dtype");
-    read.productRates[*dtype] = positive(rate);
+    read.productRates[*dtype] = count(rate);
   }
-  for (const Dtype needed : {Dtype::F32, Dtype::F64})
-    if (!read.productRates.contains(needed))
-      rates.fail("expected a member '" + std::string(dtypeName(needed)) + "'");
-  read.f32Rate = positive(field["f32_operations_per_second"]);
-  read.f64Rate = positive(field["f64_operations_per_second"]);
+  // What a processor has no units for it computes in f32.
+  std::vector<Dtype> needed = {Dtype::F32, Dtype::F64};
+  if (!read.chip.empty())
+    needed.insert(needed.end(), {Dtype::BF16, Dtype::F16});
+  for (const Dtype dtype : needed)
+    if (!read.productRates.contains(dtype))
+      rates.fail("expected a member '" + std::string(dtypeName(dtype)) + "'");
+  read.f32Rate = count(field["f32_operations_per_second"]);
+  read.f64Rate = count(field["f64_operations_per_second"]);
   read.products = efficiency(field["product_efficiency"]);
   read.convolutions = efficiency(field["convolution_efficiency"]);
   read.attention = efficiency(field["attention_efficiency"]);
   read.attentionBackward = efficiency(field["attention_backward_efficiency"]);
-  read.commandSeconds = figure(field["command_seconds"]);
+  read.commandSeconds = seconds(field["command_seconds"]);
   return read;
 }
 
@@ -165,18 +180,18 @@ MachineMemory MachineReader::memory(const JsonField &field) const {
   expectMembers(field, {"bytes", "bytes_per_second", "efficiency",
                         "context_bytes", "communicator_bytes"});
   MachineMemory read;
-  read.bytes = positive(field["bytes"]);
-  read.bytesPerSecond = positive(field["bytes_per_second"]);
+  read.bytes = figure(field["bytes"], 1, 1e15);
+  read.bytesPerSecond = count(field["bytes_per_second"]);
   read.efficiency = efficiency(field["efficiency"]);
-  read.contextBytes = figure(field["context_bytes"]);
-  read.communicatorBytes = figure(field["communicator_bytes"]);
+  read.contextBytes = bytes(field["context_bytes"]);
+  read.communicatorBytes = bytes(field["communicator_bytes"]);
   return read;
 }
 
 CollectiveRate MachineReader::collective(const JsonField &field) const {
   expectMembers(field, {"efficiency", "start_seconds", "step_seconds"});
-  return {efficiency(field["efficiency"]), figure(field["start_seconds"]),
-          figure(field["step_seconds"])};
+  return {efficiency(field["efficiency"]), seconds(field["start_seconds"]),
+          seconds(field["step_seconds"])};
 }
 
 NetworkLevel MachineReader::level(const JsonField &field) const {
@@ -186,7 +201,7 @@ NetworkLevel MachineReader::level(const JsonField &field) const {
   read.name = field["name"].text();
   if (const std::optional<JsonField> ranks = field.find("ranks"))
     read.ranks = ranks->integer(1);
-  read.bytesPerSecond = positive(field["bytes_per_second"]);
+  read.bytesPerSecond = count(field["bytes_per_second"]);
   read.allGather = collective(field["all_gather"]);
   read.reduceScatter = collective(field["reduce_scatter"]);
   read.allReduce = collective(field["all_reduce"]);
@@ -201,11 +216,15 @@ void MachineReader::readLevels() {
       field.fail("the level before connects any number of ranks");
     machine.levels.push_back(level(field));
     const int64_t ranks = machine.levels.back().ranks;
+    const bool isFirst = machine.levels.size() == 1;
     if (ranks != 0 && (ranks <= inner || ranks % inner != 0))
-      field["ranks"].fail("expected a multiple of the " +
-                          std::to_string(inner) +
-                          " ranks that the level before connects, found " +
-                          std::to_string(ranks));
+      field["ranks"].fail(
+          (isFirst ? std::string("expected at least 2 ranks, or none for a "
+                                 "last level")
+                   : "expected more than the " + std::to_string(inner) +
+                         " ranks that the level before connects, a multiple "
+                         "of them, or none for the last level") +
+          "; found " + std::to_string(ranks));
     inner = ranks;
   }
   if (machine.levels.empty() || machine.levels.back().ranks != 0)
@@ -217,6 +236,9 @@ Machine MachineReader::read() {
   expectMembers(root, {"name", "description", "target", "sources", "processor",
                        "memory", "overlap_slowdown", "levels"});
   machine.name = root["name"].text();
+  if (std::any_of(machine.name.begin(), machine.name.end(),
+                  [](char c) { return static_cast<unsigned char>(c) < ' '; }))
+    root["name"].fail("expected a name on one line");
   machine.description = root["description"].text();
   machine.target = root["target"].text();
   if (machine.target != "cpu" && machine.target != "cuda")
@@ -225,7 +247,7 @@ Machine MachineReader::read() {
   readSources();
   machine.processor = processor(root["processor"]);
   machine.memory = memory(root["memory"]);
-  machine.overlapSlowdown = figure(root["overlap_slowdown"]);
+  machine.overlapSlowdown = figure(root["overlap_slowdown"], 0, 100);
   readLevels();
   return std::move(machine);
 }

@@ -4,6 +4,7 @@
 // Whether a step fits a machine and how long it takes, before there is one.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/OptionTable.h"
 #include "compiler/Plan/Alternatives.h"
 #include "compiler/Plan/PlanReport.h"
 #include "compiler/Planning.h"
@@ -40,48 +41,57 @@ static int runPlan(const PlanArguments &arguments) {
   if (!machine.ok())
     return fail(machine.status());
   PlanCompiler compiler;
-  format::Artifact artifact;
   if (int result = compiler.read(arguments.input, arguments.options))
     return result;
+  const StepPlanner plan =
+      [&](const Options &options) -> std::optional<PlanReport> {
+    const std::optional<PlannedStep> step =
+        compiler.tryToCompile(options, *machine);
+    if (!step)
+      return std::nullopt;
+    return reportPlan(step->artifact, *machine, arguments.microBatches,
+                      step->operations);
+  };
   if (!arguments.sweep.empty()) {
     const StatusOr<std::vector<SweepAxis>> axes = parseSweep(arguments.sweep);
     if (!axes.ok())
       return fail(axes.status());
-    printSweep(*axes, arguments.options, *machine, arguments.microBatches,
-               compiler);
+    printSweep(*axes, arguments.options, plan);
     return 0;
   }
-  if (int result = compiler.compile(arguments.options, *machine, artifact))
+  PlannedStep step;
+  if (int result = compiler.compile(arguments.options, *machine, step))
     return result;
-  const PlanReport report =
-      reportPlan(artifact, *machine, arguments.microBatches);
-  auto compile = [&](const Options &options) {
-    return compiler.tryToCompile(options, *machine);
-  };
+  const PlanReport report = reportPlan(step.artifact, *machine,
+                                       arguments.microBatches, step.operations);
   std::cout << (arguments.json ? printPlanJson(report) : printPlan(report))
             << std::flush;
-  if (arguments.alternatives)
-    std::cout << printAlternatives(findAlternatives(arguments.options, *machine,
-                                                    arguments.microBatches,
-                                                    compile))
-              << std::flush;
   if (!arguments.trace.empty()) {
     const Status written = writePlanTrace(
-        artifact, *machine, arguments.microBatches, arguments.trace);
+        step.artifact, *machine, arguments.microBatches, arguments.trace);
     if (!written.ok())
       return fail(written);
   }
+  if (arguments.alternatives)
+    std::cout << printAlternatives(findAlternatives(arguments.options, plan))
+              << std::flush;
   Status fits = checkFit(report);
   if (fits.ok())
     return 0;
   // Who reads JSON decides what to try.
   const auto change = arguments.json
                           ? std::nullopt
-                          : findChangeThatFits(arguments.options, *machine,
-                                               arguments.microBatches, compile);
+                          : findChangeThatFits(arguments.options, plan);
   if (change)
     fits.setHelp("it fits with " + *change);
   return fail(fits);
+}
+
+/// The numbers that runs have.
+static std::string complainAboutMicroBatches(const std::string &text) {
+  double value = 0;
+  return CLI::detail::lexical_cast(text, value) ? complainAbout(value, {1, 1e6})
+                                                : std::string();
 }
 
 static std::string listOfMachines() {
@@ -110,7 +120,7 @@ void addPlanCommand(CLI::App &app, Run &run) {
   command
       ->add_option("--micro-batches", arguments->microBatches,
                    "Micro-batches of each rank in a step")
-      ->check(CLI::Validator(CLI::PositiveNumber).description(""))
+      ->check(CLI::Validator(complainAboutMicroBatches, ""))
       ->type_name("M")
       ->capture_default_str()
       ->group("Plan");
@@ -148,8 +158,15 @@ void addPlanCommand(CLI::App &app, Run &run) {
                   "--param-dtype bf16 \\\n    --optimizer adamw\n\n"
                   "Exit code 3: it does not fit. ") +
       exitCodes);
-  command->callback(
-      [arguments, &run] { run = [=] { return runPlan(*arguments); }; });
+  command->callback([arguments, command, &run] {
+    for (const char *flag : {"--target", "--format"})
+      if (command->count(flag))
+        throw ConfigurationError(
+            Status(ErrorCode::E0001,
+                   std::string(flag) + ": the machine says what a plan is for")
+                .setHelp("leave " + std::string(flag) + " out"));
+    run = [=] { return runPlan(*arguments); };
+  });
 }
 
 } // namespace shardc

@@ -8,7 +8,6 @@
 #include "tools/shardc/PlanSweep.h"
 
 #include "compiler/OptionTable.h"
-#include "compiler/Plan/PlanReport.h"
 #include "compiler/Plan/Quantities.h"
 #include "tools/shardc/Commands.h"
 
@@ -180,8 +179,7 @@ static std::string describe(const PlanReport &report) {
 }
 
 void printSweep(const std::vector<SweepAxis> &axes, const Options &options,
-                const format::Machine &machine, int64_t microBatches,
-                PlanCompiler &compiler) {
+                const StepPlanner &plan) {
   const Sweep sweep(axes, options);
   sweep.printHeader();
   std::optional<Cell> best;
@@ -193,12 +191,12 @@ void printSweep(const std::vector<SweepAxis> &axes, const Options &options,
       sweep.printCell(cell, found.status().message());
       continue;
     }
-    const auto artifact = compiler.tryToCompile(*found, machine);
-    if (!artifact) {
+    const std::optional<PlanReport> planned = plan(*found);
+    if (!planned) {
       sweep.printCell(cell, "cannot be compiled");
       continue;
     }
-    const PlanReport report = reportPlan(*artifact, machine, microBatches);
+    const PlanReport &report = *planned;
     sweep.printCell(cell, describe(report));
     unit = report.time.unit;
     if (report.memory.fits() && rateOf(report) > bestRate) {

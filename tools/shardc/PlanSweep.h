@@ -9,9 +9,7 @@
 #ifndef SHARDC_TOOLS_SHARDC_PLANSWEEP_H
 #define SHARDC_TOOLS_SHARDC_PLANSWEEP_H
 
-#include "compiler/Options.h"
-#include "compiler/Planning.h"
-#include "runtime/format/Machine.h"
+#include "compiler/Plan/Alternatives.h"
 
 #include <string>
 #include <vector>
@@ -34,8 +32,7 @@ parseSweep(const std::vector<std::string> &words);
 /// what is wrong. Replicas follow from --world-size and --shard where only
 /// those are swept.
 void printSweep(const std::vector<SweepAxis> &axes, const Options &options,
-                const format::Machine &machine, int64_t microBatches,
-                PlanCompiler &compiler);
+                const StepPlanner &plan);
 
 } // namespace shardc
 

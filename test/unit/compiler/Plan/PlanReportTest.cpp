@@ -34,12 +34,13 @@ int64_t bytesOf(const MemoryPlan &memory, const std::string &name) {
 TEST(PlanReport, MemoryIsStatesInputsAndTheArena) {
   const shardc::testing::TinyModel model(2);
   const MemoryPlan memory = reportPlan(model.artifact, h100(), 1).memory;
-  // 16 elements of 4 bytes, half of them on each rank; a buffer of one.
-  EXPECT_EQ(bytesOf(memory, "parameter"), 32);
-  EXPECT_EQ(bytesOf(memory, "gradient"), 32);
-  EXPECT_EQ(bytesOf(memory, "momentum"), 32);
-  EXPECT_EQ(bytesOf(memory, "buffer"), 4);
-  EXPECT_EQ(bytesOf(memory, "inputs"), 5 * 4 * 4 + 5 * 3 * 4);
+  // Each rank has 8 of 16 elements, and a buffer of one; all at multiples of
+  // 64 bytes.
+  EXPECT_EQ(bytesOf(memory, "parameter"), 64);
+  EXPECT_EQ(bytesOf(memory, "gradient"), 64);
+  EXPECT_EQ(bytesOf(memory, "momentum"), 64);
+  EXPECT_EQ(bytesOf(memory, "buffer"), 64);
+  EXPECT_EQ(bytesOf(memory, "inputs"), 128 + 64);
   int64_t all = 0, arena = 0;
   for (const MemoryPart &part : memory.parts)
     all += part.bytes;
@@ -71,19 +72,22 @@ TEST(PlanReport, TimeAddsUpAndCountsProducts) {
   EXPECT_DOUBLE_EQ(time.peakRate, 67e12);
   EXPECT_EQ(time.unit, "samples");
   EXPECT_EQ(time.unitsOfStep, 2 * 3 * 5);
+  // What kernels compute of products is known to who compiled them.
+  EXPECT_EQ(reportPlan(model.artifact, h100(), 3, 1000).time.modelOperations,
+            3000);
 }
 
 TEST(PlanReport, AMachineThatIsTooSmallIsTold) {
   const shardc::testing::TinyModel model(2);
   format::Machine small = h100();
   small.memory.contextBytes.value = small.memory.communicatorBytes.value = 0;
-  small.memory.bytes.value = 400;
+  small.memory.bytes.value = 500;
   const PlanReport report = reportPlan(model.artifact, small, 1);
   const Status status = checkFit(report);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.code(), ErrorCode::E0801);
   EXPECT_EQ(exitCode(status.code()), 3);
-  EXPECT_THAT(status.message(), HasSubstr("of the 400 B that h100-sxm has"));
+  EXPECT_THAT(status.message(), HasSubstr("of the 500 B that h100-sxm has"));
   small.memory.bytes.value = static_cast<double>(report.memory.bytes);
   EXPECT_TRUE(checkFit(reportPlan(model.artifact, small, 1)).ok());
 }
@@ -93,7 +97,7 @@ TEST(PlanReport, PrintsTheSameAsTextAndAsJson) {
   const PlanReport report = reportPlan(model.artifact, h100(), 1);
   const nlohmann::json json = nlohmann::json::parse(printPlanJson(report));
   EXPECT_EQ(json["memory"]["bytes"], report.memory.bytes);
-  EXPECT_EQ(json["memory"]["parts"]["momentum"], 32);
+  EXPECT_EQ(json["memory"]["parts"]["momentum"], 64);
   EXPECT_EQ(json["mesh"]["shard"], 2);
   EXPECT_EQ(json["groups"].size(), report.groups.size());
   EXPECT_EQ(json["options"].size(), report.options.size());

@@ -81,10 +81,10 @@ TEST(Machines, ComplaintsNameLineAndKey) {
       R"("units": {"value": 132, "source": "architecture"})";
   EXPECT_EQ(complaint(units, R"("units": {"value": -1, "source": "estimate"})"),
             "'my.json', " + lineOf(units) +
-                ", /processor/units/value: expected a number from 0.0 on, "
-                "found -1.0");
+                ", /processor/units/value: expected a number from 1.0 to "
+                "1e+18, found -1.0");
   EXPECT_THAT(complaint(units, R"("units": {"value": 0, "source": "nccl"})"),
-              HasSubstr("expected a number above 0"));
+              HasSubstr("expected a number from 1.0 to 1e+18, found 0.0"));
   EXPECT_THAT(complaint(units, R"("units": {"value": 1, "source": "me"})"),
               HasSubstr("'me' is none of the file's sources"));
   EXPECT_THAT(complaint(units, R"("unit": {"value": 1, "source": "nccl"})"),
@@ -93,16 +93,23 @@ TEST(Machines, ComplaintsNameLineAndKey) {
               HasSubstr("/processor: expected a member 'units'"));
   EXPECT_THAT(complaint("0.8]", "1.8]"),
               HasSubstr("expected a share above 0 and at most 1, found 1.8"));
+  EXPECT_THAT(complaint(R"("context_bytes": {"value": 629145600)",
+                        R"("context_bytes": {"value": 1e19)"),
+              HasSubstr("expected a number from 0.0 to 1e+15"));
+  EXPECT_THAT(complaint(R"("bf16": {)", R"("bfloat": {)"),
+              HasSubstr("'bfloat' is no floating-point dtype"));
+  EXPECT_THAT(complaint(R"("name": "h100-sxm")", R"("name": "h\n100")"),
+              HasSubstr("expected a name on one line"));
   EXPECT_THAT(complaint(R"("target": "cuda")", R"("target": "tpu")"),
               HasSubstr("expected 'cpu' or 'cuda', found 'tpu'"));
   EXPECT_THAT(complaint(R"("target": "cuda")", R"("target": "cpu")"),
               HasSubstr("a processor has no member 'chip'"));
   EXPECT_THAT(complaint(R"("ranks": 8,)", R"("ranks": 1,)"),
-              HasSubstr("expected a multiple of the 1 ranks"));
+              HasSubstr("expected at least 2 ranks"));
   EXPECT_THAT(complaint(R"("ranks": 8,)", ""),
               HasSubstr("connects any number of ranks"));
   EXPECT_THAT(complaint(R"("target")", R"("target)"),
-              HasSubstr("'my.json': [json.exception.parse_error"));
+              HasSubstr("'my.json': parse error at line "));
 }
 
 TEST(Machines, AnUnknownNameGetsTheList) {
@@ -113,7 +120,10 @@ TEST(Machines, AnUnknownNameGetsTheList) {
             "unknown machine 'h100'; did you mean 'h100-sxm'?");
   ASSERT_EQ(machine.status().notes().size(), 1u);
   EXPECT_THAT(machine.status().notes()[0], HasSubstr("a100-40gb, a100-80gb"));
-  EXPECT_EQ(findMachine("no/such.json").status().code(), ErrorCode::E0403);
+  EXPECT_EQ(findMachine("no/such.json").status().message(),
+            "'no/such.json': no such file");
+  EXPECT_EQ(findMachine("/dev/zero").status().message(),
+            "'/dev/zero': not a regular file");
 }
 
 TEST(Machines, CurvesAreStraightOverTheLogarithm) {
