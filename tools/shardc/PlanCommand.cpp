@@ -139,7 +139,7 @@ void addPlanCommand(CLI::App &app, Run &run) {
           "--sweep", arguments->sweep,
           "Plan the step with every combination of these values, and "
           "print a line for each: world-size=8,64 param-dtype=bf16,f32")
-      ->type_name("OPTION=VALUES ...")
+      ->type_name("OPTION=VALUES")
       ->excludes("--json")
       ->excludes("--alternatives")
       ->group("Plan");

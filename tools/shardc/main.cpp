@@ -74,6 +74,8 @@ int main(int argc, char **argv) {
   app.footer(std::string("Examples:\n"
                          "  shardc compile model.pt2 -o model.shardc "
                          "--world-size 4\n"
+                         "  shardc plan model.pt2 --world-size 64 --machine "
+                         "h100-sxm\n"
                          "  shardc inspect model.pt2\n"
                          "  shardc explain E0133\n\n") +
              exitCodes);
