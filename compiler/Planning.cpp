@@ -13,6 +13,7 @@
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Functions.h"
+#include "passes/Group/RootGroup.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -59,6 +60,8 @@ struct PlanCompiler::State {
       phase.addPasses(manager, options);
       if (failed(manager.run(*module)))
         return std::nullopt;
+      if (phase.name == "group")
+        step.rootModules = modulesOfRoot(*module);
       // While products are operators.
       if (phase.name == "schedule")
         step.operations = countOperations(*module);

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shardc {
 
@@ -25,6 +26,8 @@ struct PlannedStep {
   /// Floating-point operations of the products, convolutions and attention of a
   /// micro-batch on one rank, whether libraries or kernels compute them.
   double operations = 0;
+  /// Modules whose parameters are in the root's group.
+  std::vector<std::string> rootModules;
 };
 
 class PlanCompiler {

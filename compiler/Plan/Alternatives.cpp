@@ -1,7 +1,7 @@
 //===- Alternatives.cpp - What other choices would give -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nine steps at most.
+// Ten steps at most.
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Plan/Alternatives.h"
@@ -26,29 +26,42 @@ static std::string changeOf(const Options &changed, const Options &options) {
   return flags.empty() ? flags : flags.substr(1);
 }
 
-/// The options with each pair of policies.
-static std::vector<Options> pairsOfPolicies(const Options &options) {
-  std::vector<Options> pairs;
+/// The options of each alternative, and what to call it.
+static std::vector<std::pair<std::string, Options>>
+listAlternatives(const Options &options,
+                 const std::vector<std::string> &rootModules) {
+  std::vector<std::pair<std::string, Options>> list;
   for (const char *reshard : {"default", "never", "always"})
     for (const char *recompute : {"none", "selective", "full"}) {
-      pairs.push_back(options);
-      pairs.back().reshard = reshard;
-      pairs.back().recompute = recompute;
+      Options pair = options;
+      pair.reshard = reshard;
+      pair.recompute = recompute;
+      list.emplace_back("--reshard " + pair.reshard + " --recompute " +
+                            pair.recompute,
+                        std::move(pair));
     }
-  return pairs;
+  if (rootModules.empty())
+    return list;
+  Options split = options;
+  for (const std::string &module : rootModules)
+    split.wrap += "," + module;
+  list.emplace_back("--wrap '" + split.wrap + "'", std::move(split));
+  return list;
 }
 
-std::vector<Alternative> findAlternatives(const Options &options,
-                                          const StepPlanner &plan) {
+std::vector<Alternative>
+findAlternatives(const Options &options,
+                 const std::vector<std::string> &rootModules,
+                 const StepPlanner &plan) {
   std::vector<Alternative> found;
-  for (const Options &pair : pairsOfPolicies(options)) {
-    const std::optional<PlanReport> report = plan(pair);
+  for (const auto &[flags, changed] : listAlternatives(options, rootModules)) {
+    const std::optional<PlanReport> report = plan(changed);
     if (!report)
       continue;
-    Alternative alternative = {pair.reshard, pair.recompute,
-                               report->memory.bytes, report->memory.fits(),
-                               report->time.seconds};
-    alternative.isAsked = changeOf(pair, options).empty();
+    Alternative alternative = {flags, report->memory.bytes,
+                               report->memory.fits(), report->time.seconds};
+    alternative.isAsked =
+        changed.wrap == options.wrap && changeOf(changed, options).empty();
     auto same =
         std::find_if(found.begin(), found.end(), [&](const Alternative &other) {
           return other.bytes == alternative.bytes &&
@@ -115,8 +128,7 @@ std::string printAlternatives(const std::vector<Alternative> &alternatives) {
   Table table;
   table.add({"alternative", "memory of a rank", "", "fits", "a step"});
   for (const Alternative &each : alternatives)
-    table.add({(each.isAsked ? "> --reshard " : "  --reshard ") + each.reshard +
-                   " --recompute " + each.recompute,
+    table.add({(each.isAsked ? "> " : "  ") + each.flags,
                printCount(each.bytes), printBytes(each.bytes),
                each.fits ? "yes" : "no", printSeconds(each.seconds)});
   return "\n" + table.print();

@@ -21,8 +21,8 @@ namespace shardc {
 
 /// A step that was planned in place of the one that was asked for.
 struct Alternative {
-  std::string reshard;
-  std::string recompute;
+  /// As flags of the command line.
+  std::string flags;
   int64_t bytes = 0;
   bool fits = false;
   double seconds = 0;
@@ -34,10 +34,13 @@ struct Alternative {
 using StepPlanner = std::function<std::optional<PlanReport>(const Options &)>;
 
 /// Every pair of --reshard always, default, never and --recompute none,
-/// selective, full, the fastest first, and what fits before what does not.
-/// Where several give the same step the first of them stands for all.
-std::vector<Alternative> findAlternatives(const Options &options,
-                                          const StepPlanner &plan);
+/// selective, full, and the step that was asked for with `rootModules` wrapped
+/// too. The fastest first, and what fits before what does not. Where several
+/// give the same step the first of them stands for all.
+std::vector<Alternative>
+findAlternatives(const Options &options,
+                 const std::vector<std::string> &rootModules,
+                 const StepPlanner &plan);
 
 /// A change with which a step fits that does not, as flags of the command line:
 /// the first of selective recomputation, --reshard always, both, and full

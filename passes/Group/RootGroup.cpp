@@ -7,6 +7,7 @@
 
 #include "passes/Group/RootGroup.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -24,6 +25,16 @@ SmallVector<fsdp::GroupOp> findRootGroups(ModuleOp module) {
     if (!named.contains(group.getSymName()))
       groups.push_back(group);
   return groups;
+}
+
+std::vector<std::string> modulesOfRoot(ModuleOp module) {
+  llvm::SetVector<StringRef> found;
+  for (fsdp::GroupOp group : findRootGroups(module))
+    group.walk([&](fsdp::MemberOp member) {
+      if (StringRef name = member.getParameter(); name.contains('.'))
+        found.insert(name.rsplit('.').first);
+    });
+  return {found.begin(), found.end()};
 }
 
 } // namespace shardc

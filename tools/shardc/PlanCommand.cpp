@@ -73,7 +73,8 @@ static int runPlan(const PlanArguments &arguments) {
       return fail(written);
   }
   if (arguments.alternatives)
-    std::cout << printAlternatives(findAlternatives(arguments.options, plan))
+    std::cout << printAlternatives(findAlternatives(arguments.options,
+                                                    step.rootModules, plan))
               << std::flush;
   Status fits = checkFit(report);
   if (fits.ok())
@@ -129,9 +130,11 @@ void addPlanCommand(CLI::App &app, Run &run) {
                  "Print all of the plan as JSON (docs/Planning.md)")
       ->group("Plan");
   command
-      ->add_flag("--alternatives", arguments->alternatives,
-                 "Plan the step with every policy of --reshard and --recompute "
-                 "too, and print memory and time of each")
+      ->add_flag(
+          "--alternatives", arguments->alternatives,
+          "Plan the step with every policy of --reshard and --recompute, "
+          "and with the root's modules wrapped, and print memory and "
+          "time of each")
       ->excludes("--json")
       ->group("Plan");
   command
