@@ -26,7 +26,7 @@ namespace shardc {
 
 /// What bytes of the arena are for.
 enum class ArenaPurpose {
-  /// Values of the model, their gradients, and what is computed of them.
+  /// Activations, their gradients, and temporaries.
   Activations,
   /// Whole parameters of groups.
   Gathered,

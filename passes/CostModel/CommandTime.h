@@ -3,7 +3,7 @@
 //
 // Seconds of one command on one rank, by itself: the slowest of moving its
 // bytes and computing its operations, each at the rate that a machine reaches
-// for work of this size. What runs beside it is the timeline's.
+// for work of this size. Timeline.h adds the effect of overlapping commands.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_COSTMODEL_COMMANDTIME_H
@@ -14,8 +14,8 @@
 
 namespace shardc {
 
-/// The seconds that a rank's work takes that is no collective, on a machine
-/// whose processor and memory `ranks` ranks share: of GPUs 1.
+/// Seconds of one command that is not a collective, on a machine whose
+/// processor and memory are shared by `ranks` ranks; 1 for GPUs.
 double commandSeconds(const format::Work &work, const format::Machine &machine,
                       int64_t ranks = 1);
 

@@ -7,7 +7,7 @@
 // capacity that is proven too small raises the bound. Which order of buffers
 // finds a packing quickly differs by chance from problem to problem; so each
 // capacity is tried with several, little work each, and when no capacity has an
-// answer any more, all are tried again with four times as much.
+// answer any more, all are tried again with three times as much.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_MEMORY_EXACTPACKING_H
