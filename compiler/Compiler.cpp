@@ -191,8 +191,14 @@ int printConfiguration(const std::string &input, const Options &options) {
 
 int printDtypes(const std::string &input, const Options &options) {
   // Dtypes are the same on any mesh, and a file's may not be that of a number
-  // of ranks.
-  return printAfter("precision", input, onOneRank(options), reportDtypes);
+  // of ranks; nor do they change with what `auto` stands for.
+  Options alone = onOneRank(options);
+  const Options usual;
+  for (std::string Options::*member :
+       {&Options::reshard, &Options::recompute, &Options::prefetch})
+    if (alone.*member == "auto")
+      alone.*member = usual.*member;
+  return printAfter("precision", input, alone, reportDtypes);
 }
 
 std::vector<std::string> phaseNames() {

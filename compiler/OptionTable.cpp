@@ -6,6 +6,7 @@
 
 #include "compiler/OptionTable.h"
 
+#include "passes/CostModel/Machines.h"
 #include "passes/Group/Rules.h"
 
 #include <array>
@@ -31,7 +32,30 @@ static std::string complainAboutLossScale(const std::string &text) {
 }
 
 static std::string complainAboutReshard(const std::string &text) {
+  if (text == "auto")
+    return "";
   return complainAbout("reshard_after_forward", text, moduleRuleKeys());
+}
+
+static std::string complainAboutPrefetch(const std::string &text) {
+  if (text == "auto")
+    return "";
+  int64_t number = 0;
+  const char *end = text.data() + text.size();
+  if (std::from_chars(text.data(), end, number) !=
+      std::from_chars_result{end, std::errc()})
+    return "expected a number or auto, found '" + text + "'";
+  return complainAbout(static_cast<double>(number), {0, 65536});
+}
+
+static std::string_view helpOfMachine() {
+  static const std::string help = [] {
+    std::string text = "What the ranks run on, for plans and auto: ";
+    for (const format::Machine &machine : knownMachines())
+      text += machine.name + ", ";
+    return text + "or a machine file, PATH.json";
+  }();
+  return help;
 }
 
 static std::vector<OptionEntry> shardingOptions() {
@@ -77,10 +101,11 @@ static std::vector<OptionEntry> shardingOptions() {
        "",
        "Sharding",
        &Options::reshard,
-       "When groups are freed after forward; N: kept among N ranks",
+       "When groups are freed after forward; N: kept among N ranks; auto: what "
+       "makes the step fastest within --memory-budget, group by group",
        {},
        {},
-       "always|never|default|N",
+       "always|never|default|N|auto",
        complainAboutReshard},
       {"--pipeline-stage", "pipeline_stage", "Sharding",
        &Options::pipelineStage,
@@ -92,10 +117,10 @@ static std::vector<OptionEntry> shardingOptions() {
        &Options::recompute,
        "What backward computes again of activations: of wrapped modules all "
        "(full) or all but products and attention (selective), or of modules "
-       "that are named",
+       "that are named; auto: what makes the step fastest, module by module",
        {},
        {},
-       "none|full|selective|PATTERN,..."},
+       "none|full|selective|auto|PATTERN,..."},
       {"--batch-norm-stats",
        "batch_norm_stats",
        "Sharding",
@@ -119,7 +144,31 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::prefetch,
        "Gathers that run ahead of the one in use",
-       {0, 65536}}};
+       {},
+       {},
+       "N|auto",
+       complainAboutPrefetch}};
+}
+
+static std::vector<OptionEntry> planningOptions() {
+  return {{"--machine",
+           "machine",
+           "Planning",
+           &Options::machine,
+           helpOfMachine(),
+           {},
+           {},
+           "MACHINE"},
+          {"--memory-budget",
+           "memory_budget",
+           "Planning",
+           &Options::memoryBudget,
+           "What a rank may take for auto, such as 75GiB (default: what the "
+           "machine "
+           "has)",
+           {},
+           {},
+           "BYTES"}};
 }
 
 static std::vector<OptionEntry> precisionOptions() {
@@ -257,8 +306,9 @@ static std::vector<OptionEntry> gradientOptions() {
 std::span<const OptionEntry> optionTable() {
   static const std::vector<OptionEntry> table = [] {
     std::vector<OptionEntry> all;
-    for (const auto &part : {shardingOptions(), precisionOptions(),
-                             optimizerOptions(), gradientOptions()})
+    for (const auto &part :
+         {shardingOptions(), planningOptions(), precisionOptions(),
+          optimizerOptions(), gradientOptions()})
       all.insert(all.end(), part.begin(), part.end());
     all.push_back({"--evaluation", "", "Target", &Options::evaluation,
                    "Add the model's evaluation, for shardrun --eval-data"});

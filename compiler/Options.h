@@ -49,18 +49,22 @@ struct Options {
   /// The dtype that gradients are reduced in: f32, bf16 or f16; empty for the
   /// exported one.
   std::string reduceDtype;
-  /// When groups are resharded after forward: always, never, default, or the
-  /// number of ranks that they are resharded to.
+  /// When groups are resharded after forward: always, never, default, the
+  /// number of ranks that they are resharded to, or auto (compiler/AutoPlan.h).
   std::string reshard = "default";
   /// Whether the model is one stage of a pipeline: with several micro-batches
   /// in flight a group that is resharded is gathered for each, so that the
   /// default is to reshard none.
   bool pipelineStage = false;
   /// What backward computes again of activations: none, full or selective for
-  /// the wrapped modules, or patterns of modules, separated by commas.
+  /// the wrapped modules, patterns of modules, separated by commas, or auto.
   std::string recompute = "none";
-  /// Gathers that run ahead of the one in use.
-  int64_t prefetch = 1;
+  /// Gathers that run ahead of the one in use, or "auto".
+  std::string prefetch = "1";
+  /// The machine that `auto` chooses for and plans are for, by name or path,
+  /// and the bytes that a rank may take of it, such as "75GiB"; empty for all.
+  std::string machine;
+  std::string memoryBudget;
   /// Whether kernels are fused. Off gives the same numbers within rounding.
   bool fuse = true;
 

@@ -143,7 +143,8 @@ static void addSchedule(OpPassManager &manager, const Options &options) {
   OpPassManager &functions = manager.nest<func::FuncOp>();
   functions.addPass(createSplitCollectivesPass());
   HoistAllGathersPassOptions prefetch;
-  prefetch.distance = static_cast<unsigned>(options.prefetch);
+  prefetch.distance =
+      static_cast<unsigned>(std::atoll(options.prefetch.c_str()));
   functions.addPass(createHoistAllGathersPass(prefetch));
   // After all gathers: a whole group dies after its last use of the final
   // order.

@@ -10,12 +10,16 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
+#include "compiler/RepeatedLayers.h"
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Functions.h"
+#include "dialects/Fsdp/Recomputed.h"
 #include "passes/Group/RootGroup.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -43,6 +47,39 @@ static double countOperations(ModuleOp module) {
   return operations;
 }
 
+/// The groups in the order of the program, with the modules that name them.
+static std::vector<PlannedUnit> listUnits(ModuleOp module) {
+  llvm::MapVector<StringRef, llvm::SetVector<StringRef>> modules;
+  for (auto group : module.getOps<fsdp::GroupOp>())
+    modules[group.getSymName()];
+  module.walk<WalkOrder::PreOrder>([&](fsdp::ModuleOp call) {
+    if (std::optional<StringRef> group = call.getGroup())
+      modules[*group].insert(call.getPath());
+  });
+  auto forms = module->getAttrOfType<DictionaryAttr>(recompute::formsAttribute);
+  std::vector<PlannedUnit> units;
+  for (const auto &[group, paths] : modules) {
+    StringAttr form;
+    if (forms && !paths.empty())
+      form = forms.getAs<StringAttr>(paths.front());
+    units.push_back({group.str(),
+                     {paths.begin(), paths.end()},
+                     form ? form.str() : recompute::none.str()});
+  }
+  return units;
+}
+
+PlanReport reportStep(const PlannedStep &step, const format::Machine &machine,
+                      int64_t microBatches) {
+  PlanReport report =
+      reportPlan(step.artifact, machine, microBatches, step.operations);
+  for (GroupPlan &group : report.groups)
+    for (const PlannedUnit &unit : step.units)
+      if (unit.group == group.name)
+        group.recompute = unit.recompute;
+  return report;
+}
+
 struct PlanCompiler::State {
   State() : diagnostics(context) {}
 
@@ -51,7 +88,8 @@ struct PlanCompiler::State {
   std::optional<ModelInput> model;
 
   std::optional<PlannedStep> compile(Options options,
-                                     const format::Machine &machine) {
+                                     const format::Machine &machine,
+                                     bool isShort = false) {
     options.target = machine.target;
     OwningOpRef<ModuleOp> module = model->module->clone();
     PlannedStep step;
@@ -60,14 +98,27 @@ struct PlanCompiler::State {
       phase.addPasses(manager, options);
       if (failed(manager.run(*module)))
         return std::nullopt;
-      if (phase.name == "group")
+      if (phase.name == "group") {
+        step.units = listUnits(*module);
         step.rootModules = modulesOfRoot(*module);
+        if (isShort)
+          step.repeated = takeOutLayers(*module);
+      }
       // While products are operators.
       if (phase.name == "schedule")
         step.operations = countOperations(*module);
     }
     step.artifact = buildArtifact(*module, options);
     return step;
+  }
+
+  std::optional<PlannedStep> tryToCompile(const Options &options,
+                                          const format::Machine &machine,
+                                          bool isShort) {
+    ScopedDiagnosticHandler silence(&context,
+                                    [](Diagnostic &) { return success(); });
+    context.setRemarkEngine(nullptr);
+    return compile(options, machine, isShort);
   }
 };
 
@@ -95,10 +146,13 @@ int PlanCompiler::compile(const Options &options,
 std::optional<PlannedStep>
 PlanCompiler::tryToCompile(const Options &options,
                            const format::Machine &machine) {
-  ScopedDiagnosticHandler silence(&state->context,
-                                  [](Diagnostic &) { return success(); });
-  state->context.setRemarkEngine(nullptr);
-  return state->compile(options, machine);
+  return state->tryToCompile(options, machine, /*isShort=*/false);
+}
+
+std::optional<PlannedStep>
+PlanCompiler::tryToCompileShort(const Options &options,
+                                const format::Machine &machine) {
+  return state->tryToCompile(options, machine, /*isShort=*/true);
 }
 
 } // namespace shardc

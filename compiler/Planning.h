@@ -10,6 +10,8 @@
 #define SHARDC_COMPILER_PLANNING_H
 
 #include "compiler/Options.h"
+#include "compiler/Plan/PlanReport.h"
+#include "compiler/Plan/StepGraphBuilder.h"
 #include "runtime/format/Artifact.h"
 #include "runtime/format/Machine.h"
 
@@ -26,9 +28,16 @@ struct PlannedStep {
   /// Floating-point operations of the products, convolutions and attention of a
   /// micro-batch on one rank, whether libraries or kernels compute them.
   double operations = 0;
+  std::vector<PlannedUnit> units;
+  /// Of a short step: what was taken out.
+  RepeatedGroups repeated;
   /// Modules whose parameters are in the root's group.
   std::vector<std::string> rootModules;
 };
+
+/// The report of a step of `microBatches`.
+PlanReport reportStep(const PlannedStep &step, const format::Machine &machine,
+                      int64_t microBatches);
 
 class PlanCompiler {
 public:
@@ -49,6 +58,11 @@ public:
   /// cannot be compiled.
   std::optional<PlannedStep> tryToCompile(const Options &options,
                                           const format::Machine &machine);
+
+  /// The same of a step with few layers that stand for all of a row of equal
+  /// ones (RepeatedLayers.h), which is to be measured, not run.
+  std::optional<PlannedStep> tryToCompileShort(const Options &options,
+                                               const format::Machine &machine);
 
 private:
   struct State;

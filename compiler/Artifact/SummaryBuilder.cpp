@@ -58,10 +58,11 @@ static bool isUpdate(exec::CommandInterface command) {
 /// Counts the collectives of forward and backward of one micro-batch and the
 /// bytes that one rank receives (gathers) and sends (reductions) in them: a sum
 /// over n ranks is one of parts and a gather of them.
-static void countCollectives(exec::ProgramOp program, fsdp::GroupOp op,
-                             format::GroupSummary &group) {
+static void countCollectives(exec::ProgramOp program,
+                             ArrayRef<exec::CommandInterface> commands,
+                             fsdp::GroupOp op, format::GroupSummary &group) {
   format::Mesh mesh = exec::getMesh(program->getParentOfType<ModuleOp>());
-  for (exec::CommandInterface command : exec::getCommands(program)) {
+  for (exec::CommandInterface command : commands) {
     auto collective = dyn_cast<exec::CollectiveInterface>(*command);
     if (!collective || !runsInStep(command) || isUpdate(command))
       continue;
@@ -177,20 +178,21 @@ static format::OptimizerSummary buildOptimizer(const Options &options) {
 }
 
 static format::Attributes buildOptions(const Options &options) {
-  return {{"world_size", options.worldSize},
-          {"replicate", options.replicate},
-          {"wrap", options.wrap},
-          {"module_rules", options.moduleRules},
-          {"param_dtype", options.paramDtype},   // Empty: the exported one.
-          {"master_dtype", options.masterDtype}, // Empty: the exported one.
-          {"reduce_dtype", options.reduceDtype}, // Empty: the exported one.
-          {"reshard", options.reshard},
-          {"recompute", options.recompute},
-          {"prefetch", options.prefetch},
-          {"fuse", options.fuse},
-          {"evaluation", options.evaluation},
-          {"target", options.target},
-          {"cpu", options.cpu}};
+  return {
+      {"world_size", options.worldSize},
+      {"replicate", options.replicate},
+      {"wrap", options.wrap},
+      {"module_rules", options.moduleRules},
+      {"param_dtype", options.paramDtype},   // Empty: the exported one.
+      {"master_dtype", options.masterDtype}, // Empty: the exported one.
+      {"reduce_dtype", options.reduceDtype}, // Empty: the exported one.
+      {"reshard", options.reshard},
+      {"recompute", options.recompute},
+      {"prefetch", static_cast<int64_t>(std::atoll(options.prefetch.c_str()))},
+      {"fuse", options.fuse},
+      {"evaluation", options.evaluation},
+      {"target", options.target},
+      {"cpu", options.cpu}};
 }
 
 format::Summary buildSummary(ModuleOp module, const format::Program &built,
@@ -204,12 +206,14 @@ format::Summary buildSummary(ModuleOp module, const format::Program &built,
     summary.persistentBytes[state.getKind().str()] +=
         exec::getSpanBytes(state.getMemory().getType());
   summary.peakBytes = findPeakBytes(built);
+  const SmallVector<exec::CommandInterface> commands =
+      exec::getCommands(program);
   for (auto op : module.getOps<fsdp::GroupOp>()) {
     format::GroupSummary group;
     group.name = op.getSymName().str();
     group.parameters = countParameters(op, symbols);
     group.reshard = op.describeReshard();
-    countCollectives(program, op, group);
+    countCollectives(program, commands, op, group);
     summary.groups.push_back(std::move(group));
   }
   if (std::optional<recompute::Cost> cost = recompute::getCost(module))

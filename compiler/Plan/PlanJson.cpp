@@ -52,11 +52,38 @@ static ordered_json toJson(const GroupPlan &group) {
           {"parameters", group.parameters},
           {"dtypes", group.dtypes},
           {"reshard", group.reshard},
+          {"recompute", group.recompute},
           {"gathers", group.gathers},
           {"gather_bytes", group.gatherBytes},
           {"reduces", group.reduces},
           {"reduce_bytes", group.reduceBytes},
           {"exposed_seconds", group.exposedSeconds}};
+}
+
+static ordered_json toJson(const PlanChoice &choice) {
+  ordered_json object = {{"flags", choice.flags},
+                         {"budget", choice.budget},
+                         {"fits", choice.fits},
+                         {"forecast_seconds", choice.forecastSeconds},
+                         {"bound_seconds", choice.boundSeconds},
+                         {"forecasts", choice.forecasts},
+                         {"compiled", choice.compiled}};
+  object["compared"] = ordered_json::array();
+  for (const ComparedPlan &each : choice.compared)
+    object["compared"].push_back({{"plan", each.name},
+                                  {"seconds", each.seconds},
+                                  {"bytes", each.bytes},
+                                  {"fits", each.fits}});
+  object["explained"] = ordered_json::array();
+  for (const ExplainedDecision &each : choice.explained)
+    object["explained"].push_back({{"group", each.group},
+                                   {"reshard", each.reshard},
+                                   {"recompute", each.recompute},
+                                   {"chosen", each.isChosen},
+                                   {"seconds_more", each.seconds},
+                                   {"bytes_more", each.bytes},
+                                   {"fits", each.fits}});
+  return object;
 }
 
 std::string printPlanJson(const PlanReport &report) {
@@ -84,6 +111,8 @@ std::string printPlanJson(const PlanReport &report) {
   root["optimizer"] = {{"kind", report.optimizer.kind}};
   root["optimizer"].update(format::toJson(report.optimizer.attributes));
   root["options"] = format::toJson(report.options);
+  if (report.choice)
+    root["auto"] = toJson(*report.choice);
   return format::printLines(root);
 }
 

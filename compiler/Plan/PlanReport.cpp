@@ -86,9 +86,7 @@ static void addArena(const Artifact &artifact, MemoryPlan &memory) {
   memory.contributors = findContributors(program, ranges, peak.command);
 }
 
-/// What a state or an input takes: devices align each of them
-/// (runtime/device/Device.h).
-static int64_t allocatedBytes(int64_t elements, format::Dtype dtype) {
+int64_t allocatedBytes(int64_t elements, format::Dtype dtype) {
   constexpr int64_t alignment = 64;
   return (elements * byteSize(dtype) + alignment - 1) / alignment * alignment;
 }
@@ -119,8 +117,10 @@ static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine) {
       {"communicators",
        static_cast<int64_t>(machine.memory.communicatorBytes.value) *
            static_cast<int64_t>(artifact.program.communicators.size())});
-  for (const MemoryPart &part : memory.parts)
+  for (MemoryPart &part : memory.parts) {
+    part.isPersistent = true;
     memory.persistentBytes += part.bytes;
+  }
   addArena(artifact, memory);
   memory.bytes = memory.persistentBytes + artifact.program.arenaBytes;
   memory.capacity = static_cast<int64_t>(machine.memory.bytes.value) /
@@ -133,10 +133,10 @@ Status checkFit(const PlanReport &report) {
   if (memory.fits())
     return {};
   Status status(ErrorCode::E0801,
-                "a rank needs " + printBytes(memory.bytes) + " of the " +
-                    printBytes(memory.capacity) + " that " + report.machine +
-                    " has: " + printBytes(memory.bytes - memory.capacity) +
-                    " too many");
+                "a rank needs " + printBytes(memory.bytes) + ", " +
+                    printBytes(memory.bytes - memory.capacity) +
+                    " more than the " + printBytes(memory.capacity) +
+                    " that it may take of " + report.machine);
   std::vector<MemoryPart> parts = memory.parts;
   std::sort(parts.begin(), parts.end(),
             [](const MemoryPart &a, const MemoryPart &b) {

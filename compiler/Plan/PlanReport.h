@@ -23,6 +23,8 @@ namespace shardc {
 struct MemoryPart {
   std::string name;
   int64_t bytes = 0;
+  /// Whether it is beside the arena, which decisions about the step leave.
+  bool isPersistent = false;
 };
 
 /// Modules whose values take memory at the peak. Numbers in paths are replaced
@@ -90,8 +92,52 @@ struct GroupPlan {
   int64_t reduces = 0;
   int64_t reduceBytes = 0;
   std::string reshard;
+  /// What backward computes again of its modules: a word of --recompute, or
+  /// empty where it is not known.
+  std::string recompute;
   /// Seconds of a step in which nothing hides its gathers and reductions.
   double exposedSeconds = 0;
+};
+
+/// A plan that a search compared with its own, or its own. Seconds and bytes
+/// are forecasts of units (passes/CostModel/StepGraph.h), without compiling it.
+struct ComparedPlan {
+  std::string name;
+  double seconds = 0;
+  int64_t bytes = 0;
+  bool fits = false;
+};
+
+/// A decision about one group, and what the step would take with it, beyond the
+/// plan, all else as it is.
+struct ExplainedDecision {
+  std::string group;
+  /// Words of --reshard and --recompute.
+  std::string reshard;
+  std::string recompute;
+  bool isChosen = false;
+  double seconds = 0;
+  int64_t bytes = 0;
+  bool fits = false;
+};
+
+/// What `auto` came to.
+struct PlanChoice {
+  /// The words in its place, as flags.
+  std::string flags;
+  /// Bytes of a rank that a plan may take.
+  int64_t budget = 0;
+  /// Whether the compiled step takes no more.
+  bool fits = false;
+  /// No plan of these units that fits is faster, by the forecast.
+  double boundSeconds = 0;
+  double forecastSeconds = 0;
+  /// Plans that were forecast and steps that were compiled.
+  int64_t forecasts = 0, compiled = 0;
+  /// Its own first.
+  std::vector<ComparedPlan> compared;
+  /// Of the groups that were asked about.
+  std::vector<ExplainedDecision> explained;
 };
 
 struct PlanReport {
@@ -111,7 +157,13 @@ struct PlanReport {
   format::OptimizerSummary optimizer;
   /// What the step was compiled with.
   format::Attributes options;
+  /// Of a step with `auto`.
+  std::optional<PlanChoice> choice;
 };
+
+/// What a state or an input takes: devices align each of them
+/// (runtime/device/Device.h).
+int64_t allocatedBytes(int64_t elements, format::Dtype dtype);
 
 /// The report of a step of `microBatches` of a valid artifact. `operations` are
 /// those of products, convolutions and attention in a micro-batch, forward and

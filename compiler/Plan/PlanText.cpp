@@ -71,6 +71,8 @@ static std::string printAnswer(const PlanReport &report) {
             utilization(time.hfu()) + " of " + printOperations(time.peakRate) +
             "/s in " + time.peakDtype + " (" +
             printOperations(time.modelOperations) + " a rank and step)\n";
+  if (report.choice)
+    text += "auto:         " + report.choice->flags + "\n";
   return text;
 }
 
@@ -124,14 +126,14 @@ static bool areAlike(const GroupPlan &a, const GroupPlan &b) {
   return a.parameters == b.parameters && a.dtypes == b.dtypes &&
          a.gathers == b.gathers && a.gatherBytes == b.gatherBytes &&
          a.reduces == b.reduces && a.reduceBytes == b.reduceBytes &&
-         a.reshard == b.reshard;
+         a.reshard == b.reshard && a.recompute == b.recompute;
 }
 
 /// Neighbours that are alike are one line.
 static std::string printGroups(const PlanReport &report) {
   const std::vector<GroupPlan> &groups = report.groups;
   Table table;
-  table.add({"group", "parameters", "dtypes", "reshard", "gathers",
+  table.add({"group", "parameters", "dtypes", "reshard", "recompute", "gathers",
              "gather bytes", "reduces", "reduce bytes", "exposed"});
   for (size_t i = 0; i < groups.size();) {
     size_t end = i + 1;
@@ -143,20 +145,62 @@ static std::string printGroups(const PlanReport &report) {
     if (end - i > 1)
       name += " … " + groups[end - 1].name;
     table.add({name, printCount(group.parameters), group.dtypes, group.reshard,
-               std::to_string(group.gathers), printCount(group.gatherBytes),
-               std::to_string(group.reduces), printCount(group.reduceBytes),
-               printSeconds(exposed)});
+               group.recompute, std::to_string(group.gathers),
+               printCount(group.gatherBytes), std::to_string(group.reduces),
+               printCount(group.reduceBytes), printSeconds(exposed)});
     i = end;
   }
   if (report.otherExposedSeconds > 0)
-    table.add({"other sums", "", "", "", "", "", "", "",
+    table.add({"other sums", "", "", "", "", "", "", "", "",
                printSeconds(report.otherExposedSeconds)});
+  return "\n" + table.print();
+}
+
+/// What the search compared, and how much faster a plan could be.
+static std::string printChoice(const PlanChoice &choice) {
+  Table table;
+  table.add({"plan", "memory of a rank", "", "fits", "a step"});
+  for (const ComparedPlan &each : choice.compared)
+    table.add({each.name, printCount(each.bytes), printBytes(each.bytes),
+               each.fits ? "yes" : "no", printSeconds(each.seconds)});
+  const std::string work = " (" + printCount(choice.forecasts) +
+                           " plans forecast, " + printCount(choice.compiled) +
+                           " steps compiled)\n";
+  if (!choice.fits)
+    return "\n" + table.print() + "no plan was found that fits" + work;
+  const double gap = choice.forecastSeconds / choice.boundSeconds - 1;
+  return "\n" + table.print() + "no plan of these groups that fits " +
+         printBytes(choice.budget) + " is more than " +
+         printDecimal(100 * gap, 1) + " % faster" + work;
+}
+
+/// With a sign; nothing for what changes nothing.
+template <typename Quantity, typename Print>
+static std::string printChange(Quantity change, Print print) {
+  if (change == 0)
+    return "";
+  return (change < 0 ? "-" : "+") + print(change < 0 ? -change : change);
+}
+
+/// Each other decision about the groups, and what it would change.
+static std::string printExplained(const PlanChoice &choice) {
+  if (choice.explained.empty())
+    return "";
+  Table table;
+  table.add({"decision", "reshard", "recompute", "a step", "memory", "fits"});
+  for (const ExplainedDecision &each : choice.explained)
+    table.add({(each.isChosen ? "> " : "  ") + each.group, each.reshard,
+               each.recompute, printChange(each.seconds, printSeconds),
+               printChange(each.bytes, printBytes), each.fits ? "yes" : "no"});
   return "\n" + table.print();
 }
 
 std::string printPlan(const PlanReport &report) {
   return printAnswer(report) + printMemory(report.memory) +
-         printTime(report.time) + printGroups(report);
+         printTime(report.time) + printGroups(report) +
+         (report.choice
+              ? printExplained(*report.choice) + printChoice(*report.choice)
+              : "");
 }
 
 } // namespace shardc

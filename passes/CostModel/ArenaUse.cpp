@@ -108,11 +108,55 @@ void ArenaSweep::clear() {
 
 /// What a command uses an operand for.
 static ArenaPurpose purposeOf(const Command &command, size_t operand) {
-  if (command.kind == CommandKind::AllGather)
-    return ArenaPurpose::Gathered;
   return command.kind == CommandKind::ReduceScatter && operand == 0
              ? ArenaPurpose::Reduced
              : ArenaPurpose::Activations;
+}
+
+/// A gather keeps the first rank's slot, which is the first one, and writes the
+/// others.
+static void touchGathered(ArenaSweep &sweep, const Command &command,
+                          size_t number) {
+  BufferReference own = command.operands[0].buffer, others = own;
+  own.bytes = std::min(own.bytes, format::attributeOr<int64_t>(
+                                      command.attributes, "slot_bytes", 0));
+  others.offset += own.bytes;
+  others.bytes -= own.bytes;
+  sweep.touch(own, Access::ReadWrite, number, ArenaPurpose::Gathered);
+  sweep.touch(others, Access::Write, number, ArenaPurpose::Gathered);
+}
+
+/// The buffer of a collective is one place from the first byte that is written
+/// into it to the last one that is read.
+static void joinBuffers(std::vector<ArenaRange> &ranges,
+                        const Program &program) {
+  std::map<size_t, std::vector<ArenaRange *>> gathered, reduced;
+  for (ArenaRange &range : ranges) {
+    if (range.purpose == ArenaPurpose::Reduced)
+      reduced[range.last].push_back(&range);
+    if (range.purpose != ArenaPurpose::Gathered)
+      continue;
+    // Its own slot is filled a little earlier.
+    size_t gather = range.first;
+    while (gather < range.last &&
+           program.commands[gather].kind != CommandKind::AllGather)
+      ++gather;
+    gathered[gather].push_back(&range);
+  }
+  for (const auto &[command, parts] : gathered) {
+    size_t last = 0;
+    for (const ArenaRange *part : parts)
+      last = std::max(last, part->last);
+    for (ArenaRange *part : parts)
+      part->last = last;
+  }
+  for (const auto &[command, parts] : reduced) {
+    size_t first = command;
+    for (const ArenaRange *part : parts)
+      first = std::min(first, part->first);
+    for (ArenaRange *part : parts)
+      part->first = first;
+  }
 }
 
 std::vector<ArenaRange> findArenaUse(const Program &program) {
@@ -124,6 +168,10 @@ std::vector<ArenaRange> findArenaUse(const Program &program) {
     if (program.sections[static_cast<size_t>(command.section)].run !=
         format::Run::Training)
       continue;
+    if (command.kind == CommandKind::AllGather) {
+      touchGathered(sweep, command, i);
+      continue;
+    }
     const auto accesses = accessesOf(command, program);
     // Reads first: what is written may take the place of what was read.
     for (const bool reads : {true, false})
@@ -136,6 +184,7 @@ std::vector<ArenaRange> findArenaUse(const Program &program) {
                   ArenaPurpose::Workspace);
   }
   sweep.clear();
+  joinBuffers(sweep.ranges, program);
   std::sort(sweep.ranges.begin(), sweep.ranges.end(),
             [](const ArenaRange &a, const ArenaRange &b) {
               return std::pair(a.first, a.offset) <

@@ -48,7 +48,8 @@ struct ArenaRange {
 };
 
 /// All ranges of the training step on rank 0, by their first commands. What is
-/// written and never read is in use while it is written.
+/// written and never read is in use while it is written; the buffer of a gather
+/// or a reduction is in use as a whole.
 std::vector<ArenaRange> findArenaUse(const format::Program &program);
 
 /// The moment at which most bytes are in use.

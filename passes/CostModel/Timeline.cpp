@@ -9,12 +9,11 @@
 
 #include "passes/CostModel/CollectiveTime.h"
 #include "passes/CostModel/CommandTime.h"
+#include "passes/CostModel/Lanes.h"
 #include "runtime/format/CommandKinds.h"
 #include "runtime/format/Work.h"
 
 #include <algorithm>
-#include <cassert>
-#include <limits>
 #include <map>
 #include <optional>
 
@@ -28,15 +27,6 @@ using format::WorkKind;
 
 namespace {
 
-/// What a command takes by itself.
-struct Cost {
-  double seconds = 0;
-  Spent spent = Spent::Memory;
-  /// Of a collective: its communicator, and the level whose links it is on.
-  std::optional<int64_t> communicator;
-  size_t level = 0;
-};
-
 /// The costs of a program's commands.
 class Costs {
 public:
@@ -44,7 +34,7 @@ public:
       : program(program), mesh(mesh), machine(machine),
         ranks(ranksOnProcessor(machine, mesh.ranks())) {}
 
-  Cost of(const Command &command);
+  CommandCost of(const Command &command);
 
 private:
   const Program &program;
@@ -53,50 +43,8 @@ private:
   const int64_t ranks;
   std::map<int64_t, MemberPlaces> places;
 
-  Cost ofCollective(const Command &command);
+  CommandCost ofCollective(const Command &command);
   Spent spentOn(const Command &command, const format::Work &work) const;
-};
-
-/// One run of a section on one rank.
-class SectionSimulation {
-public:
-  SectionSimulation(const Program &program, const Machine &machine,
-                    std::vector<Cost> costs, size_t first)
-      : program(program), machine(machine), costs(std::move(costs)),
-        first(first), isSerial(!machine.isGpu()),
-        lanes(isSerial ? 1 : program.streams.size()) {}
-
-  SectionTimeline run(Timeline &timeline, int64_t times);
-
-private:
-  /// A stream with the commands that it still has to run.
-  struct Lane {
-    std::vector<size_t> commands;
-    size_t next = 0;
-    /// Of the command that runs: seconds that it would take alone.
-    double left = 0;
-    bool isRunning = false;
-
-    size_t current() const { return commands[next]; }
-    bool isDone() const { return next == commands.size(); }
-  };
-
-  const Program &program;
-  const Machine &machine;
-  /// Of the commands from `first` on.
-  const std::vector<Cost> costs;
-  const size_t first;
-  const bool isSerial;
-  std::vector<Lane> lanes;
-  std::map<int64_t, size_t> recordedBy;
-  std::vector<char> isComplete;
-  double now = 0;
-
-  bool mayBegin(const Command &command) const;
-  bool begin(SectionTimeline &section);
-  double rateOf(const Lane &lane) const;
-  void advance(SectionTimeline &section, Timeline &timeline, int64_t times);
-  void account(double seconds, Timeline &timeline) const;
 };
 
 } // namespace
@@ -125,8 +73,8 @@ Spent Costs::spentOn(const Command &command, const format::Work &work) const {
   }
 }
 
-Cost Costs::ofCollective(const Command &command) {
-  Cost cost;
+CommandCost Costs::ofCollective(const Command &command) {
+  CommandCost cost;
   cost.spent = Spent::Exposed;
   cost.communicator =
       format::attributeOr<int64_t>(command.attributes, "communicator", 0);
@@ -144,76 +92,70 @@ Cost Costs::ofCollective(const Command &command) {
   return cost;
 }
 
-Cost Costs::of(const Command &command) {
+CommandCost Costs::of(const Command &command) {
   if (isCollective(command.kind))
     return ofCollective(command);
   const format::Work work = workOf(command, program, mesh);
-  Cost cost;
+  CommandCost cost;
   cost.seconds = commandSeconds(work, machine, ranks);
   cost.spent = spentOn(command, work);
   return cost;
+}
+
+std::vector<CommandCost> findCosts(const Program &program, const Mesh &mesh,
+                                   const Machine &machine) {
+  Costs costs(program, mesh, machine);
+  std::vector<CommandCost> found;
+  for (const Command &command : program.commands)
+    found.push_back(costs.of(command));
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
 // One section
 //===----------------------------------------------------------------------===//
 
-bool SectionSimulation::mayBegin(const Command &command) const {
-  return std::all_of(
-      command.waits.begin(), command.waits.end(), [&](int64_t event) {
-        const auto found = recordedBy.find(event);
-        // Another section's: streams are joined between them.
-        return found == recordedBy.end() || isComplete[found->second - first];
-      });
-}
-
-/// Begins what can; whether something did.
-bool SectionSimulation::begin(SectionTimeline &section) {
-  bool began = false;
-  for (Lane &lane : lanes) {
-    if (lane.isRunning || lane.isDone() ||
-        !mayBegin(program.commands[lane.current()]))
-      continue;
-    lane.isRunning = began = true;
-    lane.left = costs[lane.current() - first].seconds;
-    section.events[lane.current() - first].begin = now;
+/// A lane a stream; a processor has one lane for all of them. Events of other
+/// sections need no wait: streams are joined between sections.
+static std::vector<LaneTask> tasksOf(const Program &program, size_t first,
+                                     const std::vector<CommandCost> &costs,
+                                     bool isSerial) {
+  std::map<int64_t, size_t> recordedBy;
+  for (size_t i = 0; i < costs.size(); ++i)
+    if (const auto &event = program.commands[first + i].records)
+      recordedBy[*event] = i;
+  std::vector<LaneTask> tasks;
+  for (size_t i = 0; i < costs.size(); ++i) {
+    const Command &command = program.commands[first + i];
+    LaneTask task;
+    task.lane = isSerial ? 0 : static_cast<size_t>(command.stream);
+    task.seconds = costs[i].seconds;
+    if (costs[i].communicator)
+      task.level = costs[i].level;
+    for (const int64_t event : command.waits)
+      if (auto found = recordedBy.find(event); found != recordedBy.end())
+        task.waits.push_back(found->second);
+    tasks.push_back(std::move(task));
   }
-  return began;
+  return tasks;
 }
 
-/// How much of a second's work the lane's command does in a second.
-double SectionSimulation::rateOf(const Lane &lane) const {
-  const Cost &cost = costs[lane.current() - first];
-  int64_t onLevel = 0;
-  bool isBeside = false;
-  for (const Lane &other : lanes) {
-    if (!other.isRunning)
-      continue;
-    const Cost &its = costs[other.current() - first];
-    isBeside |= its.communicator && its.seconds > 0;
-    onLevel += its.communicator && its.level == cost.level;
-  }
-  if (cost.communicator)
-    return 1.0 / static_cast<double>(std::max<int64_t>(1, onLevel));
-  return isBeside ? 1 / (1 + machine.overlapSlowdown.value) : 1;
-}
-
-/// Adds `seconds`, in which the lanes do what they do now, to where time goes.
-void SectionSimulation::account(double seconds, Timeline &timeline) const {
-  const Cost *computing = nullptr;
+/// Adds `seconds`, in which these commands run, to where time goes.
+static void account(const std::vector<std::optional<size_t>> &running,
+                    double seconds, const Program &program, size_t first,
+                    const std::vector<CommandCost> &costs, Timeline &timeline) {
+  const CommandCost *computing = nullptr;
   std::optional<size_t> waitedFor;
-  for (size_t i = 0; i < lanes.size(); ++i) {
-    if (!lanes[i].isRunning)
+  for (const std::optional<size_t> &task : running) {
+    if (!task)
       continue;
-    const size_t command = lanes[i].current();
-    const Cost &cost = costs[command - first];
     timeline
-        .busy[isSerial ? static_cast<size_t>(program.commands[command].stream)
-                       : i] += seconds;
-    if (!cost.communicator)
-      computing = &cost;
+        .busy[static_cast<size_t>(program.commands[first + *task].stream)] +=
+        seconds;
+    if (!costs[*task].communicator)
+      computing = &costs[*task];
     else if (!waitedFor)
-      waitedFor = command;
+      waitedFor = *task;
   }
   const Spent spent = computing   ? computing->spent
                       : waitedFor ? Spent::Exposed
@@ -221,59 +163,30 @@ void SectionSimulation::account(double seconds, Timeline &timeline) const {
   timeline.spent[static_cast<size_t>(spent)] += seconds;
   if (spent != Spent::Exposed)
     return;
-  timeline.exposedOf[*waitedFor] += seconds;
-  timeline.exposed[static_cast<size_t>(*costs[*waitedFor - first].communicator)]
+  timeline.exposedOf[first + *waitedFor] += seconds;
+  timeline.exposed[static_cast<size_t>(*costs[*waitedFor].communicator)]
       .seconds += seconds;
 }
 
-/// Lets time pass until a command ends.
-void SectionSimulation::advance(SectionTimeline &section, Timeline &timeline,
-                                int64_t times) {
-  double step = std::numeric_limits<double>::infinity();
-  std::vector<double> rates(lanes.size());
-  for (size_t i = 0; i < lanes.size(); ++i)
-    if (lanes[i].isRunning) {
-      rates[i] = rateOf(lanes[i]);
-      step = std::min(step, lanes[i].left / rates[i]);
-    }
-  assert(step < std::numeric_limits<double>::infinity() &&
-         "a valid program's waits come to an end");
-  account(static_cast<double>(times) * step, timeline);
-  now += step;
-  for (size_t i = 0; i < lanes.size(); ++i) {
-    Lane &lane = lanes[i];
-    if (!lane.isRunning)
-      continue;
-    const bool isLast = lane.left / rates[i] <= step;
-    lane.left -= rates[i] * step;
-    if (!isLast)
-      continue;
-    section.events[lane.current() - first].end = now;
-    isComplete[lane.current() - first] = 1;
-    lane.isRunning = false;
-    ++lane.next;
-  }
-}
-
-SectionTimeline SectionSimulation::run(Timeline &timeline, int64_t times) {
+/// The commands from `first` on, which have these costs, `times` times.
+static SectionTimeline runSection(const Program &program,
+                                  const Machine &machine, size_t first,
+                                  const std::vector<CommandCost> &costs,
+                                  int64_t times, Timeline &timeline) {
+  const bool isSerial = !machine.isGpu();
   SectionTimeline section;
   section.times = times;
-  section.events.resize(costs.size());
-  isComplete.assign(costs.size(), 0);
-  for (size_t i = 0; i < costs.size(); ++i) {
-    const Command &command = program.commands[first + i];
-    section.events[i].command = first + i;
-    lanes[isSerial ? 0 : static_cast<size_t>(command.stream)]
-        .commands.push_back(first + i);
-    if (command.records)
-      recordedBy[*command.records] = first + i;
+  const std::vector<LaneEvent> events = runLanes(
+      tasksOf(program, first, costs, isSerial),
+      isSerial ? 1 : program.streams.size(), machine.overlapSlowdown.value,
+      [&](const std::vector<std::optional<size_t>> &running, double seconds) {
+        account(running, static_cast<double>(times) * seconds, program, first,
+                costs, timeline);
+      });
+  for (size_t i = 0; i < events.size(); ++i) {
+    section.events.push_back({first + i, events[i].begin, events[i].end});
+    section.seconds = std::max(section.seconds, events[i].end);
   }
-  auto isDone = [](const Lane &lane) { return lane.isDone(); };
-  while (!std::all_of(lanes.begin(), lanes.end(), isDone)) {
-    begin(section);
-    advance(section, timeline, times);
-  }
-  section.seconds = now;
   return section;
 }
 
@@ -300,7 +213,7 @@ Timeline simulate(const Program &program, const Mesh &mesh,
   timeline.exposedOf.resize(program.commands.size());
   for (size_t i = 0; i < program.communicators.size(); ++i)
     timeline.exposed.push_back({static_cast<int64_t>(i), 0});
-  Costs costs(program, mesh, machine);
+  const std::vector<CommandCost> costs = findCosts(program, mesh, machine);
   for (size_t i = 0; i < program.sections.size(); ++i) {
     const format::Section &section = program.sections[i];
     const int64_t times = section.run == format::Run::Training
@@ -309,12 +222,11 @@ Timeline simulate(const Program &program, const Mesh &mesh,
     if (times == 0)
       continue;
     const auto [first, end] = rangeOf(program, i);
-    std::vector<Cost> ofSection;
-    for (size_t command = first; command < end; ++command)
-      ofSection.push_back(costs.of(program.commands[command]));
+    const std::vector<CommandCost> ofSection(
+        costs.begin() + static_cast<std::ptrdiff_t>(first),
+        costs.begin() + static_cast<std::ptrdiff_t>(end));
     SectionTimeline run =
-        SectionSimulation(program, machine, std::move(ofSection), first)
-            .run(timeline, times);
+        runSection(program, machine, first, ofSection, times, timeline);
     run.section = i;
     run.begin = timeline.seconds;
     for (TimelineEvent &event : run.events) {

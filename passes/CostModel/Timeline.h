@@ -8,12 +8,9 @@
 //   compute    |--linear--|--linear--|        |--linear--|
 //   gather  |--gather--|-----gather-----------|              wait of compute
 //
-// A command begins when the one before it on its stream is done and so are the
-// commands whose events it waits for. While it runs, it advances at a rate that
-// depends on what runs beside it: collectives over the same links share them,
-// and commands that compute are slowed down while data arrives
-// (Machine::overlapSlowdown). Rates change only when a command begins or ends,
-// so that a step of n commands on s streams takes O(n s).
+// Lanes.h says how they run side by side. The links of a collective are those
+// of one level of the machine's topology, and commands that compute are slowed
+// down by Machine::overlapSlowdown while data arrives.
 //
 // A processor runs the commands of a rank one after the other, in list order.
 //===----------------------------------------------------------------------===//
@@ -26,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace shardc {
@@ -67,6 +65,16 @@ enum class Spent {
 };
 inline constexpr size_t spentKinds = 7;
 
+/// What a command takes by itself.
+struct CommandCost {
+  double seconds = 0;
+  Spent spent = Spent::Memory;
+  /// Of a collective: its communicator, and the level of the machine's topology
+  /// whose links it is on.
+  std::optional<int64_t> communicator;
+  size_t level = 0;
+};
+
 /// Exposed communication of one communicator (Program::communicators).
 struct ExposedTime {
   int64_t communicator = 0;
@@ -90,6 +98,11 @@ struct Timeline {
 
 /// Whether a command is of the optimizer's part of a step.
 bool isUpdate(const format::Command &command, const format::Program &program);
+
+/// By command of a valid program.
+std::vector<CommandCost> findCosts(const format::Program &program,
+                                   const format::Mesh &mesh,
+                                   const format::Machine &machine);
 
 /// The training step of `microBatches` of a valid program.
 Timeline simulate(const format::Program &program, const format::Mesh &mesh,

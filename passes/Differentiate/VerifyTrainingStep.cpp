@@ -68,9 +68,10 @@ static LogicalResult verifySum(fsdp::ReduceScatterOp reduction,
   return success();
 }
 
-/// D4 for one reduction.
+/// D4 for one reduction; `updates` are all writes of shards.
 static LogicalResult
 verifyUpdate(fsdp::ReduceScatterOp reduction, SymbolTable &symbols,
+             ArrayRef<fsdp::WriteShardOp> updates,
              const DenseMap<Operation *, fsdp::Phase> &phases) {
   auto group = symbols.lookup<fsdp::GroupOp>(reduction.getGroup());
   if (!group)
@@ -87,7 +88,7 @@ verifyUpdate(fsdp::ReduceScatterOp reduction, SymbolTable &symbols,
             phases.lookup(user) == fsdp::Phase::update)
           read = user;
     unsigned writes = 0;
-    for (auto write : reduction->getBlock()->getOps<fsdp::WriteShardOp>())
+    for (fsdp::WriteShardOp write : updates)
       if (write.getGroup() == reduction.getGroup() &&
           write.getSegment() == index &&
           phases.lookup(write) == fsdp::Phase::update) {
@@ -208,6 +209,8 @@ static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
       getReplicaAxes(step->getParentOfType<ModuleOp>());
   llvm::StringMap<unsigned> reductions;
   unsigned losses = 0;
+  const SmallVector<fsdp::WriteShardOp> updates(
+      body.getOps<fsdp::WriteShardOp>());
   for (Operation &op : body) {
     if (auto loss = dyn_cast<fsdp::RecordLossOp>(op)) {
       if (++losses > 1 || phases.lookup(&op) != fsdp::Phase::forward)
@@ -232,7 +235,7 @@ static LogicalResult verifyStep(func::FuncOp step, const Groups &groups,
              << reduction.getGroup() << ", in backward";
     if (failed(verifySum(reduction, replicaAxes)) ||
         failed(verifyGradients(reduction, groups, symbols)) ||
-        failed(verifyUpdate(reduction, symbols, phases)))
+        failed(verifyUpdate(reduction, symbols, updates, phases)))
       return failure();
   }
   if (losses == 0)

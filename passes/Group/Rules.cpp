@@ -7,7 +7,9 @@
 #include "passes/Group/Rules.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <regex>
@@ -130,6 +132,47 @@ std::string_view closestWord(std::string_view word,
 
 static std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
+}
+
+std::string patternOfNames(const std::vector<std::string> &names) {
+  auto escape = [](std::string_view name) {
+    std::string text;
+    for (const char letter : name) {
+      if (!std::isalnum(static_cast<unsigned char>(letter)) && letter != '_')
+        text += '\\';
+      text += letter;
+    }
+    return text;
+  };
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> alike;
+  std::vector<std::pair<std::string, std::string>> order;
+  for (const std::string &name : names) {
+    const size_t end = name.find_last_of("0123456789");
+    const size_t begin = end == std::string::npos
+                             ? std::string::npos
+                             : name.find_last_not_of("0123456789", end);
+    std::pair<std::string, std::string> around(escape(name), "");
+    std::string number;
+    if (end != std::string::npos) {
+      const size_t from = begin == std::string::npos ? 0 : begin + 1;
+      around = {escape(name.substr(0, from)), escape(name.substr(end + 1))};
+      number = name.substr(from, end + 1 - from);
+    }
+    if (alike[around].empty())
+      order.push_back(around);
+    alike[around].push_back(number);
+  }
+  std::string pattern;
+  for (const auto &around : order) {
+    std::string numbers;
+    for (const std::string &number : alike[around])
+      numbers += (numbers.empty() ? "" : "|") + number;
+    if (alike[around].size() > 1)
+      numbers = "(" + numbers + ")";
+    pattern +=
+        (pattern.empty() ? "" : "|") + around.first + numbers + around.second;
+  }
+  return pattern;
 }
 
 std::string complainAbout(std::string_view key, std::string_view value,

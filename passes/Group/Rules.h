@@ -60,6 +60,10 @@ ParsedRules parseRules(std::string_view text, std::span<const RuleKey> keys);
 /// The text that parseRules() reads as `rules`.
 std::string printRules(const std::vector<Rule> &rules);
 
+/// A regular expression of these names and no others. Names that differ in
+/// their last number share one: `layers\.(0|1|2)`.
+std::string patternOfNames(const std::vector<std::string> &names);
+
 /// What is wrong with `value` for `key`, or with a key that is none of `keys`;
 /// else empty.
 std::string complainAbout(std::string_view key, std::string_view value,

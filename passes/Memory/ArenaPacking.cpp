@@ -232,9 +232,12 @@ Packing packArena(const std::vector<PackingItem> &items, int64_t alignment,
                   double slack, int64_t maxWork) {
   std::vector<PackingItem> aligned = align(items, alignment);
   Packing packing = packInOrders(aligned, 0);
-  if (packing.waits > 0)
-    takeIfFewerWaits(packing, packInOrders(aligned, packing.size),
-                     packing.size);
+  if (packing.waits > 0) {
+    const int64_t size = packing.size;
+    const Packing apart = moveApart(aligned, packing, size);
+    takeIfFewerWaits(packing, packInOrders(aligned, size), size);
+    takeIfFewerWaits(packing, apart, size);
+  }
   int64_t lowerBound = maximumLive(aligned);
   ExactPacking exact =
       findExactPacking(aligned, packing.size, lowerBound, maxWork);

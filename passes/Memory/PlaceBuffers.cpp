@@ -9,6 +9,7 @@
 
 #include "passes/Memory/Passes.h"
 
+#include "dialects/Fsdp/Fsdp.h"
 #include "passes/Kernel/TargetOf.h"
 #include "passes/Memory/ArenaPackingChecker.h"
 #include "passes/Memory/CommandRanges.h"
@@ -30,6 +31,27 @@ struct PlaceBuffersPass : impl::PlaceBuffersPassBase<PlaceBuffersPass> {
 };
 } // namespace
 
+/// What is complete before each command, or as good as that: a collective whose
+/// stream has begun another one since. To wait for it holds nothing up, unless
+/// communication takes longer than the computation beside it, which then has to
+/// wait for some of it anyway.
+static std::vector<std::vector<int64_t>> findComplete(exec::ProgramOp program,
+                                                      const EventPlan &data) {
+  constexpr auto compute = static_cast<size_t>(fsdp::Stream::compute);
+  std::vector<std::vector<int64_t>> complete = data.clocks;
+  std::vector<int64_t> last(program.getStreams().size(), -1), before = last;
+  int64_t time = 0;
+  for (exec::CommandInterface command : exec::getCommands(program)) {
+    const auto stream = static_cast<size_t>(command.getStream());
+    for (size_t other = 0; stream == compute && other < last.size(); ++other)
+      if (other != stream)
+        complete[time][other] = std::max(complete[time][other], before[other]);
+    before[stream] = last[stream];
+    last[stream] = time++;
+  }
+  return complete;
+}
+
 /// When each of `buffers` is in use; never takes no bytes. `data` orders the
 /// commands by what they compute alone.
 static std::vector<PackingItem>
@@ -39,9 +61,11 @@ findLifetimes(exec::ProgramOp program, MutableArrayRef<exec::BufferOp> buffers,
   for (exec::BufferOp buffer : buffers)
     numbers[buffer.getMemory()] = numbers.size();
   std::vector<PackingItem> items(buffers.size());
+  const std::vector<std::vector<int64_t>> complete =
+      findComplete(program, data);
   int64_t time = 0;
   for (exec::CommandInterface command : exec::getCommands(program)) {
-    const std::vector<int64_t> &clock = data.clocks[time];
+    const std::vector<int64_t> &clock = complete[time];
     for (const exec::OperandAccess &operand : exec::getAccesses(command)) {
       auto found = numbers.find(exec::getPlace(operand.memory).whole);
       if (found == numbers.end())
@@ -56,8 +80,8 @@ findLifetimes(exec::ProgramOp program, MutableArrayRef<exec::BufferOp> buffers,
       }
       item.last = time;
       item.lastUses[command.getStream()] = time;
-      for (auto [complete, now] : llvm::zip_equal(item.complete, clock))
-        complete = std::min(complete, now);
+      for (auto [before, now] : llvm::zip_equal(item.complete, clock))
+        before = std::min(before, now);
     }
     ++time;
   }

@@ -17,14 +17,15 @@ Complaint checkRecompute(const std::vector<StepNode> &nodes,
   auto isChosen = [&](size_t node) {
     return std::binary_search(chosen.begin(), chosen.end(), node);
   };
+  std::vector<std::vector<size_t>> users(nodes.size());
+  for (size_t j = 0; j < nodes.size(); ++j)
+    for (size_t operand : nodes[j].operands)
+      users[operand].push_back(j);
   for (size_t i = 0; i < nodes.size(); ++i) {
     const StepNode &node = nodes[i];
     bool isNeeded = false, isTakenOutside = false;
-    for (size_t j = i + 1; j < nodes.size(); ++j) {
+    for (size_t j : users[i]) {
       const StepNode &user = nodes[j];
-      if (std::find(user.operands.begin(), user.operands.end(), i) ==
-          user.operands.end())
-        continue;
       isNeeded |= !user.isForward || isChosen(j);
       isTakenOutside |= user.isForward && user.region != node.region;
     }

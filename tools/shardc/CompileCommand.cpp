@@ -4,6 +4,7 @@
 // The options of a compilation, in the groups that its help page shows.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/AutoPlan.h"
 #include "compiler/Compiler.h"
 #include "runtime/format/Errors.h"
 #include "runtime/format/Status.h"
@@ -82,6 +83,8 @@ static int runCompile(CompileArguments &arguments) {
   if (isSameFile(arguments.input, arguments.output))
     return fail(Status(ErrorCode::E0602, "-o '" + arguments.output +
                                              "' would overwrite the model"));
+  if (int result = resolveAuto(arguments.input, arguments.options))
+    return result;
   if (arguments.printConfig)
     return printConfiguration(arguments.input, arguments.options);
   if (arguments.output.empty() && arguments.options.compileTo.empty()) {

@@ -4,6 +4,7 @@
 // Whether a step fits a machine and how long it takes, before there is one.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/AutoPlan.h"
 #include "compiler/OptionTable.h"
 #include "compiler/Plan/Alternatives.h"
 #include "compiler/Plan/PlanReport.h"
@@ -14,6 +15,7 @@
 
 #include <iostream>
 #include <memory>
+#include <regex>
 #include <vector>
 
 namespace shardc {
@@ -21,10 +23,10 @@ namespace shardc {
 namespace {
 struct PlanArguments {
   std::string input;
-  std::string machine;
   int64_t microBatches = 1;
   bool json = false;
   bool alternatives = false;
+  std::string why;
   std::string trace;
   std::vector<std::string> sweep;
   Options options;
@@ -36,21 +38,40 @@ static int fail(const Status &status) {
   return exitCode(status.code());
 }
 
-static int runPlan(const PlanArguments &arguments) {
-  const StatusOr<format::Machine> machine = findMachine(arguments.machine);
+static int runPlan(PlanArguments &arguments) {
+  if (arguments.options.machine.empty())
+    return fail(Status(ErrorCode::E0001, "plan: expected --machine")
+                    .setHelp("such as --machine h100-sxm"));
+  const StatusOr<format::Machine> machine =
+      findMachine(arguments.options.machine);
   if (!machine.ok())
     return fail(machine.status());
+  if (!arguments.why.empty() && !isAuto(arguments.options))
+    return fail(Status(ErrorCode::E0001,
+                       "--why: explains what auto chose, and nothing is auto")
+                    .setHelp("say --reshard auto, --recompute auto or both"));
+  const StatusOr<int64_t> budget = budgetOf(arguments.options, *machine);
+  if (!budget.ok())
+    return fail(budget.status());
   PlanCompiler compiler;
   if (int result = compiler.read(arguments.input, arguments.options))
     return result;
   const StepPlanner plan =
       [&](const Options &options) -> std::optional<PlanReport> {
-    const std::optional<PlannedStep> step =
-        compiler.tryToCompile(options, *machine);
+    std::optional<PlannedStep> step;
+    AutoPlan chosen;
+    if (!isAuto(options))
+      step = compiler.tryToCompile(options, *machine);
+    else if (choosePlan(
+                 compiler,
+                 {options, *machine, arguments.microBatches, *budget, {}},
+                 chosen) == 0)
+      step = std::move(chosen.step);
     if (!step)
       return std::nullopt;
-    return reportPlan(step->artifact, *machine, arguments.microBatches,
-                      step->operations);
+    PlanReport report = reportStep(*step, *machine, arguments.microBatches);
+    report.memory.capacity = *budget;
+    return report;
   };
   if (!arguments.sweep.empty()) {
     const StatusOr<std::vector<SweepAxis>> axes = parseSweep(arguments.sweep);
@@ -60,10 +81,24 @@ static int runPlan(const PlanArguments &arguments) {
     return 0;
   }
   PlannedStep step;
-  if (int result = compiler.compile(arguments.options, *machine, step))
+  std::optional<AutoPlan> chosen;
+  if (isAuto(arguments.options)) {
+    chosen.emplace();
+    if (int result =
+            choosePlan(compiler,
+                       {arguments.options, *machine, arguments.microBatches,
+                        *budget, arguments.why},
+                       *chosen))
+      return result;
+    arguments.options = chosen->options;
+    step = std::move(chosen->step);
+  } else if (int result = compiler.compile(arguments.options, *machine, step)) {
     return result;
-  const PlanReport report = reportPlan(step.artifact, *machine,
-                                       arguments.microBatches, step.operations);
+  }
+  PlanReport report = reportStep(step, *machine, arguments.microBatches);
+  report.memory.capacity = *budget;
+  if (chosen)
+    report.choice = std::move(chosen->choice);
   std::cout << (arguments.json ? printPlanJson(report) : printPlan(report))
             << std::flush;
   if (!arguments.trace.empty()) {
@@ -95,11 +130,13 @@ static std::string complainAboutMicroBatches(const std::string &text) {
                                                 : std::string();
 }
 
-static std::string listOfMachines() {
-  std::string text;
-  for (const format::Machine &machine : knownMachines())
-    text += (text.empty() ? "" : ", ") + machine.name;
-  return text;
+static std::string complainAboutRegex(const std::string &text) {
+  try {
+    const std::regex pattern(text);
+    return "";
+  } catch (const std::regex_error &error) {
+    return "'" + text + "' is no regular expression: " + error.what();
+  }
 }
 
 void addPlanCommand(CLI::App &app, Run &run) {
@@ -111,13 +148,6 @@ void addPlanCommand(CLI::App &app, Run &run) {
                    "A .pt2 file of torch.export.save, with or without "
                    "weights, or a .mlir file of the import phase")
       ->required();
-  command
-      ->add_option("--machine", arguments->machine,
-                   "What the ranks run on: " + listOfMachines() +
-                       ", or a machine file, PATH.json")
-      ->type_name("MACHINE")
-      ->required()
-      ->group("Plan");
   command
       ->add_option("--micro-batches", arguments->microBatches,
                    "Micro-batches of each rank in a step")
@@ -136,6 +166,13 @@ void addPlanCommand(CLI::App &app, Run &run) {
           "and with the root's modules wrapped, and print memory and "
           "time of each")
       ->excludes("--json")
+      ->group("Plan");
+  command
+      ->add_option("--why", arguments->why,
+                   "What each other decision about the groups of these names "
+                   "would change, of a plan with auto")
+      ->type_name("REGEX")
+      ->check(CLI::Validator(complainAboutRegex, ""))
       ->group("Plan");
   command
       ->add_option(

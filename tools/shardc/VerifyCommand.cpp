@@ -4,6 +4,7 @@
 // The options of a comparison of a compiled step with the reference.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/AutoPlan.h"
 #include "tools/shardc/Commands.h"
 #include "tools/verify/VerifyModel.h"
 
@@ -75,6 +76,8 @@ void addVerifyCommand(CLI::App &app, Run &run) {
       exitCodes);
   command->callback([arguments, &run] {
     run = [=] {
+      if (int result = resolveAuto(arguments->path, arguments->options.compile))
+        return result;
       return verify::verifyModel(arguments->path, arguments->options);
     };
   });

@@ -93,7 +93,7 @@ static void simplifyPolicy(TrainedProgram &program, const SameFailure &isSame) {
       [](TrainingPolicy &p) { p.options.reshard = "default"; },
       [](TrainingPolicy &p) { p.options.recompute = "none"; },
       [](TrainingPolicy &p) { p.options.batchNormStats = ""; },
-      [](TrainingPolicy &p) { p.options.prefetch = 1; },
+      [](TrainingPolicy &p) { p.options.prefetch = "1"; },
       [](TrainingPolicy &p) { p.options.fuse = true; },
       [](TrainingPolicy &p) { p.options.cpu = Options().cpu; },
       [](TrainingPolicy &p) { p.options.optimizer = "sgd"; },

@@ -184,7 +184,7 @@ TrainingPolicy randomPolicy(ModuleOp program, RandomSource &random) {
         random.pick({"local", "sync", "sync", "broadcast"});
   if (random.chance(0.3))
     options.recompute = random.pick({"full", "full", "selective"});
-  options.prefetch = static_cast<unsigned>(random.between(0, 3));
+  options.prefetch = std::to_string(random.between(0, 3));
   options.fuse = !random.chance(0.2);
   options.cpu = randomProcessor(random);
   drawOptimizer(options, program, random);

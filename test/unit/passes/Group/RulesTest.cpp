@@ -35,6 +35,23 @@ TEST(ParseRules, Text) {
   EXPECT_THAT(parseParameters("").rules, IsEmpty());
 }
 
+TEST(PatternOfNames, MatchesThemAlone) {
+  const std::vector<std::string> names = {"layers.0", "layers.12", "head",
+                                          "m.3.b",    "m.4.b",     "a+b.1"};
+  const std::string pattern = patternOfNames(names);
+  EXPECT_EQ(pattern, R"(layers\.(0|12)|head|m\.(3|4)\.b|a\+b\.1)");
+  const std::vector<Rule> rules = {{pattern, {{"weight_decay", "0"}}}};
+  std::vector<std::vector<std::string>> subjects;
+  for (const char *other : {"layers.1", "layers.01", "head.x", "m.3", "aab.1"})
+    subjects.push_back({other});
+  EXPECT_EQ(selectRules(subjects, rules).problem, Problem::noMatch);
+  for (const std::string &name : names)
+    subjects.push_back({name});
+  const RuleSelection selection = selectRules(subjects, rules);
+  for (size_t i = 0; i < subjects.size(); ++i)
+    EXPECT_EQ(selection.chosen[i].size(), i < 5 ? 0u : 1u) << subjects[i][0];
+}
+
 TEST(ParseRules, TheRootHasNoName) {
   ParsedRules parsed =
       parseRules(":reshard_after_forward=never", moduleRuleKeys());

@@ -1,0 +1,566 @@
+//===- AutoPlan.cpp - --reshard auto, --recompute auto, --prefetch auto ---===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A few compilations around a search.
+//===----------------------------------------------------------------------===//
+
+#include "compiler/AutoPlan.h"
+
+#include "compiler/Plan/Quantities.h"
+#include "compiler/Plan/StepGraphBuilder.h"
+#include "passes/CostModel/CollectiveTime.h"
+#include "passes/CostModel/CommandTime.h"
+#include "passes/CostModel/Machines.h"
+#include "passes/CostModel/PlanSearch.h"
+#include "passes/Group/Rules.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <set>
+
+namespace shardc {
+
+static constexpr std::string_view autoWord = "auto";
+
+bool isAuto(const Options &options) {
+  return options.reshard == autoWord || options.recompute == autoWord ||
+         options.prefetch == autoWord;
+}
+
+std::optional<int64_t> parseBytes(const std::string &text) {
+  double number = 0;
+  const char *end = text.data() + text.size();
+  const auto [unit, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc())
+    return std::nullopt;
+  const std::string_view rest(unit, static_cast<size_t>(end - unit));
+  constexpr std::array<std::pair<std::string_view, double>, 8> units = {
+      {{"", 1},
+       {"B", 1},
+       {"MB", 1e6},
+       {"GB", 1e9},
+       {"TB", 1e12},
+       {"MiB", 1024.0 * 1024},
+       {"GiB", 1024.0 * 1024 * 1024},
+       {"TiB", 1024.0 * 1024 * 1024 * 1024}}};
+  for (const auto &[name, factor] : units)
+    if (rest == name && number > 0 && number * factor < 1e18)
+      return static_cast<int64_t>(number * factor);
+  return std::nullopt;
+}
+
+namespace {
+
+/// One search for a model.
+class PlanChooser {
+public:
+  PlanChooser(PlanCompiler &compiler, const PlanRequest &request,
+              AutoPlan &chosen)
+      : compiler(compiler), request(request), options(request.options),
+        machine(request.machine), microBatches(request.microBatches),
+        budget(request.budgetBytes), chosen(chosen) {}
+
+  int run();
+
+private:
+  PlanCompiler &compiler;
+  const PlanRequest &request;
+  const Options &options;
+  const format::Machine &machine;
+  const int64_t microBatches;
+  const int64_t budget;
+  AutoPlan &chosen;
+  std::map<RecomputeForm, PlannedStep> steps;
+  StepGraph graph;
+  SearchLimits limits;
+  /// By group: keys that the user's rules say.
+  std::map<std::string, std::set<std::string>> ruled;
+  /// Of the best step that was compiled.
+  std::optional<PlanReport> best;
+
+  int compileForms(bool isShort);
+  int measure();
+  void findRules();
+  ReshardChoice reshardChoice(const StepUnit &unit,
+                              const std::string &word) const;
+  std::vector<ReshardChoice> reshardChoices(const StepUnit &unit) const;
+  bool isLast(const StepUnit &unit) const;
+  std::string wordOf(const StepUnit &unit) const;
+  void setChoices();
+  void compare(const PlanSearchResult &found);
+  void keepLast(StepPlan &plan) const;
+  void explain(const PlanSearchResult &found);
+  Options optionsOf(const StepPlan &plan) const;
+  int checkNames() const;
+  int prepare();
+  bool isBetter(const PlanReport &report) const;
+  std::string describePersistent() const;
+};
+
+} // namespace
+
+static int fail(const Status &status) {
+  std::cerr << render(status, "shardc");
+  return exitCode(status.code());
+}
+
+//===----------------------------------------------------------------------===//
+// The graph and its choices
+//===----------------------------------------------------------------------===//
+
+/// One step with each form, or the one that was asked for; all of them reshard
+/// every group that has no rule of its own. Equal layers are left out of short
+/// ones.
+int PlanChooser::compileForms(bool isShort) {
+  std::vector<RecomputeForm> forms = {RecomputeForm::None};
+  if (options.recompute == autoWord)
+    forms = {RecomputeForm::None, RecomputeForm::Selective,
+             RecomputeForm::Full};
+  for (const RecomputeForm form : forms) {
+    Options uniform = options;
+    if (options.recompute == autoWord)
+      uniform.recompute = recomputeForms[static_cast<size_t>(form)];
+    uniform.reshard = "always";
+    if (options.prefetch == autoWord)
+      uniform.prefetch = "1";
+    ++chosen.choice.compiled;
+    if (isShort) {
+      std::optional<PlannedStep> step =
+          compiler.tryToCompileShort(uniform, machine);
+      if (!step)
+        return 1;
+      steps[form] = std::move(*step);
+    } else if (int result = compiler.compile(uniform, machine, steps[form])) {
+      return result;
+    }
+  }
+  return 0;
+}
+
+int PlanChooser::measure() {
+  std::map<RecomputeForm, const format::Artifact *> artifacts;
+  for (const auto &[form, step] : steps)
+    artifacts[form] = &step.artifact;
+  std::optional<StepGraph> built =
+      buildStepGraph(artifacts, steps.begin()->second.units,
+                     steps.begin()->second.repeated, machine, microBatches);
+  if (!built)
+    return fail(
+        Status(ErrorCode::E0803,
+               "auto cannot plan this model: forward and backward do not "
+               "come to its groups in one order, whatever is "
+               "recomputed")
+            .setHelp("say --reshard, --recompute and --prefetch"));
+  graph = std::move(*built);
+  return 0;
+}
+
+/// Which keys rules of the user's say, by group.
+void PlanChooser::findRules() {
+  const std::vector<PlannedUnit> &units = steps.begin()->second.units;
+  std::vector<std::vector<std::string>> names;
+  for (const PlannedUnit &unit : units)
+    names.push_back(unit.modules.empty() ? std::vector<std::string>{""}
+                                         : unit.modules);
+  // The steps have been compiled with these rules.
+  const RuleSelection selection = selectRules(
+      names, parseRules(options.moduleRules, moduleRuleKeys()).rules);
+  for (size_t i = 0; i < units.size(); ++i)
+    for (const auto &[key, rule] : selection.chosen[i])
+      ruled[units[i].group].insert(key);
+}
+
+/// What `word` of --reshard, which is not "default", means for a unit whose
+/// only choice is to reshard.
+ReshardChoice PlanChooser::reshardChoice(const StepUnit &unit,
+                                         const std::string &word) const {
+  if (!unit.backward || word == "always")
+    return unit.reshardChoices.front();
+  if (word == "never")
+    return {word, unit.gatheredBytes, std::nullopt};
+  const int64_t ranks = std::atoll(word.c_str());
+  const CollectiveTime again =
+      collectiveTime(format::CommandKind::AllGather, unit.gatheredBytes,
+                     placesOf(format::shardMesh(ranks), {0}, machine), machine);
+  return {word, unit.gatheredBytes / ranks,
+          Transfer{again.seconds, again.level}};
+}
+
+/// To keep it, to free it, and to keep it among the ranks of a node.
+std::vector<ReshardChoice>
+PlanChooser::reshardChoices(const StepUnit &unit) const {
+  if (!unit.backward || unit.gatheredBytes == 0)
+    return {unit.reshardChoices.front()};
+  std::vector<ReshardChoice> choices = {reshardChoice(unit, "never"),
+                                        reshardChoice(unit, "always")};
+  const int64_t shards = options.worldSize / options.replicate;
+  for (const format::NetworkLevel &level : machine.levels)
+    if (level.ranks > 1 && level.ranks < shards && shards % level.ranks == 0)
+      choices.push_back(reshardChoice(unit, std::to_string(level.ranks)));
+  return choices;
+}
+
+/// Forms that hold no less than another one at no less time are none.
+static void dropUselessForms(StepUnit &unit) {
+  auto isUseless = [&](RecomputeForm form) {
+    const UnitForm &its = unit.forms[static_cast<size_t>(form)];
+    return std::any_of(unit.formChoices.begin(), unit.formChoices.end(),
+                       [&](RecomputeForm other) {
+                         const UnitForm &than =
+                             unit.forms[static_cast<size_t>(other)];
+                         return other < form &&
+                                than.savedBytes <= its.savedBytes &&
+                                than.forwardBytes <= its.forwardBytes &&
+                                than.backwardBytes <= its.backwardBytes;
+                       });
+  };
+  std::vector<RecomputeForm> useful;
+  for (const RecomputeForm form : unit.formChoices)
+    if (!isUseless(form))
+      useful.push_back(form);
+  unit.formChoices = std::move(useful);
+}
+
+/// Whether forward uses the unit last.
+bool PlanChooser::isLast(const StepUnit &unit) const {
+  return std::all_of(graph.units.begin(), graph.units.end(),
+                     [&](const StepUnit &other) {
+                       return other.forwardEnd <= unit.forwardEnd;
+                     });
+}
+
+/// What --reshard means for the unit; by default the group that forward uses
+/// last is kept.
+std::string PlanChooser::wordOf(const StepUnit &unit) const {
+  if (options.reshard != "default")
+    return options.reshard;
+  return isLast(unit) || options.pipelineStage ? "never" : "always";
+}
+
+/// The root's own operators are never computed again.
+void PlanChooser::setChoices() {
+  findRules();
+  std::set<std::string> roots;
+  for (const PlannedUnit &unit : steps.begin()->second.units)
+    if (unit.modules.empty())
+      roots.insert(unit.group);
+  for (StepUnit &unit : graph.units) {
+    if (options.recompute == autoWord && !roots.contains(unit.group) &&
+        !ruled[unit.group].contains("recompute"))
+      dropUselessForms(unit);
+    else
+      unit.formChoices.resize(1);
+    if (options.reshard == autoWord &&
+        !ruled[unit.group].contains("reshard_after_forward"))
+      unit.reshardChoices = reshardChoices(unit);
+    else if (options.reshard != autoWord)
+      unit.reshardChoices = {reshardChoice(unit, wordOf(unit))};
+  }
+  limits.prefetchChoices = {1, 2, 3};
+  if (options.prefetch != autoWord)
+    limits.prefetchChoices = {
+        static_cast<size_t>(std::atoll(options.prefetch.c_str()))};
+}
+
+//===----------------------------------------------------------------------===//
+// Plans as options
+//===----------------------------------------------------------------------===//
+
+/// The word that most units have, the first of several; without any, `other`.
+static std::string mostCommon(const std::vector<std::string> &words,
+                              const std::string &other) {
+  std::map<std::string, size_t> counts;
+  std::string most = other;
+  for (const std::string &word : words)
+    if (++counts[word] > counts[most])
+      most = word;
+  return most;
+}
+
+Options PlanChooser::optionsOf(const StepPlan &plan) const {
+  const std::vector<PlannedUnit> &units = steps.begin()->second.units;
+  auto modulesOf = [&](const std::string &group) {
+    for (const PlannedUnit &unit : units)
+      if (unit.group == group)
+        return unit.modules;
+    return std::vector<std::string>();
+  };
+  Options found = options;
+  if (options.prefetch == autoWord)
+    found.prefetch = std::to_string(plan.prefetch);
+  std::vector<Rule> rules =
+      parseRules(options.moduleRules, moduleRuleKeys()).rules;
+  // Of the words of units that the plan decides on, the most common one is that
+  // of all groups, and the others get rules behind the user's.
+  auto decide = [&](std::string &all, const std::string &key, auto choicesOf,
+                    auto wordOf) {
+    if (all != autoWord)
+      return;
+    std::vector<std::string> words;
+    std::vector<size_t> decided;
+    for (size_t i = 0; i < graph.units.size(); ++i)
+      if (choicesOf(graph.units[i]) > 1) {
+        decided.push_back(i);
+        words.push_back(wordOf(i));
+      }
+    all = mostCommon(words, wordOf(0));
+    std::map<std::string, std::vector<std::string>> others;
+    for (const size_t i : decided) {
+      if (wordOf(i) == all)
+        continue;
+      const std::vector<std::string> modules = modulesOf(graph.units[i].group);
+      std::vector<std::string> &its = others[wordOf(i)];
+      if (modules.empty()) // The root's name is empty.
+        rules.push_back({"", {{key, wordOf(i)}}});
+      its.insert(its.end(), modules.begin(), modules.end());
+    }
+    for (const auto &[word, modules] : others)
+      if (!modules.empty())
+        rules.push_back({patternOfNames(modules), {{key, word}}});
+  };
+  decide(
+      found.recompute, "recompute",
+      [](const StepUnit &unit) { return unit.formChoices.size(); },
+      [&](size_t i) {
+        return std::string(recomputeForms[static_cast<size_t>(
+            graph.units[i].formChoices[plan.units[i].form])]);
+      });
+  decide(
+      found.reshard, "reshard_after_forward",
+      [](const StepUnit &unit) { return unit.reshardChoices.size(); },
+      [&](size_t i) {
+        return graph.units[i].reshardChoices[plan.units[i].reshard].word;
+      });
+  found.moduleRules = printRules(rules);
+  return found;
+}
+
+/// The words of --reshard, --recompute and --prefetch, and the rules.
+static std::string flagsOf(const Options &options) {
+  std::string flags;
+  for (const auto &[flag, value] : {std::pair("--reshard", options.reshard),
+                                    {"--recompute", options.recompute},
+                                    {"--prefetch", options.prefetch}})
+    flags += (flags.empty() ? "" : " ") + std::string(flag) + " " + value;
+  if (!options.moduleRules.empty())
+    flags += " --module-rules '" + options.moduleRules + "'";
+  return flags;
+}
+
+//===----------------------------------------------------------------------===//
+// The search
+//===----------------------------------------------------------------------===//
+
+/// The plans that people choose, under the same forecast, where they differ.
+void PlanChooser::compare(const PlanSearchResult &found) {
+  std::vector<StepPlan> plans;
+  chosen.choice.compared.clear();
+  auto add = [&](const std::string &name, const StepPlan &plan) {
+    if (std::find(plans.begin(), plans.end(), plan) != plans.end())
+      return;
+    plans.push_back(plan);
+    const StepForecast its = forecast(graph, plan);
+    chosen.choice.compared.push_back(
+        {name, its.seconds, its.bytes, its.bytes <= budget});
+  };
+  add("auto", found.plan);
+  const size_t prefetch = limits.prefetchChoices.front();
+  for (const auto &[form, step] : steps)
+    for (const std::string word : {"never", "default", "always"}) {
+      StepPlan plan =
+          uniformPlan(graph, form, word == "never" ? word : "always", prefetch);
+      if (word == "default")
+        keepLast(plan);
+      std::string name = options.reshard == autoWord ? word : "";
+      if (options.recompute == autoWord)
+        name += (name.empty() ? "" : ", ") +
+                std::string(recomputeForms[static_cast<size_t>(form)]);
+      add(name.empty() ? "prefetch " + std::to_string(prefetch) : name, plan);
+    }
+  add("greedy", greedyPlan(graph, budget, prefetch));
+}
+
+/// Every decision about the groups that were asked about, the others as they
+/// are.
+void PlanChooser::explain(const PlanSearchResult &found) {
+  chosen.choice.explained.clear();
+  if (request.why.empty())
+    return;
+  const std::regex pattern(request.why);
+  for (size_t i = 0; i < graph.units.size(); ++i) {
+    const StepUnit &unit = graph.units[i];
+    if (!std::regex_match(unit.group, pattern))
+      continue;
+    for (size_t form = 0; form < unit.formChoices.size(); ++form)
+      for (size_t reshard = 0; reshard < unit.reshardChoices.size();
+           ++reshard) {
+        StepPlan plan = found.plan;
+        plan.units[i] = {form, reshard};
+        const StepForecast other = forecast(graph, plan);
+        chosen.choice.explained.push_back(
+            {unit.group, unit.reshardChoices[reshard].word,
+             std::string(
+                 recomputeForms[static_cast<size_t>(unit.formChoices[form])]),
+             plan == found.plan, other.seconds - found.forecast.seconds,
+             other.bytes - found.forecast.bytes, other.bytes <= budget});
+      }
+  }
+}
+
+/// The group that forward uses last is not resharded.
+void PlanChooser::keepLast(StepPlan &plan) const {
+  for (size_t i = 0; i < graph.units.size(); ++i) {
+    const std::vector<ReshardChoice> &choices = graph.units[i].reshardChoices;
+    for (size_t j = 0; isLast(graph.units[i]) && j < choices.size(); ++j)
+      if (choices[j].word == "never")
+        plan.units[i].reshard = j;
+  }
+}
+
+/// What every plan needs, by kind.
+std::string PlanChooser::describePersistent() const {
+  std::string text;
+  for (const MemoryPart &part :
+       reportPlan(steps.begin()->second.artifact, machine, microBatches)
+           .memory.parts)
+    if (part.isPersistent && part.bytes > 0)
+      text +=
+          (text.empty() ? "" : ", ") + part.name + " " + printBytes(part.bytes);
+  return text;
+}
+
+/// Whether there is a group to explain, if one was asked about.
+int PlanChooser::checkNames() const {
+  const std::regex pattern(request.why);
+  std::string names;
+  for (const StepUnit &unit : graph.units) {
+    if (request.why.empty() || std::regex_match(unit.group, pattern))
+      return 0;
+    names += (names.empty() ? "" : ", ") + unit.group;
+  }
+  return fail(
+      Status(ErrorCode::E0202, "--why: no group matches '" + request.why + "'")
+          .addNote("groups are " + names));
+}
+
+int PlanChooser::prepare() {
+  // What is wrong with the model is said of all of it.
+  if (compileForms(/*isShort=*/true) != 0)
+    if (int result = compileForms(/*isShort=*/false))
+      return result;
+  if (int result = measure())
+    return result;
+  setChoices();
+  if (budget < graph.persistentBytes)
+    return fail(
+        Status(ErrorCode::E0802, "the memory budget of " + printBytes(budget) +
+                                     " is below the " +
+                                     printBytes(graph.persistentBytes) +
+                                     " that every plan needs beside its arena")
+            .addNote("they are " + describePersistent()));
+  chosen.choice.budget = budget;
+  return checkNames();
+}
+
+/// Whether `report` is better than what was compiled before.
+bool PlanChooser::isBetter(const PlanReport &report) const {
+  const bool fits = report.memory.bytes <= budget;
+  if (!best || fits != chosen.choice.fits)
+    return !best || fits;
+  return fits ? report.time.seconds < best->time.seconds
+              : report.memory.bytes < best->memory.bytes;
+}
+
+int PlanChooser::run() {
+  if (int result = prepare())
+    return result;
+  // What the compiled step takes beyond its forecast.
+  int64_t excess = 0;
+  constexpr int rounds = 3;
+  std::vector<StepPlan> compiled;
+  for (int round = 0; round < rounds; ++round) {
+    const PlanSearchResult found = searchPlan(graph, budget - excess, limits);
+    chosen.choice.forecasts += static_cast<int64_t>(found.forecasts);
+    if (std::find(compiled.begin(), compiled.end(), found.plan) !=
+        compiled.end())
+      break;
+    compiled.push_back(found.plan);
+    const Options its = optionsOf(found.plan);
+    PlannedStep step;
+    if (int result = compiler.compile(its, machine, step))
+      return result;
+    ++chosen.choice.compiled;
+    const PlanReport report = reportStep(step, machine, microBatches);
+    excess = report.memory.bytes - found.forecast.bytes;
+    if (!isBetter(report))
+      continue;
+    best = report;
+    chosen.options = its;
+    chosen.step = std::move(step);
+    chosen.choice.flags = flagsOf(its);
+    chosen.choice.fits = report.memory.bytes <= budget;
+    chosen.choice.boundSeconds = found.boundSeconds;
+    chosen.choice.forecastSeconds = found.forecast.seconds;
+    compare(found);
+    explain(found);
+  }
+  return 0;
+}
+
+int choosePlan(PlanCompiler &compiler, const PlanRequest &request,
+               AutoPlan &chosen) {
+  return PlanChooser(compiler, request, chosen).run();
+}
+
+StatusOr<int64_t> budgetOf(const Options &options,
+                           const format::Machine &machine) {
+  if (options.memoryBudget.empty())
+    return static_cast<int64_t>(machine.memory.bytes.value) /
+           ranksOnProcessor(machine, options.worldSize);
+  const std::optional<int64_t> bytes = parseBytes(options.memoryBudget);
+  if (!bytes)
+    return Status(ErrorCode::E0001, "--memory-budget: expected bytes such as "
+                                    "80GB or 75.5GiB, got '" +
+                                        options.memoryBudget + "'");
+  return *bytes;
+}
+
+int resolveAuto(const std::string &input, Options &options) {
+  if (!isAuto(options))
+    return 0;
+  if (options.machine.empty())
+    return fail(Status(ErrorCode::E0001,
+                       "auto: expected --machine, which it chooses for")
+                    .setHelp("such as --machine h100-sxm"));
+  const StatusOr<format::Machine> machine = findMachine(options.machine);
+  if (!machine.ok())
+    return fail(machine.status());
+  if (machine->target != options.target)
+    return fail(
+        Status(ErrorCode::E0001, "--machine " + options.machine +
+                                     ": its ranks run on " + machine->target +
+                                     ", not on --target " + options.target));
+  const StatusOr<int64_t> budget = budgetOf(options, *machine);
+  if (!budget.ok())
+    return fail(budget.status());
+  PlanCompiler compiler;
+  if (int result = compiler.read(input, options))
+    return result;
+  AutoPlan plan;
+  constexpr int64_t microBatches = 1;
+  if (int result = choosePlan(
+          compiler, {options, *machine, microBatches, *budget, {}}, plan))
+    return result;
+  if (!plan.choice.fits)
+    return fail(checkFit(reportStep(plan.step, *machine, microBatches)));
+  std::cerr << "shardc: remark: auto: " << plan.choice.flags << "\n";
+  options = plan.options;
+  return 0;
+}
+
+} // namespace shardc
