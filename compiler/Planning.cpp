@@ -47,11 +47,23 @@ static double countOperations(ModuleOp module) {
   return operations;
 }
 
+/// "bf16"; nothing for no type.
+static std::string wordOf(Type type) {
+  std::string word;
+  llvm::raw_string_ostream stream(word);
+  if (type)
+    stream << type;
+  return word;
+}
+
 /// The groups in the order of the program, with the modules that name them.
 static std::vector<PlannedUnit> listUnits(ModuleOp module) {
   llvm::MapVector<StringRef, llvm::SetVector<StringRef>> modules;
-  for (auto group : module.getOps<fsdp::GroupOp>())
+  llvm::StringMap<fsdp::PolicyAttr> policies;
+  for (auto group : module.getOps<fsdp::GroupOp>()) {
     modules[group.getSymName()];
+    policies[group.getSymName()] = group.getPolicy();
+  }
   module.walk<WalkOrder::PreOrder>([&](fsdp::ModuleOp call) {
     if (std::optional<StringRef> group = call.getGroup())
       modules[*group].insert(call.getPath());
@@ -62,9 +74,14 @@ static std::vector<PlannedUnit> listUnits(ModuleOp module) {
     StringAttr form;
     if (forms && !paths.empty())
       form = forms.getAs<StringAttr>(paths.front());
+    fsdp::PolicyAttr policy = policies.lookup(group);
     units.push_back({group.str(),
                      {paths.begin(), paths.end()},
-                     form ? form.str() : recompute::none.str()});
+                     form ? form.str() : recompute::none.str(),
+                     wordOf(policy.getParam()),
+                     wordOf(policy.getReduce()),
+                     wordOf(policy.getOutput()),
+                     policy.getCastInputs()});
   }
   return units;
 }

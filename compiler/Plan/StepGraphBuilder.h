@@ -30,6 +30,10 @@ struct PlannedUnit {
   std::vector<std::string> modules;
   /// What backward computes again of them: a word of --recompute.
   std::string recompute;
+  /// Its mixed-precision policy, in the words of --param-dtype; empty where it
+  /// says nothing.
+  std::string paramDtype, reduceDtype, outputDtype;
+  bool castsInputs = false;
 };
 
 /// By group of a measured program: the groups that it stands for, which follow

@@ -7,6 +7,7 @@
 #include "compiler/AutoPlan.h"
 #include "compiler/OptionTable.h"
 #include "compiler/Plan/Alternatives.h"
+#include "compiler/Plan/FullyShardText.h"
 #include "compiler/Plan/PlanReport.h"
 #include "compiler/Planning.h"
 #include "passes/CostModel/Machines.h"
@@ -27,6 +28,7 @@ struct PlanArguments {
   bool json = false;
   bool alternatives = false;
   std::string why;
+  std::string emit;
   std::string trace;
   std::vector<std::string> sweep;
   Options options;
@@ -99,8 +101,15 @@ static int runPlan(PlanArguments &arguments) {
   report.memory.capacity = *budget;
   if (chosen)
     report.choice = std::move(chosen->choice);
-  std::cout << (arguments.json ? printPlanJson(report) : printPlan(report))
-            << std::flush;
+  if (!arguments.emit.empty() && !arguments.options.paramGroups.empty())
+    std::cerr << "shardc: warning: --emit fully_shard leaves out what "
+                 "--param-groups freezes or ignores\n";
+  if (!arguments.emit.empty())
+    std::cout << printFullyShard(
+        report, step.units, std::atoll(arguments.options.prefetch.c_str()));
+  else
+    std::cout << (arguments.json ? printPlanJson(report) : printPlan(report));
+  std::cout << std::flush;
   if (!arguments.trace.empty()) {
     const Status written = writePlanTrace(
         step.artifact, *machine, arguments.microBatches, arguments.trace);
@@ -182,6 +191,16 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->type_name("OPTION=VALUES")
       ->excludes("--json")
       ->excludes("--alternatives")
+      ->group("Plan");
+  command
+      ->add_option("--emit", arguments->emit,
+                   "Print a Python function that applies the plan to the eager "
+                   "model with PyTorch's fully_shard, in place of the plan")
+      ->check(oneOf({"fully_shard"}))
+      ->type_name("fully_shard")
+      ->excludes("--json")
+      ->excludes("--alternatives")
+      ->excludes("--sweep")
       ->group("Plan");
   command
       ->add_option("--trace", arguments->trace,
