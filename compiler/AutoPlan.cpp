@@ -6,6 +6,7 @@
 
 #include "compiler/AutoPlan.h"
 
+#include "compiler/OptionTable.h"
 #include "compiler/Plan/Quantities.h"
 #include "compiler/Plan/StepGraphBuilder.h"
 #include "passes/CostModel/CollectiveTime.h"
@@ -15,10 +16,8 @@
 #include "passes/Group/Rules.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <regex>
 #include <set>
@@ -30,28 +29,6 @@ static constexpr std::string_view autoWord = "auto";
 bool isAuto(const Options &options) {
   return options.reshard == autoWord || options.recompute == autoWord ||
          options.prefetch == autoWord;
-}
-
-std::optional<int64_t> parseBytes(const std::string &text) {
-  double number = 0;
-  const char *end = text.data() + text.size();
-  const auto [unit, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc())
-    return std::nullopt;
-  const std::string_view rest(unit, static_cast<size_t>(end - unit));
-  constexpr std::array<std::pair<std::string_view, double>, 8> units = {
-      {{"", 1},
-       {"B", 1},
-       {"MB", 1e6},
-       {"GB", 1e9},
-       {"TB", 1e12},
-       {"MiB", 1024.0 * 1024},
-       {"GiB", 1024.0 * 1024 * 1024},
-       {"TiB", 1024.0 * 1024 * 1024 * 1024}}};
-  for (const auto &[name, factor] : units)
-    if (rest == name && number > 0 && number * factor < 1e18)
-      return static_cast<int64_t>(number * factor);
-  return std::nullopt;
 }
 
 namespace {
@@ -80,8 +57,13 @@ private:
   SearchLimits limits;
   /// By group: keys that the user's rules say.
   std::map<std::string, std::set<std::string>> ruled;
-  /// Of the best step that was compiled.
+  /// Plans whose steps were compiled, and what the last one takes beyond its
+  /// forecast.
+  std::vector<StepPlan> compiled;
+  int64_t excess = 0;
+  /// The best of them.
   std::optional<PlanReport> best;
+  StepPlan bestPlan;
 
   int compileForms(bool isShort);
   int measure();
@@ -92,9 +74,12 @@ private:
   bool isLast(const StepUnit &unit) const;
   std::string wordOf(const StepUnit &unit) const;
   void setChoices();
-  void compare(const PlanSearchResult &found);
+  std::vector<std::pair<std::string, StepPlan>> handPlans() const;
+  int compilePlan(const StepPlan &plan);
+  int tryHandPlans();
+  void compare();
   void keepLast(StepPlan &plan) const;
-  void explain(const PlanSearchResult &found);
+  void explain();
   Options optionsOf(const StepPlan &plan) const;
   int checkNames() const;
   int prepare();
@@ -188,7 +173,8 @@ ReshardChoice PlanChooser::reshardChoice(const StepUnit &unit,
       collectiveTime(format::CommandKind::AllGather, unit.gatheredBytes,
                      placesOf(format::shardMesh(ranks), {0}, machine), machine);
   return {word, unit.gatheredBytes / ranks,
-          Transfer{again.seconds, again.level}};
+          Transfer{again.seconds, again.level},
+          /*isPartial=*/true};
 }
 
 /// To keep it, to free it, and to keep it among the ranks of a node.
@@ -203,27 +189,6 @@ PlanChooser::reshardChoices(const StepUnit &unit) const {
     if (level.ranks > 1 && level.ranks < shards && shards % level.ranks == 0)
       choices.push_back(reshardChoice(unit, std::to_string(level.ranks)));
   return choices;
-}
-
-/// Forms that hold no less than another one at no less time are none.
-static void dropUselessForms(StepUnit &unit) {
-  auto isUseless = [&](RecomputeForm form) {
-    const UnitForm &its = unit.forms[static_cast<size_t>(form)];
-    return std::any_of(unit.formChoices.begin(), unit.formChoices.end(),
-                       [&](RecomputeForm other) {
-                         const UnitForm &than =
-                             unit.forms[static_cast<size_t>(other)];
-                         return other < form &&
-                                than.savedBytes <= its.savedBytes &&
-                                than.forwardBytes <= its.forwardBytes &&
-                                than.backwardBytes <= its.backwardBytes;
-                       });
-  };
-  std::vector<RecomputeForm> useful;
-  for (const RecomputeForm form : unit.formChoices)
-    if (!isUseless(form))
-      useful.push_back(form);
-  unit.formChoices = std::move(useful);
 }
 
 /// Whether forward uses the unit last.
@@ -284,6 +249,10 @@ static std::string mostCommon(const std::vector<std::string> &words,
 
 Options PlanChooser::optionsOf(const StepPlan &plan) const {
   const std::vector<PlannedUnit> &units = steps.begin()->second.units;
+  auto ruledKeys = [&](const std::string &group) {
+    const auto found = ruled.find(group);
+    return found == ruled.end() ? std::set<std::string>() : found->second;
+  };
   auto modulesOf = [&](const std::string &group) {
     for (const PlannedUnit &unit : units)
       if (unit.group == group)
@@ -297,14 +266,14 @@ Options PlanChooser::optionsOf(const StepPlan &plan) const {
       parseRules(options.moduleRules, moduleRuleKeys()).rules;
   // Of the words of units that the plan decides on, the most common one is that
   // of all groups, and the others get rules behind the user's.
-  auto decide = [&](std::string &all, const std::string &key, auto choicesOf,
+  auto decide = [&](std::string &all, const std::string &key, auto isDecided,
                     auto wordOf) {
     if (all != autoWord)
       return;
     std::vector<std::string> words;
     std::vector<size_t> decided;
     for (size_t i = 0; i < graph.units.size(); ++i)
-      if (choicesOf(graph.units[i]) > 1) {
+      if (isDecided(graph.units[i])) {
         decided.push_back(i);
         words.push_back(wordOf(i));
       }
@@ -325,14 +294,17 @@ Options PlanChooser::optionsOf(const StepPlan &plan) const {
   };
   decide(
       found.recompute, "recompute",
-      [](const StepUnit &unit) { return unit.formChoices.size(); },
+      [&](const StepUnit &unit) {
+        return !modulesOf(unit.group).empty() &&
+               !ruledKeys(unit.group).contains("recompute");
+      },
       [&](size_t i) {
         return std::string(recomputeForms[static_cast<size_t>(
             graph.units[i].formChoices[plan.units[i].form])]);
       });
   decide(
       found.reshard, "reshard_after_forward",
-      [](const StepUnit &unit) { return unit.reshardChoices.size(); },
+      [](const StepUnit &unit) { return unit.reshardChoices.size() > 1; },
       [&](size_t i) {
         return graph.units[i].reshardChoices[plan.units[i].reshard].word;
       });
@@ -356,19 +328,14 @@ static std::string flagsOf(const Options &options) {
 // The search
 //===----------------------------------------------------------------------===//
 
-/// The plans that people choose, under the same forecast, where they differ.
-void PlanChooser::compare(const PlanSearchResult &found) {
-  std::vector<StepPlan> plans;
-  chosen.choice.compared.clear();
+/// The plans that people choose, by name, where they differ.
+std::vector<std::pair<std::string, StepPlan>> PlanChooser::handPlans() const {
+  std::vector<std::pair<std::string, StepPlan>> plans;
   auto add = [&](const std::string &name, const StepPlan &plan) {
-    if (std::find(plans.begin(), plans.end(), plan) != plans.end())
-      return;
-    plans.push_back(plan);
-    const StepForecast its = forecast(graph, plan);
-    chosen.choice.compared.push_back(
-        {name, its.seconds, its.bytes, its.bytes <= budget});
+    if (std::none_of(plans.begin(), plans.end(),
+                     [&](const auto &other) { return other.second == plan; }))
+      plans.emplace_back(name, plan);
   };
-  add("auto", found.plan);
   const size_t prefetch = limits.prefetchChoices.front();
   for (const auto &[form, step] : steps)
     for (const std::string word : {"never", "default", "always"}) {
@@ -383,15 +350,29 @@ void PlanChooser::compare(const PlanSearchResult &found) {
       add(name.empty() ? "prefetch " + std::to_string(prefetch) : name, plan);
     }
   add("greedy", greedyPlan(graph, budget, prefetch));
+  return plans;
+}
+
+/// What was found and the plans that people choose, under the same forecast.
+void PlanChooser::compare() {
+  auto add = [&](const std::string &name, const StepPlan &plan) {
+    const StepForecast its = forecast(graph, plan);
+    chosen.choice.compared.push_back(
+        {name, its.seconds, its.bytes, its.bytes <= budget});
+  };
+  add("auto", bestPlan);
+  for (const auto &[name, plan] : handPlans())
+    if (plan != bestPlan)
+      add(name, plan);
 }
 
 /// Every decision about the groups that were asked about, the others as they
 /// are.
-void PlanChooser::explain(const PlanSearchResult &found) {
-  chosen.choice.explained.clear();
+void PlanChooser::explain() {
   if (request.why.empty())
     return;
   const std::regex pattern(request.why);
+  const StepForecast chosenForecast = forecast(graph, bestPlan);
   for (size_t i = 0; i < graph.units.size(); ++i) {
     const StepUnit &unit = graph.units[i];
     if (!std::regex_match(unit.group, pattern))
@@ -399,15 +380,15 @@ void PlanChooser::explain(const PlanSearchResult &found) {
     for (size_t form = 0; form < unit.formChoices.size(); ++form)
       for (size_t reshard = 0; reshard < unit.reshardChoices.size();
            ++reshard) {
-        StepPlan plan = found.plan;
+        StepPlan plan = bestPlan;
         plan.units[i] = {form, reshard};
         const StepForecast other = forecast(graph, plan);
         chosen.choice.explained.push_back(
             {unit.group, unit.reshardChoices[reshard].word,
              std::string(
                  recomputeForms[static_cast<size_t>(unit.formChoices[form])]),
-             plan == found.plan, other.seconds - found.forecast.seconds,
-             other.bytes - found.forecast.bytes, other.bytes <= budget});
+             plan == bestPlan, other.seconds - chosenForecast.seconds,
+             other.bytes - chosenForecast.bytes, other.bytes <= budget});
       }
   }
 }
@@ -457,12 +438,11 @@ int PlanChooser::prepare() {
     return result;
   setChoices();
   if (budget < graph.persistentBytes)
-    return fail(
-        Status(ErrorCode::E0802, "the memory budget of " + printBytes(budget) +
-                                     " is below the " +
-                                     printBytes(graph.persistentBytes) +
-                                     " that every plan needs beside its arena")
-            .addNote("they are " + describePersistent()));
+    return fail(Status(ErrorCode::E0802,
+                       "the memory budget of " + printBytes(budget) + " is " +
+                           printBytes(graph.persistentBytes - budget) +
+                           " below what every plan needs beside its arena")
+                    .addNote("they are " + describePersistent()));
   chosen.choice.budget = budget;
   return checkNames();
 }
@@ -476,39 +456,80 @@ bool PlanChooser::isBetter(const PlanReport &report) const {
               : report.memory.bytes < best->memory.bytes;
 }
 
+/// Compiles a plan and takes it if it is the best so far.
+int PlanChooser::compilePlan(const StepPlan &plan) {
+  const Options its = optionsOf(plan);
+  PlannedStep step;
+  if (int result = compiler.compile(its, machine, step))
+    return result;
+  compiled.push_back(plan);
+  ++chosen.choice.compiled;
+  const PlanReport report = reportStep(step, machine, microBatches);
+  const StepForecast expected = forecast(graph, plan);
+  excess = report.memory.bytes - expected.bytes;
+  if (!isBetter(report))
+    return 0;
+  best = report;
+  bestPlan = plan;
+  chosen.options = its;
+  chosen.step = std::move(step);
+  chosen.choice.flags = flagsOf(its);
+  chosen.choice.fits = report.memory.bytes <= budget;
+  chosen.choice.forecastSeconds = expected.seconds;
+  return 0;
+}
+
+/// Compiles plans that people choose as long as nothing fits, or one of them
+/// should be faster than what was found: forecasts are not exact for all
+/// models.
+int PlanChooser::tryHandPlans() {
+  std::vector<std::pair<std::string, StepPlan>> plans = handPlans();
+  std::vector<std::pair<StepForecast, StepPlan>> sorted;
+  for (const auto &[name, plan] : plans)
+    if (std::find(compiled.begin(), compiled.end(), plan) == compiled.end())
+      sorted.emplace_back(forecast(graph, plan), plan);
+  const bool anyFits = chosen.choice.fits;
+  std::sort(sorted.begin(), sorted.end(), [&](const auto &a, const auto &b) {
+    return anyFits ? a.first.seconds < b.first.seconds
+                   : a.first.bytes < b.first.bytes;
+  });
+  constexpr double clearly = 0.99;
+  constexpr int most = 4;
+  int tried = 0;
+  for (const auto &[its, plan] : sorted) {
+    const bool isWorthIt =
+        !chosen.choice.fits ||
+        (its.bytes <= budget && its.seconds < clearly * best->time.seconds);
+    if (tried == most || !isWorthIt)
+      continue;
+    ++tried;
+    if (int result = compilePlan(plan))
+      return result;
+  }
+  return 0;
+}
+
 int PlanChooser::run() {
   if (int result = prepare())
     return result;
-  // What the compiled step takes beyond its forecast.
-  int64_t excess = 0;
+  double bound = std::numeric_limits<double>::infinity();
   constexpr int rounds = 3;
-  std::vector<StepPlan> compiled;
   for (int round = 0; round < rounds; ++round) {
     const PlanSearchResult found = searchPlan(graph, budget - excess, limits);
     chosen.choice.forecasts += static_cast<int64_t>(found.forecasts);
+    // Of all budgets that were searched, which differ by the excess.
+    bound = std::min(bound, found.boundSeconds);
     if (std::find(compiled.begin(), compiled.end(), found.plan) !=
         compiled.end())
       break;
-    compiled.push_back(found.plan);
-    const Options its = optionsOf(found.plan);
-    PlannedStep step;
-    if (int result = compiler.compile(its, machine, step))
+    if (int result = compilePlan(found.plan))
       return result;
-    ++chosen.choice.compiled;
-    const PlanReport report = reportStep(step, machine, microBatches);
-    excess = report.memory.bytes - found.forecast.bytes;
-    if (!isBetter(report))
-      continue;
-    best = report;
-    chosen.options = its;
-    chosen.step = std::move(step);
-    chosen.choice.flags = flagsOf(its);
-    chosen.choice.fits = report.memory.bytes <= budget;
-    chosen.choice.boundSeconds = found.boundSeconds;
-    chosen.choice.forecastSeconds = found.forecast.seconds;
-    compare(found);
-    explain(found);
   }
+  if (int result = tryHandPlans())
+    return result;
+  chosen.choice.boundSeconds = std::min(bound, chosen.choice.forecastSeconds);
+  compare();
+  explain();
   return 0;
 }
 
@@ -517,17 +538,10 @@ int choosePlan(PlanCompiler &compiler, const PlanRequest &request,
   return PlanChooser(compiler, request, chosen).run();
 }
 
-StatusOr<int64_t> budgetOf(const Options &options,
-                           const format::Machine &machine) {
-  if (options.memoryBudget.empty())
-    return static_cast<int64_t>(machine.memory.bytes.value) /
-           ranksOnProcessor(machine, options.worldSize);
-  const std::optional<int64_t> bytes = parseBytes(options.memoryBudget);
-  if (!bytes)
-    return Status(ErrorCode::E0001, "--memory-budget: expected bytes such as "
-                                    "80GB or 75.5GiB, got '" +
-                                        options.memoryBudget + "'");
-  return *bytes;
+int64_t budgetOf(const Options &options, const format::Machine &machine) {
+  return parseBytes(options.memoryBudget)
+      .value_or(static_cast<int64_t>(machine.memory.bytes.value) /
+                ranksOnProcessor(machine, options.worldSize));
 }
 
 int resolveAuto(const std::string &input, Options &options) {
@@ -545,19 +559,29 @@ int resolveAuto(const std::string &input, Options &options) {
         Status(ErrorCode::E0001, "--machine " + options.machine +
                                      ": its ranks run on " + machine->target +
                                      ", not on --target " + options.target));
-  const StatusOr<int64_t> budget = budgetOf(options, *machine);
-  if (!budget.ok())
-    return fail(budget.status());
+  if (const std::vector<std::string> &chips = options.chips;
+      machine->isGpu() &&
+      std::any_of(chips.begin(), chips.end(), [&](const std::string &chip) {
+        return chip.starts_with("sm_") && chip != machine->processor.chip;
+      }))
+    return fail(Status(ErrorCode::E0001, "--machine " + options.machine +
+                                             ": its chip is " +
+                                             machine->processor.chip +
+                                             ", which --target leaves out"));
+  const int64_t budget = budgetOf(options, *machine);
   PlanCompiler compiler;
   if (int result = compiler.read(input, options))
     return result;
   AutoPlan plan;
   constexpr int64_t microBatches = 1;
   if (int result = choosePlan(
-          compiler, {options, *machine, microBatches, *budget, {}}, plan))
+          compiler, {options, *machine, microBatches, budget, {}}, plan))
     return result;
-  if (!plan.choice.fits)
-    return fail(checkFit(reportStep(plan.step, *machine, microBatches)));
+  if (!plan.choice.fits) {
+    PlanReport report = reportStep(plan.step, *machine, microBatches);
+    report.memory.capacity = budget;
+    return fail(checkFit(report));
+  }
   std::cerr << "shardc: remark: auto: " << plan.choice.flags << "\n";
   options = plan.options;
   return 0;

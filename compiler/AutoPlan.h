@@ -38,13 +38,8 @@ struct AutoPlan {
   PlanChoice choice;
 };
 
-/// The bytes that a text such as "80GB", "75.5GiB" or "8000000000" means;
-/// nothing for another text.
-std::optional<int64_t> parseBytes(const std::string &text);
-
 /// Bytes of one rank: options.memoryBudget or, without one, the machine's.
-StatusOr<int64_t> budgetOf(const Options &options,
-                           const format::Machine &machine);
+int64_t budgetOf(const Options &options, const format::Machine &machine);
 
 /// What a plan is chosen for.
 struct PlanRequest {

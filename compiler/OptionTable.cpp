@@ -48,6 +48,12 @@ static std::string complainAboutPrefetch(const std::string &text) {
   return complainAbout(static_cast<double>(number), {0, 65536});
 }
 
+static std::string complainAboutBytes(const std::string &text) {
+  return text.empty() || parseBytes(text)
+             ? ""
+             : "expected bytes such as 80GB or 75.5GiB, found '" + text + "'";
+}
+
 static std::string_view helpOfMachine() {
   static const std::string help = [] {
     std::string text = "What the ranks run on, for plans and auto: ";
@@ -168,7 +174,8 @@ static std::vector<OptionEntry> planningOptions() {
            "has)",
            {},
            {},
-           "BYTES"}};
+           "BYTES",
+           complainAboutBytes}};
 }
 
 static std::vector<OptionEntry> precisionOptions() {
@@ -301,6 +308,28 @@ static std::vector<OptionEntry> gradientOptions() {
           {"--skip-non-finite", "gradients.skip_non_finite", "Optimizer",
            &Options::skipNonFinite,
            "Skip steps whose gradients are not all finite"}};
+}
+
+std::optional<int64_t> parseBytes(const std::string &text) {
+  double number = 0;
+  const char *end = text.data() + text.size();
+  const auto [unit, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc())
+    return std::nullopt;
+  const std::string_view rest(unit, static_cast<size_t>(end - unit));
+  constexpr std::array<std::pair<std::string_view, double>, 8> units = {
+      {{"", 1},
+       {"B", 1},
+       {"MB", 1e6},
+       {"GB", 1e9},
+       {"TB", 1e12},
+       {"MiB", 1024.0 * 1024},
+       {"GiB", 1024.0 * 1024 * 1024},
+       {"TiB", 1024.0 * 1024 * 1024 * 1024}}};
+  for (const auto &[name, factor] : units)
+    if (rest == name && number > 0 && number * factor < 1e18)
+      return static_cast<int64_t>(number * factor);
+  return std::nullopt;
 }
 
 std::span<const OptionEntry> optionTable() {

@@ -11,6 +11,7 @@
 
 #include "compiler/Options.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,10 @@ std::span<const OptionEntry> optionTable();
 /// a dtype, such as "bfloat16". Else `text`.
 std::string meantWord(const std::string &text,
                       std::span<const std::string_view> words);
+
+/// The bytes that a text such as "80GB", "75.5GiB" or "8000000000" means;
+/// nothing for another text.
+std::optional<int64_t> parseBytes(const std::string &text);
 
 /// What is wrong with a number; NaN is in no range. Else empty.
 std::string complainAbout(double value, const NumberRange &range);

@@ -13,6 +13,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -237,11 +238,30 @@ static void takeOut(fsdp::ModuleOp layer, ValueRange others,
     symbols.erase(named);
 }
 
+/// Whether all parameters that the layer reads under its own path are in
+/// `groups`, so that no other group lists them.
+static bool holdAll(ArrayRef<StringRef> groups, fsdp::ModuleOp layer,
+                    SymbolTable &symbols) {
+  llvm::StringSet<> members;
+  for (StringRef name : groups)
+    if (auto group = symbols.lookup<fsdp::GroupOp>(name))
+      for (auto member : group.getBody().front().getOps<fsdp::MemberOp>())
+        members.insert(member.getParameter());
+  bool all = true;
+  layer->walk([&](fsdp::ReadOp read) {
+    StringRef name = read.getSymbol();
+    if (symbols.lookup<fsdp::ParameterOp>(name) &&
+        name.starts_with(layer.getPath()))
+      all &= members.contains(name);
+  });
+  return all;
+}
+
 static void shorten(ArrayRef<fsdp::ModuleOp> row, SymbolTable &symbols,
                     RepeatedGroups &repeated) {
   fsdp::ModuleOp stays = row[1];
   const SmallVector<StringRef> groups = groupsOf(stays);
-  if (groups.empty())
+  if (groups.empty() || !holdAll(groups, stays, symbols))
     return;
   for (fsdp::ModuleOp layer : row.drop_front(2).drop_back()) {
     for (auto [group, other] : llvm::zip_equal(groups, groupsOf(layer)))

@@ -11,6 +11,7 @@
 #include "passes/CostModel/ArenaUse.h"
 #include "passes/CostModel/Timeline.h"
 #include "runtime/format/CommandKinds.h"
+#include "runtime/format/Work.h"
 
 #include <algorithm>
 #include <set>
@@ -57,6 +58,8 @@ struct MeasuredVisit {
   int64_t bytes = 0;
   Transfer gather;
   int64_t gatheredBytes = 0;
+  /// Collectives of it.
+  size_t parts = 0;
   /// Commands of its gather: [first, last].
   size_t firstGather = 0, lastGather = 0;
 };
@@ -71,11 +74,13 @@ struct MeasuredReduction {
 class Measurement {
 public:
   Measurement(const Artifact &artifact, const std::vector<PlannedUnit> &units,
-              const format::Machine &machine)
+              const format::Machine &machine, int64_t microBatches)
       : program(artifact.program), units(units),
         costs(findCosts(artifact.program, artifact.manifest.mesh, machine)),
         ranges(findArenaUse(artifact.program)) {
-    findSection();
+    for (const format::Group &group : artifact.parameters.groups)
+      parts[group.name] = group.segments.size();
+    findSection(microBatches);
     findGathers();
     findVisits();
     measureMemory();
@@ -104,10 +109,14 @@ private:
   const std::vector<CommandCost> costs;
   const std::vector<ArenaRange> ranges;
   /// Gathers in the order in which they run, with their events.
-  std::vector<std::pair<MeasuredVisit, std::set<int64_t>>> gathers;
+  using Gather = std::pair<MeasuredVisit, std::set<int64_t>>;
+  std::vector<Gather> gathers;
+  /// By group: collectives that make it whole.
+  std::map<std::string, size_t> parts;
 
-  void findSection();
+  void findSection(int64_t microBatches);
   void findGathers();
+  void addGather(Gather gather);
   void findVisits();
   void findVisitsByModule();
   void measureMemory();
@@ -119,8 +128,9 @@ private:
 
 } // namespace
 
-/// The one of a micro-batch with most commands.
-void Measurement::findSection() {
+/// The one that runs for micro-batches, most often, and with most commands.
+void Measurement::findSection(int64_t microBatches) {
+  int64_t most = 0;
   for (size_t i = 0; i < program.commands.size();) {
     const auto number = static_cast<size_t>(program.commands[i].section);
     size_t last = i;
@@ -129,7 +139,11 @@ void Measurement::findSection() {
       ++last;
     if (program.sections[number].run == format::Run::Training &&
         program.sections[number].repeat != format::Repeat::Once &&
-        last - i > end - first) {
+        static_cast<int64_t>(last - i) *
+                countRuns(program.sections[number].repeat, microBatches) >
+            most) {
+      most = static_cast<int64_t>(last - i) *
+             countRuns(program.sections[number].repeat, microBatches);
       section = number;
       first = i;
       end = last;
@@ -139,7 +153,7 @@ void Measurement::findSection() {
 }
 
 void Measurement::findGathers() {
-  std::optional<std::pair<MeasuredVisit, std::set<int64_t>>> open;
+  std::optional<Gather> open;
   for (size_t i = first; i < end; ++i) {
     const Command &command = program.commands[i];
     if (!isOn(command, "gather"))
@@ -161,7 +175,7 @@ void Measurement::findGathers() {
       continue;
     // Computation waits for its last command.
     open->second.insert(*command.records);
-    gathers.push_back(std::move(*open));
+    addGather(std::move(*open));
     open.reset();
   }
 }
@@ -197,6 +211,28 @@ bool Measurement::isOrdered() const {
   return std::is_partitioned(
       visits.begin(), visits.end(),
       [](const MeasuredVisit &visit) { return !visit.isBackward; });
+}
+
+/// One of a group that is gathered in parts, such as those of two optimizers,
+/// is a part of the one before it, up to all of them.
+void Measurement::addGather(Gather gather) {
+  if (gather.first.gatheredBytes > 0)
+    gather.first.parts = 1;
+  if (!gathers.empty()) {
+    auto &[visit, events] = gathers.back();
+    if (visit.unit == gather.first.unit && visit.parts > 0 &&
+        visit.parts < parts[units[visit.unit].group]) {
+      ++visit.parts;
+      visit.gather.seconds += gather.first.gather.seconds;
+      visit.gather.level =
+          std::max(visit.gather.level, gather.first.gather.level);
+      visit.gatheredBytes += gather.first.gatheredBytes;
+      visit.lastGather = gather.first.lastGather;
+      events.merge(gather.second);
+      return;
+    }
+  }
+  gathers.push_back(std::move(gather));
 }
 
 void Measurement::findVisits() {
@@ -489,7 +525,7 @@ buildStepGraph(const std::map<RecomputeForm, const Artifact *> &steps,
   std::optional<StepGraph> graph;
   std::vector<size_t> order;
   for (const auto &[form, artifact] : steps) {
-    const Measurement measured(*artifact, units, machine);
+    const Measurement measured(*artifact, units, machine, microBatches);
     if (measured.visits.empty() || !measured.isOrdered() ||
         (graph && orderOf(measured) != order))
       return std::nullopt;
@@ -508,6 +544,8 @@ buildStepGraph(const std::map<RecomputeForm, const Artifact *> &steps,
         }
       graph->persistentBytes =
           reportPlan(*artifact, machine, microBatches).memory.persistentBytes;
+      graph->communicatorBytes =
+          static_cast<int64_t>(machine.memory.communicatorBytes.value);
       graph->slowdown = machine.overlapSlowdown.value;
       graph->isSerial = !machine.isGpu();
     }

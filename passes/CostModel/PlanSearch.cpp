@@ -8,7 +8,6 @@
 #include "passes/CostModel/PlanSearch.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -25,8 +24,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// What the relaxed problem sees of a decision about a unit.
 struct RelaxedChoice {
   UnitDecision decision;
-  /// Seconds of what computes and of what is communicated.
-  double computing = 0, communicating = 0;
+  /// Seconds of what computes, and of what is communicated by level of links.
+  double computing = 0;
+  std::vector<double> communicating;
   /// Bytes at the turn from forward to backward.
   int64_t held = 0;
 };
@@ -77,9 +77,10 @@ private:
   double countPlans() const;
   void tryAll(size_t number, StepPlan &plan);
 
-  std::array<Relaxation, 2> relaxations() const;
+  std::vector<Relaxation> relaxations() const;
   double solve(const Relaxation &relaxation);
   void improve();
+  void polish();
 };
 
 } // namespace
@@ -109,10 +110,16 @@ RelaxedChoice PlanSearch::relax(size_t number, UnitDecision decision) const {
   const ReshardChoice &reshard = unit.reshardChoices[decision.reshard];
   RelaxedChoice choice{decision};
   choice.computing = form.forwardSeconds + form.backwardSeconds;
-  choice.communicating =
-      unit.gather.seconds + unit.reduction.seconds +
-      unit.sumOverReplicas.seconds +
-      (unit.backward && reshard.gather ? reshard.gather->seconds : 0);
+  auto add = [&](const Transfer &transfer) {
+    if (choice.communicating.size() <= transfer.level)
+      choice.communicating.resize(transfer.level + 1);
+    choice.communicating[transfer.level] += transfer.seconds;
+  };
+  add(unit.gather);
+  add(unit.reduction);
+  add(unit.sumOverReplicas);
+  if (unit.backward && reshard.gather)
+    add(*reshard.gather);
   if (graph.visits[turn].unit == number)
     choice.held = form.forwardBytes;
   else if (unit.forward < turn &&
@@ -205,33 +212,52 @@ void PlanSearch::tryAll(size_t number, StepPlan &plan) {
 // The relaxed problem
 //===----------------------------------------------------------------------===//
 
-/// Two bounds of each step's seconds. In the first, what computes does so all
-/// the time, and is slower for as long as links are busy, but during the first
-/// gather and the last reduction. In the second the links are busy all the
-/// time.
-std::array<Relaxation, 2> PlanSearch::relaxations() const {
-  const auto times = static_cast<double>(graph.microBatches);
-  if (graph.isSerial) {
-    const Relaxation sum = {
-        graph.otherSeconds, [=](const RelaxedChoice &choice) {
-          return times * (choice.computing + choice.communicating);
-        }};
-    return {sum, sum};
-  }
-  const double beside = graph.slowdown / (1 + graph.slowdown);
-  double alone = 0;
-  if (!graph.units.empty())
-    alone = graph.units[graph.visits.front().unit].gather.seconds;
+/// Seconds in which nothing computes: of the first gather, and of the
+/// reductions behind the last visit, which are on two streams.
+static double secondsAlone(const StepGraph &graph) {
+  double reducing = 0, replicating = 0;
   for (const StepUnit &unit : graph.units)
-    if (unit.reduced && *unit.reduced + 1 == graph.visits.size())
-      alone += std::max(unit.reduction.seconds, unit.sumOverReplicas.seconds);
-  return {{{graph.otherSeconds + times * (1 - beside) * alone,
-            [=](const RelaxedChoice &choice) {
-              return times * (choice.computing + beside * choice.communicating);
-            }},
-           {graph.otherSeconds, [=](const RelaxedChoice &choice) {
-              return times * choice.communicating;
-            }}}};
+    if (unit.reduced && *unit.reduced + 1 == graph.visits.size()) {
+      reducing += unit.reduction.seconds;
+      replicating += unit.sumOverReplicas.seconds;
+    }
+  return graph.units[graph.visits.front().unit].gather.seconds +
+         std::max(reducing, replicating);
+}
+
+/// Bounds of each step's seconds, two for each level of links. In the first,
+/// something computes all the time but while the first gather and the last
+/// reductions run, and is slower for as long as links of the level are busy. In
+/// the second these links are busy all the time.
+std::vector<Relaxation> PlanSearch::relaxations() const {
+  const auto times = static_cast<double>(graph.microBatches);
+  if (graph.isSerial)
+    return {{graph.otherSeconds, [=](const RelaxedChoice &choice) {
+               return times * std::accumulate(choice.communicating.begin(),
+                                              choice.communicating.end(),
+                                              choice.computing);
+             }}};
+  size_t levels = 0;
+  for (const UnitClass &each : classes)
+    for (const RelaxedChoice &choice : each.choices)
+      levels = std::max(levels, choice.communicating.size());
+  const double beside = graph.slowdown / (1 + graph.slowdown);
+  std::vector<Relaxation> found;
+  for (size_t level = 0; level < levels; ++level) {
+    auto secondsOn = [level](const RelaxedChoice &choice) {
+      return level < choice.communicating.size() ? choice.communicating[level]
+                                                 : 0;
+    };
+    found.push_back(
+        {graph.otherSeconds + times * (1 - beside) * secondsAlone(graph),
+         [=](const RelaxedChoice &choice) {
+           return times * (choice.computing + beside * secondsOn(choice));
+         }});
+    found.push_back({graph.otherSeconds, [=](const RelaxedChoice &choice) {
+                       return times * secondsOn(choice);
+                     }});
+  }
+  return found;
 }
 
 /// The optimum of the relaxed problem; considers its solutions.
@@ -355,22 +381,61 @@ void PlanSearch::improve() {
   }
 }
 
+/// Changes the decisions of one unit or of two, whatever those of their equals
+/// are, as long as that is better.
+void PlanSearch::polish() {
+  const size_t most = best.forecasts + limits.forecasts / 2;
+  auto eachDecision = [&](size_t unit,
+                          const std::function<void(UnitDecision)> &visit) {
+    const StepUnit &its = graph.units[unit];
+    for (size_t form = 0; form < its.formChoices.size(); ++form)
+      for (size_t reshard = 0; reshard < its.reshardChoices.size(); ++reshard)
+        visit({form, reshard});
+  };
+  auto isBetter = [&](const StepPlan &plan) {
+    return best.forecasts < most && consider(plan);
+  };
+  bool goesOn = true;
+  while (goesOn) {
+    goesOn = false;
+    for (size_t a = 0; a < graph.units.size(); ++a)
+      eachDecision(a, [&](UnitDecision ofA) {
+        StepPlan one = best.plan;
+        one.units[a] = ofA;
+        goesOn |= isBetter(one);
+        for (size_t b = a + 1; b < graph.units.size(); ++b)
+          eachDecision(b, [&](UnitDecision ofB) {
+            StepPlan two = best.plan;
+            two.units[a] = ofA;
+            two.units[b] = ofB;
+            goesOn |= isBetter(two);
+          });
+      });
+  }
+}
+
 PlanSearchResult PlanSearch::run() {
-  if (countPlans() <= static_cast<double>(limits.forecasts)) {
+  best.isExhaustive = countPlans() <= static_cast<double>(limits.forecasts);
+  if (best.isExhaustive) {
     StepPlan plan{std::vector<UnitDecision>(graph.units.size()), 1};
     for (const size_t prefetch : limits.prefetchChoices) {
       plan.prefetch = prefetch;
       tryAll(0, plan);
     }
-    best.isExhaustive = true;
-    best.boundSeconds = best.forecast.seconds;
-    return std::move(best);
+  } else {
+    for (const size_t prefetch : limits.prefetchChoices)
+      consider(greedyPlan(graph, budget, prefetch));
   }
-  for (const size_t prefetch : limits.prefetchChoices)
-    consider(greedyPlan(graph, budget, prefetch));
   for (const Relaxation &relaxation : relaxations())
     best.boundSeconds = std::max(best.boundSeconds, solve(relaxation));
-  improve();
+  if (!best.isExhaustive)
+    improve();
+  polish();
+  // Without equal units, whose order was not tried, no other plan is left.
+  if (best.isExhaustive &&
+      std::all_of(classes.begin(), classes.end(),
+                  [](const UnitClass &each) { return each.size() == 1; }))
+    best.boundSeconds = best.forecast.seconds;
   return std::move(best);
 }
 

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <set>
+#include <string_view>
 
 namespace shardc {
 
@@ -27,6 +29,26 @@ constexpr size_t computeLane = 0, gatherLane = 1, reduceLane = 2,
                  replicateLane = 3, laneCount = 4;
 
 } // namespace
+
+void dropUselessForms(StepUnit &unit) {
+  auto isUseless = [&](RecomputeForm form) {
+    const UnitForm &its = unit.forms[static_cast<size_t>(form)];
+    return std::any_of(unit.formChoices.begin(), unit.formChoices.end(),
+                       [&](RecomputeForm other) {
+                         const UnitForm &than =
+                             unit.forms[static_cast<size_t>(other)];
+                         return other < form &&
+                                than.savedBytes <= its.savedBytes &&
+                                than.forwardBytes <= its.forwardBytes &&
+                                than.backwardBytes <= its.backwardBytes;
+                       });
+  };
+  std::vector<RecomputeForm> useful;
+  for (const RecomputeForm form : unit.formChoices)
+    if (!isUseless(form))
+      useful.push_back(form);
+  unit.formChoices = std::move(useful);
+}
 
 static const UnitForm &formOf(const StepUnit &unit, UnitDecision decision) {
   return unit.forms[static_cast<size_t>(unit.formChoices[decision.form])];
@@ -100,8 +122,19 @@ static int64_t arenaBytes(const StepGraph &graph, const StepPlan &plan,
   return peak;
 }
 
+/// Communicators beside those that every plan has.
+static int64_t communicatorBytes(const StepGraph &graph, const StepPlan &plan) {
+  std::set<std::string_view> words;
+  for (size_t i = 0; i < graph.units.size(); ++i)
+    if (const ReshardChoice &choice =
+            graph.units[i].reshardChoices[plan.units[i].reshard];
+        choice.isPartial)
+      words.insert(choice.word);
+  return static_cast<int64_t>(words.size()) * graph.communicatorBytes;
+}
+
 int64_t forecastBytes(const StepGraph &graph, const StepPlan &plan) {
-  return graph.persistentBytes +
+  return graph.persistentBytes + communicatorBytes(graph, plan) +
          arenaBytes(graph, plan, listGathers(graph, plan));
 }
 
@@ -158,7 +191,8 @@ StepForecast forecast(const StepGraph &graph, const StepPlan &plan) {
     seconds = std::max(seconds, event.end);
   return {graph.otherSeconds +
               static_cast<double>(graph.microBatches) * seconds,
-          graph.persistentBytes + arenaBytes(graph, plan, gathers)};
+          graph.persistentBytes + communicatorBytes(graph, plan) +
+              arenaBytes(graph, plan, gathers)};
 }
 
 } // namespace shardc

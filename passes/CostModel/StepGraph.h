@@ -70,6 +70,9 @@ struct ReshardChoice {
   int64_t keptBytes = 0;
   /// How backward gets them; nothing where it has them.
   std::optional<Transfer> gather;
+  /// Whether it does so among some of the ranks, which have a communicator of
+  /// their own.
+  bool isPartial = false;
 
   bool operator==(const ReshardChoice &) const = default;
 };
@@ -114,6 +117,8 @@ struct StepGraph {
   /// Of a rank, beside the arena; and of the arena, outside micro-batches.
   int64_t persistentBytes = 0;
   int64_t otherArenaBytes = 0;
+  /// Of a further communicator, which gathers among some of the ranks take.
+  int64_t communicatorBytes = 0;
   /// Machine::overlapSlowdown.
   double slowdown = 0;
   /// Whether all streams are one, as on a processor.
@@ -142,6 +147,10 @@ struct StepForecast {
   /// Of a rank, at the peak.
   int64_t bytes = 0;
 };
+
+/// Drops forms of which an earlier one, which computes less again, holds no
+/// more.
+void dropUselessForms(StepUnit &unit);
 
 /// Takes O(units). Requires a plan of the graph's choices.
 StepForecast forecast(const StepGraph &graph, const StepPlan &plan);

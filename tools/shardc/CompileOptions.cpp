@@ -96,7 +96,10 @@ static void addTableOptions(CLI::App &command, Options &options) {
 /// Takes what rules say of `key` for all modules out: the command line says
 /// another value for all of them.
 static void overrideRule(std::string &rules, const std::string &key) {
-  std::vector<Rule> parsed = parseRules(rules, moduleRuleKeys()).rules;
+  ParsedRules all = parseRules(rules, moduleRuleKeys());
+  if (!all.problem.empty())
+    return; // Which is said when they are applied.
+  std::vector<Rule> parsed = std::move(all.rules);
   for (Rule &rule : parsed)
     if (rule.pattern == ".*")
       rule.settings.erase(key);

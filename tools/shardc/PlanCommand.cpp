@@ -52,27 +52,28 @@ static int runPlan(PlanArguments &arguments) {
     return fail(Status(ErrorCode::E0001,
                        "--why: explains what auto chose, and nothing is auto")
                     .setHelp("say --reshard auto, --recompute auto or both"));
-  const StatusOr<int64_t> budget = budgetOf(arguments.options, *machine);
-  if (!budget.ok())
-    return fail(budget.status());
+  const int64_t budget = budgetOf(arguments.options, *machine);
   PlanCompiler compiler;
   if (int result = compiler.read(arguments.input, arguments.options))
     return result;
   const StepPlanner plan =
       [&](const Options &options) -> std::optional<PlanReport> {
+    const StatusOr<format::Machine> machine = findMachine(options.machine);
+    if (!machine.ok())
+      return std::nullopt;
+    const int64_t budget = budgetOf(options, *machine);
     std::optional<PlannedStep> step;
     AutoPlan chosen;
     if (!isAuto(options))
       step = compiler.tryToCompile(options, *machine);
-    else if (choosePlan(
-                 compiler,
-                 {options, *machine, arguments.microBatches, *budget, {}},
-                 chosen) == 0)
+    else if (choosePlan(compiler,
+                        {options, *machine, arguments.microBatches, budget, {}},
+                        chosen) == 0)
       step = std::move(chosen.step);
     if (!step)
       return std::nullopt;
     PlanReport report = reportStep(*step, *machine, arguments.microBatches);
-    report.memory.capacity = *budget;
+    report.memory.capacity = budget;
     return report;
   };
   if (!arguments.sweep.empty()) {
@@ -86,11 +87,10 @@ static int runPlan(PlanArguments &arguments) {
   std::optional<AutoPlan> chosen;
   if (isAuto(arguments.options)) {
     chosen.emplace();
-    if (int result =
-            choosePlan(compiler,
-                       {arguments.options, *machine, arguments.microBatches,
-                        *budget, arguments.why},
-                       *chosen))
+    if (int result = choosePlan(compiler,
+                                {arguments.options, *machine,
+                                 arguments.microBatches, budget, arguments.why},
+                                *chosen))
       return result;
     arguments.options = chosen->options;
     step = std::move(chosen->step);
@@ -98,7 +98,7 @@ static int runPlan(PlanArguments &arguments) {
     return result;
   }
   PlanReport report = reportStep(step, *machine, arguments.microBatches);
-  report.memory.capacity = *budget;
+  report.memory.capacity = budget;
   if (chosen)
     report.choice = std::move(chosen->choice);
   if (!arguments.emit.empty() && !arguments.options.paramGroups.empty())
@@ -189,6 +189,7 @@ void addPlanCommand(CLI::App &app, Run &run) {
           "Plan the step with every combination of these values, and "
           "print a line for each: world-size=8,64 param-dtype=bf16,f32")
       ->type_name("OPTION=VALUES")
+      ->excludes("--why")
       ->excludes("--json")
       ->excludes("--alternatives")
       ->group("Plan");

@@ -7,6 +7,7 @@
 
 #include "compiler/AutoPlan.h"
 
+#include "compiler/OptionTable.h"
 #include "passes/CostModel/Machines.h"
 #include "passes/CostModel/PlanSearch.h"
 
