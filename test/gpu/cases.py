@@ -58,7 +58,7 @@ class Case:
     def compile_flags(self):
         if self.kind == "trained":
             return [*check_trained.training(
-                self.ranks, self.param_dtype).compile_flags(),
+                self.ranks, self.param_dtype, self.optimizer).compile_flags(),
                 *self.document().get("flags", ())]
         return run_parity.compile_flags(self.golden(), self.optimizer,
                                         self.param_dtype)
@@ -97,9 +97,10 @@ def golden_cases():
 
 def trained_cases():
     for path in sorted(check_trained.FOLDER.glob("*.json")):
+        optimizer = json.loads(path.read_text()).get("optimizer", "sgd")
         for dtype in DTYPES:
             for ranks in check_trained.RANKS:
-                yield Case("trained", path.stem, dtype, "sgd", ranks)
+                yield Case("trained", path.stem, dtype, optimizer, ranks)
 
 
 def all_cases():

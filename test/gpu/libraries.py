@@ -14,8 +14,9 @@ import subprocess
 import sys
 import sysconfig
 
-# Names by which the GPU's libraries are known, without their version.
-CUDA = ("libcublasLt.so", "libcudnn.so")
+# The libraries that the plug-in opens (runtime/cuda), of exactly these versions:
+# an older CUDA that comes first on a path must not hide them.
+CUDA = ("libcublasLt.so.13", "libcudnn.so.9")
 # Every Linux with a C++ compiler has these, of a version that is new enough.
 BASICS = re.compile(r"(ld-linux[^/]*|linux-vdso|libc|libm|libdl|librt|"
                     r"libpthread|libstdc\+\+|libgcc_s)\.so(\.\d+)*$")
@@ -45,7 +46,7 @@ def cuda_folders():
     folders += [*sorted(pathlib.Path("/usr/local").glob("cuda*/lib64")),
                 pathlib.Path("/usr/lib/x86_64-linux-gnu")]
     return {name: folder for folder in reversed(folders) for name in CUDA
-            if any(folder.glob(f"{name}*"))}
+            if (folder / name).exists()}
 
 
 def environment_words(own):

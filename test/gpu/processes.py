@@ -53,7 +53,8 @@ class Commands:
             if limit < left:
                 raise CheckFailed(f"no end after {limit} s", command,
                                   last_lines(output)) from None
-            raise NotRun("out of time") from None
+            raise NotRun("out of time", command,
+                         last_lines(output)) from None
         finally:
             with self._lock:
                 self._running.discard(process)

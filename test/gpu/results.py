@@ -62,7 +62,12 @@ class CheckFailed(Exception):
 
 
 class NotRun(Exception):
-    """Why a check could not be made here."""
+    """Why a check could not be made here; of a command that was ended, what it
+    had printed."""
+
+    def __init__(self, text, command="", output=""):
+        super().__init__(text)
+        self.command, self.output = command, output
 
 
 def last_lines(text, count=12, width=200):

@@ -121,13 +121,14 @@ class Checks:
     def add(self, result, shown):
         """Keeps a result; prints it if it is `shown` or wrong."""
         self.results.append(result)
-        if shown or result.state in (FAILED, BELOW):
+        if shown or result.output or result.state in (FAILED, BELOW):
             print(f"{result.state:12} {result.section}: {result.name} "
                   f"({result.seconds:.1f} s) {result.text}".rstrip(),
                   flush=True)
         failures = sum(each.state == FAILED and each.section == result.section
                        for each in self.results)
-        if result.state == FAILED and failures <= SHOWN_FAILURES:
+        ended = result.state == NOT_RUN and result.output
+        if ended or (result.state == FAILED and failures <= SHOWN_FAILURES):
             print(indented(f"$ {result.command}\n{result.output}"), flush=True)
 
     def sum_up(self, section, started):
@@ -151,7 +152,8 @@ class Checks:
                 raise NotRun("out of time")
             outcomes = check.function()
         except NotRun as error:
-            return [result(NOT_RUN, str(error))]
+            return [result(NOT_RUN, str(error), command=error.command,
+                           output=error.output)]
         except CheckFailed as error:
             return [result(FAILED, str(error), command=error.command,
                            output=error.output)]

@@ -6,11 +6,13 @@ import contextlib
 import io
 import json
 import math
+import os
 import pathlib
 import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -94,8 +96,9 @@ class CommandsTest(unittest.TestCase):
     def test_a_command_that_has_no_more_time_is_not_run(self):
         commands = processes.Commands(None)
         commands.deadline = time.monotonic() + 0.2
-        with self.assertRaisesRegex(NotRun, "out of time"):
-            commands.run(["sleep", "60"])
+        with self.assertRaisesRegex(NotRun, "out of time") as raised:
+            commands.run(["sh", "-c", "echo precious; sleep 60"])
+        self.assertEqual(raised.exception.output, "precious")
         with self.assertRaisesRegex(NotRun, "out of time"):
             commands.run(["true"])
 
@@ -150,6 +153,21 @@ class EnvironmentTest(unittest.TestCase):
             self.assertTrue(basics.match(name), name)
         for name in ("libcrypto.so.3", "libdnnl.so.2", "libgomp.so.1"):
             self.assertFalse(basics.match(name), name)
+
+
+class LibrariesTest(Scratch):
+
+    def test_an_older_library_does_not_hide_the_right_one(self):
+        old, new = self.folder / "old", self.folder / "new"
+        for path in (old / "libcublasLt.so.12", new / "libcublasLt.so.13"):
+            path.parent.mkdir()
+            path.touch()
+        with unittest.mock.patch.dict(os.environ,
+                                      LD_LIBRARY_PATH=f"{old}:{new}"):
+            libraries.cuda_folders.cache_clear()
+            self.addCleanup(libraries.cuda_folders.cache_clear)
+            self.assertEqual(
+                libraries.cuda_folders()["libcublasLt.so.13"], new)
 
 
 class MemoryTest(unittest.TestCase):
@@ -219,6 +237,12 @@ class PackTest(Scratch):
         self.assertEqual(found["resnet.f32.adamw.8"], "bits")
         self.assertEqual(found["class-token.bf16.sgd.3"], "trained")
         self.assertTrue(set(sanitizer_checks.CASES) <= found.keys())
+
+    def test_a_case_has_the_optimizer_of_its_numbers(self):
+        found = {case.model: case.optimizer for case in cases.all_cases()
+                 if case.kind == "trained"}
+        self.assertEqual(found["matrices"], "muon")
+        self.assertEqual(found["selected"], "sgd")
 
     def test_the_manifest_keeps_cases_and_benchmarks(self):
         chosen = cases.all_cases()[:3]
