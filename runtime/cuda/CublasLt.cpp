@@ -339,6 +339,9 @@ Status describeMatmul(const format::Command &command,
 StatusOr<std::unique_ptr<CudaCommand>>
 prepareMatmul(const format::Command &command, const CudaPlaces &places,
               const CudaContext &context) {
+  if (const std::optional<format::Command> product =
+          productOfConvolution(command))
+    return prepareMatmul(*product, places, context);
   if (command.callee != "matmul" || !context.options.libraries ||
       !isSupported(command))
     return std::unique_ptr<CudaCommand>();

@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The call "matmul" by cuBLASLt. Its matrices are by columns, and a matrix by
-// rows is the transposed one by columns, so that it is asked for
+// The call "matmul" by cuBLASLt, and gradients of convolutions' weights that
+// are products. Its matrices are by columns, and a matrix by rows is the
+// transposed one by columns, so that it is asked for
 //
 //   C^T [n, m] = op(B)^T [n, k]  *  op(A)^T [k, m]
 //

@@ -8,6 +8,8 @@
 
 #include "runtime/cuda/MatrixProduct.h"
 
+#include "runtime/format/LibraryCalls.h"
+
 #include <algorithm>
 
 namespace shardc::runtime {
@@ -107,6 +109,39 @@ MatrixProduct makeMatrixProduct(const Command &command) {
              base.result + index * strides[2][i] * byteSize(c.dtype)});
     product.offsets = std::move(next);
   }
+  return product;
+}
+
+static bool isPair(const Command &command, std::string_view name,
+                   int64_t value) {
+  return attributeOr(command.attributes, name, std::vector<int64_t>()) ==
+         std::vector<int64_t>{value, value};
+}
+
+std::optional<Command> productOfConvolution(const Command &command) {
+  if (command.callee != "convolution_backward_weight")
+    return std::nullopt;
+  const TensorReference &weight = command.operands.back();
+  const bool hasOnePlace =
+      weight.shape[2] == 1 && weight.shape[3] == 1 &&
+      isPair(command, "stride", 1) && isPair(command, "padding", 0) &&
+      attributeOr(command.attributes, "groups", int64_t(1)) == 1;
+  if (!hasOnePlace || !format::isChannelsLast(weight.shape, stridesOf(weight)))
+    return std::nullopt;
+  Command product = command;
+  for (size_t i = 0; i < 2; ++i) {
+    TensorReference &tensor = product.operands[i];
+    if (tensor.dtype != format::Dtype::BF16 ||
+        !format::isChannelsLast(tensor.shape, stridesOf(tensor)))
+      return std::nullopt;
+    tensor.shape = {tensor.shape[0] * tensor.shape[2] * tensor.shape[3],
+                    tensor.shape[1]};
+    tensor.strides.clear();
+  }
+  product.operands.back().shape.resize(2);
+  product.operands.back().strides.clear();
+  product.callee = "matmul";
+  product.attributes = {{"transpose_a", true}};
   return product;
 }
 

@@ -45,6 +45,13 @@ struct MatrixProduct {
 /// The call "matmul" of a validated program; its operand 1 is `first`.
 MatrixProduct makeMatrixProduct(const format::Command &command);
 
+/// The call "matmul" with the same operands and workspace that a convolution's
+/// gradient of the weight is, where windows of one place make it one:
+/// weight [O, C] = gradient [NHW, O]^T * input [NHW, C]. Nothing for other
+/// calls, and for operands that are not of bf16 with channels last.
+std::optional<format::Command>
+productOfConvolution(const format::Command &command);
+
 } // namespace shardc::runtime
 
 #endif // SHARDC_RUNTIME_CUDA_MATRIXPRODUCT_H

@@ -138,6 +138,61 @@ TensorReference tensor(Sizes shape, Sizes strides = {}) {
   return reference;
 }
 
+/// The gradient of a convolution's weight with a window of one place: gradient,
+/// input and weight of 2 images of 3 x 5 places, from 4 to 6 channels.
+Command weightGradient() {
+  Command command;
+  command.callee = "convolution_backward_weight";
+  command.operands.resize(3);
+  command.operands[0].shape = {2, 6, 3, 5};
+  command.operands[0].strides = {90, 1, 30, 6};
+  command.operands[1].shape = {2, 4, 3, 5};
+  command.operands[1].strides = {60, 1, 20, 4};
+  command.operands[2].shape = {6, 4, 1, 1};
+  for (size_t i = 0; i < 2; ++i)
+    command.operands[i].dtype = format::Dtype::BF16;
+  command.attributes = {{"stride", Sizes{1, 1}},
+                        {"padding", Sizes{0, 0}},
+                        {"dilation", Sizes{1, 1}},
+                        {"groups", int64_t(1)}};
+  return command;
+}
+
+TEST(MatrixProductTest, GradientsOfWeightsOfOnePlaceAreProducts) {
+  const std::optional<Command> product = productOfConvolution(weightGradient());
+  ASSERT_TRUE(product);
+  EXPECT_EQ(product->callee, "matmul");
+  EXPECT_EQ(product->operands[0].shape, (Sizes{30, 6}));
+  EXPECT_EQ(product->operands[1].shape, (Sizes{30, 4}));
+  EXPECT_EQ(product->operands[2].shape, (Sizes{6, 4}));
+  const MatrixProduct made = makeMatrixProduct(*product);
+  EXPECT_EQ(made.first.leading, 4);
+  EXPECT_EQ(made.second.leading, 6);
+  EXPECT_TRUE(made.second.isTransposed);
+  EXPECT_EQ(made.result.leading, 4);
+}
+
+TEST(MatrixProductTest, OtherGradientsOfWeightsAreNoProducts) {
+  Command command = weightGradient();
+  command.attributes["stride"] = Sizes{2, 2};
+  EXPECT_FALSE(productOfConvolution(command));
+  command = weightGradient();
+  command.attributes["padding"] = Sizes{1, 1};
+  EXPECT_FALSE(productOfConvolution(command));
+  command = weightGradient();
+  command.attributes["groups"] = int64_t(2);
+  EXPECT_FALSE(productOfConvolution(command));
+  command = weightGradient();
+  command.operands[1].strides.clear();
+  EXPECT_FALSE(productOfConvolution(command));
+  command = weightGradient();
+  command.operands[0].dtype = format::Dtype::F32;
+  EXPECT_FALSE(productOfConvolution(command));
+  command = weightGradient();
+  command.operands[2].shape = {6, 4, 3, 3};
+  EXPECT_FALSE(productOfConvolution(command));
+}
+
 } // namespace
 
 TEST(MatrixProduct, takes_all_transpositions) {
