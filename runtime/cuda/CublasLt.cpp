@@ -339,6 +339,7 @@ Status describeMatmul(const format::Command &command,
 StatusOr<std::unique_ptr<CudaCommand>>
 prepareMatmul(const format::Command &command, const CudaPlaces &places,
               const CudaContext &context) {
+  // cuDNN has one engine with an f32 result for bf16 operands, a slow one.
   if (const std::optional<format::Command> product =
           productOfConvolution(command))
     return prepareMatmul(*product, places, context);

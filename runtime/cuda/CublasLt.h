@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The call "matmul" by cuBLASLt, and gradients of convolutions' weights that
-// are products. Its matrices are by columns, and a matrix by rows is the
-// transposed one by columns, so that it is asked for
+// The call "matmul" by cuBLASLt, and the weight gradients of convolutions that
+// are one (productOfConvolution). Its matrices are by columns, and a matrix by
+// rows is the transposed one by columns, so that it is asked for
 //
 //   C^T [n, m] = op(B)^T [n, k]  *  op(A)^T [k, m]
 //
@@ -28,8 +28,8 @@ Status describeMatmul(const format::Command &command,
                       std::span<const DeviceAddress> addresses);
 
 /// Prepares a product with its memory at `places`, in whose workspace it works;
-/// null if the call is none, or one that cuBLASLt does not compute. Fails with
-/// E0504, and with E0507 if the library is missing.
+/// null if the call is no product, or one that cuBLASLt does not compute. Fails
+/// with E0504, and with E0507 if the library is missing.
 StatusOr<std::unique_ptr<CudaCommand>>
 prepareMatmul(const format::Command &command, const CudaPlaces &places,
               const CudaContext &context);

@@ -122,11 +122,11 @@ std::optional<Command> productOfConvolution(const Command &command) {
   if (command.callee != "convolution_backward_weight")
     return std::nullopt;
   const TensorReference &weight = command.operands.back();
-  const bool hasOnePlace =
+  const bool isPointwise =
       weight.shape[2] == 1 && weight.shape[3] == 1 &&
       isPair(command, "stride", 1) && isPair(command, "padding", 0) &&
       attributeOr(command.attributes, "groups", int64_t(1)) == 1;
-  if (!hasOnePlace || !format::isChannelsLast(weight.shape, stridesOf(weight)))
+  if (!isPointwise || !format::isChannelsLast(weight.shape, stridesOf(weight)))
     return std::nullopt;
   Command product = command;
   for (size_t i = 0; i < 2; ++i) {

@@ -45,10 +45,13 @@ struct MatrixProduct {
 /// The call "matmul" of a validated program; its operand 1 is `first`.
 MatrixProduct makeMatrixProduct(const format::Command &command);
 
-/// The call "matmul" with the same operands and workspace that a convolution's
-/// gradient of the weight is, where windows of one place make it one:
-/// weight [O, C] = gradient [NHW, O]^T * input [NHW, C]. Nothing for other
-/// calls, and for operands that are not of bf16 with channels last.
+/// The "matmul" that computes a call "convolution_backward_weight" of a
+/// validated program, if one does: for a 1 x 1 convolution with stride 1, no
+/// padding and one group, whose operands are bf16 with channels last,
+///
+///   weight gradient [O, C] = output gradient [NHW, O]^T * input [NHW, C]
+///
+/// It has the same memory and workspace. Nothing for any other call.
 std::optional<format::Command>
 productOfConvolution(const format::Command &command);
 

@@ -119,15 +119,16 @@ class Checks:
             self.results += [each for each in found if id(each) not in known]
 
     def add(self, result, shown):
-        """Keeps a result; prints it if it is `shown` or wrong."""
+        """Keeps a result; prints it if it is `shown` or wrong, or was ended
+        with output."""
         self.results.append(result)
-        if shown or result.output or result.state in (FAILED, BELOW):
+        ended = result.state == NOT_RUN and result.output
+        if shown or ended or result.state in (FAILED, BELOW):
             print(f"{result.state:12} {result.section}: {result.name} "
                   f"({result.seconds:.1f} s) {result.text}".rstrip(),
                   flush=True)
         failures = sum(each.state == FAILED and each.section == result.section
                        for each in self.results)
-        ended = result.state == NOT_RUN and result.output
         if ended or (result.state == FAILED and failures <= SHOWN_FAILURES):
             print(indented(f"$ {result.command}\n{result.output}"), flush=True)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small fixtures under compute-sanitizer: memcheck, racecheck and synccheck.
 
-memcheck watches everything. racecheck and synccheck look at generated kernels
-alone, whose names begin with `kernel_`, and our own kernels stand in for the
-libraries: a product of cuBLASLt could not be launched under racecheck 2025.3.1 on
-an H200. Standard library only.
+memcheck checks every kernel. racecheck and synccheck check generated kernels only,
+whose names begin with `kernel_`, and shardrun runs with --no-libraries: under
+racecheck 2025.3.1 on an H200 a matrix product of cuBLASLt fails to launch.
+Standard library only.
 """
 
 import functools

@@ -465,6 +465,24 @@ class WeightNorm(nn.Module):
         return F.mse_loss(self.last(hidden.transpose(1, 2)).squeeze(2), y)
 
 
+class Pointwise(nn.Module):
+    """1 x 1 convolutions: with stride 1, whose weight gradients are products on
+    a GPU, and with a stride, padding or groups, whose are none."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(8, 24, 1, bias=False)
+        self.second = nn.Conv2d(24, 8, 1)
+        self.padded = nn.Conv2d(8, 8, 1, padding=1)
+        self.strided = nn.Conv2d(8, 16, 1, stride=2)
+        self.grouped = nn.Conv2d(16, 8, 1, groups=2)
+
+    def forward(self, x, y):
+        h = F.gelu(self.second(F.gelu(self.first(x))))
+        h = F.gelu(self.strided(F.gelu(self.padded(h))))
+        return F.mse_loss(self.grouped(h), y[:, :, :4, :4])
+
+
 def of_shape(kind, *shape):
     return lambda: (kind(), (torch.randn(shape), torch.randn(shape)))
 
@@ -485,6 +503,7 @@ REGRESSIONS = {
     "masked": of_shape(Masked, 8, 16),
     "matrices": of_shape(Matrices, 4, 7, 16),
     "metric": of_shape(Metric, 8, 16),
+    "pointwise": of_shape(Pointwise, 4, 8, 6, 6),
     "rotary": of_shape(Rotary, 4, 17, 16),
     "scaled": of_shape(Scaled, 8, 16),
     "selected": of_shape(Selected, 4, 6, 16),

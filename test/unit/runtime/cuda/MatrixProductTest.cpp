@@ -68,6 +68,35 @@ public:
     EXPECT_EQ(expected, found);
   }
 
+  static void multiply(const MatrixProduct &product,
+                       const std::vector<double> &a,
+                       const std::vector<double> &b, std::vector<double> &c) {
+    const auto at = [](const ColumnMatrix &matrix, int64_t batch, int64_t i,
+                       int64_t j) {
+      if (matrix.isTransposed)
+        std::swap(i, j);
+      EXPECT_GE(matrix.leading, matrix.rows);
+      EXPECT_LT(i, matrix.rows);
+      EXPECT_LT(j, matrix.columns);
+      return batch * matrix.batchStride + j * matrix.leading + i;
+    };
+    const int64_t depth =
+        product.first.isTransposed ? product.first.rows : product.first.columns;
+    for (const MatrixProduct::Offset &offset : product.offsets)
+      for (int64_t batch = 0; batch < product.batches; ++batch)
+        for (int64_t i = 0; i < product.result.rows; ++i)
+          for (int64_t j = 0; j < product.result.columns; ++j) {
+            double sum = 0;
+            for (int64_t k = 0; k < depth; ++k)
+              sum +=
+                  b[size_t(offset.first / 8 + at(product.first, batch, i, k))] *
+                  a[size_t(offset.second / 8 +
+                           at(product.second, batch, k, j))];
+            c[size_t(offset.result / 8 + at(product.result, batch, i, j))] =
+                sum;
+          }
+  }
+
   Command command;
 
 private:
@@ -99,35 +128,6 @@ private:
     }
   }
 
-  static void multiply(const MatrixProduct &product,
-                       const std::vector<double> &a,
-                       const std::vector<double> &b, std::vector<double> &c) {
-    const auto at = [](const ColumnMatrix &matrix, int64_t batch, int64_t i,
-                       int64_t j) {
-      if (matrix.isTransposed)
-        std::swap(i, j);
-      EXPECT_GE(matrix.leading, matrix.rows);
-      EXPECT_LT(i, matrix.rows);
-      EXPECT_LT(j, matrix.columns);
-      return batch * matrix.batchStride + j * matrix.leading + i;
-    };
-    const int64_t depth =
-        product.first.isTransposed ? product.first.rows : product.first.columns;
-    for (const MatrixProduct::Offset &offset : product.offsets)
-      for (int64_t batch = 0; batch < product.batches; ++batch)
-        for (int64_t i = 0; i < product.result.rows; ++i)
-          for (int64_t j = 0; j < product.result.columns; ++j) {
-            double sum = 0;
-            for (int64_t k = 0; k < depth; ++k)
-              sum +=
-                  b[size_t(offset.first / 8 + at(product.first, batch, i, k))] *
-                  a[size_t(offset.second / 8 +
-                           at(product.second, batch, k, j))];
-            c[size_t(offset.result / 8 + at(product.result, batch, i, j))] =
-                sum;
-          }
-  }
-
   const bool transposeA, transposeB;
 };
 
@@ -136,61 +136,6 @@ TensorReference tensor(Sizes shape, Sizes strides = {}) {
   reference.shape = std::move(shape);
   reference.strides = std::move(strides);
   return reference;
-}
-
-/// The gradient of a convolution's weight with a window of one place: gradient,
-/// input and weight of 2 images of 3 x 5 places, from 4 to 6 channels.
-Command weightGradient() {
-  Command command;
-  command.callee = "convolution_backward_weight";
-  command.operands.resize(3);
-  command.operands[0].shape = {2, 6, 3, 5};
-  command.operands[0].strides = {90, 1, 30, 6};
-  command.operands[1].shape = {2, 4, 3, 5};
-  command.operands[1].strides = {60, 1, 20, 4};
-  command.operands[2].shape = {6, 4, 1, 1};
-  for (size_t i = 0; i < 2; ++i)
-    command.operands[i].dtype = format::Dtype::BF16;
-  command.attributes = {{"stride", Sizes{1, 1}},
-                        {"padding", Sizes{0, 0}},
-                        {"dilation", Sizes{1, 1}},
-                        {"groups", int64_t(1)}};
-  return command;
-}
-
-TEST(MatrixProductTest, GradientsOfWeightsOfOnePlaceAreProducts) {
-  const std::optional<Command> product = productOfConvolution(weightGradient());
-  ASSERT_TRUE(product);
-  EXPECT_EQ(product->callee, "matmul");
-  EXPECT_EQ(product->operands[0].shape, (Sizes{30, 6}));
-  EXPECT_EQ(product->operands[1].shape, (Sizes{30, 4}));
-  EXPECT_EQ(product->operands[2].shape, (Sizes{6, 4}));
-  const MatrixProduct made = makeMatrixProduct(*product);
-  EXPECT_EQ(made.first.leading, 4);
-  EXPECT_EQ(made.second.leading, 6);
-  EXPECT_TRUE(made.second.isTransposed);
-  EXPECT_EQ(made.result.leading, 4);
-}
-
-TEST(MatrixProductTest, OtherGradientsOfWeightsAreNoProducts) {
-  Command command = weightGradient();
-  command.attributes["stride"] = Sizes{2, 2};
-  EXPECT_FALSE(productOfConvolution(command));
-  command = weightGradient();
-  command.attributes["padding"] = Sizes{1, 1};
-  EXPECT_FALSE(productOfConvolution(command));
-  command = weightGradient();
-  command.attributes["groups"] = int64_t(2);
-  EXPECT_FALSE(productOfConvolution(command));
-  command = weightGradient();
-  command.operands[1].strides.clear();
-  EXPECT_FALSE(productOfConvolution(command));
-  command = weightGradient();
-  command.operands[0].dtype = format::Dtype::F32;
-  EXPECT_FALSE(productOfConvolution(command));
-  command = weightGradient();
-  command.operands[2].shape = {6, 4, 3, 3};
-  EXPECT_FALSE(productOfConvolution(command));
 }
 
 } // namespace
@@ -247,6 +192,65 @@ TEST(MatrixProduct, counts_batches_by_one_stride_where_it_can) {
 TEST(MatrixProduct, shares_a_matrix_among_a_batch) {
   Call(tensor({2, 3, 4, 5}), false, tensor({5, 6}), false, tensor({2, 3, 4, 6}))
       .check();
+}
+
+/// The weight gradient of a 1 x 1 convolution from 4 to 6 channels, of 2 images
+/// of 3 x 5 places with channels last.
+static Command pointwiseWeightGradient() {
+  Command command;
+  command.callee = "convolution_backward_weight";
+  command.operands = {tensor({2, 6, 3, 5}, {90, 1, 30, 6}),
+                      tensor({2, 4, 3, 5}, {60, 1, 20, 4}),
+                      tensor({6, 4, 1, 1})};
+  command.operands[0].dtype = format::Dtype::BF16;
+  command.operands[1].dtype = format::Dtype::BF16;
+  command.attributes = {{"stride", Sizes{1, 1}},
+                        {"padding", Sizes{0, 0}},
+                        {"dilation", Sizes{1, 1}},
+                        {"groups", int64_t(1)}};
+  return command;
+}
+
+TEST(MatrixProduct, computes_weight_gradients_of_pointwise_convolutions) {
+  const Command command = pointwiseWeightGradient();
+  const std::optional<Command> product = productOfConvolution(command);
+  ASSERT_TRUE(product);
+  const TensorReference &gradient = command.operands[0];
+  const TensorReference &input = command.operands[1];
+  const std::vector<double> a = memoryFor(gradient, 1);
+  const std::vector<double> b = memoryFor(input, 2);
+  std::vector<double> expected(6 * 4), found(6 * 4);
+  for (int64_t o = 0; o < 6; ++o)
+    for (int64_t c = 0; c < 4; ++c)
+      for (int64_t n = 0; n < 2; ++n)
+        for (int64_t h = 0; h < 3; ++h)
+          for (int64_t w = 0; w < 5; ++w)
+            expected[size_t(4 * o + c)] +=
+                a[size_t(elementAt(gradient, {n, o}, h, w))] *
+                b[size_t(elementAt(input, {n, c}, h, w))];
+  Call::multiply(makeMatrixProduct(*product), a, b, found);
+  EXPECT_EQ(expected, found);
+}
+
+TEST(MatrixProduct, leaves_other_weight_gradients_to_convolutions) {
+  const auto isProduct = [](auto change) {
+    Command command = pointwiseWeightGradient();
+    change(command);
+    return productOfConvolution(command).has_value();
+  };
+  EXPECT_TRUE(isProduct([](Command &) {}));
+  EXPECT_FALSE(isProduct([](Command &it) { it.callee = "convolution"; }));
+  EXPECT_FALSE(
+      isProduct([](Command &it) { it.attributes["stride"] = Sizes{2, 1}; }));
+  EXPECT_FALSE(
+      isProduct([](Command &it) { it.attributes["padding"] = Sizes{0, 1}; }));
+  EXPECT_FALSE(
+      isProduct([](Command &it) { it.attributes["groups"] = int64_t(2); }));
+  EXPECT_FALSE(isProduct([](Command &it) { it.operands[1].strides.clear(); }));
+  EXPECT_FALSE(isProduct(
+      [](Command &it) { it.operands[0].dtype = format::Dtype::F32; }));
+  EXPECT_FALSE(
+      isProduct([](Command &it) { it.operands[2].shape = {6, 4, 3, 3}; }));
 }
 
 } // namespace shardc::runtime
