@@ -17,7 +17,8 @@ namespace shardc {
 
 /// How a model is read.
 struct InputOptions {
-  /// Values of symbolic sizes, by symbol ("s77") or input dimension ("x.0").
+  /// Values of symbolic sizes, by symbol ("s77") or input dimension ("x.0");
+  /// "*.0" is the size of a micro-batch (compiler/Pt2/SymbolBindings.h).
   std::map<std::string, int64_t> bindings;
   /// The loss to compute of a model that returns predictions: cross_entropy or
   /// mse; empty for a model that returns its loss.
@@ -65,9 +66,12 @@ struct Options {
   /// and the bytes that a rank may take of it, such as "75GiB"; empty for all.
   std::string machine;
   std::string memoryBudget;
+  /// What a plan forecasts: the step of shardrun, or the same step under
+  /// PyTorch's eager fsdp2, which has one kernel an operator and copies what
+  /// collectives communicate. No program for it is written.
+  std::string runtime = "shardrun";
   /// Whether kernels are fused. Off gives the same numbers within rounding.
   bool fuse = true;
-
   /// The dtype that parameters are kept in between steps: bf16; empty for the
   /// exported one.
   std::string masterDtype;

@@ -104,7 +104,9 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   manager.addNestedPass<func::FuncOp>(createSynchronizeBatchNormPass());
   // After norms, whose sums over ranks are no values of one rank.
   manager.addPass(createSynchronizeBuffersPass());
-  manager.addNestedPass<func::FuncOp>(createDecomposeOperatorsPass());
+  DecomposeOperatorsPassOptions decompose;
+  decompose.losses = options.runtime == "fsdp2";
+  manager.addNestedPass<func::FuncOp>(createDecomposeOperatorsPass(decompose));
   DifferentiatePassOptions backward;
   backward.lossScale = options.lossScale;
   backward.reduceOnce = options.gradientSync == "last";
@@ -171,8 +173,10 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   // Before anything is built: what libraries left must have a kernel.
   functions.addPass(createRequireKernelsPass());
   functions.addPass(createFormKernelsPass());
+  FuseKernelsPassOptions fusion;
+  fusion.withinOperators = options.runtime == "fsdp2";
   if (options.fuse)
-    functions.addPass(createFuseKernelsPass());
+    functions.addPass(createFuseKernelsPass(fusion));
   // After fusion: a kernel that reads through a view may have been merged away.
   functions.addPass(createMaterializeViewsPass());
   // After fusion, a nest has its final loops; with layouts, where they walk.
@@ -181,7 +185,9 @@ static void addKernel(OpPassManager &manager, const Options &options) {
 }
 
 static void addMemory(OpPassManager &manager, const Options &options) {
-  manager.addPass(createLowerToCommandsPass());
+  LowerToCommandsPassOptions commands;
+  commands.copies = options.runtime == "fsdp2";
+  manager.addPass(createLowerToCommandsPass(commands));
   OutlineKernelsPassOptions outline;
   outline.keepKernels = options.keepKernels || options.verifyEach == "execute";
   manager.addPass(createOutlineKernelsPass(outline));

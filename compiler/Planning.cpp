@@ -90,6 +90,7 @@ PlanReport reportStep(const PlannedStep &step, const format::Machine &machine,
                       int64_t microBatches) {
   PlanReport report =
       reportPlan(step.artifact, machine, microBatches, step.operations);
+  report.runtime = step.runtime;
   for (GroupPlan &group : report.groups)
     for (const PlannedUnit &unit : step.units)
       if (unit.group == group.name)
@@ -102,14 +103,30 @@ struct PlanCompiler::State {
 
   MLIRContext context;
   DiagnosticPrinter diagnostics;
+  std::string path;
+  InputOptions input;
   std::optional<ModelInput> model;
+
+  /// Reads the model at `path` for these sizes.
+  bool read(const InputOptions &options) {
+    std::optional<ModelInput> found =
+        readModel(path, options, /*keepOutputs=*/false, context, diagnostics);
+    if (!found)
+      return false;
+    model = std::move(found);
+    input = options;
+    return true;
+  }
 
   std::optional<PlannedStep> compile(Options options,
                                      const format::Machine &machine,
                                      bool isShort = false) {
     options.target = machine.target;
+    if (options.input.bindings != input.bindings && !read(options.input))
+      return std::nullopt;
     OwningOpRef<ModuleOp> module = model->module->clone();
     PlannedStep step;
+    step.runtime = options.runtime;
     for (const Phase &phase : getPhases()) {
       PassManager manager(&context);
       phase.addPasses(manager, options);
@@ -144,9 +161,8 @@ PlanCompiler::~PlanCompiler() = default;
 
 int PlanCompiler::read(const std::string &input, const Options &options) {
   enableRemarks(state->context, options.remarks);
-  state->model = readModel(input, options.input, /*keepOutputs=*/false,
-                           state->context, state->diagnostics);
-  return state->model
+  state->path = input;
+  return state->read(options.input)
              ? 0
              : exitCodeOr(state->diagnostics, exitCode(ErrorCode::E0108));
 }

@@ -3,7 +3,7 @@
 //
 // Compiles steps up to their commands and places in memory, which needs neither
 // weights nor a GPU: what plans are made of. The model is read once for any
-// number of them.
+// number of them, as long as its sizes stay.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PLANNING_H
@@ -33,6 +33,8 @@ struct PlannedStep {
   RepeatedGroups repeated;
   /// Modules whose parameters are in the root's group.
   std::vector<std::string> rootModules;
+  /// Options::runtime.
+  std::string runtime;
 };
 
 /// The report of a step of `microBatches`.

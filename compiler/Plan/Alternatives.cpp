@@ -7,6 +7,7 @@
 #include "compiler/Plan/Alternatives.h"
 
 #include "compiler/Plan/Table.h"
+#include "compiler/Pt2/SymbolBindings.h"
 #include "runtime/format/Mesh.h"
 
 #include <algorithm>
@@ -19,6 +20,11 @@ static std::string changeOf(const Options &changed, const Options &options) {
   std::string flags;
   if (changed.worldSize != options.worldSize)
     flags += " --world-size " + std::to_string(changed.worldSize);
+  if (changed.input.bindings != options.input.bindings)
+    flags += " --micro-batch " +
+             std::to_string(changed.input.bindings.at(pt2::anyBatch));
+  if (changed.stateDtype != options.stateDtype)
+    flags += " --state-dtype " + changed.stateDtype;
   if (changed.reshard != options.reshard)
     flags += " --reshard " + changed.reshard;
   if (changed.recompute != options.recompute)
@@ -101,6 +107,22 @@ static std::vector<Options> smallerSteps(const Options &options) {
   return steps;
 }
 
+/// The same of options that change what is computed: smaller micro-batches,
+/// then states of the optimizer in bf16.
+static std::vector<Options> narrowerSteps(Options options) {
+  std::vector<Options> steps;
+  const auto batch = options.input.bindings.find(pt2::anyBatch);
+  while (batch != options.input.bindings.end() && batch->second > 1) {
+    batch->second = (batch->second + 1) / 2;
+    steps.push_back(options);
+  }
+  if (options.optimizer != "sgd" && options.stateDtype.empty()) {
+    options.stateDtype = "bf16";
+    steps.push_back(std::move(options));
+  }
+  return steps;
+}
+
 std::optional<std::string> findChangeThatFits(const Options &options,
                                               const StepPlanner &plan) {
   auto fits = [&](const Options &changed) {
@@ -113,6 +135,9 @@ std::optional<std::string> findChangeThatFits(const Options &options,
       return changeOf(step, options);
     wider = step;
   }
+  for (const Options &step : narrowerSteps(wider))
+    if (fits(step))
+      return changeOf(step, options);
   constexpr int64_t mostTimes = 64;
   for (int64_t times = 2; times <= mostTimes; times *= 2) {
     wider.worldSize = options.worldSize * times;

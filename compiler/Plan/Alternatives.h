@@ -44,8 +44,9 @@ findAlternatives(const Options &options,
 
 /// A change with which a step fits that does not, as flags of the command line:
 /// the first of selective recomputation, --reshard always, both, and full
-/// recomputation, else more ranks, up to 64 times as many, with what takes
-/// least memory. Nothing when none fits.
+/// recomputation; else with these a smaller micro-batch, where the export has
+/// an open one, and states of the optimizer in bf16; else more ranks, up to 64
+/// times as many, with what takes least memory. Nothing when none fits.
 std::optional<std::string> findChangeThatFits(const Options &options,
                                               const StepPlanner &plan);
 

@@ -90,6 +90,7 @@ std::string printPlanJson(const PlanReport &report) {
   ordered_json root;
   root["model"] = report.model;
   root["machine"] = report.machine;
+  root["runtime"] = report.runtime;
   root["mesh"] = ordered_json::object();
   for (const format::MeshAxis &axis : report.mesh.axes)
     root["mesh"][axis.name] = axis.size;

@@ -144,6 +144,8 @@ struct PlanReport {
   std::string model;
   std::string machine;
   std::string machineDescription;
+  /// Whose step it is: "shardrun", or "fsdp2" for PyTorch's.
+  std::string runtime = "shardrun";
   format::Mesh mesh;
   int64_t microBatches = 1;
   std::vector<format::Input> inputs;

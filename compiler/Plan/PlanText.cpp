@@ -51,7 +51,8 @@ static std::string printAnswer(const PlanReport &report) {
   const TimePlan &time = report.time;
   std::string text =
       report.model + " on " + describe(report.mesh) + " of " + report.machine +
-      ": " + std::to_string(report.microBatches) +
+      (report.runtime == "fsdp2" ? " under FSDP2: " : ": ") +
+      std::to_string(report.microBatches) +
       (report.microBatches == 1 ? " micro-batch of " : " micro-batches of ") +
       describe(report.inputs) + " a rank\n\n";
   text += (memory.fits() ? "fits:         " : "does not fit: ") +

@@ -28,6 +28,8 @@
 
 namespace shardc::pt2 {
 
+inline constexpr const char *anyBatch = "*.0";
+
 /// One symbol of a program and the value that it was given.
 struct BoundSymbol {
   /// As in the file: "s77".
@@ -64,11 +66,12 @@ struct SymbolBindings {
 /// compiler/Pt2/StaticSelections.h says.
 ///
 /// `given` has values by symbol ("s77"), input dimension ("x.0") or integer
-/// input ("n"). Errors: E0001 a name that the model does not have, with those
-/// that it has; E0003 a value out of the symbol's range or against a condition
-/// of the export; E0119 a hint that contradicts its expression; E0140 a size
-/// that depends on data; E0141 a size that has no value. The model is then
-/// unusable.
+/// input ("n"), and under `anyBatch` that of the first input whose first
+/// dimension is a symbol. Errors: E0001 a name that the model does not have,
+/// with those that it has; E0003 a value out of the symbol's range or against a
+/// condition of the export; E0119 a hint that contradicts its expression; E0140
+/// a size that depends on data; E0141 a size that has no value. The model is
+/// then unusable.
 StatusOr<SymbolBindings>
 bindSymbols(ExportedModel &model, const std::map<std::string, int64_t> &given);
 

@@ -198,9 +198,22 @@ void SymbolTable::assignPlace(const Place &place, int64_t size) {
   assign(place.symbolNames.front(), place.name, *value);
 }
 
+void SymbolTable::assignBatch(int64_t size) {
+  const auto first = std::ranges::find_if(
+      places, [](const Place &place) { return place.name.ends_with(".0"); });
+  if (first == places.end())
+    fail(ErrorCode::E0001,
+         "--micro-batch: the first dimension of the model's inputs is fixed",
+         "export the model with shardc_export.py --dynamic-batch, or with "
+         "dynamic_shapes of your own");
+  assignPlace(*first, size);
+}
+
 void SymbolTable::bind(const std::map<std::string, int64_t> &given) {
   for (const auto &[name, value] : given) {
-    if (indexByName.contains(name))
+    if (name == anyBatch)
+      assignBatch(value);
+    else if (indexByName.contains(name))
       assign(name, name, value);
     else if (const Place *place = findPlace(name))
       assignPlace(*place, value);

@@ -89,6 +89,7 @@ private:
   void assign(const std::string &symbol, const std::string &spelling,
               int64_t value);
   void assignPlace(const Place &place, int64_t size);
+  void assignBatch(int64_t size);
   [[noreturn]] void failUnknown(const std::string &name) const;
   void checkRange(const BoundSymbol &symbol) const;
   SizeNumber lookUp(std::string_view symbol) const;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace shardc {
 
@@ -27,6 +28,9 @@ public:
   /// A command touches the bytes.
   void touch(const BufferReference &buffer, Access access, size_t command,
              ArenaPurpose purpose);
+
+  /// Whether the buffer begins with bytes for that purpose.
+  bool isFor(const BufferReference &buffer, ArenaPurpose purpose) const;
 
   /// Nothing is in use any more.
   void clear();
@@ -100,6 +104,15 @@ void ArenaSweep::touch(const BufferReference &buffer, Access access,
     write(begin, end, command, purpose);
 }
 
+bool ArenaSweep::isFor(const BufferReference &buffer,
+                       ArenaPurpose purpose) const {
+  auto after = content.upper_bound(buffer.offset);
+  if (buffer.space != format::Space::Arena || after == content.begin())
+    return false;
+  const ArenaRange &range = std::prev(after)->second;
+  return buffer.offset < range.offset + range.bytes && range.purpose == purpose;
+}
+
 void ArenaSweep::clear() {
   for (const auto &[offset, range] : content)
     ranges.push_back(range);
@@ -127,11 +140,17 @@ static void touchGathered(ArenaSweep &sweep, const Command &command,
 }
 
 /// The buffer of a collective is one place from the first byte that is written
-/// into it to the last one that is read.
-static void joinBuffers(std::vector<ArenaRange> &ranges,
-                        const Program &program) {
+/// into it to the last one that is read. What `copies` make of gathered bytes
+/// is one, too.
+static void joinBuffers(std::vector<ArenaRange> &ranges, const Program &program,
+                        const std::set<size_t> &copies) {
   std::map<size_t, std::vector<ArenaRange *>> gathered, reduced;
   for (ArenaRange &range : ranges) {
+    if (copies.contains(range.first)) {
+      range.purpose = ArenaPurpose::Gathered;
+      gathered[range.first].push_back(&range);
+      continue;
+    }
     if (range.purpose == ArenaPurpose::Reduced)
       reduced[range.last].push_back(&range);
     if (range.purpose != ArenaPurpose::Gathered)
@@ -161,6 +180,7 @@ static void joinBuffers(std::vector<ArenaRange> &ranges,
 
 std::vector<ArenaRange> findArenaUse(const Program &program) {
   ArenaSweep sweep;
+  std::set<size_t> copies;
   for (size_t i = 0; i < program.commands.size(); ++i) {
     const Command &command = program.commands[i];
     if (i > 0 && program.commands[i - 1].section != command.section)
@@ -172,6 +192,9 @@ std::vector<ArenaRange> findArenaUse(const Program &program) {
       touchGathered(sweep, command, i);
       continue;
     }
+    if (command.kind == CommandKind::Copy &&
+        sweep.isFor(command.operands[0].buffer, ArenaPurpose::Gathered))
+      copies.insert(i);
     const auto accesses = accessesOf(command, program);
     // Reads first: what is written may take the place of what was read.
     for (const bool reads : {true, false})
@@ -184,7 +207,7 @@ std::vector<ArenaRange> findArenaUse(const Program &program) {
                   ArenaPurpose::Workspace);
   }
   sweep.clear();
-  joinBuffers(sweep.ranges, program);
+  joinBuffers(sweep.ranges, program, copies);
   std::sort(sweep.ranges.begin(), sweep.ranges.end(),
             [](const ArenaRange &a, const ArenaRange &b) {
               return std::pair(a.first, a.offset) <

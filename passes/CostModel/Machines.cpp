@@ -81,7 +81,27 @@ static StatusOr<format::Machine> readMachine(const std::string &path) {
   return machine;
 }
 
-StatusOr<format::Machine> findMachine(const std::string &nameOrPath) {
+static void scale(format::Efficiency &efficiency, const format::Figure &rate) {
+  for (auto &[size, share] : efficiency.curve.points)
+    share = std::min(1.0, share * rate.value);
+}
+
+/// The machine at the rates of a runtime.
+static format::Machine under(const std::string &runtime,
+                             format::Machine machine) {
+  const auto found = machine.runtimes.find(runtime);
+  if (found == machine.runtimes.end())
+    return machine;
+  const format::RuntimeRates &rates = found->second;
+  scale(machine.processor.products, rates.products);
+  scale(machine.processor.convolutions, rates.products);
+  scale(machine.processor.attention, rates.attention);
+  scale(machine.processor.attentionBackward, rates.attention);
+  scale(machine.memory.efficiency, rates.memory);
+  return machine;
+}
+
+static StatusOr<format::Machine> find(const std::string &nameOrPath) {
   if (nameOrPath.find('/') != std::string::npos ||
       nameOrPath.ends_with(".json"))
     return readMachine(nameOrPath);
@@ -99,6 +119,13 @@ StatusOr<format::Machine> findMachine(const std::string &nameOrPath) {
   return Status(ErrorCode::E0409, message)
       .addNote("machines known by name: " + known)
       .setHelp("a machine of your own is a file, PATH.json: docs/Machines.md");
+}
+
+StatusOr<format::Machine> findMachine(const std::string &nameOrPath,
+                                      const std::string &runtime) {
+  StatusOr<format::Machine> machine = find(nameOrPath);
+  return machine.ok() ? under(runtime, std::move(*machine))
+                      : std::move(machine);
 }
 
 } // namespace shardc

@@ -23,9 +23,11 @@ const std::vector<format::Machine> &knownMachines();
 std::vector<const format::Machine *> machinesWith(std::string_view chip);
 
 /// The machine of that name or, if it has a slash or ends in ".json", in that
-/// file. Fails with E0409, which lists the names, and with E0408 for a file
-/// that cannot be read or is no machine's.
-StatusOr<format::Machine> findMachine(const std::string &nameOrPath);
+/// file, at the rates that `runtime` reaches on it (Machine::runtimes). Fails
+/// with E0409, which lists the names, and with E0408 for a file that cannot be
+/// read or is no machine's.
+StatusOr<format::Machine> findMachine(const std::string &nameOrPath,
+                                      const std::string &runtime = "shardrun");
 
 } // namespace shardc
 

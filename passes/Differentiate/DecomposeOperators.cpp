@@ -24,6 +24,7 @@ namespace shardc {
 namespace {
 struct DecomposeOperatorsPass
     : impl::DecomposeOperatorsPassBase<DecomposeOperatorsPass> {
+  using DecomposeOperatorsPassBase::DecomposeOperatorsPassBase;
   void runOnOperation() override;
 };
 } // namespace
@@ -44,12 +45,19 @@ static Operation *decompose(aten::DecomposableOpInterface op) {
   return first ? first : next;
 }
 
+/// PyTorch computes it as log_softmax and nll_loss.
+static bool isWideLoss(Operation *op) {
+  auto loss = dyn_cast<aten::CrossEntropyLossOp>(op);
+  return loss && loss.getSelf().getType().getElementType().isF32();
+}
+
 void DecomposeOperatorsPass::runOnOperation() {
   for (Block &block : getOperation().getBody())
     for (Operation *op = &block.front(); op;) {
       auto composition = dyn_cast<aten::DecomposableOpInterface>(op);
-      op = composition && composition.isComposition() ? decompose(composition)
-                                                      : op->getNextNode();
+      const bool isDecomposed = composition && (composition.isComposition() ||
+                                                (losses && isWideLoss(op)));
+      op = isDecomposed ? decompose(composition) : op->getNextNode();
     }
 }
 

@@ -41,6 +41,7 @@ namespace shardc {
 
 namespace {
 struct FuseKernelsPass : impl::FuseKernelsPassBase<FuseKernelsPass> {
+  using FuseKernelsPassBase::FuseKernelsPassBase;
   void runOnOperation() override;
 };
 
@@ -260,11 +261,14 @@ static exec::KernelOp merge(exec::KernelOp producer, exec::KernelOp consumer,
   return kernel;
 }
 
-/// Merges one producer into `kernel` and returns the result, or null.
-static exec::KernelOp mergeOneProducer(exec::KernelOp kernel) {
+/// Merges one producer into `kernel` and returns the result, or null. With
+/// `withinOperators` both come from one operator of the model.
+static exec::KernelOp mergeOneProducer(exec::KernelOp kernel,
+                                       bool withinOperators) {
   for (Value input : kernel.getInputs()) {
     auto producer = input.getDefiningOp<exec::KernelOp>();
-    if (!producer || !isWorthMerging(producer, kernel, input))
+    if (!producer || !isWorthMerging(producer, kernel, input) ||
+        (withinOperators && producer.getLoc() != kernel.getLoc()))
       continue;
     if (Operation *place = findPlace(producer, kernel)) {
       exec::KernelOp merged = merge(producer, kernel, place);
@@ -377,7 +381,8 @@ void FuseKernelsPass::runOnOperation() {
     kernel::moveViews(block);
     for (auto kernel :
          llvm::make_early_inc_range(block.getOps<exec::KernelOp>()))
-      repeatWidening(kernel);
+      if (!withinOperators)
+        repeatWidening(kernel);
   }
   SmallVector<Operation *> kernels;
   for (Block &block : getOperation().getBody())
@@ -387,7 +392,7 @@ void FuseKernelsPass::runOnOperation() {
   // gone only when a later one has taken it in.
   for (Operation *op : kernels) {
     auto kernel = cast<exec::KernelOp>(op);
-    while (exec::KernelOp merged = mergeOneProducer(kernel))
+    while (exec::KernelOp merged = mergeOneProducer(kernel, withinOperators))
       kernel = merged;
   }
   for (Block &block : getOperation().getBody())

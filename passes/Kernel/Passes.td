@@ -186,6 +186,9 @@ def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
     another order than in the unfused program, because a fused kernel has other
     launches: both have the same numbers within rounding.
 
+    With `within-operators` kernels merge that one operator of the model became, in forward
+    or in backward, and no others: plans for PyTorch's eager mode are made of such programs.
+
     Remark: `passed` for each merge.
 
     {{example: test/passes/Kernel/fuse-kernels.mlir @add_into_layer_norm}}
@@ -193,6 +196,8 @@ def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::shardc::exec::ExecDialect",
       "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
       "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let options = [Option<"withinOperators", "within-operators", "bool", "false",
+      "Merge kernels of one operator of the model alone.">];
 }
 
 def MaterializeViewsPass : Pass<"shardc-materialize-views", "::mlir::func::FuncOp"> {

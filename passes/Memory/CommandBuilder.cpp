@@ -17,8 +17,9 @@ using namespace mlir;
 namespace shardc {
 
 CommandBuilder::CommandBuilder(ModuleOp module, exec::ProgramOp program,
-                               const StateTable &states, ValueRange inputs)
-    : program(program),
+                               const StateTable &states, ValueRange inputs,
+                               bool copies)
+    : copies(copies), program(program),
       builder(OpBuilder::atBlockEnd(&program.getBody().front())),
       symbols(module), groups(module), states(states), inputs(inputs),
       mesh(exec::getMesh(module)), shards(getShards(module)),
@@ -189,8 +190,10 @@ void CommandBuilder::placeReduction(fsdp::ReduceScatterStartOp reduction) {
        llvm::zip_equal(reduction.getParameters(), reduction.getGradients())) {
     ParameterPlace place =
         groups.lookup(cast<FlatSymbolRefAttr>(symbol).getValue());
-    placeIn(gradient, bufferOf[place.segment],
-            static_cast<int64_t>(*place.member.getOffset()));
+    // Else it has memory of its own, which fillSegment() copies.
+    if (!copies)
+      placeIn(gradient, bufferOf[place.segment],
+              static_cast<int64_t>(*place.member.getOffset()));
   }
 }
 

@@ -38,9 +38,12 @@ struct SegmentMember {
 class CommandBuilder {
 public:
   /// Fills the empty `program`. `inputs` are the memory of functions'
-  /// arguments. Numbers of the runtime are declared before the program.
+  /// arguments. Numbers of the runtime are declared before the program. With
+  /// `copies` gathered parameters and reduced gradients have memory of their
+  /// own, and are copied from and to that of the collectives.
   CommandBuilder(mlir::ModuleOp module, exec::ProgramOp program,
-                 const StateTable &states, mlir::ValueRange inputs);
+                 const StateTable &states, mlir::ValueRange inputs,
+                 bool copies);
 
   /// Appends the sections of a training step, or of an evaluation. Emits an
   /// error and fails on an operation that has no command.
@@ -130,6 +133,8 @@ private:
   void addFill(mlir::Value target, mlir::Location location);
   llvm::SmallVector<fsdp::SegmentOp> segmentsOf(llvm::StringRef group);
 
+  /// Whether collectives' memory is theirs alone.
+  const bool copies;
   /// The function in progress.
   mlir::func::FuncOp function;
   exec::ProgramOp program;

@@ -26,6 +26,7 @@ namespace shardc {
 namespace {
 struct LowerToCommandsPass
     : impl::LowerToCommandsPassBase<LowerToCommandsPass> {
+  using LowerToCommandsPassBase::LowerToCommandsPassBase;
   void runOnOperation() override;
 };
 } // namespace
@@ -83,7 +84,7 @@ void LowerToCommandsPass::runOnOperation() {
   SmallVector<Value> inputs = declareInputs(builder, step);
   exec::ProgramOp program =
       createProgram(builder, step, !getReplicaAxes(module).empty());
-  CommandBuilder commands(module, program, states, inputs);
+  CommandBuilder commands(module, program, states, inputs, copies);
   if (failed(commands.buildStep(step)))
     return signalPassFailure();
   auto evaluation = functions::find(module, functions::evaluate);

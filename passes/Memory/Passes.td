@@ -20,8 +20,14 @@ def LowerToCommandsPass : Pass<"shardc-lower-to-commands", "::mlir::ModuleOp"> {
     step, whose whole gradients are a state. Declares the states,
     inputs and scalars that the program uses.
 
+    With `copies` both are copied, as FSDP2 does: parameters out of the gather's output
+    and gradients into the reduce-scatter's input. Plans for PyTorch's runtime are made of
+    such programs.
+
     {{example: test/passes/Memory/lower-to-commands.mlir @gradient_in_place}}
   }];
+  let options = [Option<"copies", "copies", "bool", "false",
+      "Copy parameters out of gathers and gradients into reductions.">];
   let dependentDialects = [
     "::shardc::exec::ExecDialect", "::mlir::tensor::TensorDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect",

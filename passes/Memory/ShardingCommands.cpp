@@ -298,6 +298,13 @@ void CommandBuilder::visitWait(fsdp::WaitOp wait) {
   if (found == gathered.end())
     return; // A reduction: its value is the gradient states.
   SmallVector<Value> wholes = found->second;
+  for (Value &whole : wholes) {
+    if (!copies || !whole.getDefiningOp<exec::BufferOp>())
+      continue;
+    Value copied = createBuffer(typeOf(whole), wait.getLoc());
+    addCopy(whole, copied, wait.getLoc());
+    whole = copied;
+  }
   gathered[wait.getResult()] = wholes;
 }
 

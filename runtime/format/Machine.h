@@ -129,6 +129,15 @@ struct NetworkLevel {
   bool operator==(const NetworkLevel &) const = default;
 };
 
+/// What a runtime reaches of the rates that a machine has for kernels by
+/// themselves, such as 0.8: of products and convolutions, of attention, and of
+/// memory. Fitted to measured steps.
+struct RuntimeRates {
+  Figure products, attention, memory;
+
+  bool operator==(const RuntimeRates &) const = default;
+};
+
 struct Machine {
   std::string name;
   std::string description;
@@ -142,6 +151,9 @@ struct Machine {
   Figure overlapSlowdown;
   /// The innermost first; the last one connects any number of ranks.
   std::vector<NetworkLevel> levels;
+  /// By the name of a runtime: "shardrun" or "fsdp2". Of one that is not
+  /// listed nothing is known, and the rates stand as they are.
+  std::map<std::string, RuntimeRates> runtimes;
 
   bool isGpu() const { return !processor.chip.empty(); }
 

@@ -60,6 +60,7 @@ private:
   CollectiveRate collective(const JsonField &field) const;
   NetworkLevel level(const JsonField &field) const;
   void readLevels();
+  void readRuntimes();
 };
 } // namespace
 
@@ -232,9 +233,24 @@ void MachineReader::readLevels() {
               "number of them");
 }
 
+void MachineReader::readRuntimes() {
+  const std::optional<JsonField> runtimes = root.find("runtimes");
+  if (!runtimes)
+    return;
+  expectMembers(*runtimes, {"shardrun", "fsdp2"});
+  for (const auto &[name, field] : runtimes->members()) {
+    expectMembers(field, {"products", "attention", "memory"});
+    const auto share = [&](const char *key) {
+      return figure(field[key], 0.01, 10);
+    };
+    machine.runtimes[name] = {share("products"), share("attention"),
+                              share("memory")};
+  }
+}
+
 Machine MachineReader::read() {
   expectMembers(root, {"name", "description", "target", "sources", "processor",
-                       "memory", "overlap_slowdown", "levels"});
+                       "memory", "overlap_slowdown", "levels", "runtimes"});
   machine.name = root["name"].text();
   if (std::any_of(machine.name.begin(), machine.name.end(),
                   [](char c) { return static_cast<unsigned char>(c) < ' '; }))
@@ -249,6 +265,7 @@ Machine MachineReader::read() {
   machine.memory = memory(root["memory"]);
   machine.overlapSlowdown = figure(root["overlap_slowdown"], 0, 100);
   readLevels();
+  readRuntimes();
   return std::move(machine);
 }
 
@@ -352,6 +369,10 @@ std::string printMachine(const Machine &machine) {
   root["levels"] = ordered_json::array();
   for (const NetworkLevel &level : machine.levels)
     root["levels"].push_back(toJson(level));
+  for (const auto &[name, rates] : machine.runtimes)
+    root["runtimes"][name] = {{"products", toJson(rates.products)},
+                              {"attention", toJson(rates.attention)},
+                              {"memory", toJson(rates.memory)}};
   return root.dump(2) + "\n";
 }
 

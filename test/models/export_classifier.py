@@ -2,7 +2,8 @@
 """Writes classifier.pt2 beside this file: the tiny model of docs/Pipeline.md.
 
 Linear, BatchNorm1d, ReLU, Linear and cross-entropy, small enough that its IR
-after each phase can be read in one sitting.
+after each phase can be read in one sitting. dynamic-batch.pt2 is the same with
+an open size of micro-batches.
 """
 
 import pathlib
@@ -33,7 +34,10 @@ def main():
     torch.manual_seed(1337)
     example = (torch.zeros(MICRO_BATCH, INPUTS),
                torch.zeros(MICRO_BATCH, dtype=torch.long))
-    shardc_export.export(Classifier(), example, HERE / "classifier.pt2")
+    model = Classifier()
+    shardc_export.export(model, example, HERE / "classifier.pt2")
+    shardc_export.export(model, example, HERE / "dynamic-batch.pt2",
+                         dynamic_batch=True)
 
 
 if __name__ == "__main__":

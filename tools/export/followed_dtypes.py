@@ -87,7 +87,7 @@ def narrowed(module, mode, with_buffers):
             place.update(values)
 
 
-def trace_in_bfloat16(module, positional, keyword):
+def trace_in_bfloat16(module, positional, keyword, shapes):
     """The program with parameters and inputs in bfloat16. Buffers keep their
     dtype, as under FSDP2; a model that cannot run so is traced with these in
     bfloat16 too, as after module.bfloat16()."""
@@ -99,7 +99,8 @@ def trace_in_bfloat16(module, positional, keyword):
             with (narrowed(module, mode, with_buffers), quiet(),
                   dtype_sources.DtypeSources()):
                 return torch.export.export(module, arguments[0],
-                                           kwargs=arguments[1], strict=False)
+                                           kwargs=arguments[1],
+                                           dynamic_shapes=shapes, strict=False)
         except Exception as error:  # whatever the model does with bfloat16
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             if "INTERNAL ASSERT" in reason:  # asks to report it to PyTorch
@@ -423,9 +424,9 @@ class Conversions:
         return next((value for value in earlier if self._moved(value)), None)
 
 
-def record(program, module, positional, keyword):
-    """Changes `program`, the export of `module` with these arguments. Returns
-    the number of conversions that follow; NotAligned, and no change, if the
-    second trace does not tell."""
-    second = trace_in_bfloat16(module, positional, keyword)
+def record(program, module, positional, keyword, shapes=None):
+    """Changes `program`, the export of `module` with these arguments and dynamic
+    shapes. Returns the number of conversions that follow; NotAligned, and no
+    change, if the second trace does not tell."""
+    second = trace_in_bfloat16(module, positional, keyword, shapes)
     return Conversions(program, second).rewrite()

@@ -4,6 +4,7 @@
 
     shardc_export.py PACKAGE.MODULE:FACTORY -o model.pt2
         [--inputs inputs.safetensors] [--loss cross_entropy|mse] [--meta]
+        [--dynamic-batch]
         [--config-from-model config.json [--ranks N]] [--unchecked] [--traceback]
 
 FACTORY() returns (module, example inputs); the inputs are one micro-batch: a
@@ -19,7 +20,8 @@ Stack traces, provenance and the example inputs are dropped: the file then
 names no path of this machine, holds none of its data, and is the same bytes
 for the same weights. Parameters that share memory stay shared. --meta runs
 FACTORY without allocating: the file has the structure and no weights, so a
-70B model exports on a laptop.
+70B model exports on a laptop. --dynamic-batch leaves the size of a micro-batch
+open, for `--micro-batch N` of shardc.
 
 --config-from-model takes a model on which `fully_shard` was called, as training
 scripts do: what it was told goes to a configuration for `shardc compile`, and
@@ -189,10 +191,10 @@ def check_sharding(module):
                               f"--config-from-model, or call it elsewhere")
 
 
-def record_conversions(program, module, positional, keyword):
+def record_conversions(program, module, positional, keyword, shapes):
     """Makes what follows another dtype say so; one line says where it cannot."""
     try:
-        followed_dtypes.record(program, module, positional, keyword)
+        followed_dtypes.record(program, module, positional, keyword, shapes)
     except followed_dtypes.NotAligned as error:
         say(f"the file does not say which conversions follow a dtype: {error}")
 
@@ -222,26 +224,48 @@ def tracing(module):
         snapshot.restore()
 
 
-def trace(module, positional, keyword, form=contextlib.nullcontext):
+def open_batch(positional, keyword):
+    """torch.export's dynamic_shapes that leave open the first dimension of each
+    input that is as long there as the first one."""
+    sizes = [leaf.shape[0] for leaf in tree_leaves((positional, keyword))
+             if isinstance(leaf, torch.Tensor) and leaf.dim()]
+    if not sizes:
+        raise ExportError("--dynamic-batch: no input has a dimension")
+    batch = torch.export.Dim("batch", min=1)
+    return tree_map(
+        lambda leaf: {0: batch} if isinstance(leaf, torch.Tensor) and leaf.dim()
+        and leaf.shape[0] == sizes[0] else None, keyword or tuple(positional))
+
+
+def constraint_of(error):
+    """What PyTorch says of the first constraint that does not hold."""
+    lines = [line.strip(" -") for line in str(error).splitlines()[1:] if line.strip()]
+    return lines[0] if lines else str(error)
+
+
+def trace(module, positional, keyword, shapes=None, form=contextlib.nullcontext):
     """The program, the paths of the modules that are checkpointed, the
     captured_tensors.Calls, and the context that the model had to be traced in;
-    `form` is the one to begin with."""
+    `shapes` are torch.export's dynamic ones, `form` is the context to begin with."""
     checkpoints, formulas = None, second_derivatives.formulas
     try:
         with (tracing(module) as checkpoints, form(),
               captured_tensors.recorded(module) as calls):
             program = torch.export.export(module, positional, kwargs=keyword,
-                                          strict=False)
+                                          dynamic_shapes=shapes, strict=False)
     except ExportError:
         raise
     except Exception as error:  # whatever the model does under the tracer
         derivatives = checkpoints.lines_of_derivatives if checkpoints else ()
         if form is not formulas and trace_failures.loses_layers(error, derivatives):
-            return trace(module, positional, keyword, formulas)
+            return trace(module, positional, keyword, shapes, formulas)
+        if shapes is not None and "Constraints violated" in str(error):
+            raise ExportError(f"--dynamic-batch: the model fixes the size of its "
+                              f"batch: {constraint_of(error)}") from error
         lost = checkpoints.lost if checkpoints else ()
         raise trace_failures.failure(error, derivatives, lost) from error
     if form is not formulas and second_derivatives.are_missing(program):
-        return trace(module, positional, keyword, formulas)
+        return trace(module, positional, keyword, shapes, formulas)
     return program, checkpoints.paths, calls, form
 
 
@@ -267,19 +291,21 @@ def export_program(module, example_inputs, is_compared=True):
     return program_and_checkpoints(module, example_inputs, is_compared)[0]
 
 
-def program_and_checkpoints(module, example_inputs, is_compared):
+def program_and_checkpoints(module, example_inputs, is_compared, dynamic_batch=False):
     """The same, and the paths of the modules that are checkpointed."""
     positional, keyword = distinct(arguments_of(example_inputs))
     check_before(module, positional, keyword)
+    shapes = open_batch(positional, keyword) if dynamic_batch else None
     with (wrapped_modules.unwrapped(module) as wrapped,
           training_modes.training(module)):
         sizes = fake_quantization.sizes_of(
-            module, lambda: trace(module, positional, keyword))
+            module, lambda: trace(module, positional, keyword, shapes))
         with fake_quantization.sized(sizes):
-            program, checkpointed, calls, form = trace(module, positional, keyword)
+            program, checkpointed, calls, form = trace(
+                module, positional, keyword, shapes)
             program_checks.check(program)
             with tracing(module), form():
-                record_conversions(program, module, positional, keyword)
+                record_conversions(program, module, positional, keyword, shapes)
         checkpointed = [*wrapped, *checkpointed]
         held_tensors.rebind(program, module)
         program_checks.check_constants(program)
@@ -322,11 +348,12 @@ def say_checkpoints(paths):
             f"{','.join(paths)}` to shardc compile")
 
 
-def export(module, example_inputs, path, inputs_path=None, is_compared=True):
+def export(module, example_inputs, path, inputs_path=None, is_compared=True,
+           dynamic_batch=False):
     """Writes `module`, and its inputs as safetensors. Returns the paths of the
     modules that torch.utils.checkpoint runs."""
     program, checkpointed = program_and_checkpoints(
-        module, example_inputs, is_compared)
+        module, example_inputs, is_compared, dynamic_batch)
     write(program, example_inputs, path, inputs_path)
     return checkpointed
 
@@ -405,7 +432,7 @@ def export_sharded(options):
     except sharding_config.ShardingError as error:
         raise ExportError(str(error)) from error
     program, checkpointed = program_and_checkpoints(
-        module, example_inputs, not options.unchecked)
+        module, example_inputs, not options.unchecked, options.dynamic_batch)
     write(program, example_inputs, options.output, options.inputs)
     for path in sharding_config.leave_out_uncalled(
             configuration, captured_tensors.called_modules(program)):
@@ -430,6 +457,9 @@ def options_of(arguments):
                         help="attach a loss; the inputs are (input, targets)")
     parser.add_argument("--meta", action="store_true",
                         help="export the structure, without weights")
+    parser.add_argument("--dynamic-batch", action="store_true",
+                        help="leave the first dimension of the inputs open, for "
+                             "--micro-batch N of shardc")
     parser.add_argument("--config-from-model", metavar="CONFIG.json",
                         help="write what fully_shard was told about the model, "
                              "and export it without sharding")
@@ -486,7 +516,8 @@ def main(arguments=None):
                 options.factory, allocate=not options.meta)
             say_checkpoints(export(
                 training_module(model, options.loss), example_inputs,
-                options.output, options.inputs, not options.unchecked))
+                options.output, options.inputs, not options.unchecked,
+                options.dynamic_batch))
     except ExportError as error:
         if options.traceback:
             traceback.print_exception(error)

@@ -19,7 +19,11 @@ namespace shardc {
 /// What the chosen subcommand runs; returns the process's exit code.
 using Run = std::function<int()>;
 
-/// `--bind`, and `--loss` beside it, in the help page's group "Model".
+/// Sets the samples of a micro-batch, as `--micro-batch` does.
+void bindMicroBatch(InputOptions &options, int64_t size);
+
+/// `--bind` and `--micro-batch`, and `--loss` beside them, in the help page's
+/// group "Model".
 void addBindOption(CLI::App &command, InputOptions &options);
 void addInputOptions(CLI::App &command, InputOptions &options);
 

@@ -4,6 +4,7 @@
 // How a model is read: its symbolic sizes and its loss.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Pt2/SymbolBindings.h"
 #include "tools/shardc/Commands.h"
 
 #include <charconv>
@@ -24,6 +25,10 @@ static std::pair<std::string, int64_t> parseBinding(const std::string &text) {
                              "expected NAME=NUMBER, got '" + text + "'");
 }
 
+void bindMicroBatch(InputOptions &options, int64_t size) {
+  options.bindings.insert_or_assign(pt2::anyBatch, size);
+}
+
 void addBindOption(CLI::App &command, InputOptions &options) {
   command
       .add_option_function<std::vector<std::string>>(
@@ -39,6 +44,15 @@ void addBindOption(CLI::App &command, InputOptions &options) {
       ->group("Model")
       ->trigger_on_parse()
       ->expected(1);
+  command
+      .add_option_function<int64_t>(
+          "--micro-batch",
+          [&options](int64_t size) { bindMicroBatch(options, size); },
+          "Samples of a micro-batch, of an export whose inputs have an open "
+          "first dimension (shardc_export.py --dynamic-batch)")
+      ->check(CLI::Range(int64_t(1), int64_t(1) << 40).description(""))
+      ->type_name("N")
+      ->group("Model");
 }
 
 void addInputOptions(CLI::App &command, InputOptions &options) {

@@ -45,7 +45,7 @@ static int runPlan(PlanArguments &arguments) {
     return fail(Status(ErrorCode::E0001, "plan: expected --machine")
                     .setHelp("such as --machine h100-sxm"));
   const StatusOr<format::Machine> machine =
-      findMachine(arguments.options.machine);
+      findMachine(arguments.options.machine, arguments.options.runtime);
   if (!machine.ok())
     return fail(machine.status());
   if (!arguments.why.empty() && !isAuto(arguments.options))
@@ -53,12 +53,21 @@ static int runPlan(PlanArguments &arguments) {
                        "--why: explains what auto chose, and nothing is auto")
                     .setHelp("say --reshard auto, --recompute auto or both"));
   const int64_t budget = budgetOf(arguments.options, *machine);
+  const StatusOr<std::vector<SweepAxis>> axes = parseSweep(arguments.sweep);
+  if (!axes.ok())
+    return fail(axes.status());
+  // Whether its sizes are open is said once.
+  for (const SweepAxis &axis : *axes)
+    if (axis.option == "micro-batch")
+      bindMicroBatch(arguments.options.input,
+                     std::max(1LL, std::atoll(axis.values.front().c_str())));
   PlanCompiler compiler;
   if (int result = compiler.read(arguments.input, arguments.options))
     return result;
   const StepPlanner plan =
       [&](const Options &options) -> std::optional<PlanReport> {
-    const StatusOr<format::Machine> machine = findMachine(options.machine);
+    const StatusOr<format::Machine> machine =
+        findMachine(options.machine, options.runtime);
     if (!machine.ok())
       return std::nullopt;
     const int64_t budget = budgetOf(options, *machine);
@@ -76,10 +85,7 @@ static int runPlan(PlanArguments &arguments) {
     report.memory.capacity = budget;
     return report;
   };
-  if (!arguments.sweep.empty()) {
-    const StatusOr<std::vector<SweepAxis>> axes = parseSweep(arguments.sweep);
-    if (!axes.ok())
-      return fail(axes.status());
+  if (!axes->empty()) {
     printSweep(*axes, arguments.options, plan);
     return 0;
   }
@@ -202,6 +208,15 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->excludes("--json")
       ->excludes("--alternatives")
       ->excludes("--sweep")
+      ->group("Plan");
+  command
+      ->add_option("--runtime", arguments->options.runtime,
+                   "Whose step is forecast: shardrun's, or that of the eager "
+                   "model under PyTorch's fully_shard, with one kernel an "
+                   "operator and copies beside collectives")
+      ->check(oneOf({"shardrun", "fsdp2"}))
+      ->type_name("shardrun|fsdp2")
+      ->capture_default_str()
       ->group("Plan");
   command
       ->add_option("--trace", arguments->trace,

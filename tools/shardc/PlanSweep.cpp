@@ -58,12 +58,14 @@ parseSweep(const std::vector<std::string> &words) {
       for (std::string value; std::getline(values, value, ',');)
         axis.values.push_back(value);
     }
-    const bool isKnown = std::any_of(
-        optionTable().begin(), optionTable().end(),
-        [&](const OptionEntry &entry) {
-          return entry.flag == "--" + axis.option &&
-                 !std::holds_alternative<bool Options::*>(entry.member);
-        });
+    const bool isKnown =
+        axis.option == "micro-batch" ||
+        std::any_of(optionTable().begin(), optionTable().end(),
+                    [&](const OptionEntry &entry) {
+                      return entry.flag == "--" + axis.option &&
+                             !std::holds_alternative<bool Options::*>(
+                                 entry.member);
+                    });
     const bool isTwice =
         std::any_of(axes.begin(), axes.end(), [&](const SweepAxis &other) {
           return other.option == axis.option;
@@ -118,7 +120,10 @@ StatusOr<Options> Sweep::optionsOf(const Cell &cell) const {
   for (size_t i = 0; i < axes.size(); ++i)
     words.insert(words.end(), {"--" + axes[i].option, cell[i]});
   Options found;
+  found.input = options.input;
+  found.runtime = options.runtime;
   CLI::App app;
+  addBindOption(app, found.input);
   addCompileOptions(app, found);
   if (isShardSwept && !valueOf(cell, "replicate")) {
     const int64_t ranks =
@@ -137,7 +142,6 @@ StatusOr<Options> Sweep::optionsOf(const Cell &cell) const {
   } catch (const CLI::ParseError &error) {
     return Status(ErrorCode::E0001, error.what());
   }
-  found.input = options.input;
   return found;
 }
 

@@ -91,7 +91,7 @@ TEST(ArenaUse, CommandsSayWhatBytesAreFor) {
   builder.program.communicators = {{{0}, 0}};
   builder.write(0, 32); // This rank's slot.
   builder.add(CommandKind::AllGather, {bytesAt(0, 64)});
-  builder.copy(0, 64, 64);
+  builder.copy(0, 64, 64);   // Parameters, out of the gather's buffer.
   builder.copy(64, 128, 64); // A gradient, into what is reduced.
   builder.add(CommandKind::ReduceScatter, {bytesAt(128, 64), bytesAt(0, 32)});
   const std::vector<ArenaRange> ranges = findArenaUse(builder.program);
@@ -100,7 +100,7 @@ TEST(ArenaUse, CommandsSayWhatBytesAreFor) {
     gathered += range.purpose == ArenaPurpose::Gathered ? range.bytes : 0;
     reduced += range.purpose == ArenaPurpose::Reduced ? range.bytes : 0;
   }
-  EXPECT_EQ(gathered, 64);
+  EXPECT_EQ(gathered, 128);
   EXPECT_EQ(reduced, 64);
 }
 

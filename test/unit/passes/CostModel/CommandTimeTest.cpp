@@ -17,7 +17,8 @@ using format::WorkKind;
 
 namespace {
 
-format::Machine h100() { return *findMachine("h100-sxm"); }
+/// At the rates of single kernels.
+format::Machine h100() { return *findMachine("h100-sxm", /*runtime=*/""); }
 
 TEST(CommandTime, TheSlowestOfMemoryAndArithmeticBinds) {
   const format::Machine machine = h100();

@@ -13,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <fstream>
 #include <set>
 
 using namespace shardc;
@@ -110,6 +111,44 @@ TEST(Machines, ComplaintsNameLineAndKey) {
               HasSubstr("connects any number of ranks"));
   EXPECT_THAT(complaint(R"("target")", R"("target)"),
               HasSubstr("'my.json': parse error at line "));
+}
+
+TEST(Machines, ARuntimeReachesAShareOfTheRates) {
+  format::Machine machine =
+      *format::parseMachine(format::bytesOf(h100()), "a machine");
+  machine.runtimes["fsdp2"] = {
+      {0.5, "estimate"}, {4, "estimate"}, {0.9, "nccl"}};
+  const std::string path = testing::TempDir() + "/machine.json";
+  std::ofstream(path) << format::printMachine(machine);
+  const StatusOr<format::Machine> scaled = findMachine(path, "fsdp2");
+  ASSERT_TRUE(scaled.ok()) << scaled.status().message();
+  const format::Processor &whole = machine.processor;
+  const format::Processor &part = scaled->processor;
+  for (const double size : {1e6, 3e9, 1e13}) {
+    EXPECT_DOUBLE_EQ(part.products.curve.at(size),
+                     0.5 * whole.products.curve.at(size));
+    EXPECT_DOUBLE_EQ(part.convolutions.curve.at(size),
+                     0.5 * whole.convolutions.curve.at(size));
+    EXPECT_DOUBLE_EQ(scaled->memory.efficiency.curve.at(size),
+                     0.9 * machine.memory.efficiency.curve.at(size));
+    // Nothing is faster than its peak.
+    EXPECT_DOUBLE_EQ(part.attention.curve.at(size), 1);
+  }
+  EXPECT_EQ(part.productRates, whole.productRates);
+  machine.runtimes.erase("fsdp2");
+  std::ofstream(path) << format::printMachine(machine);
+  EXPECT_EQ(*findMachine(path, "fsdp2"), machine);
+}
+
+TEST(Machines, ComplaintsAboutRuntimes) {
+  const std::string runtime = R"("fsdp2": {)";
+  EXPECT_THAT(complaint(runtime, R"("ddp": {)"),
+              HasSubstr("/runtimes/ddp: unknown member 'ddp'"));
+  EXPECT_THAT(complaint(runtime, R"("fsdp2": {"convolutions": 1,)"),
+              HasSubstr("/runtimes/fsdp2/convolutions: unknown member"));
+  EXPECT_THAT(complaint(R"({"value": 0.786)", R"({"value": 0)"),
+              HasSubstr("/runtimes/fsdp2/products/value: expected a number "
+                        "from 0.01 to 10.0, found 0.0"));
 }
 
 TEST(Machines, AnUnknownNameGetsTheList) {

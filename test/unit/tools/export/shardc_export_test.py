@@ -427,6 +427,41 @@ class ShardcExportTest(unittest.TestCase):
         self.assertEqual(self.read(path, "weights/weight_0"), b"")
         self.assertIn(b"embedding.weight", self.read(path, "model.json"))
 
+    def test_a_batch_may_be_open(self):
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 3)
+
+            def forward(self, x, scale, target):
+                return torch.nn.functional.cross_entropy(self.layer(x) * scale, target)
+
+        example = (torch.ones(8, 4), torch.ones(3), torch.zeros(8, dtype=torch.long))
+        module = Model()
+        program, _ = shardc_export.program_and_checkpoints(
+            module, example, is_compared=True, dynamic_batch=True)
+        (bounds,) = program.range_constraints.values()
+        self.assertEqual(bounds.lower, 1)
+        for batch in (1, 5):
+            inputs = (torch.randn(batch, 4), torch.ones(3),
+                      torch.zeros(batch, dtype=torch.long))
+            torch.testing.assert_close(program.module()(*inputs), module(*inputs))
+        named, _ = shardc_export.program_and_checkpoints(
+            module, dict(zip(("x", "scale", "target"), example)), True, True)
+        self.assertEqual(len(named.range_constraints), 1)
+
+    def test_a_batch_that_the_model_fixes_is_refused(self):
+        class Model(torch.nn.Module):
+            def forward(self, x):
+                return x.view(8, -1).sum()
+
+        with self.assertRaisesRegex(shardc_export.ExportError, "fixes the size .*(8)"):
+            shardc_export.program_and_checkpoints(
+                Model(), (torch.ones(8, 4),), True, dynamic_batch=True)
+        with self.assertRaisesRegex(shardc_export.ExportError, "no input has a dimension"):
+            shardc_export.program_and_checkpoints(
+                Model(), (torch.ones(()),), True, dynamic_batch=True)
+
     def test_scales_and_zero_points_are_those_of_the_kernel(self):
         """Extremes of all sizes, and at the ends of the dtype."""
         torch.manual_seed(0)
