@@ -32,9 +32,11 @@ static std::string complainAboutLossScale(const std::string &text) {
 }
 
 static std::string complainAboutReshard(const std::string &text) {
-  if (text == "auto")
+  if (text == "auto" ||
+      complainAbout("reshard_after_forward", text, moduleRuleKeys()).empty())
     return "";
-  return complainAbout("reshard_after_forward", text, moduleRuleKeys());
+  return "expected always, never, default, auto or a number of ranks, got '" +
+         text + "'";
 }
 
 static std::string complainAboutPrefetch(const std::string &text) {
@@ -159,7 +161,7 @@ static std::vector<OptionEntry> shardingOptions() {
 static std::vector<OptionEntry> planningOptions() {
   return {{"--machine",
            "machine",
-           "Planning",
+           "Machine",
            &Options::machine,
            helpOfMachine(),
            {},
@@ -167,7 +169,7 @@ static std::vector<OptionEntry> planningOptions() {
            "MACHINE"},
           {"--memory-budget",
            "memory_budget",
-           "Planning",
+           "Machine",
            &Options::memoryBudget,
            "What a rank may take for auto, such as 75GiB (default: what the "
            "machine "

@@ -153,11 +153,6 @@ Status checkFit(const PlanReport &report) {
 // Time
 //===----------------------------------------------------------------------===//
 
-/// The names of Spent, in its order; exposed communication is by mesh axis.
-static constexpr std::array<const char *, spentKinds> spentNames = {
-    "products",  "convolutions", "attention", "memory-bound kernels",
-    "optimizer", "exposed",      "idle"};
-
 /// "shard", or "replicate, shard".
 static std::string namesOf(const std::vector<int64_t> &axes,
                            const format::Mesh &mesh) {
@@ -172,7 +167,7 @@ static void addParts(const Artifact &artifact, const Timeline &timeline,
                      TimePlan &time) {
   for (size_t i = 0; i < spentKinds; ++i) {
     if (static_cast<Spent>(i) != Spent::Exposed) {
-      time.parts.push_back({spentNames[i], timeline.spent[i]});
+      time.parts.push_back({std::string(spentNames[i]), timeline.spent[i]});
       continue;
     }
     std::map<std::string, double> byAxes;

@@ -21,9 +21,11 @@
 #include "runtime/format/Machine.h"
 #include "runtime/format/Program.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace shardc {
@@ -64,6 +66,9 @@ enum class Spent {
   Idle
 };
 inline constexpr size_t spentKinds = 7;
+inline constexpr std::array<std::string_view, spentKinds> spentNames = {
+    "products",  "convolutions", "attention", "memory-bound kernels",
+    "optimizer", "exposed",      "idle"};
 
 /// What a command takes by itself.
 struct CommandCost {

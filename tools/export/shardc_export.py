@@ -240,7 +240,7 @@ def open_batch(positional, keyword):
 def constraint_of(error):
     """What PyTorch says of the first constraint that does not hold."""
     lines = [line.strip(" -") for line in str(error).splitlines()[1:] if line.strip()]
-    return lines[0] if lines else str(error)
+    return (lines[0] if lines else str(error)).split(". ")[0]
 
 
 def trace(module, positional, keyword, shapes=None, form=contextlib.nullcontext):

@@ -157,6 +157,9 @@ static void addConfiguration(CLI::App &command, Options &options) {
   command.get_option("--world-size")->default_str("");
   command.get_option("--shard")->default_str("");
   command.parse_complete_callback([&command, &options] {
+    // `plan diff` compiles nothing.
+    if (!command.get_subcommands().empty())
+      return;
     resolveMesh(command, options);
     for (auto [flag, key] : {std::pair("--param-dtype", "param_dtype"),
                              {"--reduce-dtype", "reduce_dtype"},

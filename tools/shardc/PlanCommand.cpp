@@ -8,9 +8,12 @@
 #include "compiler/OptionTable.h"
 #include "compiler/Plan/Alternatives.h"
 #include "compiler/Plan/FullyShardText.h"
+#include "compiler/Plan/PlanDiff.h"
+#include "compiler/Plan/PlanPage.h"
 #include "compiler/Plan/PlanReport.h"
 #include "compiler/Planning.h"
 #include "passes/CostModel/Machines.h"
+#include "runtime/format/OutputFile.h"
 #include "tools/shardc/Commands.h"
 #include "tools/shardc/PlanSweep.h"
 
@@ -21,6 +24,9 @@
 
 namespace shardc {
 
+/// The page of a plan, in which @DATA@ stands for its data (EmbedPage.cmake).
+extern const char *const planPage;
+
 namespace {
 struct PlanArguments {
   std::string input;
@@ -30,6 +36,7 @@ struct PlanArguments {
   std::string why;
   std::string emit;
   std::string trace;
+  std::string html;
   std::vector<std::string> sweep;
   Options options;
 };
@@ -40,73 +47,95 @@ static int fail(const Status &status) {
   return exitCode(status.code());
 }
 
-static int runPlan(PlanArguments &arguments) {
+/// What is wrong with the arguments together.
+static Status checkArguments(const PlanArguments &arguments) {
   if (arguments.options.machine.empty())
-    return fail(Status(ErrorCode::E0001, "plan: expected --machine")
-                    .setHelp("such as --machine h100-sxm"));
-  const StatusOr<format::Machine> machine =
-      findMachine(arguments.options.machine, arguments.options.runtime);
-  if (!machine.ok())
-    return fail(machine.status());
+    return Status(ErrorCode::E0001, "plan: expected --machine")
+        .setHelp("such as --machine h100-sxm");
   if (!arguments.why.empty() && !isAuto(arguments.options))
-    return fail(Status(ErrorCode::E0001,
-                       "--why: explains what auto chose, and nothing is auto")
-                    .setHelp("say --reshard auto, --recompute auto or both"));
-  const int64_t budget = budgetOf(arguments.options, *machine);
-  const StatusOr<std::vector<SweepAxis>> axes = parseSweep(arguments.sweep);
-  if (!axes.ok())
-    return fail(axes.status());
-  // Whether its sizes are open is said once.
-  for (const SweepAxis &axis : *axes)
-    if (axis.option == "micro-batch")
-      bindMicroBatch(arguments.options.input,
-                     std::max(1LL, std::atoll(axis.values.front().c_str())));
+    return Status(ErrorCode::E0001,
+                  "--why: explains what auto chose, and nothing is auto")
+        .setHelp("say --reshard auto, --recompute auto or both");
+  return Status();
+}
+
+namespace {
+/// Plans steps of one model.
+class Planner {
+public:
+  explicit Planner(PlanArguments &arguments) : arguments(arguments) {}
+
+  /// Prints what is wrong and returns its exit code.
+  int run();
+
+private:
+  PlanArguments &arguments;
   PlanCompiler compiler;
-  if (int result = compiler.read(arguments.input, arguments.options))
-    return result;
-  const StepPlanner plan =
-      [&](const Options &options) -> std::optional<PlanReport> {
-    const StatusOr<format::Machine> machine =
-        findMachine(options.machine, options.runtime);
-    if (!machine.ok())
-      return std::nullopt;
-    const int64_t budget = budgetOf(options, *machine);
-    std::optional<PlannedStep> step;
-    AutoPlan chosen;
-    if (!isAuto(options))
-      step = compiler.tryToCompile(options, *machine);
-    else if (choosePlan(compiler,
-                        {options, *machine, arguments.microBatches, budget, {}},
-                        chosen) == 0)
-      step = std::move(chosen.step);
-    if (!step)
-      return std::nullopt;
-    PlanReport report = reportStep(*step, *machine, arguments.microBatches);
-    report.memory.capacity = budget;
-    return report;
-  };
-  if (!axes->empty()) {
-    printSweep(*axes, arguments.options, plan);
-    return 0;
+  std::vector<SweepAxis> axes;
+  std::vector<SweepCell> cells;
+  std::vector<Alternative> alternatives;
+
+  std::optional<PlanReport> tryPlan(const Options &options);
+  int plan(const format::Machine &machine, PlannedStep &step,
+           PlanReport &report);
+  void print(const PlannedStep &step, const PlanReport &report);
+  Status writeFiles(const PlannedStep &step, const PlanReport &report,
+                    const format::Machine &machine) const;
+  int checkPlan(const PlanReport &report);
+
+  StepPlanner planner() {
+    return [this](const Options &options) { return tryPlan(options); };
   }
-  PlannedStep step;
-  std::optional<AutoPlan> chosen;
-  if (isAuto(arguments.options)) {
-    chosen.emplace();
-    if (int result = choosePlan(compiler,
-                                {arguments.options, *machine,
-                                 arguments.microBatches, budget, arguments.why},
-                                *chosen))
-      return result;
-    arguments.options = chosen->options;
-    step = std::move(chosen->step);
-  } else if (int result = compiler.compile(arguments.options, *machine, step)) {
-    return result;
-  }
-  PlanReport report = reportStep(step, *machine, arguments.microBatches);
+};
+} // namespace
+
+/// The plan of other options; nothing where there is none.
+std::optional<PlanReport> Planner::tryPlan(const Options &options) {
+  const StatusOr<format::Machine> machine =
+      findMachine(options.machine, options.runtime);
+  if (!machine.ok())
+    return std::nullopt;
+  const int64_t budget = budgetOf(options, *machine);
+  std::optional<PlannedStep> step;
+  AutoPlan chosen;
+  if (!isAuto(options))
+    step = compiler.tryToCompile(options, *machine);
+  else if (choosePlan(compiler,
+                      {options, *machine, arguments.microBatches, budget, {}},
+                      chosen) == 0)
+    step = std::move(chosen.step);
+  if (!step)
+    return std::nullopt;
+  PlanReport report = reportStep(*step, *machine, arguments.microBatches);
   report.memory.capacity = budget;
-  if (chosen)
-    report.choice = std::move(chosen->choice);
+  return report;
+}
+
+/// The plan of the options; these are without `auto` afterwards.
+int Planner::plan(const format::Machine &machine, PlannedStep &step,
+                  PlanReport &report) {
+  const int64_t budget = budgetOf(arguments.options, machine);
+  std::optional<PlanChoice> choice;
+  if (isAuto(arguments.options)) {
+    AutoPlan chosen;
+    if (int result = choosePlan(compiler,
+                                {arguments.options, machine,
+                                 arguments.microBatches, budget, arguments.why},
+                                chosen))
+      return result;
+    arguments.options = chosen.options;
+    step = std::move(chosen.step);
+    choice = std::move(chosen.choice);
+  } else if (int result = compiler.compile(arguments.options, machine, step)) {
+    return result;
+  }
+  report = reportStep(step, machine, arguments.microBatches);
+  report.memory.capacity = budget;
+  report.choice = std::move(choice);
+  return 0;
+}
+
+void Planner::print(const PlannedStep &step, const PlanReport &report) {
   if (!arguments.emit.empty() && !arguments.options.paramGroups.empty())
     std::cerr << "shardc: warning: --emit fully_shard leaves out what "
                  "--param-groups freezes or ignores\n";
@@ -115,27 +144,96 @@ static int runPlan(PlanArguments &arguments) {
         report, step.units, std::atoll(arguments.options.prefetch.c_str()));
   else
     std::cout << (arguments.json ? printPlanJson(report) : printPlan(report));
-  std::cout << std::flush;
-  if (!arguments.trace.empty()) {
-    const Status written = writePlanTrace(
-        step.artifact, *machine, arguments.microBatches, arguments.trace);
-    if (!written.ok())
-      return fail(written);
+  if (arguments.alternatives) {
+    alternatives =
+        findAlternatives(arguments.options, step.rootModules, planner());
+    std::cout << printAlternatives(alternatives);
   }
-  if (arguments.alternatives)
-    std::cout << printAlternatives(findAlternatives(arguments.options,
-                                                    step.rootModules, plan))
-              << std::flush;
+  std::cout << std::flush;
+}
+
+Status Planner::writeFiles(const PlannedStep &step, const PlanReport &report,
+                           const format::Machine &machine) const {
+  if (!arguments.trace.empty())
+    if (Status written = writePlanTrace(
+            step.artifact, machine, arguments.microBatches, arguments.trace);
+        !written.ok())
+      return written;
+  if (arguments.html.empty())
+    return Status();
+  std::string page = planPage;
+  const std::string place = "@DATA@";
+  page.replace(page.find(place), place.size(),
+               printPlanPageData({report, step.artifact, machine, alternatives,
+                                  axes, cells}));
+  format::OutputFile file(arguments.html);
+  file.write(page);
+  return file.commit();
+}
+
+/// Whether it fits, and what does if it does not.
+int Planner::checkPlan(const PlanReport &report) {
   Status fits = checkFit(report);
   if (fits.ok())
     return 0;
   // Who reads JSON decides what to try.
   const auto change = arguments.json
                           ? std::nullopt
-                          : findChangeThatFits(arguments.options, plan);
+                          : findChangeThatFits(arguments.options, planner());
   if (change)
     fits.setHelp("it fits with " + *change);
   return fail(fits);
+}
+
+int Planner::run() {
+  StatusOr<std::vector<SweepAxis>> sweep = parseSweep(arguments.sweep);
+  if (!sweep.ok())
+    return fail(sweep.status());
+  axes = std::move(*sweep);
+  // Whether the model's sizes are open is said once.
+  for (const SweepAxis &axis : axes)
+    if (axis.option == "micro-batch")
+      bindMicroBatch(arguments.options.input,
+                     std::max(1LL, std::atoll(axis.values.front().c_str())));
+  if (int result = compiler.read(arguments.input, arguments.options))
+    return result;
+  if (!axes.empty()) {
+    SweepResult result = runSweep(axes, arguments.options, planner());
+    if (arguments.html.empty())
+      return 0;
+    cells = std::move(result.cells);
+    arguments.options = std::move(result.best);
+  }
+  const StatusOr<format::Machine> machine =
+      findMachine(arguments.options.machine, arguments.options.runtime);
+  if (!machine.ok())
+    return fail(machine.status());
+  PlannedStep step;
+  PlanReport report;
+  if (int result = plan(*machine, step, report))
+    return result;
+  if (axes.empty())
+    print(step, report);
+  if (const Status written = writeFiles(step, report, *machine); !written.ok())
+    return fail(written);
+  return axes.empty() ? checkPlan(report) : 0;
+}
+
+/// `namesTarget`: whether --target is among the arguments, as in a command line
+/// of shardc compile.
+static int runPlan(PlanArguments &arguments, bool namesTarget) {
+  if (const Status status = checkArguments(arguments); !status.ok())
+    return fail(status);
+  const StatusOr<format::Machine> machine =
+      findMachine(arguments.options.machine, arguments.options.runtime);
+  if (!machine.ok())
+    return fail(machine.status());
+  if (namesTarget && machine->target != arguments.options.target)
+    return fail(Status(ErrorCode::E0001,
+                       "--target " + arguments.options.target + ": ranks of " +
+                           machine->name + " run on " + machine->target)
+                    .setHelp("a plan needs no --target"));
+  return Planner(arguments).run();
 }
 
 /// The numbers that runs have.
@@ -154,15 +252,38 @@ static std::string complainAboutRegex(const std::string &text) {
   }
 }
 
+static int runDiff(const std::string &before, const std::string &after) {
+  const StatusOr<std::string> text = diffPlans(before, after);
+  if (!text.ok())
+    return fail(text.status());
+  std::cout << *text << std::flush;
+  return 0;
+}
+
+/// `shardc plan diff`.
+static CLI::App *addDiffCommand(CLI::App &plan, Run &run) {
+  CLI::App *command = plan.add_subcommand(
+      "diff", "Where two plans differ: options, memory, time and groups");
+  auto files = std::make_shared<std::pair<std::string, std::string>>();
+  command
+      ->add_option("BEFORE.json", files->first, "What shardc plan --json wrote")
+      ->required();
+  command->add_option("AFTER.json", files->second, "The same of another plan")
+      ->required();
+  command->callback([files, &run] {
+    run = [=] { return runDiff(files->first, files->second); };
+  });
+  return command;
+}
+
 void addPlanCommand(CLI::App &app, Run &run) {
   CLI::App *command = app.add_subcommand(
       "plan", "Forecast memory and time of a training step on a machine");
   auto arguments = std::make_shared<PlanArguments>();
-  command
-      ->add_option("MODEL", arguments->input,
-                   "A .pt2 file of torch.export.save, with or without "
-                   "weights, or a .mlir file of the import phase")
-      ->required();
+  command->add_option("MODEL", arguments->input,
+                      "A .pt2 file of torch.export.save, with or without "
+                      "weights, or a .mlir file of the import phase");
+  const CLI::App *diff = addDiffCommand(*command, run);
   command
       ->add_option("--micro-batches", arguments->microBatches,
                    "Micro-batches of each rank in a step")
@@ -224,6 +345,13 @@ void addPlanCommand(CLI::App &app, Run &run) {
                    "the tracks of shardrun --profile")
       ->type_name("FILE.json")
       ->group("Plan");
+  command
+      ->add_option("--html", arguments->html,
+                   "Write the plan as a page: memory over time, the timeline "
+                   "of streams, groups, and what --alternatives and --sweep "
+                   "find (the plan is the best cell's then)")
+      ->type_name("FILE.html")
+      ->group("Plan");
   addInputOptions(*command, arguments->options.input);
   addCompileOptions(*command, arguments->options);
   command->footer(
@@ -231,16 +359,16 @@ void addPlanCommand(CLI::App &app, Run &run) {
                   "nor a GPU is needed.\n\nExample:\n"
                   "  shardc plan model.pt2 --world-size 64 --machine h100-sxm "
                   "--param-dtype bf16 \\\n    --optimizer adamw\n\n"
+                  "  shardc plan diff before.json after.json\n\n"
                   "Exit code 3: it does not fit. ") +
       exitCodes);
-  command->callback([arguments, command, &run] {
-    for (const char *flag : {"--target", "--format"})
-      if (command->count(flag))
-        throw ConfigurationError(
-            Status(ErrorCode::E0001,
-                   std::string(flag) + ": the machine says what a plan is for")
-                .setHelp("leave " + std::string(flag) + " out"));
-    run = [=] { return runPlan(*arguments); };
+  command->callback([arguments, command, diff, &run] {
+    if (diff->parsed())
+      return;
+    if (arguments->input.empty())
+      throw CLI::RequiredError("MODEL");
+    const bool namesTarget = command->count("--target") > 0;
+    run = [=] { return runPlan(*arguments, namesTarget); };
   });
 }
 

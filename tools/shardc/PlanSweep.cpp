@@ -166,56 +166,70 @@ void Sweep::printCell(const Cell &cell, const std::string &rest) const {
   std::cout << rest << std::endl;
 }
 
-/// Units of the model's input that a rank takes in a second.
-static double rateOf(const PlanReport &report) {
-  return static_cast<double>(report.time.unitsOfStep) /
-         (report.time.seconds * static_cast<double>(report.mesh.ranks()));
+/// What a planned step takes.
+static SweepCell cellOf(const Cell &values, const PlanReport &report) {
+  SweepCell cell;
+  cell.values = values;
+  cell.bytes = report.memory.bytes;
+  cell.fits = report.memory.fits();
+  cell.seconds = report.time.seconds;
+  cell.unitsPerSecond =
+      static_cast<double>(report.time.unitsOfStep) /
+      (report.time.seconds * static_cast<double>(report.mesh.ranks()));
+  cell.mfu = report.time.mfu();
+  return cell;
 }
 
-static std::string describe(const PlanReport &report) {
+static std::string describe(const SweepCell &cell) {
+  if (!cell.error.empty())
+    return cell.error;
   std::ostringstream text;
-  text << std::setw(16) << printBytes(report.memory.bytes) << std::setw(6)
-       << (report.memory.fits() ? "yes" : "no") << std::setw(10)
-       << printSeconds(report.time.seconds) << std::setw(16)
-       << printCount(static_cast<int64_t>(rateOf(report))) << std::setw(8)
-       << printDecimal(100 * report.time.mfu(), 1) + " %";
+  text << std::setw(16) << printBytes(cell.bytes) << std::setw(6)
+       << (cell.fits ? "yes" : "no") << std::setw(10)
+       << printSeconds(cell.seconds) << std::setw(16)
+       << printCount(static_cast<int64_t>(cell.unitsPerSecond)) << std::setw(8)
+       << printDecimal(100 * cell.mfu, 1) + " %";
   return text.str();
 }
 
-void printSweep(const std::vector<SweepAxis> &axes, const Options &options,
-                const StepPlanner &plan) {
+SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
+                     const StepPlanner &plan) {
   const Sweep sweep(axes, options);
   sweep.printHeader();
-  std::optional<Cell> best;
-  double bestRate = 0;
+  SweepResult result = {{}, options};
+  const SweepCell *best = nullptr;
   std::string unit;
-  for (const Cell &cell : sweep.cells()) {
-    const StatusOr<Options> found = sweep.optionsOf(cell);
-    if (!found.ok()) {
-      sweep.printCell(cell, found.status().message());
-      continue;
+  const std::vector<Cell> cells = sweep.cells();
+  result.cells.reserve(cells.size());
+  for (const Cell &values : cells) {
+    const StatusOr<Options> found = sweep.optionsOf(values);
+    const std::optional<PlanReport> planned =
+        found.ok() ? plan(*found) : std::nullopt;
+    SweepCell cell;
+    if (planned) {
+      cell = cellOf(values, *planned);
+      unit = planned->time.unit;
+    } else {
+      cell.values = values;
+      cell.error = found.ok() ? "cannot be compiled" : found.status().message();
     }
-    const std::optional<PlanReport> planned = plan(*found);
-    if (!planned) {
-      sweep.printCell(cell, "cannot be compiled");
-      continue;
-    }
-    const PlanReport &report = *planned;
-    sweep.printCell(cell, describe(report));
-    unit = report.time.unit;
-    if (report.memory.fits() && rateOf(report) > bestRate) {
-      best = cell;
-      bestRate = rateOf(report);
+    sweep.printCell(values, describe(cell));
+    result.cells.push_back(std::move(cell));
+    const SweepCell &last = result.cells.back();
+    if (last.fits && (!best || last.unitsPerSecond > best->unitsPerSecond)) {
+      best = &last;
+      result.best = *found;
     }
   }
   if (!best) {
     std::cout << "\nnone of them fits\n";
-    return;
+    return result;
   }
   std::cout << "\nmost " << unit << "/s a rank:";
   for (size_t i = 0; i < axes.size(); ++i)
-    std::cout << " --" << axes[i].option << " " << (*best)[i];
+    std::cout << " --" << axes[i].option << " " << best->values[i];
   std::cout << "\n";
+  return result;
 }
 
 } // namespace shardc

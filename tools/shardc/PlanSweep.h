@@ -10,29 +10,30 @@
 #define SHARDC_TOOLS_SHARDC_PLANSWEEP_H
 
 #include "compiler/Plan/Alternatives.h"
+#include "compiler/Plan/PlanPage.h"
 
 #include <string>
 #include <vector>
 
 namespace shardc {
 
-/// An option of `shardc compile`, without its dashes, and the values that it
-/// takes one after the other.
-struct SweepAxis {
-  std::string option;
-  std::vector<std::string> values;
-};
-
 /// Reads axes such as "world-size=8,64". Fails with E0001 for what is none, and
 /// for an option that is named twice.
 StatusOr<std::vector<SweepAxis>>
 parseSweep(const std::vector<std::string> &words);
 
+/// The cells of a sweep, and the options of the one that fits and takes most in
+/// a second; those of the sweep where none fits.
+struct SweepResult {
+  std::vector<SweepCell> cells;
+  Options best;
+};
+
 /// Plans and prints every cell; of a cell whose values are no options it prints
 /// what is wrong. Replicas follow from --world-size and --shard where only
 /// those are swept.
-void printSweep(const std::vector<SweepAxis> &axes, const Options &options,
-                const StepPlanner &plan);
+SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
+                     const StepPlanner &plan);
 
 } // namespace shardc
 
