@@ -13,9 +13,9 @@
 
 namespace shardc {
 
-/// The options that differ, bytes and seconds by what they are for with what the
-/// second plan adds, and the groups whose decisions differ. Fails with E0410 for
-/// a file that cannot be read or is no plan.
+/// The options that differ, bytes and seconds by what they are for with what
+/// the second plan adds, and the groups whose decisions differ. Fails with
+/// E0410 for a file that cannot be read or is no plan.
 StatusOr<std::string> diffPlans(const std::string &before,
                                 const std::string &after);
 
