@@ -253,6 +253,9 @@ static exec::KernelOp merge(exec::KernelOp producer, exec::KernelOp consumer,
       builder, location, TypeRange(ValueRange(yielded)),
       builder.getStringAttr(producer.getLabel() + "+" + consumer.getLabel()),
       merged.inputs);
+  // Gets its place in the block's order while its neighbours have theirs: else
+  // the whole block is numbered again for each merge.
+  (void)kernel->isBeforeInBlock(place);
   kernel.getBody().takeBody(merged.region);
   for (auto [result, value] : llvm::zip_equal(results, kernel.getResults()))
     result.replaceAllUsesWith(value);

@@ -78,7 +78,8 @@ private:
   // Sharding (ShardingCommands.cpp).
   void addInitialFills();
   void placeUpdates();
-  bool mayOverwrite(mlir::OpResult value, mlir::Value target);
+  bool mayOverwrite(mlir::OpResult value,
+                    llvm::ArrayRef<mlir::Operation *> reads);
   void visitRead(fsdp::ReadOp read);
   void visitScalar(fsdp::ScalarOp scalar);
   void visitParameterView(fsdp::ViewOp view);

@@ -112,19 +112,16 @@ LogicalResult CommandBuilder::visitWrite(Operation *write) {
   return success();
 }
 
-/// Whether the kernel that makes `value` may write it over the state `target`:
-/// nothing reads the old value later, and the kernel itself only element by
-/// element.
-bool CommandBuilder::mayOverwrite(OpResult value, Value target) {
+/// Whether the kernel that makes `value` may write it over a state with these
+/// `reads`: nothing reads the old value later, and the kernel itself only
+/// element by element.
+bool CommandBuilder::mayOverwrite(OpResult value, ArrayRef<Operation *> reads) {
   auto kernel = dyn_cast<exec::KernelOp>(value.getOwner());
   if (!kernel || memory.contains(value) || assigned.contains(value))
     return false;
   SmallVector<kernel::SharedStorage> shareable;
-  for (Operation &access : function.getBody().front()) {
-    if (isa<fsdp::WriteOp, fsdp::WriteShardOp>(access) ||
-        findState(&access) != target)
-      continue;
-    for (OpOperand &use : access.getResult(0).getUses()) {
+  for (Operation *read : reads)
+    for (OpOperand &use : read->getResult(0).getUses()) {
       if (use.getOwner() != kernel) {
         if (use.getOwner()->isBeforeInBlock(kernel) &&
             isa<exec::KernelOp>(use.getOwner()))
@@ -138,12 +135,16 @@ bool CommandBuilder::mayOverwrite(OpResult value, Value target) {
                                                     value.getResultNumber())))
         return false;
     }
-  }
   return true;
 }
 
 /// New values of the update part live in their state where that is possible.
 void CommandBuilder::placeUpdates() {
+  DenseMap<Value, SmallVector<Operation *>> readsOf;
+  for (Operation &op : function.getBody().front())
+    if (Value state = findState(&op);
+        state && !isa<fsdp::WriteOp, fsdp::WriteShardOp>(op))
+      readsOf[state].push_back(&op);
   bool isUpdate = false;
   for (Operation &op : function.getBody().front()) {
     if (auto begin = dyn_cast<fsdp::BeginOp>(op))
@@ -151,8 +152,9 @@ void CommandBuilder::placeUpdates() {
     if (!isUpdate || !isa<fsdp::WriteOp, fsdp::WriteShardOp>(op))
       continue;
     auto value = dyn_cast<OpResult>(op.getOperand(0));
-    if (value && mayOverwrite(value, findState(&op)))
-      assigned[value] = findState(&op);
+    Value target = findState(&op);
+    if (value && mayOverwrite(value, readsOf.lookup(target)))
+      assigned[value] = target;
   }
 }
 
