@@ -221,6 +221,14 @@ static std::string printPrefetch(const std::vector<PlannedUnit> &units,
          count + "):i][::-1])\n";
 }
 
+std::string describeForecast(const PlanReport &report) {
+  return printBytes(report.memory.bytes) + " a rank and " +
+         printSeconds(report.time.seconds) + " a step " +
+         (report.runtime == "fsdp2"
+              ? "under FSDP2, by shardc's forecast."
+              : "compiled by shardc. PyTorch takes more of both.");
+}
+
 std::string printFullyShard(const PlanReport &report,
                             const std::vector<PlannedUnit> &units,
                             int64_t prefetch) {
@@ -231,9 +239,8 @@ std::string printFullyShard(const PlanReport &report,
   std::string text =
       "# The plan of shardc for " + report.model + " on " +
       std::to_string(report.mesh.ranks()) + " ranks of " + report.machine +
-      ":\n# " + printBytes(report.memory.bytes) + " a rank and " +
-      printSeconds(report.time.seconds) +
-      " a step, compiled by shardc. PyTorch takes more of both.\n"
+      ":\n# " + describeForecast(report) +
+      "\n"
       "import torch\n"
       "from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import "
       "(\n"

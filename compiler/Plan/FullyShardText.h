@@ -17,6 +17,9 @@
 
 namespace shardc {
 
+/// What memory and time of the plan are forecast, in a sentence.
+std::string describeForecast(const PlanReport &report);
+
 /// The function `apply_plan(model, mesh=None)`, as a Python module. `units` are
 /// the groups of `report`; `prefetch` is how many gathers run ahead.
 std::string printFullyShard(const PlanReport &report,

@@ -11,6 +11,7 @@
 #include "compiler/Plan/PlanDiff.h"
 #include "compiler/Plan/PlanPage.h"
 #include "compiler/Plan/PlanReport.h"
+#include "compiler/Plan/TorchtitanText.h"
 #include "compiler/Planning.h"
 #include "passes/CostModel/Machines.h"
 #include "runtime/format/OutputFile.h"
@@ -137,9 +138,11 @@ int Planner::plan(const format::Machine &machine, PlannedStep &step,
 
 void Planner::print(const PlannedStep &step, const PlanReport &report) {
   if (!arguments.emit.empty() && !arguments.options.paramGroups.empty())
-    std::cerr << "shardc: warning: --emit fully_shard leaves out what "
-                 "--param-groups freezes or ignores\n";
-  if (!arguments.emit.empty())
+    std::cerr << "shardc: warning: --emit " << arguments.emit
+              << " leaves out what --param-groups freezes or ignores\n";
+  if (arguments.emit == "torchtitan")
+    std::cout << printTorchtitan(report);
+  else if (!arguments.emit.empty())
     std::cout << printFullyShard(
         report, step.units, std::atoll(arguments.options.prefetch.c_str()));
   else
@@ -322,10 +325,12 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->group("Plan");
   command
       ->add_option("--emit", arguments->emit,
-                   "Print a Python function that applies the plan to the eager "
-                   "model with PyTorch's fully_shard, in place of the plan")
-      ->check(oneOf({"fully_shard"}))
-      ->type_name("fully_shard")
+                   "Print a Python function in place of the plan: it applies "
+                   "the plan to the eager model with PyTorch's fully_shard, or "
+                   "to a configuration of torchtitan, with what that cannot "
+                   "say in comments")
+      ->check(oneOf({"fully_shard", "torchtitan"}))
+      ->type_name("fully_shard|torchtitan")
       ->excludes("--json")
       ->excludes("--alternatives")
       ->excludes("--sweep")
