@@ -85,6 +85,10 @@ private:
   int prepare();
   bool isBetter(const PlanReport &report) const;
   std::string describePersistent() const;
+  int failWith(const Status &status) const {
+    chosen.failure = status;
+    return exitCode(status.code());
+  }
 };
 
 } // namespace
@@ -135,7 +139,7 @@ int PlanChooser::measure() {
       buildStepGraph(artifacts, steps.begin()->second.units,
                      steps.begin()->second.repeated, machine, microBatches);
   if (!built)
-    return fail(
+    return failWith(
         Status(ErrorCode::E0803,
                "auto cannot plan this model: forward and backward do not "
                "come to its groups in one order, whatever is "
@@ -424,7 +428,7 @@ int PlanChooser::checkNames() const {
       return 0;
     names += (names.empty() ? "" : ", ") + unit.group;
   }
-  return fail(
+  return failWith(
       Status(ErrorCode::E0202, "--why: no group matches '" + request.why + "'")
           .addNote("groups are " + names));
 }
@@ -438,11 +442,12 @@ int PlanChooser::prepare() {
     return result;
   setChoices();
   if (budget < graph.persistentBytes)
-    return fail(Status(ErrorCode::E0802,
-                       "the memory budget of " + printBytes(budget) + " is " +
-                           printBytes(graph.persistentBytes - budget) +
-                           " below what every plan needs beside its arena")
-                    .addNote("they are " + describePersistent()));
+    return failWith(Status(ErrorCode::E0802,
+                           "the memory budget of " + printBytes(budget) +
+                               " is " +
+                               printBytes(graph.persistentBytes - budget) +
+                               " below what every plan needs beside its arena")
+                        .addNote("they are " + describePersistent()));
   chosen.choice.budget = budget;
   return checkNames();
 }
@@ -576,7 +581,7 @@ int resolveAuto(const std::string &input, Options &options) {
   constexpr int64_t microBatches = 1;
   if (int result = choosePlan(
           compiler, {options, *machine, microBatches, budget, {}}, plan))
-    return result;
+    return plan.failure.ok() ? result : fail(plan.failure);
   if (!plan.choice.fits) {
     PlanReport report = reportStep(plan.step, *machine, microBatches);
     report.memory.capacity = budget;

@@ -36,6 +36,8 @@ struct AutoPlan {
   Options options;
   PlannedStep step;
   PlanChoice choice;
+  /// Why there is none, where the compilation has not printed that.
+  Status failure;
 };
 
 /// Bytes of one rank: options.memoryBudget or, without one, the machine's.
@@ -53,10 +55,10 @@ struct PlanRequest {
   std::string why;
 };
 
-/// Chooses a plan. Prints what is wrong and returns its exit code: E0802 for a
-/// budget below what every plan needs, E0803 for a model whose steps cannot be
-/// compared, and what the compilation finds; 0 otherwise. Where no plan fits,
-/// the smallest that was found is chosen.
+/// Chooses a plan and returns 0. Else returns the exit code of what is wrong,
+/// which is in `chosen.failure`: E0802, a budget below what every plan needs,
+/// E0803, a model whose steps cannot be compared. What the compilation finds is
+/// printed. Where no plan fits, the smallest that was found is chosen.
 int choosePlan(PlanCompiler &compiler, const PlanRequest &request,
                AutoPlan &chosen);
 

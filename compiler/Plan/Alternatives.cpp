@@ -61,8 +61,8 @@ findAlternatives(const Options &options,
                  const StepPlanner &plan) {
   std::vector<Alternative> found;
   for (const auto &[flags, changed] : listAlternatives(options, rootModules)) {
-    const std::optional<PlanReport> report = plan(changed);
-    if (!report)
+    const StatusOr<PlanReport> report = plan(changed);
+    if (!report.ok())
       continue;
     Alternative alternative = {flags, report->memory.bytes,
                                report->memory.fits(), report->time.seconds};
@@ -126,8 +126,8 @@ static std::vector<Options> narrowerSteps(Options options) {
 std::optional<std::string> findChangeThatFits(const Options &options,
                                               const StepPlanner &plan) {
   auto fits = [&](const Options &changed) {
-    const std::optional<PlanReport> report = plan(changed);
-    return report && report->memory.fits();
+    const StatusOr<PlanReport> report = plan(changed);
+    return report.ok() && report->memory.fits();
   };
   Options wider = options;
   for (const Options &step : smallerSteps(options)) {

@@ -30,8 +30,8 @@ struct Alternative {
   bool isAsked = false;
 };
 
-/// Plans a step; nothing when it cannot be compiled.
-using StepPlanner = std::function<std::optional<PlanReport>(const Options &)>;
+/// Plans a step, or says why there is no plan.
+using StepPlanner = std::function<StatusOr<PlanReport>(const Options &)>;
 
 /// Every pair of --reshard always, default, never and --recompute none,
 /// selective, full, and the step that was asked for with `rootModules` wrapped

@@ -76,7 +76,7 @@ private:
   std::vector<SweepCell> cells;
   std::vector<Alternative> alternatives;
 
-  std::optional<PlanReport> tryPlan(const Options &options);
+  StatusOr<PlanReport> tryPlan(const Options &options);
   int plan(const format::Machine &machine, PlannedStep &step,
            PlanReport &report);
   void print(const PlannedStep &step, const PlanReport &report);
@@ -90,12 +90,12 @@ private:
 };
 } // namespace
 
-/// The plan of other options; nothing where there is none.
-std::optional<PlanReport> Planner::tryPlan(const Options &options) {
+/// The plan of other options.
+StatusOr<PlanReport> Planner::tryPlan(const Options &options) {
   const StatusOr<format::Machine> machine =
       findMachine(options.machine, options.runtime);
   if (!machine.ok())
-    return std::nullopt;
+    return machine.status();
   const int64_t budget = budgetOf(options, *machine);
   std::optional<PlannedStep> step;
   AutoPlan chosen;
@@ -105,8 +105,10 @@ std::optional<PlanReport> Planner::tryPlan(const Options &options) {
                       {options, *machine, arguments.microBatches, budget, {}},
                       chosen) == 0)
     step = std::move(chosen.step);
+  if (!chosen.failure.ok())
+    return chosen.failure;
   if (!step)
-    return std::nullopt;
+    return Status(ErrorCode::E0001, "cannot be compiled");
   PlanReport report = reportStep(*step, *machine, arguments.microBatches);
   report.memory.capacity = budget;
   return report;
@@ -123,7 +125,7 @@ int Planner::plan(const format::Machine &machine, PlannedStep &step,
                                 {arguments.options, machine,
                                  arguments.microBatches, budget, arguments.why},
                                 chosen))
-      return result;
+      return chosen.failure.ok() ? result : fail(chosen.failure);
     arguments.options = chosen.options;
     step = std::move(chosen.step);
     choice = std::move(chosen.choice);

@@ -203,15 +203,15 @@ SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
   result.cells.reserve(cells.size());
   for (const Cell &values : cells) {
     const StatusOr<Options> found = sweep.optionsOf(values);
-    const std::optional<PlanReport> planned =
-        found.ok() ? plan(*found) : std::nullopt;
+    const StatusOr<PlanReport> planned =
+        found.ok() ? plan(*found) : StatusOr<PlanReport>(found.status());
     SweepCell cell;
-    if (planned) {
+    if (planned.ok()) {
       cell = cellOf(values, *planned);
       unit = planned->time.unit;
     } else {
       cell.values = values;
-      cell.error = found.ok() ? "cannot be compiled" : found.status().message();
+      cell.error = planned.status().message();
     }
     sweep.printCell(values, describe(cell));
     result.cells.push_back(std::move(cell));
