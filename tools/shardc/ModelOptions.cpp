@@ -4,6 +4,7 @@
 // How a model is read: its symbolic sizes and its loss.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/OptionTable.h"
 #include "compiler/Pt2/SymbolBindings.h"
 #include "tools/shardc/Commands.h"
 
@@ -23,6 +24,13 @@ static std::pair<std::string, int64_t> parseBinding(const std::string &text) {
   }
   throw CLI::ValidationError("--bind",
                              "expected NAME=NUMBER, got '" + text + "'");
+}
+
+/// The samples that a micro-batch may have.
+static std::string complainAboutSamples(const std::string &text) {
+  double value = 0;
+  return CLI::detail::lexical_cast(text, value) ? complainAbout(value, {1, 1e9})
+                                                : std::string();
 }
 
 void bindMicroBatch(InputOptions &options, int64_t size) {
@@ -50,7 +58,7 @@ void addBindOption(CLI::App &command, InputOptions &options) {
           [&options](int64_t size) { bindMicroBatch(options, size); },
           "Samples of a micro-batch, of an export whose inputs have an open "
           "first dimension (shardc_export.py --dynamic-batch)")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 40).description(""))
+      ->check(CLI::Validator(complainAboutSamples, ""))
       ->type_name("N")
       ->group("Model");
 }
