@@ -175,7 +175,7 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   functions.addPass(createFormKernelsPass());
   FuseKernelsPassOptions fusion;
   fusion.withinOperators = options.runtime == "fsdp2";
-  if (options.fuse)
+  if (options.fuse || fusion.withinOperators)
     functions.addPass(createFuseKernelsPass(fusion));
   // After fusion: a kernel that reads through a view may have been merged away.
   functions.addPass(createMaterializeViewsPass());

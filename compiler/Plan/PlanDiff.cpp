@@ -73,6 +73,8 @@ static Plan planOf(const JsonField &root) {
   plan.title = root["model"].text() + " on " + std::to_string(ranks) +
                " ranks (" + mesh + ") of " + root["machine"].text() +
                " under " + root["runtime"].text();
+  plan.options["machine"] = root["machine"].text();
+  plan.options["runtime"] = root["runtime"].text();
   plan.options["micro-batches"] =
       std::to_string(root["micro_batches"].integer(1));
   for (const JsonField &input : root["inputs"].elements()) {
@@ -222,8 +224,9 @@ StatusOr<std::string> diffPlans(const std::string &before,
     return b.status();
   Table speed;
   speed.add({"speed", "before", "after", "change", ""});
-  addRow(speed, a->unit + "/s in all", a->unitsPerSecond, b->unitsPerSecond,
-         [](double rate) { return printCount(std::llround(rate)); });
+  if (a->unit == b->unit)
+    addRow(speed, a->unit + "/s in all", a->unitsPerSecond, b->unitsPerSecond,
+           [](double rate) { return printCount(std::llround(rate)); });
   addRow(speed, "MFU", a->mfu, b->mfu,
          [](double mfu) { return printDecimal(100 * mfu, 1) + " %"; });
   return "before: " + a->title + "\nafter:  " + b->title + "\n" +
