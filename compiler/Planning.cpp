@@ -10,6 +10,7 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
+#include "compiler/Pt2/SymbolBindings.h"
 #include "compiler/RepeatedLayers.h"
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/Fsdp.h"
@@ -91,6 +92,9 @@ PlanReport reportStep(const PlannedStep &step, const format::Machine &machine,
   PlanReport report =
       reportPlan(step.artifact, machine, microBatches, step.operations);
   report.runtime = step.runtime;
+  if (step.samples && report.time.unit == "samples")
+    report.time.unitsOfStep =
+        *step.samples * microBatches * report.mesh.ranks();
   for (GroupPlan &group : report.groups)
     for (const PlannedUnit &unit : step.units)
       if (unit.group == group.name)
@@ -127,6 +131,9 @@ struct PlanCompiler::State {
     OwningOpRef<ModuleOp> module = model->module->clone();
     PlannedStep step;
     step.runtime = options.runtime;
+    const auto batch = options.input.bindings.find(pt2::anyBatch);
+    if (batch != options.input.bindings.end())
+      step.samples = batch->second;
     for (const Phase &phase : getPhases()) {
       PassManager manager(&context);
       phase.addPasses(manager, options);

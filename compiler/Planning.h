@@ -35,6 +35,8 @@ struct PlannedStep {
   std::vector<std::string> rootModules;
   /// Options::runtime.
   std::string runtime;
+  /// Of a micro-batch, where --micro-batch says it; else the inputs do.
+  std::optional<int64_t> samples;
 };
 
 /// The report of a step of `microBatches`.
