@@ -119,9 +119,8 @@ int PlanChooser::compileForms(bool isShort) {
       uniform.prefetch = "1";
     ++chosen.choice.compiled;
     if (isShort) {
-      std::optional<PlannedStep> step =
-          compiler.tryToCompileShort(uniform, machine);
-      if (!step)
+      StatusOr<PlannedStep> step = compiler.tryToCompileShort(uniform, machine);
+      if (!step.ok())
         return 1;
       steps[form] = std::move(*step);
     } else if (int result = compiler.compile(uniform, machine, steps[form])) {

@@ -38,6 +38,17 @@ static std::optional<ErrorCode> leadingCode(StringRef text) {
   return std::nullopt;
 }
 
+Status statusOf(Diagnostic &error) {
+  const std::string text = error.str();
+  const std::optional<ErrorCode> code = leadingCode(text);
+  if (!code)
+    return Status(ErrorCode::E0001, text);
+  // "E0204: expected …"
+  return Status(
+      *code,
+      StringRef(text).drop_front(errorNumber(*code).size()).ltrim(": ").str());
+}
+
 static void printNotes(Diagnostic &diagnostic) {
   for (Diagnostic &note : diagnostic.getNotes()) {
     // MLIR adds the whole operation to verifier errors; users have no use for

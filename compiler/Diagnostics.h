@@ -38,6 +38,10 @@ private:
   int exitCode = 0;
 };
 
+/// An error as a Status: its number, E0001 without one, and its message,
+/// without notes.
+Status statusOf(mlir::Diagnostic &error);
+
 /// Prints the remarks of passes whose flag matches `pattern` to standard error;
 /// with an empty pattern, in short, those that every user should see.
 void enableRemarks(mlir::MLIRContext &context, llvm::StringRef pattern);

@@ -153,13 +153,21 @@ struct PlanCompiler::State {
     return step;
   }
 
-  std::optional<PlannedStep> tryToCompile(const Options &options,
-                                          const format::Machine &machine,
-                                          bool isShort) {
-    ScopedDiagnosticHandler silence(&context,
-                                    [](Diagnostic &) { return success(); });
+  StatusOr<PlannedStep> tryToCompile(const Options &options,
+                                     const format::Machine &machine,
+                                     bool isShort) {
+    Status failure;
+    ScopedDiagnosticHandler silence(&context, [&](Diagnostic &diagnostic) {
+      if (failure.ok() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+        failure = statusOf(diagnostic);
+      return success();
+    });
     context.setRemarkEngine(nullptr);
-    return compile(options, machine, isShort);
+    std::optional<PlannedStep> step = compile(options, machine, isShort);
+    if (step)
+      return std::move(*step);
+    return failure.ok() ? Status(ErrorCode::E0001, "cannot be compiled")
+                        : failure;
   }
 };
 
@@ -183,13 +191,13 @@ int PlanCompiler::compile(const Options &options,
   return 0;
 }
 
-std::optional<PlannedStep>
+StatusOr<PlannedStep>
 PlanCompiler::tryToCompile(const Options &options,
                            const format::Machine &machine) {
   return state->tryToCompile(options, machine, /*isShort=*/false);
 }
 
-std::optional<PlannedStep>
+StatusOr<PlannedStep>
 PlanCompiler::tryToCompileShort(const Options &options,
                                 const format::Machine &machine) {
   return state->tryToCompile(options, machine, /*isShort=*/true);

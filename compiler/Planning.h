@@ -58,15 +58,15 @@ public:
   int compile(const Options &options, const format::Machine &machine,
               PlannedStep &step);
 
-  /// The same without a word, and no remarks from then on; nothing when it
-  /// cannot be compiled.
-  std::optional<PlannedStep> tryToCompile(const Options &options,
-                                          const format::Machine &machine);
+  /// The same without a word, and no remarks from then on; what is wrong is
+  /// what it fails with.
+  StatusOr<PlannedStep> tryToCompile(const Options &options,
+                                     const format::Machine &machine);
 
   /// The same of a step with few layers that stand for all of a row of equal
   /// ones (RepeatedLayers.h), which is to be measured, not run.
-  std::optional<PlannedStep> tryToCompileShort(const Options &options,
-                                               const format::Machine &machine);
+  StatusOr<PlannedStep> tryToCompileShort(const Options &options,
+                                          const format::Machine &machine);
 
 private:
   struct State;

@@ -47,10 +47,18 @@ struct Plan {
 };
 } // namespace
 
+/// A number that is not negative.
+static double amountOf(const JsonField &field) {
+  const double number = field.number();
+  if (number < 0)
+    field.fail("expected no negative number");
+  return number;
+}
+
 static std::map<std::string, double> numbersOf(const JsonField &field) {
   std::map<std::string, double> numbers;
   for (const auto &[name, value] : field.members())
-    numbers[name] = value.number();
+    numbers[name] = amountOf(value);
   return numbers;
 }
 
@@ -70,9 +78,9 @@ static Plan planOf(const JsonField &root) {
     mesh += (mesh.empty() ? "" : ", ") + axis + " " +
             std::to_string(size.integer(1));
   }
-  plan.title = root["model"].text() + " on " + std::to_string(ranks) +
-               " ranks (" + mesh + ") of " + root["machine"].text() +
-               " under " + root["runtime"].text();
+  plan.title = root["model"].text() + " on " + printRanks(ranks) + " (" + mesh +
+               ") of " + root["machine"].text() + " under " +
+               root["runtime"].text();
   plan.options["machine"] = root["machine"].text();
   plan.options["runtime"] = root["runtime"].text();
   plan.options["micro-batches"] =
@@ -89,12 +97,12 @@ static Plan planOf(const JsonField &root) {
         value.is_string() ? value.get<std::string>() : value.dump();
   const JsonField memory = root["memory"], time = root["time"];
   plan.memory = numbersOf(memory["parts"]);
-  plan.bytes = memory["bytes"].number();
+  plan.bytes = amountOf(memory["bytes"]);
   plan.time = numbersOf(time["parts"]);
-  plan.seconds = time["seconds"].number();
+  plan.seconds = amountOf(time["seconds"]);
   plan.unit = time["unit"].text();
-  plan.unitsPerSecond = time["units_per_second"].number();
-  plan.mfu = time["mfu"].number();
+  plan.unitsPerSecond = amountOf(time["units_per_second"]);
+  plan.mfu = amountOf(time["mfu"]);
   for (const JsonField &group : root["groups"].elements())
     plan.groups[group["name"].text()] = groupOf(group);
   return plan;
@@ -155,6 +163,17 @@ static void addRow(Table &table, const std::string &name, double before,
        change == 0 || before == 0
            ? ""
            : sign + printDecimal(100 * std::abs(change) / before, 1) + " %"});
+}
+
+/// Changes of a percentage are points.
+static std::vector<std::string> mfuRow(double before, double after) {
+  const auto percent = [](double mfu) { return printDecimal(100 * mfu, 1); };
+  const double change = after - before;
+  return {"  MFU", percent(before) + " %", percent(after) + " %",
+          change == 0 ? ""
+                      : (change < 0 ? "-" : "+") + percent(std::abs(change)) +
+                            " points",
+          ""};
 }
 
 static std::string printParts(const std::string &title,
@@ -226,9 +245,8 @@ StatusOr<std::string> diffPlans(const std::string &before,
   speed.add({"speed", "before", "after", "change", ""});
   if (a->unit == b->unit)
     addRow(speed, a->unit + "/s in all", a->unitsPerSecond, b->unitsPerSecond,
-           [](double rate) { return printCount(std::llround(rate)); });
-  addRow(speed, "MFU", a->mfu, b->mfu,
-         [](double mfu) { return printDecimal(100 * mfu, 1) + " %"; });
+           printRate);
+  speed.add(mfuRow(a->mfu, b->mfu));
   return "before: " + a->title + "\nafter:  " + b->title + "\n" +
          printOptions(*a, *b) +
          printParts(

@@ -25,7 +25,7 @@ static std::string describe(const format::Mesh &mesh) {
   for (const format::MeshAxis &axis : mesh.axes)
     text += (text.empty() ? "" : ", ") + axis.name + " " +
             std::to_string(axis.size);
-  return std::to_string(mesh.ranks()) + " ranks (" + text + ")";
+  return printRanks(mesh.ranks()) + " (" + text + ")";
 }
 
 /// "input [2, 8192] i64".
@@ -63,10 +63,8 @@ static std::string printAnswer(const PlanReport &report) {
           ")\n";
   const double rate = static_cast<double>(time.unitsOfStep) / time.seconds;
   text += "a step:       " + printSeconds(time.seconds) + ", " +
-          printCount(static_cast<int64_t>(
-              rate / static_cast<double>(report.mesh.ranks()))) +
-          " " + time.unit + "/s a rank, " +
-          printCount(static_cast<int64_t>(rate)) + " in all\n";
+          printRate(rate / static_cast<double>(report.mesh.ranks())) + " " +
+          time.unit + "/s a rank, " + printRate(rate) + " in all\n";
   if (time.executedOperations > 0)
     text += "utilization:  MFU " + utilization(time.mfu()) + ", HFU " +
             utilization(time.hfu()) + " of " + printOperations(time.peakRate) +

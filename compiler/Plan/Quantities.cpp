@@ -53,12 +53,21 @@ std::string printOperations(double operations) {
          " " + units[unit];
 }
 
+std::string printRate(double rate) {
+  return std::abs(rate) < 99.95 ? printShort(rate)
+                                : printCount(std::llround(rate));
+}
+
 std::string printCount(int64_t count) {
   std::string text = std::to_string(count);
   const size_t first = text.front() == '-' ? 1 : 0;
   for (size_t at = text.size(); at > first + 3; at -= 3)
     text.insert(at - 3, ",");
   return text;
+}
+
+std::string printRanks(int64_t ranks) {
+  return printCount(ranks) + (ranks == 1 ? " rank" : " ranks");
 }
 
 } // namespace shardc

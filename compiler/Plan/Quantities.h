@@ -21,11 +21,17 @@ std::string printSeconds(double seconds);
 /// "984 TFLOP", "52.0 MFLOP".
 std::string printOperations(double operations);
 
+/// What happens in a second: "1,235", "39.6", "3.96".
+std::string printRate(double rate);
+
 /// "1,234,567".
 std::string printCount(int64_t count);
 
 /// With that many digits behind the point.
 std::string printDecimal(double value, int digits);
+
+/// "1 rank", "16,384 ranks".
+std::string printRanks(int64_t ranks);
 
 } // namespace shardc
 

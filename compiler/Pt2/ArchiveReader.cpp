@@ -119,8 +119,10 @@ ExportedModel readPt2Archive(const ArchivePointer &archive) {
   WeightsBuilder builder;
   readPayloads(archive, place, "weights", builder);
   readPayloads(archive, place, "constants", builder);
-  model.weights = builder.take();
   model.notes = readExportNotes(*archive, place.root);
+  if (model.notes.shared)
+    builder.setShared(*model.notes.shared);
+  model.weights = builder.take();
   return model;
 }
 

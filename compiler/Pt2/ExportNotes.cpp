@@ -21,6 +21,16 @@ static CapturedTensors readCaptured(const Json &calls) {
   return captured;
 }
 
+static std::vector<NameGroup> readShared(const Json &groups) {
+  std::vector<NameGroup> shared;
+  for (const Json &group : asArray(groups, "shared")) {
+    NameGroup &names = shared.emplace_back();
+    for (const Json &name : asArray(group, "tensors that share memory"))
+      names.push_back(asString(name, "tensor that shares memory"));
+  }
+  return shared;
+}
+
 ExportNotes readExportNotes(const ZipArchive &archive,
                             const std::string &root) {
   ExportNotes notes;
@@ -34,6 +44,8 @@ ExportNotes readExportNotes(const ZipArchive &archive,
   if (const Json *names = optionalMember(document, "parameters"))
     for (const Json &each : asArray(*names, "parameters"))
       notes.parameters.insert(asString(each, "parameter"));
+  if (const Json *groups = optionalMember(document, "shared"))
+    notes.shared = readShared(*groups);
   if (const Json *problem = optionalMember(document, "evaluation"))
     notes.evaluation = asString(*problem, "evaluation");
   if (const Json *draws = optionalMember(document, "draws"))

@@ -14,13 +14,15 @@
 // `evaluation`, where it is there, says why an evaluation that is made from the
 // program of training would not be that of the module in eval mode. `draws`,
 // "mean" where it is there, says that the module in eval mode computes with the
-// means of Bernoulli numbers.
+// means of Bernoulli numbers. `shared` has the names of tensors that share
+// memory, which an archive without weights does not show otherwise.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_EXPORTNOTES_H
 #define SHARDC_COMPILER_PT2_EXPORTNOTES_H
 
+#include "compiler/Pt2/Weights.h"
 #include "compiler/Pt2/ZipArchive.h"
 
 #include <map>
@@ -42,6 +44,9 @@ struct ExportNotes {
   /// Names of buffers that are parameters: not trained, but forward changes
   /// them.
   std::set<std::string, std::less<>> parameters;
+  /// Groups of tensors that share memory. Absent in an export that the helper
+  /// did not write, or an old one of it.
+  std::optional<std::vector<NameGroup>> shared;
   /// Whether an evaluation has the means of Bernoulli numbers in their place.
   bool hasMeansOfDraws = false;
 };

@@ -93,10 +93,18 @@ bool Weights::isWeightFree() const {
       byName, [&](const auto &named) { return !hasData(named.second); });
 }
 
+bool Weights::isSharingKnown() const {
+  return std::ranges::all_of(byName, [&](const auto &named) {
+    return hasData(named.second) ||
+           storages[named.second.storage].isShownByNotes;
+  });
+}
+
 std::vector<NameGroup> Weights::sharedStorages() const {
   std::vector<NameGroup> namesByStorage(storages.size());
   for (const auto &[name, entry] : byName)
-    if (storages[entry.storage].bytes > 0)
+    if (const Storage &storage = storages[entry.storage];
+        storage.bytes > 0 || storage.isShownByNotes)
       namesByStorage[entry.storage].push_back(name);
 
   std::erase_if(namesByStorage,

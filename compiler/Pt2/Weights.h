@@ -10,8 +10,9 @@
 // A tensor is a strided window on a storage, and several tensors may look at
 // one storage: that is how PyTorch ties weights. Storages without bytes occur
 // too (an export under FakeTensorMode or on the meta device): the archive is
-// then weight-free, and nothing can be said about aliasing, because PyTorch
-// gives every such tensor of a dtype the same storage.
+// then weight-free, and its payloads do not show which tensors share memory,
+// because PyTorch gives every such tensor of a dtype the same storage. The
+// notes of the export helper do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,12 +66,14 @@ public:
   /// export; true for a tensor without elements.
   bool hasData(const WeightEntry &entry) const;
 
-  /// True when some tensor with elements has no bytes. Aliasing of those is
-  /// unknown.
+  /// True when some tensor with elements has no bytes.
   bool isWeightFree() const;
 
-  /// Groups of tensors that share a storage that has bytes, sorted by first
-  /// name.
+  /// Whether it is known which tensors share memory: false for a weight-free
+  /// export without notes of the export helper.
+  bool isSharingKnown() const;
+
+  /// Groups of tensors that are known to share a storage, sorted by first name.
   std::vector<NameGroup> sharedStorages() const;
 
   /// Those that are the same window of one with the same dtype: one tensor of
@@ -90,6 +93,8 @@ private:
     std::shared_ptr<const ZipArchive> archive;
     size_t entryIndex = 0;
     int64_t bytes = 0;
+    /// No bytes, but the tensors of it are known to share memory.
+    bool isShownByNotes = false;
   };
 
   NameMap<WeightEntry> byName;

@@ -12,7 +12,9 @@
 #include "compiler/Pt2/ReadFailure.h"
 #include "compiler/Pt2/ZipArchive.h"
 
+#include <array>
 #include <set>
+#include <span>
 #include <tuple>
 
 namespace shardc::pt2 {
@@ -79,9 +81,11 @@ void checkWindow(const WeightEntry &entry, int64_t storageBytes) {
     checkNotNegative(stride, "stride");
   checkNotNegative(entry.storageOffset, "storage offset");
   int64_t bytes = contiguousBytes(entry);
-  if (bytes == 0 || storageBytes == 0)
+  if (bytes == 0)
     return;
   int64_t required = requiredBytes(entry);
+  if (storageBytes == 0)
+    return;
   if (required > storageBytes)
     fail(errors::shortPayload, "expected a payload of at least " +
                                    std::to_string(required) + " bytes, got " +
@@ -147,6 +151,31 @@ void WeightsBuilder::addTensor(const std::string &name, WeightEntry entry) {
   if (!weights.byName.emplace(name, std::move(entry)).second)
     fail(errors::inconsistentProgram,
          "the archive has two tensors called '" + name + "'");
+}
+
+void WeightsBuilder::setShared(const std::vector<NameGroup> &groups) {
+  auto moveToNewStorage = [&](std::span<WeightEntry *const> entries) {
+    size_t storage = weights.storages.size();
+    weights.storages.push_back({.isShownByNotes = true});
+    for (WeightEntry *entry : entries)
+      entry->storage = storage;
+  };
+  for (auto &[name, entry] : weights.byName)
+    if (!weights.hasData(entry))
+      moveToNewStorage(std::array{&entry});
+  for (const NameGroup &names : groups) {
+    std::vector<WeightEntry *> entries;
+    for (const std::string &name : names) {
+      auto found = weights.byName.find(name);
+      if (found == weights.byName.end())
+        fail(errors::inconsistentProgram,
+             "shardc.json says that '" + name +
+                 "' shares memory, and the archive has no such tensor");
+      if (!weights.hasData(found->second))
+        entries.push_back(&found->second);
+    }
+    moveToNewStorage(entries);
+  }
 }
 
 } // namespace shardc::pt2

@@ -30,6 +30,10 @@ public:
   /// too few for the tensor.
   void addTensor(const std::string &name, WeightEntry entry);
 
+  /// Says which of the tensors without bytes share memory: those of a group.
+  /// Throws ReadFailure where a group names a tensor that was not added.
+  void setShared(const std::vector<NameGroup> &groups);
+
   /// Ends the building. Throws ReadFailure when the tensors together expand
   /// their storages beyond reason.
   Weights take();

@@ -73,6 +73,13 @@ InFlightDiagnostic ModelState::error(StringRef number, StringRef name) const {
 /// buffers. A parameter and a buffer are not: only one of them is trained.
 /// Constants follow a buffer that they are tied to, which may change.
 void ModelState::findTiedNames() {
+  if (!model.weights.isSharingKnown()) {
+    InFlightDiagnostic warning = emitWarning(builder.getUnknownLoc());
+    warning << "the archive has no weights and does not say which parameters "
+               "are tied; each is taken to have memory of its own";
+    warning.attachNote() << "help: export it with tools/export/"
+                            "shardc_export.py --meta, or with its weights";
+  }
   for (const pt2::NameGroup &names : model.weights.tiedNames()) {
     auto tie = [&](ArrayRef<pt2::InputKind> kinds) {
       SmallVector<const pt2::InputSpec *> tied;

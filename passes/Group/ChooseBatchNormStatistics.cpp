@@ -46,6 +46,20 @@ static fsdp::BufferOp bufferOf(Value value, SymbolTable &symbols) {
               : fsdp::BufferOp();
 }
 
+/// PyTorch refuses to train a batch norm on one value a channel, which is its
+/// own mean.
+static LogicalResult checkValues(aten::BatchNormOp norm, int64_t ranks) {
+  auto type = cast<RankedTensorType>(norm.getInput().getType());
+  const int64_t values = type.getNumElements() / type.getDimSize(1);
+  if (values > 1 || (norm.getSynchronized() && ranks > 1))
+    return success();
+  InFlightDiagnostic error = emitNumberedError(norm, "E0136");
+  error << "expected more than one value a channel in training, got input "
+        << type;
+  error.attachNote() << "help: give the micro-batch more samples";
+  return error;
+}
+
 void ChooseBatchNormStatisticsPass::runOnOperation() {
   SymbolTable symbols(getOperation());
   if (stats != "" && stats != "local" && stats != "sync" &&
@@ -66,6 +80,10 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
       variance.setMean(mean.getSymName());
     norm.setSynchronized(stats == "sync" ||
                          (stats != "local" && isSyncBatchNorm(norm)));
+    if (failed(checkValues(norm, getRanks(getOperation())))) {
+      signalPassFailure();
+      return;
+    }
     if (norm.getSynchronized() || norm.getNewRunningMean().use_empty())
       return;
     if (!local)

@@ -129,7 +129,8 @@ def ChooseBatchNormStatisticsPass : Pass<"shardc-choose-batch-norm-statistics", 
     Writes down, at the buffer of each running variance, which one has the mean that it
     is around.
 
-    Warning: ranks keep running statistics of their own. Error: E0204 another word.
+    Warning: ranks keep running statistics of their own. Errors: E0204 another word; E0136 a
+    batch norm that trains on one value a channel.
 
     {{example: test/passes/Group/choose-batch-norm-statistics.mlir @as_the_model_says}}
   }];

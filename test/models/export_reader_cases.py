@@ -5,6 +5,7 @@ strided.pt2      parameters and buffers that are unusual windows on storages, a
                  subgraph, a module called twice, non-finite constants
 symbolic.pt2     symbolic batch and sequence lengths
 weight-free.pt2  exported under FakeTensorMode: a program without weights
+tied-weight-free.pt2  the same of an embedding that the output layer shares
 guarded.pt2      sizes that are floored quotients and maxima, a size that is
                  twice a symbol, an integer input, sizes in a subgraph, and
                  conditions on the sizes
@@ -34,6 +35,19 @@ from torch.utils._sympy import functions as sizes
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tools" / "export"))
 import shardc_export  # noqa: E402
+
+
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(7, 4)
+        self.hidden = torch.nn.Linear(4, 4)
+        self.output = torch.nn.Linear(4, 7, bias=False)
+        self.output.weight = self.embedding.weight
+
+    def forward(self, index, target):
+        return torch.nn.functional.cross_entropy(
+            self.output(self.hidden(self.embedding(index))), target)
 
 
 class Scale(torch.nn.Module):
@@ -177,6 +191,10 @@ def main():
     with FakeTensorMode():
         save_symbolic(torch.nn.Linear(3, 2), (torch.ones(4, 3),),
                       "weight-free.pt2")
+        shardc_export.export(
+            Tied(), (torch.zeros(5, dtype=torch.long),
+                     torch.zeros(5, dtype=torch.long)),
+            HERE / "tied-weight-free.pt2", is_compared=False)
 
     old = HERE / "nanogpt-torch-2.6.pt2"
     with zipfile.ZipFile(old) as archive:

@@ -47,7 +47,8 @@ from unittest import mock
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import (keystr, tree_flatten_with_path, tree_leaves,
+                                 tree_map)
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -231,6 +232,11 @@ def open_batch(positional, keyword):
              if isinstance(leaf, torch.Tensor) and leaf.dim()]
     if not sizes:
         raise ExportError("--dynamic-batch: no input has a dimension")
+    opened = [keystr(path).strip(".[]'") for path, leaf in
+              tree_flatten_with_path(keyword or tuple(positional))[0]
+              if isinstance(leaf, torch.Tensor) and leaf.dim()
+              and leaf.shape[0] == sizes[0]]
+    say(f"--dynamic-batch: the first dimension of input {', '.join(opened)} is open")
     batch = torch.export.Dim("batch", min=1)
     return tree_map(
         lambda leaf: {0: batch} if isinstance(leaf, torch.Tensor) and leaf.dim()
@@ -321,8 +327,20 @@ def program_and_checkpoints(module, example_inputs, is_compared, dynamic_batch=F
             program.shardc_notes["draws"] = "mean"
     if kept := written_inputs.keep_as_buffers(program):
         program.shardc_notes["parameters"] = kept
+    program.shardc_notes["shared"] = shared_memory(program)
     strip_provenance(program)
     return program, checkpointed
+
+
+def shared_memory(program):
+    """The names of tensors that share memory, in groups: an archive without
+    weights does not show them."""
+    groups = {}
+    for name, value in {**program.state_dict, **program.constants}.items():
+        if isinstance(value, torch.Tensor) and value.numel():
+            storage = value.untyped_storage()._cdata
+            groups.setdefault(storage, []).append(name)
+    return sorted(sorted(names) for names in groups.values() if len(names) > 1)
 
 
 def inputs_by_name(program, example_inputs):

@@ -48,6 +48,9 @@ public:
 /// `--config`, which reads a file into `options`.
 void addConfigOption(CLI::App &command, Options &options);
 
+/// `--runtime` of plans.
+void addRuntimeOption(CLI::App &command, Options &options);
+
 /// What a step is compiled for: sharding, precision, optimizer, target.
 void addCompileOptions(CLI::App &command, Options &options);
 

@@ -74,8 +74,13 @@ private:
   PlanCompiler compiler;
   std::vector<SweepAxis> axes;
   std::vector<SweepCell> cells;
+  /// How the sweep ended.
+  Status swept;
   std::vector<Alternative> alternatives;
 
+  StatusOr<PlannedStep> planStep(const Options &options,
+                                 const format::Machine &machine,
+                                 int64_t budget);
   StatusOr<PlanReport> tryPlan(const Options &options);
   int plan(const format::Machine &machine, PlannedStep &step,
            PlanReport &report);
@@ -90,6 +95,26 @@ private:
 };
 } // namespace
 
+/// The step that is planned for options, `auto` ones or others.
+StatusOr<PlannedStep> Planner::planStep(const Options &options,
+                                        const format::Machine &machine,
+                                        int64_t budget) {
+  if (!isAuto(options))
+    return compiler.tryToCompile(options, machine);
+  AutoPlan chosen;
+  if (choosePlan(compiler,
+                 {options, machine, arguments.microBatches, budget, {}},
+                 chosen) == 0)
+    return std::move(chosen.step);
+  if (!chosen.failure.ok())
+    return chosen.failure;
+  Options same = options;
+  same.reshard = "default";
+  same.recompute = "none";
+  same.prefetch = "1";
+  return compiler.tryToCompile(same, machine);
+}
+
 /// The plan of other options.
 StatusOr<PlanReport> Planner::tryPlan(const Options &options) {
   const StatusOr<format::Machine> machine =
@@ -97,18 +122,9 @@ StatusOr<PlanReport> Planner::tryPlan(const Options &options) {
   if (!machine.ok())
     return machine.status();
   const int64_t budget = budgetOf(options, *machine);
-  std::optional<PlannedStep> step;
-  AutoPlan chosen;
-  if (!isAuto(options))
-    step = compiler.tryToCompile(options, *machine);
-  else if (choosePlan(compiler,
-                      {options, *machine, arguments.microBatches, budget, {}},
-                      chosen) == 0)
-    step = std::move(chosen.step);
-  if (!chosen.failure.ok())
-    return chosen.failure;
-  if (!step)
-    return Status(ErrorCode::E0001, "cannot be compiled");
+  StatusOr<PlannedStep> step = planStep(options, *machine, budget);
+  if (!step.ok())
+    return step.status();
   PlanReport report = reportStep(*step, *machine, arguments.microBatches);
   report.memory.capacity = budget;
   return report;
@@ -204,8 +220,9 @@ int Planner::run() {
     return result;
   if (!axes.empty()) {
     SweepResult result = runSweep(axes, arguments.options, planner());
-    if (arguments.html.empty())
-      return 0;
+    swept = std::move(result.status);
+    if (arguments.html.empty() || !result.isPlanned())
+      return swept.ok() ? 0 : fail(swept);
     cells = std::move(result.cells);
     arguments.options = std::move(result.best);
   }
@@ -221,7 +238,9 @@ int Planner::run() {
     print(step, report);
   if (const Status written = writeFiles(step, report, *machine); !written.ok())
     return fail(written);
-  return axes.empty() ? checkPlan(report) : 0;
+  if (axes.empty())
+    return checkPlan(report);
+  return swept.ok() ? 0 : fail(swept);
 }
 
 /// `namesTarget`: whether --target is among the arguments, as in a command line
@@ -262,6 +281,10 @@ static std::string complainAboutRegex(const std::string &text) {
   }
 }
 
+static std::string complainAboutFileName(const std::string &text) {
+  return text.empty() ? "expected the name of a file" : "";
+}
+
 static int runDiff(const std::string &before, const std::string &after) {
   const StatusOr<std::string> text = diffPlans(before, after);
   if (!text.ok())
@@ -280,10 +303,25 @@ static CLI::App *addDiffCommand(CLI::App &plan, Run &run) {
       ->required();
   command->add_option("AFTER.json", files->second, "The same of another plan")
       ->required();
+  command->footer(std::string("Example:\n  shardc plan diff before.json "
+                              "after.json\n\n") +
+                  exitCodes);
   command->callback([files, &run] {
     run = [=] { return runDiff(files->first, files->second); };
   });
   return command;
+}
+
+void addRuntimeOption(CLI::App &command, Options &options) {
+  command
+      .add_option("--runtime", options.runtime,
+                  "Whose step is forecast: shardrun's, or that of the eager "
+                  "model under PyTorch's fully_shard, with one kernel an "
+                  "operator and copies beside collectives")
+      ->check(oneOf({"shardrun", "fsdp2"}))
+      ->type_name("shardrun|fsdp2")
+      ->capture_default_str()
+      ->group("Plan");
 }
 
 void addPlanCommand(CLI::App &app, Run &run) {
@@ -342,20 +380,13 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->excludes("--alternatives")
       ->excludes("--sweep")
       ->group("Plan");
-  command
-      ->add_option("--runtime", arguments->options.runtime,
-                   "Whose step is forecast: shardrun's, or that of the eager "
-                   "model under PyTorch's fully_shard, with one kernel an "
-                   "operator and copies beside collectives")
-      ->check(oneOf({"shardrun", "fsdp2"}))
-      ->type_name("shardrun|fsdp2")
-      ->capture_default_str()
-      ->group("Plan");
+  addRuntimeOption(*command, arguments->options);
   command
       ->add_option("--trace", arguments->trace,
                    "Write the forecast step for https://ui.perfetto.dev, with "
                    "the tracks of shardrun --profile")
       ->type_name("FILE.json")
+      ->check(CLI::Validator(complainAboutFileName, ""))
       ->group("Plan");
   command
       ->add_option("--html", arguments->html,
@@ -363,6 +394,7 @@ void addPlanCommand(CLI::App &app, Run &run) {
                    "of streams, groups, and what --alternatives and --sweep "
                    "find (the plan is the best cell's then)")
       ->type_name("FILE.html")
+      ->check(CLI::Validator(complainAboutFileName, ""))
       ->group("Plan");
   addInputOptions(*command, arguments->options.input);
   addCompileOptions(*command, arguments->options);
@@ -375,8 +407,12 @@ void addPlanCommand(CLI::App &app, Run &run) {
                   "Exit code 3: it does not fit. ") +
       exitCodes);
   command->callback([arguments, command, diff, &run] {
-    if (diff->parsed())
+    if (diff->parsed()) {
+      if (!arguments->input.empty())
+        throw CLI::ValidationError("plan diff", "takes no MODEL, got '" +
+                                                    arguments->input + "'");
       return;
+    }
     if (arguments->input.empty())
       throw CLI::RequiredError("MODEL");
     const bool namesTarget = command->count("--target") > 0;

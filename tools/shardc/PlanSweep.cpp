@@ -59,7 +59,7 @@ parseSweep(const std::vector<std::string> &words) {
         axis.values.push_back(value);
     }
     const bool isKnown =
-        axis.option == "micro-batch" ||
+        axis.option == "micro-batch" || axis.option == "runtime" ||
         std::any_of(optionTable().begin(), optionTable().end(),
                     [&](const OptionEntry &entry) {
                       return entry.flag == "--" + axis.option &&
@@ -124,6 +124,7 @@ StatusOr<Options> Sweep::optionsOf(const Cell &cell) const {
   found.runtime = options.runtime;
   CLI::App app;
   addBindOption(app, found.input);
+  addRuntimeOption(app, found);
   addCompileOptions(app, found);
   if (isShardSwept && !valueOf(cell, "replicate")) {
     const int64_t ranks =
@@ -187,16 +188,36 @@ static std::string describe(const SweepCell &cell) {
   text << std::setw(16) << printBytes(cell.bytes) << std::setw(6)
        << (cell.fits ? "yes" : "no") << std::setw(10)
        << printSeconds(cell.seconds) << std::setw(16)
-       << printCount(static_cast<int64_t>(cell.unitsPerSecond)) << std::setw(8)
+       << printRate(cell.unitsPerSecond) << std::setw(8)
        << printDecimal(100 * cell.mfu, 1) + " %";
   return text.str();
+}
+
+/// "error E0204: expected …".
+static std::string printError(const Status &status) {
+  return "error " + std::string(errorNumber(status.code())) + ": " +
+         status.message();
+}
+
+/// Where no cell fits, the one that takes least memory is planned.
+static void takeClosest(const Sweep &sweep, SweepResult &result) {
+  const SweepCell *closest = nullptr;
+  for (const SweepCell &cell : result.cells)
+    if (cell.error.empty() && (!closest || cell.bytes < closest->bytes))
+      closest = &cell;
+  if (!closest)
+    return;
+  result.best = *sweep.optionsOf(closest->values);
+  result.status = Status(ErrorCode::E0801,
+                         "no cell of the sweep fits: the smallest takes " +
+                             printBytes(closest->bytes) + " a rank");
 }
 
 SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
                      const StepPlanner &plan) {
   const Sweep sweep(axes, options);
   sweep.printHeader();
-  SweepResult result = {{}, options};
+  SweepResult result = {{}, options, Status()};
   const SweepCell *best = nullptr;
   std::string unit;
   const std::vector<Cell> cells = sweep.cells();
@@ -211,7 +232,9 @@ SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
       unit = planned->time.unit;
     } else {
       cell.values = values;
-      cell.error = planned.status().message();
+      cell.error = printError(planned.status());
+      if (result.status.ok())
+        result.status = planned.status();
     }
     sweep.printCell(values, describe(cell));
     result.cells.push_back(std::move(cell));
@@ -222,9 +245,12 @@ SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
     }
   }
   if (!best) {
-    std::cout << "\nnone of them fits\n";
+    takeClosest(sweep, result);
+    std::cout << (result.isPlanned() ? "\nnone of them fits\n"
+                                     : "\nnone of them can be planned\n");
     return result;
   }
+  result.status = Status();
   std::cout << "\nmost " << unit << "/s a rank:";
   for (size_t i = 0; i < axes.size(); ++i)
     std::cout << " --" << axes[i].option << " " << best->values[i];

@@ -22,11 +22,17 @@ namespace shardc {
 StatusOr<std::vector<SweepAxis>>
 parseSweep(const std::vector<std::string> &words);
 
-/// The cells of a sweep, and the options of the one that fits and takes most in
-/// a second; those of the sweep where none fits.
 struct SweepResult {
   std::vector<SweepCell> cells;
+  /// Of the cell that fits and takes most in a second; else of the one that
+  /// takes least memory.
   Options best;
+  /// E0801 where none fits; where none could be planned, why the first was not.
+  Status status;
+
+  bool isPlanned() const {
+    return status.ok() || status.code() == ErrorCode::E0801;
+  }
 };
 
 /// Plans and prints every cell; of a cell whose values are no options it prints

@@ -33,7 +33,8 @@ const inUnits = (value, units, base) => {
 
 /** Formats of bytes, rates, nanoseconds, seconds, operations, shares and utilizations. */
 const formatBytes = bytes => inUnits(bytes, ["B", "KiB", "MiB", "GiB", "TiB"], 1024);
-const formatRate = rate => formatCount(Math.floor(rate));
+const formatRate = rate =>
+  rate < 99.95 ? rate.toFixed(rate < 9.995 ? 2 : 1) : formatCount(Math.round(rate));
 const formatTime = ns => ns === 0 ? "0" : inUnits(ns, ["ns", "us", "ms", "s"], 1000);
 const formatSeconds = seconds => formatTime(seconds * 1e9);
 const formatOperations = (operations, unit) =>
@@ -895,7 +896,7 @@ const fillCell = (cell, sweep, run, heat) => {
   cell.attr("class", reason ? "over" : null).attr("tabindex", 0);
   tipOn(cell, () => [title, reason ? [["", reason], ...lines] : lines]);
   add(cell, "span", null, run.error ? "–" : formatRate(run.units_per_second_of_rank));
-  add(cell, "small", null, run.error ? "error" : `${formatUtilization(run.mfu)} MFU`);
+  add(cell, "small", null, run.error ? run.error.match(/E\d{4}/)?.[0] ?? "error" : `${formatUtilization(run.mfu)} MFU`);
   if (!run.error) add(cell, "small", null, formatBytes(run.bytes));
   if (!reason) cell.style("--heat", `${heat(run.units_per_second_of_rank)}%`);
 };

@@ -423,6 +423,14 @@ TEST(Pt2ArchiveErrors, notes_of_another_form) {
   EXPECT_THAT(error.message(), HasSubstr("captured tensors"));
 }
 
+TEST(Pt2ArchiveErrors, notes_of_unknown_tensors) {
+  ArchiveEditor archive = strided();
+  archive.add("strided/extra/shardc.json", R"({"shared": [["row1", "row3"]]})");
+  Status error = errorOf(archive.read());
+  EXPECT_EQ(error.code(), ErrorCode::E0119);
+  EXPECT_THAT(error.message(), HasSubstr("'row3'"));
+}
+
 TEST(Pt2ArchiveErrors, notes_are_read) {
   ArchiveEditor archive = strided();
   archive.add("strided/extra/shardc.json",

@@ -113,11 +113,22 @@ TEST(Pt2Weights, knows_parameters) {
 TEST(Pt2Weights, says_when_there_are_no_weights) {
   Weights weights = readWeights("weight-free.pt2");
   EXPECT_TRUE(weights.isWeightFree());
+  EXPECT_FALSE(weights.isSharingKnown());
   EXPECT_TRUE(weights.sharedStorages().empty());
   EXPECT_EQ(weights.find("weight")->sizes, (std::vector<int64_t>{2, 3}));
   StatusOr<std::vector<std::byte>> bytes = weights.readTensor("weight");
   ASSERT_FALSE(bytes.ok());
   EXPECT_EQ(bytes.status().code(), ErrorCode::E0115);
+}
+
+// What the export helper recorded tells which of its tensors are tied.
+TEST(Pt2Weights, reads_what_is_tied_without_weights) {
+  Weights weights = readWeights("tied-weight-free.pt2");
+  EXPECT_TRUE(weights.isWeightFree());
+  EXPECT_TRUE(weights.isSharingKnown());
+  EXPECT_THAT(weights.tiedNames(),
+              testing::ElementsAre(
+                  testing::ElementsAre("embedding.weight", "output.weight")));
 }
 
 // A tensor without elements has no bytes either, but lacks nothing.

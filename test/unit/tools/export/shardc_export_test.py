@@ -17,6 +17,7 @@ try:
     import safetensors.torch
     import torch
     from torch import nn
+    from torch._subclasses.fake_tensor import FakeTensorMode
 except ImportError:
     print("shardc_export_test: skipped, PyTorch or safetensors is missing")
     sys.exit(77)  # ctest reports it as skipped, not as passed.
@@ -426,6 +427,21 @@ class ShardcExportTest(unittest.TestCase):
                             "--loss", "cross_entropy", "--meta"])
         self.assertEqual(self.read(path, "weights/weight_0"), b"")
         self.assertIn(b"embedding.weight", self.read(path, "model.json"))
+
+    def test_an_export_without_weights_tells_what_is_tied(self):
+        def factory():
+            module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4),
+                                         torch.nn.Linear(4, 4))
+            module[2].weight = module[0].weight
+            return shardc_export.training_module(module, "mse"), (
+                torch.ones(2, 4), torch.ones(2, 4))
+
+        with FakeTensorMode():
+            module, inputs = factory()
+        for model, example in [factory(), (module, inputs)]:
+            program = shardc_export.export_program(model, example, is_compared=False)
+            self.assertEqual(program.shardc_notes["shared"],
+                             [["model.0.weight", "model.2.weight"]])
 
     def test_a_batch_may_be_open(self):
         class Model(torch.nn.Module):
