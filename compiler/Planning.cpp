@@ -89,9 +89,8 @@ static std::vector<PlannedUnit> listUnits(ModuleOp module) {
 
 PlanReport reportStep(const PlannedStep &step, const format::Machine &machine,
                       int64_t microBatches) {
-  PlanReport report =
-      reportPlan(step.artifact, machine, microBatches, step.operations);
-  report.runtime = step.runtime;
+  PlanReport report = reportPlan(step.artifact, machine, microBatches,
+                                 step.operations, step.runtime);
   if (step.samples && report.time.unit == "samples")
     report.time.unitsOfStep =
         *step.samples * microBatches * report.mesh.ranks();

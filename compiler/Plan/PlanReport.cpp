@@ -50,6 +50,35 @@ static std::string nameOf(const Command &command) {
                                 : command.callee;
 }
 
+int64_t allocatedBytes(int64_t elements, format::Dtype dtype) {
+  constexpr int64_t alignment = 64;
+  return (elements * byteSize(dtype) + alignment - 1) / alignment * alignment;
+}
+
+static int64_t bytesAt(const std::vector<ArenaRange> &ranges, size_t command) {
+  int64_t bytes = 0;
+  for (const ArenaRange &range : ranges)
+    if (range.first <= command && command <= range.last)
+      bytes += range.bytes;
+  return bytes;
+}
+
+/// The moment at which `ranges` and `others` hold most together, and what the
+/// former hold then.
+static ArenaPeak findPeakWith(const std::vector<ArenaRange> &ranges,
+                              const std::vector<ArenaRange> &others,
+                              size_t commands) {
+  std::vector<ArenaRange> all = ranges;
+  all.insert(all.end(), others.begin(), others.end());
+  ArenaPeak peak = findPeak(all, commands);
+  peak.bytes = bytesAt(ranges, peak.command);
+  peak.byPurpose = {};
+  for (const ArenaRange &range : ranges)
+    if (range.first <= peak.command && peak.command <= range.last)
+      peak.byPurpose[static_cast<size_t>(range.purpose)] += range.bytes;
+  return peak;
+}
+
 /// What holds memory at the peak, by module and purpose.
 static std::vector<MemoryContributor>
 findContributors(const format::Program &program,
@@ -71,24 +100,53 @@ findContributors(const format::Program &program,
   return contributors;
 }
 
-static void addArena(const Artifact &artifact, MemoryPlan &memory) {
+/// Gradients from the commands on that write them first: in PyTorch there are
+/// none before the first backward pass, because zero_grad frees them.
+static std::vector<ArenaRange> rangesOfGradients(const Artifact &artifact) {
+  const format::Program &program = artifact.program;
+  std::map<int64_t, size_t> firstWrites;
+  for (size_t i = 0; i < program.commands.size(); ++i) {
+    const Command &command = program.commands[i];
+    if (command.kind != format::CommandKind::Fill &&
+        !isUpdate(command, program))
+      for (const format::TensorReference &operand : command.operands)
+        if (operand.buffer.space == format::Space::State)
+          firstWrites.try_emplace(operand.buffer.index, i);
+  }
+  std::vector<ArenaRange> ranges;
+  for (const auto &[index, first] : firstWrites)
+    if (const format::State &state =
+            artifact.parameters.states[static_cast<size_t>(index)];
+        state.role == format::Role::Gradient)
+      ranges.push_back({0,
+                        allocatedBytes(state.elements, state.dtype),
+                        first,
+                        program.commands.size() - 1,
+                        {}});
+  return ranges;
+}
+
+/// The peak of the arena and, where they come late, of gradients.
+static void addArena(const Artifact &artifact, bool hasLateGradients,
+                     MemoryPlan &memory) {
   const format::Program &program = artifact.program;
   const std::vector<ArenaRange> ranges = findArenaUse(program);
-  const ArenaPeak peak = findPeak(ranges, program.commands.size());
+  ArenaPeak peak = findPeak(ranges, program.commands.size());
+  const int64_t fragmentation = program.arenaBytes - peak.bytes;
+  if (hasLateGradients) {
+    const std::vector<ArenaRange> gradients = rangesOfGradients(artifact);
+    peak = findPeakWith(ranges, gradients, program.commands.size());
+    memory.parts.push_back({"gradient", bytesAt(gradients, peak.command)});
+  }
   for (size_t purpose = 0; purpose < arenaPurposes.size(); ++purpose)
     memory.parts.push_back(
         {std::string(arenaPurposes[purpose]), peak.byPurpose[purpose]});
-  memory.parts.push_back({"fragmentation", program.arenaBytes - peak.bytes});
+  memory.parts.push_back({"fragmentation", fragmentation});
   if (program.commands.empty())
     return;
   memory.peakCommand = nameOf(program.commands[peak.command]);
   memory.peakModule = program.commands[peak.command].module;
   memory.contributors = findContributors(program, ranges, peak.command);
-}
-
-int64_t allocatedBytes(int64_t elements, format::Dtype dtype) {
-  constexpr int64_t alignment = 64;
-  return (elements * byteSize(dtype) + alignment - 1) / alignment * alignment;
 }
 
 /// Kinds of states in the order of their roles; what optimizers keep by key.
@@ -104,9 +162,15 @@ statesByKind(const std::vector<format::State> &states) {
   return parts;
 }
 
-static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine) {
+static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine,
+                             bool hasLateGradients) {
   MemoryPlan memory;
-  memory.parts = statesByKind(artifact.parameters.states);
+  std::vector<format::State> states = artifact.parameters.states;
+  if (hasLateGradients)
+    std::erase_if(states, [](const format::State &state) {
+      return state.role == format::Role::Gradient;
+    });
+  memory.parts = statesByKind(states);
   int64_t inputs = 0;
   for (const format::Input &input : artifact.parameters.inputs)
     inputs += allocatedBytes(format::elementCount(input.shape), input.dtype);
@@ -121,8 +185,9 @@ static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine) {
     part.isPersistent = true;
     memory.persistentBytes += part.bytes;
   }
-  addArena(artifact, memory);
-  memory.bytes = memory.persistentBytes + artifact.program.arenaBytes;
+  addArena(artifact, hasLateGradients, memory);
+  for (const MemoryPart &part : memory.parts)
+    memory.bytes += part.bytes;
   memory.capacity = static_cast<int64_t>(machine.memory.bytes.value) /
                     ranksOnProcessor(machine, artifact.manifest.mesh.ranks());
   return memory;
@@ -282,7 +347,8 @@ static std::vector<GroupPlan> planGroups(const Artifact &artifact,
 }
 
 PlanReport reportPlan(const Artifact &artifact, const Machine &machine,
-                      int64_t microBatches, std::optional<double> operations) {
+                      int64_t microBatches, std::optional<double> operations,
+                      const std::string &runtime) {
   const Timeline timeline =
       simulate(artifact.program, artifact.manifest.mesh, machine, microBatches);
   PlanReport report;
@@ -292,7 +358,9 @@ PlanReport reportPlan(const Artifact &artifact, const Machine &machine,
   report.mesh = artifact.manifest.mesh;
   report.microBatches = microBatches;
   report.inputs = artifact.parameters.inputs;
-  report.memory = planMemory(artifact, machine);
+  report.runtime = runtime;
+  report.memory =
+      planMemory(artifact, machine, runtime == "fsdp2" && microBatches == 1);
   report.time = planTime(artifact, machine, timeline, microBatches, operations);
   report.groups = planGroups(artifact, timeline);
   for (const ExposedTime &each : timeline.exposed)

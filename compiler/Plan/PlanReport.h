@@ -170,10 +170,12 @@ int64_t allocatedBytes(int64_t elements, format::Dtype dtype);
 /// The report of a step of `microBatches` of a valid artifact. `operations` are
 /// those of products, convolutions and attention in a micro-batch, forward and
 /// backward; without them what library calls compute is counted, which leaves
-/// out products that are compiled as kernels.
+/// out products that are compiled as kernels. Under `runtime` "fsdp2" the
+/// artifact is of Options::runtime, and gradients take memory from backward on.
 PlanReport reportPlan(const format::Artifact &artifact,
                       const format::Machine &machine, int64_t microBatches,
-                      std::optional<double> operations = std::nullopt);
+                      std::optional<double> operations = std::nullopt,
+                      const std::string &runtime = "shardrun");
 
 /// Writes the forecast step as a trace, with the same tracks as `shardrun
 /// --profile` and the bytes of the arena that are in use. Fails with E0601.

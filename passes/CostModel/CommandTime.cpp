@@ -7,6 +7,7 @@
 #include "passes/CostModel/CommandTime.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace shardc {
 
@@ -44,8 +45,19 @@ static double callSeconds(const Work &work, const Processor &processor) {
     return operations / (work.dtype == format::Dtype::F64
                              ? processor.f64Rate.value
                              : processor.f32Rate.value);
-  return operations / (productRate(processor, work.dtype) *
-                       efficiencyOf(work, processor).curve.at(operations));
+  return operations /
+         (productRate(processor, work.dtype) *
+          efficiencyOf(work, processor)
+              .curve.at(operations / static_cast<double>(work.groups)));
+}
+
+/// What of `threads` is busy with a call's parts: 3 parts take 2 threads as
+/// long as 4 would.
+static double busyShare(int64_t parts, double threads) {
+  if (parts == 0 || threads <= 1)
+    return 1;
+  const auto count = static_cast<double>(parts);
+  return count / (std::ceil(count / threads) * threads);
 }
 
 double commandSeconds(const Work &work, const Machine &machine, int64_t ranks) {
@@ -55,8 +67,12 @@ double commandSeconds(const Work &work, const Machine &machine, int64_t ranks) {
                            machine.memory.efficiency.curve.at(bytes))
                 : 0;
   const Processor &processor = machine.processor;
+  const double share =
+      machine.isGpu() ? 1
+                      : busyShare(work.parts, processor.units.value /
+                                                  static_cast<double>(ranks));
   const double computing = std::max(
-      {callSeconds(work, processor),
+      {callSeconds(work, processor) / share,
        static_cast<double>(work.f32Operations) / processor.f32Rate.value,
        static_cast<double>(work.f64Operations) / processor.f64Rate.value});
   return static_cast<double>(ranks) * std::max(moving, computing) +

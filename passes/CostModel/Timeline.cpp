@@ -89,6 +89,11 @@ CommandCost Costs::ofCollective(const Command &command) {
                                              found->second, machine);
   cost.seconds = time.seconds;
   cost.level = time.level;
+  // Ranks of a processor copy from each other's memory.
+  if (!machine.isGpu())
+    cost.seconds =
+        std::max(cost.seconds, commandSeconds(workOf(command, program, mesh),
+                                              machine, ranks));
   return cost;
 }
 

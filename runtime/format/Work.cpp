@@ -106,6 +106,10 @@ Work workOf(const Command &command, const Program &program, const Mesh &mesh) {
     work.isBackward = command.callee.find("_backward") != std::string::npos;
     work.callOperations = call->countOperations(command);
     work.dtype = command.operands[0].dtype;
+    if (work.kind == WorkKind::Convolution) {
+      work.parts = command.operands[0].shape[0];
+      work.groups = attributeOr<int64_t>(command.attributes, "groups", 1);
+    }
     if (work.kind == WorkKind::Attention)
       work.hiddenOperations = hiddenBy(command, work.callOperations);
   }

@@ -70,7 +70,7 @@ openDevices(const format::Artifact &artifact, const TrainOptions &options,
   if (!options.emulated && hasGpu)
     return openCuda(artifact, {options.gpu, options.graphs, options.sync,
                                options.libraries, options.tf32,
-                               /*timed=*/!options.profile.empty()});
+                               /*timed=*/options.isProfiled()});
   StatusOr<std::unique_ptr<KernelLibrary>> kernels =
       KernelLibrary::load(artifact, options.emulated.has_value());
   if (!kernels.ok())

@@ -53,7 +53,7 @@ Status RankTrainer::prepare() {
   if (shared.evalData)
     evaluation = makeSeries(format::Run::Evaluation, *shared.evalData,
                             shared.evalBatches, /*steps=*/1);
-  if (!shared.options.profile.empty())
+  if (shared.options.isProfiled())
     recorded = std::make_unique<RankProfile>(
         shared.artifact.program, shared.options.microBatches,
         tracedSteps(shared.artifact, shared.options.microBatches,

@@ -10,10 +10,14 @@
 #define SHARDC_RUNTIME_TRAIN_TRAINOPTIONS_H
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace shardc::runtime {
+
+class RankProfile;
 
 /// What happens to a step whose loss or gradients are not finite.
 enum class OnNan { Stop, Continue, Skip };
@@ -49,6 +53,10 @@ struct TrainOptions {
   std::string save;
   /// A trace of all commands; also prints where the time went.
   std::string profile;
+  /// Takes what the ranks recorded, rank 0's first; they record if it is set.
+  std::function<void(const std::vector<const RankProfile *> &)> onProfile;
+
+  bool isProfiled() const { return !profile.empty() || onProfile; }
   /// See MatchRules.
   std::optional<std::string> weightsPrefix;
   bool ignoreUnused = false;

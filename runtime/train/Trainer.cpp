@@ -236,6 +236,10 @@ static Status reportProfile(const TrainingRun &run, const Ranks &ranks,
   Profiles profiles;
   for (const std::unique_ptr<RankTrainer> &rank : ranks)
     profiles.push_back(rank->profile());
+  if (options.onProfile)
+    options.onProfile(profiles);
+  if (options.profile.empty())
+    return Status();
   if (output) {
     printProfile(run.artifact, profiles, *output);
     const int64_t traced =
@@ -461,7 +465,7 @@ Status train(const Artifact &artifact, const TrainOptions &options,
   if (!options.save.empty())
     if (Status status = save(run, ranks, stream); !status.ok())
       return status;
-  return options.profile.empty() ? Status() : reportProfile(run, ranks, stream);
+  return options.isProfiled() ? reportProfile(run, ranks, stream) : Status();
 }
 
 } // namespace shardc::runtime

@@ -193,7 +193,8 @@ def measure(name, options):
             "per_second": model.units / seconds, "step_seconds": seconds,
             "loss": loss, "pytorch": torch.__version__,
             "device": torch.cuda.get_device_name() if on_gpu else "cpu",
-            "memory_bytes": torch.cuda.max_memory_reserved() if on_gpu else 0}
+            "memory_bytes": torch.cuda.max_memory_reserved() if on_gpu else 0,
+            "allocated_bytes": torch.cuda.max_memory_allocated() if on_gpu else 0}
 
 
 def main():

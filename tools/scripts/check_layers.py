@@ -44,7 +44,9 @@ def allowed_folders(path):
         return [str(path.parent)]
     if folder == "runtime/format":
         return [folder]
-    if layer == "runtime" or folder == "tools/shardrun":
+    if folder == "tools/shardrun":
+        return ["runtime", "passes/CostModel", folder]
+    if layer == "runtime":
         return ["runtime", folder]
     if layer == "dialects":
         level = DIALECT_LEVELS.index(path.parts[1]) + 1

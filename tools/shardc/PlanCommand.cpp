@@ -257,7 +257,8 @@ static int runPlan(PlanArguments &arguments, bool namesTarget) {
                        "--target " + arguments.options.target + ": ranks of " +
                            machine->name + " run on " + machine->target)
                     .setHelp("a plan needs no --target"));
-  if (!machine->runtimes.contains(arguments.options.runtime))
+  if (machine->isGpu() &&
+      !machine->runtimes.contains(arguments.options.runtime))
     std::cerr << "shardc: remark: " << machine->name
               << " has no 'runtimes' for " << arguments.options.runtime
               << ": the forecast has the rates of single kernels, and steps "

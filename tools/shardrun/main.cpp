@@ -7,9 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/CostModel/Machines.h"
 #include "runtime/format/Artifact.h"
 #include "runtime/format/NearestName.h"
+#include "runtime/format/OutputFile.h"
 #include "runtime/train/Trainer.h"
+#include "tools/shardrun/Calibration.h"
+#include "tools/shardrun/ComparePlan.h"
 #include "tools/shardrun/Launcher.h"
 
 #include <CLI/CLI.hpp>
@@ -30,6 +34,7 @@ static constexpr uint64_t mostGpus = 1 << 16;
 static constexpr char helpPage[] =
     R"(shardrun: train a model that shardc compiled
 usage: shardrun MODEL.shardc --data DATA [options]
+       shardrun calibrate -o MACHINE.json (shardrun calibrate --help)
 
 The artifact's ranks run as threads of this process, and share a GPU.
 
@@ -59,6 +64,8 @@ The artifact's ranks run as threads of this process, and share a GPU.
   --log FILE.jsonl     write a JSON object for each step and evaluation
   --profile FILE       print times by kernel, module and command, and write a
                        trace for https://ui.perfetto.dev
+  --compare-plan MACHINE  print where the forecast of shardc plan and the run
+                       part; a name or a file of shardrun calibrate
   --device DEVICE      auto (default), cuda:N or emulated:SEED
   --no-graph, --sync   GPU: do not replay graphs; wait for each command
   --no-libraries       GPU: shardc's own kernels instead of NVIDIA's libraries
@@ -72,6 +79,22 @@ exit codes:
   0 trained   1 output cannot be written   2 usage   4 bad artifact, weights
   or data   5 failure while training   6 loss or gradients not finite
   128 + signal: interrupted (130 by Ctrl-C)
+)";
+
+static constexpr char calibrateHelpPage[] =
+    R"(shardrun calibrate: measure this machine for shardc plan
+usage: shardrun calibrate -o MACHINE.json [options]
+
+Measures for about half a minute how fast the processor, or a GPU, moves memory and
+computes products, convolutions and attention. Nothing else should run meanwhile.
+
+  -o, --output FILE    the machine file: shardc plan --machine ./FILE
+  --name NAME          of the machine (default cpu-local or gpu-local)
+  --device cuda:N      measure a GPU (default: the processor)
+  --base MACHINE       of a GPU: a name or file, of which peaks, capacity and
+                       links are taken, such as h100-sxm
+  --threads T          of all ranks together (default: cores)
+  -h, --help
 )";
 
 /// Where the signal handler finds the run to stop.
@@ -94,6 +117,7 @@ struct CommandLine {
   std::string device = "auto";
   std::string names = "model";
   std::string onNan = "stop";
+  std::string machine;
   /// A GPU was asked for.
   bool isGpu = false;
   bool help = false;
@@ -129,6 +153,7 @@ static void declareOptions(CLI::App &app, CommandLine &line) {
   app.add_option("--on-nan", line.onNan);
   app.add_option("--log", train.log);
   app.add_option("--profile", train.profile);
+  app.add_option("--compare-plan", line.machine);
   app.add_option("--device", line.device);
   app.add_flag("!--no-graph", train.graphs);
   app.add_flag("!--no-libraries", train.libraries);
@@ -191,9 +216,7 @@ static Status unknownArgument(const CLI::App &app) {
       .setHelp("shardrun --help lists all options");
 }
 
-static Status parse(int argc, char **argv, CommandLine &line) {
-  CLI::App app;
-  declareOptions(app, line);
+static Status parse(int argc, char **argv, CLI::App &app) {
   for (CLI::Option *option : app.get_options())
     if (option->get_type_name() == "INT")
       option->transform(CLI::Validator(spellOut, ""));
@@ -319,9 +342,101 @@ static int fail(const Status &status, const Cancellation &cancellation) {
   return exitCode(status.code());
 }
 
-static int run(int argc, char **argv, Cancellation &cancellation) {
+/// Reads --device and --base of a calibration.
+static Status chooseCalibrated(CommandLine &line, const std::string &base,
+                               CalibrationOptions &options) {
+  if (Status status = chooseDevice(line); !status.ok())
+    return status;
+  if (line.train.emulated)
+    return Status(ErrorCode::E0002, "--device: emulated devices are not fast");
+  if (line.isGpu == base.empty())
+    return Status(ErrorCode::E0002,
+                  "--device cuda and --base go together: one GPU does not tell "
+                  "peaks, capacity and links")
+        .setHelp("such as --device cuda --base h100-sxm");
+  if (options.name.empty())
+    options.name = line.isGpu ? "gpu-local" : "cpu-local";
+  if (!line.isGpu)
+    return Status();
+  options.gpu = line.train.gpu;
+  StatusOr<format::Machine> machine = findMachine(base, "");
+  if (!machine.ok())
+    return machine.status();
+  if (!machine->isGpu())
+    return Status(ErrorCode::E0002, "--base " + base + " has no GPUs");
+  options.base = std::move(*machine);
+  return Status();
+}
+
+/// `shardrun calibrate`, of which `argv` has what follows.
+static int runCalibrate(int argc, char **argv, Cancellation &cancellation) {
+  CLI::App app;
   CommandLine line;
-  if (Status status = parse(argc, argv, line); !status.ok())
+  CalibrationOptions options;
+  std::string path, base;
+  app.set_help_flag();
+  app.add_flag("-h,--help", line.help);
+  app.add_option("-o,--output", path);
+  app.add_option("--name", options.name);
+  app.add_option("--device", line.device);
+  app.add_option("--base", base);
+  app.add_option("--threads", options.threads);
+  if (Status status = parse(argc, argv, app); !status.ok())
+    return fail(status, cancellation);
+  if (line.help) {
+    std::cout << calibrateHelpPage;
+    return 0;
+  }
+  if (path.empty())
+    return fail(Status(ErrorCode::E0002, "expected -o FILE")
+                    .setHelp("shardrun calibrate -o machine.json"),
+                cancellation);
+  if (Status status = checkRange("--threads", options.threads, 0, 1024);
+      !status.ok())
+    return fail(status, cancellation);
+  if (Status status = chooseCalibrated(line, base, options); !status.ok())
+    return fail(status, cancellation);
+  stopOnSignals(cancellation);
+  const StatusOr<format::Machine> machine =
+      calibrate(options, cancellation, std::cout);
+  if (!machine.ok())
+    return fail(machine.status(), cancellation);
+  format::OutputFile file(path);
+  file.write(format::printMachine(*machine));
+  if (Status status = file.commit(); !status.ok())
+    return fail(status, cancellation);
+  std::cout << "wrote " << path << "\n";
+  return 0;
+}
+
+/// Has the run compared with its forecast, if that was asked for.
+static Status comparePlanAfter(CommandLine &line,
+                               const format::Artifact &artifact) {
+  if (line.machine.empty())
+    return Status();
+  StatusOr<format::Machine> machine = findMachine(line.machine);
+  if (!machine.ok())
+    return machine.status();
+  if (machine->target != artifact.manifest.target.kind)
+    return Status(ErrorCode::E0308,
+                  "--compare-plan " + line.machine + ": its ranks run on " +
+                      machine->target + ", and the artifact was compiled for " +
+                      artifact.manifest.target.kind);
+  line.train.onProfile = [&artifact, machine = std::move(*machine),
+                          microBatches =
+                              line.train.microBatches](const auto &profiles) {
+    comparePlan(artifact, machine, microBatches, profiles, std::cout);
+  };
+  return Status();
+}
+
+static int run(int argc, char **argv, Cancellation &cancellation) {
+  if (argc > 1 && std::string_view(argv[1]) == "calibrate")
+    return runCalibrate(argc - 1, argv + 1, cancellation);
+  CommandLine line;
+  CLI::App app;
+  declareOptions(app, line);
+  if (Status status = parse(argc, argv, app); !status.ok())
     return fail(status, cancellation);
   if (line.help || line.version) {
     std::cout << (line.help ? helpPage : "shardrun " SHARDC_VERSION "\n");
@@ -347,6 +462,8 @@ static int run(int argc, char **argv, Cancellation &cancellation) {
                                              "a processor")
                     .setHelp("compile it with --target cuda:sm_90"),
                 cancellation);
+  if (Status status = comparePlanAfter(line, loaded->artifact); !status.ok())
+    return fail(status, cancellation);
   if (Status status =
           runtime::train(loaded->artifact, line.train, cancellation, std::cout);
       !status.ok())

@@ -126,9 +126,8 @@ TEST(Pt2Weights, reads_what_is_tied_without_weights) {
   Weights weights = readWeights("tied-weight-free.pt2");
   EXPECT_TRUE(weights.isWeightFree());
   EXPECT_TRUE(weights.isSharingKnown());
-  EXPECT_THAT(weights.tiedNames(),
-              testing::ElementsAre(
-                  testing::ElementsAre("embedding.weight", "output.weight")));
+  EXPECT_THAT(weights.tiedNames(), testing::ElementsAre(testing::ElementsAre(
+                                       "embedding.weight", "output.weight")));
 }
 
 // A tensor without elements has no bytes either, but lacks nothing.

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares forecasts of steps on this machine's processor with the steps.
+
+    VENV/bin/python tools/bench/bench_cpu_forecast.py --bin build/release/bin
+        --models DIR [--machine FILE] [--parts] [NAME…]
+
+Calibrates the machine (`shardrun calibrate`), unless --machine has a file of
+that, and then, for each of the twelve models of bench_zoo.py, forecasts a step of
+one rank (`shardc plan`) and trains (`shardrun`): R rounds of 3 steps, of which the
+least time counts. --parts prints where forecast and `shardrun --profile` part.
+Exports go to DIR, minutes for all of them, unless they are there. Needs PyTorch,
+torchvision and transformers for what is not there.
+"""
+
+import argparse
+import json
+import logging
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import warnings
+
+STEPS = 3  # of a round
+
+
+def export(name, folder):
+    """(model, data) of a model of bench_zoo.py."""
+    word = name.lower().replace(" ", "-").replace("/", "-")
+    model, data = folder / f"{word}.pt2", folder / f"{word}.safetensors"
+    if not (model.exists() and data.exists()):
+        import bench_zoo
+        import torch
+        torch.manual_seed(1234)
+        warnings.filterwarnings("ignore")
+        logging.disable(logging.WARNING)
+        module, inputs = bench_zoo.MODELS[name]()
+        bench_zoo.shardc_export.export(module, inputs, model, data)
+    return model, data
+
+
+def run(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, words))}:\n{done.stderr}")
+    return done.stdout
+
+
+def measure(artifact, data, options, folder):
+    """The least seconds of a step."""
+    log, seconds = folder / "log.jsonl", []
+    for _ in range(options.rounds):
+        run(options.bin / "shardrun", artifact, "--data", data, "--steps", STEPS,
+            "--lr", 1e-6, "--threads", options.threads, "--log", log, "--quiet")
+        records = [json.loads(line) for line in log.read_text().splitlines()]
+        seconds += [record["seconds"] for record in records if "loss" in record]
+    return min(seconds)
+
+
+def compare(name, options, machine, folder):
+    """(seconds of the forecast, seconds of the step)."""
+    model, data = export(name, options.models)
+    artifact = folder / "model.shardc"
+    flags = ["--world-size", 1, "--momentum", 0.9, "--cpu", options.cpu]
+    run(options.bin / "shardc", "compile", model, "-o", artifact, *flags)
+    plan = json.loads(run(options.bin / "shardc", "plan", model, *flags,
+                          "--machine", machine, "--json"))
+    measured = measure(artifact, data, options, folder)
+    if options.parts:
+        print(run(options.bin / "shardrun", artifact, "--data", data, "--steps", STEPS,
+                  "--threads", options.threads, "--compare-plan", machine))
+    return plan["time"]["seconds"], measured
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="models (default: all)")
+    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    parser.add_argument("--models", required=True, type=pathlib.Path)
+    parser.add_argument("--machine", type=pathlib.Path)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cpu", default="x86-64-v3")
+    parser.add_argument("--parts", action="store_true")
+    options = parser.parse_args()
+    options.models.mkdir(exist_ok=True)
+    names = options.names
+    if not names:
+        import bench_zoo
+        names = list(bench_zoo.MODELS)
+    for name in names:
+        export(name, options.models)
+    with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
+        folder = pathlib.Path(folder)
+        machine = options.machine or folder / "machine.json"
+        if not options.machine:
+            run(options.bin / "shardrun", "calibrate", "-o", machine, "--threads",
+                options.threads)
+        print("| model | forecast, ms | measured, ms | error |\n|---|--:|--:|--:|")
+        errors = []
+        for name in names:
+            forecast, measured = compare(name, options, machine, folder)
+            errors.append(forecast / measured - 1)
+            print(f"| {name} | {1e3 * forecast:.0f} | {1e3 * measured:.0f} | "
+                  f"{errors[-1]:+.0%} |", flush=True)
+    absolute = [abs(error) for error in errors]
+    print(f"mean {statistics.fmean(absolute):.0%}, largest {max(absolute):.0%}")
+
+
+if __name__ == "__main__":
+    main()

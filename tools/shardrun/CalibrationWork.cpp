@@ -1,0 +1,156 @@
+//===- CalibrationWork.cpp - what a calibration runs ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands as programs have them, of sizes that training steps have.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/shardrun/CalibrationWork.h"
+
+#include <algorithm>
+
+namespace shardc {
+
+using format::Command;
+using format::CommandKind;
+using format::Dtype;
+using format::TensorReference;
+using Shape = std::vector<int64_t>;
+
+static TensorReference tensor(Dtype dtype, Shape shape, Shape strides = {}) {
+  TensorReference reference;
+  reference.dtype = dtype;
+  reference.buffer.bytes =
+      format::elementCount(shape) * format::byteSize(dtype);
+  reference.shape = std::move(shape);
+  reference.strides = std::move(strides);
+  return reference;
+}
+
+/// [N, C, H, W], of which a GPU stores the channels last.
+static TensorReference image(Dtype dtype, Shape shape, bool isGpu) {
+  Shape strides;
+  if (isGpu)
+    strides = {shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3],
+               shape[1]};
+  return tensor(dtype, std::move(shape), std::move(strides));
+}
+
+static Command call(const std::string &name,
+                    std::vector<TensorReference> operands,
+                    format::Attributes attributes = {}) {
+  Command command;
+  command.kind = CommandKind::Call;
+  command.callee = name;
+  command.operands = std::move(operands);
+  command.attributes = std::move(attributes);
+  return command;
+}
+
+std::vector<Command> products(Dtype dtype, int64_t m, int64_t n, int64_t k) {
+  return {call("matmul", {tensor(dtype, {m, k}), tensor(dtype, {k, n}, {1, k}),
+                          tensor(dtype, {m, n})}),
+          call("matmul", {tensor(dtype, {m, n}), tensor(dtype, {n, k}),
+                          tensor(dtype, {m, k})}),
+          call("matmul", {tensor(dtype, {n, m}, {1, n}), tensor(dtype, {m, k}),
+                          tensor(dtype, {n, k})})};
+}
+
+/// The same of a convolution of `count` images [channels, size, size] with as
+/// many filters of 3 x 3, whose gradient is in f32.
+static std::vector<Command> convolutions(bool isGpu, int64_t count,
+                                         int64_t channels, int64_t size) {
+  const Dtype dtype = isGpu ? Dtype::BF16 : Dtype::F32;
+  const auto images = image(dtype, {count, channels, size, size}, isGpu);
+  const auto weight = image(dtype, {channels, channels, 3, 3}, isGpu);
+  const auto gradient = image(Dtype::F32, {channels, channels, 3, 3}, isGpu);
+  const format::Attributes attributes = {{"stride", Shape{1, 1}},
+                                         {"padding", Shape{1, 1}},
+                                         {"dilation", Shape{1, 1}},
+                                         {"groups", int64_t(1)}};
+  return {
+      call("convolution", {images, weight, images}, attributes),
+      call("convolution_backward_input", {images, weight, images}, attributes),
+      call("convolution_backward_weight", {images, images, gradient},
+           attributes)};
+}
+
+/// Causal attention of one sequence.
+static Command attention(bool isGpu, int64_t positions, bool isBackward) {
+  const int64_t heads = isGpu ? 32 : 12, width = isGpu ? 128 : 64;
+  const auto head =
+      tensor(isGpu ? Dtype::BF16 : Dtype::F32, {1, heads, positions, width});
+  const auto sums = tensor(Dtype::F32, {1, heads, positions});
+  const format::Attributes attributes = {{"is_causal", true}, {"scale", 0.1}};
+  if (!isBackward)
+    return call("scaled_dot_product_attention", {head, head, head, head, sums},
+                attributes);
+  return call("scaled_dot_product_attention_backward",
+              {head, head, head, head, head, sums, head, head, head},
+              attributes);
+}
+
+/// Copies that read and write so many bytes each, half of them what the copy
+/// before wrote and half what nobody has touched for as long as a chain of them
+/// takes: as in a step, caches have what was just computed.
+static std::vector<Command> copies(int64_t moved, int64_t chain) {
+  Command command;
+  command.kind = CommandKind::Copy;
+  const auto half = tensor(Dtype::F32, {moved / 8});
+  command.operands = {half, half};
+  return std::vector<Command>(
+      static_cast<size_t>(std::max<int64_t>(2, chain / moved)), command);
+}
+
+Command smallestFill() {
+  Command command;
+  command.kind = CommandKind::Fill;
+  command.operands = {tensor(Dtype::F32, {16})};
+  command.attributes = {{"byte", int64_t(0)}};
+  return command;
+}
+
+static int64_t roundUp(int64_t number, int64_t factor) {
+  return (number + factor - 1) / factor * factor;
+}
+
+Workloads workloads(bool isGpu, int64_t threads) {
+  Workloads all;
+  const int64_t least = isGpu ? 1 << 18 : 1 << 14;
+  const int64_t most = isGpu ? int64_t(1) << 32 : int64_t(1) << 27;
+  const int64_t chain = int64_t(1) << (isGpu ? 30 : 28);
+  for (int64_t bytes = least; bytes <= most; bytes *= 4)
+    all.memory.push_back(copies(bytes, chain));
+
+  const std::vector<Shape> ofProcessors = {
+      {32, 64, 64},     {64, 128, 128},    {256, 192, 192},   {256, 768, 768},
+      {1024, 768, 768}, {1024, 3072, 768}, {2048, 2048, 2048}};
+  const std::vector<Shape> ofGpus = {{512, 512, 512},    {2048, 768, 768},
+                                     {4096, 1024, 1024}, {16384, 768, 3072},
+                                     {8192, 4096, 4096}, {8192, 14336, 4096},
+                                     {8192, 65536, 4096}};
+  for (const Shape &size : isGpu ? ofGpus : ofProcessors)
+    all.products.push_back(
+        products(isGpu ? Dtype::BF16 : Dtype::F32, size[0], size[1], size[2]));
+
+  const std::vector<Shape> imagesOfProcessors = {
+      {8, 8, 8}, {8, 16, 14}, {8, 32, 28}, {8, 64, 28}, {8, 128, 56}};
+  const std::vector<Shape> imagesOfGpus = {{32, 64, 14},
+                                           {64, 64, 28},
+                                           {256, 64, 56},
+                                           {256, 256, 28},
+                                           {256, 512, 28}};
+  for (const Shape &size : isGpu ? imagesOfGpus : imagesOfProcessors)
+    all.convolutions.push_back(
+        convolutions(isGpu, roundUp(size[0], threads), size[1], size[2]));
+
+  for (const int64_t positions :
+       isGpu ? Shape{512, 1024, 2048, 4096, 8192} : Shape{32, 128, 512, 1024}) {
+    all.attention.push_back({attention(isGpu, positions, false)});
+    all.attentionBackward.push_back({attention(isGpu, positions, true)});
+  }
+  return all;
+}
+
+} // namespace shardc
