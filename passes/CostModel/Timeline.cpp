@@ -90,7 +90,7 @@ CommandCost Costs::ofCollective(const Command &command) {
   cost.seconds = time.seconds;
   cost.level = time.level;
   // Ranks of a processor copy from each other's memory.
-  if (!machine.isGpu())
+  if (!machine.isGpu() && time.level == 0)
     cost.seconds =
         std::max(cost.seconds, commandSeconds(workOf(command, program, mesh),
                                               machine, ranks));

@@ -33,8 +33,7 @@ static constexpr uint64_t mostGpus = 1 << 16;
 
 static constexpr char helpPage[] =
     R"(shardrun: train a model that shardc compiled
-usage: shardrun MODEL.shardc --data DATA [options]
-       shardrun calibrate -o MACHINE.json (shardrun calibrate --help)
+usage: shardrun MODEL.shardc --data DATA [options], or shardrun calibrate --help
 
 The artifact's ranks run as threads of this process, and share a GPU.
 
@@ -64,8 +63,7 @@ The artifact's ranks run as threads of this process, and share a GPU.
   --log FILE.jsonl     write a JSON object for each step and evaluation
   --profile FILE       print times by kernel, module and command, and write a
                        trace for https://ui.perfetto.dev
-  --compare-plan MACHINE  print where the forecast of shardc plan and the run
-                       part; a name or a file of shardrun calibrate
+  --compare-plan MACHINE  print where the forecast for a machine and the run part
   --device DEVICE      auto (default), cuda:N or emulated:SEED
   --no-graph, --sync   GPU: do not replay graphs; wait for each command
   --no-libraries       GPU: shardc's own kernels instead of NVIDIA's libraries

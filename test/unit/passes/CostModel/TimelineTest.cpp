@@ -171,6 +171,17 @@ TEST(Timeline, ProcessorsRunCommandsInListOrder) {
   EXPECT_DOUBLE_EQ(timeline.busy[1], 2);
 }
 
+// Ranks of one processor share its time, and copy from each other's memory: of
+// 4 bytes each reads and writes the 2 of the other, one rank after the other.
+TEST(Timeline, RanksOfAProcessorCopyMemory) {
+  Builder builder;
+  builder.gather(2);
+  format::Machine machine = roundMachine();
+  machine.processor.chip.clear();
+  const Timeline timeline = simulate(builder.program, mesh, machine, 1);
+  EXPECT_DOUBLE_EQ(timeline.seconds, 2 * (2 + 2));
+}
+
 //===----------------------------------------------------------------------===//
 // Random programs
 //===----------------------------------------------------------------------===//
