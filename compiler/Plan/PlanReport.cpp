@@ -126,17 +126,37 @@ static std::vector<ArenaRange> rangesOfGradients(const Artifact &artifact) {
   return ranges;
 }
 
-/// The peak of the arena and, where they come late, of gradients.
-static void addArena(const Artifact &artifact, bool hasLateGradients,
-                     MemoryPlan &memory) {
+/// What the gradient of a cross-entropy that stays one operator takes in
+/// PyTorch, where it is that of nll_loss and of log_softmax: one more tensor of
+/// logits.
+static void addLossGradients(const format::Program &program,
+                             std::vector<ArenaRange> &ranges) {
+  for (size_t i = 0; i < program.commands.size(); ++i) {
+    const Command &command = program.commands[i];
+    if (command.label != "cross_entropy_loss_backward")
+      continue;
+    int64_t most = 0;
+    for (const format::TensorReference &operand : command.operands)
+      most = std::max(most, operand.buffer.bytes);
+    ranges.push_back({0, most, i, i, ArenaPurpose::Activations});
+  }
+}
+
+/// The peak of the arena; in PyTorch, of it and of gradients that come late.
+static void addArena(const Artifact &artifact, bool isPyTorch,
+                     bool hasLateGradients, MemoryPlan &memory) {
   const format::Program &program = artifact.program;
-  const std::vector<ArenaRange> ranges = findArenaUse(program);
+  std::vector<ArenaRange> ranges = findArenaUse(program);
   ArenaPeak peak = findPeak(ranges, program.commands.size());
   const int64_t fragmentation = program.arenaBytes - peak.bytes;
-  if (hasLateGradients) {
-    const std::vector<ArenaRange> gradients = rangesOfGradients(artifact);
+  if (isPyTorch) {
+    addLossGradients(program, ranges);
+    std::vector<ArenaRange> gradients;
+    if (hasLateGradients)
+      gradients = rangesOfGradients(artifact);
     peak = findPeakWith(ranges, gradients, program.commands.size());
-    memory.parts.push_back({"gradient", bytesAt(gradients, peak.command)});
+    if (hasLateGradients)
+      memory.parts.push_back({"gradient", bytesAt(gradients, peak.command)});
   }
   for (size_t purpose = 0; purpose < arenaPurposes.size(); ++purpose)
     memory.parts.push_back(
@@ -162,8 +182,21 @@ statesByKind(const std::vector<format::State> &states) {
   return parts;
 }
 
+/// Those that NCCL makes: one a stream and axes in shardrun, whose streams run
+/// side by side, and one an axis in PyTorch.
+static int64_t countCommunicators(const format::Program &program,
+                                  bool isPyTorch) {
+  if (!isPyTorch)
+    return static_cast<int64_t>(program.communicators.size());
+  std::set<std::vector<int64_t>> axes;
+  for (const format::CommunicatorShape &each : program.communicators)
+    axes.insert(each.axes);
+  return static_cast<int64_t>(axes.size());
+}
+
 static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine,
-                             bool hasLateGradients) {
+                             int64_t microBatches, bool isPyTorch) {
+  const bool hasLateGradients = isPyTorch && microBatches == 1;
   MemoryPlan memory;
   std::vector<format::State> states = artifact.parameters.states;
   if (hasLateGradients)
@@ -180,12 +213,12 @@ static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine,
   memory.parts.push_back(
       {"communicators",
        static_cast<int64_t>(machine.memory.communicatorBytes.value) *
-           static_cast<int64_t>(artifact.program.communicators.size())});
+           countCommunicators(artifact.program, isPyTorch)});
   for (MemoryPart &part : memory.parts) {
     part.isPersistent = true;
     memory.persistentBytes += part.bytes;
   }
-  addArena(artifact, hasLateGradients, memory);
+  addArena(artifact, isPyTorch, hasLateGradients, memory);
   for (const MemoryPart &part : memory.parts)
     memory.bytes += part.bytes;
   memory.capacity = static_cast<int64_t>(machine.memory.bytes.value) /
@@ -360,7 +393,7 @@ PlanReport reportPlan(const Artifact &artifact, const Machine &machine,
   report.inputs = artifact.parameters.inputs;
   report.runtime = runtime;
   report.memory =
-      planMemory(artifact, machine, runtime == "fsdp2" && microBatches == 1);
+      planMemory(artifact, machine, microBatches, runtime == "fsdp2");
   report.time = planTime(artifact, machine, timeline, microBatches, operations);
   report.groups = planGroups(artifact, timeline);
   for (const ExposedTime &each : timeline.exposed)
