@@ -77,6 +77,7 @@ private:
   std::vector<std::pair<std::string, StepPlan>> handPlans() const;
   int compilePlan(const StepPlan &plan);
   int tryHandPlans();
+  StepForecast corrected(const StepPlan &plan) const;
   void compare();
   void keepLast(StepPlan &plan) const;
   void explain();
@@ -356,10 +357,20 @@ std::vector<std::pair<std::string, StepPlan>> PlanChooser::handPlans() const {
   return plans;
 }
 
+/// The forecast of a plan, corrected by what the compiled step takes beyond the
+/// forecast of its own.
+StepForecast PlanChooser::corrected(const StepPlan &plan) const {
+  const StepForecast own = forecast(graph, bestPlan);
+  StepForecast its = forecast(graph, plan);
+  its.seconds *= best->time.seconds / own.seconds;
+  its.bytes += best->memory.bytes - own.bytes;
+  return its;
+}
+
 /// What was found and the plans that people choose, under the same forecast.
 void PlanChooser::compare() {
   auto add = [&](const std::string &name, const StepPlan &plan) {
-    const StepForecast its = forecast(graph, plan);
+    const StepForecast its = corrected(plan);
     chosen.choice.compared.push_back(
         {name, its.seconds, its.bytes, its.bytes <= budget});
   };
@@ -375,7 +386,7 @@ void PlanChooser::explain() {
   if (request.why.empty())
     return;
   const std::regex pattern(request.why);
-  const StepForecast chosenForecast = forecast(graph, bestPlan);
+  const StepForecast chosenForecast = corrected(bestPlan);
   for (size_t i = 0; i < graph.units.size(); ++i) {
     const StepUnit &unit = graph.units[i];
     if (!std::regex_match(unit.group, pattern))
@@ -385,7 +396,7 @@ void PlanChooser::explain() {
            ++reshard) {
         StepPlan plan = bestPlan;
         plan.units[i] = {form, reshard};
-        const StepForecast other = forecast(graph, plan);
+        const StepForecast other = corrected(plan);
         chosen.choice.explained.push_back(
             {unit.group, unit.reshardChoices[reshard].word,
              std::string(
@@ -533,7 +544,11 @@ int PlanChooser::run() {
   }
   if (int result = tryHandPlans())
     return result;
-  chosen.choice.boundSeconds = std::min(bound, chosen.choice.forecastSeconds);
+  // What is told is corrected, so that the chosen plan's is the compiled step.
+  chosen.choice.boundSeconds = std::min(bound, chosen.choice.forecastSeconds) *
+                               best->time.seconds /
+                               chosen.choice.forecastSeconds;
+  chosen.choice.forecastSeconds = best->time.seconds;
   compare();
   explain();
   return 0;

@@ -114,10 +114,20 @@ modulesOf(const StepRun &run, const format::Program &program, Texts &modules) {
   return found;
 }
 
+/// What is beside the arena at the peak: gradients too, which PyTorch does not
+/// have all the time.
+static int64_t bytesBesideArena(const MemoryPlan &memory) {
+  int64_t bytes = memory.persistentBytes;
+  for (const MemoryPart &part : memory.parts)
+    if (part.name == "gradient" && !part.isPersistent)
+      bytes += part.bytes;
+  return bytes;
+}
+
 static ordered_json memoryOf(const PlanPage &page,
                              const std::vector<StepRun> &runs, Texts &modules) {
   const std::vector<ArenaRange> ranges = findArenaUse(page.artifact.program);
-  ordered_json memory = {{"persistent", page.report.memory.persistentBytes},
+  ordered_json memory = {{"persistent", bytesBesideArena(page.report.memory)},
                          {"budget", page.report.memory.capacity},
                          {"times", ordered_json::array()},
                          {"purposes", arenaPurposes},

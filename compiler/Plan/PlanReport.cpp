@@ -63,16 +63,34 @@ static int64_t bytesAt(const std::vector<ArenaRange> &ranges, size_t command) {
   return bytes;
 }
 
-/// The moment at which `ranges` and `others` hold most together, and what the
-/// former hold then.
+/// By command: whether it runs in a step of so many micro-batches.
+static std::vector<char> findRunning(const format::Program &program,
+                                     int64_t microBatches) {
+  std::vector<char> runs;
+  for (const Command &command : program.commands)
+    runs.push_back(countRuns(command, program, microBatches) > 0);
+  return runs;
+}
+
+/// The moment at which `ranges` and `others` hold most together, of commands
+/// that run, and what the former hold then.
 static ArenaPeak findPeakWith(const std::vector<ArenaRange> &ranges,
                               const std::vector<ArenaRange> &others,
-                              size_t commands) {
-  std::vector<ArenaRange> all = ranges;
-  all.insert(all.end(), others.begin(), others.end());
-  ArenaPeak peak = findPeak(all, commands);
+                              const std::vector<char> &runs) {
+  std::vector<int64_t> change(runs.size() + 1);
+  for (const auto *list : {&ranges, &others})
+    for (const ArenaRange &range : *list) {
+      change[range.first] += range.bytes;
+      change[range.last + 1] -= range.bytes;
+    }
+  ArenaPeak peak;
+  int64_t bytes = 0, most = 0;
+  for (size_t command = 0; command < runs.size(); ++command)
+    if ((bytes += change[command]) > most && runs[command]) {
+      most = bytes;
+      peak.command = command;
+    }
   peak.bytes = bytesAt(ranges, peak.command);
-  peak.byPurpose = {};
   for (const ArenaRange &range : ranges)
     if (range.first <= peak.command && peak.command <= range.last)
       peak.byPurpose[static_cast<size_t>(range.purpose)] += range.bytes;
@@ -102,12 +120,13 @@ findContributors(const format::Program &program,
 
 /// Gradients from the commands on that write them first: in PyTorch there are
 /// none before the first backward pass, because zero_grad frees them.
-static std::vector<ArenaRange> rangesOfGradients(const Artifact &artifact) {
+static std::vector<ArenaRange>
+rangesOfGradients(const Artifact &artifact, const std::vector<char> &runs) {
   const format::Program &program = artifact.program;
   std::map<int64_t, size_t> firstWrites;
   for (size_t i = 0; i < program.commands.size(); ++i) {
     const Command &command = program.commands[i];
-    if (command.kind != format::CommandKind::Fill &&
+    if (runs[i] && command.kind != format::CommandKind::Fill &&
         !isUpdate(command, program))
       for (const format::TensorReference &operand : command.operands)
         if (operand.buffer.space == format::Space::State)
@@ -143,18 +162,20 @@ static void addLossGradients(const format::Program &program,
 }
 
 /// The peak of the arena; in PyTorch, of it and of gradients that come late.
-static void addArena(const Artifact &artifact, bool isPyTorch,
-                     bool hasLateGradients, MemoryPlan &memory) {
+static void addArena(const Artifact &artifact, int64_t microBatches,
+                     bool isPyTorch, MemoryPlan &memory) {
+  const bool hasLateGradients = isPyTorch && microBatches == 1;
   const format::Program &program = artifact.program;
   std::vector<ArenaRange> ranges = findArenaUse(program);
   ArenaPeak peak = findPeak(ranges, program.commands.size());
   const int64_t fragmentation = program.arenaBytes - peak.bytes;
   if (isPyTorch) {
     addLossGradients(program, ranges);
+    const std::vector<char> runs = findRunning(program, microBatches);
     std::vector<ArenaRange> gradients;
     if (hasLateGradients)
-      gradients = rangesOfGradients(artifact);
-    peak = findPeakWith(ranges, gradients, program.commands.size());
+      gradients = rangesOfGradients(artifact, runs);
+    peak = findPeakWith(ranges, gradients, runs);
     if (hasLateGradients)
       memory.parts.push_back({"gradient", bytesAt(gradients, peak.command)});
   }
@@ -201,7 +222,8 @@ static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine,
   std::vector<format::State> states = artifact.parameters.states;
   if (hasLateGradients)
     std::erase_if(states, [](const format::State &state) {
-      return state.role == format::Role::Gradient;
+      return state.role == format::Role::Gradient ||
+             state.role == format::Role::Accumulated;
     });
   memory.parts = statesByKind(states);
   int64_t inputs = 0;
@@ -218,7 +240,7 @@ static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine,
     part.isPersistent = true;
     memory.persistentBytes += part.bytes;
   }
-  addArena(artifact, isPyTorch, hasLateGradients, memory);
+  addArena(artifact, microBatches, isPyTorch, memory);
   for (const MemoryPart &part : memory.parts)
     memory.bytes += part.bytes;
   memory.capacity = static_cast<int64_t>(machine.memory.bytes.value) /

@@ -100,7 +100,8 @@ struct GroupPlan {
 };
 
 /// A plan that a search compared with its own, or its own. Seconds and bytes
-/// are forecasts of units (passes/CostModel/StepGraph.h), without compiling it.
+/// are forecasts of units (passes/CostModel/StepGraph.h), without compiling it,
+/// corrected so that those of its own are the compiled step's.
 struct ComparedPlan {
   std::string name;
   double seconds = 0;

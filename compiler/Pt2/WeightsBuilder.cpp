@@ -163,9 +163,14 @@ void WeightsBuilder::setShared(const std::vector<NameGroup> &groups) {
   for (auto &[name, entry] : weights.byName)
     if (!weights.hasData(entry))
       moveToNewStorage(std::array{&entry});
+  std::set<std::string_view> seen;
   for (const NameGroup &names : groups) {
     std::vector<WeightEntry *> entries;
     for (const std::string &name : names) {
+      if (!seen.insert(name).second)
+        fail(errors::inconsistentProgram,
+             "shardc.json names '" + name +
+                 "' twice among tensors that share memory");
       auto found = weights.byName.find(name);
       if (found == weights.byName.end())
         fail(errors::inconsistentProgram,

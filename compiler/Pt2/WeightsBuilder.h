@@ -31,7 +31,7 @@ public:
   void addTensor(const std::string &name, WeightEntry entry);
 
   /// Says which of the tensors without bytes share memory: those of a group.
-  /// Throws ReadFailure where a group names a tensor that was not added.
+  /// Throws ReadFailure for a tensor that was not added or is named twice.
   void setShared(const std::vector<NameGroup> &groups);
 
   /// Ends the building. Throws ReadFailure when the tensors together expand

@@ -394,8 +394,16 @@ def call_factory(name, allocate=True, without_data=FakeTensorMode):
         factory = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError) as error:
         raise ExportError(f"cannot load '{name}': {error}") from error
-    with contextlib.nullcontext() if allocate else without_data():
-        result = factory()
+    try:
+        with contextlib.nullcontext() if allocate else without_data():
+            result = factory()
+    except RuntimeError as error:
+        if allocate or "Couldn't swap" not in str(error):
+            raise
+        raise ExportError(
+            "--meta: PyTorch cannot convert or move a module without data; construct it "
+            "as it is to be, inside of torch.device or with torch.set_default_dtype, or "
+            "export it with its weights") from error
     if (not isinstance(result, tuple) or len(result) != 2
             or not isinstance(result[0], torch.nn.Module)):
         raise ExportError(f"'{name}' must return (module, example inputs)")

@@ -220,7 +220,7 @@ int Planner::run() {
     return result;
   if (!axes.empty()) {
     SweepResult result = runSweep(axes, arguments.options, planner());
-    swept = std::move(result.status);
+    swept = result.status;
     if (arguments.html.empty() || !result.isPlanned())
       return swept.ok() ? 0 : fail(swept);
     cells = std::move(result.cells);

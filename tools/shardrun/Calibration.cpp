@@ -381,13 +381,18 @@ Status Calibrator::measureCurve(const std::string &name, const Points &points,
 Status Calibrator::measureProcessor() {
   f32Rate = measurements.arithmetic<SiluLoop>();
   f64Rate = measurements.arithmetic<WideSumLoop>();
-  peaks[Dtype::F32] = peakOf(products);
-  for (const Dtype dtype : {Dtype::BF16, Dtype::F64}) {
-    Rates rates;
+  // Convolutions can be the fastest.
+  for (const Rates *rates :
+       {&products, &convolutions, &attention, &attentionBackward})
+    peaks[Dtype::F32] = std::max(peaks[Dtype::F32], peakOf(*rates));
+  // Of products of one size: the curve by sizes is that of f32.
+  Rates rates;
+  for (const Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::F64}) {
     if (Status status = addRate(rates, shardc::products(dtype, 512, 768, 768));
         !status.ok())
       return status;
-    peaks[dtype] = peakOf(rates);
+    peaks[dtype] =
+        peaks[Dtype::F32] * rates.back().second / rates.front().second;
   }
   const auto seconds = measurements.of({smallestFill()});
   if (!seconds.ok())

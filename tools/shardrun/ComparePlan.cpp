@@ -41,6 +41,8 @@ struct Row {
 /// What a run took of a step.
 struct MeasuredStep {
   double seconds = 0;
+  /// Whether it is the run's first, for want of others.
+  bool isFirst = false;
   /// By command.
   std::vector<double> ofCommands;
 };
@@ -54,6 +56,7 @@ static void addRank(const RankProfile &profile, double share,
     return;
   const int64_t last = slices.back().step;
   const int64_t first = std::min(slices.front().step + 1, last);
+  step.isFirst = first == slices.front().step;
   share /= static_cast<double>(last - first + 1) * 1e9;
   int64_t begin = 0, end = 0, of = 0;
   auto finishStep = [&] {
@@ -157,8 +160,14 @@ void comparePlan(const format::Artifact &artifact,
     pair.forecast += forecast[i];
     pair.run += step.ofCommands[i];
   }
-  output << "\nforecast on " << machine.name << " and run, ms of a step\n"
-         << "  forecast        run  difference\n";
+  output << "\nforecast on " << machine.name << " and run, ms of a step\n";
+  if (step.isFirst)
+    output
+        << "the run's only step touched its memory for the first time, which "
+           "takes longer: --steps 4\n";
+  if (profiles.size() > 1)
+    output << "collectives of the run include waiting for other ranks\n";
+  output << "  forecast        run  difference\n";
   double inCommands = 0;
   for (size_t kind = 0; kind < spentKinds; ++kind) {
     inCommands += kinds[kind].run;

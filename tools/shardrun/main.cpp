@@ -394,12 +394,14 @@ static int runCalibrate(int argc, char **argv, Cancellation &cancellation) {
     return fail(status, cancellation);
   if (Status status = chooseCalibrated(line, base, options); !status.ok())
     return fail(status, cancellation);
+  format::OutputFile file(path);
+  if (Status status = file.status(); !status.ok())
+    return fail(status, cancellation);
   stopOnSignals(cancellation);
   const StatusOr<format::Machine> machine =
       calibrate(options, cancellation, std::cout);
   if (!machine.ok())
     return fail(machine.status(), cancellation);
-  format::OutputFile file(path);
   file.write(format::printMachine(*machine));
   if (Status status = file.commit(); !status.ok())
     return fail(status, cancellation);

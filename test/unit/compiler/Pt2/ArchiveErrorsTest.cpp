@@ -431,6 +431,15 @@ TEST(Pt2ArchiveErrors, notes_of_unknown_tensors) {
   EXPECT_THAT(error.message(), HasSubstr("'row3'"));
 }
 
+TEST(Pt2ArchiveErrors, notes_that_name_a_tensor_twice) {
+  ArchiveEditor archive = strided();
+  archive.add("strided/extra/shardc.json",
+              R"({"shared": [["row1", "row2"], ["row1"]]})");
+  Status error = errorOf(archive.read());
+  EXPECT_EQ(error.code(), ErrorCode::E0119);
+  EXPECT_THAT(error.message(), HasSubstr("'row1' twice"));
+}
+
 TEST(Pt2ArchiveErrors, notes_are_read) {
   ArchiveEditor archive = strided();
   archive.add("strided/extra/shardc.json",

@@ -204,6 +204,10 @@ def batch():
     return torch.tensor([[1, 2]]), torch.tensor([[2, 4]])
 
 
+def converted():
+    return nn.Linear(3, 2).bfloat16(), (torch.ones(4, 3),)
+
+
 def factory():
     """What the command line calls."""
     return Tied(), batch()
@@ -427,6 +431,12 @@ class ShardcExportTest(unittest.TestCase):
                             "--loss", "cross_entropy", "--meta"])
         self.assertEqual(self.read(path, "weights/weight_0"), b"")
         self.assertIn(b"embedding.weight", self.read(path, "model.json"))
+
+    def test_a_module_without_data_cannot_be_converted(self):
+        with self.assertRaisesRegex(shardc_export.ExportError, "--meta: PyTorch cannot"):
+            shardc_export.call_factory("shardc_export_test:converted", allocate=False)
+        module, _ = shardc_export.call_factory("shardc_export_test:converted")
+        self.assertEqual(module.weight.dtype, torch.bfloat16)
 
     def test_an_export_without_weights_tells_what_is_tied(self):
         def factory():
