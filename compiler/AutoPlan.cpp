@@ -11,7 +11,6 @@
 #include "compiler/Plan/StepGraphBuilder.h"
 #include "passes/CostModel/CollectiveTime.h"
 #include "passes/CostModel/CommandTime.h"
-#include "passes/CostModel/Machines.h"
 #include "passes/CostModel/PlanSearch.h"
 #include "passes/Group/Rules.h"
 
@@ -93,11 +92,6 @@ private:
 };
 
 } // namespace
-
-static int fail(const Status &status) {
-  std::cerr << render(status, "shardc");
-  return exitCode(status.code());
-}
 
 //===----------------------------------------------------------------------===//
 // The graph and its choices
@@ -563,49 +557,6 @@ int64_t budgetOf(const Options &options, const format::Machine &machine) {
   return parseBytes(options.memoryBudget)
       .value_or(static_cast<int64_t>(machine.memory.bytes.value) /
                 ranksOnProcessor(machine, options.worldSize));
-}
-
-int resolveAuto(const std::string &input, Options &options) {
-  if (!isAuto(options))
-    return 0;
-  if (options.machine.empty())
-    return fail(Status(ErrorCode::E0001,
-                       "auto: expected --machine, which it chooses for")
-                    .setHelp("such as --machine h100-sxm"));
-  const StatusOr<format::Machine> machine = findMachine(options.machine);
-  if (!machine.ok())
-    return fail(machine.status());
-  if (machine->target != options.target)
-    return fail(
-        Status(ErrorCode::E0001, "--machine " + options.machine +
-                                     ": its ranks run on " + machine->target +
-                                     ", not on --target " + options.target));
-  if (const std::vector<std::string> &chips = options.chips;
-      machine->isGpu() &&
-      std::any_of(chips.begin(), chips.end(), [&](const std::string &chip) {
-        return chip.starts_with("sm_") && chip != machine->processor.chip;
-      }))
-    return fail(Status(ErrorCode::E0001, "--machine " + options.machine +
-                                             ": its chip is " +
-                                             machine->processor.chip +
-                                             ", which --target leaves out"));
-  const int64_t budget = budgetOf(options, *machine);
-  PlanCompiler compiler;
-  if (int result = compiler.read(input, options))
-    return result;
-  AutoPlan plan;
-  constexpr int64_t microBatches = 1;
-  if (int result = choosePlan(
-          compiler, {options, *machine, microBatches, budget, {}}, plan))
-    return plan.failure.ok() ? result : fail(plan.failure);
-  if (!plan.choice.fits) {
-    PlanReport report = reportStep(plan.step, *machine, microBatches);
-    report.memory.capacity = budget;
-    return fail(checkFit(report));
-  }
-  std::cerr << "shardc: remark: auto: " << plan.choice.flags << "\n";
-  options = plan.options;
-  return 0;
 }
 
 } // namespace shardc
