@@ -286,6 +286,15 @@ static std::string complainAboutFileName(const std::string &text) {
   return text.empty() ? "expected the name of a file" : "";
 }
 
+/// Ranks that only a sweep gives are those of its first cell until then.
+static void takeRanks(const std::string &word, Options &options) {
+  const std::string axis = "world-size=";
+  const int64_t ranks =
+      word.starts_with(axis) ? std::atoll(word.c_str() + axis.size()) : 0;
+  if (options.worldSize == 0 && options.shard == 0 && ranks > 0)
+    options.worldSize = ranks;
+}
+
 static int runDiff(const std::string &before, const std::string &after) {
   const StatusOr<std::string> text = diffPlans(before, after);
   if (!text.ok())
@@ -365,6 +374,9 @@ void addPlanCommand(CLI::App &app, Run &run) {
           "Plan the step with every combination of these values, and "
           "print a line for each: world-size=8,64 param-dtype=bf16,f32")
       ->type_name("OPTION=VALUES")
+      ->each([arguments](const std::string &word) {
+        takeRanks(word, arguments->options);
+      })
       ->excludes("--why")
       ->excludes("--json")
       ->excludes("--alternatives")

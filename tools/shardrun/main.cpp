@@ -115,7 +115,7 @@ struct CommandLine {
   std::string device = "auto";
   std::string names = "model";
   std::string onNan = "stop";
-  std::string machine;
+  std::optional<std::string> machine;
   /// A GPU was asked for.
   bool isGpu = false;
   bool help = false;
@@ -412,16 +412,18 @@ static int runCalibrate(int argc, char **argv, Cancellation &cancellation) {
 /// Has the run compared with its forecast, if that was asked for.
 static Status comparePlanAfter(CommandLine &line,
                                const format::Artifact &artifact) {
-  if (line.machine.empty())
+  if (!line.machine)
     return Status();
-  StatusOr<format::Machine> machine = findMachine(line.machine);
+  StatusOr<format::Machine> machine = findMachine(*line.machine);
   if (!machine.ok())
     return machine.status();
   if (machine->target != artifact.manifest.target.kind)
     return Status(ErrorCode::E0308,
-                  "--compare-plan " + line.machine + ": its ranks run on " +
+                  "--compare-plan " + *line.machine + ": its ranks run on " +
                       machine->target + ", and the artifact was compiled for " +
                       artifact.manifest.target.kind);
+  if (line.train.quiet)
+    return Status();
   line.train.onProfile = [&artifact, machine = std::move(*machine),
                           microBatches =
                               line.train.microBatches](const auto &profiles) {
