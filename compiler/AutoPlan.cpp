@@ -129,9 +129,9 @@ int PlanChooser::measure() {
   std::map<RecomputeForm, const format::Artifact *> artifacts;
   for (const auto &[form, step] : steps)
     artifacts[form] = &step.artifact;
-  std::optional<StepGraph> built =
-      buildStepGraph(artifacts, steps.begin()->second.units,
-                     steps.begin()->second.repeated, machine, microBatches);
+  std::optional<StepGraph> built = buildStepGraph(
+      artifacts, steps.begin()->second.units, steps.begin()->second.repeated,
+      machine, microBatches, options.runtime);
   if (!built)
     return failWith(
         Status(ErrorCode::E0803,
@@ -415,9 +415,10 @@ void PlanChooser::keepLast(StepPlan &plan) const {
 std::string PlanChooser::describePersistent() const {
   std::string text;
   for (const MemoryPart &part :
-       reportPlan(steps.begin()->second.artifact, machine, microBatches)
+       reportPlan(steps.begin()->second.artifact, machine, microBatches,
+                  std::nullopt, options.runtime)
            .memory.parts)
-    if (part.isPersistent && part.bytes > 0)
+    if (part.isPersistent && part.bytes > graph.persistentBytes / 1000)
       text +=
           (text.empty() ? "" : ", ") + part.name + " " + printBytes(part.bytes);
   return text;
@@ -445,9 +446,7 @@ int PlanChooser::prepare() {
   if (int result = measure())
     return result;
   setChoices();
-  // PyTorch frees gradients, which the graph counts all the time.
-  const bool isFloor = options.runtime != "fsdp2";
-  if (isFloor && budget < graph.persistentBytes)
+  if (budget < graph.persistentBytes)
     return failWith(Status(ErrorCode::E0802,
                            "the memory budget of " + printBytes(budget) +
                                " is " +

@@ -113,7 +113,10 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   manager.addPass(createDifferentiatePass(backward));
   // Dead gradients are dropped before anything counts or widens them.
   manager.addNestedPass<func::FuncOp>(createCSEPass());
-  manager.addNestedPass<func::FuncOp>(createWidenWeightGradientsPass());
+  WidenWeightGradientsPassOptions gradients;
+  gradients.narrow = options.runtime == "fsdp2";
+  manager.addNestedPass<func::FuncOp>(
+      createWidenWeightGradientsPass(gradients));
   InsertOptimizerPassOptions optimizer;
   optimizer.optimizer = options.optimizer;
   optimizer.momentum = options.momentum;

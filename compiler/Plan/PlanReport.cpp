@@ -6,6 +6,7 @@
 
 #include "compiler/Plan/PlanReport.h"
 
+#include "compiler/Plan/PyTorchMemory.h"
 #include "compiler/Plan/Quantities.h"
 #include "passes/CostModel/ArenaUse.h"
 #include "passes/CostModel/CommandTime.h"
@@ -118,65 +119,24 @@ findContributors(const format::Program &program,
   return contributors;
 }
 
-/// Gradients from the commands on that write them first: in PyTorch there are
-/// none before the first backward pass, because zero_grad frees them.
-static std::vector<ArenaRange>
-rangesOfGradients(const Artifact &artifact, const std::vector<char> &runs) {
-  const format::Program &program = artifact.program;
-  std::map<int64_t, size_t> firstWrites;
-  for (size_t i = 0; i < program.commands.size(); ++i) {
-    const Command &command = program.commands[i];
-    if (runs[i] && command.kind != format::CommandKind::Fill &&
-        !isUpdate(command, program))
-      for (const format::TensorReference &operand : command.operands)
-        if (operand.buffer.space == format::Space::State)
-          firstWrites.try_emplace(operand.buffer.index, i);
-  }
-  std::vector<ArenaRange> ranges;
-  for (const auto &[index, first] : firstWrites)
-    if (const format::State &state =
-            artifact.parameters.states[static_cast<size_t>(index)];
-        state.role == format::Role::Gradient)
-      ranges.push_back({0,
-                        allocatedBytes(state.elements, state.dtype),
-                        first,
-                        program.commands.size() - 1,
-                        {}});
-  return ranges;
-}
-
-/// What the gradient of a cross-entropy that stays one operator takes in
-/// PyTorch, where it is that of nll_loss and of log_softmax: one more tensor of
-/// logits.
-static void addLossGradients(const format::Program &program,
-                             std::vector<ArenaRange> &ranges) {
-  for (size_t i = 0; i < program.commands.size(); ++i) {
-    const Command &command = program.commands[i];
-    if (command.label != "cross_entropy_loss_backward")
-      continue;
-    int64_t most = 0;
-    for (const format::TensorReference &operand : command.operands)
-      most = std::max(most, operand.buffer.bytes);
-    ranges.push_back({0, most, i, i, ArenaPurpose::Activations});
-  }
-}
-
 /// The peak of the arena; in PyTorch, of it and of gradients that come late.
 static void addArena(const Artifact &artifact, int64_t microBatches,
-                     bool isPyTorch, MemoryPlan &memory) {
-  const bool hasLateGradients = isPyTorch && microBatches == 1;
+                     const std::string &runtime, MemoryPlan &memory) {
+  const bool isLate = hasLateGradients(runtime, microBatches);
   const format::Program &program = artifact.program;
   std::vector<ArenaRange> ranges = findArenaUse(program);
   ArenaPeak peak = findPeak(ranges, program.commands.size());
-  const int64_t fragmentation = program.arenaBytes - peak.bytes;
-  if (isPyTorch) {
-    addLossGradients(program, ranges);
+  int64_t fragmentation = program.arenaBytes - peak.bytes;
+  if (runtime == "fsdp2") {
+    // Its allocator has no arena; what it loses counts as reserved.
+    fragmentation = 0;
+    holdAsInPyTorch(program, ranges);
     const std::vector<char> runs = findRunning(program, microBatches);
     std::vector<ArenaRange> gradients;
-    if (hasLateGradients)
-      gradients = rangesOfGradients(artifact, runs);
+    if (isLate)
+      gradients = rangesOfGradients(artifact, ranges, runs);
     peak = findPeakWith(ranges, gradients, runs);
-    if (hasLateGradients)
+    if (isLate)
       memory.parts.push_back({"gradient", bytesAt(gradients, peak.command)});
   }
   for (size_t purpose = 0; purpose < arenaPurposes.size(); ++purpose)
@@ -216,15 +176,11 @@ static int64_t countCommunicators(const format::Program &program,
 }
 
 static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine,
-                             int64_t microBatches, bool isPyTorch) {
-  const bool hasLateGradients = isPyTorch && microBatches == 1;
+                             int64_t microBatches, const std::string &runtime) {
   MemoryPlan memory;
   std::vector<format::State> states = artifact.parameters.states;
-  if (hasLateGradients)
-    std::erase_if(states, [](const format::State &state) {
-      return state.role == format::Role::Gradient ||
-             state.role == format::Role::Accumulated;
-    });
+  if (hasLateGradients(runtime, microBatches))
+    std::erase_if(states, isGradient);
   memory.parts = statesByKind(states);
   int64_t inputs = 0;
   for (const format::Input &input : artifact.parameters.inputs)
@@ -235,12 +191,12 @@ static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine,
   memory.parts.push_back(
       {"communicators",
        static_cast<int64_t>(machine.memory.communicatorBytes.value) *
-           countCommunicators(artifact.program, isPyTorch)});
+           countCommunicators(artifact.program, runtime == "fsdp2")});
   for (MemoryPart &part : memory.parts) {
     part.isPersistent = true;
     memory.persistentBytes += part.bytes;
   }
-  addArena(artifact, microBatches, isPyTorch, memory);
+  addArena(artifact, microBatches, runtime, memory);
   for (const MemoryPart &part : memory.parts)
     memory.bytes += part.bytes;
   memory.capacity = static_cast<int64_t>(machine.memory.bytes.value) /
@@ -414,8 +370,7 @@ PlanReport reportPlan(const Artifact &artifact, const Machine &machine,
   report.microBatches = microBatches;
   report.inputs = artifact.parameters.inputs;
   report.runtime = runtime;
-  report.memory =
-      planMemory(artifact, machine, microBatches, runtime == "fsdp2");
+  report.memory = planMemory(artifact, machine, microBatches, runtime);
   report.time = planTime(artifact, machine, timeline, microBatches, operations);
   report.groups = planGroups(artifact, timeline);
   for (const ExposedTime &each : timeline.exposed)

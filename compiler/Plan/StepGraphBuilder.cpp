@@ -7,7 +7,9 @@
 
 #include "compiler/Plan/StepGraphBuilder.h"
 
+#include "compiler/Plan/GraphExpansion.h"
 #include "compiler/Plan/PlanReport.h"
+#include "compiler/Plan/PyTorchMemory.h"
 #include "passes/CostModel/ArenaUse.h"
 #include "passes/CostModel/Timeline.h"
 #include "runtime/format/CommandKinds.h"
@@ -54,6 +56,8 @@ struct MeasuredVisit {
   /// Its first command.
   size_t begin = 0;
   double seconds = 0;
+  /// Of these, those since it first waits for a reduction.
+  double afterReductionSeconds = 0;
   /// The most that is in use in it, without gathered parameters.
   int64_t bytes = 0;
   Transfer gather;
@@ -111,6 +115,7 @@ private:
   /// Gathers in the order in which they run, with their events.
   using Gather = std::pair<MeasuredVisit, std::set<int64_t>>;
   std::vector<Gather> gathers;
+  std::set<int64_t> reductionEvents;
   /// By group: collectives that make it whole.
   std::map<std::string, size_t> parts;
 
@@ -269,15 +274,34 @@ void Measurement::findVisits() {
         break;
       }
     (visits.empty() ? before : visits.back().seconds) += costs[i].seconds;
+    if (!visits.empty() && visits.back().isBackward &&
+        (visits.back().afterReductionSeconds > 0 ||
+         std::any_of(
+             command.waits.begin(), command.waits.end(),
+             [&](int64_t event) { return reductionEvents.contains(event); })))
+      visits.back().afterReductionSeconds += costs[i].seconds;
   }
 }
 
 void Measurement::addReduction(size_t number) {
   const Command &command = program.commands[number];
+  if (command.records)
+    reductionEvents.insert(*command.records);
   if (visits.empty())
     return;
-  MeasuredReduction &reduction = reductions[unitOf(command, units)];
-  reduction.visit = visits.size() - 1;
+  const auto [place, isNew] = reductions.try_emplace(unitOf(command, units));
+  MeasuredReduction &reduction = place->second;
+  if (isNew)
+    reduction.visit = visits.size() - 1;
+  // In FSDP2's programs it comes later in the list than what it waits for.
+  for (size_t i = number; isNew && i-- > first;)
+    if (const Command &other = program.commands[i];
+        isOn(other, "compute") && other.records &&
+        std::find(command.waits.begin(), command.waits.end(), *other.records) !=
+            command.waits.end()) {
+      reduction.visit = visitAt(i);
+      break;
+    }
   Transfer &transfer = isOn(command, "replicate") ? reduction.sumOverReplicas
                                                   : reduction.reduction;
   transfer.seconds += costs[number].seconds;
@@ -378,7 +402,7 @@ static std::vector<size_t> orderOf(const Measurement &measured) {
 /// What the units take with `form`. Of a visit's bytes, what the others saved
 /// is theirs.
 static void addForm(StepGraph &graph, const Measurement &measured,
-                    RecomputeForm form) {
+                    RecomputeForm form, bool isPyTorch) {
   const auto number = static_cast<size_t>(form);
   std::map<size_t, int64_t> saved = measured.savedBytes();
   for (size_t i = 0; i < graph.units.size(); ++i)
@@ -393,99 +417,35 @@ static void addForm(StepGraph &graph, const Measurement &measured,
     UnitForm &its = graph.units[graph.visits[i].unit].forms[number];
     (visit.isBackward ? its.backwardSeconds : its.forwardSeconds) =
         visit.seconds;
+    if (visit.isBackward && isPyTorch)
+      its.afterReductionSeconds = visit.afterReductionSeconds;
     (visit.isBackward ? its.backwardBytes : its.forwardBytes) = bytes;
   }
 }
 
 //===----------------------------------------------------------------------===//
-// Groups that stand for others
+// States
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// A graph with the units that were left out of it.
-class GraphExpansion {
-public:
-  GraphExpansion(const StepGraph &graph, const RepeatedGroups &repeated)
-      : graph(graph), repeated(repeated) {}
-
-  StepGraph run();
-
-private:
-  const StepGraph &graph;
-  const RepeatedGroups &repeated;
-  StepGraph expanded;
-  /// By old number and copy, 0 for the original: the new number.
-  std::map<std::pair<size_t, size_t>, size_t> units, visits;
-
-  size_t copiesOf(size_t visit) const {
-    const auto found = repeated.find(nameOf(visit));
-    return found == repeated.end() ? 0 : found->second.size();
-  }
-  const std::string &nameOf(size_t visit) const {
-    return graph.units[graph.visits[visit].unit].group;
-  }
-  void emit(size_t visit, size_t copy);
-  size_t placeOf(size_t visit, size_t copy, size_t from, size_t to) const;
+/// By group: bytes of a rank in its states.
+struct GroupStates {
+  std::map<std::string, int64_t> gradients, others;
 };
 
-} // namespace
-
-void GraphExpansion::emit(size_t visit, size_t copy) {
-  const UnitVisit &old = graph.visits[visit];
-  if (!old.isBackward) {
-    units[{old.unit, copy}] = expanded.units.size();
-    StepUnit unit = graph.units[old.unit];
-    if (copy > 0)
-      unit.group = repeated.at(unit.group)[copy - 1];
-    expanded.units.push_back(std::move(unit));
+static GroupStates statesByGroup(const Artifact &artifact) {
+  const format::Parameters &parameters = artifact.parameters;
+  GroupStates states;
+  for (const format::State &state : parameters.states) {
+    if (!state.segment)
+      continue;
+    const int64_t group =
+        parameters.segments[static_cast<size_t>(*state.segment)].group;
+    (isGradient(state)
+         ? states.gradients
+         : states.others)[parameters.groups[static_cast<size_t>(group)].name] +=
+        allocatedBytes(state.elements, state.dtype);
   }
-  visits[{visit, copy}] = expanded.visits.size();
-  expanded.visits.push_back({units.at({old.unit, copy}), old.isBackward});
-}
-
-/// The new place of `visit`, which is as far behind the unit's visit `from` as
-/// it was, unless it is outside of what is repeated or a copy itself.
-size_t GraphExpansion::placeOf(size_t visit, size_t copy, size_t from,
-                               size_t to) const {
-  if (auto found = visits.find({visit, copy}); found != visits.end())
-    return found->second;
-  return to + visit - from;
-}
-
-StepGraph GraphExpansion::run() {
-  expanded = graph;
-  expanded.units.clear();
-  expanded.visits.clear();
-  for (size_t begin = 0; begin < graph.visits.size();) {
-    const size_t copies = copiesOf(begin);
-    const bool isBackward = graph.visits[begin].isBackward;
-    size_t end = begin + 1;
-    while (copies > 0 && end < graph.visits.size() && copiesOf(end) == copies &&
-           graph.visits[end].isBackward == isBackward)
-      ++end;
-    for (size_t i = 0; i <= copies; ++i)
-      for (size_t visit = begin; visit < end; ++visit)
-        emit(visit, isBackward ? copies - i : i);
-    begin = end;
-  }
-  for (const auto &[key, number] : units) {
-    const StepUnit &old = graph.units[key.first];
-    const size_t copy = key.second;
-    StepUnit &unit = expanded.units[number];
-    unit.forward = visits.at({old.forward, copy});
-    unit.forwardEnd = placeOf(old.forwardEnd, copy, old.forward, unit.forward);
-    if (old.backward) {
-      unit.backward = visits.at({*old.backward, copy});
-      unit.backwardEnd =
-          placeOf(old.backwardEnd, copy, *old.backward, *unit.backward);
-    }
-    if (old.reduced && old.backward)
-      unit.reduced = placeOf(*old.reduced, copy, *old.backward, *unit.backward);
-    else if (old.reduced)
-      unit.reduced = visits.at({*old.reduced, 0});
-  }
-  return std::move(expanded);
+  return states;
 }
 
 /// What the groups that were left out add to a rank's states and to the
@@ -494,15 +454,11 @@ static void addLeftOut(StepGraph &graph, const Artifact &artifact,
                        const std::vector<PlannedUnit> &units,
                        const RepeatedGroups &repeated,
                        const format::Machine &machine) {
-  std::map<std::string, int64_t> states;
-  for (const format::State &state : artifact.parameters.states)
-    if (state.segment) {
-      const int64_t group =
-          artifact.parameters.segments[static_cast<size_t>(*state.segment)]
-              .group;
-      states[artifact.parameters.groups[static_cast<size_t>(group)].name] +=
-          allocatedBytes(state.elements, state.dtype);
-    }
+  GroupStates states = statesByGroup(artifact);
+  // What comes and goes is no persistent memory.
+  for (const StepUnit &unit : graph.units)
+    if (unit.gradientBytes > 0)
+      states.gradients[unit.group] = 0;
   const std::vector<CommandCost> costs =
       findCosts(artifact.program, artifact.manifest.mesh, machine);
   std::map<std::string, double> seconds;
@@ -511,8 +467,8 @@ static void addLeftOut(StepGraph &graph, const Artifact &artifact,
       seconds[units[unitOf(artifact.program.commands[i], units)].group] +=
           costs[i].seconds;
   for (const auto &[group, others] : repeated) {
-    graph.persistentBytes +=
-        static_cast<int64_t>(others.size()) * states[group];
+    graph.persistentBytes += static_cast<int64_t>(others.size()) *
+                             (states.others[group] + states.gradients[group]);
     graph.otherSeconds += static_cast<double>(others.size()) * seconds[group];
   }
 }
@@ -521,7 +477,8 @@ std::optional<StepGraph>
 buildStepGraph(const std::map<RecomputeForm, const Artifact *> &steps,
                const std::vector<PlannedUnit> &units,
                const RepeatedGroups &repeated, const format::Machine &machine,
-               int64_t microBatches) {
+               int64_t microBatches, const std::string &runtime) {
+  const bool isPyTorch = runtime == "fsdp2";
   std::optional<StepGraph> graph;
   std::vector<size_t> order;
   for (const auto &[form, artifact] : steps) {
@@ -543,7 +500,8 @@ buildStepGraph(const std::map<RecomputeForm, const Artifact *> &steps,
               static_cast<double>(section.times) * section.seconds;
         }
       graph->persistentBytes =
-          reportPlan(*artifact, machine, microBatches).memory.persistentBytes;
+          reportPlan(*artifact, machine, microBatches, std::nullopt, runtime)
+              .memory.persistentBytes;
       graph->communicatorBytes =
           static_cast<int64_t>(machine.memory.communicatorBytes.value);
       graph->slowdown = machine.overlapSlowdown.value;
@@ -551,12 +509,21 @@ buildStepGraph(const std::map<RecomputeForm, const Artifact *> &steps,
     }
     graph->otherArenaBytes =
         std::max(graph->otherArenaBytes, measured.otherArenaBytes);
-    addForm(*graph, measured, form);
+    addForm(*graph, measured, form, isPyTorch);
   }
   if (!graph)
     return std::nullopt;
+  // Parameters are held until their gradients are complete.
+  for (StepUnit &unit : graph->units)
+    if (isPyTorch && unit.backward && unit.reduced)
+      unit.backwardEnd = std::max(unit.backwardEnd, *unit.reduced);
+  if (hasLateGradients(runtime, microBatches)) {
+    GroupStates states = statesByGroup(*steps.begin()->second);
+    for (StepUnit &unit : graph->units)
+      unit.gradientBytes = states.gradients[unit.group];
+  }
   addLeftOut(*graph, *steps.begin()->second, units, repeated, machine);
-  graph = GraphExpansion(*graph, repeated).run();
+  graph = expandGraph(*graph, repeated);
   for (StepUnit &unit : graph->units) {
     unit.formChoices.clear();
     for (const auto &[form, artifact] : steps)

@@ -13,6 +13,7 @@
 #ifndef SHARDC_COMPILER_PLAN_STEPGRAPHBUILDER_H
 #define SHARDC_COMPILER_PLAN_STEPGRAPHBUILDER_H
 
+#include "compiler/Plan/GraphExpansion.h"
 #include "passes/CostModel/StepGraph.h"
 #include "runtime/format/Artifact.h"
 #include "runtime/format/Machine.h"
@@ -36,18 +37,16 @@ struct PlannedUnit {
   bool castsInputs = false;
 };
 
-/// By group of a measured program: the groups that it stands for, which follow
-/// it in forward and have the same commands.
-using RepeatedGroups = std::map<std::string, std::vector<std::string>>;
-
 /// The step's graph from one program for each form; nothing where programs do
 /// not gather the same groups in the same order. The units' choices are the
-/// forms that there are programs of, and to reshard always.
+/// forms that there are programs of, and to reshard always. Under
+/// `runtime` "fsdp2" gradients take memory from their first reduction on, and
+/// what waits for one does so in every plan.
 std::optional<StepGraph>
 buildStepGraph(const std::map<RecomputeForm, const format::Artifact *> &steps,
                const std::vector<PlannedUnit> &units,
                const RepeatedGroups &repeated, const format::Machine &machine,
-               int64_t microBatches);
+               int64_t microBatches, const std::string &runtime = "shardrun");
 
 } // namespace shardc
 

@@ -218,13 +218,14 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, SingleBlock, NoTerminator]> {
   let description = [{
     `arena` has the bytes of the arena when its buffers have places, `events` how
     many events there are, and `reuse_waits` how many waits only serve buffers that
-    have bytes of earlier ones.
+    have bytes of earlier ones. With `serial_reductions` what writes the input of a
+    reduce-scatter waits for the one before, as FSDP2 does.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$streams,
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$streams, UnitAttr:$serial_reductions,
                        OptionalAttr<I64Attr>:$arena, DefaultValuedAttr<I64Attr, "0">:$events,
                        DefaultValuedAttr<I64Attr, "0">:$reuse_waits);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name `streams` $streams (`arena` $arena^)? (`events` $events^)? (`reuse_waits` $reuse_waits^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name `streams` $streams (`serial_reductions` $serial_reductions^)? (`arena` $arena^)? (`events` $events^)? (`reuse_waits` $reuse_waits^)? attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
 }
 

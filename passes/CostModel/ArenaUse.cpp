@@ -178,9 +178,22 @@ static void joinBuffers(std::vector<ArenaRange> &ranges, const Program &program,
   }
 }
 
+/// The stream on which parameters of groups are cast on the only rank, where
+/// nothing is gathered; else no stream.
+static int64_t findOnlyCasts(const Program &program) {
+  for (const Command &command : program.commands)
+    if (command.kind == CommandKind::AllGather)
+      return -1;
+  const auto gather =
+      std::find(program.streams.begin(), program.streams.end(), "gather");
+  return gather == program.streams.end() ? -1
+                                         : gather - program.streams.begin();
+}
+
 std::vector<ArenaRange> findArenaUse(const Program &program) {
   ArenaSweep sweep;
   std::set<size_t> copies;
+  const int64_t onlyCasts = findOnlyCasts(program);
   for (size_t i = 0; i < program.commands.size(); ++i) {
     const Command &command = program.commands[i];
     if (i > 0 && program.commands[i - 1].section != command.section)
@@ -192,8 +205,9 @@ std::vector<ArenaRange> findArenaUse(const Program &program) {
       touchGathered(sweep, command, i);
       continue;
     }
-    if (command.kind == CommandKind::Copy &&
-        sweep.isFor(command.operands[0].buffer, ArenaPurpose::Gathered))
+    if (command.stream == onlyCasts ||
+        (command.kind == CommandKind::Copy &&
+         sweep.isFor(command.operands[0].buffer, ArenaPurpose::Gathered)))
       copies.insert(i);
     const auto accesses = accessesOf(command, program);
     // Reads first: what is written may take the place of what was read.
@@ -201,7 +215,8 @@ std::vector<ArenaRange> findArenaUse(const Program &program) {
       for (size_t j = 0; accesses && j < command.operands.size(); ++j)
         if (((*accesses)[j] == Access::Read) == reads)
           sweep.touch(command.operands[j].buffer, (*accesses)[j], i,
-                      purposeOf(command, j));
+                      command.stream == onlyCasts ? ArenaPurpose::Gathered
+                                                  : purposeOf(command, j));
     if (command.workspace)
       sweep.touch(*command.workspace, Access::Write, i,
                   ArenaPurpose::Workspace);

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -94,6 +96,8 @@ static int64_t arenaBytes(const StepGraph &graph, const StepPlan &plan,
     const ReshardChoice &choice = unit.reshardChoices[plan.units[i].reshard];
     hold(unit.forward + 1, unit.backward.value_or(graph.visits.size()),
          formOf(unit, plan.units[i]).savedBytes);
+    if (unit.reduced)
+      hold(*unit.reduced, graph.visits.size(), unit.gradientBytes);
     if (unit.backward && unit.forwardEnd + 1 < *unit.backward)
       hold(unit.forwardEnd + 1, *unit.backward, choice.keptBytes);
   }
@@ -138,53 +142,92 @@ int64_t forecastBytes(const StepGraph &graph, const StepPlan &plan) {
          arenaBytes(graph, plan, listGathers(graph, plan));
 }
 
-/// The tasks of one micro-batch: those of visits first, by their numbers.
-static std::vector<LaneTask>
-tasksOf(const StepGraph &graph, const StepPlan &plan,
-        const std::vector<PlannedGather> &gathers) {
-  auto laneOf = [&](size_t lane) { return graph.isSerial ? 0 : lane; };
-  std::vector<LaneTask> tasks(graph.visits.size());
-  for (size_t i = 0; i < graph.visits.size(); ++i) {
-    const UnitVisit &visit = graph.visits[i];
+namespace {
+
+/// The tasks of one micro-batch.
+class VisitTasks {
+public:
+  VisitTasks(const StepGraph &graph, const StepPlan &plan,
+             const std::vector<PlannedGather> &gathers)
+      : graph(graph), plan(plan) {
+    addVisits();
+    for (size_t i = 0; i < gathers.size(); ++i)
+      addGather(gathers, i);
+    addReductions();
+  }
+
+  std::vector<LaneTask> tasks;
+
+private:
+  const StepGraph &graph;
+  const StepPlan &plan;
+  /// By visit.
+  std::vector<size_t> firstTasks, lastTasks;
+
+  void addVisits();
+  void addGather(const std::vector<PlannedGather> &gathers, size_t number);
+  void addReductions();
+  size_t add(size_t lane, double seconds, std::optional<size_t> level = {}) {
+    tasks.push_back({graph.isSerial ? 0 : lane, seconds, level});
+    return tasks.size() - 1;
+  }
+  void wait(size_t task, size_t other) {
+    if (!graph.isSerial)
+      tasks[task].waits.push_back(other);
+  }
+};
+
+} // namespace
+
+void VisitTasks::addVisits() {
+  for (const UnitVisit &visit : graph.visits) {
     const UnitForm &form =
         formOf(graph.units[visit.unit], plan.units[visit.unit]);
-    tasks[i].lane = computeLane;
-    tasks[i].seconds =
-        visit.isBackward ? form.backwardSeconds : form.forwardSeconds;
+    const double after = visit.isBackward ? form.afterReductionSeconds : 0;
+    firstTasks.push_back(add(computeLane, visit.isBackward
+                                              ? form.backwardSeconds - after
+                                              : form.forwardSeconds));
+    lastTasks.push_back(after > 0 ? add(computeLane, after)
+                                  : firstTasks.back());
   }
-  for (size_t i = 0; i < gathers.size(); ++i) {
-    LaneTask task{laneOf(gatherLane), gathers[i].transfer.seconds,
-                  gathers[i].transfer.level};
-    if (const size_t begin = beginOf(gathers, i, plan.prefetch);
-        begin > 0 && !graph.isSerial)
-      task.waits.push_back(begin - 1);
-    if (!graph.isSerial)
-      tasks[gathers[i].visit].waits.push_back(tasks.size());
-    tasks.push_back(std::move(task));
-  }
-  // Reductions run in the order in which gradients are complete.
-  std::vector<std::pair<size_t, size_t>> reduced;
+}
+
+void VisitTasks::addGather(const std::vector<PlannedGather> &gathers,
+                           size_t number) {
+  const PlannedGather &gather = gathers[number];
+  const size_t task =
+      add(gatherLane, gather.transfer.seconds, gather.transfer.level);
+  if (const size_t begin = beginOf(gathers, number, plan.prefetch); begin > 0)
+    wait(task, lastTasks[begin - 1]);
+  wait(firstTasks[gather.visit], task);
+}
+
+/// In the order in which gradients are complete.
+void VisitTasks::addReductions() {
+  std::map<size_t, std::vector<size_t>> reduced;
   for (size_t i = 0; i < graph.units.size(); ++i)
     if (graph.units[i].reduced)
-      reduced.emplace_back(*graph.units[i].reduced, i);
-  std::sort(reduced.begin(), reduced.end());
-  for (const auto &[visit, number] : reduced) {
-    const StepUnit &unit = graph.units[number];
-    for (auto [lane, transfer] :
-         {std::pair(reduceLane, &unit.reduction),
-          std::pair(replicateLane, &unit.sumOverReplicas)})
-      if (transfer->seconds > 0)
-        tasks.push_back(
-            {laneOf(lane), transfer->seconds, transfer->level,
-             graph.isSerial ? std::vector<size_t>() : std::vector{visit}});
+      reduced[*graph.units[i].reduced].push_back(i);
+  std::optional<size_t> before;
+  for (const auto &[visit, units] : reduced) {
+    if (before && firstTasks[visit] != lastTasks[visit])
+      wait(lastTasks[visit], *before);
+    for (const size_t unit : units)
+      for (auto [lane, transfer] :
+           {std::pair(reduceLane, &graph.units[unit].reduction),
+            std::pair(replicateLane, &graph.units[unit].sumOverReplicas)})
+        if (transfer->seconds > 0) {
+          const size_t task = add(lane, transfer->seconds, transfer->level);
+          wait(task, lastTasks[visit]);
+          before = lane == reduceLane ? task : before;
+        }
   }
-  return tasks;
 }
 
 StepForecast forecast(const StepGraph &graph, const StepPlan &plan) {
   assert(plan.units.size() == graph.units.size());
   const std::vector<PlannedGather> gathers = listGathers(graph, plan);
-  const std::vector<LaneTask> tasks = tasksOf(graph, plan, gathers);
+  const std::vector<LaneTask> tasks = VisitTasks(graph, plan, gathers).tasks;
   double seconds = 0;
   for (const LaneEvent &event :
        runLanes(tasks, graph.isSerial ? 1 : laneCount, graph.slowdown))

@@ -49,6 +49,8 @@ struct UnitForm {
   /// without what other units saved.
   int64_t forwardBytes = 0;
   int64_t backwardBytes = 0;
+  /// Of backwardSeconds, the last ones: what waits for the reduction before.
+  double afterReductionSeconds = 0;
 
   bool operator==(const UnitForm &) const = default;
 };
@@ -87,6 +89,8 @@ struct StepUnit {
   /// Of gradients, on the streams of reductions.
   Transfer reduction;
   Transfer sumOverReplicas;
+  /// Of reduced gradients, where they take memory from then on alone.
+  int64_t gradientBytes = 0;
   /// What a plan may choose of; at least one of each.
   std::vector<RecomputeForm> formChoices = {RecomputeForm::None};
   std::vector<ReshardChoice> reshardChoices = {{"always", 0, Transfer{}}};

@@ -127,8 +127,13 @@ def WidenWeightGradientsPass : Pass<"shardc-widen-weight-gradients", "::mlir::fu
     its only use converts it to f32, the operator writes f32 itself: one rounding
     and one pass over memory less.
 
+    With `narrow` nothing is widened, and what is converted is the sum of a parameter's
+    gradients, as in PyTorch.
+
     {{example: test/passes/Differentiate/widen-weight-gradients.mlir @linear_weight}}
   }];
+  let options = [Option<"narrow", "narrow", "bool", "false",
+      "Sum a parameter's gradients in 16 bits, as PyTorch does.">];
   let dependentDialects = ["::shardc::aten::AtenDialect"];
 }
 

@@ -6,7 +6,11 @@
 //   -> %1 = aten.linear_backward_weight … -> tensor<4x4xf32>
 //
 // Only for operators whose definition allows a wider result, and only when the
-// conversion is the single use.
+// conversion is the single use. In PyTorch's own order:
+//
+//   %2 = aten.to %0 f32
+//   %3 = aten.to %1 f32              %2 = aten.add %0, %1
+//   %4 = aten.add %2, %3       ->    %4 = aten.to %2 f32
 //===----------------------------------------------------------------------===//
 
 #include "passes/Differentiate/Passes.h"
@@ -25,6 +29,8 @@ namespace shardc {
 namespace {
 struct WidenWeightGradientsPass
     : impl::WidenWeightGradientsPassBase<WidenWeightGradientsPass> {
+  using impl::WidenWeightGradientsPassBase<
+      WidenWeightGradientsPass>::WidenWeightGradientsPassBase;
   void runOnOperation() override;
 };
 } // namespace
@@ -51,7 +57,33 @@ static bool widens(aten::ToOp to) {
          to.getDtype().isF32();
 }
 
+/// The conversion that makes `value`, for nothing else.
+static aten::ToOp findWidening(Value value) {
+  auto to = value.getDefiningOp<aten::ToOp>();
+  return to && value.hasOneUse() && widens(to) ? to : nullptr;
+}
+
+static void sumBeforeConversion(aten::AddOp sum) {
+  aten::ToOp first = findWidening(sum.getSelf());
+  aten::ToOp second = findWidening(sum.getOther());
+  if (!first || !second ||
+      first.getSelf().getType() != second.getSelf().getType())
+    return;
+  OpBuilder builder(sum);
+  auto narrow = aten::AddOp::create(builder, sum.getLoc(), first.getSelf(),
+                                    second.getSelf());
+  auto widened =
+      aten::ToOp::create(builder, sum.getLoc(), narrow.getResult(),
+                         aten::tensorType(sum.getResult()).getElementType());
+  sum.replaceAllUsesWith(widened.getResult());
+  for (Operation *unused :
+       {sum.getOperation(), first.getOperation(), second.getOperation()})
+    unused->erase();
+}
+
 void WidenWeightGradientsPass::runOnOperation() {
+  if (narrow)
+    return void(getOperation().walk(sumBeforeConversion));
   getOperation().walk([](aten::ToOp to) {
     Value gradient = to.getSelf();
     if (!gradient.hasOneUse() || !widens(to) || !mayWiden(gradient))

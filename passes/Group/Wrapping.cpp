@@ -20,15 +20,16 @@
 
 namespace shardc {
 
-/// "transformer.h" for "transformer.h.0", or nothing when the last part of the
-/// path is no integer.
-static std::optional<std::string> repeatedPrefix(const std::string &path) {
-  size_t dot = path.rfind('.');
-  size_t start = dot == std::string::npos ? 0 : dot + 1;
-  if (start == path.size() ||
-      path.find_first_not_of("0123456789", start) != std::string::npos)
-    return std::nullopt;
-  return path.substr(0, start == 0 ? 0 : dot);
+/// `path` without the digits at its end.
+static std::string withoutNumber(const std::string &path) {
+  return path.substr(0, path.find_last_not_of("0123456789") + 1);
+}
+
+/// Whether the last part of the path is an integer.
+static bool isNumbered(const std::string &path) {
+  const std::string prefix = withoutNumber(path);
+  return prefix.size() < path.size() &&
+         (prefix.empty() || prefix.back() == '.');
 }
 
 /// Whether a proper ancestor of `path` is in `paths`.
@@ -41,20 +42,52 @@ static bool hasAncestor(const std::set<std::string> &paths,
   return false;
 }
 
-std::vector<std::string>
-findRepeatedBlocks(const std::vector<CalledModule> &modules) {
+/// Whether `paths` has one inside of `path`.
+static bool hasDescendant(const std::set<std::string> &paths,
+                          const std::string &path) {
+  const auto next = paths.lower_bound(path + ".");
+  return next != paths.end() && next->starts_with(path + ".");
+}
+
+/// Modules with a sibling of the same class whose path differs in the number at
+/// the end.
+static std::set<std::string>
+findRepeated(const std::vector<CalledModule> &modules) {
   std::map<std::pair<std::string, std::string>, size_t> siblings;
   for (const CalledModule &module : modules)
-    if (auto prefix = repeatedPrefix(module.path))
-      ++siblings[{*prefix, module.type}];
+    ++siblings[{withoutNumber(module.path), module.type}];
   std::set<std::string> repeated;
   for (const CalledModule &module : modules)
-    if (auto prefix = repeatedPrefix(module.path))
-      if (siblings[{*prefix, module.type}] >= 2)
-        repeated.insert(module.path);
+    if (const std::string prefix = withoutNumber(module.path);
+        prefix.size() < module.path.size() &&
+        siblings[{prefix, module.type}] >= 2)
+      repeated.insert(module.path);
+  return repeated;
+}
+
+std::vector<std::string>
+findRepeatedBlocks(const std::vector<CalledModule> &modules) {
+  static const std::set<std::string> containers = {"Sequential", "ModuleList",
+                                                   "ModuleDict"};
+  std::set<std::string> all;
+  for (const CalledModule &module : modules)
+    all.insert(module.path);
+  const std::set<std::string> repeated = findRepeated(modules);
+  std::set<std::string> composite, blocks;
+  for (const std::string &path : repeated)
+    if (hasDescendant(all, path))
+      composite.insert(path);
+  // A name with a number, such as conv1 or stage2, may as well be that of a
+  // single layer or of several blocks.
+  for (const CalledModule &module : modules)
+    if (repeated.contains(module.path) &&
+        (isNumbered(module.path) || (composite.contains(module.path) &&
+                                     !containers.contains(module.type) &&
+                                     !hasDescendant(composite, module.path))))
+      blocks.insert(module.path);
   std::vector<std::string> outermost;
   for (const CalledModule &module : modules)
-    if (repeated.count(module.path) && !hasAncestor(repeated, module.path))
+    if (blocks.contains(module.path) && !hasAncestor(blocks, module.path))
       outermost.push_back(module.path);
   return outermost;
 }

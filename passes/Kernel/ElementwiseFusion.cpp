@@ -7,6 +7,7 @@
 #include "passes/Kernel/ElementwiseFusion.h"
 
 #include "dialects/Aten/Aten.h"
+#include "dialects/Fsdp/Fsdp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -90,6 +91,11 @@ bool isWidening(exec::KernelOp kernel) {
     return false;
   auto nests = kernel.getBody().front().getOps<linalg::GenericOp>();
   return llvm::hasSingleElement(nests) && isWidening(*nests.begin());
+}
+
+bool isReducedCast(exec::KernelOp kernel) {
+  return isWidening(kernel) && kernel->hasOneUse() &&
+         isa<fsdp::ReduceScatterStartOp>(*kernel->user_begin());
 }
 
 //===----------------------------------------------------------------------===//

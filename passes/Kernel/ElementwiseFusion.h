@@ -23,6 +23,10 @@ bool isElementwise(exec::KernelOp kernel);
 bool isWidening(exec::KernelOp kernel);
 bool isWidening(mlir::linalg::GenericOp nest);
 
+/// Whether it converts a gradient to the wider dtype of its reduction: in FSDP2
+/// that is the copy into the reduction's input.
+bool isReducedCast(exec::KernelOp kernel);
+
 /// Gives element-wise kernels the shape in which a neighbour has their operand
 /// or result, where a view is all that keeps both apart:
 ///

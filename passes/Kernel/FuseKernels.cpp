@@ -265,9 +265,12 @@ static exec::KernelOp merge(exec::KernelOp producer, exec::KernelOp consumer,
 }
 
 /// Merges one producer into `kernel` and returns the result, or null. With
-/// `withinOperators` both come from one operator of the model.
+/// `withinOperators` both come from one operator of the model, and what FSDP2
+/// does with gradients is none of it.
 static exec::KernelOp mergeOneProducer(exec::KernelOp kernel,
                                        bool withinOperators) {
+  if (withinOperators && kernel::isReducedCast(kernel))
+    return nullptr;
   for (Value input : kernel.getInputs()) {
     auto producer = input.getDefiningOp<exec::KernelOp>();
     if (!producer || !isWorthMerging(producer, kernel, input) ||

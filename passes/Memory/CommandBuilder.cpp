@@ -9,6 +9,7 @@
 
 #include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "passes/Kernel/ElementwiseFusion.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -67,6 +68,7 @@ LogicalResult CommandBuilder::visitBody(func::FuncOp body) {
        llvm::make_early_inc_range(body.getBody().front().without_terminator()))
     if (failed(visit(&op)))
       return failure();
+  addHeldReductions();
   addStateWrites();
   return success();
 }
@@ -81,7 +83,9 @@ void CommandBuilder::beginSection(StringRef name, exec::RunKind run,
 
 LogicalResult CommandBuilder::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](exec::KernelOp kernel) { return visitKernel(kernel); })
+      .Case([&](exec::KernelOp kernel) {
+        return reducedCasts.contains(kernel) ? success() : visitKernel(kernel);
+      })
       .Case([&](exec::LibraryOp library) { return visitLibrary(library); })
       .Case([&](exec::ViewOp view) { return visitView(view); })
       .Case([&](fsdp::BeginOp begin) { return visitBegin(begin), success(); })
@@ -190,10 +194,13 @@ void CommandBuilder::placeReduction(fsdp::ReduceScatterStartOp reduction) {
        llvm::zip_equal(reduction.getParameters(), reduction.getGradients())) {
     ParameterPlace place =
         groups.lookup(cast<FlatSymbolRefAttr>(symbol).getValue());
-    // Else it has memory of its own, which fillSegment() copies.
+    // Else it has memory of its own, which fillSegment() copies or casts.
     if (!copies)
       placeIn(gradient, bufferOf[place.segment],
               static_cast<int64_t>(*place.member.getOffset()));
+    else if (auto kernel = gradient.getDefiningOp<exec::KernelOp>();
+             kernel && kernel::isReducedCast(kernel))
+      reducedCasts.insert(kernel);
   }
 }
 

@@ -27,6 +27,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <functional>
+
 namespace shardc {
 
 /// A value of a segment's member and the element at which it begins.
@@ -40,7 +42,8 @@ public:
   /// Fills the empty `program`. `inputs` are the memory of functions'
   /// arguments. Numbers of the runtime are declared before the program. With
   /// `copies` gathered parameters and reduced gradients have memory of their
-  /// own, and are copied from and to that of the collectives.
+  /// own, and are copied from and to that of the collectives; what is reduced
+  /// is held until the next reduction's input is written.
   CommandBuilder(mlir::ModuleOp module, exec::ProgramOp program,
                  const StateTable &states, mlir::ValueRange inputs,
                  bool copies);
@@ -97,6 +100,7 @@ private:
                          mlir::Location location);
   void visitWait(fsdp::WaitOp wait);
   llvm::LogicalResult visitReduceScatter(fsdp::ReduceScatterStartOp reduction);
+  void addHeldReductions();
   void reduceSegment(fsdp::ReduceScatterStartOp reduction,
                      fsdp::SegmentOp segment, mlir::Value buffer);
   llvm::SmallVector<mlir::Operation *>
@@ -108,6 +112,7 @@ private:
   llvm::LogicalResult visitSum(fsdp::SumOverRanksOp sum);
   llvm::LogicalResult visitBroadcast(fsdp::BroadcastOp broadcast);
   void visitAllReduce(fsdp::AllReduceStartOp sum);
+  void addAllReduce(fsdp::AllReduceStartOp sum);
   void separateMicroBatches();
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
   void visitGradientNorm(fsdp::GradientNormOp norm);
@@ -163,6 +168,12 @@ private:
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> gathered;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>
       reduceInputs;
+  /// With `copies`: kernels that cast a gradient to the dtype of its reduction,
+  /// into whose input they write.
+  llvm::DenseSet<mlir::Operation *> reducedCasts;
+  /// Collectives of gradients whose commands come at the end of what holds
+  /// their memory.
+  llvm::SmallVector<std::function<void()>> heldReductions;
   /// The whole segment of a `gather_shard` or `take_shard`.
   llvm::DenseMap<mlir::Operation *, mlir::Value> wholeSegments;
   /// The last write to each state, in the order of first writes.

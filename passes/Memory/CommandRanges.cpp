@@ -31,15 +31,40 @@ StreamCommand CommandRanges::of(exec::CommandInterface command, int64_t section,
   return ranges;
 }
 
+/// Orders what writes the input of a reduce-scatter behind the one before, as
+/// if all of them used one byte more, in a space of its own.
+static void serializeReductions(exec::SectionOp section,
+                                MutableArrayRef<StreamCommand> commands) {
+  const AccessRange turn = {/*space=*/-1, 0, 1};
+  Block &body = section.getBody().front();
+  DenseSet<Value> inputs;
+  for (auto reduction : body.getOps<exec::ReduceScatterOp>())
+    inputs.insert(exec::getPlace(reduction.getBuffer()).whole);
+  for (auto [command, ranges] :
+       llvm::zip_equal(body.getOps<exec::CommandInterface>(), commands)) {
+    if (isa<exec::ReduceScatterOp>(command.getOperation()))
+      ranges.writes.push_back(turn);
+    else if (llvm::any_of(exec::getAccesses(command), [&](auto &operand) {
+               return operand.access != exec::Access::read &&
+                      inputs.contains(exec::getPlace(operand.memory).whole);
+             }))
+      ranges.reads.push_back(turn);
+  }
+}
+
 std::vector<StreamCommand> CommandRanges::of(exec::ProgramOp program,
                                              int64_t firstRank,
                                              int64_t lastRank) const {
   std::vector<StreamCommand> commands;
-  for (auto [number, section] : llvm::enumerate(exec::getSections(program)))
+  for (auto [number, section] : llvm::enumerate(exec::getSections(program))) {
+    const size_t first = commands.size();
     for (auto command :
          section.getBody().front().getOps<exec::CommandInterface>())
       commands.push_back(
           of(command, static_cast<int64_t>(number), firstRank, lastRank));
+    if (program.getSerialReductions())
+      serializeReductions(section, MutableArrayRef(commands).drop_front(first));
+  }
   return commands;
 }
 

@@ -58,7 +58,8 @@ static SmallVector<Value> declareInputs(OpBuilder &builder, func::FuncOp step) {
 
 /// The program that takes the place of `step`.
 static exec::ProgramOp createProgram(OpBuilder &builder, func::FuncOp step,
-                                     bool hasReplicas) {
+                                     bool hasReplicas,
+                                     UnitAttr serialReductions) {
   SmallVector<StringRef> streams;
   for (unsigned i = 0; i <= fsdp::getMaxEnumValForStream(); ++i)
     if (auto stream = static_cast<fsdp::Stream>(i);
@@ -66,8 +67,9 @@ static exec::ProgramOp createProgram(OpBuilder &builder, func::FuncOp step,
       streams.push_back(fsdp::stringifyStream(stream));
   auto program = exec::ProgramOp::create(
       builder, step.getLoc(), step.getSymNameAttr(),
-      builder.getStrArrayAttr(streams), /*arena=*/IntegerAttr(),
-      builder.getI64IntegerAttr(0), builder.getI64IntegerAttr(0));
+      builder.getStrArrayAttr(streams), serialReductions,
+      /*arena=*/IntegerAttr(), builder.getI64IntegerAttr(0),
+      builder.getI64IntegerAttr(0));
   program.getBody().emplaceBlock();
   return program;
 }
@@ -83,7 +85,8 @@ void LowerToCommandsPass::runOnOperation() {
   StateTable states(builder, module);
   SmallVector<Value> inputs = declareInputs(builder, step);
   exec::ProgramOp program =
-      createProgram(builder, step, !getReplicaAxes(module).empty());
+      createProgram(builder, step, !getReplicaAxes(module).empty(),
+                    copies ? builder.getUnitAttr() : UnitAttr());
   CommandBuilder commands(module, program, states, inputs, copies);
   if (failed(commands.buildStep(step)))
     return signalPassFailure();

@@ -15,6 +15,7 @@
 #include "passes/Memory/CommandRanges.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #define DEBUG_TYPE "shardc-place-buffers"
 
@@ -31,22 +32,38 @@ struct PlaceBuffersPass : impl::PlaceBuffersPassBase<PlaceBuffersPass> {
 };
 } // namespace
 
-/// What is complete before each command, or as good as that: a collective whose
-/// stream has begun another one since. To wait for it holds nothing up, unless
-/// communication takes longer than the computation beside it, which then has to
-/// wait for some of it anyway.
+/// Of a collective: the group that it gathers or reduces, or an empty name.
+static std::optional<StringRef> groupOf(exec::CommandInterface command) {
+  return llvm::TypeSwitch<Operation *, std::optional<StringRef>>(
+             command.getOperation())
+      .Case<exec::AllGatherOp, exec::ReduceScatterOp>(
+          [](auto collective) { return collective.getGroup(); })
+      .Case([](exec::AllReduceOp) { return StringRef(); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// What is complete before each command, or as good as that: collectives of a
+/// group whose stream has begun that of another one since. To wait for them
+/// holds nothing up, unless communication takes longer than the computation
+/// beside it, which then has to wait for some of it anyway.
 static std::vector<std::vector<int64_t>> findComplete(exec::ProgramOp program,
                                                       const EventPlan &data) {
   constexpr auto compute = static_cast<size_t>(fsdp::Stream::compute);
   std::vector<std::vector<int64_t>> complete = data.clocks;
   std::vector<int64_t> last(program.getStreams().size(), -1), before = last;
+  std::vector<StringRef> groups(last.size());
   int64_t time = 0;
   for (exec::CommandInterface command : exec::getCommands(program)) {
     const auto stream = static_cast<size_t>(command.getStream());
     for (size_t other = 0; stream == compute && other < last.size(); ++other)
       if (other != stream)
         complete[time][other] = std::max(complete[time][other], before[other]);
-    before[stream] = last[stream];
+    // A group may have several, one for each of its segments.
+    if (std::optional<StringRef> group = groupOf(command)) {
+      if (group->empty() || *group != groups[stream])
+        before[stream] = last[stream];
+      groups[stream] = *group;
+    }
     last[stream] = time++;
   }
   return complete;

@@ -47,6 +47,7 @@ void CommandBuilder::addInitialFills() {
 void CommandBuilder::visitBegin(fsdp::BeginOp begin) {
   if (begin.getPhase() <= fsdp::Phase::backward)
     return;
+  addHeldReductions();
   addStateWrites();
   Value condition;
   if (auto state = begin.getCondition())
@@ -325,8 +326,17 @@ void CommandBuilder::visitParameterView(fsdp::ViewOp view) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
+/// Computation waits for one reduction before it writes the next one's input,
+/// as in FSDP2.
+void CommandBuilder::addHeldReductions() {
+  for (const std::function<void()> &add : heldReductions)
+    add();
+  heldReductions.clear();
+}
+
 LogicalResult
 CommandBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
+  addHeldReductions();
   SmallVector<fsdp::SegmentOp> segments = segmentsOf(reduction.getGroup());
   for (auto [segment, buffer] :
        llvm::zip_equal(segments, reduceInputs[reduction])) {
@@ -343,7 +353,12 @@ CommandBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
     }
     if (failed(fillSegment(reduction, segment, buffer, members)))
       return failure();
-    reduceSegment(reduction, segment, buffer);
+    if (copies)
+      heldReductions.push_back([this, reduction, segment, buffer] {
+        reduceSegment(reduction, segment, buffer);
+      });
+    else
+      reduceSegment(reduction, segment, buffer);
   }
   return success();
 }
@@ -407,6 +422,13 @@ LogicalResult CommandBuilder::fillSegment(Operation *op,
   for (auto [value, offset] : members) {
     auto type = cast<RankedTensorType>(value.getType());
     covered.push_back({offset, offset + type.getNumElements()});
+    if (reducedCasts.contains(value.getDefiningOp())) {
+      assigned[value] =
+          createPart(buffer, offset, exec::getRowMajor(type), location);
+      if (failed(visitKernel(cast<exec::KernelOp>(value.getDefiningOp()))))
+        return failure();
+      continue;
+    }
     FailureOr<Value> source = getMemory(value, op);
     if (failed(source))
       return failure();
@@ -431,6 +453,14 @@ LogicalResult CommandBuilder::fillSegment(Operation *op,
 }
 
 void CommandBuilder::visitAllReduce(fsdp::AllReduceStartOp sum) {
+  // Behind the reduction that it sums over replicas.
+  if (!heldReductions.empty())
+    heldReductions.push_back([this, sum] { addAllReduce(sum); });
+  else
+    addAllReduce(sum);
+}
+
+void CommandBuilder::addAllReduce(fsdp::AllReduceStartOp sum) {
   auto type = cast<fsdp::PendingType>(sum.getType());
   auto stream = static_cast<int64_t>(sum.getStream());
   for (fsdp::SegmentOp segment : segmentsOf(type.getGroup().getValue())) {

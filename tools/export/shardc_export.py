@@ -45,7 +45,7 @@ import traceback
 from unittest import mock
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import DataDependentOutputException
 from torch.nn import functional
 from torch.utils._pytree import (keystr, tree_flatten_with_path, tree_leaves,
                                  tree_map)
@@ -69,6 +69,7 @@ import trace_failures  # noqa: E402
 import training_modes  # noqa: E402
 import untraced_operators  # noqa: E402
 import untraced_regions  # noqa: E402
+import without_data  # noqa: E402
 import wrapped_modules  # noqa: E402
 import written_inputs  # noqa: E402
 from export_error import ExportError, say  # noqa: E402
@@ -384,9 +385,16 @@ def write(program, example_inputs, path, inputs_path):
     save(program, path)
 
 
-def call_factory(name, allocate=True, without_data=FakeTensorMode):
+def line_of(error):
+    """FILE:LINE of the last call outside of PyTorch."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if not frame.filename.startswith((str(HERE), os.path.dirname(torch.__file__)))]
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "the factory"
+
+
+def call_factory(name, allocate=True, mode=without_data.ModuleWithoutData):
     """(module, example inputs) of "package.module:factory"; nothing is
-    allocated for their data, inside of `without_data()`, unless `allocate`."""
+    allocated for their data, inside of `mode()`, unless `allocate`."""
     module_name, colon, attribute = name.partition(":")
     if not colon:
         raise ExportError(f"'{name}' is not of the form PACKAGE.MODULE:FACTORY")
@@ -395,8 +403,16 @@ def call_factory(name, allocate=True, without_data=FakeTensorMode):
     except (ImportError, AttributeError) as error:
         raise ExportError(f"cannot load '{name}': {error}") from error
     try:
-        with contextlib.nullcontext() if allocate else without_data():
+        if allocate:
             result = factory()
+        else:
+            with mode(), without_data.without_initial_values():
+                result = factory()
+    except DataDependentOutputException as error:
+        raise ExportError(
+            f"--meta: {line_of(error)} depends on the values of a tensor, and a module "
+            f"without data has none; construct it without that, or export it with its "
+            f"weights") from error
     except RuntimeError as error:
         if allocate or "Couldn't swap" not in str(error):
             raise

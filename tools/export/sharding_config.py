@@ -16,7 +16,7 @@ import sys
 
 import torch
 from torch import distributed
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.distributed import _composable_state
 from torch.distributed._composable.contract import REGISTRY_KEY, STATE_KEY
 from torch.distributed.fsdp import (CPUOffloadPolicy, FSDPModule, fully_shard,
@@ -24,6 +24,8 @@ from torch.distributed.fsdp import (CPUOffloadPolicy, FSDPModule, fully_shard,
 from torch.distributed.fsdp._fully_shard._fsdp_common import FSDPMeshInfo, HSDPMeshInfo
 from torch.distributed.tensor import DTensor
 from torch.utils._pytree import tree_leaves
+
+import without_data
 
 DTYPES = {torch.float32: "f32", torch.bfloat16: "bf16", torch.float16: "f16",
           torch.float64: "f64", None: None}
@@ -399,7 +401,7 @@ def is_called_by_distributed():
     return False
 
 
-class ModelWithoutData(FakeTensorMode):
+class ModelWithoutData(without_data.ModuleWithoutData):
     """Inside, a model has no data, and meshes know their ranks nevertheless."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):

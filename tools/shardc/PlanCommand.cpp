@@ -60,6 +60,18 @@ static Status checkArguments(const PlanArguments &arguments) {
   return Status();
 }
 
+/// The options with these words in place of `auto`.
+static Options withoutAuto(Options options, const std::string &reshard,
+                           const std::string &recompute) {
+  const std::string one = "1";
+  for (const auto &[word, other] : {std::pair(&options.reshard, &reshard),
+                                    {&options.recompute, &recompute},
+                                    {&options.prefetch, &one}})
+    if (*word == "auto")
+      *word = *other;
+  return options;
+}
+
 namespace {
 /// Plans steps of one model.
 class Planner {
@@ -87,6 +99,7 @@ private:
   void print(const PlannedStep &step, const PlanReport &report);
   Status writeFiles(const PlannedStep &step, const PlanReport &report,
                     const format::Machine &machine) const;
+  void suggestChange(const Options &options, Status &status);
   int checkPlan(const PlanReport &report);
 
   StepPlanner planner() {
@@ -108,11 +121,8 @@ StatusOr<PlannedStep> Planner::planStep(const Options &options,
     return std::move(chosen.step);
   if (!chosen.failure.ok())
     return chosen.failure;
-  Options same = options;
-  same.reshard = "default";
-  same.recompute = "none";
-  same.prefetch = "1";
-  return compiler.tryToCompile(same, machine);
+  return compiler.tryToCompile(withoutAuto(options, "default", "none"),
+                               machine);
 }
 
 /// The plan of other options.
@@ -140,8 +150,12 @@ int Planner::plan(const format::Machine &machine, PlannedStep &step,
     if (int result = choosePlan(compiler,
                                 {arguments.options, machine,
                                  arguments.microBatches, budget, arguments.why},
-                                chosen))
+                                chosen)) {
+      if (!chosen.failure.ok() && chosen.failure.code() == ErrorCode::E0802)
+        suggestChange(withoutAuto(arguments.options, "always", "full"),
+                      chosen.failure);
       return chosen.failure.ok() ? result : fail(chosen.failure);
+    }
     arguments.options = chosen.options;
     step = std::move(chosen.step);
     choice = std::move(chosen.choice);
@@ -192,17 +206,21 @@ Status Planner::writeFiles(const PlannedStep &step, const PlanReport &report,
   return file.commit();
 }
 
+/// Says what fits where `options` do not.
+void Planner::suggestChange(const Options &options, Status &status) {
+  // Who reads JSON decides what to try.
+  if (arguments.json)
+    return;
+  if (const auto change = findChangeThatFits(options, planner()))
+    status.setHelp("it fits with " + *change);
+}
+
 /// Whether it fits, and what does if it does not.
 int Planner::checkPlan(const PlanReport &report) {
   Status fits = checkFit(report);
   if (fits.ok())
     return 0;
-  // Who reads JSON decides what to try.
-  const auto change = arguments.json
-                          ? std::nullopt
-                          : findChangeThatFits(arguments.options, planner());
-  if (change)
-    fits.setHelp("it fits with " + *change);
+  suggestChange(arguments.options, fits);
   return fail(fits);
 }
 

@@ -70,3 +70,51 @@ module @sections {
     }
   }
 }
+
+// -----
+
+// Computation writes the second reduction's input while the first one runs, as
+// no bytes are shared, but for FSDP2's programs.
+// CHECK-LABEL: module @reductions
+//       CHECK:   exec.reduce_scatter {{.*}} on 1 waits [0]{{$}}
+//  CHECK-NEXT:   exec.fill %{{.*}} on 0 records 1{{$}}
+//  CHECK-NEXT:   exec.reduce_scatter {{.*}} on 1 waits [1]{{$}}
+module @reductions {
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+  }
+  exec.program @step streams ["compute", "reduce"] arena 512 {
+    exec.section "micro_batch" repeat micro_batches {
+      %a = exec.buffer at 0 : memref<32xf32>
+      %b = exec.buffer at 128 : memref<32xf32>
+      %c = exec.buffer at 256 : memref<16xf32>
+      exec.fill %a : memref<32xf32> on 0
+      exec.reduce_scatter @root %a : memref<32xf32> -> %c : memref<16xf32> over ["shard"] on 1
+      exec.fill %b : memref<32xf32> on 0
+      exec.reduce_scatter @root %b : memref<32xf32> -> %c : memref<16xf32> over ["shard"] on 1
+    }
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @serial_reductions
+//       CHECK:   exec.reduce_scatter {{.*}} on 1 waits [0] records 1{{$}}
+//  CHECK-NEXT:   exec.fill %{{.*}} on 0 waits [1] records 2{{$}}
+//  CHECK-NEXT:   exec.reduce_scatter {{.*}} on 1 waits [2]{{$}}
+module @serial_reductions {
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+  }
+  exec.program @step streams ["compute", "reduce"] serial_reductions arena 512 {
+    exec.section "micro_batch" repeat micro_batches {
+      %a = exec.buffer at 0 : memref<32xf32>
+      %b = exec.buffer at 128 : memref<32xf32>
+      %c = exec.buffer at 256 : memref<16xf32>
+      exec.fill %a : memref<32xf32> on 0
+      exec.reduce_scatter @root %a : memref<32xf32> -> %c : memref<16xf32> over ["shard"] on 1
+      exec.fill %b : memref<32xf32> on 0
+      exec.reduce_scatter @root %b : memref<32xf32> -> %c : memref<16xf32> over ["shard"] on 1
+    }
+  }
+}

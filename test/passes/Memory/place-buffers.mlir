@@ -104,3 +104,35 @@ exec.program @large_on_small streams ["compute"] {
     exec.call "c" (%b : memref<32xf32>) -> (%late : memref<48xf32>) {} on 0
   }
 }
+
+// -----
+
+// Both reductions are of one group, and run beside what computes next: that the
+// second one has begun does not mean that the first one is complete.
+// CHECK-LABEL: module @segments_of_one_group
+//       CHECK: exec.program @segments streams ["compute", "reduce"] arena 448 {
+//  CHECK-NEXT:   exec.section
+//  CHECK-NEXT:   exec.buffer at [[LARGE:[0-9]+]] : memref<32xf32>
+//   CHECK-NOT:   exec.buffer at [[LARGE]] : memref<32xf32>
+//       CHECK:   exec.buffer at 0 : memref<112xf32>
+module @segments_of_one_group {
+  fsdp.mesh @mesh <shard = 2>
+  fsdp.group @root on @mesh policy <> reshard default {
+  }
+  %first = exec.state "root#0.gradient" gradient : memref<16xf32>
+  %second = exec.state "root#1.gradient" gradient : memref<8xf32>
+  exec.program @segments streams ["compute", "reduce"] {
+    exec.section "micro_batch" repeat micro_batches {
+      %large = exec.buffer : memref<32xf32>
+      %small = exec.buffer : memref<16xf32>
+      %next = exec.buffer : memref<32xf32>
+      %last = exec.buffer : memref<112xf32>
+      exec.fill %large : memref<32xf32> on 0
+      exec.reduce_scatter @root %large : memref<32xf32> -> %first : memref<16xf32> over ["shard"] on 1
+      exec.fill %small : memref<16xf32> on 0
+      exec.reduce_scatter @root %small : memref<16xf32> -> %second : memref<8xf32> over ["shard"] on 1
+      exec.fill %next : memref<32xf32> on 0
+      exec.fill %last : memref<112xf32> on 0
+    }
+  }
+}

@@ -48,6 +48,19 @@ struct Builder {
   }
 };
 
+// Half of them is read for the last time at 1, the other half at 3.
+TEST(ArenaUse, ParametersOfTheOnlyRankAreInUseAsAWhole) {
+  Builder builder;
+  builder.program.streams = {"compute", "gather"};
+  builder.write(0, 64);
+  builder.copy(0, 64, 32);
+  builder.write(128, 96);
+  builder.copy(32, 96, 32);
+  EXPECT_EQ(builder.peak().bytes, 32 + 96);
+  builder.program.commands[0].stream = 1;
+  EXPECT_EQ(builder.peak().bytes, 64 + 96);
+}
+
 // 0: [0, 64) written, 2: read for the last time; its place is taken at 3.
 TEST(ArenaUse, BytesAreInUseFromWriteToLastRead) {
   Builder builder;

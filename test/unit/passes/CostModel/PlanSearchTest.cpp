@@ -74,6 +74,26 @@ TEST(StepGraph, ExposesTheFirstGatherAndTheLastReduction) {
   EXPECT_DOUBLE_EQ(forecast(graph, {{{0, 0}, {0, 0}}, 0}).seconds, 7.5);
 }
 
+TEST(StepGraph, WhatWaitsForAReductionIsHeldUpByIt) {
+  StepGraph graph = chainOf({plainUnit(), plainUnit()});
+  const double before = forecast(graph, {{{0, 0}, {0, 0}}, 1}).seconds;
+  for (StepUnit &unit : graph.units)
+    unit.forms[0].afterReductionSeconds = 0.5;
+  EXPECT_DOUBLE_EQ(forecast(graph, {{{0, 0}, {0, 0}}, 1}).seconds, before);
+  // The second unit's ends at 8.5; the rest of the first one's backward and its
+  // reduction follow.
+  graph.units[1].reduction.seconds = 4;
+  EXPECT_DOUBLE_EQ(forecast(graph, {{{0, 0}, {0, 0}}, 1}).seconds, 9.5);
+}
+
+TEST(StepGraph, GradientsTakeMemoryFromTheirReductionOn) {
+  StepGraph graph = chainOf({plainUnit(), plainUnit()});
+  EXPECT_EQ(forecast(graph, {{{0, 0}, {0, 0}}, 1}).bytes, 230);
+  // The last one comes where all saved bytes but its own are free.
+  graph.units[0].gradientBytes = 1000;
+  EXPECT_EQ(forecast(graph, {{{0, 0}, {0, 0}}, 1}).bytes, 1120);
+}
+
 TEST(StepGraph, AProcessorDoesOneThingAtATime) {
   StepGraph graph = chainOf({plainUnit(), plainUnit()});
   graph.isSerial = true;

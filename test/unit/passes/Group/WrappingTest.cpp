@@ -89,6 +89,35 @@ TEST(FindRepeatedBlocks, NamesWithDigitsAreNoIntegers) {
               IsEmpty());
 }
 
+// As in torchvision's ViT.
+TEST(FindRepeatedBlocks, NamesThatEndInNumbers) {
+  EXPECT_THAT(findRepeatedBlocks({{"layers.encoder_layer_0", "EncoderBlock"},
+                                  {"layers.encoder_layer_0.mlp", "MLPBlock"},
+                                  {"layers.encoder_layer_0.mlp.0", "Linear"},
+                                  {"layers.encoder_layer_0.mlp.3", "Linear"},
+                                  {"layers.encoder_layer_1", "EncoderBlock"},
+                                  {"layers.encoder_layer_1.mlp", "MLPBlock"},
+                                  {"norm1", "Norm"},
+                                  {"norm2", "Norm"}}),
+              ElementsAre("layers.encoder_layer_0", "layers.encoder_layer_1"));
+}
+
+// As in torchvision's DenseNet.
+TEST(FindRepeatedBlocks, StagesAreMadeOfBlocks) {
+  EXPECT_THAT(findRepeatedBlocks({{"block1", "DenseBlock"},
+                                  {"block1.layer1", "DenseLayer"},
+                                  {"block1.layer1.conv", "Conv2d"},
+                                  {"block1.layer2", "DenseLayer"},
+                                  {"block1.layer2.conv", "Conv2d"},
+                                  {"block2", "DenseBlock"},
+                                  {"block2.layer1", "DenseLayer"},
+                                  {"block2.layer1.conv", "Conv2d"},
+                                  {"block2.layer2", "DenseLayer"},
+                                  {"block2.layer2.conv", "Conv2d"}}),
+              ElementsAre("block1.layer1", "block1.layer2", "block2.layer1",
+                          "block2.layer2"));
+}
+
 //===----------------------------------------------------------------------===//
 // Patterns
 //===----------------------------------------------------------------------===//

@@ -204,6 +204,19 @@ def batch():
     return torch.tensor([[1, 2]]), torch.tensor([[2, 4]])
 
 
+def initialized():
+    """Values that are drawn until they are near enough, and rates of a sequence."""
+    rates = [rate.item() for rate in torch.linspace(0, 0.5, 3)]
+    module = torch.nn.Linear(4, 4)
+    torch.nn.init.trunc_normal_(module.weight, std=0.02)
+    return torch.nn.Sequential(module, torch.nn.Dropout(rates[1])), (torch.zeros(2, 4),)
+
+
+def chosen_by_value():
+    module = torch.nn.Linear(4, 4)
+    return (module if module.weight.sum() > 0 else torch.nn.Linear(4, 4)), (torch.zeros(2, 4),)
+
+
 def converted():
     return nn.Linear(3, 2).bfloat16(), (torch.ones(4, 3),)
 
@@ -437,6 +450,15 @@ class ShardcExportTest(unittest.TestCase):
             shardc_export.call_factory("shardc_export_test:converted", allocate=False)
         module, _ = shardc_export.call_factory("shardc_export_test:converted")
         self.assertEqual(module.weight.dtype, torch.bfloat16)
+
+    def test_a_module_without_data_is_initialized(self):
+        module, _ = shardc_export.call_factory("shardc_export_test:initialized", allocate=False)
+        self.assertEqual(module[1].p, 0.25)
+
+    def test_a_module_without_data_has_no_values(self):
+        with self.assertRaisesRegex(shardc_export.ExportError,
+                                    r"--meta: .*shardc_export_test.py:\d+ depends on the values"):
+            shardc_export.call_factory("shardc_export_test:chosen_by_value", allocate=False)
 
     def test_an_export_without_weights_tells_what_is_tied(self):
         def factory():
