@@ -524,6 +524,8 @@ int PlanChooser::run() {
     return result;
   double bound = std::numeric_limits<double>::infinity();
   constexpr int rounds = 3;
+  // What a compilation has to promise once a plan fits.
+  constexpr double faster = 0.997;
   for (int round = 0; round < rounds; ++round) {
     const PlanSearchResult found = searchPlan(graph, budget - excess, limits);
     chosen.choice.forecasts += static_cast<int64_t>(found.forecasts);
@@ -531,6 +533,9 @@ int PlanChooser::run() {
     bound = std::min(bound, found.boundSeconds);
     if (std::find(compiled.begin(), compiled.end(), found.plan) !=
         compiled.end())
+      break;
+    if (chosen.choice.fits &&
+        found.forecast.seconds > faster * forecast(graph, bestPlan).seconds)
       break;
     if (int result = compilePlan(found.plan))
       return result;

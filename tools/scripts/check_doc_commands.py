@@ -9,6 +9,10 @@ Every line that starts with `$ ` in a ```console block, and every line of a
 commands of one page share a scratch folder in which `test` is the
 repository's, so that they may write files. A block after a line
 `<!-- not run: REASON -->` is left out.
+
+A ```text block after a line `<!-- output -->` is what the last command of the
+block before prints: line by line, but for lines of `…`, each of which stands for
+any number of them. Outputs that differ between machines have no such line.
 """
 
 import argparse
@@ -21,26 +25,62 @@ import tempfile
 from source_tree import ROOT, files, finish, read
 
 BLOCK = re.compile(r"(?P<skip><!-- not run: .+? -->\n)?"
-                   r"^```(?P<language>sh|console)\n(?P<body>.*?)^```",
+                   r"(?P<output><!-- output -->\n)?"
+                   r"^```(?P<language>sh|console|text)\n(?P<body>.*?)^```",
                    re.DOTALL | re.MULTILINE)
+ANYTHING = "…"
 
 
 def commands(text):
+    """(command, None), and (None, expected output) behind the command of it."""
     for block in BLOCK.finditer(text):
         if block["skip"]:
+            continue
+        if block["language"] == "text":
+            if block["output"]:
+                yield None, block["body"]
             continue
         body = block["body"].replace("\\\n", " ")
         for line in body.splitlines():
             if block["language"] == "sh" and line.strip():
-                yield line
+                yield line, None
             elif line.startswith("$ "):
-                yield line[2:]
+                yield line[2:], None
+
+
+def missing_part(expected, output):
+    """The first lines of `expected` that do not follow in `output`; none where it
+    is what was printed."""
+    lines = [line.rstrip() for line in output.splitlines()]
+    start, parts = 0, [[]]
+    for line in expected.splitlines():
+        if line.strip() == ANYTHING:
+            parts.append([])
+        else:
+            parts[-1].append(line.rstrip())
+    for number, part in enumerate(parts):
+        places = range(start, len(lines) - len(part) + 1)
+        if number == 0:
+            places = places[:1]
+        elif number == len(parts) - 1:
+            places = places[-1:]
+        found = [place for place in places if lines[place:place + len(part)] == part]
+        if not found:
+            return "\n".join(part)
+        start = found[0] + len(part)
+    return None if start == len(lines) or not parts[-1] else "(the end)"
 
 
 def run_page(path, environment):
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "test").symlink_to(ROOT / "test")
-        for command in commands(read(path)):
+        result = None
+        for command, expected in commands(read(path)):
+            if expected is not None:
+                part = missing_part(expected, result.stdout)
+                if part is not None:
+                    yield f"{path}: not printed:\n{part}\nbut\n{result.stdout}"
+                continue
             result = subprocess.run(
                 ["bash", "-c", command], cwd=folder, env=environment,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
