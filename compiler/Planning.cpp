@@ -10,13 +10,17 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
+#include "compiler/Plan/Quantities.h"
 #include "compiler/Pt2/SymbolBindings.h"
 #include "compiler/RepeatedLayers.h"
 #include "dialects/Aten/Aten.h"
+#include "dialects/Exec/Layout.h"
+#include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Recomputed.h"
 #include "passes/Group/RootGroup.h"
+#include "passes/Memory/StateTable.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/MapVector.h"
@@ -87,6 +91,21 @@ static std::vector<PlannedUnit> listUnits(ModuleOp module) {
   return units;
 }
 
+/// What a rank keeps between steps, by kind, of a module with the optimizer.
+static std::vector<MemoryPart> listStates(ModuleOp module) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  const StateTable table(builder, module);
+  llvm::MapVector<StringRef, int64_t> bytes;
+  for (exec::StateOp state : table.getStates())
+    bytes[state.getKey() ? *state.getKey()
+                         : exec::stringifyRole(state.getRole())] +=
+        exec::getSpanBytes(cast<MemRefType>(state.getMemory().getType()));
+  std::vector<MemoryPart> parts;
+  for (const auto &[kind, sum] : bytes)
+    parts.push_back({kind.str(), sum});
+  return parts;
+}
+
 PlanReport reportStep(const PlannedStep &step, const format::Machine &machine,
                       int64_t microBatches) {
   PlanReport report = reportPlan(step.artifact, machine, microBatches,
@@ -109,6 +128,8 @@ struct PlanCompiler::State {
   std::string path;
   InputOptions input;
   std::optional<ModelInput> model;
+  /// Of a step that could not be compiled, what is known of it.
+  std::vector<MemoryPart> known;
 
   /// Reads the model at `path` for these sizes.
   bool read(const InputOptions &options) {
@@ -129,6 +150,8 @@ struct PlanCompiler::State {
       return std::nullopt;
     OwningOpRef<ModuleOp> module = model->module->clone();
     PlannedStep step;
+    known.clear();
+    bool hasOptimizer = false;
     step.runtime = options.runtime;
     const auto batch = options.input.bindings.find(pt2::anyBatch);
     if (batch != options.input.bindings.end())
@@ -136,8 +159,12 @@ struct PlanCompiler::State {
     for (const Phase &phase : getPhases()) {
       PassManager manager(&context);
       phase.addPasses(manager, options);
-      if (failed(manager.run(*module)))
+      if (failed(manager.run(*module))) {
+        if (hasOptimizer)
+          known = listStates(*module);
         return std::nullopt;
+      }
+      hasOptimizer |= phase.name == "differentiate";
       if (phase.name == "group") {
         step.units = listUnits(*module);
         step.rootModules = modulesOfRoot(*module);
@@ -170,6 +197,27 @@ struct PlanCompiler::State {
   }
 };
 
+/// What can be said of a step that could not be compiled.
+static void printKnown(const std::vector<MemoryPart> &parts,
+                       const format::Machine &machine) {
+  std::string text;
+  int64_t sum = 0;
+  for (const MemoryPart &part : parts)
+    sum += part.bytes;
+  for (const MemoryPart &part : parts) {
+    if (part.bytes <= sum / 1000)
+      continue;
+    text +=
+        (text.empty() ? "" : ", ") + part.name + " " + printBytes(part.bytes);
+  }
+  if (!text.empty())
+    llvm::errs() << "shardc: remark: a rank keeps " << printBytes(sum)
+                 << " between steps, of the "
+                 << printBytes(static_cast<int64_t>(machine.memory.bytes.value))
+                 << " of " << machine.name << ": " << text
+                 << "; activations and time are not known\n";
+}
+
 PlanCompiler::PlanCompiler() : state(std::make_unique<State>()) {}
 PlanCompiler::~PlanCompiler() = default;
 
@@ -184,8 +232,10 @@ int PlanCompiler::read(const std::string &input, const Options &options) {
 int PlanCompiler::compile(const Options &options,
                           const format::Machine &machine, PlannedStep &step) {
   std::optional<PlannedStep> compiled = state->compile(options, machine);
-  if (!compiled)
+  if (!compiled) {
+    printKnown(state->known, machine);
     return exitCodeOr(state->diagnostics, 70);
+  }
   step = std::move(*compiled);
   return 0;
 }

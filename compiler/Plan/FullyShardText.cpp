@@ -236,11 +236,17 @@ std::string printFullyShard(const PlanReport &report,
       std::any_of(units.begin(), units.end(), [](const PlannedUnit &unit) {
         return unit.recompute == "selective" && !unit.modules.empty();
       });
-  std::string text =
-      "# The plan of shardc for " + report.model + " on " +
-      std::to_string(report.mesh.ranks()) + " ranks of " + report.machine +
-      ":\n# " + describeForecast(report) +
-      "\n"
+  std::string text = "# The plan of shardc for " + report.model + " on " +
+                     std::to_string(report.mesh.ranks()) + " ranks of " +
+                     report.machine + ":\n# " + describeForecast(report) + "\n";
+  if (std::any_of(units.begin(), units.end(), [](const PlannedUnit &unit) {
+        return !unit.paramDtype.empty() && unit.reduceDtype.empty();
+      }))
+    text += "# reduce_dtype=None reduces in the dtype of the parameters that "
+            "the model has.\n"
+            "# PyTorch before 2.15 reduces in param_dtype: name the dtype "
+            "there.\n";
+  text +=
       "import torch\n"
       "from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import "
       "(\n"
