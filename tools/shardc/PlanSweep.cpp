@@ -76,7 +76,7 @@ parseSweep(const std::vector<std::string> &words) {
                         (isTwice   ? "'" + axis.option + "' is named twice"
                          : isKnown ? "'" + word + "' has no values"
                                    : "'" + axis.option +
-                                         "' is no option that takes a value"))
+                                         "' is no option that a sweep varies"))
           .setHelp("such as --sweep world-size=8,64 param-dtype=bf16,f32");
     axes.push_back(std::move(axis));
   }

@@ -211,7 +211,7 @@ static Status unknownArgument(const CLI::App &app) {
   return Status(ErrorCode::E0001,
                 "unknown option '" + argument + "'" +
                     (nearest ? "; did you mean '" + *nearest + "'?" : ""))
-      .setHelp("shardrun --help lists all options");
+      .setHelp(app.get_name() + " --help lists all options");
 }
 
 static Status parse(int argc, char **argv, CLI::App &app) {
@@ -368,7 +368,7 @@ static Status chooseCalibrated(CommandLine &line, const std::string &base,
 
 /// `shardrun calibrate`, of which `argv` has what follows.
 static int runCalibrate(int argc, char **argv, Cancellation &cancellation) {
-  CLI::App app;
+  CLI::App app("", "shardrun calibrate");
   CommandLine line;
   CalibrationOptions options;
   std::string path, base;
@@ -436,7 +436,7 @@ static int run(int argc, char **argv, Cancellation &cancellation) {
   if (argc > 1 && std::string_view(argv[1]) == "calibrate")
     return runCalibrate(argc - 1, argv + 1, cancellation);
   CommandLine line;
-  CLI::App app;
+  CLI::App app("", "shardrun");
   declareOptions(app, line);
   if (Status status = parse(argc, argv, app); !status.ok())
     return fail(status, cancellation);
