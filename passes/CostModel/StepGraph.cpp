@@ -11,10 +11,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace shardc {
 
@@ -150,6 +150,9 @@ public:
   VisitTasks(const StepGraph &graph, const StepPlan &plan,
              const std::vector<PlannedGather> &gathers)
       : graph(graph), plan(plan) {
+    tasks.reserve(4 * graph.visits.size());
+    firstTasks.reserve(graph.visits.size());
+    lastTasks.reserve(graph.visits.size());
     addVisits();
     for (size_t i = 0; i < gathers.size(); ++i)
       addGather(gathers, i);
@@ -204,23 +207,28 @@ void VisitTasks::addGather(const std::vector<PlannedGather> &gathers,
 
 /// In the order in which gradients are complete.
 void VisitTasks::addReductions() {
-  std::map<size_t, std::vector<size_t>> reduced;
+  std::vector<std::pair<size_t, size_t>> reduced;
+  reduced.reserve(graph.units.size());
   for (size_t i = 0; i < graph.units.size(); ++i)
     if (graph.units[i].reduced)
-      reduced[*graph.units[i].reduced].push_back(i);
-  std::optional<size_t> before;
-  for (const auto &[visit, units] : reduced) {
-    if (before && firstTasks[visit] != lastTasks[visit])
-      wait(lastTasks[visit], *before);
-    for (const size_t unit : units)
-      for (auto [lane, transfer] :
-           {std::pair(reduceLane, &graph.units[unit].reduction),
-            std::pair(replicateLane, &graph.units[unit].sumOverReplicas)})
-        if (transfer->seconds > 0) {
-          const size_t task = add(lane, transfer->seconds, transfer->level);
-          wait(task, lastTasks[visit]);
-          before = lane == reduceLane ? task : before;
-        }
+      reduced.emplace_back(*graph.units[i].reduced, i);
+  std::sort(reduced.begin(), reduced.end());
+  std::optional<size_t> last, beforeVisit;
+  for (size_t i = 0; i < reduced.size(); ++i) {
+    const auto [visit, number] = reduced[i];
+    if (i == 0 || reduced[i - 1].first != visit)
+      beforeVisit = last;
+    if (beforeVisit && firstTasks[visit] != lastTasks[visit])
+      wait(lastTasks[visit], *beforeVisit);
+    const StepUnit &unit = graph.units[number];
+    for (auto [lane, transfer] :
+         {std::pair(reduceLane, &unit.reduction),
+          std::pair(replicateLane, &unit.sumOverReplicas)})
+      if (transfer->seconds > 0) {
+        const size_t task = add(lane, transfer->seconds, transfer->level);
+        wait(task, lastTasks[visit]);
+        last = lane == reduceLane ? task : last;
+      }
   }
 }
 
