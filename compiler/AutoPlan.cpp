@@ -77,6 +77,7 @@ private:
   int compilePlan(const StepPlan &plan);
   int tryHandPlans();
   StepForecast corrected(const StepPlan &plan) const;
+  StepForecast leastForecast(const StepPlan &plan) const;
   void compare();
   void keepLast(StepPlan &plan) const;
   void explain();
@@ -85,6 +86,7 @@ private:
   int prepare();
   bool isBetter(const PlanReport &report) const;
   std::string describePersistent() const;
+  std::string describeParts(const format::Artifact &artifact) const;
   int failWith(const Status &status) const {
     chosen.failure = status;
     return exitCode(status.code());
@@ -361,6 +363,14 @@ StepForecast PlanChooser::corrected(const StepPlan &plan) const {
   return its;
 }
 
+/// The forecast, or the corrected one where that is less: either may be right.
+StepForecast PlanChooser::leastForecast(const StepPlan &plan) const {
+  const StepForecast its = forecast(graph, plan);
+  const StepForecast other = best ? corrected(plan) : its;
+  return {std::min(its.seconds, other.seconds),
+          std::min(its.bytes, other.bytes)};
+}
+
 /// What was found and the plans that people choose, under the same forecast.
 void PlanChooser::compare() {
   auto add = [&](const std::string &name, const StepPlan &plan) {
@@ -411,13 +421,23 @@ void PlanChooser::keepLast(StepPlan &plan) const {
   }
 }
 
-/// What every plan needs, by kind.
+/// What every plan needs, by kind. The groups that were left out of short steps
+/// are in no part of theirs.
 std::string PlanChooser::describePersistent() const {
+  if (!steps.begin()->second.repeated.empty()) {
+    const StatusOr<PlannedStep> whole = compiler.tryToCompile(
+        optionsOf(uniformPlan(graph, RecomputeForm::None, "always")), machine);
+    if (whole.ok())
+      return describeParts(whole->artifact);
+  }
+  return describeParts(steps.begin()->second.artifact);
+}
+
+std::string PlanChooser::describeParts(const format::Artifact &artifact) const {
   std::string text;
-  for (const MemoryPart &part :
-       reportPlan(steps.begin()->second.artifact, machine, microBatches,
-                  std::nullopt, options.runtime)
-           .memory.parts)
+  for (const MemoryPart &part : reportPlan(artifact, machine, microBatches,
+                                           std::nullopt, options.runtime)
+                                    .memory.parts)
     if (part.isPersistent && part.bytes > graph.persistentBytes / 1000)
       text +=
           (text.empty() ? "" : ", ") + part.name + " " + printBytes(part.bytes);
@@ -497,7 +517,7 @@ int PlanChooser::tryHandPlans() {
   std::vector<std::pair<StepForecast, StepPlan>> sorted;
   for (const auto &[name, plan] : plans)
     if (std::find(compiled.begin(), compiled.end(), plan) == compiled.end())
-      sorted.emplace_back(forecast(graph, plan), plan);
+      sorted.emplace_back(leastForecast(plan), plan);
   const bool anyFits = chosen.choice.fits;
   std::sort(sorted.begin(), sorted.end(), [&](const auto &a, const auto &b) {
     return anyFits ? a.first.seconds < b.first.seconds

@@ -134,7 +134,7 @@ static void addArena(const Artifact &artifact, int64_t microBatches,
     const std::vector<char> runs = findRunning(program, microBatches);
     std::vector<ArenaRange> gradients;
     if (isLate)
-      gradients = rangesOfGradients(artifact, ranges, runs);
+      gradients = rangesOfGradients(artifact, runs);
     peak = findPeakWith(ranges, gradients, runs);
     if (isLate)
       memory.parts.push_back({"gradient", bytesAt(gradients, peak.command)});

@@ -28,23 +28,26 @@ bool isGradient(const format::State &state) {
          state.role == format::Role::Accumulated;
 }
 
-/// By reduction: the first command that writes what it reads.
-static std::map<size_t, size_t>
-findReduced(const std::vector<ArenaRange> &ranges) {
-  std::map<size_t, size_t> first;
-  for (const ArenaRange &range : ranges)
-    if (range.purpose == ArenaPurpose::Reduced) {
-      const auto [place, isNew] = first.try_emplace(range.last, range.first);
-      place->second = std::min(place->second, range.first);
-    }
-  return first;
+static bool overlap(const format::BufferReference &a,
+                    const format::BufferReference &b) {
+  return a.space == format::Space::Arena && a.space == b.space &&
+         a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+/// The place behind the last command that writes the reduction's input.
+static size_t endOfInput(const Program &program, size_t reduction) {
+  const format::BufferReference &input =
+      program.commands[reduction].operands[0].buffer;
+  for (size_t i = reduction; i-- > 0;)
+    for (const format::TensorReference &operand : program.commands[i].operands)
+      if (overlap(operand.buffer, input))
+        return i + 1;
+  return reduction;
 }
 
 std::vector<ArenaRange> rangesOfGradients(const Artifact &artifact,
-                                          const std::vector<ArenaRange> &ranges,
                                           const std::vector<char> &runs) {
   const Program &program = artifact.program;
-  const std::map<size_t, size_t> reduced = findReduced(ranges);
   std::map<int64_t, size_t> firstWrites;
   for (size_t i = 0; i < program.commands.size(); ++i) {
     const Command &command = program.commands[i];
@@ -53,7 +56,9 @@ std::vector<ArenaRange> rangesOfGradients(const Artifact &artifact,
       for (const format::TensorReference &operand : command.operands)
         if (operand.buffer.space == format::Space::State)
           firstWrites.try_emplace(operand.buffer.index,
-                                  reduced.contains(i) ? reduced.at(i) : i);
+                                  command.kind == CommandKind::ReduceScatter
+                                      ? endOfInput(program, i)
+                                      : i);
   }
   std::vector<ArenaRange> gradients;
   for (const auto &[index, first] : firstWrites)
@@ -81,10 +86,16 @@ static void addLossGradients(const Program &program,
   }
 }
 
-static bool overlap(const format::BufferReference &a,
-                    const format::BufferReference &b) {
-  return a.space == format::Space::Arena && a.space == b.space &&
-         a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+/// By reduction: the first command that writes what it reads.
+static std::map<size_t, size_t>
+findReduced(const std::vector<ArenaRange> &ranges) {
+  std::map<size_t, size_t> first;
+  for (const ArenaRange &range : ranges)
+    if (range.purpose == ArenaPurpose::Reduced) {
+      const auto [place, isNew] = first.try_emplace(range.last, range.first);
+      place->second = std::min(place->second, range.first);
+    }
+  return first;
 }
 
 namespace {

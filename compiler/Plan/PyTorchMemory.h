@@ -24,10 +24,8 @@ bool hasLateGradients(const std::string &runtime, int64_t microBatches);
 bool isGradient(const format::State &state);
 
 /// Gradients from the commands on that write them first, of those that run.
-/// What a reduction writes takes memory from the first write of its input on,
-/// which is in the `ranges` of the program's arena.
+/// What a reduction writes takes memory as soon as its input is complete.
 std::vector<ArenaRange> rangesOfGradients(const format::Artifact &artifact,
-                                          const std::vector<ArenaRange> &ranges,
                                           const std::vector<char> &runs);
 
 /// Adds to the program's `ranges` what PyTorch holds longer: parameters until

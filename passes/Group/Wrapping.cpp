@@ -49,41 +49,64 @@ static bool hasDescendant(const std::set<std::string> &paths,
   return next != paths.end() && next->starts_with(path + ".");
 }
 
-/// Modules with a sibling of the same class whose path differs in the number at
-/// the end.
-static std::set<std::string>
-findRepeated(const std::vector<CalledModule> &modules) {
-  std::map<std::pair<std::string, std::string>, size_t> siblings;
-  for (const CalledModule &module : modules)
-    ++siblings[{withoutNumber(module.path), module.type}];
-  std::set<std::string> repeated;
-  for (const CalledModule &module : modules)
-    if (const std::string prefix = withoutNumber(module.path);
-        prefix.size() < module.path.size() &&
-        siblings[{prefix, module.type}] >= 2)
-      repeated.insert(module.path);
-  return repeated;
-}
+namespace {
+/// Modules and their siblings: those of the same class whose paths differ in
+/// the number at the end.
+class Repetitions {
+public:
+  explicit Repetitions(const std::vector<CalledModule> &modules) {
+    std::map<std::pair<std::string, std::string>, size_t> siblings;
+    std::set<std::string> paths;
+    for (const CalledModule &module : modules) {
+      ++siblings[{withoutNumber(module.path), module.type}];
+      paths.insert(module.path);
+    }
+    for (const CalledModule &module : modules) {
+      const std::string prefix = withoutNumber(module.path);
+      const size_t count = siblings[{prefix, module.type}];
+      if (count < 2 || prefix.size() == module.path.size())
+        continue;
+      counts[module.path] = count;
+      if (hasDescendant(paths, module.path))
+        composite.insert(module.path);
+    }
+  }
+
+  /// One by its number alone, or a module with modules of its own that is not
+  /// made of more of such than it has siblings.
+  bool isBlock(const CalledModule &module) const {
+    static const std::set<std::string> containers = {"Sequential", "ModuleList",
+                                                     "ModuleDict"};
+    if (!counts.contains(module.path))
+      return false;
+    return isNumbered(module.path) ||
+           (composite.contains(module.path) &&
+            !containers.contains(module.type) &&
+            mostInside(module.path) <= counts.at(module.path));
+  }
+
+private:
+  /// By path, of those with siblings: these and itself.
+  std::map<std::string, size_t> counts;
+  /// Of these, those with modules of their own.
+  std::set<std::string> composite;
+
+  size_t mostInside(const std::string &path) const {
+    size_t most = 0;
+    for (auto at = composite.lower_bound(path + ".");
+         at != composite.end() && at->starts_with(path + "."); ++at)
+      most = std::max(most, counts.at(*at));
+    return most;
+  }
+};
+} // namespace
 
 std::vector<std::string>
 findRepeatedBlocks(const std::vector<CalledModule> &modules) {
-  static const std::set<std::string> containers = {"Sequential", "ModuleList",
-                                                   "ModuleDict"};
-  std::set<std::string> all;
+  const Repetitions repetitions(modules);
+  std::set<std::string> blocks;
   for (const CalledModule &module : modules)
-    all.insert(module.path);
-  const std::set<std::string> repeated = findRepeated(modules);
-  std::set<std::string> composite, blocks;
-  for (const std::string &path : repeated)
-    if (hasDescendant(all, path))
-      composite.insert(path);
-  // A name with a number, such as conv1 or stage2, may as well be that of a
-  // single layer or of several blocks.
-  for (const CalledModule &module : modules)
-    if (repeated.contains(module.path) &&
-        (isNumbered(module.path) || (composite.contains(module.path) &&
-                                     !containers.contains(module.type) &&
-                                     !hasDescendant(composite, module.path))))
+    if (repetitions.isBlock(module))
       blocks.insert(module.path);
   std::vector<std::string> outermost;
   for (const CalledModule &module : modules)

@@ -104,18 +104,31 @@ TEST(FindRepeatedBlocks, NamesThatEndInNumbers) {
 
 // As in torchvision's DenseNet.
 TEST(FindRepeatedBlocks, StagesAreMadeOfBlocks) {
-  EXPECT_THAT(findRepeatedBlocks({{"block1", "DenseBlock"},
-                                  {"block1.layer1", "DenseLayer"},
-                                  {"block1.layer1.conv", "Conv2d"},
-                                  {"block1.layer2", "DenseLayer"},
-                                  {"block1.layer2.conv", "Conv2d"},
-                                  {"block2", "DenseBlock"},
-                                  {"block2.layer1", "DenseLayer"},
-                                  {"block2.layer1.conv", "Conv2d"},
-                                  {"block2.layer2", "DenseLayer"},
-                                  {"block2.layer2.conv", "Conv2d"}}),
-              ElementsAre("block1.layer1", "block1.layer2", "block2.layer1",
-                          "block2.layer2"));
+  std::vector<CalledModule> modules;
+  std::vector<std::string> layers;
+  for (const std::string block : {"block1", "block2"}) {
+    modules.push_back({block, "DenseBlock"});
+    for (const std::string layer : {".layer1", ".layer2", ".layer3"}) {
+      layers.push_back(block + layer);
+      modules.push_back({layers.back(), "DenseLayer"});
+      modules.push_back({layers.back() + ".conv", "Conv2d"});
+    }
+  }
+  EXPECT_EQ(findRepeatedBlocks(modules), layers);
+}
+
+TEST(FindRepeatedBlocks, PartsOfBlocksMayBeRepeated) {
+  std::vector<CalledModule> modules;
+  std::vector<std::string> layers;
+  for (const std::string layer : {"layer_0", "layer_1", "layer_2"}) {
+    layers.push_back(layer);
+    modules.push_back({layer, "Layer"});
+    for (const std::string part : {".attn_1", ".attn_2", ".rep.0", ".rep.1"}) {
+      modules.push_back({layer + part, "Attention"});
+      modules.push_back({layer + part + ".query", "Linear"});
+    }
+  }
+  EXPECT_EQ(findRepeatedBlocks(modules), layers);
 }
 
 //===----------------------------------------------------------------------===//
