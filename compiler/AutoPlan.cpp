@@ -70,7 +70,7 @@ private:
   ReshardChoice reshardChoice(const StepUnit &unit,
                               const std::string &word) const;
   std::vector<ReshardChoice> reshardChoices(const StepUnit &unit) const;
-  bool isLast(const StepUnit &unit) const;
+  bool isKeptByDefault(const StepUnit &unit) const;
   std::string wordOf(const StepUnit &unit) const;
   void setChoices();
   std::vector<std::pair<std::string, StepPlan>> handPlans() const;
@@ -191,20 +191,25 @@ PlanChooser::reshardChoices(const StepUnit &unit) const {
   return choices;
 }
 
-/// Whether forward uses the unit last.
-bool PlanChooser::isLast(const StepUnit &unit) const {
-  return std::all_of(graph.units.begin(), graph.units.end(),
-                     [&](const StepUnit &other) {
-                       return other.forwardEnd <= unit.forwardEnd;
-                     });
+/// Whether --reshard default keeps the unit: the one that forward uses last, in
+/// PyTorch the root's.
+bool PlanChooser::isKeptByDefault(const StepUnit &unit) const {
+  if (options.runtime != "fsdp2")
+    return std::all_of(graph.units.begin(), graph.units.end(),
+                       [&](const StepUnit &other) {
+                         return other.forwardEnd <= unit.forwardEnd;
+                       });
+  const std::vector<PlannedUnit> &units = steps.begin()->second.units;
+  return std::any_of(units.begin(), units.end(), [&](const PlannedUnit &each) {
+    return each.group == unit.group && each.modules.empty();
+  });
 }
 
-/// What --reshard means for the unit; by default the group that forward uses
-/// last is kept.
+/// What --reshard means for the unit.
 std::string PlanChooser::wordOf(const StepUnit &unit) const {
   if (options.reshard != "default")
     return options.reshard;
-  return isLast(unit) || options.pipelineStage ? "never" : "always";
+  return isKeptByDefault(unit) || options.pipelineStage ? "never" : "always";
 }
 
 /// The root's own operators are never computed again.
@@ -411,11 +416,12 @@ void PlanChooser::explain() {
   }
 }
 
-/// The group that forward uses last is not resharded.
+/// What --reshard default does not reshard.
 void PlanChooser::keepLast(StepPlan &plan) const {
   for (size_t i = 0; i < graph.units.size(); ++i) {
     const std::vector<ReshardChoice> &choices = graph.units[i].reshardChoices;
-    for (size_t j = 0; isLast(graph.units[i]) && j < choices.size(); ++j)
+    for (size_t j = 0; isKeptByDefault(graph.units[i]) && j < choices.size();
+         ++j)
       if (choices[j].word == "never")
         plan.units[i].reshard = j;
   }

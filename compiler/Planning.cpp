@@ -20,6 +20,7 @@
 #include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Recomputed.h"
 #include "passes/Group/RootGroup.h"
+#include "passes/Group/Rules.h"
 #include "passes/Memory/StateTable.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -120,6 +121,22 @@ PlanReport reportStep(const PlannedStep &step, const format::Machine &machine,
   return report;
 }
 
+/// --reshard default as PyTorch means it: of all groups the root's is kept.
+static void keepRoot(Options &options) {
+  auto [rules, problem] = parseRules(options.moduleRules, moduleRuleKeys());
+  if (!problem.empty())
+    return; // The compilation says it.
+  options.reshard = "always";
+  for (Rule &rule : rules)
+    if (rule.pattern.empty()) {
+      rule.settings.try_emplace("reshard_after_forward", "never");
+      options.moduleRules = printRules(rules);
+      return;
+    }
+  rules.push_back({"", {{"reshard_after_forward", "never"}}});
+  options.moduleRules = printRules(rules);
+}
+
 struct PlanCompiler::State {
   State() : diagnostics(context) {}
 
@@ -146,6 +163,8 @@ struct PlanCompiler::State {
                                      const format::Machine &machine,
                                      bool isShort = false) {
     options.target = machine.target;
+    if (options.runtime == "fsdp2" && options.reshard == "default")
+      keepRoot(options);
     if (options.input.bindings != input.bindings && !read(options.input))
       return std::nullopt;
     OwningOpRef<ModuleOp> module = model->module->clone();
