@@ -79,7 +79,7 @@ private:
   StepForecast corrected(const StepPlan &plan) const;
   StepForecast leastForecast(const StepPlan &plan) const;
   void compare();
-  void keepLast(StepPlan &plan) const;
+  void keepDefault(StepPlan &plan) const;
   void explain();
   Options optionsOf(const StepPlan &plan) const;
   int checkNames() const;
@@ -347,7 +347,7 @@ std::vector<std::pair<std::string, StepPlan>> PlanChooser::handPlans() const {
       StepPlan plan =
           uniformPlan(graph, form, word == "never" ? word : "always", prefetch);
       if (word == "default")
-        keepLast(plan);
+        keepDefault(plan);
       std::string name = options.reshard == autoWord ? word : "";
       if (options.recompute == autoWord)
         name += (name.empty() ? "" : ", ") +
@@ -417,7 +417,7 @@ void PlanChooser::explain() {
 }
 
 /// What --reshard default does not reshard.
-void PlanChooser::keepLast(StepPlan &plan) const {
+void PlanChooser::keepDefault(StepPlan &plan) const {
   for (size_t i = 0; i < graph.units.size(); ++i) {
     const std::vector<ReshardChoice> &choices = graph.units[i].reshardChoices;
     for (size_t j = 0; isKeptByDefault(graph.units[i]) && j < choices.size();

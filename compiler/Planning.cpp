@@ -163,7 +163,8 @@ struct PlanCompiler::State {
                                      const format::Machine &machine,
                                      bool isShort = false) {
     options.target = machine.target;
-    if (options.runtime == "fsdp2" && options.reshard == "default")
+    if (options.runtime == "fsdp2" && options.reshard == "default" &&
+        !options.pipelineStage)
       keepRoot(options);
     if (options.input.bindings != input.bindings && !read(options.input))
       return std::nullopt;

@@ -242,8 +242,8 @@ std::string printFullyShard(const PlanReport &report,
   if (std::any_of(units.begin(), units.end(), [](const PlannedUnit &unit) {
         return !unit.paramDtype.empty() && unit.reduceDtype.empty();
       }))
-    text += "# reduce_dtype=None reduces in the dtype of the parameters that "
-            "the model has.\n"
+    text += "# reduce_dtype=None reduces in the dtype of the model's "
+            "parameters.\n"
             "# PyTorch before 2.15 reduces in param_dtype: name the dtype "
             "there.\n";
   text +=

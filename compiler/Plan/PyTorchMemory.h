@@ -16,7 +16,7 @@
 
 namespace shardc {
 
-/// Whether gradients take memory from backward on alone: under `runtime`
+/// Whether gradients take memory only from backward on: under `runtime`
 /// "fsdp2" in a step of one micro-batch, because zero_grad frees them.
 bool hasLateGradients(const std::string &runtime, int64_t microBatches);
 

@@ -89,7 +89,7 @@ struct StepUnit {
   /// Of gradients, on the streams of reductions.
   Transfer reduction;
   Transfer sumOverReplicas;
-  /// Of reduced gradients, where they take memory from then on alone.
+  /// Of reduced gradients, where they take memory only from their reduction on.
   int64_t gradientBytes = 0;
   /// What a plan may choose of; at least one of each.
   std::vector<RecomputeForm> formChoices = {RecomputeForm::None};

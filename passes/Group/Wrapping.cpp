@@ -72,8 +72,8 @@ public:
     }
   }
 
-  /// One by its number alone, or a module with modules of its own that is not
-  /// made of more of such than it has siblings.
+  /// Whether its name is a number, or it has submodules and contains no longer
+  /// row of siblings with submodules than its own.
   bool isBlock(const CalledModule &module) const {
     static const std::set<std::string> containers = {"Sequential", "ModuleList",
                                                      "ModuleDict"};
@@ -86,9 +86,9 @@ public:
   }
 
 private:
-  /// By path, of those with siblings: these and itself.
+  /// By path, of modules with siblings: their number, itself included.
   std::map<std::string, size_t> counts;
-  /// Of these, those with modules of their own.
+  /// Those of them that have submodules.
   std::set<std::string> composite;
 
   size_t mostInside(const std::string &path) const {

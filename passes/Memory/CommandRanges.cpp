@@ -31,8 +31,8 @@ StreamCommand CommandRanges::of(exec::CommandInterface command, int64_t section,
   return ranges;
 }
 
-/// Orders what writes the input of a reduce-scatter behind the one before, as
-/// if all of them used one byte more, in a space of its own.
+/// Orders what writes the input of a reduce-scatter behind the previous
+/// reduce-scatter, as if all of them shared one more byte.
 static void serializeReductions(exec::SectionOp section,
                                 MutableArrayRef<StreamCommand> commands) {
   const AccessRange turn = {/*space=*/-1, 0, 1};

@@ -353,7 +353,8 @@ CommandBuilder::visitReduceScatter(fsdp::ReduceScatterStartOp reduction) {
     }
     if (failed(fillSegment(reduction, segment, buffer, members)))
       return failure();
-    if (copies)
+    // One of the whole step's gradients adds to them, and frees its input.
+    if (copies && !reduction.getOnce())
       heldReductions.push_back([this, reduction, segment, buffer] {
         reduceSegment(reduction, segment, buffer);
       });

@@ -11,10 +11,12 @@ a small MPT and a small Llama, resharded always, by default and never, with and
 without recomputation, reduced in float32 and bfloat16.
 
 What FSDP2 itself holds (sharded and gathered parameters, reductions, gradients) has to
-agree to the byte where both peaks are at the same moment; all of it within 4 %, because
-on processors PyTorch saves other tensors in norms than on GPUs, which plans are for
-(check_saved_tensors.py), and pads none. Working memory of cuBLAS, which a plan has and
-fake tensors have not, is left out. Exits with 77 without PyTorch.
+agree but for padding, and all memory within 4 %: the MPT's agrees to the byte, the
+Llama's plan is lower, among others because norms save other tensors on processors than
+on GPUs, which plans are for (check_saved_tensors.py). One case is excepted: its peak in
+PyTorch is at the end of forward, where FSDP2 keeps the last all-gather's buffer, which
+plans leave out. Working memory of cuBLAS, which a plan has and fake tensors have not,
+is left out. Exits with 77 without PyTorch.
 """
 
 import argparse
@@ -49,7 +51,9 @@ import shardc_export  # noqa: E402
 RANKS, BATCH, TIME, WIDTH, HEADS, LAYERS = 8, 1, 128, 1024, 8, 6
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 RESHARDS = {"always": True, "default": None, "never": False}
-TOLERANCE = 0.04
+TOLERANCE = {"mpt": 1e-5, "llama": 0.04}
+OTHER_MOMENT = {"llama bf16 never none"}
+PADDING = 4096  # States are rounded up to 64 bytes.
 
 
 def mpt_model():
@@ -111,17 +115,17 @@ def planned(shardc, path, reshard, recompute, reduce):
 
 
 def compare(name, parts, sizes):
-    """Whether the plan says what the tracker does; prints both."""
+    """Whether the plan agrees with the tracker; prints both."""
     pairs = [(parts["parameter"], sizes["SHARDED_PARAM"]),
              (parts["gathered"], sizes["UNSHARDED_PARAM"] + sizes["ALL_GATHER"]),
              (parts.get("gradient", 0), sizes["SHARDED_GRAD"]),
              (parts["reduced"], sizes["REDUCE_SCATTER"])]
     total, other = sum(parts.values()), sizes["Total"]
-    # States are rounded up to 64 bytes.
-    same = all(abs(plan - torch_size) <= 4096 for plan, torch_size in pairs)
+    is_same = all(abs(planned - tracked) <= PADDING for planned, tracked in pairs)
     print(f"{name}: {total:,} bytes in the plan, {other:,} in PyTorch "
-          f"({total / other - 1:+.2%}); {'the same' if same else 'another'} moment", flush=True)
-    return same, abs(total / other - 1) <= TOLERANCE
+          f"({total / other - 1:+.2%}); {'the same' if is_same else 'another'} moment", flush=True)
+    return (is_same != (name in OTHER_MOMENT)
+            and abs(total / other - 1) <= TOLERANCE[name.split()[0]])
 
 
 def main():
@@ -130,7 +134,7 @@ def main():
     shardc = parser.parse_args().shardc
     torch.distributed.init_process_group("fake", rank=0, world_size=RANKS, store=FakeStore())
     mesh = init_device_mesh("cpu", (RANKS,))
-    failures, same, count = 0, 0, 0
+    failures, count = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         for model, make in (("mpt", mpt_model), ("llama", llama_model)):
             path = pathlib.Path(folder) / f"{model}.pt2"
@@ -141,15 +145,13 @@ def main():
             for reduce in DTYPES:
                 for reshard in RESHARDS:
                     for recompute in ("none", "full"):
-                        is_same, is_near = compare(
+                        failures += not compare(
                             f"{model} {reduce} {reshard} {recompute}",
                             planned(shardc, path, reshard, recompute, reduce),
                             tracked(make, mesh, reshard, recompute, reduce))
-                        same += is_same
-                        failures += not is_near
                         count += 1
-    print(f"{count} compared, {same} with their peaks at one moment, {failures} failed")
-    sys.exit(1 if failures or same < count - 1 else 0)
+    print(f"{count} compared, {failures} failed")
+    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":

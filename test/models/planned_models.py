@@ -2,9 +2,9 @@
 """Four real models in their published sizes, for plans without weights.
 
 They have what Llamas and MPTs (llama3.py, mpt.py) have not: experts, images, a
-diffusion U-Net, and convolutions with BatchNorm. Each factory returns the model with one micro-batch, for
-`shardc_export.py planned_models:NAME --meta`; the ones of images also need
-`--loss cross_entropy`. Modules are those of transformers, torchvision and
+diffusion U-Net, and convolutions with BatchNorm. Each factory returns the model with
+one micro-batch, for `shardc_export.py planned_models:NAME --meta`; those of images also
+need `--loss cross_entropy`. Modules are those of transformers, torchvision and
 diffusers, configurations are written out, and nothing is downloaded.
 """
 
@@ -32,10 +32,9 @@ def balanced_experts(experts, hidden_states, top_k_index, top_k_weights):
         0, order // chosen, x.to(hidden_states.dtype))
 
 
-def mixtral(experts, time=4096, batch=1):
-    """Mixtral 8x7B of some sequences, with one of transformers' ways to compute
-    experts, or "balanced". Attention is told that it is causal, as in eager mode:
-    while it is traced, transformers' own would write out a mask."""
+def mixtral_8x7b(time=4096, batch=1):
+    """Attention is told that it is causal, as in eager mode: while it is traced,
+    transformers' own would write out a mask."""
     from transformers import AttentionInterface, MixtralConfig, MixtralForCausalLM
     from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -45,26 +44,9 @@ def mixtral(experts, time=4096, batch=1):
         vocab_size=32000, hidden_size=4096, intermediate_size=14336,
         num_hidden_layers=32, num_attention_heads=32, num_key_value_heads=8,
         num_local_experts=8, num_experts_per_tok=2, use_cache=False,
-        attn_implementation="causal", experts_implementation=experts))
+        attn_implementation="causal", experts_implementation="balanced"))
     tokens = torch.zeros(batch, time, dtype=torch.long)
     return model.train(), {"input_ids": tokens, "labels": tokens}
-
-
-def mixtral_8x7b():
-    return mixtral("balanced")
-
-
-def mixtral_8x7b_of_two():
-    return mixtral("balanced", batch=2)
-
-
-def mixtral_8x7b_of_1024():
-    """The sequence of DeepCompile's published throughput."""
-    return mixtral("balanced", time=1024)
-
-
-def mixtral_8x7b_grouped():
-    return mixtral("grouped_mm")
 
 
 def classifier(model, batch):
@@ -100,49 +82,25 @@ class Denoising(nn.Module):
         super().__init__()
         self.unet = unet
 
-    def forward(self, latents, steps, text, noise, conditions=None):
-        guess = self.unet(latents, steps, text, added_cond_kwargs=conditions,
-                          return_dict=False)[0]
+    def forward(self, latents, steps, text, noise):
+        guess = self.unet(latents, steps, text, return_dict=False)[0]
         return functional.mse_loss(guess.float(), noise.float())
-
-
-def denoising(size, text_width, batch, conditions=None, **configuration):
-    from diffusers import UNet2DConditionModel
-    unet = UNet2DConditionModel(
-        sample_size=size, cross_attention_dim=text_width,
-        use_linear_projection=True, **configuration)
-    latents = torch.zeros(batch, 4, size, size)
-    inputs = {"latents": latents, "steps": torch.zeros(batch, dtype=torch.long),
-              "text": torch.zeros(batch, 77, text_width),
-              "noise": torch.zeros_like(latents)}
-    if conditions:
-        inputs["conditions"] = conditions
-    return Denoising(unet).train(), inputs
 
 
 def stable_diffusion_2(size=64, batch=16):
     """Latents of 512 x 512 images; the sizes, and those of a micro-batch in
     MosaicML's published throughput, are Stable Diffusion 2's base model's."""
-    return denoising(
-        size, 1024, batch, block_out_channels=(320, 640, 1280, 1280),
-        attention_head_dim=(5, 10, 20, 20))
+    from diffusers import UNet2DConditionModel
+    text_width = 1024
+    unet = UNet2DConditionModel(
+        sample_size=size, cross_attention_dim=text_width, use_linear_projection=True,
+        block_out_channels=(320, 640, 1280, 1280), attention_head_dim=(5, 10, 20, 20))
+    latents = torch.zeros(batch, 4, size, size)
+    return Denoising(unet).train(), {
+        "latents": latents, "steps": torch.zeros(batch, dtype=torch.long),
+        "text": torch.zeros(batch, 77, text_width), "noise": torch.zeros_like(latents)}
 
 
 def stable_diffusion_2_of_256():
     """Latents of 256 x 256 images."""
     return stable_diffusion_2(size=32)
-
-
-def stable_diffusion_xl(size=128, batch=4):
-    """Latents of 1024 x 1024 images, pooled text and the six numbers of a crop."""
-    return denoising(
-        size, 2048, batch,
-        conditions={"text_embeds": torch.zeros(batch, 1280),
-                    "time_ids": torch.zeros(batch, 6)},
-        block_out_channels=(320, 640, 1280),
-        down_block_types=("DownBlock2D", "CrossAttnDownBlock2D",
-                          "CrossAttnDownBlock2D"),
-        up_block_types=("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D"),
-        transformer_layers_per_block=(1, 2, 10), attention_head_dim=(5, 10, 20),
-        addition_embed_type="text_time", addition_time_embed_dim=256,
-        projection_class_embeddings_input_dim=2816)

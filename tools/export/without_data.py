@@ -14,9 +14,10 @@ LONGEST_SEQUENCE = 10000
 
 
 class ModuleWithoutData(FakeTensorMode):
-    """Inside, tensors have no data, but sequences and what is computed from them
-    alone have values: constructors read rates of layers from torch.linspace. PyTorch
-    follows views of them, and forgets values that are written over by others."""
+    """Inside, tensors have no data, but sequences, and what is computed only from
+    them, keep their values: constructors read rates of layers from torch.linspace.
+    PyTorch tracks views of them, and drops their values when a tensor without values
+    is written into them."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         with mock.patch.object(fake_tensor, "CONSTANT_NUMEL_LIMIT", LONGEST_SEQUENCE):
