@@ -36,8 +36,9 @@ struct CalledModule {
 /// The paths of repeated blocks: modules "<prefix>.<integer>" that have a
 /// sibling of the same class ("transformer.h.0", "layer1.1"), and siblings with
 /// submodules whose names end in a number ("encoder_layer_0"), unless they are
-/// containers, or stages, which contain longer rows of siblings. A repetition inside of a repeated block is part of that block. Keeps
-/// the order of `modules`, whose paths are distinct.
+/// containers, or stages, which contain longer rows of siblings. A repetition
+/// inside of a repeated block is part of that block. Keeps the order of
+/// `modules`, whose paths are distinct.
 std::vector<std::string>
 findRepeatedBlocks(const std::vector<CalledModule> &modules);
 
