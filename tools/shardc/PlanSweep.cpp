@@ -12,12 +12,19 @@
 #include "tools/shardc/Commands.h"
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <iomanip>
 #include <iostream>
 #include <optional>
 #include <sstream>
 
+#include <unistd.h>
+
 namespace shardc {
+
+/// The signal that asked the sweep to end, or 0.
+static volatile std::sig_atomic_t interruption = 0;
 
 namespace {
 /// One combination of values, in the order of the axes.
@@ -45,7 +52,61 @@ private:
                                      const std::string &option) const;
   size_t widthOf(const SweepAxis &axis) const;
 };
+
+/// Notes Ctrl-C while it lives; a second one ends the process at once.
+class InterruptionHandler {
+public:
+  InterruptionHandler() {
+    interruption = 0;
+    struct sigaction action = {};
+    action.sa_handler = [](int number) { interruption = number; };
+    action.sa_flags = SA_RESETHAND;
+    sigaction(SIGINT, &action, &before);
+  }
+  ~InterruptionHandler() { sigaction(SIGINT, &before, nullptr); }
+  InterruptionHandler(const InterruptionHandler &) = delete;
+  InterruptionHandler &operator=(const InterruptionHandler &) = delete;
+
+private:
+  struct sigaction before = {};
+};
+
+/// A line below the cells, on a terminal, that says how far the sweep is.
+class Progress {
+public:
+  explicit Progress(size_t cells)
+      : cells(cells), isShown(isatty(STDERR_FILENO) != 0) {}
+
+  void show(size_t done) const {
+    if (!isShown)
+      return;
+    std::cerr << done << " of " << cells << " cells";
+    const std::chrono::duration<double> passed =
+        std::chrono::steady_clock::now() - begin;
+    if (done > 0)
+      std::cerr << ", about "
+                << printSeconds(passed.count() / static_cast<double>(done) *
+                                static_cast<double>(cells - done))
+                << " left";
+    std::cerr << "; Ctrl-C ends with what is planned" << std::flush;
+  }
+  void clear() const {
+    if (isShown)
+      std::cerr << "\r\033[K" << std::flush;
+  }
+
+private:
+  size_t cells;
+  bool isShown;
+  std::chrono::steady_clock::time_point begin =
+      std::chrono::steady_clock::now();
+};
 } // namespace
+
+bool SweepResult::isPlanned() const {
+  return std::any_of(cells.begin(), cells.end(),
+                     [](const SweepCell &cell) { return cell.error.empty(); });
+}
 
 StatusOr<std::vector<SweepAxis>>
 parseSweep(const std::vector<std::string> &words) {
@@ -222,7 +283,12 @@ SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
   std::string unit;
   const std::vector<Cell> cells = sweep.cells();
   result.cells.reserve(cells.size());
+  const InterruptionHandler handler;
+  const Progress progress(cells.size());
   for (const Cell &values : cells) {
+    if (interruption != 0)
+      break;
+    progress.show(result.cells.size());
     const StatusOr<Options> found = sweep.optionsOf(values);
     const StatusOr<PlanReport> planned =
         found.ok() ? plan(*found) : StatusOr<PlanReport>(found.status());
@@ -236,6 +302,7 @@ SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
       if (result.status.ok())
         result.status = planned.status();
     }
+    progress.clear();
     sweep.printCell(values, describe(cell));
     result.cells.push_back(std::move(cell));
     const SweepCell &last = result.cells.back();
@@ -248,13 +315,18 @@ SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
     takeClosest(sweep, result);
     std::cout << (result.isPlanned() ? "\nnone of them fits\n"
                                      : "\nnone of them can be planned\n");
-    return result;
+  } else {
+    result.status = Status();
+    std::cout << "\nmost " << unit << "/s a rank:";
+    for (size_t i = 0; i < axes.size(); ++i)
+      std::cout << " --" << axes[i].option << " " << best->values[i];
+    std::cout << "\n";
   }
-  result.status = Status();
-  std::cout << "\nmost " << unit << "/s a rank:";
-  for (size_t i = 0; i < axes.size(); ++i)
-    std::cout << " --" << axes[i].option << " " << best->values[i];
-  std::cout << "\n";
+  if (result.cells.size() < cells.size())
+    result.status = Status(
+        ErrorCode::E0501,
+        "the sweep was interrupted: " + std::to_string(result.cells.size()) +
+            " of " + std::to_string(cells.size()) + " cells are planned");
   return result;
 }
 

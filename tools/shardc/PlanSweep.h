@@ -27,17 +27,18 @@ struct SweepResult {
   /// Of the cell that fits and takes most in a second; else of the one that
   /// takes least memory.
   Options best;
-  /// E0801 where none fits; where none could be planned, why the first was not.
+  /// E0501 where it was interrupted; E0801 where none fits; where none could be
+  /// planned, why the first was not.
   Status status;
 
-  bool isPlanned() const {
-    return status.ok() || status.code() == ErrorCode::E0801;
-  }
+  /// Whether any cell was planned.
+  bool isPlanned() const;
 };
 
 /// Plans and prints every cell; of a cell whose values are no options it prints
 /// what is wrong. Replicas follow from --world-size and --shard where only
-/// those are swept.
+/// those are swept. Ctrl-C ends it behind the cell that is being planned; a
+/// terminal shows how far it is.
 SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
                      const StepPlanner &plan);
 
