@@ -1,18 +1,19 @@
-//===- AutoPlan.h - --reshard auto, --recompute auto, --prefetch auto -----===//
+//===- AutoPlan.h - What auto stands for ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts the words that `auto` stands for in its place, as a user could have
-// written them: defaults for all groups, and module rules for those that
-// differ. Everything after it compiles such options as any others.
+// Puts the words that `auto` stands for in --wrap, --reshard, --recompute and
+// --prefetch in its place, as a user could have written them: defaults for all
+// groups, and module rules for those that differ. Everything after it compiles
+// such options as any others.
 //
 //   --reshard auto --recompute auto
 //     ->  --reshard always --recompute selective
 //         --module-rules 'layers\.(28|29|30|31):recompute=none'
 //
 // Compiles the step once for each form of recomputation, measures its units
-// (Plan/StepGraphBuilder.h), searches (passes/CostModel/PlanSearch.h), compiles
-// what was found and, where that takes more or less memory than was forecast,
-// searches again with the difference.
+// (PlanSpace.h), searches (passes/CostModel/PlanSearch.h), compiles what was
+// found and, where that takes more or less memory than was forecast, searches
+// again with the difference.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_AUTOPLAN_H

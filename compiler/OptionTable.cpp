@@ -90,11 +90,14 @@ static std::vector<OptionEntry> shardingOptions() {
        "",
        "Sharding",
        &Options::wrap,
-       "Modules that become groups: 'blocks' (repeated siblings), module path "
-       "regexes, '>=N' (modules of N elements), 'A&B' (both in one group)",
+       "Modules that become groups: 'blocks' (repeated siblings), 'blocks:N' "
+       "(N "
+       "of them to a group), module path regexes, '>=N' (modules of N "
+       "elements), 'A&B' (both in one group); auto: blocks, together or not, "
+       "and the root's modules or not, whichever makes the step fastest",
        {},
        {},
-       "blocks|REGEX|>=N|A&B,..."},
+       "blocks[:N]|REGEX|>=N|A&B,...|auto"},
       {"--module-rules",
        "",
        "Sharding",

@@ -158,21 +158,46 @@ orderOf(const std::vector<PlannedUnit> &units) {
   return order;
 }
 
-/// A call for each group; those of one module each that follow each other with
-/// the same arguments are a loop.
+/// Calls of fully_shard for groups with the same arguments: a loop where there
+/// are several, or where one module is the group.
+static std::string
+printLoop(const std::vector<std::vector<std::string>> &groups,
+          const std::string &arguments) {
+  const std::string indentation = "                 ";
+  if (groups.front().size() == 1) {
+    std::vector<std::string> paths;
+    for (const std::vector<std::string> &group : groups)
+      paths.push_back(group.front());
+    return "    for path in " + listOf(paths, indentation) +
+           ":\n        fully_shard(find(model, path),\n                    " +
+           arguments;
+  }
+  if (groups.size() == 1)
+    return "    fully_shard(" +
+           (groups.front().empty() ? "model" : findText(groups.front())) +
+           ",\n                " + arguments;
+  std::string rows;
+  for (const std::vector<std::string> &group : groups)
+    rows += (rows.empty() ? "" : ",\n" + indentation + " ") +
+            listOf(group, indentation + "  ");
+  return "    for paths in [" + rows +
+         "]:\n        fully_shard([find(model, path) for path in paths],\n"
+         "                    " +
+         arguments;
+}
+
+/// A call for each group; those that follow each other with the same arguments
+/// are a loop.
 static std::string printCalls(const PlanReport &report,
                               const std::vector<PlannedUnit> &units) {
   std::map<std::string, std::string> policies;
   std::string text, calls;
-  std::vector<std::string> paths;
+  std::vector<std::vector<std::string>> groups;
   std::string before;
   auto end = [&] {
-    if (!paths.empty())
-      calls +=
-          "    for path in " + listOf(paths, "                 ") +
-          ":\n        fully_shard(find(model, path),\n                    " +
-          before;
-    paths.clear();
+    if (!groups.empty())
+      calls += printLoop(groups, before);
+    groups.clear();
   };
   for (const PlannedUnit *unit : orderOf(units)) {
     const auto group = std::find_if(
@@ -187,15 +212,14 @@ static std::string printCalls(const PlanReport &report,
     const std::string arguments =
         "mesh=mesh, mp_policy=" + policy->second +
         ", reshard_after_forward=" + reshardOf(*group) + ")\n";
-    if (arguments != before || unit->modules.size() != 1)
+    auto kindOf = [](const std::vector<std::string> &modules) {
+      return std::min<size_t>(modules.size(), 2);
+    };
+    if (!groups.empty() &&
+        (arguments != before || kindOf(unit->modules) != kindOf(groups.back())))
       end();
     before = arguments;
-    if (unit->modules.size() == 1)
-      paths.push_back(unit->modules[0]);
-    else
-      calls += "    fully_shard(" +
-               (unit->modules.empty() ? "model" : findText(unit->modules)) +
-               ",\n                " + arguments;
+    groups.push_back(unit->modules);
   }
   end();
   return text + calls;

@@ -122,7 +122,6 @@ findContributors(const format::Program &program,
 /// The peak of the arena; in PyTorch, of it and of gradients that come late.
 static void addArena(const Artifact &artifact, int64_t microBatches,
                      const std::string &runtime, MemoryPlan &memory) {
-  const bool isLate = hasLateGradients(runtime, microBatches);
   const format::Program &program = artifact.program;
   std::vector<ArenaRange> ranges = findArenaUse(program);
   ArenaPeak peak = findPeak(ranges, program.commands.size());
@@ -132,6 +131,12 @@ static void addArena(const Artifact &artifact, int64_t microBatches,
     fragmentation = 0;
     holdAsInPyTorch(program, ranges);
     const std::vector<char> runs = findRunning(program, microBatches);
+    const format::Parameters &parameters = artifact.parameters;
+    const bool isLate = std::any_of(
+        parameters.states.begin(), parameters.states.end(),
+        [&](const format::State &state) {
+          return isLateGradient(state, parameters, runtime, microBatches);
+        });
     std::vector<ArenaRange> gradients;
     if (isLate)
       gradients = rangesOfGradients(artifact, runs);
@@ -179,8 +184,9 @@ static MemoryPlan planMemory(const Artifact &artifact, const Machine &machine,
                              int64_t microBatches, const std::string &runtime) {
   MemoryPlan memory;
   std::vector<format::State> states = artifact.parameters.states;
-  if (hasLateGradients(runtime, microBatches))
-    std::erase_if(states, isGradient);
+  std::erase_if(states, [&](const format::State &state) {
+    return isLateGradient(state, artifact.parameters, runtime, microBatches);
+  });
   memory.parts = statesByKind(states);
   int64_t inputs = 0;
   for (const format::Input &input : artifact.parameters.inputs)

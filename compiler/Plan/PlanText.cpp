@@ -128,6 +128,13 @@ static bool areAlike(const GroupPlan &a, const GroupPlan &b) {
          a.reshard == b.reshard && a.recompute == b.recompute;
 }
 
+/// "layers.0&…&layers.7" of many modules.
+static std::string shortName(const std::string &name) {
+  const size_t first = name.find('&'), last = name.rfind('&');
+  return first == last ? name
+                       : name.substr(0, first) + "&…" + name.substr(last);
+}
+
 /// Neighbours that are alike are one line.
 static std::string printGroups(const PlanReport &report) {
   const std::vector<GroupPlan> &groups = report.groups;
@@ -140,9 +147,9 @@ static std::string printGroups(const PlanReport &report) {
     for (; end < groups.size() && areAlike(groups[i], groups[end]); ++end)
       exposed += groups[end].exposedSeconds;
     const GroupPlan &group = groups[i];
-    std::string name = group.name;
+    std::string name = shortName(group.name);
     if (end - i > 1)
-      name += " … " + groups[end - 1].name;
+      name += " … " + shortName(groups[end - 1].name);
     table.add({name, printCount(group.parameters), group.dtypes, group.reshard,
                group.recompute, std::to_string(group.gathers),
                printCount(group.gatherBytes), std::to_string(group.reduces),

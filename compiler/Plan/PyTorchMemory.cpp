@@ -19,13 +19,19 @@ using format::Command;
 using format::CommandKind;
 using format::Program;
 
-bool hasLateGradients(const std::string &runtime, int64_t microBatches) {
-  return runtime == "fsdp2" && microBatches == 1;
-}
-
-bool isGradient(const format::State &state) {
-  return state.role == format::Role::Gradient ||
-         state.role == format::Role::Accumulated;
+bool isLateGradient(const format::State &state,
+                    const format::Parameters &parameters,
+                    const std::string &runtime, int64_t microBatches) {
+  if (runtime != "fsdp2")
+    return false;
+  if (microBatches == 1)
+    return state.role == format::Role::Gradient ||
+           state.role == format::Role::Accumulated;
+  return state.role == format::Role::Gradient &&
+         std::any_of(parameters.states.begin(), parameters.states.end(),
+                     [](const format::State &other) {
+                       return other.role == format::Role::Accumulated;
+                     });
 }
 
 static bool overlap(const format::BufferReference &a,

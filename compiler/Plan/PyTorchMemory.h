@@ -16,12 +16,12 @@
 
 namespace shardc {
 
-/// Whether gradients take memory only from backward on: under `runtime`
-/// "fsdp2" in a step of one micro-batch, because zero_grad frees them.
-bool hasLateGradients(const std::string &runtime, int64_t microBatches);
-
-/// Whether it is one of those.
-bool isGradient(const format::State &state);
+/// Whether a state takes memory only from backward on: under `runtime` "fsdp2"
+/// a gradient, because zero_grad frees it; of several micro-batches one that is
+/// reduced in the last alone. Whole ones that are kept until then count always.
+bool isLateGradient(const format::State &state,
+                    const format::Parameters &parameters,
+                    const std::string &runtime, int64_t microBatches);
 
 /// Gradients from the commands on that write them first, of those that run.
 /// What a reduction writes takes memory as soon as its input is complete.

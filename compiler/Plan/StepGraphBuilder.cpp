@@ -25,6 +25,10 @@ using format::Command;
 using format::CommandKind;
 using format::Program;
 
+static int64_t bytesOf(const format::TensorReference &operand) {
+  return format::elementCount(operand.shape) * format::byteSize(operand.dtype);
+}
+
 /// The unit that a collective names, or in whose modules the command is; else
 /// the root's.
 static size_t unitOf(const Command &command,
@@ -61,7 +65,6 @@ struct MeasuredVisit {
   /// The most that is in use in it, without gathered parameters.
   int64_t bytes = 0;
   Transfer gather;
-  int64_t gatheredBytes = 0;
   /// Collectives of it.
   size_t parts = 0;
   /// Commands of its gather: [first, last].
@@ -173,8 +176,7 @@ void Measurement::findGathers() {
     gather.gather.seconds += costs[i].seconds;
     if (isCollective(command.kind)) {
       gather.gather.level = costs[i].level;
-      gather.gatheredBytes += format::elementCount(command.operands[0].shape) *
-                              format::byteSize(command.operands[0].dtype);
+      gather.gather.bytes += bytesOf(command.operands[0]);
     }
     if (!command.records)
       continue;
@@ -221,7 +223,7 @@ bool Measurement::isOrdered() const {
 /// One of a group that is gathered in parts, such as those of two optimizers,
 /// is a part of the one before it, up to all of them.
 void Measurement::addGather(Gather gather) {
-  if (gather.first.gatheredBytes > 0)
+  if (gather.first.gather.bytes > 0)
     gather.first.parts = 1;
   if (!gathers.empty()) {
     auto &[visit, events] = gathers.back();
@@ -231,7 +233,7 @@ void Measurement::addGather(Gather gather) {
       visit.gather.seconds += gather.first.gather.seconds;
       visit.gather.level =
           std::max(visit.gather.level, gather.first.gather.level);
-      visit.gatheredBytes += gather.first.gatheredBytes;
+      visit.gather.bytes += gather.first.gather.bytes;
       visit.lastGather = gather.first.lastGather;
       events.merge(gather.second);
       return;
@@ -305,8 +307,10 @@ void Measurement::addReduction(size_t number) {
   Transfer &transfer = isOn(command, "replicate") ? reduction.sumOverReplicas
                                                   : reduction.reduction;
   transfer.seconds += costs[number].seconds;
-  if (isCollective(command.kind))
-    transfer.level = costs[number].level;
+  if (!isCollective(command.kind))
+    return;
+  transfer.level = costs[number].level;
+  transfer.bytes += bytesOf(command.operands[0]);
 }
 
 size_t Measurement::visitAt(size_t command) const {
@@ -371,7 +375,6 @@ static StepGraph startGraph(const Measurement &measured,
       StepUnit &unit = graph.units.emplace_back();
       unit.group = units[visit.unit].group;
       unit.gather = visit.gather;
-      unit.gatheredBytes = visit.gatheredBytes;
       unit.forward = i;
       unit.forwardEnd = measured.lastUse(visit);
     } else {
@@ -427,12 +430,14 @@ static void addForm(StepGraph &graph, const Measurement &measured,
 // States
 //===----------------------------------------------------------------------===//
 
-/// By group: bytes of a rank in its states.
+/// By group: bytes of a rank in its states, of which gradients may come late.
 struct GroupStates {
-  std::map<std::string, int64_t> gradients, others;
+  std::map<std::string, int64_t> late, others;
 };
 
-static GroupStates statesByGroup(const Artifact &artifact) {
+static GroupStates statesByGroup(const Artifact &artifact,
+                                 const std::string &runtime,
+                                 int64_t microBatches) {
   const format::Parameters &parameters = artifact.parameters;
   GroupStates states;
   for (const format::State &state : parameters.states) {
@@ -440,8 +445,8 @@ static GroupStates statesByGroup(const Artifact &artifact) {
       continue;
     const int64_t group =
         parameters.segments[static_cast<size_t>(*state.segment)].group;
-    (isGradient(state)
-         ? states.gradients
+    (isLateGradient(state, parameters, runtime, microBatches)
+         ? states.late
          : states.others)[parameters.groups[static_cast<size_t>(group)].name] +=
         allocatedBytes(state.elements, state.dtype);
   }
@@ -452,13 +457,8 @@ static GroupStates statesByGroup(const Artifact &artifact) {
 /// optimizer's time.
 static void addLeftOut(StepGraph &graph, const Artifact &artifact,
                        const std::vector<PlannedUnit> &units,
-                       const RepeatedGroups &repeated,
+                       const RepeatedGroups &repeated, GroupStates states,
                        const format::Machine &machine) {
-  GroupStates states = statesByGroup(artifact);
-  // What comes and goes is no persistent memory.
-  for (const StepUnit &unit : graph.units)
-    if (unit.gradientBytes > 0)
-      states.gradients[unit.group] = 0;
   const std::vector<CommandCost> costs =
       findCosts(artifact.program, artifact.manifest.mesh, machine);
   std::map<std::string, double> seconds;
@@ -467,8 +467,8 @@ static void addLeftOut(StepGraph &graph, const Artifact &artifact,
       seconds[units[unitOf(artifact.program.commands[i], units)].group] +=
           costs[i].seconds;
   for (const auto &[group, others] : repeated) {
-    graph.persistentBytes += static_cast<int64_t>(others.size()) *
-                             (states.others[group] + states.gradients[group]);
+    graph.persistentBytes +=
+        static_cast<int64_t>(others.size()) * states.others[group];
     graph.otherSeconds += static_cast<double>(others.size()) * seconds[group];
   }
 }
@@ -517,12 +517,11 @@ buildStepGraph(const std::map<RecomputeForm, const Artifact *> &steps,
   for (StepUnit &unit : graph->units)
     if (isPyTorch && unit.backward && unit.reduced)
       unit.backwardEnd = std::max(unit.backwardEnd, *unit.reduced);
-  if (hasLateGradients(runtime, microBatches)) {
-    GroupStates states = statesByGroup(*steps.begin()->second);
-    for (StepUnit &unit : graph->units)
-      unit.gradientBytes = states.gradients[unit.group];
-  }
-  addLeftOut(*graph, *steps.begin()->second, units, repeated, machine);
+  GroupStates states =
+      statesByGroup(*steps.begin()->second, runtime, microBatches);
+  for (StepUnit &unit : graph->units)
+    unit.gradientBytes = states.late[unit.group];
+  addLeftOut(*graph, *steps.begin()->second, units, repeated, states, machine);
   graph = expandGraph(*graph, repeated);
   for (StepUnit &unit : graph->units) {
     unit.formChoices.clear();

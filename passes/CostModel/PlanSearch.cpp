@@ -95,8 +95,8 @@ static bool isEqual(const StepUnit &a, const StepUnit &b) {
   };
   return a.forwardEnd - a.forward == b.forwardEnd - b.forward &&
          backwardVisits(a) == backwardVisits(b) && a.forms == b.forms &&
-         a.gatheredBytes == b.gatheredBytes && a.gather == b.gather &&
-         a.reduction == b.reduction && a.sumOverReplicas == b.sumOverReplicas &&
+         a.gather == b.gather && a.reduction == b.reduction &&
+         a.sumOverReplicas == b.sumOverReplicas &&
          a.formChoices == b.formChoices &&
          a.reshardChoices == b.reshardChoices &&
          a.backward.has_value() == b.backward.has_value();
@@ -126,7 +126,7 @@ RelaxedChoice PlanSearch::relax(size_t number, UnitDecision decision) const {
            turn < unit.backward.value_or(graph.visits.size()))
     choice.held = form.savedBytes;
   if (unit.forward <= turn && turn <= unit.forwardEnd)
-    choice.held += unit.gatheredBytes;
+    choice.held += unit.gather.bytes;
   else if (unit.backward && unit.forwardEnd < turn && turn < *unit.backward)
     choice.held += reshard.keptBytes;
   return choice;
@@ -423,8 +423,13 @@ PlanSearchResult PlanSearch::run() {
       tryAll(0, plan);
     }
   } else {
-    for (const size_t prefetch : limits.prefetchChoices)
+    for (const size_t prefetch : limits.prefetchChoices) {
       consider(greedyPlan(graph, budget, prefetch));
+      for (const RecomputeForm form :
+           {RecomputeForm::None, RecomputeForm::Selective, RecomputeForm::Full})
+        for (const std::string_view reshard : {"never", "always"})
+          consider(uniformPlan(graph, form, reshard, prefetch));
+    }
   }
   for (const Relaxation &relaxation : relaxations())
     best.boundSeconds = std::max(best.boundSeconds, solve(relaxation));

@@ -74,13 +74,34 @@ static std::vector<PlannedGather> listGathers(const StepGraph &graph,
   return gathers;
 }
 
-/// The place from which on the gather's bytes are taken: when the gather that
-/// comes `prefetch` before it is complete.
+/// The visit with which forward or backward begins, whichever `visit` is in.
+static size_t partOf(const StepGraph &graph, size_t visit) {
+  while (visit > 0 &&
+         graph.visits[visit - 1].isBackward == graph.visits[visit].isBackward)
+    --visit;
+  return visit;
+}
+
+/// The visit behind which the gather may run: when the gather that comes
+/// `prefetch` before it is complete.
 static size_t beginOf(const std::vector<PlannedGather> &gathers, size_t gather,
                       size_t prefetch) {
   if (prefetch == 0)
     return gathers[gather].visit;
   return gather < prefetch ? 0 : gathers[gather - prefetch].visit;
+}
+
+/// The visit from which on it has bytes of its own: not before backward if it
+/// is of backward (passes/Schedule/GatherPrefetch.h). It may use them before
+/// if nothing else does.
+static size_t firstHeld(const StepGraph &graph,
+                        const std::vector<PlannedGather> &gathers,
+                        size_t gather, size_t prefetch) {
+  const size_t own = gathers[gather].visit;
+  const size_t begin = beginOf(gathers, gather, prefetch);
+  return graph.visits[begin].isBackward == graph.visits[own].isBackward
+             ? begin
+             : partOf(graph, own);
 }
 
 /// The peak of the arena, from the visits at which bytes come and go.
@@ -104,15 +125,15 @@ static int64_t arenaBytes(const StepGraph &graph, const StepPlan &plan,
   for (size_t i = 0; i < gathers.size(); ++i) {
     const StepUnit &unit = graph.units[gathers[i].unit];
     const bool isBackward = graph.visits[gathers[i].visit].isBackward;
-    hold(beginOf(gathers, i, plan.prefetch),
+    hold(firstHeld(graph, gathers, i, plan.prefetch),
          (isBackward ? unit.backwardEnd : unit.forwardEnd) + 1,
-         unit.gatheredBytes);
+         unit.gather.bytes);
   }
   for (size_t i = 0; i < graph.units.size(); ++i) {
     const StepUnit &unit = graph.units[i];
     // Kept ones have no gather that holds them in backward.
     if (unit.backward && !unit.reshardChoices[plan.units[i].reshard].gather)
-      hold(*unit.backward, unit.backwardEnd + 1, unit.gatheredBytes);
+      hold(*unit.backward, unit.backwardEnd + 1, unit.gather.bytes);
   }
   int64_t held = 0, peak = graph.otherArenaBytes;
   for (size_t i = 0; i < graph.visits.size(); ++i) {

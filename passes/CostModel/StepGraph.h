@@ -60,6 +60,8 @@ struct Transfer {
   double seconds = 0;
   /// The level of the machine's topology whose links it takes.
   size_t level = 0;
+  /// Of whole tensors: what is gathered, or what each rank has of a sum.
+  int64_t bytes = 0;
 
   bool operator==(const Transfer &) const = default;
 };
@@ -83,8 +85,7 @@ struct StepUnit {
   std::string group;
   /// By RecomputeForm.
   std::array<UnitForm, recomputeForms.size()> forms;
-  /// Whole parameters.
-  int64_t gatheredBytes = 0;
+  /// Of whole parameters.
   Transfer gather;
   /// Of gradients, on the streams of reductions.
   Transfer reduction;

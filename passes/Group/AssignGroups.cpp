@@ -132,6 +132,11 @@ static bool isModuleWithoutCalls(ModuleOp module, StringRef path) {
   });
 }
 
+/// Whether a malformed entry of --wrap was meant as a regular expression.
+static bool isPattern(StringRef entry) {
+  return !entry.starts_with(">=") && !entry.starts_with("blocks:");
+}
+
 FailureOr<std::vector<WrappedModules>>
 AssignGroupsPass::findModules(const Forward &forward, StringRef entries) {
   using Problem = WrapSelection::Problem;
@@ -151,9 +156,8 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries) {
   case Problem::invalidEntry:
     emitNumberedError(getOperation(), "E0203")
         << "'" << selection.entry
-        << (StringRef(selection.entry).starts_with(">=")
-                ? "' is no entry: "
-                : "' is not a regular expression: ")
+        << (isPattern(selection.entry) ? "' is not a regular expression: "
+                                       : "' is no entry: ")
         << selection.reason;
     return failure();
   case Problem::wrappedTwice: {
@@ -291,8 +295,10 @@ static void reportRoot(Location location, ArrayRef<ParameterGroup> groups,
       << remark::metric("largest other group", largest)
       << remark::reason(
              "the root's parameters stay gathered for the whole step")
-      << remark::suggest("wrap modules of it, too: {0}",
-                         llvm::join(modules.getArrayRef(), ", "));
+      << remark::suggest(
+             "wrap modules of it, too: {0}; shardc plan --wrap auto "
+             "tries it",
+             llvm::join(modules.getArrayRef(), ", "));
 }
 
 /// Whether a group without parameters does anything: the boundary of its

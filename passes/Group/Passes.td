@@ -41,10 +41,10 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
     wrapped module without parameters is a group where its policy casts.
 
     `wrap` lists what is wrapped, separated by commas: `blocks`, which are
-    repeated sibling modules of one class (`layers.0`, `layers.1`), regular
-    expressions of whole module paths, `>=N` for modules of that many elements,
-    and `norm&head` for several modules in one group, as `fully_shard([norm,
-    head])`; an empty list wraps nothing. `param-dtype`, `reduce-dtype` and
+    repeated sibling modules of one class (`layers.0`, `layers.1`), `blocks:N`,
+    N neighbours of them to a group, regular expressions of whole module paths,
+    `>=N` for modules of that many elements, and `norm&head` for several modules
+    in one group, as `fully_shard([norm, head])`; an empty list wraps nothing. `param-dtype`, `reduce-dtype` and
     `reshard` hold for all groups of which `rules` says nothing else:
     `head:param_dtype=f32,output_dtype=bf16; :reshard_after_forward=never`. The
     root's path is empty.

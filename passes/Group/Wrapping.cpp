@@ -115,6 +115,18 @@ findRepeatedBlocks(const std::vector<CalledModule> &modules) {
   return outermost;
 }
 
+std::vector<WrappedModules> joinBlocks(const std::vector<std::string> &blocks,
+                                       size_t count) {
+  std::vector<WrappedModules> groups;
+  for (const std::string &path : blocks)
+    if (groups.empty() || groups.back().size() == count ||
+        withoutNumber(groups.back().front()) != withoutNumber(path))
+      groups.push_back({path});
+    else
+      groups.back().push_back(path);
+  return groups;
+}
+
 /// The parts of `list` between separators outside of brackets.
 static std::vector<std::string> splitAt(std::string_view list, char separator) {
   std::vector<std::string> parts(1);
@@ -145,6 +157,19 @@ std::vector<std::string> splitPatterns(std::string_view list) {
 //===----------------------------------------------------------------------===//
 
 static constexpr std::string_view leastPrefix = ">=";
+static constexpr std::string_view blocksEntry = "blocks";
+
+/// The number behind `prefix`; nothing unless it is positive.
+static std::optional<int64_t> numberBehind(const std::string &entry,
+                                           std::string_view prefix) {
+  const std::string text = entry.substr(prefix.size());
+  int64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1)
+    return std::nullopt;
+  return number;
+}
 
 namespace {
 /// Selects entry by entry.
@@ -179,13 +204,14 @@ private:
   }
 
   bool add(const std::string &entry) {
-    if (entry == "blocks" && !numbers.contains(entry)) {
-      for (const std::string &path : findRepeatedBlocks(problem.modules))
-        if (!claim(numbers.at(path), entry))
-          return false;
-        else
-          selection.groups.push_back({path});
-      return true;
+    if (entry == blocksEntry && !numbers.contains(entry))
+      return addBlocks(entry, 1);
+    if (const std::string prefix = std::string(blocksEntry) + ":";
+        entry.starts_with(prefix)) {
+      const std::optional<int64_t> count = numberBehind(entry, prefix);
+      return count ? addBlocks(entry, static_cast<size_t>(*count))
+                   : fail(Problem::invalidEntry, entry,
+                          "expected a positive number of blocks");
     }
     std::vector<size_t> together;
     std::vector<std::string> patterns = splitAt(entry, '&');
@@ -201,6 +227,16 @@ private:
     else
       for (std::string &path : paths)
         selection.groups.push_back({std::move(path)});
+    return true;
+  }
+
+  bool addBlocks(const std::string &entry, size_t count) {
+    const std::vector<std::string> blocks = findRepeatedBlocks(problem.modules);
+    for (const std::string &path : blocks)
+      if (!claim(numbers.at(path), entry))
+        return false;
+    for (WrappedModules &group : joinBlocks(blocks, count))
+      selection.groups.push_back(std::move(group));
     return true;
   }
 
@@ -238,11 +274,8 @@ private:
 
   /// Inner modules first, so that what they take is not their ancestors'.
   bool addLarge(const std::string &entry) {
-    const std::string text = entry.substr(leastPrefix.size());
-    int64_t least = 0;
-    auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), least);
-    if (error != std::errc() || end != text.data() + text.size() || least < 1)
+    const std::optional<int64_t> least = numberBehind(entry, leastPrefix);
+    if (!least)
       return fail(Problem::invalidEntry, entry,
                   "expected a positive number of elements");
     std::vector<size_t> order(problem.modules.size());
@@ -256,7 +289,7 @@ private:
     });
     for (size_t module : order) {
       const std::string &path = problem.modules[module].path;
-      if (!entryOf[module].empty() || elementsLeftIn(path) < least)
+      if (!entryOf[module].empty() || elementsLeftIn(path) < *least)
         continue;
       entryOf[module] = entry;
       selection.groups.push_back({path});

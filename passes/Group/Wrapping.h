@@ -42,6 +42,16 @@ struct CalledModule {
 std::vector<std::string>
 findRepeatedBlocks(const std::vector<CalledModule> &modules);
 
+/// Paths of modules that are one group together, as the list form of
+/// `fully_shard` has it.
+using WrappedModules = std::vector<std::string>;
+
+/// Blocks, in the order of their calls, `count` to a group: neighbours that
+/// differ in the number at the end of their paths. The last group of a row may
+/// have fewer. Requires a positive count.
+std::vector<WrappedModules> joinBlocks(const std::vector<std::string> &blocks,
+                                       size_t count);
+
 /// The parts of a comma-separated list; a comma inside of brackets, as in
 /// "h\.[0-9]{1,2}", separates nothing. Empty parts are left out.
 std::vector<std::string> splitPatterns(std::string_view list);
@@ -64,10 +74,6 @@ struct WrappingProblem {
   std::vector<int64_t> elements;
 };
 
-/// Paths of modules that are one group together, as the list form of
-/// `fully_shard` has it.
-using WrappedModules = std::vector<std::string>;
-
 /// The modules that entries choose, or the first entry that cannot.
 struct WrapSelection {
   enum class Problem { none, invalidEntry, noMatch, wrappedTwice };
@@ -83,6 +89,7 @@ struct WrapSelection {
 /// Selects modules. An entry is
 ///
 ///   blocks     each repeated block, unless a module has this path
+///   blocks:N   the same, N neighbours to a group (joinBlocks)
 ///   >=N        each module that has N elements of parameters or more without
 ///              what is wrapped inside of it, as FSDP's size-based policy
 ///   PATTERN    each module whose whole path it is, or whose whole path the

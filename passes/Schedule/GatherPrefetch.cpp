@@ -10,11 +10,17 @@
 
 namespace shardc {
 
-std::vector<int64_t> choosePrefetch(int64_t count, int64_t distance) {
+std::vector<int64_t> choosePrefetch(const PrefetchProblem &problem) {
   std::vector<int64_t> starts;
-  for (int64_t k = 0; k < count; ++k)
-    starts.push_back(distance == 0 ? startAtWait
-                                   : std::max(k - distance, startAtBegin));
+  for (int64_t k = 0; k < problem.count; ++k) {
+    const int64_t after = k - problem.distance;
+    if (problem.distance == 0)
+      starts.push_back(startAtWait);
+    else if (k >= problem.inForward && after < problem.inForward)
+      starts.push_back(startAtBackward);
+    else
+      starts.push_back(std::max(after, startAtBegin));
+  }
   return starts;
 }
 

@@ -10,8 +10,9 @@
 
 namespace shardc {
 
-Complaint checkPrefetch(int64_t count, int64_t distance,
+Complaint checkPrefetch(const PrefetchProblem &problem,
                         const std::vector<int64_t> &starts) {
+  const auto [count, inForward, distance] = problem;
   if (static_cast<int64_t>(starts.size()) != count)
     return std::to_string(starts.size()) + " starts for " +
            std::to_string(count) + " gathers";
@@ -21,18 +22,33 @@ Complaint checkPrefetch(int64_t count, int64_t distance,
     while (started < count && starts[started] == place)
       ++started;
   };
+  auto complainBehind = [&](int64_t waits, int64_t end) -> Complaint {
+    const int64_t underWay = started - waits;
+    const int64_t expected = std::min(distance, end - waits);
+    if (underWay == expected)
+      return {};
+    return std::to_string(underWay) + " gathers are under way after " +
+           std::to_string(waits) + " waits instead of " +
+           std::to_string(expected);
+  };
   startAll(startAtBegin);
   for (int64_t wait = 0; wait < count; ++wait) {
+    if (wait == inForward) {
+      startAll(startAtBackward);
+      if (Complaint complaint = complainBehind(wait, count);
+          !isRight(complaint))
+        return complaint;
+    }
     if (started == wait && starts[wait] == startAtWait)
       ++started;
     if (started <= wait)
       return "gather " + std::to_string(wait) +
              " is waited for and has not started";
     startAll(wait);
-    int64_t underWay = started - (wait + 1);
-    if (underWay != std::min(distance, count - (wait + 1)))
-      return std::to_string(underWay) + " gathers are under way after wait " +
-             std::to_string(wait) + " instead of " + std::to_string(distance);
+    if (Complaint complaint =
+            complainBehind(wait + 1, wait < inForward ? inForward : count);
+        !isRight(complaint))
+      return complaint;
   }
   return {};
 }

@@ -4,7 +4,8 @@
 // Walks over begin, waits and starts as HoistAllGathers places them and counts
 // the gathers that have started and are not waited for: none may be waited for
 // before its start, they start in the order of their waits, and behind each
-// wait as many are under way as the distance says, as long as there are some.
+// wait as many of the same part, forward or backward, are under way as the
+// distance says, as long as there are some.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_SCHEDULE_GATHERPREFETCHCHECKER_H
@@ -15,7 +16,7 @@
 
 namespace shardc {
 
-Complaint checkPrefetch(int64_t count, int64_t distance,
+Complaint checkPrefetch(const PrefetchProblem &problem,
                         const std::vector<int64_t> &starts);
 
 } // namespace shardc

@@ -4,8 +4,7 @@
 // Reads the gathers in the order of their waits, lets choosePrefetch() say
 // after which wait each starts, and moves the starts there. Waits stay. A
 // gather reads persistent shards, so that its start may move over any
-// computation of the same micro-batch; or what was retained, before which it
-// does not start.
+// computation of the same part of the micro-batch; or what forward retained.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Schedule/Passes.h"
@@ -49,43 +48,53 @@ static void reportMove(fsdp::UnshardStartOp start, StringRef where) {
       << remark::reason("starts {0}", where);
 }
 
+/// "when the gather of h.0 is complete".
+static std::string describe(int64_t start, ArrayRef<fsdp::WaitOp> waits) {
+  if (start == startAtBegin)
+    return "at the begin of the micro-batch";
+  if (start == startAtBackward)
+    return "at the begin of backward";
+  auto pending = cast<fsdp::PendingType>(
+      fsdp::WaitOp(waits[start]).getPending().getType());
+  return ("when the gather of " + pending.getGroup().getValue() +
+          " is complete")
+      .str();
+}
+
 void HoistAllGathersPass::runOnOperation() {
   Block &body = getOperation().getBody().front();
   SmallVector<fsdp::WaitOp> waits = gatherWaits(body);
-  auto begins = body.getOps<fsdp::BeginOp>();
-  if (waits.empty() || begins.empty())
+  Operation *atBegin = nullptr, *atBackward = nullptr;
+  for (auto begin : body.getOps<fsdp::BeginOp>()) {
+    if (!atBegin)
+      atBegin = begin;
+    if (begin.getPhase() == fsdp::Phase::backward)
+      atBackward = begin;
+  }
+  if (waits.empty() || !atBegin)
     return;
-  Operation *atBegin = *begins.begin();
+  PrefetchProblem problem;
+  problem.count = static_cast<int64_t>(waits.size());
+  problem.inForward = llvm::count_if(waits, [&](fsdp::WaitOp wait) {
+    return !atBackward || wait->isBeforeInBlock(atBackward);
+  });
+  problem.distance = distance;
   DenseMap<int64_t, Operation *> lastAfter;
-  std::vector<int64_t> after = choosePrefetch(waits.size(), distance);
-  assert(isRight(checkPrefetch(waits.size(), distance, after)));
-  for (auto [wait, index] : llvm::zip_equal(waits, after)) {
+  std::vector<int64_t> starts = choosePrefetch(problem);
+  assert(isRight(checkPrefetch(problem, starts)));
+  for (auto [wait, place] : llvm::zip_equal(waits, starts)) {
     auto start = wait.getPending().getDefiningOp<fsdp::UnshardStartOp>();
-    if (index == startAtWait)
+    if (place == startAtWait)
       continue;
-    // Several starts after one wait keep the order of their waits.
-    Operation *&anchor = lastAfter[index];
+    // Several starts at one place keep the order of their waits.
+    Operation *&anchor = lastAfter[place];
     if (!anchor)
-      anchor = index == startAtBegin ? atBegin : waits[index].getOperation();
-    Operation *retain =
-        start.getRetained() ? start.getRetained().getDefiningOp() : nullptr;
-    if (retain && anchor->isBeforeInBlock(retain)) {
-      start->moveAfter(retain);
-      reportMove(start, "when its part is retained");
-      continue;
-    }
+      anchor = place == startAtBegin      ? atBegin
+               : place == startAtBackward ? atBackward
+                                          : waits[place].getOperation();
     start->moveAfter(anchor);
     anchor = start;
-    if (index == startAtBegin)
-      reportMove(start, "at the begin of the micro-batch");
-    else
-      reportMove(start,
-                 ("when the gather of " +
-                  cast<fsdp::PendingType>(waits[index].getPending().getType())
-                      .getGroup()
-                      .getValue() +
-                  " is complete")
-                     .str());
+    reportMove(start, describe(place, waits));
   }
 }
 

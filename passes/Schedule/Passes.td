@@ -67,8 +67,8 @@ def HoistAllGathersPass : Pass<"shardc-hoist-all-gathers", "::mlir::func::FuncOp
   let description = [{
     Moves the start of the k-th gather to just after the wait of gather
     k - `distance`: with 1, while a group computes, the next one is gathered.
-    The wait stays at the first use. A start never moves before the part of the
-    step that its micro-batch begins with.
+    The wait stays at the first use. A start never moves before forward or
+    backward, whichever it is in.
 
     Decision: `passes/Schedule/GatherPrefetch.h`. Remark: `passed` for each start
     that moved.

@@ -41,6 +41,8 @@ CASES = {
     "mixed": ["--module-rules", r"transformer.h.1:recompute=full,reshard_after_forward=never;"
               r"transformer\.h\.[23]:recompute=selective"],
     "wrapped": ["--wrap", "blocks,transformer.ln_f,transformer.h.0.mlp"],
+    "joined": ["--wrap", "blocks:2", "--prefetch", "2"],
+    "groups": [*AUTO, "--wrap", "auto"],
     "bf16": ["--param-dtype", "bf16", "--reduce-dtype", "f32"],
 }
 

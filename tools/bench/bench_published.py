@@ -6,7 +6,7 @@
 
 Mixtral 8x7B, ViT-H/14, the U-Net of Stable Diffusion 2 and ResNet-152
 (test/models/planned_models.py) on 8 to 16,384 H100s: what FSDP2's defaults take and
-reach under shardrun, and what `auto` chooses instead. Then the same models, or the
+reach under shardrun, and what `auto` chooses of groups, resharding and recomputation. Then the same models, or the
 sizes of them that somebody measured, under PyTorch's FSDP (`--runtime fsdp2`), beside
 the speed that was published. Models are exported without weights into DIR, a minute
 each, unless they are there already. Standard library only: --python names an
@@ -101,22 +101,30 @@ def describe(found, ranks):
             f"{speed_of(found, ranks):,.1f}")
 
 
+def groups_of(found):
+    """What --wrap auto came to: blocks, and whether the root's modules are wrapped too."""
+    if not found:
+        return ""
+    blocks, *modules = found["options"]["wrap"].split(",")
+    return blocks + (" and the root's modules" if modules else "")
+
+
 def compare_with_auto(shardc, folder, python):
     print_row("model", "GPUs", "GiB", "fits", "a second and GPU", "MFU", "plan, s",
-              "auto: GiB", "fits", "a second and GPU", "gain", "plan, s")
-    print("|---|--:|--:|---|--:|--:|--:|--:|---|--:|--:|--:|")
+              "auto: groups", "GiB", "fits", "a second and GPU", "gain", "plan, s")
+    print("|---|--:|--:|---|--:|--:|--:|---|--:|---|--:|--:|--:|")
     for model in MODELS:
         path = export(python, model, folder)
         for ranks in RANKS:
             default, seconds = plan(shardc, path, ranks, "h100-sxm")
-            chosen, more = plan(shardc, path, ranks, "h100-sxm", "--reshard", "auto",
-                                "--recompute", "auto")
+            chosen, more = plan(shardc, path, ranks, "h100-sxm", "--wrap", "auto",
+                                "--reshard", "auto", "--recompute", "auto")
             gain = ""
             if chosen and chosen["memory"]["fits"] and default["memory"]["fits"]:
                 gain = f"{100 * (speed_of(chosen, ranks) / speed_of(default, ranks) - 1):+.1f} %"
             print_row(model, f"{ranks:,}", *describe(default, ranks),
                       f"{100 * default['time']['mfu']:.1f} %", f"{seconds:.1f}",
-                      *describe(chosen, ranks), gain, f"{more:.1f}")
+                      groups_of(chosen), *describe(chosen, ranks), gain, f"{more:.1f}")
 
 
 def compare_with_runs(shardc, folder, python):

@@ -63,8 +63,9 @@ static Status checkArguments(const PlanArguments &arguments) {
 /// The options with these words in place of `auto`.
 static Options withoutAuto(Options options, const std::string &reshard,
                            const std::string &recompute) {
-  const std::string one = "1";
-  for (const auto &[word, other] : {std::pair(&options.reshard, &reshard),
+  const std::string one = "1", blocks = "blocks";
+  for (const auto &[word, other] : {std::pair(&options.wrap, &blocks),
+                                    {&options.reshard, &reshard},
                                     {&options.recompute, &recompute},
                                     {&options.prefetch, &one}})
     if (*word == "auto")

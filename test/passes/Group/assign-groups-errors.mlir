@@ -5,6 +5,7 @@
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="world-size=12 reshard=4 rules=h.0:reshard_after_forward=6" 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.9" 2>&1 | FileCheck %s --check-prefix=NO-MATCH
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0,[" 2>&1 | FileCheck %s --check-prefix=INVALID
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=blocks:0" 2>&1 | FileCheck %s --check-prefix=BLOCKS
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="param-dtype=int8" 2>&1 | FileCheck %s --check-prefix=DTYPE
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="reduce-dtype=fp8" 2>&1 | FileCheck %s --check-prefix=REDUCE
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="reshard=often" 2>&1 | FileCheck %s --check-prefix=RESHARD
@@ -36,6 +37,7 @@
 // A module is in one group at most.
 // TWICE: error: E0207: the module 'h.0' is wrapped by 'h.0' and by 'h.*'
 // SIZE: error: E0203: '>=0' is no entry: expected a positive number of elements
+// BLOCKS: error: E0203: 'blocks:0' is no entry: expected a positive number of blocks
 
 // DTYPE: error: E0204: expected f32, bf16, f16 or none for param_dtype, got 'int8'
 // REDUCE: error: E0204: expected f32, bf16, f16 or none for reduce_dtype, got 'fp8'

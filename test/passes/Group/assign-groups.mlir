@@ -2,6 +2,7 @@
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap=h.* reshard=always param-dtype=f32 reduce-dtype=bf16" | FileCheck %s --check-prefix=REGEX
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap= param-dtype=bf16 reduce-dtype=bf16" | FileCheck %s --check-prefix=WHOLE
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap=>=9" | FileCheck %s --check-prefix=SIZE
+// RUN: shardc-opt %s --split-input-file --shardc-assign-groups="wrap=blocks:2" | FileCheck %s --check-prefix=TOGETHER
 // RUN: shardc-opt %s --split-input-file --shardc-assign-groups --remarks-filter='shardc-assign-groups.*' 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Blocks that repeat are groups of their own and the rest is the root's. FSDP2
@@ -30,6 +31,15 @@
 //       REGEX:   fsdp.group @head on
 //       REGEX:   fsdp.group @root on @mesh policy <param = f32, reduce = bf16, cast_inputs = true> reshard always {
 //  REGEX-NEXT:   }
+
+// Neighbouring blocks are one group, as of fully_shard([h[0], h[1]]).
+// TOGETHER-LABEL: module @repeated_blocks
+//       TOGETHER:   fsdp.group @"h.0&h.1" on
+//  TOGETHER-NEXT:     fsdp.member @h.0.weight
+//  TOGETHER-NEXT:     fsdp.member @h.1.weight
+//  TOGETHER-NEXT:   }
+//       TOGETHER:   fsdp.module "h.0" : "Linear" group @"h.0&h.1" (
+//       TOGETHER:   fsdp.module "h.1" : "Linear" group @"h.0&h.1" (
 
 // With nothing wrapped, everything is the root's, in the order of declaration.
 // WHOLE-LABEL: module @repeated_blocks
@@ -166,7 +176,7 @@ module @parameter_called_root {
 // -----
 
 // The root's parameters stay gathered: what is large could be wrapped.
-// REMARK: remark: [Missed] wrap | Category:shardc-assign-groups.root | Function=root | Reason="the root's parameters stay gathered for the whole step", Suggestion="wrap modules of it, too: embed, head", elements=1000000, largest other group=16
+// REMARK: remark: [Missed] wrap | Category:shardc-assign-groups.root | Function=root | Reason="the root's parameters stay gathered for the whole step", Suggestion="wrap modules of it, too: embed, head; shardc plan --wrap auto tries it", elements=1000000, largest other group=16
 module @large_root {
   fsdp.parameter @embed.weight : tensor<125000x4xf32>
   fsdp.parameter @h.0.weight : tensor<4x4xf32>

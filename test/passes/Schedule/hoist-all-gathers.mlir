@@ -55,19 +55,24 @@ func.func @starts_one_gather_ahead(%x: tensor<f32>) {
 
 // -----
 
-// The first gather of backward starts in forward: a gather reads shards alone,
-// which change only in the update part.
-// CHECK-LABEL: @crosses_the_begin_of_backward
+// The first gather of backward starts with it: while the loss is computed,
+// memory is for what it takes.
+// CHECK-LABEL: @starts_in_its_own_part
 //       CHECK:   %[[FIRST:.*]] = fsdp.unshard_start @h.0
 //       CHECK:   fsdp.wait %[[FIRST]]
+//       CHECK:   aten.mul
+//  CHECK-NEXT:   fsdp.begin backward
 //  CHECK-NEXT:   %[[AGAIN:.*]] = fsdp.unshard_start @h.0
-//       CHECK:   fsdp.begin backward
+//  CHECK-NEXT:   aten.mul
 //  CHECK-NEXT:   fsdp.wait %[[AGAIN]]
-func.func @crosses_the_begin_of_backward() {
+// REMARK: remark: [Passed] prefetch | {{.*}} Function=h.0 {{.*}}Reason="starts at the begin of backward"
+func.func @starts_in_its_own_part(%x: tensor<f32>) {
   fsdp.begin forward
   %p0 = fsdp.unshard_start @h.0 on gather : !fsdp.pending<@h.0>
   %h0 = fsdp.wait %p0 : !fsdp.pending<@h.0> -> !fsdp.unsharded<@h.0>
+  %0 = aten.mul %x, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
   fsdp.begin backward
+  %1 = aten.mul %x, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
   %p1 = fsdp.unshard_start @h.0 on gather : !fsdp.pending<@h.0>
   %h1 = fsdp.wait %p1 : !fsdp.pending<@h.0> -> !fsdp.unsharded<@h.0>
   return
@@ -88,26 +93,5 @@ func.func @reductions_stay(%gradient: tensor<4xf32>) {
   %p1 = fsdp.reduce_scatter_start @root [@w](%gradient) on reduce : (tensor<4xf32>) -> !fsdp.pending<@root>
   fsdp.begin update
   %shard = fsdp.wait %p1 : !fsdp.pending<@root> -> !fsdp.shard<@root>
-  return
-}
-
-// -----
-
-// What is gathered from retained parts starts no earlier than those are there.
-// CHECK-LABEL: @starts_behind_what_it_gathers
-//       CHECK:   %[[KEPT:.*]] = fsdp.retain
-//  CHECK-NEXT:   %[[AGAIN:.*]] = fsdp.unshard_start @h.0 from %[[KEPT]]
-//  CHECK-NEXT:   fsdp.begin backward
-//  CHECK-NEXT:   fsdp.wait %[[AGAIN]]
-func.func @starts_behind_what_it_gathers(%x: tensor<f32>) {
-  fsdp.begin forward
-  %p0 = fsdp.unshard_start @h.0 on gather : !fsdp.pending<@h.0>
-  %h0 = fsdp.wait %p0 : !fsdp.pending<@h.0> -> !fsdp.unsharded<@h.0>
-  %w0 = fsdp.view %h0[@h.0.w] : !fsdp.unsharded<@h.0> -> tensor<f32>
-  %0 = aten.mul %x, %w0 : (tensor<f32>, tensor<f32>) -> tensor<f32>
-  %kept = fsdp.retain %h0 : !fsdp.unsharded<@h.0> -> !fsdp.retained<@h.0>
-  fsdp.begin backward
-  %p1 = fsdp.unshard_start @h.0 from %kept as !fsdp.retained<@h.0> on gather : !fsdp.pending<@h.0>
-  %h1 = fsdp.wait %p1 : !fsdp.pending<@h.0> -> !fsdp.unsharded<@h.0>
   return
 }

@@ -8,6 +8,7 @@
 #include "compiler/AutoPlan.h"
 
 #include "compiler/OptionTable.h"
+#include "compiler/PlanSpace.h"
 #include "passes/CostModel/Machines.h"
 #include "passes/CostModel/PlanSearch.h"
 
@@ -93,6 +94,106 @@ TEST_F(NanoGpt, ForecastsAreThoseOfCompiledSteps) {
                 static_cast<double>(report.memory.bytes), 32768);
     EXPECT_NEAR(found.seconds, report.time.seconds, 0.05 * found.seconds);
   }
+}
+
+// Merged and compiled, blocks take the same but for what is there while one of
+// them recomputes or is launched.
+TEST_F(NanoGpt, JoinedBlocksAreForecastAsTheyAreCompiled) {
+  for (const int64_t replicate : {1, 2}) {
+    SCOPED_TRACE(replicate);
+    Options options = optionsOf(8, RecomputeForm::None, "auto");
+    options.replicate = replicate;
+    options.recompute = "auto";
+    Status failure;
+    PlanSpace single(options, machine, 1);
+    ASSERT_EQ(single.measure(compiler, failure), 0);
+    EXPECT_EQ(single.countBlocks(), 4u);
+    const std::optional<PlanSpace> joined = single.withBlocksJoined(2);
+    ASSERT_TRUE(joined);
+    EXPECT_EQ(joined->getWrap(), "blocks:2");
+    options.wrap = "blocks:2";
+    PlanSpace compiled(options, machine, 1);
+    ASSERT_EQ(compiled.measure(compiler, failure), 0);
+    const std::vector<StepUnit> &units = joined->getGraph().units;
+    const std::vector<StepUnit> &expected = compiled.getGraph().units;
+    ASSERT_EQ(units.size(), 3u);
+    ASSERT_EQ(expected.size(), 3u);
+    for (size_t i = 0; i < units.size(); ++i) {
+      SCOPED_TRACE(expected[i].group);
+      EXPECT_EQ(units[i].group, expected[i].group);
+      EXPECT_EQ(units[i].forward, expected[i].forward);
+      EXPECT_EQ(units[i].forwardEnd, expected[i].forwardEnd);
+      EXPECT_EQ(units[i].backward, expected[i].backward);
+      EXPECT_EQ(units[i].backwardEnd, expected[i].backwardEnd);
+      EXPECT_EQ(units[i].reduced, expected[i].reduced);
+      EXPECT_EQ(units[i].formChoices, expected[i].formChoices);
+      for (auto transfer : {&StepUnit::gather, &StepUnit::reduction,
+                            &StepUnit::sumOverReplicas}) {
+        const Transfer &its = units[i].*transfer,
+                       &other = expected[i].*transfer;
+        EXPECT_EQ(its.bytes, other.bytes);
+        EXPECT_EQ(its.level, other.level);
+        EXPECT_NEAR(its.seconds, other.seconds, 0.05 * other.seconds);
+      }
+      for (const RecomputeForm form : expected[i].formChoices) {
+        const UnitForm &its = units[i].forms[static_cast<size_t>(form)];
+        const UnitForm &other = expected[i].forms[static_cast<size_t>(form)];
+        EXPECT_NEAR(its.forwardSeconds, other.forwardSeconds,
+                    0.05 * other.forwardSeconds);
+        EXPECT_NEAR(its.backwardSeconds, other.backwardSeconds,
+                    0.05 * other.backwardSeconds);
+        EXPECT_NEAR(static_cast<double>(its.savedBytes),
+                    static_cast<double>(other.savedBytes), 1024);
+        EXPECT_NEAR(static_cast<double>(its.forwardBytes),
+                    static_cast<double>(other.forwardBytes), 1024);
+        EXPECT_NEAR(static_cast<double>(its.backwardBytes),
+                    static_cast<double>(other.backwardBytes), 65536);
+      }
+    }
+    for (const RecomputeForm form :
+         {RecomputeForm::None, RecomputeForm::Full}) {
+      const StepForecast its = forecast(
+          joined->getGraph(), uniformPlan(joined->getGraph(), form, "always"));
+      const StepForecast other =
+          forecast(compiled.getGraph(),
+                   uniformPlan(compiled.getGraph(), form, "always"));
+      // Sums over replicas have buffers in the update, which are not merged.
+      if (replicate == 1 || form == RecomputeForm::None)
+        EXPECT_NEAR(static_cast<double>(its.bytes),
+                    static_cast<double>(other.bytes), 65536);
+      EXPECT_NEAR(its.seconds, other.seconds, 0.05 * other.seconds);
+    }
+  }
+}
+
+// A rule for one of two blocks keeps them apart.
+TEST_F(NanoGpt, BlocksWithRulesOfTheirOwnAreNotJoined) {
+  Options options = optionsOf(8, RecomputeForm::None, "auto");
+  options.moduleRules = "transformer.h.1:param_dtype=f32";
+  Status failure;
+  PlanSpace single(options, machine, 1);
+  ASSERT_EQ(single.measure(compiler, failure), 0);
+  EXPECT_FALSE(single.withBlocksJoined(2));
+}
+
+// 64 nodes away from each other, fewer and larger collectives are faster.
+TEST_F(NanoGpt, JoinsBlocksWhereCommunicationDecides) {
+  Options options = optionsOf(512, RecomputeForm::None, "default");
+  options.wrap = "auto";
+  AutoPlan chosen;
+  ASSERT_EQ(
+      choosePlan(compiler, {options, machine, 1, int64_t{1} << 35, {}}, chosen),
+      0);
+  EXPECT_TRUE(chosen.options.wrap.starts_with("blocks:"))
+      << chosen.options.wrap;
+  EXPECT_FALSE(isAuto(chosen.options));
+  Options blocks = options;
+  blocks.wrap = "blocks";
+  EXPECT_LT(reportStep(chosen.step, machine, 1).time.seconds,
+            reportStep(*compiler.tryToCompile(blocks, machine), machine, 1)
+                .time.seconds);
+  EXPECT_EQ(compiler.tryToCompile(chosen.options, machine)->artifact.program,
+            chosen.step.artifact.program);
 }
 
 TEST_F(NanoGpt, TakesThePlanThatFits) {

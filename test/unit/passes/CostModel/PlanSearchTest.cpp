@@ -42,8 +42,8 @@ StepUnit plainUnit() {
   unit.forms[0] = {1, 2, 100, 100, 110};
   unit.forms[1] = {1, 2.5, 60, 100, 110};
   unit.forms[2] = {1, 3, 20, 100, 110};
-  unit.gatheredBytes = 10;
-  unit.gather = unit.reduction = {0.5, 0};
+  unit.gather = {0.5, 0, 10};
+  unit.reduction = {0.5, 0};
   unit.formChoices = {RecomputeForm::None, RecomputeForm::Selective,
                       RecomputeForm::Full};
   unit.reshardChoices = {{"never", 10, std::nullopt},
@@ -120,14 +120,14 @@ StepGraph randomGraph(std::mt19937 &random, size_t count, size_t classes) {
           saved, saved + bytes(50), saved + bytes(200)};
       saved = saved * 2 / 3;
     }
-    unit.gatheredBytes = 10 + bytes(200);
     // On the links of a node, of the network, or of both.
     auto level = [&] { return static_cast<size_t>(bytes(1)); };
-    unit.gather = {number(0.05, 1.2), level()};
+    const int64_t gathered = 10 + bytes(200);
+    unit.gather = {number(0.05, 1.2), level(), gathered};
     unit.reduction = {number(0.05, 1.2), level()};
     if (bytes(3) == 0)
       unit.sumOverReplicas = {number(0.05, 1.2), level()};
-    unit.reshardChoices = {{"never", unit.gatheredBytes, std::nullopt},
+    unit.reshardChoices = {{"never", unit.gather.bytes, std::nullopt},
                            {"always", 0, unit.gather}};
     kinds.push_back(unit);
   }

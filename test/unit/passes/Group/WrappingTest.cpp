@@ -181,6 +181,27 @@ TEST(SelectWrapped, SeveralModulesTogether) {
                                             modules({"norm", "head"})));
 }
 
+/// Each row by itself: "encoder.2" and "decoder.0" are no neighbours.
+TEST(SelectWrapped, NeighbouringBlocksTogether) {
+  const std::vector<CalledModule> called = {
+      {"encoder.0", "Block"}, {"encoder.1", "Block"}, {"encoder.2", "Block"},
+      {"decoder.0", "Block"}, {"decoder.1", "Block"}, {"head", "Linear"}};
+  EXPECT_THAT(select(called, {"blocks:2"}).groups,
+              ElementsAre(modules({"encoder.0", "encoder.1"}),
+                          modules({"encoder.2"}),
+                          modules({"decoder.0", "decoder.1"})));
+  EXPECT_THAT(select(called, {"head", "blocks:4"}).groups,
+              ElementsAre(modules({"encoder.0", "encoder.1", "encoder.2"}),
+                          modules({"decoder.0", "decoder.1"}),
+                          modules({"head"})));
+  EXPECT_EQ(select(called, {"blocks:1"}).groups,
+            select(called, {"blocks"}).groups);
+  for (const char *wrong : {"blocks:", "blocks:0", "blocks:-2", "blocks:2x"})
+    EXPECT_EQ(select(called, {wrong}).problem, Problem::invalidEntry) << wrong;
+  EXPECT_EQ(select(called, {"blocks:2", "encoder.1"}).problem,
+            Problem::wrappedTwice);
+}
+
 /// As FSDP's size_based_auto_wrap_policy: what is inside counts no more.
 TEST(SelectWrapped, InnermostModulesOfASize) {
   WrappingProblem problem = {
