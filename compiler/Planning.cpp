@@ -107,6 +107,31 @@ static std::vector<MemoryPart> listStates(ModuleOp module) {
   return parts;
 }
 
+/// Policies with bf16 in place of f16: as many bytes, and as fast on GPUs. What
+/// shardc compiles for f16 multiplies in f32, which PyTorch does not.
+static void takeHalfAsBf16(ModuleOp module) {
+  Type half = Float16Type::get(module.getContext());
+  Type other = BFloat16Type::get(module.getContext());
+  auto replace = [&](Type type) { return type == half ? other : type; };
+  for (auto group : module.getOps<fsdp::GroupOp>()) {
+    fsdp::PolicyAttr policy = group.getPolicy();
+    group.setPolicyAttr(fsdp::PolicyAttr::get(
+        module.getContext(), replace(policy.getParam()),
+        replace(policy.getReduce()), replace(policy.getOutput()),
+        policy.getCastInputs()));
+  }
+}
+
+/// The dtypes that a group was asked to have, where bf16 stands for f16.
+static std::string dtypesOf(const GroupPlan &group, const PlannedUnit &unit) {
+  const std::string other = "bf16";
+  std::string dtypes = group.dtypes;
+  if (unit.paramDtype == "f16")
+    if (const size_t at = dtypes.find(other); at != std::string::npos)
+      dtypes.replace(at, other.size(), unit.paramDtype);
+  return dtypes;
+}
+
 PlanReport reportStep(const PlannedStep &step, const format::Machine &machine,
                       int64_t microBatches) {
   PlanReport report = reportPlan(step.artifact, machine, microBatches,
@@ -116,8 +141,10 @@ PlanReport reportStep(const PlannedStep &step, const format::Machine &machine,
         *step.samples * microBatches * report.mesh.ranks();
   for (GroupPlan &group : report.groups)
     for (const PlannedUnit &unit : step.units)
-      if (unit.group == group.name)
+      if (unit.group == group.name) {
         group.recompute = unit.recompute;
+        group.dtypes = dtypesOf(group, unit);
+      }
   return report;
 }
 
@@ -188,6 +215,8 @@ struct PlanCompiler::State {
       if (phase.name == "group") {
         step.units = listUnits(*module);
         step.rootModules = modulesOfRoot(*module);
+        if (options.runtime == "fsdp2")
+          takeHalfAsBf16(*module);
         if (isShort)
           step.repeated = takeOutLayers(*module);
       }

@@ -84,8 +84,12 @@ void Writer::writeTraining() {
   }
   set("training.mixed_precision_param",
       option("param_dtype") == "bf16" ? "\"bfloat16\"" : "\"float32\"");
-  if (option("reduce_dtype") == "bf16")
-    lose("gradients that are reduced in bf16: torchtitan reduces in f32");
+  if (option("param_dtype") == "f16")
+    lose("parameters in f16: torchtitan gathers bf16 or f32");
+  if (const std::string dtype = option("reduce_dtype");
+      dtype == "bf16" || dtype == "f16")
+    lose("gradients that are reduced in " + dtype +
+         ": torchtitan reduces in f32");
   if (option("master_dtype") == "bf16")
     set("training.dtype", "\"bfloat16\"");
 }

@@ -282,13 +282,6 @@ static int runPlan(PlanArguments &arguments, bool namesTarget) {
               << " has no 'runtimes' for " << arguments.options.runtime
               << ": the forecast has the rates of single kernels, and steps "
                  "take longer\n";
-  const Options &options = arguments.options;
-  if (options.runtime == "fsdp2" &&
-      (options.paramDtype == "f16" ||
-       options.moduleRules.find("param_dtype=f16") != std::string::npos))
-    std::cerr << "shardc: remark: products of f16 are forecast in f32, with "
-                 "casts; PyTorch computes them as fast as those of bf16: plan "
-                 "with --param-dtype bf16\n";
   return Planner(arguments).run();
 }
 

@@ -343,10 +343,12 @@ const drawPartTables = () => {
 
 // Groups
 
-/** Groups as rows; consecutive ones that differ only in digits of the name are one row. */
+/** Groups as rows, the first and the last of many modules as their name; consecutive groups that
+    differ only in digits of the name are one row. */
 const foldGroups = groups => {
   const folded = [];
-  for (const group of groups) {
+  for (const whole of groups) {
+    const group = { ...whole, name: whole.name.replace(/&.*&/, "&…&") };
     const { exposed_seconds, ...same } = group;
     const key = JSON.stringify({ ...same, name: group.name.replace(/\d+/g, "*") });
     const last = folded[folded.length - 1];
