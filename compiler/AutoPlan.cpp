@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <limits>
 #include <regex>
+#include <set>
+#include <tuple>
 
 namespace shardc {
 
@@ -23,6 +25,9 @@ bool isAuto(const Options &options) {
 }
 
 namespace {
+
+/// --wrap, and what a plan of such groups takes.
+using GroupsForecast = std::pair<std::string, StepForecast>;
 
 /// One search among the plans of a space.
 class PlanChooser {
@@ -40,8 +45,14 @@ public:
   int checkNames();
   /// Finds a plan. Returns 0 or an exit code.
   int search();
-  /// Says what else there would have been, with the best plans of other groups.
-  void finish(const std::vector<std::pair<std::string, StepForecast>> &others);
+  /// Says what else there would have been: compiled plans of other groups, and
+  /// `forecasts` of further ones.
+  void finish(std::vector<GroupsForecast> forecasts,
+              const std::vector<GroupsForecast> &compiledGroups);
+  /// The plan that was found, as one of other groups.
+  GroupsForecast describe() const {
+    return {space.getWrap(), {best->time.seconds, best->memory.bytes}};
+  }
 
   bool isBetterThan(const PlanChooser &other) const {
     return !other.best || isBetter(*best, *other.best);
@@ -259,9 +270,10 @@ int PlanChooser::search() {
   return tryHandPlans();
 }
 
-/// What is told is corrected, so that the chosen plan's is the compiled step.
-void PlanChooser::finish(
-    const std::vector<std::pair<std::string, StepForecast>> &others) {
+/// What is told of these groups is corrected, so that the chosen plan's is the
+/// compiled step. Of other groups, the fastest.
+void PlanChooser::finish(std::vector<GroupsForecast> forecasts,
+                         const std::vector<GroupsForecast> &compiledGroups) {
   PlanChoice &choice = chosen.choice;
   choice.boundSeconds = std::min(bound, choice.forecastSeconds) *
                         best->time.seconds / choice.forecastSeconds;
@@ -271,9 +283,23 @@ void PlanChooser::finish(
         {name, its.seconds, its.bytes, its.bytes <= budget});
   };
   add("auto", corrected(bestPlan));
-  for (const auto &[wrap, its] : others)
-    if (wrap != space.getWrap())
-      add("--wrap '" + wrap + "'", corrected(its));
+  std::set<std::string> named = {space.getWrap()};
+  auto addGroups = [&](const GroupsForecast &groups) {
+    if (named.insert(groups.first).second)
+      add("--wrap '" + groups.first + "'", groups.second);
+  };
+  std::for_each(compiledGroups.begin(), compiledGroups.end(), addGroups);
+  auto rankOf = [&](const GroupsForecast &groups) {
+    return std::tuple(groups.second.bytes > budget, groups.second.seconds,
+                      groups.first);
+  };
+  std::sort(forecasts.begin(), forecasts.end(),
+            [&](const GroupsForecast &a, const GroupsForecast &b) {
+              return rankOf(a) < rankOf(b);
+            });
+  constexpr size_t most = 5;
+  forecasts.resize(std::min(forecasts.size(), most));
+  std::for_each(forecasts.begin(), forecasts.end(), addGroups);
   for (const auto &[name, plan] : space.handPlans(budget))
     if (plan != bestPlan)
       add(name, corrected(plan));
@@ -292,12 +318,12 @@ public:
   GroupChooser(PlanCompiler &compiler, const PlanRequest &request)
       : compiler(compiler), request(request) {}
 
-  /// Those of `blocks`, and others that promise more.
-  void search(PlanSpace blocks);
+  /// Those of `blocks`, and others.
+  void search(const PlanSpace &blocks);
 
   /// By --wrap.
-  std::vector<std::pair<std::string, StepForecast>> forecasts;
-  /// The best of them.
+  std::vector<GroupsForecast> forecasts;
+  /// The best of the others.
   std::optional<PlanSpace> best;
   int64_t forecastPlans = 0, compiled = 0;
 
@@ -308,7 +334,9 @@ private:
 
   std::optional<PlanSpace> splitRoot(const PlanSpace &blocks);
   bool isBetter(const PlanSearchResult &a, const PlanSearchResult &b) const;
-  PlanSearchResult consider(const PlanSpace &groups);
+  PlanSearchResult forecastBest(const PlanSpace &groups);
+  void consider(const PlanSpace &groups);
+  void considerJoined(const PlanSpace &single);
 };
 
 } // namespace
@@ -327,49 +355,58 @@ std::optional<PlanSpace> GroupChooser::splitRoot(const PlanSpace &blocks) {
   return groups;
 }
 
-/// More complicated groups have to promise half a percent.
 bool GroupChooser::isBetter(const PlanSearchResult &a,
                             const PlanSearchResult &b) const {
-  constexpr double faster = 0.995;
   if (a.fits != b.fits)
     return a.fits;
-  return a.fits ? a.forecast.seconds < faster * b.forecast.seconds
+  return a.fits ? a.forecast.seconds < b.forecast.seconds
                 : a.forecast.bytes < b.forecast.bytes;
 }
 
-PlanSearchResult GroupChooser::consider(const PlanSpace &groups) {
+PlanSearchResult GroupChooser::forecastBest(const PlanSpace &groups) {
   PlanSearchResult found =
       searchPlan(groups.getGraph(), request.budgetBytes, groups.getLimits());
   forecastPlans += static_cast<int64_t>(found.forecasts);
   forecasts.emplace_back(groups.getWrap(), found.forecast);
-  if (!best || isBetter(found, bestFound)) {
-    best = groups;
-    bestFound = found;
-  }
   return found;
 }
 
-/// More and more blocks are together as long as that helps.
-void GroupChooser::search(PlanSpace blocks) {
-  std::vector<PlanSpace> singles = {std::move(blocks)};
-  if (std::optional<PlanSpace> split = splitRoot(singles.front()))
-    singles.push_back(std::move(*split));
-  for (const PlanSpace &single : singles) {
-    PlanSearchResult last = consider(single);
-    for (size_t count = 2; count / 2 < single.countBlocks(); count *= 2) {
-      const std::optional<PlanSpace> joined = single.withBlocksJoined(count);
-      if (!joined)
-        break;
-      const PlanSearchResult next = consider(*joined);
-      if (!isBetter(next, last))
-        break;
-      last = next;
+void GroupChooser::consider(const PlanSpace &groups) {
+  PlanSearchResult found = forecastBest(groups);
+  if (best && !isBetter(found, bestFound))
+    return;
+  best = groups;
+  bestFound = std::move(found);
+}
+
+/// 2, 3, 4, 6, 8, 12, … blocks to a group, up to all of them.
+void GroupChooser::considerJoined(const PlanSpace &single) {
+  auto join = [&](size_t count) {
+    if (const std::optional<PlanSpace> joined =
+            single.withBlocksJoined(count, compiler)) {
+      compiled += joined->countCompiled();
+      consider(*joined);
     }
+  };
+  const size_t blocks = single.countBlocks();
+  for (size_t count = 2; count / 2 < blocks; count *= 2) {
+    join(count);
+    if (count < blocks && count + count / 2 < 2 * blocks)
+      join(count + count / 2);
   }
 }
 
-/// Forecasts of joined groups are of merged measurements: what is chosen has to
-/// be better than single blocks when both are compiled.
+void GroupChooser::search(const PlanSpace &blocks) {
+  forecastBest(blocks);
+  considerJoined(blocks);
+  if (const std::optional<PlanSpace> split = splitRoot(blocks)) {
+    consider(*split);
+    considerJoined(*split);
+  }
+}
+
+/// Forecasts of joined groups are of merged measurements, so both single blocks
+/// and the best of the others are compiled.
 static int chooseGroups(PlanCompiler &compiler, const PlanRequest &request,
                         const PlanSpace &blocks, AutoPlan &chosen) {
   GroupChooser groups(compiler, request);
@@ -379,24 +416,35 @@ static int chooseGroups(PlanCompiler &compiler, const PlanRequest &request,
     chosen.failure = single.chosen.failure;
     return result;
   }
-  PlanChooser other(compiler, request, *groups.best);
-  const bool isOther =
-      groups.best->getWrap() != blocks.getWrap() && other.search() == 0;
-  PlanChooser &better = isOther && other.isBetterThan(single) ? other : single;
-  if (int result = better.checkNames()) {
-    chosen.failure = better.chosen.failure;
+  int64_t compiled = groups.compiled + blocks.countCompiled();
+  int64_t forecasts = groups.forecastPlans;
+  auto count = [&](const PlanChooser &chooser) {
+    compiled += chooser.chosen.choice.compiled;
+    forecasts += chooser.chosen.choice.forecasts;
+  };
+  count(single);
+  PlanChooser *better = &single;
+  std::vector<GroupsForecast> others;
+  std::optional<PlanChooser> other;
+  if (groups.best) {
+    other.emplace(compiler, request, *groups.best);
+    const bool isFound = other->search() == 0;
+    count(*other);
+    if (isFound && other->isBetterThan(single)) {
+      better = &*other;
+      others.push_back(single.describe());
+    } else if (isFound) {
+      others.push_back(other->describe());
+    }
+  }
+  if (int result = better->checkNames()) {
+    chosen.failure = better->chosen.failure;
     return result;
   }
-  better.finish(groups.forecasts);
-  const PlanChoice &ofSingle = single.chosen.choice;
-  const PlanChoice &ofOther = other.chosen.choice;
-  const int64_t compiled = groups.compiled + blocks.countCompiled() +
-                           ofSingle.compiled + ofOther.compiled;
-  const int64_t forecasts =
-      groups.forecastPlans + ofSingle.forecasts + ofOther.forecasts;
-  better.chosen.choice.compiled = compiled;
-  better.chosen.choice.forecasts = forecasts;
-  chosen = std::move(better.chosen);
+  better->finish(groups.forecasts, others);
+  chosen = std::move(better->chosen);
+  chosen.choice.compiled = compiled;
+  chosen.choice.forecasts = forecasts;
   return 0;
 }
 
@@ -417,7 +465,7 @@ int choosePlan(PlanCompiler &compiler, const PlanRequest &request,
   if (result == 0)
     result = chooser.search();
   if (result == 0)
-    chooser.finish({});
+    chooser.finish({}, {});
   chosen = std::move(chooser.chosen);
   chosen.choice.compiled += compiled;
   return result;

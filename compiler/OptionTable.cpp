@@ -91,10 +91,9 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::wrap,
        "Modules that become groups: 'blocks' (repeated siblings), 'blocks:N' "
-       "(N "
-       "of them to a group), module path regexes, '>=N' (modules of N "
-       "elements), 'A&B' (both in one group); auto: blocks, together or not, "
-       "and the root's modules or not, whichever makes the step fastest",
+       "(N consecutive ones per group), module path regexes, '>=N' (modules of "
+       "N elements), 'A&B' (both in one group); auto: chooses how many blocks "
+       "per group, and whether the root's modules are wrapped too",
        {},
        {},
        "blocks[:N]|REGEX|>=N|A&B,...|auto"},

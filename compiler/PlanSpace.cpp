@@ -62,7 +62,7 @@ bool PlanSpace::takeSteps(Steps steps) {
                      microBatches, options.runtime);
   if (!built)
     return false;
-  graph = std::move(*built);
+  measured = std::move(*built);
   units = first.units;
   rootModules = first.rootModules;
   mesh = first.artifact.manifest.mesh;
@@ -148,7 +148,19 @@ CollectiveTime PlanSpace::timeOf(TransferKind kind, int64_t bytes) const {
   return its;
 }
 
-std::optional<PlanSpace> PlanSpace::withBlocksJoined(size_t count) const {
+/// --wrap with `count` blocks to a group.
+std::string PlanSpace::wrapOfJoined(size_t count) const {
+  std::string wrap;
+  for (const std::string &entry : splitPatterns(options.wrap)) {
+    wrap += (wrap.empty() ? "" : ",") + entry;
+    if (entry == blocksEntry)
+      wrap += ":" + std::to_string(count);
+  }
+  return wrap;
+}
+
+std::optional<PlanSpace>
+PlanSpace::withBlocksJoined(size_t count, PlanCompiler &compiler) const {
   const std::vector<std::map<std::string, size_t>> rules = rulesOfUnits();
   auto numberOf = [&](const std::string &module) {
     return std::find_if(units.begin(), units.end(),
@@ -175,19 +187,19 @@ std::optional<PlanSpace> PlanSpace::withBlocksJoined(size_t count) const {
     other.units.push_back(std::move(joined));
     rows.push_back(std::move(row));
   }
+  // Neighbours by their calls, of which there may be none.
+  if (std::all_of(rows.begin(), rows.end(),
+                  [](const MergedGroups &row) { return row.size() == 1; }))
+    return std::nullopt;
   std::optional<StepGraph> merged =
-      mergeUnits(graph, rows, [this](TransferKind kind, int64_t bytes) {
+      mergeUnits(measured, rows, [this](TransferKind kind, int64_t bytes) {
         return timeOf(kind, bytes);
       });
+  other.options.wrap = wrapOfJoined(count);
+  other.compiled = 0;
   if (!merged)
-    return std::nullopt;
-  other.graph = std::move(*merged);
-  other.options.wrap.clear();
-  for (const std::string &entry : splitPatterns(options.wrap)) {
-    other.options.wrap += (other.options.wrap.empty() ? "" : ",") + entry;
-    if (entry == blocksEntry)
-      other.options.wrap += ":" + std::to_string(count);
-  }
+    return other.tryToMeasure(compiler) ? std::optional(other) : std::nullopt;
+  other.measured = std::move(*merged);
   other.findRules();
   other.setChoices();
   return other;
@@ -270,6 +282,7 @@ std::string PlanSpace::wordOf(const StepUnit &unit) const {
 
 /// The root's own operators are never computed again.
 void PlanSpace::setChoices() {
+  graph = measured;
   std::set<std::string> roots;
   for (const PlannedUnit &unit : units)
     if (unit.modules.empty())

@@ -43,9 +43,11 @@ public:
   bool tryToMeasure(PlanCompiler &compiler);
 
   /// The same model with `count` blocks to a group, in place of the entry
-  /// `blocks` of --wrap. Nothing where that cannot be told from what was
-  /// measured, or rules make the blocks of a group differ.
-  std::optional<PlanSpace> withBlocksJoined(size_t count) const;
+  /// `blocks` of --wrap: merged from what was measured, or measured itself
+  /// where that is not possible. Nothing where rules make the blocks of a group
+  /// differ, or steps cannot be compared.
+  std::optional<PlanSpace> withBlocksJoined(size_t count,
+                                            PlanCompiler &compiler) const;
 
   /// Modules whose parameters are in the root's group, if there are others.
   std::vector<std::string> splittableModules() const;
@@ -70,7 +72,8 @@ private:
   const format::Machine *machine;
   int64_t microBatches;
   int64_t compiled = 0;
-  StepGraph graph;
+  /// As it was measured, and with what may be chosen.
+  StepGraph measured, graph;
   SearchLimits limits;
   /// Of the graph, and the root's.
   std::vector<PlannedUnit> units;
@@ -87,6 +90,7 @@ private:
   std::optional<Steps> compileShort(PlanCompiler &compiler);
 
   std::vector<std::string> blocks() const;
+  std::string wrapOfJoined(size_t count) const;
   CollectiveTime timeOf(TransferKind kind, int64_t bytes) const;
   const PlannedUnit &unitOf(const std::string &group) const;
   std::vector<std::map<std::string, size_t>> rulesOfUnits() const;

@@ -26,6 +26,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -62,6 +63,18 @@ static std::string wordOf(Type type) {
   return word;
 }
 
+/// By path, of modules that are not kept.
+static std::map<std::string, std::string> listRecomputed(ModuleOp module) {
+  std::map<std::string, std::string> recomputed;
+  if (auto forms =
+          module->getAttrOfType<DictionaryAttr>(recompute::formsAttribute))
+    for (NamedAttribute form : forms)
+      if (StringRef word = cast<StringAttr>(form.getValue());
+          word != recompute::none)
+        recomputed[form.getName().str()] = word.str();
+  return recomputed;
+}
+
 /// The groups in the order of the program, with the modules that name them.
 static std::vector<PlannedUnit> listUnits(ModuleOp module) {
   llvm::MapVector<StringRef, llvm::SetVector<StringRef>> modules;
@@ -74,16 +87,21 @@ static std::vector<PlannedUnit> listUnits(ModuleOp module) {
     if (std::optional<StringRef> group = call.getGroup())
       modules[*group].insert(call.getPath());
   });
-  auto forms = module->getAttrOfType<DictionaryAttr>(recompute::formsAttribute);
+  const std::map<std::string, std::string> recomputed = listRecomputed(module);
   std::vector<PlannedUnit> units;
   for (const auto &[group, paths] : modules) {
-    StringAttr form;
-    if (forms && !paths.empty())
-      form = forms.getAs<StringAttr>(paths.front());
+    llvm::SetVector<StringRef> forms;
+    for (StringRef path : paths) {
+      const auto found = recomputed.find(path.str());
+      forms.insert(found == recomputed.end() ? StringRef(recompute::none)
+                                             : StringRef(found->second));
+    }
+    if (forms.empty())
+      forms.insert(recompute::none);
     fsdp::PolicyAttr policy = policies.lookup(group);
     units.push_back({group.str(),
                      {paths.begin(), paths.end()},
-                     form ? form.str() : recompute::none.str(),
+                     llvm::join(forms, ", "),
                      wordOf(policy.getParam()),
                      wordOf(policy.getReduce()),
                      wordOf(policy.getOutput()),
@@ -214,6 +232,7 @@ struct PlanCompiler::State {
       hasOptimizer |= phase.name == "differentiate";
       if (phase.name == "group") {
         step.units = listUnits(*module);
+        step.recomputed = listRecomputed(*module);
         step.rootModules = modulesOfRoot(*module);
         if (options.runtime == "fsdp2")
           takeHalfAsBf16(*module);

@@ -15,6 +15,7 @@
 #include "runtime/format/Artifact.h"
 #include "runtime/format/Machine.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct PlannedStep {
   /// micro-batch on one rank, whether libraries or kernels compute them.
   double operations = 0;
   std::vector<PlannedUnit> units;
+  /// Modules that backward computes again, by path: "full" or "selective".
+  std::map<std::string, std::string> recomputed;
   /// Of a short step: what was taken out.
   RepeatedGroups repeated;
   /// Modules whose parameters are in the root's group.

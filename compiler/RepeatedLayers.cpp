@@ -257,11 +257,22 @@ static bool holdAll(ArrayRef<StringRef> groups, fsdp::ModuleOp layer,
   return all;
 }
 
+/// Whether no two layers are in one group.
+static bool haveGroupsOfTheirOwn(ArrayRef<fsdp::ModuleOp> row) {
+  llvm::StringSet<> taken;
+  return llvm::all_of(row, [&](fsdp::ModuleOp layer) {
+    return llvm::all_of(groupsOf(layer), [&](StringRef group) {
+      return taken.insert(group).second;
+    });
+  });
+}
+
 static void shorten(ArrayRef<fsdp::ModuleOp> row, SymbolTable &symbols,
                     RepeatedGroups &repeated) {
   fsdp::ModuleOp stays = row[1];
   const SmallVector<StringRef> groups = groupsOf(stays);
-  if (groups.empty() || !holdAll(groups, stays, symbols))
+  if (groups.empty() || !holdAll(groups, stays, symbols) ||
+      !haveGroupsOfTheirOwn(row))
     return;
   for (fsdp::ModuleOp layer : row.drop_front(2).drop_back()) {
     for (auto [group, other] : llvm::zip_equal(groups, groupsOf(layer)))

@@ -120,12 +120,20 @@ static std::string printMesh(const format::Mesh &mesh) {
          "\"shard\",))\n";
 }
 
-/// Checkpoints of the modules with each form, in the order of groups.
-static std::string printCheckpoints(const std::vector<PlannedUnit> &units) {
-  std::map<std::string, std::vector<std::string>> modules;
+/// Checkpoints of the modules with each form: those of groups in their order,
+/// and before them others, which may be inside.
+static std::string
+printCheckpoints(const std::vector<PlannedUnit> &units,
+                 std::map<std::string, std::string> recomputed) {
+  std::map<std::string, std::vector<std::string>> ofGroups, modules;
   for (const PlannedUnit &unit : units)
-    modules[unit.recompute].insert(modules[unit.recompute].end(),
-                                   unit.modules.begin(), unit.modules.end());
+    for (const std::string &module : unit.modules)
+      if (const auto found = recomputed.extract(module))
+        ofGroups[found.mapped()].push_back(module);
+  for (const auto &[module, form] : recomputed)
+    modules[form].push_back(module);
+  for (const auto &[form, paths] : ofGroups)
+    modules[form].insert(modules[form].end(), paths.begin(), paths.end());
   std::string text;
   for (const auto &[form, arguments] :
        {std::pair("full", ""),
@@ -253,12 +261,13 @@ std::string describeForecast(const PlanReport &report) {
               : "compiled by shardc. PyTorch takes more of both.");
 }
 
-std::string printFullyShard(const PlanReport &report,
-                            const std::vector<PlannedUnit> &units,
-                            int64_t prefetch) {
+std::string
+printFullyShard(const PlanReport &report, const std::vector<PlannedUnit> &units,
+                const std::map<std::string, std::string> &recomputed,
+                int64_t prefetch) {
   const bool isSelective =
-      std::any_of(units.begin(), units.end(), [](const PlannedUnit &unit) {
-        return unit.recompute == "selective" && !unit.modules.empty();
+      std::any_of(recomputed.begin(), recomputed.end(), [](const auto &module) {
+        return module.second == "selective";
       });
   std::string text = "# The plan of shardc for " + report.model + " on " +
                      std::to_string(report.mesh.ranks()) + " ranks of " +
@@ -288,8 +297,9 @@ std::string printFullyShard(const PlanReport &report,
           "    \"\"\"Shards `model` in place, and returns it.\"\"\"\n"
           "    if mesh is None:\n";
   text += printMesh(report.mesh);
-  return text + printCheckpoints(units) + printCalls(report, units) +
-         printPrefetch(units, prefetch) + "    return model\n";
+  return text + printCheckpoints(units, recomputed) +
+         printCalls(report, units) + printPrefetch(units, prefetch) +
+         "    return model\n";
 }
 
 } // namespace shardc

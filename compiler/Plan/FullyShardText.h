@@ -12,6 +12,7 @@
 #include "compiler/Plan/PlanReport.h"
 #include "compiler/Plan/StepGraphBuilder.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,12 @@ namespace shardc {
 std::string describeForecast(const PlanReport &report);
 
 /// The function `apply_plan(model, mesh=None)`, as a Python module. `units` are
-/// the groups of `report`; `prefetch` is how many gathers run ahead.
-std::string printFullyShard(const PlanReport &report,
-                            const std::vector<PlannedUnit> &units,
-                            int64_t prefetch);
+/// the groups of `report`, `recomputed` the modules that backward computes
+/// again, by path, and how; `prefetch` is how many gathers run ahead.
+std::string
+printFullyShard(const PlanReport &report, const std::vector<PlannedUnit> &units,
+                const std::map<std::string, std::string> &recomputed,
+                int64_t prefetch);
 
 } // namespace shardc
 

@@ -212,6 +212,13 @@ void Measurement::findVisitsByModule() {
     }
     (visits.empty() ? before : visits.back().seconds) += costs[i].seconds;
   }
+  // Nothing but the root.
+  if (visits.empty() && units.size() == 1) {
+    MeasuredVisit visit;
+    visit.begin = first;
+    visit.seconds = before;
+    visits.push_back(visit);
+  }
 }
 
 bool Measurement::isOrdered() const {

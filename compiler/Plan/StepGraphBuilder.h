@@ -29,7 +29,8 @@ namespace shardc {
 struct PlannedUnit {
   std::string group;
   std::vector<std::string> modules;
-  /// What backward computes again of them: a word of --recompute.
+  /// What backward computes again of them: a word of --recompute, or several
+  /// where they differ.
   std::string recompute;
   /// Its mixed-precision policy, in the words of --param-dtype; empty where it
   /// says nothing.

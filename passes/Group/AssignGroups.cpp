@@ -134,7 +134,8 @@ static bool isModuleWithoutCalls(ModuleOp module, StringRef path) {
 
 /// Whether a malformed entry of --wrap was meant as a regular expression.
 static bool isPattern(StringRef entry) {
-  return !entry.starts_with(">=") && !entry.starts_with("blocks:");
+  return !entry.starts_with(">=") && !entry.starts_with("blocks:") &&
+         entry != "auto";
 }
 
 FailureOr<std::vector<WrappedModules>>

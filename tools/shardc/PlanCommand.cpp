@@ -177,7 +177,8 @@ void Planner::print(const PlannedStep &step, const PlanReport &report) {
     std::cout << printTorchtitan(report);
   else if (!arguments.emit.empty())
     std::cout << printFullyShard(
-        report, step.units, std::atoll(arguments.options.prefetch.c_str()));
+        report, step.units, step.recomputed,
+        std::atoll(arguments.options.prefetch.c_str()));
   else
     std::cout << (arguments.json ? printPlanJson(report) : printPlan(report));
   if (arguments.alternatives) {

@@ -108,7 +108,8 @@ TEST_F(NanoGpt, JoinedBlocksAreForecastAsTheyAreCompiled) {
     PlanSpace single(options, machine, 1);
     ASSERT_EQ(single.measure(compiler, failure), 0);
     EXPECT_EQ(single.countBlocks(), 4u);
-    const std::optional<PlanSpace> joined = single.withBlocksJoined(2);
+    const std::optional<PlanSpace> joined =
+        single.withBlocksJoined(2, compiler);
     ASSERT_TRUE(joined);
     EXPECT_EQ(joined->getWrap(), "blocks:2");
     options.wrap = "blocks:2";
@@ -127,6 +128,15 @@ TEST_F(NanoGpt, JoinedBlocksAreForecastAsTheyAreCompiled) {
       EXPECT_EQ(units[i].backwardEnd, expected[i].backwardEnd);
       EXPECT_EQ(units[i].reduced, expected[i].reduced);
       EXPECT_EQ(units[i].formChoices, expected[i].formChoices);
+      ASSERT_EQ(units[i].reshardChoices.size(),
+                expected[i].reshardChoices.size());
+      for (size_t j = 0; j < units[i].reshardChoices.size(); ++j) {
+        const ReshardChoice &its = units[i].reshardChoices[j];
+        const ReshardChoice &other = expected[i].reshardChoices[j];
+        EXPECT_EQ(its.word, other.word);
+        EXPECT_EQ(its.keptBytes, other.keptBytes);
+        EXPECT_EQ(its.gather.has_value(), other.gather.has_value());
+      }
       for (auto transfer : {&StepUnit::gather, &StepUnit::reduction,
                             &StepUnit::sumOverReplicas}) {
         const Transfer &its = units[i].*transfer,
@@ -166,6 +176,17 @@ TEST_F(NanoGpt, JoinedBlocksAreForecastAsTheyAreCompiled) {
   }
 }
 
+// Equal layers of one group are measured in full.
+TEST_F(NanoGpt, PlansForGroupsOfAllBlocks) {
+  Options options = optionsOf(8, RecomputeForm::None, "auto");
+  options.wrap = "blocks:4";
+  AutoPlan chosen;
+  ASSERT_EQ(
+      choosePlan(compiler, {options, machine, 1, int64_t{1} << 35, {}}, chosen),
+      0);
+  EXPECT_TRUE(chosen.choice.fits);
+}
+
 // A rule for one of two blocks keeps them apart.
 TEST_F(NanoGpt, BlocksWithRulesOfTheirOwnAreNotJoined) {
   Options options = optionsOf(8, RecomputeForm::None, "auto");
@@ -173,7 +194,7 @@ TEST_F(NanoGpt, BlocksWithRulesOfTheirOwnAreNotJoined) {
   Status failure;
   PlanSpace single(options, machine, 1);
   ASSERT_EQ(single.measure(compiler, failure), 0);
-  EXPECT_FALSE(single.withBlocksJoined(2));
+  EXPECT_FALSE(single.withBlocksJoined(2, compiler));
 }
 
 // 64 nodes away from each other, fewer and larger collectives are faster.

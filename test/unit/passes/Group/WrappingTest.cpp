@@ -198,6 +198,7 @@ TEST(SelectWrapped, NeighbouringBlocksTogether) {
             select(called, {"blocks"}).groups);
   for (const char *wrong : {"blocks:", "blocks:0", "blocks:-2", "blocks:2x"})
     EXPECT_EQ(select(called, {wrong}).problem, Problem::invalidEntry) << wrong;
+  EXPECT_EQ(select(called, {"auto", "head"}).problem, Problem::invalidEntry);
   EXPECT_EQ(select(called, {"blocks:2", "encoder.1"}).problem,
             Problem::wrappedTwice);
 }
