@@ -122,7 +122,7 @@ void PlanChooser::explain() {
   const StepForecast chosenForecast = corrected(bestPlan);
   for (size_t i = 0; i < graph().units.size(); ++i) {
     const StepUnit &unit = graph().units[i];
-    if (!std::regex_match(unit.group, pattern))
+    if (!space.matches(unit, pattern))
       continue;
     for (size_t form = 0; form < unit.formChoices.size(); ++form)
       for (size_t reshard = 0; reshard < unit.reshardChoices.size();
@@ -160,13 +160,14 @@ int PlanChooser::checkNames() {
   const std::regex pattern(request.why);
   std::string names;
   for (const StepUnit &unit : graph().units) {
-    if (request.why.empty() || std::regex_match(unit.group, pattern))
+    if (request.why.empty() || space.matches(unit, pattern))
       return 0;
-    names += (names.empty() ? "" : ", ") + unit.group;
+    names += (names.empty() ? "" : ", ") + shortGroupName(unit.group);
   }
-  return failWith(
-      Status(ErrorCode::E0202, "--why: no group matches '" + request.why + "'")
-          .addNote("groups are " + names));
+  return failWith(Status(ErrorCode::E0202,
+                         "--why: no group and no module of one matches '" +
+                             request.why + "'")
+                      .addNote("groups are " + names));
 }
 
 int PlanChooser::checkBudget() {

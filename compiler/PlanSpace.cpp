@@ -108,6 +108,14 @@ const PlannedUnit &PlanSpace::unitOf(const std::string &group) const {
       [&](const PlannedUnit &unit) { return unit.group == group; });
 }
 
+bool PlanSpace::matches(const StepUnit &unit, const std::regex &pattern) const {
+  std::vector<std::string> names = unitOf(unit.group).modules;
+  names.push_back(unit.group);
+  return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
+    return std::regex_match(name, pattern);
+  });
+}
+
 /// Groups that one module has alone, in the order of forward, of those that no
 /// other entry of --wrap names.
 std::vector<std::string> PlanSpace::blocks() const {
@@ -378,6 +386,13 @@ Options PlanSpace::optionsOf(const StepPlan &plan) const {
       [&](size_t i) {
         return graph.units[i].reshardChoices[plan.units[i].reshard].word;
       });
+  // Rules are for modules: what they leave of a group was planned to be kept.
+  if (options.recompute == autoWord && found.recompute != "none")
+    for (const PlannedUnit &unit : units)
+      if (unit.modules.size() > 1 &&
+          ruledKeys(unit.group).contains("recompute"))
+        rules.insert(rules.begin(),
+                     {patternOfNames(unit.modules), {{"recompute", "none"}}});
   found.moduleRules = printRules(rules);
   return found;
 }

@@ -16,6 +16,7 @@
 
 #include <map>
 #include <optional>
+#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -53,6 +54,9 @@ public:
   std::vector<std::string> splittableModules() const;
   /// How many blocks the entry `blocks` has made groups of.
   size_t countBlocks() const { return blocks().size(); }
+
+  /// Whether the name of the group or of one of its modules matches.
+  bool matches(const StepUnit &unit, const std::regex &pattern) const;
 
   const StepGraph &getGraph() const { return graph; }
   const SearchLimits &getLimits() const { return limits; }

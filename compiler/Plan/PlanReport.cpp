@@ -363,6 +363,12 @@ static std::vector<GroupPlan> planGroups(const Artifact &artifact,
   return groups;
 }
 
+std::string shortGroupName(const std::string &name) {
+  const size_t first = name.find('&'), last = name.rfind('&');
+  return first == last ? name
+                       : name.substr(0, first) + "&…" + name.substr(last);
+}
+
 PlanReport reportPlan(const Artifact &artifact, const Machine &machine,
                       int64_t microBatches, std::optional<double> operations,
                       const std::string &runtime) {

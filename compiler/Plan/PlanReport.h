@@ -81,6 +81,9 @@ struct TimePlan {
   double hfu() const { return executedOperations / (peakRate * seconds); }
 };
 
+/// The name of a group for people: "layers.0&…&layers.7" of many modules.
+std::string shortGroupName(const std::string &name);
+
 struct GroupPlan {
   std::string name;
   /// Elements, without padding.

@@ -128,13 +128,6 @@ static bool areAlike(const GroupPlan &a, const GroupPlan &b) {
          a.reshard == b.reshard && a.recompute == b.recompute;
 }
 
-/// "layers.0&…&layers.7" of many modules.
-static std::string shortName(const std::string &name) {
-  const size_t first = name.find('&'), last = name.rfind('&');
-  return first == last ? name
-                       : name.substr(0, first) + "&…" + name.substr(last);
-}
-
 /// Neighbours that are alike are one line.
 static std::string printGroups(const PlanReport &report) {
   const std::vector<GroupPlan> &groups = report.groups;
@@ -147,9 +140,9 @@ static std::string printGroups(const PlanReport &report) {
     for (; end < groups.size() && areAlike(groups[i], groups[end]); ++end)
       exposed += groups[end].exposedSeconds;
     const GroupPlan &group = groups[i];
-    std::string name = shortName(group.name);
+    std::string name = shortGroupName(group.name);
     if (end - i > 1)
-      name += " … " + shortName(groups[end - 1].name);
+      name += " … " + shortGroupName(groups[end - 1].name);
     table.add({name, printCount(group.parameters), group.dtypes, group.reshard,
                group.recompute, std::to_string(group.gathers),
                printCount(group.gatherBytes), std::to_string(group.reduces),
@@ -195,8 +188,9 @@ static std::string printExplained(const PlanChoice &choice) {
   Table table;
   table.add({"decision", "reshard", "recompute", "a step", "memory", "fits"});
   for (const ExplainedDecision &each : choice.explained)
-    table.add({(each.isChosen ? "> " : "  ") + each.group, each.reshard,
-               each.recompute, printChange(each.seconds, printSeconds),
+    table.add({(each.isChosen ? "> " : "  ") + shortGroupName(each.group),
+               each.reshard, each.recompute,
+               printChange(each.seconds, printSeconds),
                printChange(each.bytes, printBytes), each.fits ? "yes" : "no"});
   return "\n" + table.print();
 }

@@ -153,6 +153,12 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries) {
   }
   switch (selection.problem) {
   case Problem::none:
+    if (selection.joinsNothing)
+      getOperation().emitWarning()
+          << "'" << entries
+          << "' joins no blocks: it takes those that forward calls one after "
+             "the other and whose paths differ in the number at the end; write "
+             "a group of other modules as A&B";
     return selection.groups;
   case Problem::invalidEntry:
     emitNumberedError(getOperation(), "E0203")
@@ -362,8 +368,9 @@ LogicalResult AssignGroupsPass::writeRecompute(const Forward &forward,
     isAny |= form != recompute::none;
   };
   for (auto [group, policy] : llvm::zip_equal(groups, policies))
-    for (StringRef path : group.modules)
-      add(path, policy.recompute);
+    if (!group.modules.empty()) // The root has a word, too.
+      for (auto [path, word] : llvm::zip_equal(group.modules, policy.recompute))
+        add(path, word);
   if (!isRecomputeWord(recompute)) {
     FailureOr<std::vector<WrappedModules>> chosen =
         findModules(forward, recompute);

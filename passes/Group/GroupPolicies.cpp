@@ -15,6 +15,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace shardc {
@@ -68,6 +70,15 @@ static LogicalResult failWithoutMatch(ModuleOp module, const Rule &rule,
   InFlightDiagnostic error = emitNumberedError(module, "E0206")
                              << "the rule " << quoted(rule.pattern)
                              << " matches no module path";
+  for (const ParameterGroup &group : groups)
+    if (group.modules.size() > 1 &&
+        llvm::join(group.modules, "&") == rule.pattern) {
+      error.attachNote()
+          << "help: of a group of several modules name one, such "
+             "as "
+          << quoted(group.modules.front());
+      return error;
+    }
   std::vector<std::string> close =
       closestPaths(forward.modules, rule.pattern, /*count=*/3);
   if (!close.empty())
@@ -120,12 +131,51 @@ static void setReshard(GroupPolicy &policy, StringRef text, int64_t shards) {
     policy.reshardTo = ranks;
 }
 
-static GroupPolicy policyOf(const std::map<std::string, size_t> &chosen,
+/// By key, the number of the rule that says it.
+using ChosenRules = std::map<std::string, size_t>;
+
+/// The key that backward reads for each module, and not for a group.
+static constexpr StringLiteral recomputeKey = "recompute";
+
+/// What rules say of a group by what they say of its modules. Fails where they
+/// give two modules different values.
+static FailureOr<ChosenRules> mergeModules(ModuleOp module,
+                                           const WrappedModules &paths,
+                                           ArrayRef<ChosenRules> modules,
+                                           const std::vector<Rule> &rules) {
+  ChosenRules merged;
+  std::map<std::string, size_t> firsts;
+  for (auto [i, chosen] : llvm::enumerate(modules))
+    for (const auto &[key, rule] : chosen) {
+      const size_t first = firsts.try_emplace(key, i).first->second;
+      const Rule &other = rules[merged.try_emplace(key, rule).first->second];
+      if (key == recomputeKey ||
+          other.settings.at(key) == rules[rule].settings.at(key))
+        continue;
+      InFlightDiagnostic error =
+          emitNumberedError(module, "E0209")
+          << "the modules " << quoted(paths[first]) << " and "
+          << quoted(paths[i]) << " are one group, and the rules "
+          << quoted(other.pattern) << " and " << quoted(rules[rule].pattern)
+          << " give them " << key << " " << other.settings.at(key) << " and "
+          << rules[rule].settings.at(key);
+      error.attachNote() << "help: name both in the last rule, or wrap them as "
+                            "groups of their own";
+      return failure();
+    }
+  return merged;
+}
+
+static GroupPolicy policyOf(const ChosenRules &chosen, const Rule &base,
                             const std::vector<Rule> &rules, int64_t shards,
                             MLIRContext *context) {
   Builder builder(context);
+  auto ruleOf = [&](const std::string &key) -> const Rule & {
+    const auto found = chosen.find(key);
+    return found == chosen.end() ? base : rules[found->second];
+  };
   auto value = [&](const char *key) -> StringRef {
-    return rules[chosen.at(key)].settings.at(key);
+    return ruleOf(key).settings.at(key);
   };
   Type param = dtypeOf(value("param_dtype"), context);
   Type reduce = dtypeOf(value("reduce_dtype"), context);
@@ -134,13 +184,12 @@ static GroupPolicy policyOf(const std::map<std::string, size_t> &chosen,
       context, param, reduce, dtypeOf(value("output_dtype"), context),
       /*cast_inputs=*/param && value("cast_forward_inputs") == "true");
   setReshard(policy, value("reshard_after_forward"), shards);
-  policy.recompute = value("recompute").str();
   if (double factor = 0; !value("gradient_divide_factor").getAsDouble(factor))
     policy.gradientDivideFactor = factor;
   SmallVector<NamedAttribute> reasons;
-  for (const auto &[key, rule] : chosen)
+  for (const auto &[key, baseValue] : base.settings)
     reasons.push_back(builder.getNamedAttr(
-        key, reasonOf(rules[rule], /*isBase=*/rule == 0, builder)));
+        key, reasonOf(ruleOf(key), /*isBase=*/!chosen.count(key), builder)));
   policy.reasons = builder.getDictionaryAttr(reasons);
   return policy;
 }
@@ -161,24 +210,34 @@ resolvePolicies(ModuleOp module, const WrappingProblem &forward,
   ParsedRules parsed = parseRules(rules, moduleRuleKeys());
   if (!parsed.problem.empty())
     return emitNumberedError(module, "E0205") << parsed.problem, failure();
-  std::vector<std::vector<std::string>> names;
+  std::vector<WrappedModules> names;
   for (const ParameterGroup &group : groups)
-    names.push_back(group.modules.empty() ? WrappedModules{""} : group.modules);
+    for (const std::string &path :
+         group.modules.empty() ? WrappedModules{""} : group.modules)
+      names.push_back({path});
   RuleSelection selection = selectRules(names, parsed.rules);
   if (selection.problem != RuleSelection::Problem::none) {
     (void)fail(module, selection, parsed.rules, forward, groups);
     return failure();
   }
-  parsed.rules.insert(parsed.rules.begin(), base);
   SmallVector<GroupPolicy> policies;
-  for (const auto &chosen : selection.chosen) {
-    std::map<std::string, size_t> all;
-    for (const auto &[key, value] : base.settings)
-      all[key] = 0;
-    for (const auto &[key, rule] : chosen)
-      all[key] = rule + 1;
+  ArrayRef<ChosenRules> rest = selection.chosen;
+  for (const ParameterGroup &group : groups) {
+    const ArrayRef<ChosenRules> its =
+        rest.take_front(std::max<size_t>(1, group.modules.size()));
+    rest = rest.drop_front(its.size());
+    FailureOr<ChosenRules> merged =
+        mergeModules(module, group.modules, its, parsed.rules);
+    if (failed(merged))
+      return failure();
     policies.push_back(
-        policyOf(all, parsed.rules, shards, module.getContext()));
+        policyOf(*merged, base, parsed.rules, shards, module.getContext()));
+    for (const ChosenRules &chosen : its) {
+      const auto found = chosen.find(recomputeKey.str());
+      policies.back().recompute.push_back(
+          (found == chosen.end() ? base : parsed.rules[found->second])
+              .settings.at(recomputeKey.str()));
+    }
     if (std::optional<int64_t> ranks = policies.back().reshardTo;
         ranks && shards % *ranks != 0)
       return emitNumberedError(module, "E0204")

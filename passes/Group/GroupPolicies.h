@@ -25,9 +25,9 @@ struct GroupPolicy {
   /// Of all `shards`, the ranks that keep the group among them when it is
   /// resharded; none for all.
   std::optional<int64_t> reshardTo;
-  /// What backward computes again of the modules' activations: a word of
-  /// dialects/Fsdp/Recomputed.h.
-  std::string recompute;
+  /// What backward computes again of each module's activations, in the order of
+  /// the group's modules: words of dialects/Fsdp/Recomputed.h.
+  std::vector<std::string> recompute;
   /// What sums of gradients over ranks are divided by; none for the ranks.
   std::optional<double> gradientDivideFactor;
   /// By key of a rule, where the value is from.
@@ -35,10 +35,12 @@ struct GroupPolicy {
 };
 
 /// The policies of `groups`. `base` has a value for each key and comes before
-/// all rules; `rules` is the text of others. Fails with E0205 for a malformed
-/// rule, E0206 for one that matches no module, E0208 for one that matches
-/// modules inside of groups alone, E0209 for two that contradict each other,
-/// and E0204 for ranks to reshard to that do not divide `shards`.
+/// all rules; `rules` is the text of others. A rule for one module of a group
+/// holds for the group, but that of `recompute`, which is the module's own.
+/// Fails with E0205 for a malformed rule, E0206 for one that matches no module,
+/// E0208 for one that matches modules inside of groups alone, E0209 for two
+/// that contradict each other, be it for two modules of one group, and E0204
+/// for ranks to reshard to that do not divide `shards`.
 mlir::FailureOr<mlir::SmallVector<GroupPolicy>>
 resolvePolicies(mlir::ModuleOp module, const WrappingProblem &forward,
                 mlir::ArrayRef<ParameterGroup> groups, const Rule &base,

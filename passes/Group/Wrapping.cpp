@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -199,7 +200,10 @@ private:
   using Problem = WrapSelection::Problem;
 
   bool fail(Problem kind, const std::string &entry, std::string reason = {}) {
-    selection = {{}, kind, entry, {}, {}, std::move(reason)};
+    selection = {};
+    selection.problem = kind;
+    selection.entry = entry;
+    selection.reason = std::move(reason);
     return false;
   }
 
@@ -237,8 +241,10 @@ private:
     for (const std::string &path : blocks)
       if (!claim(numbers.at(path), entry))
         return false;
-    for (WrappedModules &group : joinBlocks(blocks, count))
-      selection.groups.push_back(std::move(group));
+    std::vector<WrappedModules> groups = joinBlocks(blocks, count);
+    selection.joinsNothing = count > 1 && groups.size() == blocks.size();
+    std::move(groups.begin(), groups.end(),
+              std::back_inserter(selection.groups));
     return true;
   }
 

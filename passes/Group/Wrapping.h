@@ -84,6 +84,8 @@ struct WrapSelection {
   std::string entry, other, module;
   /// What is wrong with an invalid entry.
   std::string reason;
+  /// Whether an entry `blocks:N` finds no neighbours to join.
+  bool joinsNothing = false;
 };
 
 /// Selects modules. An entry is

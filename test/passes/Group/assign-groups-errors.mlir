@@ -17,6 +17,8 @@
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0 rules=h.1:param_dtype=f32" 2>&1 | FileCheck %s --check-prefix=ROOT
 // RUN: not shardc-opt %t/nested.mlir --shardc-assign-groups="wrap=h rules=h.fc:param_dtype=f32" 2>&1 | FileCheck %s --check-prefix=INSIDE
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0&h.1 rules='h.0:param_dtype=f32; h.1:param_dtype=bf16'" 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0&h.1 rules='.*:param_dtype=f32; h.1:param_dtype=bf16'" 2>&1 | FileCheck %s --check-prefix=GENERAL
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0&h.1 rules='h.0&h.1:param_dtype=f32'" 2>&1 | FileCheck %s --check-prefix=TOGETHER
 // RUN: not shardc-opt %t/other.mlir --shardc-assign-groups 2>&1 | FileCheck %s --check-prefix=FORWARD
 
 // A mesh has a rank at least.
@@ -52,7 +54,11 @@
 // ROOT: note: help: wrap it, or give the rule to the root, whose path is ''
 // INSIDE: error: E0208: the rule 'h.fc' is for the module 'h.fc', which is no group: group 'h' has its parameters
 // INSIDE: note: help: wrap it, or give the rule to 'h'
-// CONTRADICTION: error: E0209: the rules 'h.0' and 'h.1' give one group param_dtype f32 and bf16
+// CONTRADICTION: error: E0209: the modules 'h.0' and 'h.1' are one group, and the rules 'h.0' and 'h.1' give them param_dtype f32 and bf16
+// CONTRADICTION: note: help: name both in the last rule, or wrap them as groups of their own
+// GENERAL: error: E0209: the modules 'h.0' and 'h.1' are one group, and the rules '.*' and 'h.1' give them param_dtype f32 and bf16
+// TOGETHER: error: E0206: the rule 'h.0&h.1' matches no module path
+// TOGETHER: note: help: of a group of several modules name one, such as 'h.0'
 
 // FORWARD: error: expected a function @forward
 

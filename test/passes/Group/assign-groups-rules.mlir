@@ -1,5 +1,13 @@
 // RUN: shardc-opt %s --shardc-assign-groups="wrap=h.0&head,h.1 param-dtype=bf16 rules='.*:reduce_dtype=f32; head:param_dtype=f32,output_dtype=bf16,reshard_after_forward=never; :cast_forward_inputs=false' explain=true" | FileCheck %s
 
+// What backward computes again is each module's own.
+// RUN: shardc-opt %s --shardc-assign-groups="wrap=h.0&h.1&head recompute=selective rules='h.1:recompute=full; head:recompute=none'" | FileCheck %s --check-prefix=RECOMPUTE
+// RECOMPUTE: module @repeated_blocks attributes {shardc.recompute = {h.0 = "selective", h.1 = "full", head = "none"}}
+
+// The whole name wins for its group, and so do rules that agree.
+// RUN: shardc-opt %s --shardc-assign-groups="wrap=h.0&head rules='.*:param_dtype=bf16; head:param_dtype=bf16,reduce_dtype=f32'" | FileCheck %s --check-prefix=AGREE
+// AGREE: fsdp.group @"h.0&head" on @mesh policy <param = bf16, reduce = f32, cast_inputs = true>
+
 // Modules that are wrapped together are one group. Of rules the last holds for
 // each key, a name wins over a pattern, and the root's path is empty.
 // CHECK-LABEL: module @repeated_blocks

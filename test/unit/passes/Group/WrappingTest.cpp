@@ -196,6 +196,11 @@ TEST(SelectWrapped, NeighbouringBlocksTogether) {
                           modules({"head"})));
   EXPECT_EQ(select(called, {"blocks:1"}).groups,
             select(called, {"blocks"}).groups);
+  EXPECT_FALSE(select(called, {"blocks:2"}).joinsNothing);
+  const std::vector<CalledModule> inTurns = {
+      {"a.0", "A"}, {"b.0", "B"}, {"a.1", "A"}, {"b.1", "B"}};
+  EXPECT_TRUE(select(inTurns, {"blocks:2"}).joinsNothing);
+  EXPECT_FALSE(select(inTurns, {"blocks"}).joinsNothing);
   for (const char *wrong : {"blocks:", "blocks:0", "blocks:-2", "blocks:2x"})
     EXPECT_EQ(select(called, {wrong}).problem, Problem::invalidEntry) << wrong;
   EXPECT_EQ(select(called, {"auto", "head"}).problem, Problem::invalidEntry);
