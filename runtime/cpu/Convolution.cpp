@@ -5,7 +5,8 @@
 // The batch is cut into parts of whole samples, each with its own primitives:
 // reorder into oneDNN's layouts, convolve, reorder back. Weights are reordered
 // once for all parts. The gradient of the weights is a sum over the batch:
-// every part leaves its own, and they are added in the order of the parts.
+// every part leaves its own, and they are added in the order of the parts. That
+// of a wide depthwise filter is computed some columns at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +18,7 @@
 #include "runtime/format/Operations.h"
 
 #include <atomic>
+#include <optional>
 
 namespace shardc::runtime {
 
@@ -154,16 +156,21 @@ protected:
 
   /// Cuts the batch into at most `most` parts of enough work.
   std::vector<Samples> cut(int64_t most) const {
-    constexpr double operationsPerPart = 16e6;
+    // Some 0.2 ms each; of depthwise ones the reorders take the time.
+    constexpr double operationsPerPart = 16e6, elementsPerPart = 1 << 18;
     const ConvolutionShape &shape = layouts.shape;
     const auto operations = static_cast<double>(format::convolutionOperations(
         shape.batch * shape.outputChannels * shape.outputPlane(),
         shape.outputChannels * shape.inputChannelsOfGroup() *
             shape.kernelPlane(),
         shape.outputChannels));
+    const auto elements = static_cast<double>(
+        shape.batch * (shape.inputChannels * shape.inputPlane() +
+                       shape.outputChannels * shape.outputPlane()));
     const int64_t parts = std::clamp<int64_t>(
-        static_cast<int64_t>(operations / operationsPerPart), 1,
-        std::min(most, shape.batch));
+        static_cast<int64_t>(operations / operationsPerPart +
+                             elements / elementsPerPart),
+        1, std::min(most, shape.batch));
     const int64_t size = (shape.batch + parts - 1) / parts;
     std::vector<Samples> list;
     for (int64_t first = 0; first < shape.batch; first += size)
@@ -183,7 +190,8 @@ protected:
          0}};
   }
 
-  OneDnnTensor plainWeight(const TensorView &tensor) const {
+  static OneDnnTensor plainWeight(const TensorView &tensor,
+                                  const ConvolutionLayouts &layouts) {
     return {memory::desc(layouts.weightDims(), oneDnnType(tensor.dtype),
                          layouts.weightStrides(tensor.strides)),
             {Kind::Fixed, tensor.data, 0}};
@@ -196,7 +204,7 @@ protected:
       if (existing.layout == layout)
         return existing;
     sharedWeights.push_back(
-        before.reordered(plainWeight(tensor), layout, shared));
+        before.reordered(plainWeight(tensor, layouts), layout, shared));
     return sharedWeights.back();
   }
 
@@ -299,59 +307,152 @@ private:
   }
 };
 
+/// Columns [first, first + count) of a filter, and the convolution by them.
+struct FilterColumns {
+  int64_t first, count;
+  ConvolutionShape shape;
+
+  /// `filter`, whose last dimension is the width, without other columns.
+  TensorView of(TensorView filter) const {
+    filter.data += first * filter.strides[3] * byteSize(filter.dtype);
+    filter.shape[3] = count;
+    return filter;
+  }
+};
+
+/// All columns of a filter, or those of a wide depthwise one three at a time,
+/// on an image with its padding: what oneDNN 2.6.3 has fast code for. For more
+/// it takes tens of times as long.
+static std::vector<FilterColumns> cutFilter(const ConvolutionShape &shape) {
+  constexpr int64_t most = 3;
+  const int64_t width = shape.kernel[1];
+  const bool isDepthwise = shape.groups > 1 &&
+                           shape.inputChannelsOfGroup() == 1 &&
+                           shape.outputChannelsOfGroup() == 1;
+  if (!isDepthwise || width <= most || shape.dilation[0] > 1 ||
+      shape.dilation[1] > 1)
+    return {{0, width, shape}};
+  std::vector<FilterColumns> columns;
+  for (int64_t first = 0; first < width; first += most) {
+    columns.push_back({first, std::min(most, width - first), shape});
+    ConvolutionShape &its = columns.back().shape;
+    its.kernel[1] = columns.back().count;
+    its.padding[1] = 0;
+    its.input[1] = (its.output[1] - 1) * its.stride[1] + its.kernel[1];
+  }
+  return columns;
+}
+
 class ConvolutionBackwardWeight : public OneDnnConvolution {
 public:
   explicit ConvolutionBackwardWeight(const LibraryCallArguments &call)
       : OneDnnConvolution({call.attributes, call.operands[1], call.results[0],
                            call.operands[0]},
-                          call.operands[0].dtype) {
+                          call.operands[0].dtype),
+        filter(cutFilter(layouts.shape)), partialSums(filter.size()) {
     for (const Samples &samples : cut(mostWeightParts))
       addBackward(call, samples);
-    after.addReorder(partialSums.front(), plainWeight(call.results[0]));
+    for (size_t i = 0; i < filter.size(); ++i)
+      after.addReorder(partialSums[i].front(),
+                       plainWeight(filter[i].of(call.results[0]),
+                                   {filter[i].shape, call.operands[0].dtype}));
     scratchpadBytes = std::max(scratchpadBytes, after.scratchpadBytes());
   }
 
 private:
   void addBackward(const LibraryCallArguments &call, Samples samples) {
-    // All parts use the layout that oneDNN chose for the first.
-    const memory::desc wanted =
-        partialSums.empty() ? memory::desc(layouts.weightDims(),
-                                           memory::data_type::f32, Tag::any)
-                            : partialSums.front().layout;
-    const auto description = layouts.backwardWeight(samples.count, wanted);
-    partialSums.push_back(shared.take(description.diff_weights_desc()));
-    ScratchLayout scratch(Kind::Worker);
+    const OneDnnTensor plain = plainSamples(call.operands[0], samples);
+    ScratchLayout scratch(Kind::Worker), all(Kind::Worker);
     OneDnnSteps steps;
-    const OneDnnTensor gradOutput =
-        steps.reordered(plainSamples(call.operands[0], samples),
-                        description.diff_dst_desc(), scratch);
-    const OneDnnTensor input =
-        steps.reordered(plainSamples(call.operands[1], samples),
-                        description.src_desc(), scratch);
-    steps.add(description, {{DNNL_ARG_DIFF_DST, gradOutput},
-                            {DNNL_ARG_SRC, input},
-                            {DNNL_ARG_DIFF_WEIGHTS, partialSums.back()}});
-    addPart(std::move(steps), scratch);
+    OneDnnTensor image = plainSamples(call.operands[1], samples);
+    if (filter.size() > 1)
+      image = addPadding(image, steps, scratch);
+    std::optional<OneDnnTensor> gradOutput;
+    for (size_t i = 0; i < filter.size(); ++i) {
+      const ConvolutionLayouts its(filter[i].shape, call.operands[0].dtype);
+      std::vector<OneDnnTensor> &sums = partialSums[i];
+      // All parts use the layout that oneDNN chose for the first.
+      const memory::desc wanted =
+          sums.empty()
+              ? memory::desc(its.weightDims(), memory::data_type::f32, Tag::any)
+              : sums.front().layout;
+      const auto description = its.backwardWeight(samples.count, wanted);
+      sums.push_back(shared.take(description.diff_weights_desc()));
+      if (!gradOutput || gradOutput->layout != description.diff_dst_desc())
+        gradOutput =
+            steps.reordered(plain, description.diff_dst_desc(), scratch);
+      // The next columns' input takes the same place.
+      ScratchLayout inputs = scratch;
+      const OneDnnTensor input = steps.reordered(
+          columns(image, filter[i].first, its.inputDims(samples.count)),
+          description.src_desc(), inputs);
+      steps.add(description, {{DNNL_ARG_DIFF_DST, *gradOutput},
+                              {DNNL_ARG_SRC, input},
+                              {DNNL_ARG_DIFF_WEIGHTS, sums.back()}});
+      if (inputs.size() > all.size())
+        all = inputs;
+    }
+    addPart(std::move(steps), all);
+  }
+
+  /// From a column of `image` on, as many as `dims` has.
+  OneDnnTensor columns(OneDnnTensor image, int64_t first,
+                       const memory::dims &dims) const {
+    const auto &strides = image.layout.data.format_desc.blocking.strides;
+    const auto bytes = static_cast<size_t>(first * strides[3]) *
+                       memory::data_type_size(layouts.dtype);
+    image.place.address += image.place.address ? bytes : 0;
+    image.place.offset += bytes;
+    image.layout = {dims, layouts.dtype,
+                    memory::dims(strides, strides + dims.size())};
+    return image;
+  }
+
+  /// The image with zeros to the left and to the right, as far as windows go.
+  OneDnnTensor addPadding(const OneDnnTensor &image, OneDnnSteps &steps,
+                          ScratchLayout &scratch) const {
+    const ConvolutionShape &shape = layouts.shape;
+    memory::dims dims = image.layout.dims();
+    const int64_t width =
+        (shape.output[1] - 1) * shape.stride[1] + shape.kernel[1];
+    dims[3] = width;
+    const OneDnnTensor padded =
+        scratch.take(memory::desc(dims, layouts.dtype, Tag::nchw));
+    steps.addZeros(padded);
+    dims[3] = std::min(shape.input[1], width - shape.padding[1]);
+    if (dims[3] > 0)
+      steps.addReorder(columns(image, 0, dims),
+                       columns(padded, shape.padding[1], dims));
+    return padded;
   }
 
   bool finish(WorkerPool &workers, const Scratch &scratch) override {
-    auto sums = [&](size_t part) {
-      return reinterpret_cast<float *>(scratch.shared() +
-                                       partialSums[part].place.offset);
-    };
-    const auto count = static_cast<int64_t>(
-        partialSums.front().layout.get_size() / sizeof(float));
-    if (partialSums.size() > 1)
-      workers.runRanges(count, 1 << 14, [&](int64_t begin, int64_t end) {
-        float *total = sums(0);
-        for (size_t part = 1; part < partialSums.size(); ++part)
-          for (int64_t i = begin; i < end; ++i)
-            total[i] += sums(part)[i];
-      });
+    for (const std::vector<OneDnnTensor> &sums : partialSums)
+      if (sums.size() > 1)
+        add(workers, scratch, sums);
     return after.run(scratch, 0, workerBytes);
   }
 
-  std::vector<OneDnnTensor> partialSums;
+  /// Adds all tensors to the first.
+  static void add(WorkerPool &workers, const Scratch &scratch,
+                  const std::vector<OneDnnTensor> &tensors) {
+    auto numbers = [&](size_t part) {
+      return reinterpret_cast<float *>(scratch.shared() +
+                                       tensors[part].place.offset);
+    };
+    const auto count =
+        static_cast<int64_t>(tensors.front().layout.get_size() / sizeof(float));
+    workers.runRanges(count, 1 << 14, [&](int64_t begin, int64_t end) {
+      float *total = numbers(0);
+      for (size_t part = 1; part < tensors.size(); ++part)
+        for (int64_t i = begin; i < end; ++i)
+          total[i] += numbers(part)[i];
+    });
+  }
+
+  const std::vector<FilterColumns> filter;
+  /// By columns of the filter and part of the batch.
+  std::vector<std::vector<OneDnnTensor>> partialSums;
   OneDnnSteps after;
 };
 } // namespace

@@ -8,7 +8,13 @@
 
 #include "runtime/cpu/OneDnnSteps.h"
 
+#include <cstring>
+
 namespace shardc::runtime {
+
+void OneDnnSteps::addZeros(const OneDnnTensor &target) {
+  steps.push_back({std::nullopt, {{DNNL_ARG_TO, target}}});
+}
 
 void OneDnnSteps::addReorder(const OneDnnTensor &source,
                              const OneDnnTensor &target) {
@@ -29,15 +35,27 @@ OneDnnTensor OneDnnSteps::reordered(const OneDnnTensor &tensor,
 }
 
 bool OneDnnSteps::run(const Scratch &scratch, int index, size_t workerBytes) {
-  for (Step &step : steps) {
-    for (const auto &[number, tensor] : step.arguments) {
-      const OneDnnPlace &place = tensor.place;
-      if (place.kind == OneDnnPlace::Kind::Shared)
-        step.primitive.setData(number, scratch.shared() + place.offset);
-      else if (place.kind == OneDnnPlace::Kind::Worker)
-        step.primitive.setData(number, scratch.worker(index) + place.offset);
+  auto addressOf = [&](const OneDnnPlace &place) -> std::byte * {
+    switch (place.kind) {
+    case OneDnnPlace::Kind::Shared:
+      return scratch.shared() + place.offset;
+    case OneDnnPlace::Kind::Worker:
+      return scratch.worker(index) + place.offset;
+    case OneDnnPlace::Kind::Fixed:
+      return place.address;
     }
-    if (!step.primitive.run(scratch.worker(index) + workerBytes))
+    return nullptr;
+  };
+  for (Step &step : steps) {
+    if (!step.primitive) {
+      const OneDnnTensor &target = step.arguments.front().second;
+      std::memset(addressOf(target.place), 0, target.layout.get_size());
+      continue;
+    }
+    for (const auto &[number, tensor] : step.arguments)
+      if (tensor.place.kind != OneDnnPlace::Kind::Fixed)
+        step.primitive->setData(number, addressOf(tensor.place));
+    if (!step.primitive->run(scratch.worker(index) + workerBytes))
       return false;
   }
   return true;

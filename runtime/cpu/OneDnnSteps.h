@@ -14,6 +14,7 @@
 #include "runtime/cpu/OneDnn.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace shardc::runtime {
 
@@ -62,8 +63,11 @@ public:
     for (const auto &[number, tensor] : arguments)
       list.push_back({number, tensor.layout, tensor.place.address});
     steps.push_back({OneDnnPrimitive(description, std::move(list)), arguments});
-    scratchpad = std::max(scratchpad, steps.back().primitive.scratchBytes());
+    scratchpad = std::max(scratchpad, steps.back().primitive->scratchBytes());
   }
+
+  /// Appends zeros, in all of `target`, which is in scratch memory.
+  void addZeros(const OneDnnTensor &target);
 
   /// Appends a copy of `source` into the layout of `target`.
   void addReorder(const OneDnnTensor &source, const OneDnnTensor &target);
@@ -81,8 +85,9 @@ public:
   bool run(const Scratch &scratch, int index, size_t workerBytes);
 
 private:
+  /// Without a primitive its argument becomes zeros.
   struct Step {
-    OneDnnPrimitive primitive;
+    std::optional<OneDnnPrimitive> primitive;
     std::vector<Argument> arguments;
   };
   std::vector<Step> steps;

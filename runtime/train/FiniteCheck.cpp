@@ -10,6 +10,7 @@
 #include "runtime/train/FloatKinds.h"
 
 #include <algorithm>
+#include <atomic>
 
 namespace shardc::runtime {
 
@@ -52,22 +53,36 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
   return status;
 }
 
+static constexpr int64_t pieceBytes = 1 << 18;
+
 FiniteCheck::FiniteCheck(const format::Artifact &artifact, int64_t rank,
-                         const RankMemory &memory)
-    : artifact(artifact), rank(rank), memory(memory), staging(1 << 18) {}
+                         const RankMemory &memory, WorkerPool *workers)
+    : artifact(artifact), rank(rank), memory(memory), workers(workers),
+      staging(static_cast<size_t>(pieceBytes) *
+              static_cast<size_t>(workers ? workers->threads() : 1)) {}
 
 bool FiniteCheck::isFinite(DeviceAddress begin, int64_t count,
                            Dtype dtype) const {
-  const int64_t size = byteSize(dtype);
-  const int64_t most = static_cast<int64_t>(staging.size()) / size;
-  for (int64_t first = 0; first < count; first += most) {
-    const auto piece = static_cast<size_t>(std::min(most, count - first));
-    memory.onDevice().copyToHost(staging.data(), begin + first * size,
-                                 piece * static_cast<size_t>(size));
-    if (worstOf(staging.data(), piece, dtype) != FloatKind::Finite)
-      return false;
-  }
-  return true;
+  const int64_t size = byteSize(dtype), most = pieceBytes / size;
+  std::atomic<bool> allAre = true;
+  auto look = [&](int64_t piece, int worker) {
+    if (!allAre)
+      return;
+    const int64_t first = piece * most;
+    const auto its = static_cast<size_t>(std::min(most, count - first));
+    std::byte *host = staging.data() + pieceBytes * worker;
+    memory.onDevice().copyToHost(host, begin + first * size,
+                                 its * static_cast<size_t>(size));
+    if (worstOf(host, its, dtype) != FloatKind::Finite)
+      allAre = false;
+  };
+  const int64_t pieces = (count + most - 1) / most;
+  if (workers)
+    workers->run(pieces, look);
+  else
+    for (int64_t piece = 0; piece < pieces; ++piece)
+      look(piece, 0);
+  return allAre;
 }
 
 bool FiniteCheck::isLossFinite() const {

@@ -10,6 +10,7 @@
 #ifndef SHARDC_RUNTIME_TRAIN_FINITECHECK_H
 #define SHARDC_RUNTIME_TRAIN_FINITECHECK_H
 
+#include "runtime/cpu/WorkerPool.h"
 #include "runtime/executor/RankMemory.h"
 
 #include <set>
@@ -31,12 +32,13 @@ struct NonFinite {
   Status failure(int64_t step, bool isUpdated) const;
 };
 
-/// One rank's; reads the memory of a device that has synchronized. Allocates
-/// nothing while all is finite.
+/// One rank's; reads the memory of a device that has synchronized, with
+/// `workers` where that is the host's memory. Allocates nothing while all is
+/// finite.
 class FiniteCheck {
 public:
   FiniteCheck(const format::Artifact &artifact, int64_t rank,
-              const RankMemory &memory);
+              const RankMemory &memory, WorkerPool *workers);
 
   /// Whether this rank's sum of losses is.
   bool isLossFinite() const;
@@ -55,7 +57,8 @@ private:
   const format::Artifact &artifact;
   const int64_t rank;
   const RankMemory &memory;
-  /// A piece of a state, on the host.
+  WorkerPool *const workers;
+  /// By worker a piece of a state, on the host.
   mutable std::vector<std::byte> staging;
 };
 

@@ -17,20 +17,31 @@ namespace shardc::runtime {
 
 using format::Dtype;
 
-/// `infinity` is that of the type as bits.
+template <typename Word>
+static Word wordAt(const std::byte *elements, size_t index) {
+  Word word;
+  std::memcpy(&word, elements + index * sizeof(Word), sizeof(Word));
+  return word;
+}
+
+/// `infinity` is that of the type as bits. The lowest bit of the exponent is
+/// added to it: that carries into the sign where all its bits are set.
 template <typename Word>
 static FloatKind worstOf(const std::byte *elements, size_t count,
                          Word infinity) {
-  Word greatest = 0;
-  for (size_t i = 0; i < count; ++i) {
-    Word word;
-    std::memcpy(&word, elements + i * sizeof(Word), sizeof(Word));
-    greatest = std::max<Word>(
-        greatest,
-        word & static_cast<Word>(std::numeric_limits<Word>::max() >> 1));
-  }
-  if (greatest < infinity)
+  constexpr auto greatestOf = std::numeric_limits<Word>::max();
+  const auto lowest = static_cast<Word>(infinity & (~infinity + 1));
+  Word carries = 0;
+  for (size_t i = 0; i < count; ++i)
+    carries = static_cast<Word>(
+        carries | ((wordAt<Word>(elements, i) & infinity) + lowest));
+  if (carries <= greatestOf >> 1)
     return FloatKind::Finite;
+  Word greatest = 0;
+  for (size_t i = 0; i < count; ++i)
+    greatest = std::max(greatest,
+                        static_cast<Word>(wordAt<Word>(elements, i) &
+                                          static_cast<Word>(greatestOf >> 1)));
   return greatest == infinity ? FloatKind::Infinite : FloatKind::Nan;
 }
 

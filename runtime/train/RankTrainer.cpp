@@ -45,7 +45,9 @@ Status RankTrainer::prepare() {
       !status.ok())
     return status;
   updates = findUpdates(shared.artifact);
-  finite = std::make_unique<FiniteCheck>(shared.artifact, rank, *memory);
+  finite = std::make_unique<FiniteCheck>(
+      shared.artifact, rank, *memory,
+      shared.devices.runsLate() ? nullptr : workers.get());
   if (!shared.options.save.empty() || shared.options.onNan != OnNan::Continue)
     restorePoint = std::make_unique<RestorePoint>(shared.artifact, *memory);
   training = makeSeries(format::Run::Training, shared.data,

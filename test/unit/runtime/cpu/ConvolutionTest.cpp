@@ -151,6 +151,14 @@ const Case cases[] = {
     {2, 8, 14, 10, 8, 3, 1, 2, 2, 1, true},
     {2, 8, 7, 7, 12, 3, 1, 1, 1, 4, true},
     {9, 64, 16, 16, 64, 3, 1, 1, 1, 1, false},
+    // Depthwise, with filters that are cut into columns, but for the last one.
+    // Of the last but one some columns meet padding alone.
+    {3, 16, 9, 8, 16, 7, 1, 3, 1, 16, true},
+    {5, 24, 28, 27, 24, 5, 2, 2, 1, 24, false},
+    {2, 10, 14, 14, 10, 4, 3, 1, 1, 10, false},
+    {2, 16, 11, 5, 16, 5, 1, 0, 1, 16, false},
+    {2, 8, 3, 1, 8, 7, 1, 3, 1, 8, false},
+    {2, 16, 13, 13, 16, 5, 1, 4, 2, 16, false},
 };
 } // namespace
 
