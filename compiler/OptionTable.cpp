@@ -126,11 +126,12 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::recompute,
        "What backward computes again of activations: of wrapped modules all "
-       "(full) or all but products and attention (selective), or of modules "
-       "that are named; auto: what makes the step fastest, module by module",
+       "(full), all but products and attention (selective), or that and every "
+       "second product (alternate), or of modules that are named; auto: what "
+       "makes the step fastest, module by module",
        {},
        {},
-       "none|full|selective|auto|PATTERN,..."},
+       "none|full|selective|alternate|auto|PATTERN,..."},
       {"--batch-norm-stats",
        "batch_norm_stats",
        "Sharding",

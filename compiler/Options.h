@@ -57,8 +57,9 @@ struct Options {
   /// in flight a group that is resharded is gathered for each, so that the
   /// default is to reshard none.
   bool pipelineStage = false;
-  /// What backward computes again of activations: none, full or selective for
-  /// the wrapped modules, patterns of modules, separated by commas, or auto.
+  /// What backward computes again of activations: for the wrapped modules a
+  /// word of dialects/Fsdp/Recomputed.h, or patterns of modules, separated by
+  /// commas, or auto.
   std::string recompute = "none";
   /// Gathers that run ahead of the one in use, or "auto".
   std::string prefetch = "1";

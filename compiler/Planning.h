@@ -30,7 +30,7 @@ struct PlannedStep {
   /// micro-batch on one rank, whether libraries or kernels compute them.
   double operations = 0;
   std::vector<PlannedUnit> units;
-  /// Modules that backward computes again, by path: "full" or "selective".
+  /// Modules that backward computes again, by path: a word of --recompute.
   std::map<std::string, std::string> recomputed;
   /// Of a short step: what was taken out.
   RepeatedGroups repeated;

@@ -55,6 +55,26 @@ def selective_contexts():
     return create_selective_checkpoint_contexts(keep_products)
 )";
 
+static constexpr const char *alternateHelper = R"(
+
+# Of these every second one is computed again.
+PRODUCTS = {getattr(torch.ops.aten, name).default for name in (
+    "mm", "bmm", "addmm", "baddbmm")}
+
+
+def alternate_contexts():
+    counts = {False: 0, True: 0}  # In forward, and when it runs again.
+
+    def keep(context, operator, *arguments, **keywords):
+        if operator in PRODUCTS:
+            counts[context.is_recompute] += 1
+            if counts[context.is_recompute] % 2 == 0:
+                return CheckpointPolicy.PREFER_RECOMPUTE
+        return keep_products(context, operator)
+
+    return create_selective_checkpoint_contexts(keep)
+)";
+
 /// "torch.bfloat16", or "None".
 static std::string dtypeOf(const std::string &word) {
   if (word.empty())
@@ -137,7 +157,8 @@ printCheckpoints(const std::vector<PlannedUnit> &units,
   std::string text;
   for (const auto &[form, arguments] :
        {std::pair("full", ""),
-        {"selective", ", context_fn=selective_contexts"}})
+        {"selective", ", context_fn=selective_contexts"},
+        {"alternate", ", context_fn=alternate_contexts"}})
     if (!modules[form].empty())
       text +=
           "    for path in " + listOf(modules[form], "                 ") +
@@ -265,10 +286,12 @@ std::string
 printFullyShard(const PlanReport &report, const std::vector<PlannedUnit> &units,
                 const std::map<std::string, std::string> &recomputed,
                 int64_t prefetch) {
-  const bool isSelective =
-      std::any_of(recomputed.begin(), recomputed.end(), [](const auto &module) {
-        return module.second == "selective";
-      });
+  auto hasForm = [&](const std::string &form) {
+    return std::any_of(
+        recomputed.begin(), recomputed.end(),
+        [&](const auto &module) { return module.second == form; });
+  };
+  const bool isSelective = hasForm("selective") || hasForm("alternate");
   std::string text = "# The plan of shardc for " + report.model + " on " +
                      std::to_string(report.mesh.ranks()) + " ranks of " +
                      report.machine + ":\n# " + describeForecast(report) + "\n";
@@ -293,6 +316,8 @@ printFullyShard(const PlanReport &report, const std::vector<PlannedUnit> &units,
   text += helpers;
   if (isSelective)
     text += selectiveHelper;
+  if (hasForm("alternate"))
+    text += alternateHelper;
   text += "\n\ndef apply_plan(model, mesh=None):\n"
           "    \"\"\"Shards `model` in place, and returns it.\"\"\"\n"
           "    if mesh is None:\n";

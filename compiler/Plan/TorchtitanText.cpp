@@ -114,10 +114,12 @@ void Writer::writeRecompute() {
       mostCommon(&GroupPlan::recompute, "--recompute");
   if (recompute == "full") {
     set("activation_checkpoint", "FullAC.Config()");
+  } else if (recompute == "alternate") {
+    set("activation_checkpoint", "SelectiveAC.Config()");
   } else if (recompute == "selective") {
     set("activation_checkpoint", "SelectiveAC.Config()");
     lose("products that are kept: SelectiveAC computes every second one again, "
-         "which takes less memory and more time");
+         "as --recompute alternate does, which takes less memory and more time");
   } else {
     set("activation_checkpoint", "None");
   }

@@ -62,17 +62,22 @@ static double busyShare(int64_t parts, double threads) {
 
 double commandSeconds(const Work &work, const Machine &machine, int64_t ranks) {
   const auto bytes = static_cast<double>(work.movedBytes());
-  const double moving =
-      bytes > 0 ? bytes / (machine.memory.bytesPerSecond.value *
-                           machine.memory.efficiency.curve.at(bytes))
-                : 0;
+  auto move = [&](const format::Efficiency &efficiency) {
+    return bytes > 0 ? bytes / (machine.memory.bytesPerSecond.value *
+                                efficiency.curve.at(bytes))
+                     : 0;
+  };
+  const double moving = move(machine.memory.efficiency);
   const Processor &processor = machine.processor;
   const double share =
       machine.isGpu() ? 1
                       : busyShare(work.parts, processor.units.value /
                                                   static_cast<double>(ranks));
+  const double calling = work.isDepthwise && machine.memory.depthwise
+                             ? move(*machine.memory.depthwise)
+                             : callSeconds(work, processor);
   const double computing = std::max(
-      {callSeconds(work, processor) / share,
+      {calling / share,
        static_cast<double>(work.f32Operations) / processor.f32Rate.value,
        static_cast<double>(work.f64Operations) / processor.f64Rate.value});
   return static_cast<double>(ranks) * std::max(moving, computing) +

@@ -78,8 +78,8 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
     Option<"pipelineStage", "pipeline-stage", "bool", /*default=*/"false",
            "Whether the model is one stage of several: `default` reshards no group.">,
     Option<"recompute", "recompute", "std::string", /*default=*/"\"none\"",
-           "Modules whose activations backward computes again: none, full or "
-           "selective for the wrapped ones, or patterns of paths.">,
+           "Modules whose activations backward computes again: none, full, "
+           "selective or alternate for the wrapped ones, or patterns of paths.">,
     Option<"explain", "explain", "bool", /*default=*/"false",
            "Whether groups say where their values are from.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];

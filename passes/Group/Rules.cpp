@@ -35,7 +35,7 @@ static bool isBoolean(std::string_view text) {
 }
 
 static bool isRecompute(std::string_view text) {
-  return isOneOf(text, {"none", "full", "selective"});
+  return isOneOf(text, {"none", "full", "selective", "alternate"});
 }
 
 static bool isOptimizer(std::string_view text) {
@@ -85,7 +85,7 @@ std::span<const RuleKey> moduleRuleKeys() {
       {"cast_forward_inputs", "true or false", isBoolean},
       {"reshard_after_forward", "always, never, default or a number of ranks",
        isReshard},
-      {"recompute", "none, full or selective", isRecompute},
+      {"recompute", "none, full, selective or alternate", isRecompute},
       {"gradient_divide_factor", "a number from 1e-6 to 1e6 or none",
        isDivisor}};
   return keys;

@@ -35,7 +35,8 @@ def RematerializeActivationsPass : Pass<"shardc-rematerialize-activations", "::m
     module that `shardc.recompute` names, nothing stays but what it takes from outside and
     what others take from it: what backward needs of the rest is computed again, once and in
     forward's order, before the first operation of backward that needs any of it. The
-    form `selective` keeps the results of products, convolutions and attention too. An
+    form `selective` keeps the results of products, convolutions and attention too, and
+    `alternate` those but every second product of matrices. An
     operation's form is that of the innermost named module around it. Dropout draws the same
     numbers, because they belong to the element.
 

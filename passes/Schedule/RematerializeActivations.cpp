@@ -77,19 +77,26 @@ private:
 
 } // namespace
 
+static bool isMatrixProduct(Operation *op) {
+  return isa<aten::LinearOp, aten::MatmulOp>(op);
+}
+
 /// What the selective form keeps: it takes longer than all else.
 static bool isProduct(Operation *op) {
-  return isa<aten::LinearOp, aten::MatmulOp, aten::ConvolutionOp,
-             aten::ScaledDotProductAttentionOp>(op);
+  return isMatrixProduct(op) ||
+         isa<aten::ConvolutionOp, aten::ScaledDotProductAttentionOp>(op);
 }
 
 /// Whether `op` gives the same again, at no other rank's cost. Views of
 /// parameters stay: resharding decides about the bytes that they show.
-static bool mayRepeat(Operation *op, StringRef form) {
+/// `matrixProducts` counts those of the region so far, `op` included.
+static bool mayRepeat(Operation *op, StringRef form, int64_t matrixProducts) {
   if (form == recompute::none ||
       !(isa<aten::AtenDialect>(op->getDialect()) || isa<fsdp::CastOp>(op)) ||
       !isMemoryEffectFree(op))
     return false;
+  if (form == recompute::alternate && isMatrixProduct(op))
+    return matrixProducts % 2 == 0;
   return form == recompute::full || !isProduct(op);
 }
 
@@ -98,13 +105,16 @@ static std::vector<StepNode> readStep(Block &body, const Regions &regions,
   std::vector<StepNode> nodes;
   DenseMap<Operation *, size_t> numbers;
   bool isForward = true;
+  DenseMap<int64_t, int64_t> matrixProducts;
   for (Operation &op : body) {
     if (auto begin = dyn_cast<fsdp::BeginOp>(op))
       isForward = begin.getPhase() == fsdp::Phase::forward;
     StepNode node;
     node.isForward = isForward;
     node.region = regions.find(&op);
-    node.mayRepeat = mayRepeat(&op, regions.form(node.region));
+    const int64_t products = matrixProducts[node.region] +=
+        isForward && isMatrixProduct(&op);
+    node.mayRepeat = mayRepeat(&op, regions.form(node.region), products);
     for (Value operand : op.getOperands())
       if (Operation *source = operand.getDefiningOp())
         node.operands.push_back(numbers.lookup(source));

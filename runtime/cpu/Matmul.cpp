@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cuts the products of a matmul call into parts and prepares one oneDNN
-// primitive for each piece. Parts are rows of C (columns if there are few
-// rows), so no two parts add to the same element and k is never cut.
+// primitive for each piece. Parts are rectangles of C, so no two parts add to
+// the same element and k is never cut.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,25 +55,46 @@ static double operationsOf(const MatmulProblem &problem) {
       format::productOperations(problem.m * problem.n, problem.k));
 }
 
-/// Cuts a product. At most 16 parts, because each of them packs B anew, and no
-/// narrower than oneDNN's blocks are.
+/// Into how many equal parts, a power of two, an extent is cut: at most `most`,
+/// of `least` elements.
+static int64_t partsOf(int64_t extent, int64_t most, int64_t least) {
+  int64_t parts = 1;
+  while (2 * parts <= most && extent / (2 * parts) >= least)
+    parts *= 2;
+  return parts;
+}
+
+/// Cuts a product by its longer extent, and by the shorter one if that is not
+/// enough: each part packs its rows of A or its columns of B anew. At most 16
+/// parts, and no narrower than those that oneDNN is fast with.
 static std::vector<Piece> cut(const MatmulProblem &problem) {
-  constexpr int64_t mostParts = 16, leastExtent = 128, granularity = 64;
-  const int64_t parts =
-      std::clamp<int64_t>(static_cast<int64_t>(std::llround(
-                              operationsOf(problem) / operationsPerPart)),
-                          1, mostParts);
-  const bool byRows = problem.m >= leastExtent || problem.m >= problem.n;
-  const int64_t extent = byRows ? problem.m : problem.n;
-  int64_t size = (extent + parts - 1) / parts;
-  size = std::max(leastExtent,
-                  (size + granularity - 1) / granularity * granularity);
+  constexpr int64_t mostParts = 16, leastExtent = 192, leastOfHalves = 32;
+  constexpr int64_t granularity = 16;
+  constexpr double leastToHalve = 8e6;
+  const auto products = static_cast<int64_t>(problem.products.size());
+  const double operations = operationsOf(problem);
+  int64_t most = operations < leastToHalve ? 1 : 2;
+  while (2 * most <= mostParts &&
+         operations / operationsPerPart >= static_cast<double>(2 * most))
+    most *= 2;
+  // Several products are parts already.
+  most = std::max<int64_t>(1, std::min(most, mostParts / products));
+  const int64_t least = most == 2 ? leastOfHalves : leastExtent;
+  const bool isTall = problem.m >= problem.n;
+  const int64_t ofLonger = partsOf(std::max(problem.m, problem.n), most, least);
+  const int64_t ofShorter =
+      partsOf(std::min(problem.m, problem.n), most / ofLonger, least);
+  auto sizeOf = [](int64_t extent, int64_t parts) {
+    const int64_t size = (extent + parts - 1) / parts;
+    return (size + granularity - 1) / granularity * granularity;
+  };
+  const int64_t rows = sizeOf(problem.m, isTall ? ofLonger : ofShorter);
+  const int64_t columns = sizeOf(problem.n, isTall ? ofShorter : ofLonger);
   std::vector<Piece> pieces;
-  for (int64_t begin = 0; begin < extent; begin += size) {
-    const int64_t count = std::min(size, extent - begin);
-    pieces.push_back(byRows ? Piece{begin, count, 0, problem.n}
-                            : Piece{0, problem.m, begin, count});
-  }
+  for (int64_t column = 0; column < problem.n; column += columns)
+    for (int64_t row = 0; row < problem.m; row += rows)
+      pieces.push_back({row, std::min(rows, problem.m - row), column,
+                        std::min(columns, problem.n - column)});
   return pieces;
 }
 

@@ -486,7 +486,8 @@ std::span<const LibraryCallKind> libraryCallKinds() {
       {"scaled_dot_product_attention_backward_mask", 7, 10, 4, heads, false,
        checkAttentionBackward, false, Work::Attention, countAttentionBackward},
       {"sort", 1, 1, 2, contiguous, false, checkSort},
-      {"sum_of_squares", 1, any, 1, contiguous, true, checkSumOfSquares},
+      {"sum_of_squares", 1, any, 1, contiguous, true, checkSumOfSquares, false,
+       Work::Memory, nullptr, /*f64OperationsOfElement=*/8},
   };
   return kinds;
 }

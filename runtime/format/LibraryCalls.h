@@ -49,6 +49,8 @@ struct LibraryCallKind {
   WorkKind work = WorkKind::Memory;
   /// Its floating-point operations; null for one that moves bytes.
   int64_t (*countOperations)(const Command &) = nullptr;
+  /// Operations in f64, as kernels have them, on an element of its operands.
+  int64_t f64OperationsOfElement = 0;
 };
 
 /// Whether a tensor [N, C, …] of three or more dimensions is stored without

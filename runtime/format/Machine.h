@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,6 +101,9 @@ struct MachineMemory {
   Figure bytesPerSecond;
   /// By bytes that a command moves.
   Efficiency efficiency;
+  /// Of depthwise convolutions, where they are not computed at the rates of
+  /// other convolutions: by bytes of their operands and results.
+  std::optional<Efficiency> depthwise;
   /// What is taken beside a program's own memory: by the driver's context with
   /// loaded code, and by each communicator.
   Figure contextBytes, communicatorBytes;

@@ -179,11 +179,14 @@ Processor MachineReader::processor(const JsonField &field) const {
 
 MachineMemory MachineReader::memory(const JsonField &field) const {
   expectMembers(field, {"bytes", "bytes_per_second", "efficiency",
-                        "context_bytes", "communicator_bytes"});
+                        "depthwise_convolution_efficiency", "context_bytes",
+                        "communicator_bytes"});
   MachineMemory read;
   read.bytes = figure(field["bytes"], 1, 1e15);
   read.bytesPerSecond = count(field["bytes_per_second"]);
   read.efficiency = efficiency(field["efficiency"]);
+  if (const auto depthwise = field.find("depthwise_convolution_efficiency"))
+    read.depthwise = efficiency(*depthwise);
   read.contextBytes = bytes(field["context_bytes"]);
   read.communicatorBytes = bytes(field["communicator_bytes"]);
   return read;
@@ -332,6 +335,18 @@ static ordered_json toJson(const Processor &processor) {
   return object;
 }
 
+static ordered_json toJson(const MachineMemory &memory) {
+  ordered_json object = {
+      {"bytes", toJson(memory.bytes)},
+      {"bytes_per_second", toJson(memory.bytesPerSecond)},
+      {"efficiency", toJson(memory.efficiency)},
+      {"context_bytes", toJson(memory.contextBytes)},
+      {"communicator_bytes", toJson(memory.communicatorBytes)}};
+  if (memory.depthwise)
+    object["depthwise_convolution_efficiency"] = toJson(*memory.depthwise);
+  return object;
+}
+
 static ordered_json toJson(const CollectiveRate &rate) {
   return {{"efficiency", toJson(rate.efficiency)},
           {"start_seconds", toJson(rate.startSeconds)},
@@ -359,12 +374,7 @@ std::string printMachine(const Machine &machine) {
   for (const auto &[key, source] : machine.sources)
     root["sources"][key] = {{"title", source.title}, {"date", source.date}};
   root["processor"] = toJson(machine.processor);
-  root["memory"] = {
-      {"bytes", toJson(machine.memory.bytes)},
-      {"bytes_per_second", toJson(machine.memory.bytesPerSecond)},
-      {"efficiency", toJson(machine.memory.efficiency)},
-      {"context_bytes", toJson(machine.memory.contextBytes)},
-      {"communicator_bytes", toJson(machine.memory.communicatorBytes)}};
+  root["memory"] = toJson(machine.memory);
   root["overlap_slowdown"] = toJson(machine.overlapSlowdown);
   root["levels"] = ordered_json::array();
   for (const NetworkLevel &level : machine.levels)

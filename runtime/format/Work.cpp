@@ -101,6 +101,10 @@ Work workOf(const Command &command, const Program &program, const Mesh &mesh) {
   const LibraryCallKind *call = command.kind == CommandKind::Call
                                     ? findLibraryCall(command.callee)
                                     : nullptr;
+  if (call && call->f64OperationsOfElement > 0)
+    for (size_t i = 0; i + call->results < command.operands.size(); ++i)
+      work.f64Operations += call->f64OperationsOfElement *
+                            elementCount(command.operands[i].shape);
   if (call && call->countOperations) {
     work.kind = call->work;
     work.isBackward = command.callee.find("_backward") != std::string::npos;
@@ -109,6 +113,8 @@ Work workOf(const Command &command, const Program &program, const Mesh &mesh) {
     if (work.kind == WorkKind::Convolution) {
       work.parts = command.operands[0].shape[0];
       work.groups = attributeOr<int64_t>(command.attributes, "groups", 1);
+      work.isDepthwise =
+          work.groups > 1 && work.groups == command.operands[0].shape[1];
     }
     if (work.kind == WorkKind::Attention)
       work.hiddenOperations = hiddenBy(command, work.callOperations);

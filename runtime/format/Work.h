@@ -52,6 +52,8 @@ struct Work {
   /// Equal independent computations that a call consists of, such as a
   /// convolution's groups: what it reaches depends on the size of one.
   int64_t groups = 1;
+  /// Whether each channel is one: a convolution that moves bytes.
+  bool isDepthwise = false;
   /// Those of a kernel, by the precision that they are computed in.
   int64_t f32Operations = 0;
   int64_t f64Operations = 0;

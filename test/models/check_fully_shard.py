@@ -40,6 +40,7 @@ CASES = {
     "small": [*AUTO, "--memory-budget", "1438700000"],
     "mixed": ["--module-rules", r"transformer.h.1:recompute=full,reshard_after_forward=never;"
               r"transformer\.h\.[23]:recompute=selective"],
+    "alternate": ["--recompute", "alternate"],
     "wrapped": ["--wrap", "blocks,transformer.ln_f,transformer.h.0.mlp"],
     "joined": ["--wrap", "blocks:2", "--prefetch", "2"],
     "groups": [*AUTO, "--wrap", "auto"],

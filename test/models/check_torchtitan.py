@@ -51,6 +51,7 @@ CASES = [
     Case(["--recompute", "selective", "--reshard", "always", "--replicate", "2",
           "--micro-batches", "3"], SelectiveAC.Config, reshard="always", replicas=2, shards=4,
          batch=4 * 8 * 3, lost="every second one"),
+    Case(["--recompute", "alternate"], SelectiveAC.Config),
     Case(["--module-rules", r"transformer\.h\.1:recompute=full"], None,
          lost="--recompute full for 1 group"),
     Case(["--reshard", "2"], None, reshard="always", lost="resharding to 2 ranks"),

@@ -3,12 +3,14 @@
 """Compares forecasts of steps on this machine's processor with the steps.
 
     VENV/bin/python tools/bench/bench_cpu_forecast.py --bin build/release/bin
-        --models DIR [--machine FILE] [--parts] [NAME…]
+        --models DIR [--machine FILE] [--rounds R] [--parts] [NAME…]
 
-Calibrates the machine (`shardrun calibrate`), unless --machine has a file of
-that, and then, for each of the twelve models of bench_zoo.py, forecasts a step of
-one rank (`shardc plan`) and trains (`shardrun`): R rounds of 3 steps, of which the
-least time counts. --parts prints where forecast and `shardrun --profile` part.
+For each of the twelve models of bench_zoo.py, R rounds: calibrate the machine
+(`shardrun calibrate`), forecast a step of one rank (`shardc plan`), and train
+(`shardrun`), --steps steps, of which the least time counts. The round with the
+median of forecast and step counts: machines change their speed within minutes.
+--machine has a file of an earlier calibration, which all rounds use. --parts
+prints where forecast and `shardrun --profile` part.
 Exports go to DIR, minutes for all of them, unless they are there. Needs PyTorch,
 torchvision and transformers for what is not there.
 """
@@ -22,8 +24,6 @@ import subprocess
 import sys
 import tempfile
 import warnings
-
-STEPS = 3  # of a round
 
 
 def export(name, folder):
@@ -50,28 +50,35 @@ def run(*words):
 
 def measure(artifact, data, options, folder):
     """The least seconds of a step."""
-    log, seconds = folder / "log.jsonl", []
-    for _ in range(options.rounds):
-        run(options.bin / "shardrun", artifact, "--data", data, "--steps", STEPS,
-            "--lr", 1e-6, "--threads", options.threads, "--log", log, "--quiet")
-        records = [json.loads(line) for line in log.read_text().splitlines()]
-        seconds += [record["seconds"] for record in records if "loss" in record]
-    return min(seconds)
+    log = folder / "log.jsonl"
+    run(options.bin / "shardrun", artifact, "--data", data, "--steps", options.steps,
+        "--lr", 1e-6, "--threads", options.threads, "--log", log, "--quiet")
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    return min(record["seconds"] for record in records if "loss" in record)
 
 
-def compare(name, options, machine, folder):
+def compare(name, options, folder):
     """(seconds of the forecast, seconds of the step)."""
     model, data = export(name, options.models)
     artifact = folder / "model.shardc"
     flags = ["--world-size", 1, "--momentum", 0.9, "--cpu", options.cpu]
     run(options.bin / "shardc", "compile", model, "-o", artifact, *flags)
-    plan = json.loads(run(options.bin / "shardc", "plan", model, *flags,
-                          "--machine", machine, "--json"))
-    measured = measure(artifact, data, options, folder)
+    machine = options.machine or folder / "machine.json"
+    rounds = []
+    for _ in range(options.rounds):
+        if not options.machine:
+            run(options.bin / "shardrun", "calibrate", "-o", machine, "--threads",
+                options.threads)
+        plan = json.loads(run(options.bin / "shardc", "plan", model, *flags,
+                              "--machine", machine, "--json"))
+        rounds.append((plan["time"]["seconds"],
+                       measure(artifact, data, options, folder)))
     if options.parts:
-        print(run(options.bin / "shardrun", artifact, "--data", data, "--steps", STEPS,
-                  "--threads", options.threads, "--compare-plan", machine))
-    return plan["time"]["seconds"], measured
+        print(run(options.bin / "shardrun", artifact, "--data", data, "--steps",
+                  options.steps, "--threads", options.threads, "--compare-plan",
+                  machine))
+    rounds.sort(key=lambda pair: pair[0] / pair[1])
+    return rounds[len(rounds) // 2]
 
 
 def main():
@@ -83,6 +90,7 @@ def main():
     parser.add_argument("--machine", type=pathlib.Path)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--cpu", default="x86-64-v3")
     parser.add_argument("--parts", action="store_true")
     options = parser.parse_args()
@@ -95,14 +103,10 @@ def main():
         export(name, options.models)
     with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
         folder = pathlib.Path(folder)
-        machine = options.machine or folder / "machine.json"
-        if not options.machine:
-            run(options.bin / "shardrun", "calibrate", "-o", machine, "--threads",
-                options.threads)
         print("| model | forecast, ms | measured, ms | error |\n|---|--:|--:|--:|")
         errors = []
         for name in names:
-            forecast, measured = compare(name, options, machine, folder)
+            forecast, measured = compare(name, options, folder)
             errors.append(forecast / measured - 1)
             print(f"| {name} | {1e3 * forecast:.0f} | {1e3 * measured:.0f} | "
                   f"{errors[-1]:+.0%} |", flush=True)

@@ -100,24 +100,6 @@ struct SiluLoop {
   }
 };
 
-/// A row times a matrix of f32 with one vector of sums in f64, as kernels
-/// compute small products and reductions.
-struct WideSumLoop {
-  static constexpr int64_t columns = 4, rows = 256, numbers = rows * columns;
-  static constexpr int64_t operations = 2;
-
-  [[gnu::always_inline]] static void run(int64_t rounds, float *values) {
-    for (int64_t round = 0; round < rounds; ++round) {
-      std::array<double, columns> sums = {};
-      for (int64_t row = 0; row < rows; ++row)
-        for (int64_t column = 0; column < columns; ++column)
-          sums[column] += static_cast<double>(values[row]) *
-                          static_cast<double>(values[row * columns + column]);
-      values[round % numbers] = static_cast<float>(sums[round % columns]);
-    }
-  }
-};
-
 /// Runs a loop with the vectors of --cpu x86-64-v3, which kernels have unless
 /// they are compiled for another processor.
 #if defined(__x86_64__)
@@ -320,7 +302,7 @@ private:
   const CalibrationOptions &options;
   Measurements &measurements;
   std::ostream &out;
-  Rates memory, products, convolutions, attention, attentionBackward;
+  Rates memory, products, convolutions, attention, attentionBackward, depthwise;
   std::map<Dtype, double> peaks;
   double f32Rate = 0, f64Rate = 0, commandSeconds = 0;
 
@@ -333,14 +315,19 @@ private:
 };
 } // namespace
 
+/// Of a command without kernel, on one rank.
+static format::Work workOf(const Command &command) {
+  return format::workOf(command, format::Program(), format::shardMesh(1));
+}
+
 /// What one of several equal commands does: bytes where it moves them.
 static double amountOf(const std::vector<Command> &commands) {
   double amount = 0;
   for (const Command &command : commands) {
-    const format::Work work =
-        workOf(command, format::Program(), format::shardMesh(1));
-    amount += static_cast<double>(
-        work.callOperations > 0 ? work.callOperations - work.hiddenOperations
+    const format::Work work = workOf(command);
+    amount +=
+        static_cast<double>(work.callOperations > 0 && !work.isDepthwise
+                                ? work.callOperations - work.hiddenOperations
                                 : work.movedBytes());
   }
   return amount / static_cast<double>(commands.size());
@@ -366,6 +353,8 @@ static double peakOf(const Rates &rates) {
 
 Status Calibrator::measureCurve(const std::string &name, const Points &points,
                                 Rates &rates) {
+  if (points.empty())
+    return Status();
   out << std::left << std::setw(20) << name << std::right << std::fixed
       << std::setprecision(0);
   for (const std::vector<Command> &commands : points) {
@@ -373,14 +362,14 @@ Status Calibrator::measureCurve(const std::string &name, const Points &points,
       return status;
     out << std::setw(8) << rates.back().second / 1e9 << std::flush;
   }
-  out << (&rates == &memory ? "  GB/s" : "  GFLOP/s") << std::endl;
+  out << (&rates == &memory || &rates == &depthwise ? "  GB/s" : "  GFLOP/s")
+      << std::endl;
   return Status();
 }
 
 /// What a GPU has of its base.
 Status Calibrator::measureProcessor() {
   f32Rate = measurements.arithmetic<SiluLoop>();
-  f64Rate = measurements.arithmetic<WideSumLoop>();
   // Convolutions can be the fastest.
   for (const Rates *rates :
        {&products, &convolutions, &attention, &attentionBackward})
@@ -394,6 +383,11 @@ Status Calibrator::measureProcessor() {
     peaks[dtype] =
         peaks[Dtype::F32] * rates.back().second / rates.front().second;
   }
+  const format::Command sum = sumOfSquares();
+  const auto summing = measurements.of({sum});
+  if (!summing.ok())
+    return summing.status();
+  f64Rate = static_cast<double>(workOf(sum).f64Operations) / *summing;
   const auto seconds = measurements.of({smallestFill()});
   if (!seconds.ok())
     return seconds.status();
@@ -408,6 +402,7 @@ Status Calibrator::measure() {
        {std::tuple("memory", &work.memory, &memory),
         {"products", &work.products, &products},
         {"convolutions", &work.convolutions, &convolutions},
+        {"depthwise", &work.depthwise, &depthwise},
         {"attention", &work.attention, &attention},
         {"attention, backward", &work.attentionBackward, &attentionBackward}})
     if (Status status = measureCurve(name, *points, *rates); !status.ok())
@@ -453,6 +448,9 @@ void Calibrator::setCurves(format::Machine &machine, double productRate) const {
   processor.attentionBackward = efficiency(attentionBackward, productRate);
   machine.memory.efficiency =
       efficiency(memory, machine.memory.bytesPerSecond.value);
+  if (!depthwise.empty())
+    machine.memory.depthwise =
+        efficiency(depthwise, machine.memory.bytesPerSecond.value);
 }
 
 void Calibrator::setProcessor(format::Machine &machine) const {

@@ -58,17 +58,20 @@ std::vector<Command> products(Dtype dtype, int64_t m, int64_t n, int64_t k) {
 }
 
 /// The same of a convolution of `count` images [channels, size, size] with as
-/// many filters of 3 x 3, whose gradient is in f32.
+/// many filters of `width` x `width`, whose gradient is in f32.
 static std::vector<Command> convolutions(bool isGpu, int64_t count,
-                                         int64_t channels, int64_t size) {
+                                         int64_t channels, int64_t size,
+                                         int64_t groups, int64_t width) {
   const Dtype dtype = isGpu ? Dtype::BF16 : Dtype::F32;
   const auto images = image(dtype, {count, channels, size, size}, isGpu);
-  const auto weight = image(dtype, {channels, channels, 3, 3}, isGpu);
-  const auto gradient = image(Dtype::F32, {channels, channels, 3, 3}, isGpu);
-  const format::Attributes attributes = {{"stride", Shape{1, 1}},
-                                         {"padding", Shape{1, 1}},
-                                         {"dilation", Shape{1, 1}},
-                                         {"groups", int64_t(1)}};
+  const Shape filters = {channels, channels / groups, width, width};
+  const auto weight = image(dtype, filters, isGpu);
+  const auto gradient = image(Dtype::F32, filters, isGpu);
+  const format::Attributes attributes = {
+      {"stride", Shape{1, 1}},
+      {"padding", Shape{width / 2, width / 2}},
+      {"dilation", Shape{1, 1}},
+      {"groups", groups}};
   return {
       call("convolution", {images, weight, images}, attributes),
       call("convolution_backward_input", {images, weight, images}, attributes),
@@ -101,6 +104,11 @@ static std::vector<Command> copies(int64_t moved, int64_t chain) {
   command.operands = {half, half};
   return std::vector<Command>(
       static_cast<size_t>(std::max<int64_t>(2, chain / moved)), command);
+}
+
+Command sumOfSquares() {
+  return call("sum_of_squares",
+              {tensor(Dtype::F32, {1 << 17}), tensor(Dtype::F64, {2})});
 }
 
 Command smallestFill() {
@@ -142,8 +150,18 @@ Workloads workloads(bool isGpu, int64_t threads) {
                                            {256, 256, 28},
                                            {256, 512, 28}};
   for (const Shape &size : isGpu ? imagesOfGpus : imagesOfProcessors)
-    all.convolutions.push_back(
-        convolutions(isGpu, roundUp(size[0], threads), size[1], size[2]));
+    all.convolutions.push_back(convolutions(isGpu, roundUp(size[0], threads),
+                                            size[1], size[2], /*groups=*/1,
+                                            /*width=*/3));
+  if (!isGpu)
+    for (const Shape &size : std::vector<Shape>{{1, 768, 7},
+                                                {1, 384, 14},
+                                                {1, 192, 28},
+                                                {2, 96, 56},
+                                                {8, 64, 112}})
+      all.depthwise.push_back(convolutions(isGpu, roundUp(size[0], threads),
+                                           size[1], size[2], /*groups=*/size[1],
+                                           /*width=*/5));
 
   for (const int64_t positions :
        isGpu ? Shape{512, 1024, 2048, 4096, 8192} : Shape{32, 128, 512, 1024}) {

@@ -59,6 +59,31 @@ module @selective attributes {shardc.recompute = {h.0 = "selective"}} {
 
 // -----
 
+// Of its products the alternate form computes every second one again.
+// CHECK-LABEL: module @alternate
+//       CHECK:   %[[FIRST:.*]] = aten.linear
+//       CHECK:   aten.linear %[[FIRST]]
+//       CHECK:   %[[THIRD:.*]] = aten.linear
+//       CHECK:   fsdp.begin backward
+//       CHECK:   %[[SECOND:.*]] = aten.linear %[[FIRST]]
+//  CHECK-NEXT:   %[[USE:.*]] = aten.mul %[[FIRST]], %[[SECOND]]
+//  CHECK-NEXT:   aten.mul %[[USE]], %[[THIRD]]
+// REMARK: Function=h.0 {{.*}}Reason="recompute is alternate"
+module @alternate attributes {shardc.recompute = {h.0 = "alternate"}} {
+  func.func @step(%x: tensor<2x4xf32>, %w: tensor<4x4xf32>) {
+    fsdp.begin forward
+    %0 = aten.linear %x, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32> loc("h.0.a")
+    %1 = aten.linear %0, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32> loc("h.0.b")
+    %2 = aten.linear %1, %w : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32> loc("h.0.c")
+    fsdp.begin backward
+    %3 = aten.mul %0, %1 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    %4 = aten.mul %3, %2 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+    return
+  }
+}
+
+// -----
+
 // The innermost module that is named has the word, and "h.01" is not in "h.0".
 // CHECK-LABEL: module @innermost
 //       CHECK:   fsdp.begin backward

@@ -110,6 +110,23 @@ TEST(CommandTime, GroupsAreSmall) {
               1e-12);
 }
 
+TEST(CommandTime, DepthwiseConvolutionsMoveBytesWhereThatWasMeasured) {
+  format::Machine machine = h100();
+  Work work;
+  work.kind = WorkKind::Convolution;
+  work.isDepthwise = true;
+  work.callOperations = 1'000'000'000'000;
+  work.readBytes = 1'000'000'000;
+  const double computed = commandSeconds(work, machine);
+  machine.memory.depthwise = {{{{1, 0.25}}}, "test"};
+  const double moved = commandSeconds(work, machine);
+  EXPECT_LT(moved, computed / 10);
+  EXPECT_NEAR(moved,
+              work.readBytes / (machine.memory.bytesPerSecond.value * 0.25) +
+                  machine.processor.commandSeconds.value,
+              1e-9);
+}
+
 TEST(CommandTime, RanksShareAProcessorAndHaveGpusOfTheirOwn) {
   format::Machine machine = h100();
   EXPECT_EQ(ranksOnProcessor(machine, 64), 1);

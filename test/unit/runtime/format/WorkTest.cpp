@@ -91,6 +91,25 @@ TEST(Work, convolutions_and_their_gradients) {
             operations);
 }
 
+TEST(Work, of_depthwise_convolutions) {
+  const TensorReference image = tensor({2, 4, 8, 8});
+  const Attributes grouped = {{"groups", int64_t(4)}};
+  for (const char *call : {"convolution", "convolution_backward_weight"})
+    EXPECT_TRUE(
+        workOfCall(call, {image, image, image}, grouped).isDepthwise);
+  EXPECT_FALSE(
+      workOfCall("convolution", {image, image, image}, {{"groups", int64_t(2)}})
+          .isDepthwise);
+  EXPECT_FALSE(workOfCall("convolution", {image, image, image}).isDepthwise);
+}
+
+TEST(Work, sums_of_squares_are_computed_in_f64) {
+  const Work work = workOfCall(
+      "sum_of_squares", {tensor({5}), tensor({7}), tensor({2}, Dtype::F64)});
+  EXPECT_EQ(work.f64Operations, 8 * (5 + 7));
+  EXPECT_EQ(work.callOperations, 0);
+}
+
 // Two products forward, five backward; values are narrower than keys.
 TEST(Work, attention) {
   const TensorReference q = tensor({2, 4, 10, 8}), k = tensor({2, 2, 12, 8});
