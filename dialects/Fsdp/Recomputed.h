@@ -20,8 +20,9 @@ inline constexpr llvm::StringLiteral none = "none";
 inline constexpr llvm::StringLiteral full = "full";
 /// All but products, convolutions and attention.
 inline constexpr llvm::StringLiteral selective = "selective";
-/// The same, and every second of a module's products of matrices, too: what
-/// SelectiveAC of torchtitan 0.3 computes again.
+/// The same, and every second of a module's products with one matrix and
+/// without bias (aten.mm), too: what SelectiveAC of torchtitan 0.3 computes
+/// again.
 inline constexpr llvm::StringLiteral alternate = "alternate";
 
 /// Of one micro-batch: operators that run again, their floating-point

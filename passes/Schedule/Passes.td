@@ -36,7 +36,7 @@ def RematerializeActivationsPass : Pass<"shardc-rematerialize-activations", "::m
     what others take from it: what backward needs of the rest is computed again, once and in
     forward's order, before the first operation of backward that needs any of it. The
     form `selective` keeps the results of products, convolutions and attention too, and
-    `alternate` those but every second product of matrices. An
+    `alternate` those but every second product with one matrix and without bias (`aten.mm`). An
     operation's form is that of the innermost named module around it. Dropout draws the same
     numbers, because they belong to the element.
 

@@ -77,14 +77,19 @@ private:
 
 } // namespace
 
-static bool isMatrixProduct(Operation *op) {
-  return isa<aten::LinearOp, aten::MatmulOp>(op);
-}
-
 /// What the selective form keeps: it takes longer than all else.
 static bool isProduct(Operation *op) {
-  return isMatrixProduct(op) ||
-         isa<aten::ConvolutionOp, aten::ScaledDotProductAttentionOp>(op);
+  return isa<aten::LinearOp, aten::MatmulOp, aten::ConvolutionOp,
+             aten::ScaledDotProductAttentionOp>(op);
+}
+
+/// What PyTorch computes by aten.mm: a product with one matrix, without bias.
+static bool isMatrixProduct(Operation *op) {
+  if (auto linear = dyn_cast<aten::LinearOp>(op))
+    return !linear.getBias();
+  auto product = dyn_cast<aten::MatmulOp>(op);
+  return product &&
+         cast<RankedTensorType>(product.getOther().getType()).getRank() == 2;
 }
 
 /// Whether `op` gives the same again, at no other rank's cost. Views of

@@ -8,7 +8,8 @@ torch.distributed._tools.fsdp2_mem_tracker runs fully_shard on fake tensors in a
 process group of 8 ranks, and follows each tensor from its allocation to its end. Its
 peak in forward and backward is compared with that of `shardc plan --runtime fsdp2`:
 a small MPT and a small Llama, resharded always, by default and never, with and
-without recomputation, reduced in float32 and bfloat16.
+without recomputation, reduced in float32 and bfloat16; where torchtitan is installed,
+with its selective checkpointing, too, which is --recompute alternate.
 
 What FSDP2 itself holds (sharded and gathered parameters, reductions, gradients) has to
 agree but for padding, and all memory within 4 %: the MPT's agrees to the byte, the
@@ -49,6 +50,11 @@ sys.path[:0] = [str(HERE), str(ROOT / "tools" / "export")]
 import llama3  # noqa: E402
 import mpt  # noqa: E402
 import shardc_export  # noqa: E402
+
+try:
+    from torchtitan.distributed.activation_checkpoint import SelectiveAC
+except ImportError:
+    SelectiveAC = None
 
 RANKS, BATCH, TIME, WIDTH, HEADS, LAYERS = 8, 1, 128, 1024, 8, 6
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
@@ -92,6 +98,8 @@ def tracked(make, mesh, reshard, recompute, reduce, micro_batches):
         for container, key in blocks_of(model):
             if recompute == "full":
                 container[key] = checkpoint_wrapper(container[key])
+            elif recompute == "alternate":
+                container[key] = SelectiveAC(SelectiveAC.Config())._wrap_block(container[key])
             fully_shard(container[key], **options)
         fully_shard(model, **options)
         tracker = FSDPMemTracker(model)
@@ -157,6 +165,8 @@ def main():
             cases = [(*case, 1) for case in itertools.product(
                 DTYPES, RESHARDS, ("none", "full"))]
             cases += [(reduce, "default", "none", 2) for reduce in DTYPES]
+            if SelectiveAC:
+                cases += [(reduce, "always", "alternate", 1) for reduce in DTYPES]
             for reduce, reshard, recompute, micro_batches in cases:
                 case = reshard, recompute, reduce, micro_batches
                 failures += not compare(

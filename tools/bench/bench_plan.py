@@ -7,9 +7,10 @@
 Wall seconds and peak resident memory of `shardc plan` for Llama 3 of 8B, 70B and
 405B parameters on 8 to 16,384 H100s, with what it forecasts. The rows with a
 source were run by torchtitan (benchmarks/llama3_h100_202412_torchtitan.md in
-pytorch/torchtitan, rows with torch.compile), on H100s with 96 GB of slower memory
-and a limit of 500 W: their memory can be compared, their speed less so. Rows with
-auto let shardc choose what each group reshards and recomputes. Models
+pytorch/torchtitan; rows with torch.compile are beside shardc's step, those of
+eager mode beside --runtime fsdp2), on H100s with 96 GB of slower memory and a limit
+of 500 W: their memory can be compared, their speed less so. Rows with auto let
+shardc choose what each group reshards and recomputes. Models
 are exported without weights into DIR, minutes for the large ones, unless they are
 there already. Standard library only: --python names an interpreter that has
 PyTorch.
@@ -38,12 +39,15 @@ class Case:
     recompute: str
     # Of torchtitan: GiB that PyTorch reserved of a rank, tokens a second and rank.
     published: tuple | None = None
+    runtime: str = "shardrun"
 
 
 CASES = [
     Case("llama3_8b_of_two", 8, "selective", (77.0, 6667)),
     Case("llama3_8b_of_two", 128, "selective", (62.0, 6514)),
     Case("llama3_8b_of_two", 16384, "selective"),
+    Case("llama3_8b_of_two", 8, "alternate", (82.4, 5762), "fsdp2"),
+    Case("llama3_8b_of_two", 128, "alternate", (67.0, 5605), "fsdp2"),
     Case("llama3_70b", 64, "full"),
     Case("llama3_70b", 512, "full"),
     Case("llama3_405b", 512, "full"),
@@ -69,7 +73,7 @@ def export(python, factory, folder):
 def plan(shardc, path, case):
     """(plan, seconds, bytes of memory that the compiler took)."""
     command = [shardc, "plan", path, "--json", "--world-size", str(case.ranks),
-               "--recompute", case.recompute, *COMMON]
+               "--recompute", case.recompute, "--runtime", case.runtime, *COMMON]
     if case.recompute == "auto":
         command += ["--reshard", "auto"]
     start = time.perf_counter()
@@ -104,10 +108,10 @@ def main():
     parser.add_argument("--models", type=pathlib.Path, required=True)
     options = parser.parse_args()
     options.models.mkdir(exist_ok=True)
-    print_row("model", "GPUs", "recompute", "GiB", "without context and communicators",
+    print_row("model", "GPUs", "runtime", "recompute", "GiB", "without context and communicators",
               "published", "fits", "tokens/s a GPU",
               "published", "MFU", "from the bound", "plan, s", "plan, GB")
-    print("|---|--:|---|--:|--:|--:|---|--:|--:|--:|--:|--:|--:|")
+    print("|---|--:|---|---|--:|--:|--:|---|--:|--:|--:|--:|--:|--:|")
     for case in CASES:
         path = export(options.python, case.factory, options.models)
         found, seconds, memory = plan(options.bin / "shardc", path, case)
@@ -116,7 +120,7 @@ def main():
                - memory_plan["parts"]["communicators"])
         tokens = found["time"]["units_per_second"] / case.ranks
         published = case.published or ("", "")
-        print_row(case.factory, f"{case.ranks:,}", case.recompute,
+        print_row(case.factory, f"{case.ranks:,}", case.runtime, case.recompute,
                   f"{memory_plan['bytes'] / GIBIBYTE:.1f}", f"{own / GIBIBYTE:.1f}",
                   published[0], "yes" if memory_plan["fits"] else "no", f"{tokens:,.0f}",
                   f"{published[1]:,}" if case.published else "",
