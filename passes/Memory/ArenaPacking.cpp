@@ -9,6 +9,7 @@
 #include "passes/Memory/ArenaPacking.h"
 
 #include "passes/Memory/ExactPacking.h"
+#include "passes/Memory/PackingClimb.h"
 
 #include <algorithm>
 #include <functional>
@@ -196,11 +197,19 @@ static std::vector<PackingItem> align(std::vector<PackingItem> items,
   return items;
 }
 
+static int64_t usedBytes(const std::vector<PackingItem> &items,
+                         const std::vector<int64_t> &offsets) {
+  int64_t bytes = 0;
+  for (size_t number = 0; number < items.size(); ++number)
+    bytes = std::max(bytes, offsets[number] + items[number].size);
+  return bytes;
+}
+
 /// Moves buffers that cost waits, one by one, to where they cost none within
 /// `budget` bytes.
 static Packing moveApart(const std::vector<PackingItem> &items, Packing packing,
                          int64_t budget) {
-  packing.size = packing.waits = 0;
+  packing.waits = 0;
   PlacedBuffers placed(items);
   for (size_t number = 0; number < items.size(); ++number)
     placed.insert(number, packing.offsets[number]);
@@ -213,11 +222,9 @@ static Packing moveApart(const std::vector<PackingItem> &items, Packing packing,
       offset = other;
     placed.insert(number, offset);
   }
-  for (size_t number = 0; number < items.size(); ++number) {
-    int64_t offset = packing.offsets[number];
-    packing.size = std::max(packing.size, offset + items[number].size);
-    packing.waits += placed.countWaits(items[number], offset);
-  }
+  packing.size = usedBytes(items, packing.offsets);
+  for (size_t number = 0; number < items.size(); ++number)
+    packing.waits += placed.countWaits(items[number], packing.offsets[number]);
   packing.waits /= 2; // Both of a pair have counted it.
   return packing;
 }
@@ -243,9 +250,18 @@ Packing packArena(const std::vector<PackingItem> &items, int64_t alignment,
       findExactPacking(aligned, packing.size, lowerBound, maxWork);
   Packing firstFit = packing;
   bool isSmaller = exact.size < packing.size;
-  if (isSmaller) {
+  if (isSmaller)
     packing.offsets = std::move(exact.offsets);
-    packing = moveApart(aligned, std::move(packing), exact.size);
+  if (std::vector<int64_t> climbed =
+          climbPacking(aligned, packing.offsets, exact.lowerBound,
+                       std::min(maxWork, compileWork));
+      !climbed.empty()) {
+    isSmaller = true;
+    packing.offsets = std::move(climbed);
+  }
+  if (isSmaller) {
+    const int64_t size = usedBytes(aligned, packing.offsets);
+    packing = moveApart(aligned, std::move(packing), size);
   }
   auto largest =
       static_cast<int64_t>(static_cast<double>(packing.size) * (1.0 + slack));

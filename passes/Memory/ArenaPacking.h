@@ -24,8 +24,9 @@
 // start), and keeps the best one: O(n^2) for n buffers an order. The largest
 // sum of live sizes is a lower bound, which this often meets. Where it does
 // not, a search looks for a smaller packing (ExactPacking.h), and ends with the
-// smallest, or when its work reaches a limit. It is deterministic: the limit
-// counts work, not time; ties are broken by index.
+// smallest, or when its work reaches a limit; where that leaves more than half
+// a percent to the bound, other orders are tried (PackingClimb.h). It is
+// deterministic: limits count work, not time; ties are broken by index.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_MEMORY_ARENAPACKING_H
@@ -77,7 +78,8 @@ inline constexpr int64_t compileWork = 10'000'000;
 /// Packs `items`; offsets are multiples of `alignment` bytes, a power of two.
 /// The packing has the least bytes that are found, or, if that costs fewer
 /// waits, at most `slack` times as many more. `maxWork` limits the search for a
-/// packing smaller than first fit's; with 0 there is none.
+/// packing smaller than first fit's, and as much that of other orders; with 0
+/// there is none.
 Packing packArena(const std::vector<PackingItem> &items, int64_t alignment,
                   double slack = 0, int64_t maxWork = compileWork);
 

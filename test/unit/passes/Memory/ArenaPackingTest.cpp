@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/ArenaPackingChecker.h"
+#include "passes/Memory/PackingClimb.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -288,6 +289,26 @@ TEST_P(MiniMalloc, FitsIntoItsCapacity) {
   RecordProperty("proven", packing.isOptimal ? "yes" : "no");
   RecordProperty("nodes", std::to_string(packing.searchNodes));
   RecordProperty("seconds", std::to_string(seconds));
+}
+
+/// Other orders alone come some way from first fit to the capacity.
+TEST_P(MiniMalloc, IsSmallerInOtherOrders) {
+  const std::vector<PackingItem> items = readBenchmark(GetParam().name);
+  const Packing firstFit = packArena(items, 1, 0, 0);
+  Packing packing = firstFit;
+  packing.offsets =
+      climbPacking(items, firstFit.offsets, firstFit.lowerBound, compileWork);
+  ASSERT_EQ(packing.offsets.size(), items.size());
+  packing.size = 0;
+  for (size_t i = 0; i < items.size(); ++i)
+    packing.size = std::max(packing.size, packing.offsets[i] + items[i].size);
+  expectValid(items, packing, 1);
+  EXPECT_LT(packing.size, firstFit.size);
+  EXPECT_EQ(packing.offsets, climbPacking(items, firstFit.offsets,
+                                          firstFit.lowerBound, compileWork));
+  // Without work there is nothing better.
+  EXPECT_TRUE(
+      climbPacking(items, firstFit.offsets, firstFit.lowerBound, 0).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Challenging, MiniMalloc,
