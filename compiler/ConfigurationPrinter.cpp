@@ -102,13 +102,13 @@ static std::string describeReasons(DictionaryAttr reasons) {
   return llvm::join(parts, "; ");
 }
 
-/// Of the root no word is said: what is in it alone is kept.
-static std::string recomputeOf(const PrintedGroup &printed) {
-  fsdp::GroupOp group = printed.group;
+/// The word of the module at `path`, as a member. Of the root no word is said:
+/// what is in it alone is kept.
+static std::string recomputeOf(fsdp::GroupOp group, StringRef path) {
   auto forms =
       group->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(
           recompute::formsAttribute);
-  auto form = forms ? forms.getAs<StringAttr>(printed.key()) : StringAttr();
+  auto form = forms ? forms.getAs<StringAttr>(path) : StringAttr();
   return form ? ", \"recompute\": " + quoted(form) : "";
 }
 
@@ -142,8 +142,13 @@ void ConfigurationPrinter::printGroup(const PrintedGroup &printed,
      << ", \"reshard_after_forward\": "
      << (group.getReshardTo() ? group.describeReshard()
                               : quoted(group.describeReshard()))
-     << recomputeOf(printed) << divideFactorOf(group) << "}"
-     << (isLast ? "" : ",") << "\n";
+     << recomputeOf(group, printed.key()) << divideFactorOf(group) << "}";
+  // All else is the group's.
+  for (StringRef path : printed.paths)
+    if (std::string its = recomputeOf(group, path);
+        path != printed.key() && !its.empty())
+      os << ",\n    {\"match\": " << quoted(path) << its << "}";
+  os << (isLast ? "" : ",") << "\n";
 }
 
 void ConfigurationPrinter::printModules() {

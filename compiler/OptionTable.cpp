@@ -127,7 +127,8 @@ static std::vector<OptionEntry> shardingOptions() {
        &Options::recompute,
        "What backward computes again of activations: of wrapped modules all "
        "(full), all but products and attention (selective), or that and every "
-       "second product without bias (alternate), or of modules that are named; auto: what "
+       "second product without bias (alternate), or of modules that are named; "
+       "auto: what "
        "makes the step fastest, module by module",
        {},
        {},

@@ -118,8 +118,9 @@ void Writer::writeRecompute() {
     set("activation_checkpoint", "SelectiveAC.Config()");
   } else if (recompute == "selective") {
     set("activation_checkpoint", "SelectiveAC.Config()");
-    lose("products that are kept: SelectiveAC computes every second one again, "
-         "as --recompute alternate does, which takes less memory and more time");
+    lose(
+        "products that are kept: SelectiveAC computes every second one again, "
+        "as --recompute alternate does, which takes less memory and more time");
   } else {
     set("activation_checkpoint", "None");
   }

@@ -50,8 +50,8 @@ struct AssignGroupsPass : impl::AssignGroupsPassBase<AssignGroupsPass> {
   void runOnOperation() override;
 
 private:
-  FailureOr<std::vector<WrappedModules>> findModules(const Forward &forward,
-                                                     StringRef entries);
+  FailureOr<std::vector<WrappedModules>>
+  findModules(const Forward &forward, StringRef entries, bool isForRecompute);
   LogicalResult writeRecompute(const Forward &forward,
                                ArrayRef<ParameterGroup> groups,
                                ArrayRef<GroupPolicy> policies);
@@ -139,7 +139,8 @@ static bool isPattern(StringRef entry) {
 }
 
 FailureOr<std::vector<WrappedModules>>
-AssignGroupsPass::findModules(const Forward &forward, StringRef entries) {
+AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
+                              bool isForRecompute) {
   using Problem = WrapSelection::Problem;
   std::vector<std::string> patterns = splitPatterns(std::string_view(entries));
   WrapSelection selection = selectWrapped(forward, patterns);
@@ -182,6 +183,9 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries) {
   InFlightDiagnostic error = emitNumberedError(getOperation(), "E0202")
                              << "no module path matches '" << selection.entry
                              << "'";
+  if (isForRecompute)
+    error.attachNote() << "help: --recompute takes none, full, selective, "
+                          "alternate or auto by itself, or modules";
   std::vector<std::string> close =
       closestPaths(forward.modules, selection.entry, /*count=*/3);
   if (!close.empty())
@@ -373,7 +377,7 @@ LogicalResult AssignGroupsPass::writeRecompute(const Forward &forward,
         add(path, word);
   if (!isRecomputeWord(recompute)) {
     FailureOr<std::vector<WrappedModules>> chosen =
-        findModules(forward, recompute);
+        findModules(forward, recompute, /*isForRecompute=*/true);
     if (failed(chosen))
       return failure();
     for (const WrappedModules &modules : *chosen)
@@ -450,7 +454,8 @@ void AssignGroupsPass::runOnOperation() {
     return signalPassFailure();
   }
   Forward forward = readForward(getOperation(), function);
-  FailureOr<std::vector<WrappedModules>> wrapped = findModules(forward, wrap);
+  FailureOr<std::vector<WrappedModules>> wrapped =
+      findModules(forward, wrap, /*isForRecompute=*/false);
   FailureOr<Rule> base = baseRule();
   if (failed(wrapped) || failed(base))
     return signalPassFailure();

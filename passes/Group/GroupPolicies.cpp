@@ -27,19 +27,20 @@ namespace shardc {
 
 static std::string quoted(StringRef text) { return ("'" + text + "'").str(); }
 
-/// The group around `path`, or null. Groups of one path are closest to it.
-static const ParameterGroup *findGroupAround(StringRef path,
-                                             ArrayRef<ParameterGroup> groups) {
+/// The group around `path`, or null, and its module around it. Groups of one
+/// path are closest to it.
+static std::pair<const ParameterGroup *, StringRef>
+findGroupAround(StringRef path, ArrayRef<ParameterGroup> groups) {
   const ParameterGroup *around = nullptr;
-  size_t length = 0;
+  StringRef closest;
   for (const ParameterGroup &group : groups)
     for (StringRef module : group.modules)
-      if (path.starts_with(module) && module.size() >= length &&
+      if (path.starts_with(module) && module.size() >= closest.size() &&
           path.drop_front(module.size()).starts_with(".")) {
         around = &group;
-        length = module.size();
+        closest = module;
       }
-  return around;
+  return {around, closest};
 }
 
 /// A rule that matches no group: what it matches is inside of one, or nothing.
@@ -54,7 +55,7 @@ static LogicalResult failWithoutMatch(ModuleOp module, const Rule &rule,
   for (auto [path, chosen] : llvm::zip(paths, selection.chosen)) {
     if (chosen.empty())
       continue;
-    const ParameterGroup *around = findGroupAround(path.front(), groups);
+    const auto [around, closest] = findGroupAround(path.front(), groups);
     InFlightDiagnostic error =
         emitNumberedError(module, "E0208")
         << "the rule " << quoted(rule.pattern) << " is for the module "
@@ -63,22 +64,19 @@ static LogicalResult failWithoutMatch(ModuleOp module, const Rule &rule,
                    : std::string("the root"))
         << " has its parameters";
     error.attachNote() << "help: wrap it, or give the rule to "
-                       << (around ? quoted(around->modules.front())
+                       << (around ? quoted(closest)
                                   : std::string("the root, whose path is ''"));
     return error;
   }
   InFlightDiagnostic error = emitNumberedError(module, "E0206")
                              << "the rule " << quoted(rule.pattern)
                              << " matches no module path";
-  for (const ParameterGroup &group : groups)
-    if (group.modules.size() > 1 &&
-        llvm::join(group.modules, "&") == rule.pattern) {
-      error.attachNote()
-          << "help: of a group of several modules name one, such "
-             "as "
-          << quoted(group.modules.front());
-      return error;
-    }
+  if (StringRef(rule.pattern).contains('&')) {
+    error.attachNote()
+        << "help: rules are for modules: of several that are one "
+           "group name one, or all as 'a|b'";
+    return error;
+  }
   std::vector<std::string> close =
       closestPaths(forward.modules, rule.pattern, /*count=*/3);
   if (!close.empty())
@@ -159,8 +157,10 @@ static FailureOr<ChosenRules> mergeModules(ModuleOp module,
           << quoted(other.pattern) << " and " << quoted(rules[rule].pattern)
           << " give them " << key << " " << other.settings.at(key) << " and "
           << rules[rule].settings.at(key);
-      error.attachNote() << "help: name both in the last rule, or wrap them as "
-                            "groups of their own";
+      error.attachNote()
+          << "help: a group has one policy: give its modules the same value (a "
+             "rule for a whole path wins over patterns, and the last one over "
+             "those before it), or wrap them as groups of their own";
       return failure();
     }
   return merged;

@@ -42,9 +42,12 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
   if (!gradients.empty()) {
     const std::string &first = gradients.begin()->second;
     const std::string &last = gradients.rbegin()->second;
-    status.addNote("in the order of the model, the first is '" + first +
-                   "' and the last, which backward comes to first, '" + last +
-                   "'");
+    status.addNote(gradients.size() == 1
+                       ? "the parameter is '" + first + "'"
+                       : "in the order of the model, the first is '" + first +
+                             "' and the last, which backward comes to first, "
+                             "'" +
+                             last + "'");
   }
   if (isUpdated)
     status.addNote("the step's update was made before this was seen");

@@ -19,6 +19,7 @@
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0&h.1 rules='h.0:param_dtype=f32; h.1:param_dtype=bf16'" 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0&h.1 rules='.*:param_dtype=f32; h.1:param_dtype=bf16'" 2>&1 | FileCheck %s --check-prefix=GENERAL
 // RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0&h.1 rules='h.0&h.1:param_dtype=f32'" 2>&1 | FileCheck %s --check-prefix=TOGETHER
+// RUN: not shardc-opt %t/model.mlir --shardc-assign-groups="wrap=h.0 recompute=alternat" 2>&1 | FileCheck %s --check-prefix=FORM
 // RUN: not shardc-opt %t/other.mlir --shardc-assign-groups 2>&1 | FileCheck %s --check-prefix=FORWARD
 
 // A mesh has a rank at least.
@@ -55,10 +56,12 @@
 // INSIDE: error: E0208: the rule 'h.fc' is for the module 'h.fc', which is no group: group 'h' has its parameters
 // INSIDE: note: help: wrap it, or give the rule to 'h'
 // CONTRADICTION: error: E0209: the modules 'h.0' and 'h.1' are one group, and the rules 'h.0' and 'h.1' give them param_dtype f32 and bf16
-// CONTRADICTION: note: help: name both in the last rule, or wrap them as groups of their own
+// CONTRADICTION: note: help: a group has one policy: give its modules the same value (a rule for a whole path wins over patterns, and the last one over those before it), or wrap them as groups of their own
 // GENERAL: error: E0209: the modules 'h.0' and 'h.1' are one group, and the rules '.*' and 'h.1' give them param_dtype f32 and bf16
 // TOGETHER: error: E0206: the rule 'h.0&h.1' matches no module path
-// TOGETHER: note: help: of a group of several modules name one, such as 'h.0'
+// TOGETHER: note: help: rules are for modules: of several that are one group name one, or all as 'a|b'
+// FORM: error: E0202: no module path matches 'alternat'
+// FORM: note: help: --recompute takes none, full, selective, alternate or auto by itself, or modules
 
 // FORWARD: error: expected a function @forward
 

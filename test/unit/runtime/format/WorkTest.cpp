@@ -95,8 +95,7 @@ TEST(Work, of_depthwise_convolutions) {
   const TensorReference image = tensor({2, 4, 8, 8});
   const Attributes grouped = {{"groups", int64_t(4)}};
   for (const char *call : {"convolution", "convolution_backward_weight"})
-    EXPECT_TRUE(
-        workOfCall(call, {image, image, image}, grouped).isDepthwise);
+    EXPECT_TRUE(workOfCall(call, {image, image, image}, grouped).isDepthwise);
   EXPECT_FALSE(
       workOfCall("convolution", {image, image, image}, {{"groups", int64_t(2)}})
           .isDepthwise);
