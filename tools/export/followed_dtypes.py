@@ -30,6 +30,10 @@ LIKES = {getattr(torch.ops.aten, name).default for name in (
 WITH_NUMBERS = {torch.ops.aten.where.ScalarOther: 1,
                 torch.ops.aten.where.ScalarSelf: 2}
 
+# What transformers calls in float32, and in bfloat16 where PyTorch has it, of
+# an expert's products.
+SAME = {"transformers.grouped_mm_fallback.default": "aten._grouped_mm.default"}
+
 EXTREMES = {getattr(torch.finfo(torch.float32), name):
             getattr(torch.finfo(torch.bfloat16), name) for name in ("min", "max")}
 
@@ -186,7 +190,7 @@ class Alignment:
             if is_check(node):
                 self.pairs[node] = None
                 continue
-            while others and others[0].target != node.target and (
+            while others and not is_same_operator(node.target, others[0].target) and (
                     self._add_conversion(first.graph, node, others[0])):
                 others.pop(0)
             if not others or not self._pair(node, others[0]):
@@ -207,7 +211,8 @@ class Alignment:
         inputs, others = inputs_of(node), inputs_of(other)
         found = [self._counterpart(*each) for each in zip(inputs, others)]
         if (node.op != other.op or len(inputs) != len(others) or None in found
-                or node.op == "call_function" and node.target != other.target):
+                or node.op == "call_function"
+                and not is_same_operator(node.target, other.target)):
             return False
         self.pairs[node], self.inputs[node] = other, found
         return True
@@ -224,9 +229,12 @@ class Alignment:
         return found[0] if found else None
 
     def _add_conversion(self, graph, before, other):
-        if other.target not in CONVERSIONS or (
-                (dtype_of(other.args[0]), dtype_of(other))
-                != (torch.float32, torch.bfloat16)):
+        if other.target not in CONVERSIONS:
+            return False
+        if len(list(chain_of(other))) > 1:  # It changes nothing there either.
+            return True
+        if (dtype_of(other.args[0]), dtype_of(other)) != (
+                torch.float32, torch.bfloat16):
             return False
         value = next((node for node, pair in self.pairs.items()
                       if pair is other.args[0]), None)
@@ -239,6 +247,10 @@ class Alignment:
         self._added.append((graph, node))
         self.pairs[node], self.inputs[node] = other, [value]
         return True
+
+
+def is_same_operator(target, other):
+    return target == other or SAME.get(str(target)) == str(other)
 
 
 def is_check(node):

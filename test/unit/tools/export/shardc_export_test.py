@@ -195,6 +195,45 @@ def converted_in_bfloat16_alone(query, key):
     return query @ key
 
 
+def grouped_rows(rows, experts):
+    return torch.cat((rows[:1] @ experts[0], rows[1:] @ experts[1]))
+
+
+def register_grouped():
+    """The operator that transformers registers for its experts."""
+    if hasattr(torch.ops.transformers, "grouped_mm_fallback"):
+        return
+    operator = torch.library.custom_op(
+        "transformers::grouped_mm_fallback",
+        lambda rows, experts, offs: grouped_rows(rows, experts), mutates_args=(),
+        schema="(Tensor input, Tensor weight, Tensor offs) -> Tensor")
+    operator.register_fake(lambda rows, experts, offs: rows.new_empty(4, 8))
+
+    def backward(context, gradient):
+        rows, experts = context.saved_tensors
+        _, gradients = torch.func.vjp(grouped_rows, rows, experts)
+        return *gradients(gradient), None
+
+    def keep(ctx, inputs, output):
+        ctx.save_for_backward(*inputs[:2])
+
+    operator.register_autograd(backward, setup_context=keep)
+
+
+def grouped(query, key):
+    """As transformers multiplies by its experts."""
+    rows, ends = query.repeat(1, 2), torch.tensor([1, 4], dtype=torch.int32)
+    experts = key.repeat(2, 2).repeat(2, 1, 1)
+    if key.dtype == torch.bfloat16:
+        return torch._grouped_mm(rows.to(key.dtype), experts, offs=ends)
+    register_grouped()
+    return torch.ops.transformers.grouped_mm_fallback(rows, experts, ends)
+
+
+def grouped_in_float32(query, key):
+    return grouped(query.float(), key)
+
+
 def masked(query, key):
     least = torch.finfo(query.dtype).min
     return query + torch.full((4, 4), least, dtype=query.dtype).triu(1)
@@ -285,6 +324,13 @@ class ShardcExportTest(unittest.TestCase):
     def test_a_conversion_in_bfloat16_alone_is_added(self):
         *_, last = self.conversions(converted_in_bfloat16_alone)
         self.assertEqual(last[0], "aten.to.other")
+
+    def test_other_products_with_experts_are_the_same_operator(self):
+        norm = ["aten.to.dtype", "aten.to.other"]
+        for change, others in ((grouped, []), (grouped_in_float32, [
+                "aten.to.dtype", "aten.to.other"])):
+            self.assertEqual([target for target, _ in self.conversions(change)],
+                             [*norm, *others])
 
     def test_masks_are_finite_in_bfloat16(self):
         program = shardc_export.export_program(
