@@ -13,12 +13,14 @@
 #include "compiler/Plan/Quantities.h"
 #include "compiler/Pt2/SymbolBindings.h"
 #include "compiler/RepeatedLayers.h"
+#include "compiler/Translation/TranslateExportedProgram.h"
 #include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Layout.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Recomputed.h"
+#include "passes/CostModel/Machines.h"
 #include "passes/Group/RootGroup.h"
 #include "passes/Group/Rules.h"
 #include "passes/Memory/StateTable.h"
@@ -204,6 +206,36 @@ struct PlanCompiler::State {
     return true;
   }
 
+  /// What a rank keeps of a model whose graph cannot be translated, without
+  /// groups, which modules of the graph would make.
+  std::vector<MemoryPart> listStatesAlone(Options options) {
+    ScopedDiagnosticHandler silence(&context,
+                                    [](Diagnostic &) { return success(); });
+    context.setRemarkEngine(nullptr);
+    const StatusOr<pt2::ExportedModel> found = pt2::readArchive(path);
+    if (!found.ok())
+      return {};
+    FailureOr<OwningOpRef<ModuleOp>> module =
+        translateState(*found, "state", context);
+    if (failed(module))
+      return {};
+    options.wrap.clear();
+    options.recompute = "none";
+    options.reshard = "always";
+    options.moduleRules.clear();
+    options.bufferRules.clear();
+    options.evaluation = false;
+    for (const Phase &phase : getPhases()) {
+      PassManager manager(&context);
+      phase.addPasses(manager, options);
+      if (failed(manager.run(**module)))
+        return {};
+      if (phase.name == "differentiate")
+        break;
+    }
+    return listStates(**module);
+  }
+
   std::optional<PlannedStep> compile(Options options,
                                      const format::Machine &machine,
                                      bool isShort = false) {
@@ -292,9 +324,14 @@ PlanCompiler::~PlanCompiler() = default;
 int PlanCompiler::read(const std::string &input, const Options &options) {
   enableRemarks(state->context, options.remarks);
   state->path = input;
-  return state->read(options.input)
-             ? 0
-             : exitCodeOr(state->diagnostics, exitCode(ErrorCode::E0108));
+  if (state->read(options.input))
+    return 0;
+  const int result = exitCodeOr(state->diagnostics, exitCode(ErrorCode::E0108));
+  const StatusOr<format::Machine> machine =
+      findMachine(options.machine, options.runtime);
+  if (machine.ok())
+    printKnown(state->listStatesAlone(options), *machine);
+  return result;
 }
 
 int PlanCompiler::compile(const Options &options,

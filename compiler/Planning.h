@@ -52,7 +52,8 @@ public:
   ~PlanCompiler();
 
   /// Reads the model at `input`. Prints an error and returns its exit code when
-  /// that is not possible; 0 otherwise.
+  /// that is not possible; 0 otherwise. Of a model whose graph cannot be
+  /// translated it says what a rank keeps between steps.
   int read(const std::string &input, const Options &options);
 
   /// Compiles the model for ranks of `machine`, whose kind of processor takes

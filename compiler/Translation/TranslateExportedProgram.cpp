@@ -13,6 +13,7 @@
 #include "compiler/Translation/ModelState.h"
 #include "compiler/Translation/TensorTypes.h"
 #include "dialects/Aten/Aten.h"
+#include "dialects/Aten/Gradients.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/ModulePath.h"
@@ -35,6 +36,7 @@ public:
         builder(&context), slots(builder), nodes(builder, slots) {}
 
   FailureOr<OwningOpRef<ModuleOp>> translate(StringRef name);
+  FailureOr<OwningOpRef<ModuleOp>> translateState(StringRef name);
 
 private:
   const pt2::ExportedModel &model;
@@ -57,6 +59,7 @@ private:
   FailureOr<StringRef> findPrediction();
   FailureOr<Value> readOutput(StringRef name);
   FailureOr<Value> computeLoss(func::FuncOp function);
+  Value sumParameters(ModuleOp module);
   void warnAboutEvalMode();
 };
 
@@ -333,6 +336,55 @@ FailureOr<OwningOpRef<ModuleOp>> ProgramTranslator::translate(StringRef name) {
   if (failed(state.checkSharedMemory()) || failed(keepLastChanges(function)))
     return failure();
   return module;
+}
+
+/// In f32; null without trainable parameters.
+Value ProgramTranslator::sumParameters(ModuleOp module) {
+  const Location location = builder.getUnknownLoc();
+  Value total;
+  for (auto parameter : module.getOps<fsdp::ParameterOp>()) {
+    if (parameter.getFrozen())
+      continue;
+    auto type = cast<RankedTensorType>(parameter.getType());
+    Value value =
+        fsdp::ReadOp::create(builder, location, type, parameter.getSymName());
+    Value sum =
+        aten::SumOp::create(builder, location, value,
+                            llvm::to_vector(llvm::seq<int64_t>(type.getRank())),
+                            /*keepdim=*/false);
+    sum = aten::convertTo(builder, location, sum, builder.getF32Type());
+    total = total ? aten::AddOp::create(builder, location, total, sum) : sum;
+  }
+  return total;
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+ProgramTranslator::translateState(StringRef name) {
+  OwningOpRef<ModuleOp> module =
+      ModuleOp::create(builder.getUnknownLoc(), name);
+  builder.setInsertionPointToEnd(module->getBody());
+  ModelState state(model, builder, slots);
+  if (failed(state.declare()))
+    return failure();
+  auto function =
+      func::FuncOp::create(builder, builder.getUnknownLoc(),
+                           functions::freeSymbol(*module, functions::forward),
+                           builder.getFunctionType({}, {}));
+  builder.setInsertionPointToStart(function.addEntryBlock());
+  Value sum = sumParameters(*module);
+  if (!sum)
+    return failure();
+  func::ReturnOp::create(builder, builder.getUnknownLoc(), sum);
+  function.setFunctionType(builder.getFunctionType({}, sum.getType()));
+  return module;
+}
+
+FailureOr<OwningOpRef<ModuleOp>>
+shardc::translateState(const pt2::ExportedModel &model, StringRef name,
+                       MLIRContext &context) {
+  context
+      .loadDialect<aten::AtenDialect, fsdp::FsdpDialect, func::FuncDialect>();
+  return ProgramTranslator(model, context, {}).translateState(name);
 }
 
 FailureOr<OwningOpRef<ModuleOp>>

@@ -44,6 +44,13 @@ translateExportedProgram(const pt2::ExportedModel &model, llvm::StringRef name,
                          mlir::MLIRContext &context,
                          const TranslationOptions &options = {});
 
+/// A module called `name` with the state of `model` alone: its @forward returns
+/// the sum of all trainable parameters, so that what training keeps of them can
+/// be planned where the graph cannot be translated.
+llvm::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
+translateState(const pt2::ExportedModel &model, llvm::StringRef name,
+               mlir::MLIRContext &context);
+
 } // namespace shardc
 
 #endif // SHARDC_COMPILER_TRANSLATION_TRANSLATEEXPORTEDPROGRAM_H
