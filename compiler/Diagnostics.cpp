@@ -23,6 +23,11 @@ DiagnosticPrinter::DiagnosticPrinter(MLIRContext &context)
               [this](Diagnostic &diagnostic) { return print(diagnostic); }) {}
 
 void DiagnosticPrinter::report(const Status &status) {
+  if (diverted) {
+    if (diverted->ok())
+      *diverted = status;
+    return;
+  }
   llvm::errs() << render(status, "shardc");
   if (exitCode == 0)
     exitCode = shardc::exitCode(status.code());

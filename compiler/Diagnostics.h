@@ -27,6 +27,10 @@ public:
   /// Prints an error of a plain library and remembers its exit code.
   void report(const Status &status);
 
+  /// From now on errors of plain libraries are not printed, and the first of
+  /// them becomes `failure`; with null they are printed again.
+  void divert(Status *failure) { diverted = failure; }
+
   /// 0 when no error was printed.
   int getExitCode() const { return exitCode; }
 
@@ -36,6 +40,7 @@ private:
 
   mlir::ScopedDiagnosticHandler handler;
   int exitCode = 0;
+  Status *diverted = nullptr;
 };
 
 /// An error as a Status: its number, E0001 without one, and its message,

@@ -289,7 +289,9 @@ struct PlanCompiler::State {
       return success();
     });
     context.setRemarkEngine(nullptr);
+    diagnostics.divert(&failure);
     std::optional<PlannedStep> step = compile(options, machine, isShort);
+    diagnostics.divert(nullptr);
     if (step)
       return std::move(*step);
     return failure.ok() ? Status(ErrorCode::E0001, "cannot be compiled")
@@ -329,7 +331,7 @@ int PlanCompiler::read(const std::string &input, const Options &options) {
   const int result = exitCodeOr(state->diagnostics, exitCode(ErrorCode::E0108));
   const StatusOr<format::Machine> machine =
       findMachine(options.machine, options.runtime);
-  if (machine.ok())
+  if (machine.ok() && result == exitCode(ErrorCode::E0130))
     printKnown(state->listStatesAlone(options), *machine);
   return result;
 }

@@ -38,6 +38,7 @@ import inspect
 import json
 import os
 import pathlib
+import re
 import resource
 import sys
 import time
@@ -244,6 +245,21 @@ def open_batch(positional, keyword):
         and leaf.shape[0] == sizes[0] else None, keyword or tuple(positional))
 
 
+def narrow_batch(shapes, error):
+    """`shapes` with the sizes that PyTorch suggests because the model runs
+    otherwise with others; None if it suggests none, or that was done."""
+    found = re.search(r"batch = Dim\('batch'(?:, min=(\d+))?(?:, max=(\d+))?\)", str(error))
+    dims = [leaf for leaf in tree_leaves(shapes) if leaf is not None]
+    least, most = found.groups() if found else (None, None)
+    if dims[0].min > 1 or not (least or most):
+        return None
+    bounds = {"min": int(least or 2), **({"max": int(most)} if most else {})}
+    batch = torch.export.Dim("batch", **bounds)
+    say("--dynamic-batch: with other sizes the model runs otherwise, so a batch has from "
+        f"{bounds['min']} " + (f"to {most}" if most else "on"))
+    return tree_map(lambda leaf: None if leaf is None else batch, shapes)
+
+
 def constraint_of(error):
     """What PyTorch says of the first constraint that does not hold."""
     lines = [line.strip(" -") for line in str(error).splitlines()[1:] if line.strip()]
@@ -252,8 +268,8 @@ def constraint_of(error):
 
 def trace(module, positional, keyword, shapes=None, form=contextlib.nullcontext):
     """The program, the paths of the modules that are checkpointed, the
-    captured_tensors.Calls, and the context that the model had to be traced in;
-    `shapes` are torch.export's dynamic ones, `form` is the context to begin with."""
+    captured_tensors.Calls, and the context and the dynamic shapes that the model had
+    to be traced with; `form` and `shapes` are those to begin with."""
     checkpoints, formulas = None, second_derivatives.formulas
     try:
         with (tracing(module) as checkpoints, form(),
@@ -267,13 +283,15 @@ def trace(module, positional, keyword, shapes=None, form=contextlib.nullcontext)
         if form is not formulas and trace_failures.loses_layers(error, derivatives):
             return trace(module, positional, keyword, shapes, formulas)
         if shapes is not None and "Constraints violated" in str(error):
+            if narrowed := narrow_batch(shapes, error):
+                return trace(module, positional, keyword, narrowed, form)
             raise ExportError(f"--dynamic-batch: the model fixes the size of its "
                               f"batch: {constraint_of(error)}") from error
         lost = checkpoints.lost if checkpoints else ()
         raise trace_failures.failure(error, derivatives, lost) from error
     if form is not formulas and second_derivatives.are_missing(program):
         return trace(module, positional, keyword, shapes, formulas)
-    return program, checkpoints.paths, calls, form
+    return program, checkpoints.paths, calls, form, shapes
 
 
 def check_before(module, positional, keyword):
@@ -308,7 +326,7 @@ def program_and_checkpoints(module, example_inputs, is_compared, dynamic_batch=F
         sizes = fake_quantization.sizes_of(
             module, lambda: trace(module, positional, keyword, shapes))
         with fake_quantization.sized(sizes):
-            program, checkpointed, calls, form = trace(
+            program, checkpointed, calls, form, shapes = trace(
                 module, positional, keyword, shapes)
             program_checks.check(program)
             with tracing(module), form():

@@ -512,6 +512,25 @@ class ShardcExportTest(unittest.TestCase):
             module, dict(zip(("x", "scale", "target"), example)), True, True)
         self.assertEqual(len(named.range_constraints), 1)
 
+    def test_a_batch_may_be_open_between_bounds(self):
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = torch.nn.Linear(4, 3)
+
+            def forward(self, x):
+                x = self.layer(x)
+                return (x if x.shape[0] < 64 else x * 2).to(x.dtype).sum()
+
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            program, _ = shardc_export.program_and_checkpoints(
+                Model(), (torch.ones(8, 4),), True, dynamic_batch=True)
+        (bounds,) = program.range_constraints.values()
+        self.assertEqual((bounds.lower, bounds.upper), (2, 63))
+        self.assertIn("a batch has from 2 to 63", said.getvalue())
+        self.assertIn(torch.ops.aten.to.other, [node.target for node in program.graph.nodes])
+
     def test_a_batch_that_the_model_fixes_is_refused(self):
         class Model(torch.nn.Module):
             def forward(self, x):
