@@ -183,15 +183,15 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
   InFlightDiagnostic error = emitNumberedError(getOperation(), "E0202")
                              << "no module path matches '" << selection.entry
                              << "'";
-  if (isForRecompute)
-    error.attachNote() << "help: --recompute takes none, full, selective, "
-                          "alternate or auto by itself, or modules";
   std::vector<std::string> close =
       closestPaths(forward.modules, selection.entry, /*count=*/3);
   if (!close.empty())
     error.attachNote() << "the closest of " << forward.modules.size()
                        << " modules that forward calls: '"
                        << llvm::join(close, "', '") << "'";
+  if (isForRecompute)
+    error.attachNote() << "help: --recompute takes none, full, selective, "
+                          "alternate or auto by itself, or modules";
   return failure();
 }
 
