@@ -383,8 +383,8 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->group("Plan");
   command
       ->add_option("--why", arguments->why,
-                   "What each other decision about the groups of these names "
-                   "would change, of a plan with auto")
+                   "What each other decision would change of a plan with auto, "
+                   "about groups that have such a name or a module with one")
       ->type_name("REGEX")
       ->check(CLI::Validator(complainAboutRegex, ""))
       ->group("Plan");
