@@ -3,8 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each point of a curve is a few commands of one size on a device of its own,
-// on random data. The fastest of several rounds counts: what else runs on the
-// machine only makes it slower.
+// on random data. The median of several rounds counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +26,6 @@
 #include <fstream>
 #include <functional>
 #include <iomanip>
-#include <limits>
 #include <map>
 #include <random>
 #include <thread>
@@ -84,7 +82,7 @@ private:
 
   StatusOr<size_t> prepare(Command &command, runtime::Device &device,
                            runtime::DeviceAddress &before) const;
-  double fastest(const std::function<void()> &run) const;
+  double typical(const std::function<void()> &run) const;
 };
 
 /// x / (1 + exp(-x)) of some numbers in the nearest cache with the functions of
@@ -197,20 +195,25 @@ StatusOr<size_t> Measurements::prepare(Command &command,
   return device.prepare(command, operands, workspace);
 }
 
-/// Of rounds that together take about a tenth of a second, and five at least.
-double Measurements::fastest(const std::function<void()> &run) const {
+/// The median of rounds that together take about a tenth of a second, and five
+/// at least: a step is the sum of many commands, not of the fastest ones.
+double Measurements::typical(const std::function<void()> &run) const {
   constexpr double enough = 0.1;
-  constexpr int least = 5;
+  constexpr size_t least = 5;
   run();
-  double best = std::numeric_limits<double>::infinity(), all = 0;
-  for (int round = 0; all < enough || round < least; ++round) {
+  std::vector<double> rounds;
+  double all = 0;
+  while (all < enough || rounds.size() < least) {
     const Clock::time_point begin = Clock::now();
     run();
     const std::chrono::duration<double> seconds = Clock::now() - begin;
-    best = std::min(best, seconds.count());
+    rounds.push_back(seconds.count());
     all += seconds.count();
   }
-  return best;
+  const auto middle =
+      rounds.begin() + static_cast<std::ptrdiff_t>(rounds.size() / 2);
+  std::nth_element(rounds.begin(), middle, rounds.end());
+  return *middle;
 }
 
 /// As often as it takes to have more operands than caches hold: in a step,
@@ -255,10 +258,10 @@ StatusOr<double> Measurements::of(std::vector<Command> commands) {
   int times = 1;
   if (devices->runsLate()) {
     constexpr double enough = 5e-3;
-    times = std::clamp(static_cast<int>(enough / fastest([&] { run(1); })), 1,
+    times = std::clamp(static_cast<int>(enough / typical([&] { run(1); })), 1,
                        1000);
   }
-  const double seconds = fastest([&] { run(times); }) / times;
+  const double seconds = typical([&] { run(times); }) / times;
   if (!failure.ok())
     return failure;
   const Status stopped = cancellation.reason();
@@ -271,7 +274,7 @@ double Measurements::arithmetic() {
   std::vector<std::vector<float>> values(
       static_cast<size_t>(options.threads),
       std::vector<float>(Loop::numbers, 0.5F));
-  const double seconds = fastest([&] {
+  const double seconds = typical([&] {
     workers->run(options.threads, [&](int64_t part, int) {
       runAsKernel<Loop>(rounds, values[static_cast<size_t>(part)].data());
     });
