@@ -382,9 +382,10 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->excludes("--json")
       ->group("Plan");
   command
-      ->add_option("--why", arguments->why,
-                   "What each other decision would change of a plan with auto, "
-                   "about groups that have such a name or a module with one")
+      ->add_option(
+          "--why", arguments->why,
+          "With auto: how any other decision for the groups whose name "
+          "or module matches would change the plan")
       ->type_name("REGEX")
       ->check(CLI::Validator(complainAboutRegex, ""))
       ->group("Plan");
