@@ -7,7 +7,6 @@
 #include "passes/CostModel/CommandTime.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace shardc {
 
@@ -51,15 +50,6 @@ static double callSeconds(const Work &work, const Processor &processor) {
               .curve.at(operations / static_cast<double>(work.groups)));
 }
 
-/// What of `threads` is busy with a call's parts: 3 parts take 2 threads as
-/// long as 4 would.
-static double busyShare(int64_t parts, double threads) {
-  if (parts == 0 || threads <= 1)
-    return 1;
-  const auto count = static_cast<double>(parts);
-  return count / (std::ceil(count / threads) * threads);
-}
-
 double commandSeconds(const Work &work, const Machine &machine, int64_t ranks) {
   const auto bytes = static_cast<double>(work.movedBytes());
   auto move = [&](const format::Efficiency &efficiency) {
@@ -69,15 +59,11 @@ double commandSeconds(const Work &work, const Machine &machine, int64_t ranks) {
   };
   const double moving = move(machine.memory.efficiency);
   const Processor &processor = machine.processor;
-  const double share =
-      machine.isGpu() ? 1
-                      : busyShare(work.parts, processor.units.value /
-                                                  static_cast<double>(ranks));
   const double calling = work.isDepthwise && machine.memory.depthwise
                              ? move(*machine.memory.depthwise)
                              : callSeconds(work, processor);
   const double computing = std::max(
-      {calling / share,
+      {calling,
        static_cast<double>(work.f32Operations) / processor.f32Rate.value,
        static_cast<double>(work.f64Operations) / processor.f64Rate.value});
   return static_cast<double>(ranks) * std::max(moving, computing) +

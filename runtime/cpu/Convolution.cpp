@@ -2,21 +2,22 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// The batch is cut into parts of whole samples, each with its own primitives:
-// reorder into oneDNN's layouts, convolve, reorder back. Weights are reordered
-// once for all parts. The gradient of the weights is a sum over the batch:
-// every part leaves its own, and they are added in the order of the parts. That
-// of a wide depthwise filter is computed some columns at a time.
+// A convolution is cut into parts, each with its own primitives: reorder into
+// oneDNN's layouts, convolve, reorder back. What several parts read is
+// reordered once for all of them. The gradient of the weights is a sum over the
+// batch: every part by samples leaves its own, and they are added in the order
+// of the parts. That of a wide depthwise filter is computed some columns at a
+// time.
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/ConvolutionShape.h"
+#include "runtime/cpu/ConvolutionParts.h"
 #include "runtime/cpu/DoubleConvolution.h"
 #include "runtime/cpu/LibraryCallKinds.h"
 #include "runtime/cpu/OneDnnSteps.h"
 #include "runtime/cpu/WidenedCall.h"
-#include "runtime/format/Operations.h"
 
+#include <algorithm>
 #include <atomic>
 #include <optional>
 
@@ -28,23 +29,18 @@ using Kind = OneDnnPlace::Kind;
 using Tag = memory::format_tag;
 
 namespace {
-/// Samples [first, first + count).
-struct Samples {
-  int64_t first, count;
-};
-
-/// The descriptors that oneDNN wants for `count` samples; layouts are its
-/// choice unless given.
+/// The descriptors that oneDNN wants; layouts are its choice unless given.
 class ConvolutionLayouts {
 public:
   ConvolutionLayouts(const ConvolutionShape &shape, Dtype dtype)
       : shape(shape), dtype(oneDnnType(dtype)) {}
 
-  memory::dims inputDims(int64_t count) const {
-    return {count, shape.inputChannels, shape.input[0], shape.input[1]};
+  memory::dims inputDims() const {
+    return {shape.batch, shape.inputChannels, shape.input[0], shape.input[1]};
   }
-  memory::dims outputDims(int64_t count) const {
-    return {count, shape.outputChannels, shape.output[0], shape.output[1]};
+  memory::dims outputDims() const {
+    return {shape.batch, shape.outputChannels, shape.output[0],
+            shape.output[1]};
   }
   memory::dims weightDims() const {
     const memory::dims grouped = {shape.groups, shape.outputChannelsOfGroup(),
@@ -64,10 +60,10 @@ public:
   }
 
   dnnl::convolution_forward::primitive_desc
-  forward(int64_t count, const memory::desc &bias) const {
-    const memory::desc input = any(inputDims(count));
+  forward(const memory::desc &bias) const {
+    const memory::desc input = any(inputDims());
     const memory::desc weight = any(weightDims());
-    const memory::desc output = any(outputDims(count));
+    const memory::desc output = any(outputDims());
     const auto training = dnnl::prop_kind::forward_training;
     const auto direct = dnnl::algorithm::convolution_direct;
     using Description = dnnl::convolution_forward::desc;
@@ -81,27 +77,26 @@ public:
     return {description, oneDnnAttributes(), oneDnnEngine()};
   }
 
-  dnnl::convolution_backward_data::primitive_desc
-  backwardInput(int64_t count) const {
+  dnnl::convolution_backward_data::primitive_desc backwardInput() const {
     const dnnl::convolution_backward_data::desc description(
-        dnnl::algorithm::convolution_direct, any(inputDims(count)),
-        any(weightDims()), any(outputDims(count)), stride(), dilation(),
+        dnnl::algorithm::convolution_direct, any(inputDims()),
+        any(weightDims()), any(outputDims()), stride(), dilation(),
         paddingBefore(), paddingBehind());
     return {description, oneDnnAttributes(), oneDnnEngine(),
-            forward(count, memory::desc())};
+            forward(memory::desc())};
   }
 
   /// `gradWeight` is in f32, whatever the dtype of the operands. Not oneDNN's
   /// code for AMX: where a weight meets padding alone, that of version 2.6.3
   /// adds up what its scratchpad held before.
   dnnl::convolution_backward_weights::primitive_desc
-  backwardWeight(int64_t count, const memory::desc &gradWeight) const {
+  backwardWeight(const memory::desc &gradWeight) const {
     const dnnl::convolution_backward_weights::desc description(
-        dnnl::algorithm::convolution_direct, any(inputDims(count)), gradWeight,
-        any(outputDims(count)), stride(), dilation(), paddingBefore(),
+        dnnl::algorithm::convolution_direct, any(inputDims()), gradWeight,
+        any(outputDims()), stride(), dilation(), paddingBefore(),
         paddingBehind());
     // The hint has to outlive the search.
-    const auto hint = forward(count, memory::desc());
+    const auto hint = forward(memory::desc());
     dnnl::convolution_backward_weights::primitive_desc chosen(
         description, oneDnnAttributes(), oneDnnEngine(), hint);
     while (std::string_view(chosen.impl_info_str()).find("amx") !=
@@ -128,66 +123,46 @@ private:
   }
 };
 
-/// What the three calls share: steps before the parts, and the parts.
+/// What the three calls share: operands that several parts read are reordered
+/// before the parts.
 class OneDnnConvolution : public LibraryCall {
 public:
-  OneDnnConvolution(const ConvolutionShape &shape, Dtype dtype)
-      : layouts(shape, dtype) {}
+  OneDnnConvolution(const ConvolutionTensors &whole, ConvolutionResult result)
+      : cut(cutConvolution(whole, result)) {}
 
   ScratchNeed scratchNeed() const override {
     return {shared.size(), workerBytes + scratchpadBytes, 0};
   }
 
   Status run(WorkerPool &workers, const Scratch &scratch) override {
-    std::atomic<bool> healthy = before.run(scratch, 0, workerBytes);
-    workers.run(static_cast<int64_t>(parts.size()), [&](int64_t part,
-                                                        int worker) {
-      if (!parts[static_cast<size_t>(part)].run(scratch, worker, workerBytes))
-        healthy = false;
-    });
-    if (!healthy || !finish(workers, scratch))
+    if (!run(before, workers, scratch) || !run(parts, workers, scratch) ||
+        !finish(workers, scratch))
       return Status(ErrorCode::E0504, "oneDNN failed to convolve");
     return Status();
   }
 
 protected:
+  using Operand = TensorView ConvolutionTensors::*;
+
+  /// Runs all of `list`, each on one thread; false on failure.
+  bool run(std::vector<OneDnnSteps> &list, WorkerPool &workers,
+           const Scratch &scratch) const {
+    std::atomic<bool> healthy = true;
+    workers.run(static_cast<int64_t>(list.size()), [&](int64_t i, int worker) {
+      if (!list[static_cast<size_t>(i)].run(scratch, worker, workerBytes))
+        healthy = false;
+    });
+    return healthy;
+  }
+
   /// What follows the parts; false on failure.
   virtual bool finish(WorkerPool &, const Scratch &) { return true; }
 
-  /// Cuts the batch into at most `most` parts of enough work.
-  std::vector<Samples> cut(int64_t most) const {
-    // Some 0.2 ms each; of depthwise ones the reorders take the time.
-    constexpr double operationsPerPart = 16e6, elementsPerPart = 1 << 18;
-    const ConvolutionShape &shape = layouts.shape;
-    const auto operations = static_cast<double>(format::convolutionOperations(
-        shape.batch * shape.outputChannels * shape.outputPlane(),
-        shape.outputChannels * shape.inputChannelsOfGroup() *
-            shape.kernelPlane(),
-        shape.outputChannels));
-    const auto elements = static_cast<double>(
-        shape.batch * (shape.inputChannels * shape.inputPlane() +
-                       shape.outputChannels * shape.outputPlane()));
-    const int64_t parts = std::clamp<int64_t>(
-        static_cast<int64_t>(operations / operationsPerPart +
-                             elements / elementsPerPart),
-        1, std::min(most, shape.batch));
-    const int64_t size = (shape.batch + parts - 1) / parts;
-    std::vector<Samples> list;
-    for (int64_t first = 0; first < shape.batch; first += size)
-      list.push_back({first, std::min(size, shape.batch - first)});
-    return list;
-  }
-
-  /// Samples of a dense tensor [N, C, height, width] where they are.
-  OneDnnTensor plainSamples(const TensorView &tensor, Samples samples) const {
-    const int64_t sampleElements = tensor.strides[0];
-    const memory::dims dims = {samples.count, tensor.shape[1], tensor.shape[2],
-                               tensor.shape[3]};
+  /// A tensor where it is.
+  static OneDnnTensor plain(const TensorView &tensor) {
     return {
-        memory::desc(dims, oneDnnType(tensor.dtype), tensor.strides),
-        {Kind::Fixed,
-         tensor.data + samples.first * sampleElements * byteSize(tensor.dtype),
-         0}};
+        memory::desc(tensor.shape, oneDnnType(tensor.dtype), tensor.strides),
+        {Kind::Fixed, tensor.data, 0}};
   }
 
   static OneDnnTensor plainWeight(const TensorView &tensor,
@@ -197,15 +172,27 @@ protected:
             {Kind::Fixed, tensor.data, 0}};
   }
 
-  /// The weight in `layout`, reordered before the parts at most once.
-  OneDnnTensor sharedWeight(const TensorView &tensor,
-                            const memory::desc &layout) {
-    for (const OneDnnTensor &existing : sharedWeights)
-      if (existing.layout == layout)
+  /// `plain`, an operand of `part`, in `layout`: reordered by `steps`, or
+  /// before the parts if several of them read it.
+  OneDnnTensor reordered(const OneDnnTensor &plain, const memory::desc &layout,
+                         const ConvolutionTensors &part, Operand operand,
+                         OneDnnSteps &steps, ScratchLayout &scratch) {
+    const auto readers =
+        std::count_if(cut.list.begin(), cut.list.end(), [&](const auto &other) {
+          return (other.*operand).data == (part.*operand).data;
+        });
+    if (readers == 1 || plain.layout == layout)
+      return steps.reordered(plain, layout, scratch);
+    for (const auto &[address, existing] : reorderedBefore)
+      if (address == plain.place.address && existing.layout == layout)
         return existing;
-    sharedWeights.push_back(
-        before.reordered(plainWeight(tensor, layouts), layout, shared));
-    return sharedWeights.back();
+    const OneDnnTensor copy = shared.take(layout);
+    for (auto &[source, target] : cutReorder(plain, copy)) {
+      before.emplace_back().addReorder(source, target);
+      addScratchpad(before.back());
+    }
+    reorderedBefore.emplace_back(plain.place.address, copy);
+    return copy;
   }
 
   /// The memory into which a result with `layout` is computed; if that is not
@@ -217,60 +204,68 @@ protected:
   }
 
   void addPart(OneDnnSteps steps, const ScratchLayout &handedOn) {
-    scratchpadBytes = std::max(
-        {scratchpadBytes, steps.scratchpadBytes(), before.scratchpadBytes()});
+    addScratchpad(steps);
     workerBytes = std::max(workerBytes, handedOn.size());
     parts.push_back(std::move(steps));
   }
 
-  const ConvolutionLayouts layouts;
+  void addScratchpad(const OneDnnSteps &steps) {
+    scratchpadBytes = std::max(scratchpadBytes, steps.scratchpadBytes());
+  }
+
+  const ConvolutionParts cut;
   ScratchLayout shared{Kind::Shared};
-  OneDnnSteps before;
-  std::vector<OneDnnSteps> parts;
-  std::vector<OneDnnTensor> sharedWeights;
+
+private:
+  std::vector<OneDnnSteps> before, parts;
+  std::vector<std::pair<std::byte *, OneDnnTensor>> reorderedBefore;
   size_t workerBytes = 0;
   size_t scratchpadBytes = 0;
 };
 
-constexpr int64_t mostForwardParts = 16;
-/// Every part of the gradient of the weights takes memory of their size.
-constexpr int64_t mostWeightParts = 4;
-
 class Convolution : public OneDnnConvolution {
 public:
   explicit Convolution(const LibraryCallArguments &call)
-      : OneDnnConvolution({call.attributes, call.operands[0], call.operands[1],
+      : OneDnnConvolution({{call.attributes, call.operands[0], call.operands[1],
+                            call.results[0]},
+                           call.operands[0],
+                           call.operands[1],
                            call.results[0]},
-                          call.operands[0].dtype) {
-    for (const Samples &samples : cut(mostForwardParts))
-      addForward(call, samples);
+                          ConvolutionResult::Output) {
+    for (const ConvolutionTensors &part : cut.list)
+      addForward(call, part);
   }
 
 private:
-  void addForward(const LibraryCallArguments &call, Samples samples) {
+  void addForward(const LibraryCallArguments &call,
+                  const ConvolutionTensors &part) {
+    const ConvolutionLayouts layouts(part.shape, part.input.dtype);
     memory::desc bias;
     if (call.operands.size() == 3)
-      bias = {{layouts.shape.outputChannels}, layouts.dtype, Tag::x};
-    const auto description = layouts.forward(samples.count, bias);
+      bias = {{part.shape.outputChannels}, layouts.dtype, Tag::x};
+    const auto description = layouts.forward(bias);
     ScratchLayout scratch(Kind::Worker);
     OneDnnSteps steps;
     const OneDnnTensor input =
-        steps.reordered(plainSamples(call.operands[0], samples),
-                        description.src_desc(), scratch);
+        reordered(plain(part.input), description.src_desc(), part,
+                  &ConvolutionTensors::input, steps, scratch);
     const OneDnnTensor weight =
-        sharedWeight(call.operands[1], description.weights_desc());
-    const OneDnnTensor plain = plainSamples(call.results[0], samples);
+        reordered(plainWeight(part.weight, layouts), description.weights_desc(),
+                  part, &ConvolutionTensors::weight, steps, scratch);
+    const OneDnnTensor result = plain(part.output);
     const OneDnnTensor output =
-        resultOrScratch(plain, description.dst_desc(), scratch);
+        resultOrScratch(result, description.dst_desc(), scratch);
     std::vector<OneDnnSteps::Argument> arguments = {{DNNL_ARG_SRC, input},
                                                     {DNNL_ARG_WEIGHTS, weight},
                                                     {DNNL_ARG_DST, output}};
-    if (call.operands.size() == 3)
-      arguments.push_back(
-          {DNNL_ARG_BIAS, {bias, {Kind::Fixed, call.operands[2].data, 0}}});
+    if (call.operands.size() == 3) {
+      const TensorView its = slice(call.operands[2], 0, part.firstOutputChannel,
+                                   part.shape.outputChannels);
+      arguments.push_back({DNNL_ARG_BIAS, {bias, {Kind::Fixed, its.data, 0}}});
+    }
     steps.add(description, arguments);
-    if (plain.layout != output.layout)
-      steps.addReorder(output, plain);
+    if (result.layout != output.layout)
+      steps.addReorder(output, result);
     addPart(std::move(steps), scratch);
   }
 };
@@ -278,31 +273,36 @@ private:
 class ConvolutionBackwardInput : public OneDnnConvolution {
 public:
   explicit ConvolutionBackwardInput(const LibraryCallArguments &call)
-      : OneDnnConvolution({call.attributes, call.results[0], call.operands[1],
+      : OneDnnConvolution({{call.attributes, call.results[0], call.operands[1],
+                            call.operands[0]},
+                           call.results[0],
+                           call.operands[1],
                            call.operands[0]},
-                          call.operands[0].dtype) {
-    for (const Samples &samples : cut(mostForwardParts))
-      addBackward(call, samples);
+                          ConvolutionResult::Input) {
+    for (const ConvolutionTensors &part : cut.list)
+      addBackward(part);
   }
 
 private:
-  void addBackward(const LibraryCallArguments &call, Samples samples) {
-    const auto description = layouts.backwardInput(samples.count);
+  void addBackward(const ConvolutionTensors &part) {
+    const ConvolutionLayouts layouts(part.shape, part.output.dtype);
+    const auto description = layouts.backwardInput();
     ScratchLayout scratch(Kind::Worker);
     OneDnnSteps steps;
     const OneDnnTensor gradOutput =
-        steps.reordered(plainSamples(call.operands[0], samples),
-                        description.diff_dst_desc(), scratch);
+        reordered(plain(part.output), description.diff_dst_desc(), part,
+                  &ConvolutionTensors::output, steps, scratch);
     const OneDnnTensor weight =
-        sharedWeight(call.operands[1], description.weights_desc());
-    const OneDnnTensor plain = plainSamples(call.results[0], samples);
+        reordered(plainWeight(part.weight, layouts), description.weights_desc(),
+                  part, &ConvolutionTensors::weight, steps, scratch);
+    const OneDnnTensor result = plain(part.input);
     const OneDnnTensor gradInput =
-        resultOrScratch(plain, description.diff_src_desc(), scratch);
+        resultOrScratch(result, description.diff_src_desc(), scratch);
     steps.add(description, {{DNNL_ARG_DIFF_DST, gradOutput},
                             {DNNL_ARG_WEIGHTS, weight},
                             {DNNL_ARG_DIFF_SRC, gradInput}});
-    if (plain.layout != gradInput.layout)
-      steps.addReorder(gradInput, plain);
+    if (result.layout != gradInput.layout)
+      steps.addReorder(gradInput, result);
     addPart(std::move(steps), scratch);
   }
 };
@@ -346,78 +346,105 @@ static std::vector<FilterColumns> cutFilter(const ConvolutionShape &shape) {
 class ConvolutionBackwardWeight : public OneDnnConvolution {
 public:
   explicit ConvolutionBackwardWeight(const LibraryCallArguments &call)
-      : OneDnnConvolution({call.attributes, call.operands[1], call.results[0],
+      : OneDnnConvolution({{call.attributes, call.operands[1], call.results[0],
+                            call.operands[0]},
+                           call.operands[1],
+                           call.results[0],
                            call.operands[0]},
-                          call.operands[0].dtype),
-        filter(cutFilter(layouts.shape)), partialSums(filter.size()) {
-    for (const Samples &samples : cut(mostWeightParts))
-      addBackward(call, samples);
-    for (size_t i = 0; i < filter.size(); ++i)
-      after.addReorder(partialSums[i].front(),
-                       plainWeight(filter[i].of(call.results[0]),
-                                   {filter[i].shape, call.operands[0].dtype}));
-    scratchpadBytes = std::max(scratchpadBytes, after.scratchpadBytes());
+                          ConvolutionResult::Weight) {
+    for (size_t i = 0; i < cut.list.size(); ++i)
+      addBackward(cut.list[i], i % static_cast<size_t>(cut.ofChannels));
   }
 
 private:
-  void addBackward(const LibraryCallArguments &call, Samples samples) {
-    const OneDnnTensor plain = plainSamples(call.operands[0], samples);
+  /// A gradient of which each part by samples has a sum.
+  struct Sums {
+    std::vector<OneDnnTensor> ofParts;
+    OneDnnTensor result;
+  };
+
+  void addBackward(const ConvolutionTensors &part, size_t channels) {
+    const std::vector<FilterColumns> filter = cutFilter(part.shape);
+    const OneDnnTensor gradient = plain(part.output);
     ScratchLayout scratch(Kind::Worker), all(Kind::Worker);
     OneDnnSteps steps;
-    OneDnnTensor image = plainSamples(call.operands[1], samples);
+    OneDnnTensor image = plain(part.input);
     if (filter.size() > 1)
-      image = addPadding(image, steps, scratch);
+      image = addPadding(image, part.shape, steps, scratch);
     std::optional<OneDnnTensor> gradOutput;
     for (size_t i = 0; i < filter.size(); ++i) {
-      const ConvolutionLayouts its(filter[i].shape, call.operands[0].dtype);
-      std::vector<OneDnnTensor> &sums = partialSums[i];
+      const ConvolutionLayouts its(filter[i].shape, part.input.dtype);
+      const OneDnnTensor result = plainWeight(filter[i].of(part.weight), its);
+      Sums &sums = sumsOf(channels * filter.size() + i);
       // All parts use the layout that oneDNN chose for the first.
-      const memory::desc wanted =
-          sums.empty()
+      const auto description = its.backwardWeight(
+          sums.ofParts.empty()
               ? memory::desc(its.weightDims(), memory::data_type::f32, Tag::any)
-              : sums.front().layout;
-      const auto description = its.backwardWeight(samples.count, wanted);
-      sums.push_back(shared.take(description.diff_weights_desc()));
+              : sums.ofParts.front().layout);
       if (!gradOutput || gradOutput->layout != description.diff_dst_desc())
-        gradOutput =
-            steps.reordered(plain, description.diff_dst_desc(), scratch);
-      // The next columns' input takes the same place.
-      ScratchLayout inputs = scratch;
-      const OneDnnTensor input = steps.reordered(
-          columns(image, filter[i].first, its.inputDims(samples.count)),
-          description.src_desc(), inputs);
+        gradOutput = reordered(gradient, description.diff_dst_desc(), part,
+                               &ConvolutionTensors::output, steps, scratch);
+      // The next columns' operands take the same place.
+      ScratchLayout operands = scratch;
+      const OneDnnTensor input =
+          reordered(columns(image, filter[i].first, its.inputDims()),
+                    description.src_desc(), part, &ConvolutionTensors::input,
+                    steps, operands);
+      const bool isWhole = cut.ofSamples == 1;
+      const OneDnnTensor sum =
+          isWhole ? resultOrScratch(result, description.diff_weights_desc(),
+                                    operands)
+                  : shared.take(description.diff_weights_desc());
       steps.add(description, {{DNNL_ARG_DIFF_DST, *gradOutput},
                               {DNNL_ARG_SRC, input},
-                              {DNNL_ARG_DIFF_WEIGHTS, sums.back()}});
-      if (inputs.size() > all.size())
-        all = inputs;
+                              {DNNL_ARG_DIFF_WEIGHTS, sum}});
+      if (!isWhole)
+        addSum(sums, sum, result);
+      else if (sum.layout != result.layout)
+        steps.addReorder(sum, result);
+      if (operands.size() > all.size())
+        all = operands;
     }
     addPart(std::move(steps), all);
   }
 
+  Sums &sumsOf(size_t index) {
+    if (index >= partialSums.size())
+      partialSums.resize(index + 1);
+    return partialSums[index];
+  }
+
+  void addSum(Sums &sums, const OneDnnTensor &sum, const OneDnnTensor &result) {
+    if (sums.ofParts.empty()) {
+      after.emplace_back().addReorder(sum, result);
+      addScratchpad(after.back());
+    }
+    sums.ofParts.push_back(sum);
+  }
+
   /// From a column of `image` on, as many as `dims` has.
-  OneDnnTensor columns(OneDnnTensor image, int64_t first,
-                       const memory::dims &dims) const {
+  static OneDnnTensor columns(OneDnnTensor image, int64_t first,
+                              const memory::dims &dims) {
+    const memory::data_type type = image.layout.data_type();
     const auto &strides = image.layout.data.format_desc.blocking.strides;
-    const auto bytes = static_cast<size_t>(first * strides[3]) *
-                       memory::data_type_size(layouts.dtype);
+    const auto bytes =
+        static_cast<size_t>(first * strides[3]) * memory::data_type_size(type);
     image.place.address += image.place.address ? bytes : 0;
     image.place.offset += bytes;
-    image.layout = {dims, layouts.dtype,
-                    memory::dims(strides, strides + dims.size())};
+    image.layout = {dims, type, memory::dims(strides, strides + dims.size())};
     return image;
   }
 
   /// The image with zeros to the left and to the right, as far as windows go.
-  OneDnnTensor addPadding(const OneDnnTensor &image, OneDnnSteps &steps,
-                          ScratchLayout &scratch) const {
-    const ConvolutionShape &shape = layouts.shape;
+  static OneDnnTensor addPadding(const OneDnnTensor &image,
+                                 const ConvolutionShape &shape,
+                                 OneDnnSteps &steps, ScratchLayout &scratch) {
     memory::dims dims = image.layout.dims();
     const int64_t width =
         (shape.output[1] - 1) * shape.stride[1] + shape.kernel[1];
     dims[3] = width;
     const OneDnnTensor padded =
-        scratch.take(memory::desc(dims, layouts.dtype, Tag::nchw));
+        scratch.take(memory::desc(dims, image.layout.data_type(), Tag::nchw));
     steps.addZeros(padded);
     dims[3] = std::min(shape.input[1], width - shape.padding[1]);
     if (dims[3] > 0)
@@ -427,10 +454,10 @@ private:
   }
 
   bool finish(WorkerPool &workers, const Scratch &scratch) override {
-    for (const std::vector<OneDnnTensor> &sums : partialSums)
-      if (sums.size() > 1)
-        add(workers, scratch, sums);
-    return after.run(scratch, 0, workerBytes);
+    for (const Sums &sums : partialSums)
+      if (sums.ofParts.size() > 1)
+        add(workers, scratch, sums.ofParts);
+    return run(after, workers, scratch);
   }
 
   /// Adds all tensors to the first.
@@ -450,10 +477,9 @@ private:
     });
   }
 
-  const std::vector<FilterColumns> filter;
-  /// By columns of the filter and part of the batch.
-  std::vector<std::vector<OneDnnTensor>> partialSums;
-  OneDnnSteps after;
+  /// By channels, of these by columns of the filter.
+  std::vector<Sums> partialSums;
+  std::vector<OneDnnSteps> after;
 };
 } // namespace
 

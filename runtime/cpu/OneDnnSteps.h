@@ -49,6 +49,12 @@ private:
   size_t bytes = 0;
 };
 
+/// A copy of `source` into the layout of `target` as copies of pieces, which
+/// different threads can make: by samples, channels, or what else the layouts
+/// can be cut by.
+std::vector<std::pair<OneDnnTensor, OneDnnTensor>>
+cutReorder(const OneDnnTensor &source, const OneDnnTensor &target);
+
 /// Primitives that run one after the other on one thread. The memory of a
 /// worker holds first what the steps hand on, then their scratchpad.
 class OneDnnSteps {

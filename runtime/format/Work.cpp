@@ -111,7 +111,6 @@ Work workOf(const Command &command, const Program &program, const Mesh &mesh) {
     work.callOperations = call->countOperations(command);
     work.dtype = command.operands[0].dtype;
     if (work.kind == WorkKind::Convolution) {
-      work.parts = command.operands[0].shape[0];
       work.groups = attributeOr<int64_t>(command.attributes, "groups", 1);
       work.isDepthwise =
           work.groups > 1 && work.groups == command.operands[0].shape[1];

@@ -46,9 +46,6 @@ struct Work {
   /// Those of them that a causal mask makes unnecessary.
   int64_t hiddenOperations = 0;
   Dtype dtype = Dtype::F32;
-  /// The most threads of a processor that a call has work for, in parts of
-  /// equal size: samples of a convolution; 0 where that is not a limit.
-  int64_t parts = 0;
   /// Equal independent computations that a call consists of, such as a
   /// convolution's groups: what it reaches depends on the size of one.
   int64_t groups = 1;

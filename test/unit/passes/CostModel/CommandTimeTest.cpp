@@ -82,21 +82,6 @@ TEST(CommandTime, EveryCommandTakesItsWay) {
   EXPECT_DOUBLE_EQ(commandSeconds({}, h100()), 2e-6);
 }
 
-// Three samples keep two threads as long busy as four; a GPU cuts them finer.
-TEST(CommandTime, ThreadsShareWholeSamples) {
-  format::Machine machine = h100();
-  Work work = {.kind = WorkKind::Convolution, .callOperations = 1'000'000'000};
-  const double onGpu = commandSeconds(work, machine);
-  work.parts = 3;
-  EXPECT_DOUBLE_EQ(commandSeconds(work, machine), onGpu);
-  machine.processor.chip.clear();
-  machine.processor.units.value = 2;
-  machine.processor.commandSeconds.value = 0;
-  const double uneven = commandSeconds(work, machine);
-  work.parts = 4;
-  EXPECT_NEAR(commandSeconds(work, machine), uneven * 3 / 4, 1e-12);
-}
-
 // Groups of a convolution are as fast as one of them by itself.
 TEST(CommandTime, GroupsAreSmall) {
   format::Machine machine = h100();

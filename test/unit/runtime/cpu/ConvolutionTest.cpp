@@ -151,6 +151,11 @@ const Case cases[] = {
     {2, 8, 14, 10, 8, 3, 1, 2, 2, 1, true},
     {2, 8, 7, 7, 12, 3, 1, 1, 1, 4, true},
     {9, 64, 16, 16, 64, 3, 1, 1, 1, 1, false},
+    // Cut by channels, by channels and samples, and by groups.
+    {1, 96, 14, 14, 160, 3, 1, 1, 1, 1, true},
+    {2, 64, 20, 20, 96, 3, 1, 1, 1, 1, true},
+    {1, 64, 40, 40, 128, 3, 2, 1, 1, 4, true},
+    {1, 48, 64, 64, 48, 5, 1, 2, 1, 48, false},
     // Depthwise, with filters that are cut into columns, but for the last one.
     // Of the last but one some columns meet padding alone.
     {3, 16, 9, 8, 16, 7, 1, 3, 1, 16, true},

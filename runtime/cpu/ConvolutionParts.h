@@ -1,0 +1,51 @@
+//===- ConvolutionParts.h - how a convolution is cut ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// A convolution is cut by samples, by channels of what it computes, or both.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SHARDC_RUNTIME_CPU_CONVOLUTIONPARTS_H
+#define SHARDC_RUNTIME_CPU_CONVOLUTIONPARTS_H
+
+#include "runtime/cpu/ConvolutionShape.h"
+
+#include <vector>
+
+namespace shardc::runtime {
+
+/// A convolution with its tensors in the roles of the forward call, whichever
+/// of them is computed: input [N, C, height, width], weight [O, C / groups,
+/// height, width], output [N, O, height, width].
+struct ConvolutionTensors {
+  ConvolutionShape shape;
+  TensorView input, weight, output;
+  /// Of a part: where its channels of the output begin.
+  int64_t firstOutputChannel = 0;
+};
+
+/// Parts that different threads can compute, the last channels of the last
+/// samples last.
+struct ConvolutionParts {
+  std::vector<ConvolutionTensors> list;
+  /// Into how many parts samples and channels are cut.
+  int64_t ofSamples = 1, ofChannels = 1;
+};
+
+enum class ConvolutionResult { Output, Input, Weight };
+
+/// Cuts a convolution, by its shapes alone. Parts by channels compute some of
+/// the output's channels, of the gradient of the input and of a weight with
+/// more of them some of the input's, and with several groups some groups. Parts
+/// by samples each have a sum of their own for the gradient of the whole
+/// weight.
+ConvolutionParts cutConvolution(const ConvolutionTensors &whole,
+                                ConvolutionResult result);
+
+/// Elements [first, first + count) of dimension `dim`.
+TensorView slice(TensorView tensor, size_t dim, int64_t first, int64_t count);
+
+} // namespace shardc::runtime
+
+#endif // SHARDC_RUNTIME_CPU_CONVOLUTIONPARTS_H
