@@ -22,6 +22,7 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <array>
 #include <limits>
 
 #define DEBUG_TYPE "shardc-select-libraries"
@@ -151,8 +152,21 @@ static void selectBatches(aten::MatmulOp op) {
       .replace();
 }
 
-/// Products of batches of matrices are loop nests on a processor; a GPU's
-/// tensor cores are reached by its library alone.
+/// Whether a processor's library computes each of a batch of products faster
+/// than a loop nest, which needs no call and may be fused. A GPU's tensor cores
+/// are reached by its library alone.
+static bool isWorthCall(RankedTensorType self, RankedTensorType other,
+                        const Target &target) {
+  constexpr int64_t leastExtent = 8, leastMultiplications = 8192;
+  const int64_t rank = self.getRank();
+  const std::array<int64_t, 3> extents = {self.getDimSize(rank - 2),
+                                          self.getDimSize(rank - 1),
+                                          other.getDimSize(rank - 1)};
+  return target.compiler == Compiler::Cuda ||
+         (*llvm::min_element(extents) >= leastExtent &&
+          extents[0] * extents[1] * extents[2] >= leastMultiplications);
+}
+
 static void selectProduct(aten::MatmulOp op, const Target &target) {
   auto self = cast<RankedTensorType>(op.getSelf().getType());
   auto other = cast<RankedTensorType>(op.getOther().getType());
@@ -160,9 +174,9 @@ static void selectProduct(aten::MatmulOp op, const Target &target) {
     return;
   if (other.getRank() == 2)
     return selectMatmul(op, op.getSelf(), false, op.getOther(), false, Value());
-  if (target.compiler == Compiler::Cuda && self.getRank() == other.getRank() &&
-      self.getRank() > 2 &&
-      self.getShape().drop_back(2) == other.getShape().drop_back(2))
+  if (self.getRank() == other.getRank() && self.getRank() > 2 &&
+      self.getShape().drop_back(2) == other.getShape().drop_back(2) &&
+      isWorthCall(self, other, target))
     selectBatches(op);
 }
 

@@ -2,9 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cuts the products of a matmul call into parts and prepares one oneDNN
-// primitive for each piece. Parts are rectangles of C, so no two parts add to
-// the same element and k is never cut.
+// Cuts the products of a matmul call into parts: large ones into rectangles of
+// C, so that no two parts add to the same element and k is never cut, small
+// ones into batches, each with one oneDNN primitive if they are equally far
+// apart.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +17,7 @@
 #include "runtime/format/Operations.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 namespace shardc::runtime {
 
@@ -36,8 +37,12 @@ public:
   Status run(WorkerPool &workers, const Scratch &scratch) override;
 
 private:
-  void add(const MatmulProblem &problem, const MatmulProblem::Product &product,
-           const Piece &piece);
+  struct Range {
+    int64_t first, count;
+  };
+
+  /// Appends a primitive for a piece of some products.
+  void add(const MatmulProblem &problem, Range products, const Piece &piece);
 
   std::vector<OneDnnPrimitive> primitives;
   /// Part i runs primitives [partBegin[i], partBegin[i + 1]).
@@ -47,12 +52,17 @@ private:
 } // namespace
 
 /// Work of a part: enough that handing it out costs little (about 100
-/// microseconds on one core).
-static constexpr double operationsPerPart = 16e6;
+/// microseconds on one core). Products of few rows are bound by memory.
+static constexpr double operationsPerPart = 16e6, elementsPerPart = 1 << 18;
 
-static double operationsOf(const MatmulProblem &problem) {
+/// How many parts one product is worth.
+static double partsOfWork(const MatmulProblem &problem) {
+  const auto elements = static_cast<double>(
+      problem.m * problem.k + problem.k * problem.n + problem.m * problem.n);
   return static_cast<double>(
-      format::productOperations(problem.m * problem.n, problem.k));
+             format::productOperations(problem.m * problem.n, problem.k)) /
+             operationsPerPart +
+         elements / elementsPerPart;
 }
 
 /// Into how many equal parts, a power of two, an extent is cut: at most `most`,
@@ -70,12 +80,10 @@ static int64_t partsOf(int64_t extent, int64_t most, int64_t least) {
 static std::vector<Piece> cut(const MatmulProblem &problem) {
   constexpr int64_t mostParts = 16, leastExtent = 192, leastOfHalves = 32;
   constexpr int64_t granularity = 16;
-  constexpr double leastToHalve = 8e6;
   const auto products = static_cast<int64_t>(problem.products.size());
-  const double operations = operationsOf(problem);
-  int64_t most = operations < leastToHalve ? 1 : 2;
-  while (2 * most <= mostParts &&
-         operations / operationsPerPart >= static_cast<double>(2 * most))
+  const double parts = partsOfWork(problem);
+  int64_t most = 2 * parts < 1 ? 1 : 2;
+  while (2 * most <= mostParts && parts >= static_cast<double>(2 * most))
     most *= 2;
   // Several products are parts already.
   most = std::max<int64_t>(1, std::min(most, mostParts / products));
@@ -98,26 +106,41 @@ static std::vector<Piece> cut(const MatmulProblem &problem) {
   return pieces;
 }
 
+/// `count` matrices that are `step` elements apart; one has two dimensions.
 static dnnl::memory::desc describe(const Matrix &matrix, int64_t rows,
-                                   int64_t columns) {
-  return {{rows, columns},
-          oneDnnType(matrix.dtype),
-          dnnl::memory::dims{matrix.rowStride, matrix.columnStride}};
+                                   int64_t columns, int64_t count,
+                                   int64_t step) {
+  dnnl::memory::dims dims = {rows, columns};
+  dnnl::memory::dims strides = {matrix.rowStride, matrix.columnStride};
+  if (count > 1) {
+    dims.insert(dims.begin(), count);
+    strides.insert(strides.begin(), step);
+  }
+  return {dims, oneDnnType(matrix.dtype), strides};
 }
 
-void MatmulCall::add(const MatmulProblem &problem,
-                     const MatmulProblem::Product &product,
+void MatmulCall::add(const MatmulProblem &problem, Range products,
                      const Piece &piece) {
-  const auto a = describe(product.a, piece.rows, problem.k);
-  const auto b = describe(product.b, problem.k, piece.columns);
-  const auto c = describe(product.c, piece.rows, piece.columns);
+  const auto &[first, count] = products;
+  const auto &product = problem.products[static_cast<size_t>(first)];
+  const std::array<int64_t, 3> steps =
+      problem.steps.value_or(std::array<int64_t, 3>());
+  const auto a = describe(product.a, piece.rows, problem.k, count, steps[0]);
+  const auto b = describe(product.b, problem.k, piece.columns, count, steps[1]);
+  const auto c =
+      describe(product.c, piece.rows, piece.columns, count, steps[2]);
   std::vector<OneDnnPrimitive::Argument> arguments = {
       {DNNL_ARG_SRC, a, product.a.at(piece.row, 0)},
       {DNNL_ARG_WEIGHTS, b, product.b.at(0, piece.column)},
       {DNNL_ARG_DST, c, product.c.at(piece.row, piece.column)}};
   dnnl::matmul::desc description(a, b, c);
   if (problem.bias.data) {
-    const auto bias = describe(problem.bias, 1, piece.columns);
+    dnnl::memory::dims dims(c.dims().size(), 1);
+    dims.back() = piece.columns;
+    const dnnl::memory::desc bias(dims, oneDnnType(problem.bias.dtype),
+                                  dims.size() == 2
+                                      ? dnnl::memory::format_tag::ab
+                                      : dnnl::memory::format_tag::abc);
     arguments.push_back(
         {DNNL_ARG_BIAS, bias, problem.bias.at(0, piece.column)});
     description = dnnl::matmul::desc(a, b, bias, c);
@@ -131,16 +154,18 @@ void MatmulCall::add(const MatmulProblem &problem,
 MatmulCall::MatmulCall(const MatmulProblem &problem) {
   const std::vector<Piece> pieces = cut(problem);
   // Small products share a part.
-  const double operations =
-      operationsOf(problem) / static_cast<double>(pieces.size());
   const auto products = static_cast<int64_t>(problem.products.size());
   const int64_t together = std::max<int64_t>(
-      1, static_cast<int64_t>(operationsPerPart / std::max(operations, 1.0)));
+      1, static_cast<int64_t>(static_cast<double>(pieces.size()) /
+                              partsOfWork(problem)));
   for (int64_t begin = 0; begin < products; begin += together)
     for (const Piece &piece : pieces) {
-      const int64_t end = std::min(products, begin + together);
-      for (int64_t i = begin; i < end; ++i)
-        add(problem, problem.products[static_cast<size_t>(i)], piece);
+      const int64_t count = std::min(together, products - begin);
+      if (problem.steps)
+        add(problem, {begin, count}, piece);
+      else
+        for (int64_t i = begin; i < begin + count; ++i)
+          add(problem, {i, 1}, piece);
       partBegin.push_back(primitives.size());
     }
 }

@@ -9,6 +9,8 @@
 
 #include "runtime/cpu/MatmulProblem.h"
 
+#include <algorithm>
+
 namespace shardc::runtime {
 
 /// The last two dimensions as a matrix, turned if `transpose`. A stride over a
@@ -51,6 +53,29 @@ static Matrix moved(Matrix matrix, int64_t elements) {
   return matrix;
 }
 
+static int64_t elementsBetween(const Matrix &from, const Matrix &to) {
+  return (to.data - from.data) / byteSize(from.dtype);
+}
+
+static std::array<int64_t, 3> stepsBetween(const MatmulProblem::Product &from,
+                                           const MatmulProblem::Product &to) {
+  return {elementsBetween(from.a, to.a), elementsBetween(from.b, to.b),
+          elementsBetween(from.c, to.c)};
+}
+
+static std::optional<std::array<int64_t, 3>>
+findSteps(const std::vector<MatmulProblem::Product> &products) {
+  if (products.size() < 2)
+    return std::nullopt;
+  const auto steps = stepsBetween(products[0], products[1]);
+  if (*std::min_element(steps.begin(), steps.end()) <= 0)
+    return std::nullopt;
+  for (size_t i = 2; i < products.size(); ++i)
+    if (stepsBetween(products[i - 1], products[i]) != steps)
+      return std::nullopt;
+  return steps;
+}
+
 MatmulProblem makeMatmulProblem(const LibraryCallArguments &arguments) {
   const TensorView &a = arguments.operands[0], &b = arguments.operands[1];
   const TensorView &c = arguments.results[0];
@@ -86,6 +111,7 @@ MatmulProblem makeMatmulProblem(const LibraryCallArguments &arguments) {
         {moved(matrixA, batchOffset(a, i)),
          moved(matrixB, oneRight ? 0 : batchOffset(b, i)),
          moved(matrixC, batchOffset(c, i))});
+  problem.steps = findSteps(problem.products);
   return problem;
 }
 

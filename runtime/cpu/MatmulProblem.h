@@ -14,6 +14,9 @@
 
 #include "runtime/cpu/LibraryCall.h"
 
+#include <array>
+#include <optional>
+
 namespace shardc::runtime {
 
 /// A matrix by address and strides in elements.
@@ -36,6 +39,9 @@ struct MatmulProblem {
   };
   int64_t m = 0, n = 0, k = 0;
   std::vector<Product> products;
+  /// Elements from each product's A, B and C to the next one's; none if they
+  /// are not equally far apart, some are shared, or there is one product.
+  std::optional<std::array<int64_t, 3>> steps;
   /// n elements, or no address.
   Matrix bias;
 };

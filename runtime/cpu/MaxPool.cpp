@@ -13,6 +13,7 @@
 #include "runtime/cpu/LibraryCallKinds.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <limits>
 
@@ -67,14 +68,6 @@ struct PoolShape {
       position += dilation[d];
     return position;
   }
-  /// One past the last position of window `index` that is inside.
-  int64_t last(int dimension, int64_t index) const {
-    const auto d = static_cast<size_t>(dimension);
-    const int64_t end =
-        index * stride[d] - padding[d] + (kernel[d] - 1) * dilation[d] + 1;
-    return std::min(end, dimension == 0 ? height : width);
-  }
-
   int64_t planes, height, width, outputHeight, outputWidth;
   std::vector<int64_t> kernel, stride, padding, dilation;
 };
@@ -93,33 +86,80 @@ public:
       T *target = outputs[plane];
       int64_t *chosen = indices[plane];
       for (int64_t y = 0; y < shape.outputHeight; ++y)
-        for (int64_t x = 0; x < shape.outputWidth; ++x) {
-          const auto [row, column] = largest(source, y, x);
-          target[outputs.offset(y, x)] = source[inputs.offset(row, column)];
-          chosen[indices.offset(y, x)] = row * shape.width + column;
+        for (int64_t x = 0; x < shape.outputWidth; x += Windows::most) {
+          const Windows windows = largest(
+              source, y, x, std::min(Windows::most, shape.outputWidth - x));
+          for (int64_t i = 0; i < windows.count; ++i) {
+            const auto at = static_cast<size_t>(i);
+            target[outputs.offset(y, x + i)] = narrow<T>(windows.values[at]);
+            chosen[indices.offset(y, x + i)] =
+                indexOf(y, x + i, windows.largest[at]);
+          }
         }
     });
     return Status();
   }
 
 private:
-  std::pair<int64_t, int64_t> largest(const T *source, int64_t y,
-                                      int64_t x) const {
-    const int64_t firstRow = shape.first(0, y), lastRow = shape.last(0, y);
-    const int64_t firstColumn = shape.first(1, x);
-    const int64_t lastColumn = shape.last(1, x);
-    std::pair<int64_t, int64_t> best = {firstRow, firstColumn};
-    auto value = -std::numeric_limits<decltype(widen(T()))>::infinity();
-    for (int64_t row = firstRow; row < lastRow; row += shape.dilation[0])
-      for (int64_t column = firstColumn; column < lastColumn;
-           column += shape.dilation[1]) {
-        const auto candidate = widen(source[inputs.offset(row, column)]);
-        if (candidate > value || candidate != candidate) {
-          value = candidate;
-          best = {row, column};
-        }
+  using Value = decltype(widen(T()));
+
+  /// Neighboring windows of a row, which are looked at together.
+  struct Windows {
+    static constexpr int64_t most = 64;
+    int64_t count;
+    std::array<Value, most> values;
+    /// Which element of the window; -1 if all are -inf, of which the first
+    /// counts.
+    std::array<int32_t, most> largest;
+  };
+
+  int64_t indexOf(int64_t y, int64_t x, int64_t element) const {
+    if (element < 0)
+      return shape.first(0, y) * shape.width + shape.first(1, x);
+    const auto position = [&](size_t d, int64_t index, int64_t its) {
+      return index * shape.stride[d] - shape.padding[d] +
+             its * shape.dilation[d];
+    };
+    const int64_t columns = shape.kernel[1];
+    return position(0, y, element / columns) * shape.width +
+           position(1, x, element % columns);
+  }
+
+  Windows largest(const T *source, int64_t y, int64_t x, int64_t count) const {
+    Windows windows;
+    windows.count = count;
+    windows.values.fill(-std::numeric_limits<Value>::infinity());
+    windows.largest.fill(-1);
+    int64_t row = y * shape.stride[0] - shape.padding[0];
+    int32_t element = 0;
+    for (int64_t i = 0; i < shape.kernel[0]; ++i, row += shape.dilation[0]) {
+      int64_t column = x * shape.stride[1] - shape.padding[1];
+      for (int64_t j = 0; j < shape.kernel[1]; ++j, ++element) {
+        if (row >= 0 && row < shape.height)
+          compare(source + inputs.offset(row, 0), column, element, windows);
+        column += shape.dilation[1];
       }
-    return best;
+    }
+    return windows;
+  }
+
+  /// Compares windows with an element of each in a row: of the first window
+  /// that in `column`.
+  void compare(const T *row, int64_t column, int32_t element,
+               Windows &windows) const {
+    const int64_t stride = shape.stride[1], step = inputs.offset(0, 1) * stride;
+    const int64_t first = column < 0 ? (-column + stride - 1) / stride : 0;
+    const int64_t last =
+        std::min(windows.count, (shape.width - column + stride - 1) / stride);
+    const T *source = row + inputs.offset(0, column);
+    for (int64_t i = first; i < last; ++i) {
+      const auto candidate = widen(source[i * step]);
+      Value &value = windows.values[static_cast<size_t>(i)];
+      int32_t &largest = windows.largest[static_cast<size_t>(i)];
+      const bool isLarger = candidate > value || candidate != candidate;
+      largest = isLarger ? element : largest;
+      value = isLarger ? candidate : value;
+    }
   }
 
   const PoolShape shape;

@@ -31,7 +31,8 @@ func.func @linear_gradients(%g: tensor<8x32xbf16>, %w: tensor<32x16xbf16>, %x: t
 
 // -----
 
-// Rows times one matrix are one product; a batch of matrices is left to a kernel.
+// Rows times one matrix are one product; a batch of small matrices is left to a
+// kernel.
 // CHECK-LABEL: @products
 //  CHECK-SAME: (%[[X:.*]]: tensor<2x3x4xf32>, %[[W:.*]]: tensor<4x5xf32>, %[[V:.*]]: tensor<2x4x5xf32>)
 //       CHECK: %[[ROWS:.*]] = aten.view %[[X]] [6, 4]
@@ -42,6 +43,17 @@ func.func @products(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %v: tensor<2x4x5
   %0 = aten.matmul %x, %w : (tensor<2x3x4xf32>, tensor<4x5xf32>) -> tensor<2x3x5xf32>
   %1 = aten.matmul %x, %v : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
   return %0, %1 : tensor<2x3x5xf32>, tensor<2x3x5xf32>
+}
+
+// -----
+
+// 49 positions of a window, with heads of 32 elements.
+// CHECK-LABEL: @batches
+//       CHECK: exec.library "matmul"(%{{[^,]*}}, %{{[^,]*}}) {epilogue = "none", transpose_a = false, transpose_b = false}
+//   CHECK-NOT: aten.matmul
+func.func @batches(%x: tensor<8x3x49x32xf32>, %v: tensor<8x3x32x49xf32>) -> tensor<8x3x49x49xf32> {
+  %0 = aten.matmul %x, %v : (tensor<8x3x49x32xf32>, tensor<8x3x32x49xf32>) -> tensor<8x3x49x49xf32>
+  return %0 : tensor<8x3x49x49xf32>
 }
 
 // -----

@@ -95,6 +95,9 @@ const Case cases[] = {
     {3, 64, 32, 48, false, true, false, false},
     {5, 33, 20, 16, false, false, true, true},
     {2, 20, 30, 40, true, true, false, false},
+    // Several parts, each of several products.
+    {80, 49, 32, 49, true, false, false, false},
+    {80, 49, 49, 32, false, true, true, false},
 };
 } // namespace
 
@@ -151,6 +154,20 @@ TEST(Matmul, accepts_rows_with_gaps) {
   EXPECT_LT(largestError(c.values(), multiply(shape, left, right, {})), 3e-6);
   // The gaps are untouched.
   EXPECT_EQ(c.bytes()[24 * 4], std::byte(0x5A));
+}
+
+// Queries and keys of one fused projection [2, 20, 3, 4, 16]: heads are not
+// equally far apart.
+TEST(Matmul, takes_heads_where_they_are) {
+  std::mt19937 generator(2);
+  const Shape apart = {20 * 192, 16, 192, 1};
+  TestTensor a(Dtype::F32, {2, 4, 20, 16}, apart);
+  TestTensor b(Dtype::F32, {2, 4, 16, 20}, {apart[0], 16, 1, 192});
+  TestTensor c(Dtype::F32, {2, 4, 20, 20});
+  const auto left = a.fillRandom(generator), right = b.fillRandom(generator);
+  ASSERT_TRUE(runCall("matmul", {}, {&a, &b}, {&c}).ok());
+  const Case shape = {8, 20, 20, 16, false, false, false, false};
+  EXPECT_LT(largestError(c.values(), multiply(shape, left, right, {})), 3e-6);
 }
 
 TEST(Matmul, multiplies_f32_in_f32_whatever_the_environment_says) {
