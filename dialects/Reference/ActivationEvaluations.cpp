@@ -147,8 +147,10 @@ static void addSmooth(EvaluationTable &table) {
 // Softmax
 //===----------------------------------------------------------------------===//
 
+/// Shares below `smallest` are 0.
 static void softmaxLine(ArrayRef<double> source, const Line &line,
-                        bool isLogarithm, MutableArrayRef<double> target) {
+                        bool isLogarithm, double smallest,
+                        MutableArrayRef<double> target) {
   double largest = -INFINITY, sum = 0;
   for (int64_t i = 0; i < line.size; ++i)
     largest = std::max(largest, source[line[i]]);
@@ -156,8 +158,10 @@ static void softmaxLine(ArrayRef<double> source, const Line &line,
     sum += std::exp(source[line[i]] - largest);
   for (int64_t i = 0; i < line.size; ++i) {
     double shifted = source[line[i]] - largest;
-    target[line[i]] =
-        isLogarithm ? shifted - std::log(sum) : std::exp(shifted) / sum;
+    const double share = std::exp(shifted) / sum;
+    target[line[i]] = isLogarithm        ? shifted - std::log(sum)
+                      : share < smallest ? 0
+                                         : share;
   }
 }
 
@@ -165,8 +169,10 @@ template <typename Op>
 static void addSoftmax(EvaluationTable &table, bool isLogarithm) {
   table.add<Op>([=](Op op, Operands operands, Results results) {
     Lines lines(operands[0].getShape(), op.getDim());
+    const bool isDouble = op.getSelf().getType().getElementType().isF64();
+    const double smallest = isDouble ? 0x1p-1022 : 0x1p-126;
     for (int64_t i = 0; i < lines.count(); ++i)
-      softmaxLine(operands[0].floats(), lines[i], isLogarithm,
+      softmaxLine(operands[0].floats(), lines[i], isLogarithm, smallest,
                   results[0].mutableFloats());
   });
 }

@@ -100,6 +100,20 @@ static Scalar finiteOrZero(Scalar largest) {
   return select(equal(largest, least), largest.constant(0), largest);
 }
 
+Scalar withoutSubnormal(Scalar value) {
+  const double smallest = value.getType().isF64() ? 0x1p-1022 : 0x1p-126;
+  return select(value < value.constant(smallest), value.constant(0), value);
+}
+
+Scalar exponentialOf(Scalar below) {
+  // Above the logarithm of the smallest normal number; no subnormal number is
+  // computed and then dropped.
+  Scalar bound = below.constant(below.getType().isF64() ? -708.396 : -87.3365);
+  Scalar isNothing = below < bound;
+  Scalar result = exp(select(isNothing, bound, below));
+  return select(isNothing, below.constant(0), result);
+}
+
 static Value buildLargest(const RowLoops &loops, Type element,
                           KernelBuilder &kernel) {
   SmallVector<Read> reads = {loops.elements};
@@ -126,7 +140,7 @@ static RowExponentials buildRows(const RowLoops &loops, Type element,
                Scalar below =
                    body[0] - (loops.length ? finiteOrZero(body[1]) : body[1]);
                if (!onesApart)
-                 return {exp(below)};
+                 return {exponentialOf(below)};
                Scalar isLess = notEqual(below, below.constant(0));
                return {select(isLess, exp(below), below.constant(0)),
                        select(isLess, below.constant(0), below.constant(1))};

@@ -39,6 +39,13 @@ struct RowExponentials {
 RowExponentials sumExponentials(mlir::Value self, int64_t dim, bool onesApart,
                                 KernelBuilder &kernel);
 
+/// 0 for a number that is subnormal, by which processors multiply a hundred
+/// times more slowly.
+Scalar withoutSubnormal(Scalar value);
+
+/// exp of a number that is at most 0, without subnormal results.
+Scalar exponentialOf(Scalar below);
+
 } // namespace shardc
 
 #endif // SHARDC_PASSES_KERNEL_ROWEXPONENTIALS_H

@@ -55,7 +55,9 @@ static void buildOfSlices(OpTy op, typename OpTy::Adaptor inputs,
       }));
 }
 
-static Scalar share(Scalar below, Scalar sum) { return exp(below) / sum; }
+static Scalar share(Scalar below, Scalar sum) {
+  return withoutSubnormal(exponentialOf(below) / sum);
+}
 
 static Scalar logarithmOfShare(Scalar below, Scalar sum) {
   return below - log(sum);

@@ -13,6 +13,21 @@ func.func @relu(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// No share is subnormal: 2^-126 is the smallest normal number, -87.3365 a little
+// more than its logarithm.
+// CHECK-LABEL: @softmax
+//       CHECK: exec.kernel "softmax"
+//       CHECK: arith.constant -8.733650e+01 : f32
+//       CHECK: arith.divf
+//       CHECK: arith.constant 1.17549435E-38 : f32
+//       CHECK: arith.select
+func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = aten.softmax %x dim 1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+
+// -----
+
 // bf16 is computed in f32 and rounded once.
 // CHECK-LABEL: @bf16_is_rounded_once
 //       CHECK: exec.kernel "gelu"
