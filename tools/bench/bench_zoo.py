@@ -3,12 +3,13 @@
 """Measures training steps of twelve models beside PyTorch eager.
 
     VENV/bin/python tools/bench/bench_zoo.py --bin build/release/bin
-        [--threads N] [--rounds R] [--cpu x86-64-v4] [NAME…]
+        [--threads N] [--rounds R] [--cpu x86-64-v4] [--inductor] [NAME…]
 
 A step is forward, backward and SGD with momentum on one rank, in f32, reading
 the micro-batch included. Both run the same module on the same inputs with the
 same number of threads, in turns: R rounds of 3 steps each, of which the least
-time counts. `compile` is the time of `shardc compile`. Models have their
+time counts. `compile` is the time of `shardc compile`. With --inductor the module
+is compiled by torch.compile, too, whose first step tells how long that takes. Models have their
 published widths and depths, but for the language models that would not fit:
 Llama and Mixtral have 8 layers of width 512, T5 is t5-small. Dropout is off.
 Needs PyTorch, torchvision and transformers.
@@ -107,10 +108,10 @@ def shardrun_seconds(artifact, options, folder):
     return [record["seconds"] for record in records if "loss" in record]
 
 
-def pytorch_seconds(module, inputs, optimizer):
+def pytorch_seconds(module, inputs, optimizer, steps=STEPS):
     positional, keyword = shardc_export.arguments_of(inputs)
     seconds = []
-    for _ in range(STEPS):
+    for _ in range(steps):
         start = time.perf_counter()
         optimizer.zero_grad()
         module(*positional, **keyword).backward()
@@ -120,7 +121,8 @@ def pytorch_seconds(module, inputs, optimizer):
 
 
 def measure(factory, options, folder):
-    """The seconds of a compilation, of our step and of PyTorch's."""
+    """Seconds by column: of a compilation, of our step and of PyTorch's, and with
+    --inductor of its step and its compilation."""
     torch.manual_seed(1234)
     module, inputs = factory()
     model, artifact = folder / "model.pt2", folder / "model.shardc"
@@ -128,13 +130,20 @@ def measure(factory, options, folder):
     start = time.perf_counter()
     run(options.bin / "shardc", "compile", model, "-o", artifact,
         "--world-size", 1, "--momentum", 0.9, "--cpu", options.cpu)
-    compiling = time.perf_counter() - start
+    row = {"compile": time.perf_counter() - start}
     optimizer = torch.optim.SGD(module.parameters(), lr=1e-6, momentum=0.9)
-    ours, theirs = [], []
+    steps = {"shardc": lambda: shardrun_seconds(artifact, options, folder),
+             "PyTorch": lambda: pytorch_seconds(module, inputs, optimizer)}
+    if options.inductor:
+        torch.compiler.reset()
+        compiled = torch.compile(module)
+        [row["compiling inductor"]] = pytorch_seconds(compiled, inputs, optimizer, 1)
+        steps["inductor"] = lambda: pytorch_seconds(compiled, inputs, optimizer)
+    seconds = {name: [] for name in steps}
     for _ in range(options.rounds):
-        ours += shardrun_seconds(artifact, options, folder)
-        theirs += pytorch_seconds(module, inputs, optimizer)
-    return compiling, min(ours), min(theirs)
+        for name, step in steps.items():
+            seconds[name] += step()
+    return row | {name: min(values) for name, values in seconds.items()}
 
 
 def options_of():
@@ -145,6 +154,8 @@ def options_of():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cpu", default="x86-64-v3")
+    parser.add_argument("--inductor", action="store_true",
+                        help="measure torch.compile, too")
     return parser.parse_args()
 
 
@@ -153,18 +164,26 @@ def main():
     torch.set_num_threads(options.threads)
     warnings.filterwarnings("ignore")
     logging.disable(logging.WARNING)
-    print("| model | compile, s | shardc, ms | PyTorch, ms | × |\n"
-          "|---|--:|--:|--:|--:|")
+    others = ["PyTorch", "inductor"] if options.inductor else ["PyTorch"]
+    columns = ["model", "compile, s", "shardc, ms"]
+    for name in others:
+        columns += [f"{name}, ms", "×"]
+    if options.inductor:
+        columns.append("inductor compiles, s")
+    print("| " + " | ".join(columns) + " |\n|---" + "|--:" * (len(columns) - 1) + "|")
     ratios = []
     for name in options.names or MODELS:
         with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
-            compiling, ours, theirs = measure(MODELS[name], options,
-                                              pathlib.Path(folder))
-        ratios.append(theirs / ours)
-        print(f"| {name} | {compiling:.1f} | {1e3 * ours:.0f} | "
-              f"{1e3 * theirs:.0f} | {ratios[-1]:.2f} |", flush=True)
+            row = measure(MODELS[name], options, pathlib.Path(folder))
+        cells = [name, f"{row['compile']:.1f}", f"{1e3 * row['shardc']:.0f}"]
+        for other in others:
+            cells += [f"{1e3 * row[other]:.0f}", f"{row[other] / row['shardc']:.2f}"]
+        if options.inductor:
+            cells.append(f"{row['compiling inductor']:.0f}")
+        ratios.append(min(row[other] for other in others) / row["shardc"])
+        print("| " + " | ".join(cells) + " |", flush=True)
     ratios.sort()
-    print(f"least {ratios[0]:.2f}, median {ratios[len(ratios) // 2]:.2f}")
+    print(f"to the faster: least {ratios[0]:.2f}, median {ratios[len(ratios) // 2]:.2f}")
 
 
 if __name__ == "__main__":
