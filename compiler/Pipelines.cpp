@@ -105,7 +105,7 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   // After norms, whose sums over ranks are no values of one rank.
   manager.addPass(createSynchronizeBuffersPass());
   DecomposeOperatorsPassOptions decompose;
-  decompose.losses = options.runtime == "fsdp2";
+  decompose.asPyTorch = options.runtime == "fsdp2";
   manager.addNestedPass<func::FuncOp>(createDecomposeOperatorsPass(decompose));
   DifferentiatePassOptions backward;
   backward.lossScale = options.lossScale;

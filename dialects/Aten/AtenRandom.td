@@ -36,7 +36,8 @@ def Aten_RandnOp : Aten_RandomOp<"randn", "numbers of the standard normal distri
   let description = "By Box and Muller from two uniform numbers an element.";
 }
 
-def Aten_DropoutOp : Aten_DifferentiableOp<"dropout", [Aten_Pointwise]> {
+def Aten_DropoutOp
+    : Aten_DifferentiableOp<"dropout", [Aten_Pointwise, Aten_PartialComposition]> {
   let summary = "zeros with probability `p`, the others scaled by 1 / (1 - p)";
   let description = [{
     An element stays where `aten.rand` of the same stream in f32 is less than

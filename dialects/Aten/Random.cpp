@@ -4,7 +4,7 @@
 // The rules for the operators of AtenRandom.td, and dropout's derivative.
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Aten/Aten.h"
+#include "dialects/Aten/Composition.h"
 
 using namespace mlir;
 using namespace shardc::aten;
@@ -19,6 +19,22 @@ void DropoutOp::buildBackward(OpBuilder &builder,
     operandGradients[0] = DropoutOp::create(
         builder, getLoc(), resultGradients[0], getSeed(), getStep(), getSlice(),
         getPAttr(), getStreamAttr(), getSharedAttr());
+}
+
+bool DropoutOp::isComposition() { return false; }
+
+/// With the mask as a tensor.
+void DropoutOp::decompose(OpBuilder &builder, SmallVectorImpl<Value> &results) {
+  Composition c(builder, getLoc());
+  const double kept = 1 - getP().convertToDouble();
+  auto drawn = RankedTensorType::get(getDrawnShape(), builder.getF32Type());
+  Value mask =
+      c.create<LtScalarOp>(c.create<RandOp>(drawn, getSeed(), getStep(),
+                                            getSlice(), getStreamAttr()),
+                           builder.getF64FloatAttr(kept));
+  Value scaled = c.create<MulScalarOp>(
+      getSelf(), builder.getF64FloatAttr(kept == 0 ? 0 : 1 / kept));
+  results.push_back(c.where(mask, scaled, c.number(scaled, 0)));
 }
 
 LogicalResult DropoutOp::verify() {

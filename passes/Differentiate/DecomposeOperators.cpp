@@ -45,18 +45,21 @@ static Operation *decompose(aten::DecomposableOpInterface op) {
   return first ? first : next;
 }
 
-/// PyTorch computes it as log_softmax and nll_loss.
-static bool isWideLoss(Operation *op) {
+/// A loss that PyTorch computes as log_softmax and nll_loss, or dropout, whose
+/// mask PyTorch stores.
+static bool isSeveralInPyTorch(Operation *op) {
   auto loss = dyn_cast<aten::CrossEntropyLossOp>(op);
-  return loss && loss.getSelf().getType().getElementType().isF32();
+  return isa<aten::DropoutOp>(op) ||
+         (loss && loss.getSelf().getType().getElementType().isF32());
 }
 
 void DecomposeOperatorsPass::runOnOperation() {
   for (Block &block : getOperation().getBody())
     for (Operation *op = &block.front(); op;) {
       auto composition = dyn_cast<aten::DecomposableOpInterface>(op);
-      const bool isDecomposed = composition && (composition.isComposition() ||
-                                                (losses && isWideLoss(op)));
+      const bool isDecomposed =
+          composition && (composition.isComposition() ||
+                          (asPyTorch && isSeveralInPyTorch(op)));
       op = isDecomposed ? decompose(composition) : op->getNextNode();
     }
 }

@@ -78,15 +78,15 @@ def DecomposeOperatorsPass : Pass<"shardc-decompose-operators", "::mlir::func::F
     pooling, padding and resampling a chain of `aten.resample`, convolutions over
     one and three dimensions one over two, and so on. Their derivative is that of
     the composition. An operator that is hot, or whose derivative needs less
-    memory as a whole, has a derivative and a kernel instead. With `losses` the
-    cross-entropy of f32 logits is one of them, as PyTorch computes it: plans for its
-    runtime are made of such programs.
+    memory as a whole, has a derivative and a kernel instead. With `as-pytorch` the
+    cross-entropy of f32 logits and dropout are some of them, because PyTorch stores
+    log_softmax and masks: plans for its runtime are made of such programs.
 
     {{example: test/passes/Differentiate/decompose-operators.mlir @flip}}
   }];
   let dependentDialects = ["::shardc::aten::AtenDialect"];
-  let options = [Option<"losses", "losses", "bool", "false",
-      "Decompose cross-entropies of f32 logits, too.">];
+  let options = [Option<"asPyTorch", "as-pytorch", "bool", "false",
+      "Decompose cross-entropies of f32 logits and dropout, too.">];
 }
 
 def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {

@@ -1,4 +1,4 @@
-// RUN: shardc-opt %s '--shardc-decompose-operators=losses=true' | FileCheck %s
+// RUN: shardc-opt %s '--shardc-decompose-operators=as-pytorch=true' | FileCheck %s
 
 // The cross-entropy of f32 logits is log_softmax and what it picks, as PyTorch
 // has it.
@@ -22,4 +22,18 @@ func.func @narrow(%x: tensor<4x8xbf16>, %target: tensor<4xi64>) -> tensor<f32> {
       {ignore_index = -100 : i64, reduction = #aten.reduction<mean>}
       : (tensor<4x8xbf16>, tensor<4xi64>) -> (tensor<f32>, tensor<4xf32>, tensor<f32>)
   return %loss : tensor<f32>
+}
+
+// Dropout's mask is a tensor, which backward reads.
+// CHECK-LABEL: @dropout
+//  CHECK-SAME: %[[X:.*]]: tensor<4x8xbf16>
+//       CHECK: %[[DRAWN:.*]] = aten.rand %{{.*}}, %{{.*}}, %{{.*}} {stream = 5 : i64} : {{.*}} -> tensor<4x8xf32>
+//       CHECK: %[[MASK:.*]] = aten.lt.Scalar %[[DRAWN]], 7.500000e-01
+//       CHECK: %[[SCALED:.*]] = aten.mul.Scalar %[[X]], 1.33333333333333
+//       CHECK: aten.where %[[MASK]], %[[SCALED]], %{{.*}} -> tensor<4x8xbf16>
+//   CHECK-NOT: aten.dropout
+func.func @dropout(%x: tensor<4x8xbf16>, %seed: tensor<i64>, %step: tensor<i64>, %slice: tensor<i64>) -> tensor<4x8xbf16> {
+  %result = aten.dropout %x, %seed, %step, %slice {p = 0.25 : f64, stream = 5 : i64}
+      : (tensor<4x8xbf16>, tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4x8xbf16>
+  return %result : tensor<4x8xbf16>
 }
