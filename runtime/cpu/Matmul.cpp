@@ -106,16 +106,25 @@ static std::vector<Piece> cut(const MatmulProblem &problem) {
   return pieces;
 }
 
-/// `count` matrices that are `step` elements apart; one has two dimensions.
+/// `count` matrices of each product's operand `number` in the first of
+/// `products`; one has two dimensions.
 static dnnl::memory::desc describe(const Matrix &matrix, int64_t rows,
-                                   int64_t columns, int64_t count,
-                                   int64_t step) {
-  dnnl::memory::dims dims = {rows, columns};
-  dnnl::memory::dims strides = {matrix.rowStride, matrix.columnStride};
+                                   int64_t columns, size_t number,
+                                   int64_t count,
+                                   const MatmulProblem &problem) {
+  dnnl::memory::dims dims, strides;
   if (count > 1) {
-    dims.insert(dims.begin(), count);
-    strides.insert(strides.begin(), step);
+    const MatmulProblem::Spacing &spacing = *problem.spacing;
+    dims = {count / spacing.inner, spacing.inner};
+    strides = {spacing.outerSteps[number], spacing.innerSteps[number]};
+    const auto unused = dims[0] == 1 ? 0 : 1;
+    if (dims[unused] == 1) {
+      dims.erase(dims.begin() + unused);
+      strides.erase(strides.begin() + unused);
+    }
   }
+  dims.insert(dims.end(), {rows, columns});
+  strides.insert(strides.end(), {matrix.rowStride, matrix.columnStride});
   return {dims, oneDnnType(matrix.dtype), strides};
 }
 
@@ -123,12 +132,11 @@ void MatmulCall::add(const MatmulProblem &problem, Range products,
                      const Piece &piece) {
   const auto &[first, count] = products;
   const auto &product = problem.products[static_cast<size_t>(first)];
-  const std::array<int64_t, 3> steps =
-      problem.steps.value_or(std::array<int64_t, 3>());
-  const auto a = describe(product.a, piece.rows, problem.k, count, steps[0]);
-  const auto b = describe(product.b, problem.k, piece.columns, count, steps[1]);
+  const auto a = describe(product.a, piece.rows, problem.k, 0, count, problem);
+  const auto b =
+      describe(product.b, problem.k, piece.columns, 1, count, problem);
   const auto c =
-      describe(product.c, piece.rows, piece.columns, count, steps[2]);
+      describe(product.c, piece.rows, piece.columns, 2, count, problem);
   std::vector<OneDnnPrimitive::Argument> arguments = {
       {DNNL_ARG_SRC, a, product.a.at(piece.row, 0)},
       {DNNL_ARG_WEIGHTS, b, product.b.at(0, piece.column)},
@@ -137,10 +145,9 @@ void MatmulCall::add(const MatmulProblem &problem, Range products,
   if (problem.bias.data) {
     dnnl::memory::dims dims(c.dims().size(), 1);
     dims.back() = piece.columns;
-    const dnnl::memory::desc bias(dims, oneDnnType(problem.bias.dtype),
-                                  dims.size() == 2
-                                      ? dnnl::memory::format_tag::ab
-                                      : dnnl::memory::format_tag::abc);
+    const dnnl::memory::desc bias(
+        dims, oneDnnType(problem.bias.dtype),
+        dnnl::memory::dims(dims.size(), piece.columns));
     arguments.push_back(
         {DNNL_ARG_BIAS, bias, problem.bias.at(0, piece.column)});
     description = dnnl::matmul::desc(a, b, bias, c);
@@ -155,13 +162,17 @@ MatmulCall::MatmulCall(const MatmulProblem &problem) {
   const std::vector<Piece> pieces = cut(problem);
   // Small products share a part.
   const auto products = static_cast<int64_t>(problem.products.size());
-  const int64_t together = std::max<int64_t>(
+  int64_t together = std::max<int64_t>(
       1, static_cast<int64_t>(static_cast<double>(pieces.size()) /
                               partsOfWork(problem)));
+  if (problem.spacing && together > 1) {
+    const int64_t inner = problem.spacing->inner;
+    together = (together + inner - 1) / inner * inner;
+  }
   for (int64_t begin = 0; begin < products; begin += together)
     for (const Piece &piece : pieces) {
       const int64_t count = std::min(together, products - begin);
-      if (problem.steps)
+      if (problem.spacing)
         add(problem, {begin, count}, piece);
       else
         for (int64_t i = begin; i < begin + count; ++i)

@@ -57,23 +57,40 @@ static int64_t elementsBetween(const Matrix &from, const Matrix &to) {
   return (to.data - from.data) / byteSize(from.dtype);
 }
 
-static std::array<int64_t, 3> stepsBetween(const MatmulProblem::Product &from,
-                                           const MatmulProblem::Product &to) {
+using Spacing = MatmulProblem::Spacing;
+
+static Spacing::Steps stepsBetween(const MatmulProblem::Product &from,
+                                   const MatmulProblem::Product &to) {
   return {elementsBetween(from.a, to.a), elementsBetween(from.b, to.b),
           elementsBetween(from.c, to.c)};
 }
 
-static std::optional<std::array<int64_t, 3>>
-findSteps(const std::vector<MatmulProblem::Product> &products) {
+static std::optional<Spacing>
+findSpacing(const std::vector<MatmulProblem::Product> &products) {
   if (products.size() < 2)
     return std::nullopt;
-  const auto steps = stepsBetween(products[0], products[1]);
-  if (*std::min_element(steps.begin(), steps.end()) <= 0)
+  const auto count = products.size();
+  auto step = [&](size_t i) {
+    return stepsBetween(products[i - 1], products[i]);
+  };
+  const Spacing::Steps innerSteps = step(1);
+  size_t inner = 1;
+  while (inner < count && step(inner) == innerSteps)
+    ++inner;
+  auto isShared = [](int64_t elements) { return elements <= 0; };
+  if (count % inner != 0 || std::ranges::any_of(innerSteps, isShared))
     return std::nullopt;
-  for (size_t i = 2; i < products.size(); ++i)
-    if (stepsBetween(products[i - 1], products[i]) != steps)
+  if (inner == count)
+    return Spacing{1, {1, 1, 1}, innerSteps};
+  const Spacing::Steps outerSteps = stepsBetween(products[0], products[inner]);
+  if (std::ranges::any_of(outerSteps, isShared))
+    return std::nullopt;
+  for (size_t i = 1; i < count; ++i)
+    if (i % inner != 0
+            ? step(i) != innerSteps
+            : stepsBetween(products[i - inner], products[i]) != outerSteps)
       return std::nullopt;
-  return steps;
+  return Spacing{static_cast<int64_t>(inner), innerSteps, outerSteps};
 }
 
 MatmulProblem makeMatmulProblem(const LibraryCallArguments &arguments) {
@@ -111,7 +128,7 @@ MatmulProblem makeMatmulProblem(const LibraryCallArguments &arguments) {
         {moved(matrixA, batchOffset(a, i)),
          moved(matrixB, oneRight ? 0 : batchOffset(b, i)),
          moved(matrixC, batchOffset(c, i))});
-  problem.steps = findSteps(problem.products);
+  problem.spacing = findSpacing(problem.products);
   return problem;
 }
 

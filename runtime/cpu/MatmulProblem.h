@@ -39,9 +39,15 @@ struct MatmulProblem {
   };
   int64_t m = 0, n = 0, k = 0;
   std::vector<Product> products;
-  /// Elements from each product's A, B and C to the next one's; none if they
-  /// are not equally far apart, some are shared, or there is one product.
-  std::optional<std::array<int64_t, 3>> steps;
+  /// How many elements the next product's A, B and C are away: `inner` products
+  /// are equally far apart, as heads are, and so are groups of as many.
+  struct Spacing {
+    using Steps = std::array<int64_t, 3>;
+    int64_t inner;
+    Steps innerSteps, outerSteps;
+  };
+  /// None if they are not, some operands are shared, or there is one product.
+  std::optional<Spacing> spacing;
   /// n elements, or no address.
   Matrix bias;
 };
