@@ -16,6 +16,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <type_traits>
 
 namespace shardc::runtime {
 
@@ -24,38 +26,65 @@ using format::Dtype;
 namespace {
 constexpr int64_t blockElements = 1 << 15;
 constexpr int lanes = 8;
+constexpr size_t pageBytes = 4096;
 
-/// Adds the squares of `count` elements, one for each lane.
+/// A vector, because the compiler makes poor ones of loops over lanes.
+using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
+
+/// `count` elements, and zeros.
 template <typename T>
-[[gnu::always_inline]] inline void addSquares(const T *values, int count,
-                                              double *high, double *low) {
-  for (int lane = 0; lane < count; ++lane) {
-    const double value = widen(values[lane]);
-    const double square = value * value;
-    const double sum = high[lane] + square;
-    const double part = sum - high[lane];
-    double error = (high[lane] - (sum - part)) + (square - part);
-    if constexpr (sizeof(T) == sizeof(double))
-      error += std::fma(value, value, -square);
-    high[lane] = sum;
-    low[lane] += error;
+[[gnu::always_inline]] inline Lanes load(const T *values, int64_t count) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (count == lanes) {
+      using Floats [[gnu::vector_size(lanes * sizeof(float))]] = float;
+      Floats floats;
+      std::memcpy(&floats, values, sizeof(floats));
+      return __builtin_convertvector(floats, Lanes);
+    }
   }
+  Lanes result = {};
+  for (int64_t lane = 0; lane < count; ++lane)
+    result[lane] = widen(values[lane]);
+  return result;
 }
+
+/// Double-doubles.
+struct LaneSums {
+  Lanes high = {}, low = {};
+
+  /// Adds the squares of elements of type T.
+  template <typename T>
+  [[gnu::always_inline]] inline void add(Lanes value) {
+    const Lanes square = value * value;
+    const Lanes sum = high + square;
+    const Lanes part = sum - high;
+    Lanes error = (high - (sum - part)) + (square - part);
+    if constexpr (sizeof(T) == sizeof(double))
+      for (int lane = 0; lane < lanes; ++lane)
+        error[lane] += std::fma(value[lane], value[lane], -square[lane]);
+    high = sum;
+    low += error;
+  }
+};
 
 struct BlockLoop {
   template <typename Vectors, typename T>
   [[gnu::always_inline]] static void run(const T *values, int64_t count,
                                          DoubleDouble *result) {
-    double high[lanes] = {}, low[lanes] = {};
+    LaneSums sums;
     int64_t i = 0;
-    for (; i + lanes <= count; i += lanes)
-      addSquares(values + i, lanes, high, low);
-    addSquares(values + i, static_cast<int>(count - i), high, low);
+    for (; i + lanes <= count; i += lanes) {
+      // Past the end of a page, where processors stop to look ahead.
+      __builtin_prefetch(values + i + pageBytes / sizeof(T));
+      sums.add<T>(load(values + i, lanes));
+    }
+    sums.add<T>(load(values + i, count - i));
     *result = {};
-    for (int lane = 0; lane < lanes; ++lane)
-      *result =
-          *result +
-          DoubleDouble{high[lane], std::isfinite(high[lane]) ? low[lane] : 0};
+    for (int lane = 0; lane < lanes; ++lane) {
+      const double high = sums.high[lane];
+      *result = *result +
+                DoubleDouble{high, std::isfinite(high) ? sums.low[lane] : 0};
+    }
   }
 };
 
