@@ -56,7 +56,13 @@ namespace {
 class PlacedBuffers {
 public:
   explicit PlacedBuffers(const std::vector<PackingItem> &buffers)
-      : items(buffers) {}
+      : items(buffers) {
+    for (const PackingItem &item : items)
+      past.push_back(
+          item.complete.empty()
+              ? item.first - 1
+              : *std::min_element(item.complete.begin(), item.complete.end()));
+  }
 
   /// The lowest offset at which `item` fits between the buffers that it meets,
   /// and, unless it `mayWait`, those that it would have to wait for.
@@ -116,10 +122,21 @@ private:
   }
   bool isCostly(const PackingItem &item, const Place &place) const {
     const PackingItem &other = items[place.number];
-    return !isComplete(item, other) && !isComplete(other, item);
+    const bool isEarlier = item.last < place.first;
+    const int64_t last = isEarlier ? item.last : place.last;
+    if (last <= past[isEarlier ? place.number : number(item)])
+      return false;
+    return !(isEarlier ? isComplete(item, other) : isComplete(other, item));
+  }
+
+  size_t number(const PackingItem &item) const {
+    return static_cast<size_t>(&item - items.data());
   }
 
   const std::vector<PackingItem> &items;
+  /// By item: the last step that is complete on all streams before it begins.
+  /// What ends by then is complete, without a look at each stream.
+  std::vector<int64_t> past;
   std::vector<Place> places;
 };
 } // namespace

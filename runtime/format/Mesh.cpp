@@ -9,6 +9,7 @@
 #include "runtime/format/Mesh.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 namespace shardc::format {
@@ -79,9 +80,9 @@ std::vector<int64_t> Mesh::corners() const {
   for (const MeshAxis &axis : axes) {
     std::vector<int64_t> longer;
     for (const int64_t rank : list)
-      for (int64_t i = 0; i < axis.size; ++i)
-        if (i < 2 || i == axis.size - 1)
-          longer.push_back(rank * axis.size + i);
+      for (const int64_t i : std::set<int64_t>{
+               0, std::min<int64_t>(1, axis.size - 1), axis.size - 1})
+        longer.push_back(rank * axis.size + i);
     list = std::move(longer);
   }
   return list;
