@@ -62,10 +62,13 @@ double commandSeconds(const Work &work, const Machine &machine, int64_t ranks) {
   const double calling = work.isDepthwise && machine.memory.depthwise
                              ? move(*machine.memory.depthwise)
                              : callSeconds(work, processor);
+  const double inF32 =
+      static_cast<double>(work.f32Operations) / processor.f32Rate.value;
+  const double inF64 =
+      static_cast<double>(work.f64Operations) / processor.f64Rate.value;
+  // A GPU has pipelines for each, which warps keep busy at one time.
   const double computing = std::max(
-      {calling,
-       static_cast<double>(work.f32Operations) / processor.f32Rate.value,
-       static_cast<double>(work.f64Operations) / processor.f64Rate.value});
+      calling, machine.isGpu() ? std::max(inF32, inF64) : inF32 + inF64);
   return static_cast<double>(ranks) * std::max(moving, computing) +
          processor.commandSeconds.value;
 }

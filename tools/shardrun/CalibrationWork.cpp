@@ -57,25 +57,37 @@ std::vector<Command> products(Dtype dtype, int64_t m, int64_t n, int64_t k) {
                           tensor(dtype, {n, k})})};
 }
 
-/// The same of a convolution of `count` images [channels, size, size] with as
-/// many filters of `width` x `width`, whose gradient is in f32.
-static std::vector<Command> convolutions(bool isGpu, int64_t count,
-                                         int64_t channels, int64_t size,
-                                         int64_t groups, int64_t width) {
+namespace {
+/// A convolution of `count` images [inputs, size, size] with as many results of
+/// `outputs` channels.
+struct Images {
+  int64_t count, inputs, outputs, size;
+  int64_t groups = 1;
+  /// Of the filters, both ways.
+  int64_t width = 3;
+};
+} // namespace
+
+/// What its forward and backward compute; the filters' gradient is in f32.
+static std::vector<Command> convolutions(bool isGpu, const Images &its) {
   const Dtype dtype = isGpu ? Dtype::BF16 : Dtype::F32;
-  const auto images = image(dtype, {count, channels, size, size}, isGpu);
-  const Shape filters = {channels, channels / groups, width, width};
+  const auto input =
+      image(dtype, {its.count, its.inputs, its.size, its.size}, isGpu);
+  const auto output =
+      image(dtype, {its.count, its.outputs, its.size, its.size}, isGpu);
+  const Shape filters = {its.outputs, its.inputs / its.groups, its.width,
+                         its.width};
   const auto weight = image(dtype, filters, isGpu);
   const auto gradient = image(Dtype::F32, filters, isGpu);
   const format::Attributes attributes = {
       {"stride", Shape{1, 1}},
-      {"padding", Shape{width / 2, width / 2}},
+      {"padding", Shape{its.width / 2, its.width / 2}},
       {"dilation", Shape{1, 1}},
-      {"groups", groups}};
+      {"groups", its.groups}};
   return {
-      call("convolution", {images, weight, images}, attributes),
-      call("convolution_backward_input", {images, weight, images}, attributes),
-      call("convolution_backward_weight", {images, images, gradient},
+      call("convolution", {input, weight, output}, attributes),
+      call("convolution_backward_input", {output, weight, input}, attributes),
+      call("convolution_backward_weight", {output, input, gradient},
            attributes)};
 }
 
@@ -149,19 +161,25 @@ Workloads workloads(bool isGpu, int64_t threads) {
                                            {256, 64, 56},
                                            {256, 256, 28},
                                            {256, 512, 28}};
-  for (const Shape &size : isGpu ? imagesOfGpus : imagesOfProcessors)
-    all.convolutions.push_back(convolutions(isGpu, roundUp(size[0], threads),
-                                            size[1], size[2], /*groups=*/1,
-                                            /*width=*/3));
+  // Of networks some convolutions are of 3 x 3, some of 1 x 1.
+  for (const Shape &size : isGpu ? imagesOfGpus : imagesOfProcessors) {
+    const int64_t count = roundUp(size[0], threads), channels = size[1];
+    all.convolutions.push_back(
+        convolutions(isGpu, {count, channels, channels, size[2]}));
+    const auto narrow = convolutions(
+        isGpu, {count, channels, 4 * channels, size[2], 1, /*width=*/1});
+    all.convolutions.back().insert(all.convolutions.back().end(),
+                                   narrow.begin(), narrow.end());
+  }
   if (!isGpu)
     for (const Shape &size : std::vector<Shape>{{1, 768, 7},
                                                 {1, 384, 14},
                                                 {1, 192, 28},
                                                 {2, 96, 56},
                                                 {8, 64, 112}})
-      all.depthwise.push_back(convolutions(isGpu, roundUp(size[0], threads),
-                                           size[1], size[2], /*groups=*/size[1],
-                                           /*width=*/5));
+      all.depthwise.push_back(convolutions(
+          isGpu, {roundUp(size[0], threads), size[1], size[1], size[2],
+                  /*groups=*/size[1], /*width=*/5}));
 
   for (const int64_t positions :
        isGpu ? Shape{512, 1024, 2048, 4096, 8192} : Shape{32, 128, 512, 1024}) {

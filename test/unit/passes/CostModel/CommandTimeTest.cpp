@@ -82,6 +82,22 @@ TEST(CommandTime, EveryCommandTakesItsWay) {
   EXPECT_DOUBLE_EQ(commandSeconds({}, h100()), 2e-6);
 }
 
+// A core computes in f32, then in f64; a GPU does both at one time.
+TEST(CommandTime, CoresComputeOneAfterTheOther) {
+  format::Machine machine = h100();
+  machine.processor.commandSeconds.value = 0;
+  const Work narrow = {.f32Operations = 1'000'000'000};
+  const Work wide = {.f64Operations = 1'000'000'000};
+  const Work both = {.f32Operations = 1'000'000'000,
+                     .f64Operations = 1'000'000'000};
+  auto seconds = [&](const Work &work) {
+    return commandSeconds(work, machine);
+  };
+  EXPECT_DOUBLE_EQ(seconds(both), std::max(seconds(narrow), seconds(wide)));
+  machine.processor.chip.clear();
+  EXPECT_DOUBLE_EQ(seconds(both), seconds(narrow) + seconds(wide));
+}
+
 // Groups of a convolution are as fast as one of them by itself.
 TEST(CommandTime, GroupsAreSmall) {
   format::Machine machine = h100();
