@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares products and convolutions inside steps with PyTorch's on equal shapes.
+
+    VENV/bin/python tools/bench/bench_calls.py --bin build/release/bin
+        --models DIR [--threads N] [--rounds R] [--all] [NAME…]
+
+For each of the twelve models of bench_zoo.py: GFLOP/s of its `matmul` and
+convolution calls in a step of shardrun, and of torch.mm, torch.bmm and
+aten.convolution(_backward) on tensors of the same shapes and strides, with the
+same number of threads, in turns; the least time of each counts. PyTorch repeats one
+call, whose operands may stay in caches; in a step others come between. Prints a line
+a model, and of the calls that take most of what PyTorch would save; --all prints each
+distinct call. Exports go to DIR (as of bench_cpu_forecast.py).
+"""
+
+import argparse
+import collections
+import json
+import math
+import pathlib
+import subprocess
+import tempfile
+import time
+
+import bench_cpu_forecast
+import torch
+
+
+def run(*words):
+    return subprocess.run([str(word) for word in words], check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True).stdout
+
+
+def tensor(operand):
+    """Numbers of the operand's shape and strides."""
+    shape = operand["shape"]
+    strides = operand.get("strides")
+    if not strides:
+        return torch.rand(shape)
+    extent = 1 + sum((size - 1) * stride for size, stride in zip(shape, strides))
+    return torch.rand(extent).as_strided(shape, strides)
+
+
+def product(command):
+    """(operations, what PyTorch runs) of a matmul."""
+    operands, attributes = command["operands"], command["attributes"]
+    a, b = tensor(operands[0]), tensor(operands[1])
+    a = a.mT if attributes.get("transpose_a") else a
+    b = b.mT if attributes.get("transpose_b") else b
+    result = operands[-1]["shape"]
+    return 2 * math.prod(result) * a.shape[-1], lambda: torch.matmul(a, b)
+
+
+def convolution(command):
+    """The same of a convolution or a gradient of one."""
+    operands, attributes = command["operands"], command["attributes"]
+    kind = command["callee"]
+    settings = [attributes[key] for key in ("stride", "padding", "dilation")]
+    settings += [False, [0, 0], attributes["groups"]]
+    if kind == "convolution":
+        x, w = (tensor(operand) for operand in operands[:2])
+        operations = 2 * math.prod(operands[-1]["shape"]) * math.prod(w.shape[1:])
+        return operations, lambda: torch.ops.aten.convolution(x, w, None, *settings)
+    is_input = kind.endswith("input")
+    x, w = ((operands[2], operands[1]) if is_input else (operands[1], operands[2]))
+    grad, x, w = tensor(operands[0]), tensor(x), tensor(w)
+    operations = 2 * grad.numel() * math.prod(w.shape[1:])
+    return operations, lambda: torch.ops.aten.convolution_backward(
+        grad, x, w, None, *settings, [is_input, not is_input, False])
+
+
+def key_of(command):
+    """Equal for calls that PyTorch would run alike."""
+    operands = [(operand["shape"], operand.get("strides"))
+                for operand in command["operands"]]
+    return json.dumps([command["callee"], operands, command["attributes"]])
+
+
+def durations(artifact, data, options, folder):
+    """Microseconds by command."""
+    profile = folder / "profile.json"
+    run(options.bin / "shardrun", artifact, "--data", data, "--steps", 3, "--lr", 1e-6,
+        "--threads", options.threads, "--quiet", "--profile", profile)
+    least = {}
+    for event in json.loads(profile.read_text())["traceEvents"]:
+        number = event.get("args", {}).get("command")
+        if event.get("ph") == "X" and number is not None:
+            least[number] = min(event["dur"], least.get(number, math.inf))
+    return least
+
+
+def least_of(function, seconds=0.05):
+    """Least microseconds of a call, of those in some time."""
+    function()
+    least, end = math.inf, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        function()
+        least = min(least, time.perf_counter() - start)
+    return 1e6 * least
+
+
+def measure(name, options, folder):
+    """By distinct call: (calls, operations, our microseconds, PyTorch's) of one."""
+    model, data = bench_cpu_forecast.export(name, options.models)
+    artifact = folder / "model.shardc"
+    run(options.bin / "shardc", "compile", model, "-o", artifact, "--world-size", 1,
+        "--momentum", 0.9, "--cpu", options.cpu)
+    commands = json.loads(run(options.bin / "shardc", "inspect", "--program", "--json",
+                              artifact))["program"]["commands"]
+    calls = collections.defaultdict(list)
+    for number, command in enumerate(commands):
+        if command.get("callee", "").startswith(("matmul", "convolution")):
+            calls[key_of(command)].append(number)
+    ours = collections.defaultdict(lambda: math.inf)
+    theirs = collections.defaultdict(lambda: math.inf)
+    operations = {}
+    for _ in range(options.rounds):
+        for number, duration in durations(artifact, data, options, folder).items():
+            ours[number] = min(ours[number], duration)
+        for key, numbers in calls.items():
+            command = commands[numbers[0]]
+            make = product if command["callee"] == "matmul" else convolution
+            operations[key], function = make(command)
+            with torch.no_grad():
+                theirs[key] = min(theirs[key], least_of(function))
+    return {key: (len(numbers), operations[key],
+                  sum(ours[number] for number in numbers) / len(numbers), theirs[key])
+            for key, numbers in calls.items()}
+
+
+def describe(key):
+    callee, operands, _ = json.loads(key)
+    return f"{callee} " + ", ".join("x".join(map(str, shape)) for shape, _ in operands)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    parser.add_argument("--models", required=True, type=pathlib.Path)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--cpu", default="x86-64-v3")
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args()
+    options.models.mkdir(exist_ok=True)
+    torch.set_num_threads(options.threads)
+    names = options.names
+    if not names:
+        import bench_zoo
+        names = list(bench_zoo.MODELS)
+    print("| model | calls | GFLOP | shardc, GFLOP/s | PyTorch, GFLOP/s | × |\n"
+          "|---|--:|--:|--:|--:|--:|")
+    losses = []
+    for name in names:
+        with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
+            calls = measure(name, options, pathlib.Path(folder))
+        count, work, ours, theirs = (
+            sum(call[0] * (call[i] if i else 1) for call in calls.values())
+            for i in range(4))
+        print(f"| {name} | {count} | {work / 1e9:.1f} | {work / ours / 1e3:.0f} | "
+              f"{work / theirs / 1e3:.0f} | {theirs / ours:.2f} |", flush=True)
+        losses += [(call[0] * (call[2] - call[3]), name, key, call)
+                   for key, call in calls.items()]
+    losses.sort(reverse=True, key=lambda loss: loss[0])
+    print("\n| model | call | calls | shardc, us | PyTorch, us | GFLOP/s |\n"
+          "|---|---|--:|--:|--:|--:|")
+    for _, name, key, (count, work, ours, theirs) in losses[:None if options.all else 20]:
+        print(f"| {name} | {describe(key)} | {count} | {ours:.0f} | {theirs:.0f} | "
+              f"{work / ours / 1e3:.0f} |")
+
+
+if __name__ == "__main__":
+    main()
