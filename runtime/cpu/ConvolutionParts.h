@@ -35,11 +35,10 @@ struct ConvolutionParts {
 
 enum class ConvolutionResult { Output, Input, Weight };
 
-/// Cuts a convolution, by its shapes alone. Parts by channels compute some of
-/// the output's channels, of the gradient of the input and of a weight with
-/// more of them some of the input's, and with several groups some groups. Parts
-/// by samples each have a sum of their own for the gradient of the whole
-/// weight.
+/// Cuts a convolution; the cut depends on its shapes alone. A part by channels
+/// computes a range of the output's channels, for the gradient of the input a
+/// range of the input's, and with several groups a range of groups. For the
+/// gradient of the weight each part by samples has a partial sum.
 ConvolutionParts cutConvolution(const ConvolutionTensors &whole,
                                 ConvolutionResult result);
 
