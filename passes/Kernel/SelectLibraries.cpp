@@ -153,8 +153,8 @@ static void selectBatches(aten::MatmulOp op) {
 }
 
 /// Whether a processor's library computes each of a batch of products faster
-/// than a loop nest, which needs no call and may be fused. On a GPU always: only
-/// its library uses tensor cores.
+/// than a loop nest, which needs no call and may be fused. On a GPU always:
+/// only its library uses tensor cores.
 static bool isWorthCall(RankedTensorType self, RankedTensorType other,
                         const Target &target) {
   constexpr int64_t leastExtent = 8, leastMultiplications = 8192;
