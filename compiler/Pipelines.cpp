@@ -106,6 +106,7 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   manager.addPass(createSynchronizeBuffersPass());
   DecomposeOperatorsPassOptions decompose;
   decompose.asPyTorch = options.runtime == "fsdp2";
+  decompose.groupedMm = options.target == "cuda";
   manager.addNestedPass<func::FuncOp>(createDecomposeOperatorsPass(decompose));
   DifferentiatePassOptions backward;
   backward.lossScale = options.lossScale;

@@ -46,8 +46,8 @@ static double countOperations(ModuleOp module) {
       break;
     if (isa<aten::LinearOp, aten::LinearBackwardInputOp,
             aten::LinearBackwardWeightOp, aten::MatmulOp, aten::GroupedMmOp,
-            aten::ConvolutionOp, aten::ConvolutionBackwardInputOp,
-            aten::ConvolutionBackwardWeightOp,
+            aten::GroupedMmBackwardMat2Op, aten::ConvolutionOp,
+            aten::ConvolutionBackwardInputOp, aten::ConvolutionBackwardWeightOp,
             aten::ScaledDotProductAttentionOp,
             aten::ScaledDotProductAttentionBackwardOp>(op))
       operations +=

@@ -49,7 +49,7 @@ def Aten_MatmulOp : Aten_DifferentiableOp<"matmul", [Aten_Cost]> {
   let assemblyFormat = "$self `,` $other attr-dict `:` functional-type(operands, results)";
 }
 
-def Aten_GroupedMmOp : Aten_InferredOp<"grouped_mm", [Aten_Cost, Aten_Composition]> {
+def Aten_GroupedMmOp : Aten_DifferentiableOp<"grouped_mm", [Aten_Cost, Aten_PartialComposition]> {
   let summary = "multiplies groups of rows by a matrix each";
   let description = [{
     self [n, k], mat2 [groups, k, m], offs [groups] -> [n, m]: rows
@@ -60,6 +60,20 @@ def Aten_GroupedMmOp : Aten_InferredOp<"grouped_mm", [Aten_Cost, Aten_Compositio
                        Aten_IndexTensor:$offs);
   let results = (outs Aten_FloatTensor:$result);
   let assemblyFormat = "$self `,` $mat2 `,` $offs attr-dict `:` functional-type(operands, results)";
+}
+
+def Aten_GroupedMmBackwardMat2Op : Aten_Op<"grouped_mm_backward_mat2", [Aten_Cost]> {
+  let summary = "self^T @ grad_output of each group of rows";
+  let description = [{
+    grad_output [n, m], self [n, k], offs [groups] -> [groups, k, m]. The matrix of
+    a group without rows is zero. The result's element type is the operands' or
+    wider.
+  }];
+  let arguments = (ins Aten_FloatTensor:$grad_output, Aten_FloatTensor:$self,
+                       Aten_IndexTensor:$offs);
+  let results = (outs Aten_FloatTensor:$result);
+  let assemblyFormat = "$grad_output `,` $self `,` $offs attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 
 #endif // SHARDC_DIALECTS_ATEN_ATENLINEAR

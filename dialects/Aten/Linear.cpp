@@ -147,6 +147,35 @@ std::string MatmulOp::describeUnsupportedForm() {
   return describeComplex(getResult());
 }
 
+/// The order of `rank` dimensions of which the last two are swapped.
+static SmallVector<int64_t> transposition(int64_t rank) {
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::swap(dims[dims.size() - 2], dims.back());
+  return dims;
+}
+
+static Value transposed(OpBuilder &builder, Location location, Value matrix) {
+  return PermuteOp::create(builder, location, matrix,
+                           transposition(tensorType(matrix).getRank()));
+}
+
+/// The gradient `OpTy` of a matrix, whose operands `left` and `right`, when
+/// exchanged, give it transposed: that is what a weight is given that the
+/// product has transposed, so that nothing has to move its elements.
+template <typename OpTy, typename... Rest>
+static Value buildMatrixGradient(OpBuilder &builder, Location location,
+                                 Value matrix, Value left, Value right,
+                                 Rest... rest) {
+  auto view = matrix.getDefiningOp<PermuteOp>();
+  RankedTensorType type = tensorType(matrix);
+  if (view && view.getDims() == ArrayRef(transposition(type.getRank())))
+    return transposed(builder, location,
+                      OpTy::create(builder, location,
+                                   tensorType(view.getSelf()), right, left,
+                                   rest...));
+  return OpTy::create(builder, location, type, left, right, rest...);
+}
+
 /// The gradients of rows times one matrix are those of a linear layer, which
 /// sum over all leading dimensions at once.
 static void buildMatrixBackward(MatmulOp op, OpBuilder &builder, Value gradient,
@@ -156,16 +185,8 @@ static void buildMatrixBackward(MatmulOp op, OpBuilder &builder, Value gradient,
     operandGradients[0] = LinearOp::create(builder, op.getLoc(), gradient,
                                            op.getOther(), Value());
   if (needed[1])
-    operandGradients[1] = LinearBackwardWeightOp::create(
-        builder, op.getLoc(), op.getOther().getType(), op.getSelf(), gradient);
-}
-
-/// The last two dimensions swapped.
-static Value transposed(OpBuilder &builder, Location location, Value matrix) {
-  auto dims =
-      llvm::to_vector(llvm::seq<int64_t>(0, tensorType(matrix).getRank()));
-  std::swap(dims[dims.size() - 2], dims.back());
-  return PermuteOp::create(builder, location, matrix, dims);
+    operandGradients[1] = buildMatrixGradient<LinearBackwardWeightOp>(
+        builder, op.getLoc(), op.getOther(), op.getSelf(), gradient);
 }
 
 void MatmulOp::buildBackward(OpBuilder &builder,
@@ -210,6 +231,9 @@ LogicalResult GroupedMmOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
+/// For targets without a library call of it alone.
+bool GroupedMmOp::isComposition() { return false; }
+
 /// Each matrix multiplies all rows, of which its own are kept.
 void GroupedMmOp::decompose(OpBuilder &builder,
                             SmallVectorImpl<Value> &results) {
@@ -235,4 +259,45 @@ int64_t GroupedMmOp::getFlops() {
   return shardc::format::productOperations(
       tensorType(getSelf()).getNumElements(),
       tensorType(getMat2()).getDimSize(2));
+}
+
+void GroupedMmOp::buildBackward(OpBuilder &builder,
+                                ArrayRef<Value> resultGradients,
+                                ArrayRef<bool> needed,
+                                SmallVectorImpl<Value> &operandGradients) {
+  Value gradient = resultGradients[0];
+  operandGradients.assign(getNumOperands(), Value());
+  if (needed[0])
+    operandGradients[0] = GroupedMmOp::create(
+        builder, getLoc(), gradient, transposed(builder, getLoc(), getMat2()),
+        getOffs());
+  if (needed[1])
+    operandGradients[1] = buildMatrixGradient<GroupedMmBackwardMat2Op>(
+        builder, getLoc(), getMat2(), gradient, getSelf(), getOffs());
+}
+
+LogicalResult GroupedMmBackwardMat2Op::verify() {
+  RankedTensorType gradient = tensorType(getGradOutput());
+  RankedTensorType self = tensorType(getSelf());
+  RankedTensorType offs = tensorType(getOffs());
+  RankedTensorType result = tensorType(getResult());
+  if (gradient.getElementType() != self.getElementType() ||
+      gradient.getRank() != 2 || self.getRank() != 2 || offs.getRank() != 1 ||
+      gradient.getDimSize(0) != self.getDimSize(0))
+    return emitOpError("expected gradients [n, m] and rows [n, k] of one dtype "
+                       "and offsets [groups], got ")
+           << gradient << ", " << self << ", " << offs;
+  int64_t expected[] = {offs.getDimSize(0), self.getDimSize(1),
+                        gradient.getDimSize(1)};
+  if (result.getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("expected a result [")
+           << expected[0] << ", " << expected[1] << ", " << expected[2]
+           << "], got " << result;
+  return success();
+}
+
+int64_t GroupedMmBackwardMat2Op::getFlops() {
+  return shardc::format::productOperations(
+      tensorType(getSelf()).getNumElements(),
+      tensorType(getGradOutput()).getDimSize(1));
 }

@@ -335,6 +335,12 @@ void PermuteOp::buildBackward(OpBuilder &builder,
   SmallVector<int64_t> inverse(getDims().size());
   for (auto [i, dim] : llvm::enumerate(getDims()))
     inverse[dim] = i;
+  // A gradient that was made for this order, and shown in the other one.
+  auto shown = resultGradients[0].getDefiningOp<PermuteOp>();
+  if (shown && shown.getDims() == getDims()) {
+    operandGradients[0] = shown.getSelf();
+    return;
+  }
   operandGradients[0] =
       PermuteOp::create(builder, getLoc(), resultGradients[0], inverse);
 }

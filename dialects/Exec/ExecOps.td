@@ -412,9 +412,11 @@ def Exec_AllGatherOp : Exec_CollectiveOp<"all_gather",
 
 def Exec_ReduceScatterOp : Exec_CollectiveOp<"reduce_scatter",
     (ins FlatSymbolRefAttr:$group, Arg<Exec_Memory, "", [MemRead]>:$buffer,
-         Arg<Exec_Memory, "", [MemRead, MemWrite]>:$output)> {
+         Arg<Exec_Memory, "", [MemRead, MemWrite]>:$output,
+         Arg<Optional<Exec_Memory>, "", [MemRead]>:$micro_batch)> {
   let summary = "adds every member's part for this rank to `output`, in order";
-  let assemblyFormat = "$group $buffer `:` type($buffer) `->` $output `:` type($output) " # over;
+  let description = "`output` counts as zeros where the number of the `micro_batch` is 0: nothing has to fill it.";
+  let assemblyFormat = "$group $buffer `:` type($buffer) `->` $output `:` type($output) (`first_at` $micro_batch^ `:` type($micro_batch))? " # over;
 }
 
 def Exec_AllReduceOp : Exec_CollectiveOp<"all_reduce",

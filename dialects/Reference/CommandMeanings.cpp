@@ -148,6 +148,9 @@ void ProgramExecution::reduceScatter(exec::ReduceScatterOp reduction) {
     gradients.push_back(read(rank, reduction.getBuffer()));
   for (int64_t rank = 0; rank < getRanks(); ++rank) {
     Tensor output = read(rank, reduction.getOutput());
+    if (Value number = reduction.getMicroBatch();
+        number && read(rank, number).integers().front() == 0)
+      output = Tensor(tensorOf(reduction.getOutput()));
     Rounding type(cast<FloatType>(output.getElementType()));
     const format::Mesh &mesh = references.getMesh();
     int64_t part = mesh.memberNumber(rank, exec::getAxes(reduction, mesh));

@@ -243,6 +243,16 @@ static LogicalResult evaluateEmbeddingBackward(Call &call) {
                         call.tensor(1).getNumElements());
 }
 
+static LogicalResult evaluateGroupedMm(Call &call) {
+  return evaluateLinear(call, aten::GroupedMmOp::getOperationName(),
+                        call.tensor(0).getDimSize(1));
+}
+
+static LogicalResult evaluateGroupedMmBackwardMat2(Call &call) {
+  return evaluateLinear(call, aten::GroupedMmBackwardMat2Op::getOperationName(),
+                        call.tensor(0).getDimSize(0));
+}
+
 static LogicalResult evaluateMaxPoolBackward(Call &call) {
   int64_t window = 1;
   for (int64_t size :
@@ -373,6 +383,8 @@ static Evaluation lookupEvaluation(StringRef call) {
              site, boundAttentionBackward);
        }},
       {"embedding_dense_backward", evaluateEmbeddingBackward},
+      {"grouped_mm", evaluateGroupedMm},
+      {"grouped_mm_backward_mat2", evaluateGroupedMmBackwardMat2},
       {"max_pool2d", evaluateMaxPool},
       {"max_pool2d_backward", evaluateMaxPoolBackward},
       {"linalg_cholesky_ex", evaluateMatrices},

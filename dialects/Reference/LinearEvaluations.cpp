@@ -82,22 +82,46 @@ static void evaluateMatmul(aten::MatmulOp, Operands in, Results out) {
     multiplyBatches(in, out[0], out[0].mutableComplexes().data());
 }
 
-static LogicalResult evaluateGroupedMm(aten::GroupedMmOp op, Operands in,
-                                       Results out) {
-  int64_t rows = in[0].getDimSize(0), k = in[1].getDimSize(1),
-          m = in[1].getDimSize(2);
+/// Calls `multiply(group, begin, rows)` for each group of the rows of `op`.
+static LogicalResult
+forEachGroup(Operation *op, const Tensor &ends, int64_t rows,
+             llvm::function_ref<void(int64_t, int64_t, int64_t)> multiply) {
   int64_t start = 0;
-  for (auto [group, end] : llvm::enumerate(in[2].integers())) {
+  for (auto [group, end] : llvm::enumerate(ends.integers())) {
     if (end < start || end > rows)
       return emitNumberedError(op, "E0407")
              << "expected an offset between " << start << " and " << rows
              << ", got " << end;
-    addProduct(out[0].mutableFloats().data() + start * m,
-               in[0].floats().data() + start * k,
-               in[1].floats().data() + group * k * m, end - start, k, m);
+    multiply(static_cast<int64_t>(group), start, end - start);
     start = end;
   }
   return success();
+}
+
+static LogicalResult evaluateGroupedMm(aten::GroupedMmOp op, Operands in,
+                                       Results out) {
+  int64_t k = in[1].getDimSize(1), m = in[1].getDimSize(2);
+  return forEachGroup(op, in[2], in[0].getDimSize(0),
+                      [&](int64_t group, int64_t begin, int64_t rows) {
+                        addProduct(out[0].mutableFloats().data() + begin * m,
+                                   in[0].floats().data() + begin * k,
+                                   in[1].floats().data() + group * k * m, rows,
+                                   k, m);
+                      });
+}
+
+static LogicalResult
+evaluateGroupedMmBackwardMat2(aten::GroupedMmBackwardMat2Op op, Operands in,
+                              Results out) {
+  int64_t m = in[0].getDimSize(1), k = in[1].getDimSize(1);
+  return forEachGroup(
+      op, in[2], in[0].getDimSize(0),
+      [&](int64_t group, int64_t begin, int64_t rows) {
+        std::vector<double> self =
+            transposed(in[1].floats().data() + begin * k, rows, k);
+        addProduct(out[0].mutableFloats().data() + group * k * m, self.data(),
+                   in[0].floats().data() + begin * m, k, rows, m);
+      });
 }
 
 void shardc::reference::addLinearEvaluations(EvaluationTable &table) {
@@ -107,4 +131,5 @@ void shardc::reference::addLinearEvaluations(EvaluationTable &table) {
   table.add<LinearBackwardWeightOp>(evaluateLinearBackwardWeight);
   table.add<MatmulOp>(evaluateMatmul);
   table.add<GroupedMmOp>(evaluateGroupedMm);
+  table.add<GroupedMmBackwardMat2Op>(evaluateGroupedMmBackwardMat2);
 }

@@ -59,7 +59,8 @@ void DecomposeOperatorsPass::runOnOperation() {
       auto composition = dyn_cast<aten::DecomposableOpInterface>(op);
       const bool isDecomposed =
           composition && (composition.isComposition() ||
-                          (asPyTorch && isSeveralInPyTorch(op)));
+                          (asPyTorch && isSeveralInPyTorch(op)) ||
+                          (groupedMm && isa<aten::GroupedMmOp>(op)));
       op = isDecomposed ? decompose(composition) : op->getNextNode();
     }
 }

@@ -423,9 +423,7 @@ Value UpdateBuilder::addNorm() {
   SmallVector<Value> shards;
   for (auto reduction : step.getBody().front().getOps<fsdp::ReduceScatterOp>())
     shards.push_back(getSum(reduction));
-  fsdp::BeginOp::create(builder, location,
-                        rules.maySkip() ? fsdp::Phase::check
-                                        : fsdp::Phase::update);
+  fsdp::BeginOp::create(builder, location, fsdp::Phase::check);
   auto type = RankedTensorType::get({2}, builder.getF64Type());
   Value squares = fsdp::GradientNormOp::create(builder, location, type, shards);
   if (!rules.lossScale.isOne()) {
@@ -434,8 +432,10 @@ Value UpdateBuilder::addNorm() {
     writeNumber(builder, location, rules.lossScale.build(builder, location),
                 fsdp::StateOp::lossScaleKey);
   }
-  if (!rules.maySkip())
+  if (!rules.maySkip()) {
+    fsdp::BeginOp::create(builder, location, fsdp::Phase::update);
     return squares;
+  }
   Value sum = aten::SumOp::create(builder, location, squares,
                                   ArrayRef<int64_t>{0}, /*keepdim=*/false);
   Value allFinite = aten::IsFiniteOp::create(builder, location, sum);

@@ -80,13 +80,17 @@ def DecomposeOperatorsPass : Pass<"shardc-decompose-operators", "::mlir::func::F
     the composition. An operator that is hot, or whose derivative needs less
     memory as a whole, has a derivative and a kernel instead. With `as-pytorch` the
     cross-entropy of f32 logits and dropout are some of them, because PyTorch stores
-    log_softmax and masks: plans for its runtime are made of such programs.
+    log_softmax and masks: plans for its runtime are made of such programs. With
+    `grouped-mm` so is the product of groups of rows, for targets without a library
+    call of it.
 
     {{example: test/passes/Differentiate/decompose-operators.mlir @flip}}
   }];
   let dependentDialects = ["::shardc::aten::AtenDialect"];
   let options = [Option<"asPyTorch", "as-pytorch", "bool", "false",
-      "Decompose cross-entropies of f32 logits and dropout, too.">];
+      "Decompose cross-entropies of f32 logits and dropout, too.">,
+    Option<"groupedMm", "grouped-mm", "bool", "false",
+      "Decompose aten.grouped_mm, too.">];
 }
 
 def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {

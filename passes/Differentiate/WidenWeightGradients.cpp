@@ -38,9 +38,9 @@ struct WidenWeightGradientsPass
 /// Whether `value` is a weight gradient whose dtype its operator may choose.
 static bool mayWiden(Value value) {
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<aten::LinearBackwardWeightOp,
-                      aten::ConvolutionBackwardWeightOp,
-                      aten::EmbeddingBackwardOp>(op))
+  if (isa_and_nonnull<
+          aten::LinearBackwardWeightOp, aten::GroupedMmBackwardMat2Op,
+          aten::ConvolutionBackwardWeightOp, aten::EmbeddingBackwardOp>(op))
     return true;
   if (auto norm = dyn_cast_or_null<aten::LayerNormBackwardOp>(op))
     return value != norm.getGradInput();

@@ -330,13 +330,15 @@ selectAttentionBackward(aten::ScaledDotProductAttentionBackwardOp op,
   op->erase();
 }
 
-/// The library's indices are i64.
-static void widenIndices(aten::EmbeddingBackwardOp op) {
+/// The library's integers are i64.
+static void widenIntegers(Operation *op) {
   OpBuilder builder(op);
   Type wide = builder.getI64Type();
-  if (getElementTypeOrSelf(op.getIndices().getType()) != wide)
-    op.getIndicesMutable().assign(aten::ToOp::create(
-        builder, op.getLoc(), op.getIndices(), TypeAttr::get(wide)));
+  for (OpOperand &operand : op->getOpOperands())
+    if (Type element = getElementTypeOrSelf(operand.get().getType());
+        element.isInteger() && element != wide)
+      operand.set(aten::ToOp::create(builder, op->getLoc(), operand.get(),
+                                     TypeAttr::get(wide)));
 }
 
 static void selectEmbedding(aten::EmbeddingBackwardOp op) {
@@ -453,7 +455,8 @@ static StringRef callOf(Operation *op) {
       .Case([](MaxPool2dBackwardOp) { return "max_pool2d_backward"; })
       .Case([](EmbeddingBackwardOp) { return "embedding_dense_backward"; })
       .Case<SortOp, TopkOp>([](auto) { return "sort"; })
-      .Case<LinalgCholeskyExOp, LinalgEighOp, LinalgLuFactorExOp, LinalgQrOp,
+      .Case<GroupedMmOp, GroupedMmBackwardMat2Op, LinalgCholeskyExOp,
+            LinalgEighOp, LinalgLuFactorExOp, LinalgQrOp,
             LinalgSolveTriangularOp, LinalgSvdOp>(
           [](auto op) { return op->getName().stripDialect(); })
       .Default([](Operation *) { return StringRef(); });
@@ -486,8 +489,8 @@ static void widenHalf(Operation *op) {
 static void selectLibrary(Operation *op, const Target &target,
                           MaskMaker &masks) {
   using namespace aten;
-  if (auto embedding = dyn_cast<EmbeddingBackwardOp>(op))
-    widenIndices(embedding);
+  if (isa<EmbeddingBackwardOp, GroupedMmOp, GroupedMmBackwardMat2Op>(op))
+    widenIntegers(op);
   StringRef call = callOf(op);
   if (call.empty() || !hasCall(target, call) || !isAccepted(op))
     return;
@@ -508,9 +511,10 @@ static void selectLibrary(Operation *op, const Target &target,
       })
       .Case<MaxPool2dOp, MaxPool2dBackwardOp>(
           [&](auto pool) { selectMaxPool(pool, call); })
-      .Case<LinalgCholeskyExOp, LinalgEighOp, LinalgLuFactorExOp, LinalgQrOp,
+      .Case<GroupedMmOp, GroupedMmBackwardMat2Op, LinalgCholeskyExOp,
+            LinalgEighOp, LinalgLuFactorExOp, LinalgQrOp,
             LinalgSolveTriangularOp, LinalgSvdOp>(
-          [&](auto factorization) { selectByName(factorization, call); })
+          [&](auto named) { selectByName(named, call); })
       .Case(selectEmbedding)
       .Case([](SortOp sort) {
         selectSort(sort, sort.getDim(), sort.getDescending());

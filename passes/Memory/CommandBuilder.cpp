@@ -10,6 +10,7 @@
 #include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "passes/Kernel/ElementwiseFusion.h"
+#include "passes/Memory/StateKernels.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -276,6 +277,43 @@ LogicalResult CommandBuilder::visitView(exec::ViewOp view) {
                                   view.getStrides()),
                  view.getLoc());
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Metrics
+//===----------------------------------------------------------------------===//
+
+LogicalResult CommandBuilder::visitLoss(fsdp::RecordLossOp loss) {
+  FailureOr<Value> value = getMemory(loss.getLoss(), loss);
+  if (failed(value))
+    return failure();
+  runLoss(builder, loss.getLoc(), states.getLoss(), *value);
+  return success();
+}
+
+/// Sums squares over this rank's gradients, then over shards, and losses over
+/// ranks.
+void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
+  Location location = norm.getLoc();
+  SmallVector<Value> gradients;
+  for (exec::StateOp state : states.getStates())
+    if (state.getRole() == exec::Role::gradient)
+      gradients.push_back(state.getMemory());
+  Value total = memory[norm.getSquares()] = states.getGradientNorm();
+  add<exec::CallOp>(location, /*stream=*/0, "sum_of_squares",
+                    builder.getDictionaryAttr({}), gradients, total,
+                    /*workspace=*/Value());
+  if (shards > 1)
+    add<exec::AllReduceOp>(location, /*stream=*/0, total,
+                           /*double_double=*/true, shardAxes);
+  if (ranks > 1)
+    addLossSum(location);
+}
+
+/// Over ranks.
+void CommandBuilder::addLossSum(Location location) {
+  add<exec::AllReduceOp>(location, /*stream=*/0, states.getLoss(),
+                         /*double_double=*/false, allAxes);
 }
 
 } // namespace shardc

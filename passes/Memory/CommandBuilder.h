@@ -80,6 +80,8 @@ private:
 
   // Sharding (ShardingCommands.cpp).
   void addInitialFills();
+  mlir::Value declareScalar(llvm::StringRef name, mlir::MemRefType type,
+                            mlir::Location location);
   void placeUpdates();
   bool mayOverwrite(mlir::OpResult value,
                     llvm::ArrayRef<mlir::Operation *> reads);
@@ -114,6 +116,8 @@ private:
   void visitAllReduce(fsdp::AllReduceStartOp sum);
   void addAllReduce(fsdp::AllReduceStartOp sum);
   void separateMicroBatches();
+
+  // Metrics (CommandBuilder.cpp).
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
   void visitGradientNorm(fsdp::GradientNormOp norm);
   void addLossSum(mlir::Location location);

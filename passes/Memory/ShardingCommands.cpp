@@ -36,12 +36,37 @@ void CommandBuilder::addFill(Value target, Location location) {
   add<exec::FillOp>(location, /*stream=*/0, target);
 }
 
-/// Gradients and metrics are sums over micro-batches: they start at zero.
+/// Whether the reduction of a segment, which a micro-batch has at most one of,
+/// adds to the gradient itself: then the first one can overwrite it.
+static bool overwritesAtFirst(fsdp::ReduceScatterStartOp reduction,
+                              fsdp::SegmentOp segment) {
+  return !reduction.getOnce() && !segment.getGradient();
+}
+
+/// Gradients and metrics are sums over micro-batches: they start at zero, but
+/// for gradients that the first micro-batch overwrites.
 void CommandBuilder::addInitialFills() {
+  DenseSet<Value> overwritten;
+  for (auto reduction :
+       function.getBody().front().getOps<fsdp::ReduceScatterStartOp>())
+    for (fsdp::SegmentOp segment : segmentsOf(reduction.getGroup()))
+      if (!segment.getFrozen() && overwritesAtFirst(reduction, segment))
+        overwritten.insert(states.lookup(segment).gradient);
   for (exec::StateOp state : states.getStates())
-    if (state.getRole() == exec::Role::gradient ||
-        state.getRole() == exec::Role::metric)
+    if (state.getRole() == exec::Role::metric ||
+        (state.getRole() == exec::Role::gradient &&
+         !overwritten.contains(state.getMemory())))
       addFill(state.getMemory(), function.getLoc());
+}
+
+Value CommandBuilder::declareScalar(StringRef name, MemRefType type,
+                                    Location location) {
+  Value &declared = scalars[name];
+  if (!declared) {
+    OpBuilder declarations(program);
+    declared = exec::ScalarOp::create(declarations, location, type, name);
+  }
+  return declared;
 }
 
 void CommandBuilder::visitBegin(fsdp::BeginOp begin) {
@@ -90,15 +115,10 @@ void CommandBuilder::visitRead(fsdp::ReadOp read) {
 }
 
 void CommandBuilder::visitScalar(fsdp::ScalarOp scalar) {
-  StringRef name = fsdp::stringifyScalar(scalar.getName());
-  Value &declared = scalars[name];
-  if (!declared) {
-    OpBuilder declarations(program);
-    auto type = cast<RankedTensorType>(scalar.getType());
-    declared = exec::ScalarOp::create(declarations, scalar.getLoc(),
-                                      exec::getRowMajor(type), name);
-  }
-  memory[scalar.getResult()] = declared;
+  memory[scalar.getResult()] =
+      declareScalar(fsdp::stringifyScalar(scalar.getName()),
+                    exec::getRowMajor(cast<RankedTensorType>(scalar.getType())),
+                    scalar.getLoc());
 }
 
 LogicalResult CommandBuilder::visitWrite(Operation *write) {
@@ -397,10 +417,15 @@ CommandBuilder::reduceInto(fsdp::ReduceScatterStartOp reduction,
   Location location = reduction.getLoc();
   auto stream = static_cast<int64_t>(reduction.getStream());
   Value gradient = states.lookup(segment).gradient;
-  auto reduce = [&](Value sums) -> Operation * {
+  auto reduce = [&](Value sums, Value microBatch = {}) -> Operation * {
     return add<exec::ReduceScatterOp>(location, stream, reduction.getGroup(),
-                                      whole, sums, shardAxes);
+                                      whole, sums, microBatch, shardAxes);
   };
+  if (overwritesAtFirst(reduction, segment))
+    return {reduce(gradient,
+                   declareScalar("micro_batch",
+                                 MemRefType::get({}, builder.getI64Type()),
+                                 location))};
   if (!segment.getGradient())
     return {reduce(gradient)};
   Value sums = createBuffer(
@@ -542,43 +567,6 @@ LogicalResult CommandBuilder::visitBroadcast(fsdp::BroadcastOp broadcast) {
                            exec::getSpanBytes(type), allAxes);
   memory[broadcast.getResult()] = createPart(all, 0, type, location);
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Metrics
-//===----------------------------------------------------------------------===//
-
-LogicalResult CommandBuilder::visitLoss(fsdp::RecordLossOp loss) {
-  FailureOr<Value> value = getMemory(loss.getLoss(), loss);
-  if (failed(value))
-    return failure();
-  runLoss(builder, loss.getLoc(), states.getLoss(), *value);
-  return success();
-}
-
-/// Sums squares over this rank's gradients, then over shards, and losses over
-/// ranks.
-void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
-  Location location = norm.getLoc();
-  SmallVector<Value> gradients;
-  for (exec::StateOp state : states.getStates())
-    if (state.getRole() == exec::Role::gradient)
-      gradients.push_back(state.getMemory());
-  Value total = memory[norm.getSquares()] = states.getGradientNorm();
-  add<exec::CallOp>(location, /*stream=*/0, "sum_of_squares",
-                    builder.getDictionaryAttr({}), gradients, total,
-                    /*workspace=*/Value());
-  if (shards > 1)
-    add<exec::AllReduceOp>(location, /*stream=*/0, total,
-                           /*double_double=*/true, shardAxes);
-  if (ranks > 1)
-    addLossSum(location);
-}
-
-/// Over ranks.
-void CommandBuilder::addLossSum(Location location) {
-  add<exec::AllReduceOp>(location, /*stream=*/0, states.getLoss(),
-                         /*double_double=*/false, allAxes);
 }
 
 } // namespace shardc

@@ -79,8 +79,8 @@ private:
 
 /// What the selective form keeps: it takes longer than all else.
 static bool isProduct(Operation *op) {
-  return isa<aten::LinearOp, aten::MatmulOp, aten::ConvolutionOp,
-             aten::ScaledDotProductAttentionOp>(op);
+  return isa<aten::LinearOp, aten::MatmulOp, aten::GroupedMmOp,
+             aten::ConvolutionOp, aten::ScaledDotProductAttentionOp>(op);
 }
 
 /// What PyTorch computes by aten.mm: a product with one matrix, without bias.

@@ -16,6 +16,8 @@
 namespace shardc::runtime {
 
 LibraryCallOr prepareMatmul(LibraryCallArguments arguments);
+LibraryCallOr prepareGroupedMm(LibraryCallArguments arguments);
+LibraryCallOr prepareGroupedMmBackwardMat2(LibraryCallArguments arguments);
 LibraryCallOr prepareConvolution(LibraryCallArguments arguments);
 LibraryCallOr prepareConvolutionBackwardInput(LibraryCallArguments arguments);
 LibraryCallOr prepareConvolutionBackwardWeight(LibraryCallArguments arguments);

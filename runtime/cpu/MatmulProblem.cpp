@@ -13,10 +13,9 @@
 
 namespace shardc::runtime {
 
-/// The last two dimensions as a matrix, turned if `transpose`. A stride over a
-/// single row or column is never used; it becomes the natural one, because
-/// oneDNN takes odd strides for odd layouts.
-static Matrix lastMatrix(const TensorView &tensor, bool transpose) {
+/// A stride over a single row or column is never used; it becomes the natural
+/// one, because oneDNN takes odd strides for odd layouts.
+Matrix lastMatrix(const TensorView &tensor, bool transpose) {
   const size_t rank = tensor.shape.size();
   const int64_t rows = tensor.shape[rank - 2], columns = tensor.shape[rank - 1];
   int64_t rowStride = tensor.strides[rank - 2];
@@ -112,7 +111,7 @@ MatmulProblem makeMatmulProblem(const LibraryCallArguments &arguments) {
   }
   const Matrix matrixA = lastMatrix(a, transposeA);
   const Matrix matrixB = lastMatrix(b, transposeB);
-  const Matrix matrixC = lastMatrix(c, false);
+  const Matrix matrixC = lastMatrix(c);
   int64_t batch = 1;
   for (size_t i = 0; i + 2 < rank; ++i)
     batch *= c.shape[i];

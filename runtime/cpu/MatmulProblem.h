@@ -32,6 +32,9 @@ struct Matrix {
   }
 };
 
+/// The last two dimensions of a tensor as a matrix, turned if `transpose`.
+Matrix lastMatrix(const TensorView &tensor, bool transpose = false);
+
 /// Products of the same shape.
 struct MatmulProblem {
   struct Product {

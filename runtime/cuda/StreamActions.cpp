@@ -96,10 +96,12 @@ static DeviceSum makeSum(DeviceSum::Kind kind, TypedBytes total,
 
 Status StreamActions::addInOrder(TypedBytes total,
                                  std::span<const std::byte *const> terms,
-                                 format::Dtype termDtype, int64_t count) {
-  return launchSum(
-      context, stream,
-      makeSum(DeviceSum::Kind::Add, total, terms, termDtype, count));
+                                 format::Dtype termDtype, int64_t count,
+                                 const std::byte *microBatch) {
+  DeviceSum sum = makeSum(DeviceSum::Kind::Add, total, terms, termDtype, count);
+  if (microBatch)
+    sum.microBatch = addressOf(microBatch);
+  return launchSum(context, stream, sum);
 }
 
 Status StreamActions::sumInOrder(TypedBytes total,

@@ -44,7 +44,8 @@ public:
   Status copy(std::byte *target, const std::byte *source,
               int64_t bytes) override;
   Status addInOrder(TypedBytes total, std::span<const std::byte *const> terms,
-                    format::Dtype termDtype, int64_t count) override;
+                    format::Dtype termDtype, int64_t count,
+                    const std::byte *microBatch) override;
   Status sumInOrder(TypedBytes total, std::span<const std::byte *const> terms,
                     int64_t count) override;
   Status sumPairsInOrder(std::byte *total,

@@ -27,7 +27,8 @@ Collective collectiveOf(const format::Command &command,
             {},
             attributeOr<int64_t>(command.attributes, "slot_bytes", 0)};
   if (command.kind == CommandKind::ReduceScatter)
-    return {Collective::Kind::ReduceScatter, typed(0), typed(1), elements(1)};
+    return {Collective::Kind::ReduceScatter, typed(0), typed(1), elements(1),
+            operands.size() > 2 ? operands[2] : nullptr};
   if (attributeOr(command.attributes, "double_double", false))
     return {Collective::Kind::AllReducePairs, typed(0), {}, elements(0) / 2};
   return {Collective::Kind::AllReduce, typed(0), {}, elements(0)};

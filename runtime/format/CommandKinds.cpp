@@ -16,7 +16,8 @@ namespace shardc::format {
 
 static constexpr std::array<Access, 0> none = {};
 static constexpr std::array updated = {Access::ReadWrite};
-static constexpr std::array readThenUpdated = {Access::Read, Access::ReadWrite};
+static constexpr std::array reduced = {Access::Read, Access::ReadWrite,
+                                       Access::Read};
 static constexpr std::array readThenWritten = {Access::Read, Access::Write};
 static constexpr std::array written = {Access::Write};
 
@@ -34,7 +35,7 @@ std::span<const CommandKindInfo> commandKinds() {
       {Kind::Launch, "launch", true, none, launch},
       {Kind::Call, "call", true, none, {}},
       {Kind::AllGather, "all_gather", false, updated, gather},
-      {Kind::ReduceScatter, "reduce_scatter", false, readThenUpdated, scatter},
+      {Kind::ReduceScatter, "reduce_scatter", false, reduced, scatter, 1},
       {Kind::AllReduce, "all_reduce", false, updated, sum},
       {Kind::Copy, "copy", false, readThenWritten, {}},
       {Kind::Fill, "fill", false, written, fill}};
@@ -88,11 +89,16 @@ static std::optional<std::vector<Access>> callAccesses(const Command &command) {
 std::optional<std::vector<Access>> accessesOf(const Command &command,
                                               const Program &program) {
   const CommandKindInfo &info = infoOf(command.kind);
+  if (!info.hasCallee) {
+    const std::span<const Access> its = info.operands;
+    if (!info.takes(command.operands.size()))
+      return std::nullopt;
+    const auto count = static_cast<std::ptrdiff_t>(command.operands.size());
+    return std::vector<Access>(its.begin(), its.begin() + count);
+  }
   std::optional<std::vector<Access>> accesses =
       command.kind == CommandKind::Launch ? kernelAccesses(command, program)
-      : command.kind == CommandKind::Call
-          ? callAccesses(command)
-          : std::vector<Access>(info.operands.begin(), info.operands.end());
+                                          : callAccesses(command);
   if (accesses && accesses->size() != command.operands.size())
     return std::nullopt;
   return accesses;

@@ -37,6 +37,13 @@ struct CommandKindInfo {
   /// What happens to each operand.
   std::span<const Access> operands;
   std::span<const AttributeRule> attributes;
+  /// How many of the last operands may be absent.
+  size_t optionalOperands = 0;
+
+  bool takes(size_t count) const {
+    return count <= operands.size() &&
+           count + optionalOperands >= operands.size();
+  }
 };
 
 /// All kinds, in the order of the enumeration.

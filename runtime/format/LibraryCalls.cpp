@@ -149,6 +149,42 @@ static void checkMatmul(LibraryCallCheck &check) {
                 "the result's rows must be contiguous");
 }
 
+/// Operands of one dtype; groups of `rows` end at `ends`.
+static bool checkGroups(LibraryCallCheck &check, const TensorReference &ends,
+                        const TensorReference &rows) {
+  const TensorReference &result = check.result(0);
+  return check.require(result.strides.empty() ||
+                           isContiguous(result.shape, result.strides),
+                       "the result must be contiguous") &&
+         check.rank(rows, 2) && check.dtype(check.operand(0), floats) &&
+         check.dtype(check.operand(1), {check.operand(0).dtype}) &&
+         check.dtype(ends, {Dtype::I64}) && check.rank(ends, 1);
+}
+
+static void checkGroupedMm(LibraryCallCheck &check) {
+  const TensorReference &rows = check.operand(0), &matrices = check.operand(1);
+  const TensorReference &ends = check.operand(2);
+  if (!checkGroups(check, ends, rows) || !check.rank(matrices, 3) ||
+      !check.dtype(check.result(0), {rows.dtype}) ||
+      !check.shape(matrices, {ends.shape[0], rows.shape[1], matrices.shape[2]}))
+    return;
+  check.shape(check.result(0), {rows.shape[0], matrices.shape[2]});
+}
+
+static void checkGroupedMmBackwardMat2(LibraryCallCheck &check) {
+  const TensorReference &gradient = check.operand(0), &rows = check.operand(1);
+  const TensorReference &ends = check.operand(2);
+  if (!checkGroups(check, ends, rows) ||
+      !check.shape(gradient, {rows.shape[0], gradient.shape.back()}))
+    return;
+  if (rows.dtype == Dtype::BF16)
+    check.dtype(check.result(0), {Dtype::BF16, Dtype::F32});
+  else
+    check.dtype(check.result(0), {rows.dtype});
+  check.shape(check.result(0),
+              {ends.shape[0], rows.shape[1], gradient.shape[1]});
+}
+
 /// The shapes of out = convolution(input, weight) for all three calls.
 static void checkConvolutionShapes(LibraryCallCheck &check,
                                    const TensorReference &input,
@@ -416,6 +452,16 @@ static int64_t countMatmul(const Command &command) {
                            a[a.size() - (transposed ? 2 : 1)]);
 }
 
+/// Every row meets one matrix.
+static int64_t countGroupedMm(const Command &command) {
+  return productOperations(elementCount(command.operands[0].shape),
+                           command.operands.back().shape.back());
+}
+static int64_t countGroupedMmBackwardMat2(const Command &command) {
+  return productOperations(elementCount(command.operands[0].shape),
+                           command.operands[1].shape[1]);
+}
+
 /// `output` and `weight` are those of the forward convolution.
 static int64_t countConvolutionOf(const TensorReference &output,
                                   const TensorReference &weight) {
@@ -463,6 +509,11 @@ std::span<const LibraryCallKind> libraryCallKinds() {
        countConvolutionBackwardWeight},
       {"embedding_dense_backward", 2, 2, 1, contiguous, false,
        checkEmbeddingBackward},
+      {"grouped_mm", 3, 3, 1, matrices, false, checkGroupedMm, true,
+       Work::Product, countGroupedMm},
+      {"grouped_mm_backward_mat2", 3, 3, 1, matrices, false,
+       checkGroupedMmBackwardMat2, true, Work::Product,
+       countGroupedMmBackwardMat2},
       {"linalg_cholesky_ex", 1, 1, 2, contiguous, false, checkCholesky, true,
        Work::Factorization, countFactorization},
       {"linalg_eigh", 1, 1, 2, contiguous, false, checkEigh, true,

@@ -103,6 +103,8 @@ std::array<std::byte, 8> bytesOf(Scalar scalar, const ScalarValues &values) {
     return std::bit_cast<Bytes>(values.shard);
   case Scalar::Ranks:
     return std::bit_cast<Bytes>(values.ranks);
+  case Scalar::MicroBatch:
+    return std::bit_cast<Bytes>(values.microBatch);
   }
   return {};
 }
@@ -120,7 +122,8 @@ std::string checkScalars(const Program &program, const Command &command) {
       return "scalar '" + name + "' is " +
              std::string(dtypeName(dtypeOf(scalar))) + ", not " +
              std::string(dtypeName(operand.dtype));
-    if (scalar == Scalar::Slice && section.repeat == Repeat::Once)
+    if ((scalar == Scalar::Slice || scalar == Scalar::MicroBatch) &&
+        section.repeat == Repeat::Once)
       return "section '" + section.name + "', which runs for no micro-batch, " +
              "reads scalar '" + name + "'";
   }

@@ -152,14 +152,15 @@ enum class Scalar {
   Step,
   Slice,
   Shard,
-  Ranks
+  Ranks,
+  MicroBatch
 };
 
 /// The names of scalars in program.json.
-inline constexpr std::array<std::string_view, 8> scalarNames = {
+inline constexpr std::array<std::string_view, 9> scalarNames = {
     "learning_rate", "micro_batches", "weight_decay_scale",
     "seed",          "step",          "slice",
-    "shard",         "ranks"};
+    "shard",         "ranks",         "micro_batch"};
 
 /// The first three are f64, the others i64.
 constexpr Dtype dtypeOf(Scalar scalar) {
@@ -177,6 +178,8 @@ struct ScalarValues {
   /// Which of the step's slices of samples the running micro-batch is
   /// (runtime/train/SampleOrder.h); of sections that run for micro-batches.
   int64_t slice = 0;
+  /// The number of the running micro-batch on this rank, from 0.
+  int64_t microBatch = 0;
   /// What weight decays are multiplied by.
   double weightDecayScale = 1;
   /// The number of this rank's shards, and of all ranks; RankMemory knows them.
@@ -215,7 +218,8 @@ struct Program {
 std::string checkSignature(const KernelSignature &kernel, bool isCpu);
 
 /// What is wrong with how a command reads scalars: in another dtype than
-/// theirs, or `slice` outside of micro-batches. Empty when nothing is.
+/// theirs, or `slice` or `micro_batch` outside of micro-batches. Empty when
+/// nothing is.
 std::string checkScalars(const Program &program, const Command &command);
 
 /// What is wrong with the sections: two have one name, a kind of run does not

@@ -259,8 +259,7 @@ void ProgramValidator::checkForm(const Command &command) {
   require(info.hasCallee != command.callee.empty(), "F18",
           info.hasCallee ? "it names no callee"
                          : "it names a callee, '" + command.callee + "'");
-  require(info.hasCallee || command.operands.size() == info.operands.size(),
-          "F18",
+  require(info.hasCallee || info.takes(command.operands.size()), "F18",
           "it takes " + std::to_string(info.operands.size()) +
               " operands, found " + std::to_string(command.operands.size()));
   // A library call's attributes are its own affair.
@@ -352,6 +351,13 @@ void ProgramValidator::checkReduceScatter(const Command &command) {
           "F13",
           "the output must be f32 or f64, not narrower than the buffer, and at "
           "the same place on each rank");
+  if (command.operands.size() > 2) {
+    const TensorReference &number = command.operands[2];
+    require(number.buffer.space == Space::Scalar &&
+                program.scalars[static_cast<size_t>(number.buffer.index)] ==
+                    Scalar::MicroBatch,
+            "F13", "the third operand must be the scalar 'micro_batch'");
+  }
   if (!status.ok() || output.buffer.space != Space::State)
     return;
   const State &state =

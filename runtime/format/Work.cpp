@@ -32,9 +32,10 @@ static Work workOfCollective(const Command &command, int64_t members) {
     work.readBytes = work.writtenBytes = work.receivedBytes = others;
     break;
   case CommandKind::ReduceScatter:
-    // It is added to what the shard has.
+    // It is added to what the shard has, if not in the first micro-batch.
     work.writtenBytes = bytesOf(command.operands[1]);
-    work.readBytes = whole + work.writtenBytes;
+    work.readBytes =
+        whole + (command.operands.size() > 2 ? 0 : work.writtenBytes);
     work.receivedBytes = others;
     break;
   default:

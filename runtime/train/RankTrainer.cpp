@@ -45,6 +45,7 @@ Status RankTrainer::prepare() {
       !status.ok())
     return status;
   updates = findUpdates(shared.artifact);
+  normIsKnown = isNormBeforeUpdate(shared.artifact);
   finite = std::make_unique<FiniteCheck>(
       shared.artifact, rank, *memory,
       shared.devices.runsLate() ? nullptr : workers.get());
@@ -127,10 +128,13 @@ static bool scalesItself(const format::Program &program) {
 Status RankTrainer::agree(int64_t step, const format::SectionRun &one) {
   const bool checks = shared.options.onNan != OnNan::Continue &&
                       !scalesItself(shared.artifact.program);
-  if (checks && !one.microBatch && shared.checksGradients)
-    finite->find(found);
-  else if (checks)
+  if (checks)
     found.loss = !finite->isLossFinite();
+  // A sum of squares is finite where its terms are; which ones are not takes
+  // longer to see.
+  if (checks && !one.microBatch &&
+      !(normIsKnown && std::isfinite(gradientNorm())))
+    finite->find(found);
   auto verdict = StepAgreement::Verdict::Update;
   Status status = shared.agreement.meet(
       *transport, shared.start.step + step + 1, found, verdict);
@@ -214,7 +218,7 @@ Status RankTrainer::runSection(const Series &series, int64_t step,
                       shared.start.seed,
                       isTraining ? shared.start.step + step : step,
                       series.order.slice(one.microBatch.value_or(0), rank),
-                      options.weightDecayScale});
+                      one.microBatch.value_or(0), options.weightDecayScale});
   if (one.microBatch)
     if (Status status = series.feed->copyToDevice(step, *one.microBatch);
         !status.ok())

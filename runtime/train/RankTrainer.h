@@ -37,8 +37,6 @@ struct TrainingRun {
   StepAgreement &agreement;
   int threadsOfRank;
   SpinPolicy spin;
-  /// Whether gradients can be looked at before an update: not those of a GPU.
-  bool checksGradients = true;
   /// What is evaluated, and how many micro-batches of each rank; null: nothing.
   const DataSource *evalData = nullptr;
   int64_t evalBatches = 0;
@@ -142,6 +140,8 @@ private:
   std::unique_ptr<RestorePoint> restorePoint;
   /// By section, whether it updates parameters.
   std::vector<bool> updates;
+  /// Whether the gradients' norm is known before the update.
+  bool normIsKnown = false;
   /// Within a step, what its parameters are.
   enum class Phase { Outside, Computing, Updating };
   Phase phase = Phase::Outside;

@@ -44,6 +44,19 @@ std::vector<bool> findUpdates(const format::Artifact &artifact) {
   return updates;
 }
 
+bool isNormBeforeUpdate(const format::Artifact &artifact) {
+  const std::vector<bool> updates = findUpdates(artifact);
+  bool isBefore = false;
+  for (const format::Command &command : artifact.program.commands)
+    if (!updates[static_cast<size_t>(command.section)])
+      forWritten(command, artifact.program, [&](size_t state) {
+        isBefore |= command.kind != format::CommandKind::Fill &&
+                    artifact.parameters.states[state].name ==
+                        format::gradientNormMetric;
+      });
+  return isBefore;
+}
+
 RestorePoint::RestorePoint(const format::Artifact &artifact,
                            const RankMemory &memory)
     : memory(memory) {

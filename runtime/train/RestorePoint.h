@@ -18,6 +18,10 @@ namespace shardc::runtime {
 /// keeps of them.
 std::vector<bool> findUpdates(const format::Artifact &artifact);
 
+/// Whether the norm of the step's gradients is computed in a section before the
+/// one that changes parameters.
+bool isNormBeforeUpdate(const format::Artifact &artifact);
+
 /// One rank's; its device has synchronized.
 class RestorePoint {
 public:

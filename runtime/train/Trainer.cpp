@@ -432,24 +432,13 @@ Status train(const Artifact &artifact, const TrainOptions &options,
   InProcessGroup group(artifact.manifest.mesh, artifact.program.communicators,
                        cancellation, spin);
   StepAgreement agreement(cancellation, options.onNan, worldSize);
-  const bool checksGradients =
-      !runsOnGpu(artifact, options) || options.onNan == OnNan::Skip;
   const int64_t evalBatches =
       opened.evalData ? evaluationBatches(artifact, options, *opened.evalData)
                       : 0;
-  const TrainingRun run = {artifact,
-                           options,
-                           opened.initial,
-                           opened.start,
-                           *opened.data,
-                           *opened.devices,
-                           group,
-                           cancellation,
-                           agreement,
-                           threads,
-                           spin,
-                           checksGradients,
-                           opened.evalData.get(),
+  const TrainingRun run = {artifact,     options,      opened.initial,
+                           opened.start, *opened.data, *opened.devices,
+                           group,        cancellation, agreement,
+                           threads,      spin,         opened.evalData.get(),
                            evalBatches};
   if (stream)
     printSources(run, opened.before, *stream);

@@ -42,7 +42,7 @@ struct Collective {
     AllGather,
     /// output[i] = ((output[i] + g_0[i]) + g_1[i]) + … for `count` elements,
     /// where g_m is member m's `buffer` from element (own number) * count on,
-    /// widened to the dtype of `output`.
+    /// widened to the dtype of `output`, which counts as 0 in micro-batch 0.
     ReduceScatter,
     /// Sums `count` elements, of f32 or f64, over the members, starting from
     /// the first one's.
@@ -54,6 +54,9 @@ struct Collective {
   TypedBytes buffer;
   TypedBytes output;
   int64_t count = 0;
+  /// Where the number of the micro-batch is, an i64 where operands are; null
+  /// for one whose output counts always.
+  const std::byte *microBatch = nullptr;
 };
 
 /// How a rank does its part between meetings: at once, by the threads of a
@@ -78,10 +81,12 @@ public:
                       int64_t bytes) = 0;
 
   /// total[i] = ((total[i] + terms[0][i]) + terms[1][i]) + … for i below
-  /// `count`; terms have elements of `termDtype`.
+  /// `count`; terms have elements of `termDtype`. Where the i64 at `microBatch`
+  /// is 0 the total counts as 0; null: never.
   virtual Status addInOrder(TypedBytes total,
                             std::span<const std::byte *const> terms,
-                            format::Dtype termDtype, int64_t count) = 0;
+                            format::Dtype termDtype, int64_t count,
+                            const std::byte *microBatch) = 0;
 
   /// total[i] = (terms[0][i] + terms[1][i]) + …, where `total` may be one of
   /// the terms.

@@ -182,7 +182,7 @@ Status InProcessCommunicator::reduceOwnPart() {
   for (size_t other = 0; other < buffers.size(); ++other)
     terms[other] = buffers[other] + offset;
   return own->addInOrder(current.output, terms, current.buffer.dtype,
-                         current.count);
+                         current.count, current.microBatch);
 }
 
 /// Every member sums a share of the elements into its own buffer. Nobody but

@@ -14,6 +14,9 @@
 #include "runtime/cpu/Float16.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <utility>
 
 namespace shardc::runtime {
 
@@ -21,40 +24,84 @@ using format::Dtype;
 
 static constexpr int64_t blockElements = 1024;
 
+namespace {
+/// The elements of a sum that one thread computes.
+struct Terms {
+  std::span<const std::byte *const> values;
+  int64_t begin, end;
+  /// Whether they are added to 0.
+  bool isFirst;
+};
+} // namespace
+
+/// 0 + values, past the caches: sums of many elements are read again when all
+/// gradients are complete, and to fetch what is overwritten takes as long as to
+/// write it.
+static void addToZero(float *sums, const float *values, int64_t count) {
+  using Line [[gnu::vector_size(16)]] = float;
+  for (int64_t i = 0; i < count; i += 4) {
+    Line line;
+    std::memcpy(&line, values + i, sizeof(line));
+    __builtin_nontemporal_store(Line{} + line,
+                                reinterpret_cast<Line *>(sums + i));
+  }
+  // Such stores are ordered by nothing less.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+/// Whether the elements are worth it, and lie as it takes.
+static bool isStreamed(const float *sums, const Terms &terms) {
+  constexpr int64_t leastElements = 1 << 15;
+  const int64_t count = terms.end - terms.begin;
+  return terms.isFirst && terms.values.size() == 1 && count >= leastElements &&
+         count % 4 == 0 &&
+         reinterpret_cast<uintptr_t>(sums + terms.begin) % 16 == 0;
+}
+
 template <typename Total, typename Term>
-static void add(TypedBytes total, std::span<const std::byte *const> terms,
-                int64_t begin, int64_t end) {
+static void add(TypedBytes total, const Terms &terms) {
   auto *sums = reinterpret_cast<Total *>(total.data);
-  for (int64_t block = begin; block < end; block += blockElements) {
-    const int64_t blockEnd = std::min(end, block + blockElements);
-    for (const std::byte *bytes : terms) {
+  if constexpr (std::is_same_v<Total, float> && std::is_same_v<Term, float>)
+    if (isStreamed(sums, terms))
+      return addToZero(sums + terms.begin,
+                       reinterpret_cast<const float *>(terms.values[0]) +
+                           terms.begin,
+                       terms.end - terms.begin);
+  for (int64_t block = terms.begin; block < terms.end; block += blockElements) {
+    const int64_t blockEnd = std::min(terms.end, block + blockElements);
+    bool isZero = terms.isFirst;
+    for (const std::byte *bytes : terms.values) {
       const auto *values = reinterpret_cast<const Term *>(bytes);
-      for (int64_t i = block; i < blockEnd; ++i)
-        sums[i] += widen(values[i]);
+      if (std::exchange(isZero, false))
+        for (int64_t i = block; i < blockEnd; ++i)
+          sums[i] = Total(0) + widen(values[i]);
+      else
+        for (int64_t i = block; i < blockEnd; ++i)
+          sums[i] += widen(values[i]);
     }
   }
 }
 
 template <typename Total>
-static void addTo(TypedBytes total, std::span<const std::byte *const> terms,
-                  Dtype termDtype, int64_t begin, int64_t end) {
+static void addTo(TypedBytes total, Dtype termDtype, const Terms &terms) {
   switch (termDtype) {
   case Dtype::BF16:
-    return add<Total, BFloat16>(total, terms, begin, end);
+    return add<Total, BFloat16>(total, terms);
   case Dtype::F16:
-    return add<Total, Float16>(total, terms, begin, end);
+    return add<Total, Float16>(total, terms);
   default:
-    return add<Total, float>(total, terms, begin, end);
+    return add<Total, float>(total, terms);
   }
 }
 
-void addInOrder(TypedBytes total, std::span<const std::byte *const> terms,
-                Dtype termDtype, int64_t begin, int64_t end) {
+void addInOrder(TypedBytes total, std::span<const std::byte *const> values,
+                Dtype termDtype, int64_t begin, int64_t end, bool isFirst) {
+  const Terms terms = {values, begin, end, isFirst};
   if (termDtype == Dtype::F64)
-    return add<double, double>(total, terms, begin, end);
+    return add<double, double>(total, terms);
   if (total.dtype == Dtype::F64)
-    return addTo<double>(total, terms, termDtype, begin, end);
-  return addTo<float>(total, terms, termDtype, begin, end);
+    return addTo<double>(total, termDtype, terms);
+  return addTo<float>(total, termDtype, terms);
 }
 
 template <typename T>

@@ -28,9 +28,12 @@ Status WorkerActions::copy(std::byte *target, const std::byte *source,
 
 Status WorkerActions::addInOrder(TypedBytes total,
                                  std::span<const std::byte *const> terms,
-                                 format::Dtype termDtype, int64_t count) {
+                                 format::Dtype termDtype, int64_t count,
+                                 const std::byte *microBatch) {
+  const bool isFirst =
+      microBatch && *reinterpret_cast<const int64_t *>(microBatch) == 0;
   workers.runRanges(count, reduceGrain, [&](int64_t begin, int64_t end) {
-    runtime::addInOrder(total, terms, termDtype, begin, end);
+    runtime::addInOrder(total, terms, termDtype, begin, end, isFirst);
   });
   return Status();
 }

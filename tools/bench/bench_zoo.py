@@ -3,22 +3,27 @@
 """Measures training steps of twelve models beside PyTorch eager.
 
     VENV/bin/python tools/bench/bench_zoo.py --bin build/release/bin
-        [--threads N] [--rounds R] [--cpu x86-64-v4] [--inductor] [NAME…]
+        [--threads N] [--rounds R] [--cpu x86-64-v4] [--inductor] [--beside N]
+        [NAME…]
 
 A step is forward, backward and SGD with momentum on one rank, in f32, reading
 the micro-batch included. Both run the same module on the same inputs with the
 same number of threads, in turns: R rounds of 3 steps each, of which the least
 time counts. `compile` is the time of `shardc compile`. With --inductor the module
-is compiled by torch.compile, too, whose first step tells how long that takes. Models have their
-published widths and depths, but for the language models that would not fit:
-Llama and Mixtral have 8 layers of width 512, T5 is t5-small. Dropout is off.
-Needs PyTorch, torchvision and transformers.
+is compiled by torch.compile, too, whose first step tells how long that takes.
+With --beside N other processes compute all the time, as on a machine that others
+use, and the median counts: which steps they hold up is chance. Models have
+their published widths and depths, but for the language models that would not
+fit: Llama and Mixtral have 8 layers of width 512, T5 is t5-small. Dropout is
+off. Needs PyTorch, torchvision and transformers.
 """
 
 import argparse
+import contextlib
 import json
 import logging
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -143,7 +148,21 @@ def measure(factory, options, folder):
     for _ in range(options.rounds):
         for name, step in steps.items():
             seconds[name] += step()
-    return row | {name: min(values) for name, values in seconds.items()}
+    counts = statistics.median if options.beside else min
+    return row | {name: counts(values) for name, values in seconds.items()}
+
+
+@contextlib.contextmanager
+def other_work(processes):
+    """Processes that keep a core busy each, for as long as the context lasts."""
+    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+               for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
 
 
 def options_of():
@@ -154,6 +173,8 @@ def options_of():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cpu", default="x86-64-v3")
+    parser.add_argument("--beside", type=int, default=0, metavar="N",
+                        help="processes that compute meanwhile")
     parser.add_argument("--inductor", action="store_true",
                         help="measure torch.compile, too")
     return parser.parse_args()
@@ -173,7 +194,8 @@ def main():
     print("| " + " | ".join(columns) + " |\n|---" + "|--:" * (len(columns) - 1) + "|")
     ratios = []
     for name in options.names or MODELS:
-        with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
+        with (tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder,
+              other_work(options.beside)):
             row = measure(MODELS[name], options, pathlib.Path(folder))
         cells = [name, f"{row['compile']:.1f}", f"{1e3 * row['shardc']:.0f}"]
         for other in others:

@@ -120,7 +120,8 @@ Status ObservedRank::runSections(format::Run run, int64_t step,
            shared.artifact.program.sections, options.microBatches, run)) {
     memory->setScalars({options.learningRate, options.microBatches,
                         options.seed, step,
-                        order.slice(one.microBatch.value_or(0), rank)});
+                        order.slice(one.microBatch.value_or(0), rank),
+                        one.microBatch.value_or(0)});
     if (one.microBatch)
       if (Status status = feed->copyToDevice(step, *one.microBatch);
           !status.ok())

@@ -127,7 +127,8 @@ void LockstepRun::setScalars(int64_t step, int64_t microBatch) {
   for (size_t rank = 0; rank < parts->ranks.size(); ++rank)
     parts->ranks[rank].memory->setScalars(
         {options.learningRate, options.microBatches, options.seed, step,
-         parts->order.slice(microBatch, static_cast<int64_t>(rank))});
+         parts->order.slice(microBatch, static_cast<int64_t>(rank)),
+         microBatch});
 }
 
 Status LockstepRun::begin(int64_t step, std::optional<int64_t> microBatch) {

@@ -44,6 +44,7 @@ StatusOr<DeviceLaunch> prepareDeviceSum(const DeviceSum &sum) {
                                         " ranks on one GPU, of at most " +
                                         std::to_string(kernels::mostSumTerms));
   parameters.total = uint64_t(sum.total);
+  parameters.microBatch = sum.microBatch ? uint64_t(*sum.microBatch) : 0;
   for (size_t i = 0; i < sum.terms.size(); ++i)
     parameters.terms[i] = uint64_t(sum.terms[i]);
   parameters.count = sum.count;
@@ -66,6 +67,9 @@ StatusOr<DeviceLaunch> prepareDeviceSum(const DeviceSum &sum) {
       launch.ranges.push_back(
           {term, static_cast<size_t>(elements * byteSize(sum.termDtype)),
            format::Access::Read});
+  if (sum.microBatch)
+    launch.ranges.push_back(
+        {*sum.microBatch, sizeof(int64_t), format::Access::Read});
   return launch;
 }
 

@@ -26,6 +26,8 @@ struct DeviceSum {
   std::vector<DeviceAddress> terms;
   format::Dtype termDtype;
   int64_t count;
+  /// Of Add: where an i64 is that makes the total count as 0 if it is 0.
+  std::optional<DeviceAddress> microBatch = {};
 };
 
 /// The launch of a sum. Fails with E0504 for more terms than a kernel takes.

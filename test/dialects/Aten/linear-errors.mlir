@@ -131,3 +131,19 @@ func.func @grouped_mm_offsets(%x: tensor<8x4xf32>, %w: tensor<3x4x5xf32>, %o: te
   %0 = aten.grouped_mm %x, %w, %o : (tensor<8x4xf32>, tensor<3x4x5xf32>, tensor<2xi32>) -> tensor<8x5xf32>
   return
 }
+
+// -----
+
+func.func @grouped_mm_backward_rows(%d_y: tensor<8x5xf32>, %x: tensor<7x4xf32>, %o: tensor<3xi32>) {
+  // expected-error@+1 {{'aten.grouped_mm_backward_mat2' op expected gradients [n, m] and rows [n, k] of one dtype and offsets [groups], got 'tensor<8x5xf32>', 'tensor<7x4xf32>', 'tensor<3xi32>'}}
+  %0 = aten.grouped_mm_backward_mat2 %d_y, %x, %o : (tensor<8x5xf32>, tensor<7x4xf32>, tensor<3xi32>) -> tensor<3x4x5xf32>
+  return
+}
+
+// -----
+
+func.func @grouped_mm_backward_result(%d_y: tensor<8x5xf32>, %x: tensor<8x4xf32>, %o: tensor<3xi32>) {
+  // expected-error@+1 {{'aten.grouped_mm_backward_mat2' op expected a result [3, 4, 5], got 'tensor<3x5x4xf32>'}}
+  %0 = aten.grouped_mm_backward_mat2 %d_y, %x, %o : (tensor<8x5xf32>, tensor<8x4xf32>, tensor<3xi32>) -> tensor<3x5x4xf32>
+  return
+}

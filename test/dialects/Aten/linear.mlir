@@ -29,3 +29,10 @@ func.func @grouped_mm(%x: tensor<8x4xbf16>, %weight: tensor<3x4x5xbf16>, %offs: 
   %0 = aten.grouped_mm %x, %weight, %offs : (tensor<8x4xbf16>, tensor<3x4x5xbf16>, tensor<3xi32>) -> tensor<8x5xbf16>
   return
 }
+
+// CHECK-LABEL: @grouped_mm_backward_mat2
+//       CHECK:   aten.grouped_mm_backward_mat2 %{{.*}}, %{{.*}}, %{{.*}} : (tensor<8x5xbf16>, tensor<8x4xbf16>, tensor<3xi32>) -> tensor<3x4x5xf32>
+func.func @grouped_mm_backward_mat2(%d_y: tensor<8x5xbf16>, %x: tensor<8x4xbf16>, %offs: tensor<3xi32>) {
+  %0 = aten.grouped_mm_backward_mat2 %d_y, %x, %offs : (tensor<8x5xbf16>, tensor<8x4xbf16>, tensor<3xi32>) -> tensor<3x4x5xf32>
+  return
+}

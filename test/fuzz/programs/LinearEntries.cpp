@@ -51,6 +51,30 @@ static bool buildMatmul(ProgramBuilder &builder) {
   return builder.offer(builder.create<aten::MatmulOp>(self, other));
 }
 
+/// Groups of rows, of which some may be empty and some rows be in none.
+static bool buildGroupedMm(ProgramBuilder &builder) {
+  RandomSource &random = builder.getRandom();
+  Value self =
+      builder.pick([](RankedTensorType type) { return type.getRank() == 2; });
+  if (!self)
+    return false;
+  int64_t rows = shapeOf(self)[0], groups = random.between(1, 4);
+  SmallVector<int64_t> ends;
+  for (int64_t group = 0; group < groups; ++group)
+    ends.push_back(random.between(0, rows));
+  llvm::sort(ends);
+  Value offs = builder.create<aten::ConstantOp>(
+      builder.getBuilder().getI64TensorAttr(ends));
+  int64_t most =
+      std::min(ProgramBuilder::maxElements / rows,
+               ProgramBuilder::maxElements / (groups * shapeOf(self)[1]));
+  if (most < 1)
+    return false;
+  Value matrices =
+      weightOf(builder, {groups, shapeOf(self)[1], randomSize(random, most)});
+  return builder.offer(builder.create<aten::GroupedMmOp>(self, matrices, offs));
+}
+
 /// Which keys of [*, H, T, S] are seen: a condition on integers, since that of
 /// rounded numbers may be another one.
 static Value booleanMask(ProgramBuilder &builder, Shape shape) {
@@ -235,6 +259,7 @@ static bool buildSvd(ProgramBuilder &builder) {
 
 ArrayRef<OperatorEntry> linearEntries() {
   static constexpr OperatorEntry entries[] = {
+      {"aten.grouped_mm", 2, buildGroupedMm},
       {"aten.linear", 8, buildLinear},
       {"aten.linalg_cholesky_ex", 1, buildCholesky},
       {"aten.linalg_eigh", 1, buildEigh},

@@ -31,12 +31,12 @@
 //  DYNAMIC-NEXT:   %[[COUNT:.*]] = aten.mul %[[BATCHES]], %[[USED]]
 //  DYNAMIC-NEXT:   aten.reciprocal %[[COUNT]]
 
-// A constant one needs no check.
+// With a constant one the update has no condition.
 // CONSTANT-LABEL: module @sgd_on_one_group
-//   CONSTANT-NOT:   fsdp.begin check
-//       CONSTANT:   fsdp.begin update{{$}}
+//       CONSTANT:   fsdp.begin check
 //       CONSTANT:   %[[NUMBER:.*]] = aten.constant dense<1.280000e+02> : tensor<f64>
 //  CONSTANT-NEXT:   fsdp.write %[[NUMBER]], @"optimizer#loss_scale" : tensor<f64>
+//       CONSTANT:   fsdp.begin update{{$}}
 
 // SKIP-LABEL: module @sgd_on_one_group
 //       SKIP:   fsdp.begin check
@@ -63,8 +63,9 @@
 // CHECK-LABEL: module @sgd_on_one_group
 //       CHECK:   fsdp.state @"root#0.momentum" "momentum" of @root[0] : tensor<4xf32>
 //       CHECK:   %[[SHARD:.*]] = fsdp.reduce_scatter @root
-//  CHECK-NEXT:   fsdp.begin update
+//  CHECK-NEXT:   fsdp.begin check
 //  CHECK-NEXT:   %{{.*}} = fsdp.gradient_norm %[[SHARD]] : (!fsdp.shard<@root>) -> tensor<2xf64>
+//  CHECK-NEXT:   fsdp.begin update
 //  CHECK-NEXT:   %[[RATE:.*]] = fsdp.scalar learning_rate : tensor<f64>
 //  CHECK-NEXT:   %[[MICRO_BATCHES:.*]] = fsdp.scalar micro_batches : tensor<f64>
 //  CHECK-NEXT:   %[[COUNT:.*]] = aten.mul.Scalar %[[MICRO_BATCHES]], 2.000000e+00 : f64

@@ -12,6 +12,17 @@ func.func @linear_weight(%d_y: tensor<2x4xbf16>, %x: tensor<2x8xbf16>) -> tensor
 
 // -----
 
+// CHECK-LABEL: @matrices_of_groups
+//       CHECK:   aten.grouped_mm_backward_mat2 {{.*}} -> tensor<3x4x5xf32>
+//   CHECK-NOT:   aten.to
+func.func @matrices_of_groups(%d_y: tensor<8x5xbf16>, %x: tensor<8x4xbf16>, %ends: tensor<3xi32>) -> tensor<3x4x5xf32> {
+  %0 = aten.grouped_mm_backward_mat2 %d_y, %x, %ends : (tensor<8x5xbf16>, tensor<8x4xbf16>, tensor<3xi32>) -> tensor<3x4x5xbf16>
+  %1 = aten.to %0 f32 : (tensor<3x4x5xbf16>) -> tensor<3x4x5xf32>
+  return %1 : tensor<3x4x5xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @convolution_weight
 //       CHECK:   aten.convolution_backward_weight {{.*}} -> tensor<4x3x1x1xf32>
 //   CHECK-NOT:   aten.to

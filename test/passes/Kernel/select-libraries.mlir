@@ -220,3 +220,18 @@ func.func @factorizations(%a: tensor<2x3x3xf32>, %b: tensor<2x3x1xf32>) -> (tens
   %u, %s, %vh = aten.linalg_svd %a : (tensor<2x3x3xf32>) -> (tensor<2x3x3xf32>, tensor<2x3xf32>, tensor<2x3x3xf32>)
   return %x, %s : tensor<2x3x1xf32>, tensor<2x3xf32>
 }
+
+// -----
+
+// The ends of groups are i64.
+// CHECK-LABEL: @groups_of_rows
+//  CHECK-SAME: (%[[X:.*]]: tensor<8x4xbf16>, %[[W:.*]]: tensor<3x4x5xbf16>, %[[G:.*]]: tensor<8x5xbf16>, %[[ENDS:.*]]: tensor<3xi32>)
+//       CHECK: %[[WIDE:.*]] = aten.to %[[ENDS]] i64
+//       CHECK: exec.library "grouped_mm"(%[[X]], %[[W]], %[[WIDE]])
+//       CHECK: exec.library "grouped_mm_backward_mat2"(%[[G]], %[[X]], %{{.*}})
+//  CHECK-SAME: -> tensor<3x4x5xf32>
+func.func @groups_of_rows(%x: tensor<8x4xbf16>, %w: tensor<3x4x5xbf16>, %g: tensor<8x5xbf16>, %ends: tensor<3xi32>) -> (tensor<8x5xbf16>, tensor<3x4x5xf32>) {
+  %0 = aten.grouped_mm %x, %w, %ends : (tensor<8x4xbf16>, tensor<3x4x5xbf16>, tensor<3xi32>) -> tensor<8x5xbf16>
+  %1 = aten.grouped_mm_backward_mat2 %g, %x, %ends : (tensor<8x5xbf16>, tensor<8x4xbf16>, tensor<3xi32>) -> tensor<3x4x5xf32>
+  return %0, %1 : tensor<8x5xbf16>, tensor<3x4x5xf32>
+}

@@ -2,7 +2,8 @@
 
 // The weight's gradient is written where the reduction reads it; only the
 // padding of the second rank's part is filled with zeros. Gradients and metrics
-// are sums over micro-batches and start at zero.
+// are sums over micro-batches: metrics start at zero, gradients are overwritten
+// by the first one.
 // CHECK-LABEL: module @gradient_in_place
 //       CHECK:   %[[PARAMETER:.*]] = exec.state "root#0.parameter" parameter segment 0 : memref<16xf32>
 //  CHECK-NEXT:   %[[GRADIENT:.*]] = exec.state "root#0.gradient" gradient segment 0 : memref<16xf32>
@@ -10,9 +11,9 @@
 //  CHECK-NEXT:   %[[NORM:.*]] = exec.state "gradient_norm_squares" metric : memref<2xf64>
 //  CHECK-NEXT:   %[[D_Y:.*]] = exec.input "input0" : memref<2x4xf32>
 //  CHECK-NEXT:   %[[X:.*]] = exec.input "input1" : memref<2x4xf32>
+//       CHECK:   %[[NUMBER:.*]] = exec.scalar "micro_batch" : memref<i64>
 //       CHECK:   exec.program @step streams ["compute", "gather", "reduce"] {
 //  CHECK-NEXT:     exec.section "begin" {
-//  CHECK-NEXT:     exec.fill %[[GRADIENT]] : memref<16xf32> on 0
 //  CHECK-NEXT:     exec.fill %[[LOSS]] : memref<1xf32> on 0
 //  CHECK-NEXT:     exec.fill %[[NORM]] : memref<2xf64> on 0
 //  CHECK-NEXT:     }
@@ -22,7 +23,7 @@
 //  CHECK-NEXT:     exec.call "matmul" (%[[D_Y]] : {{.*}}, %[[X]] : {{.*}}) -> (%[[D_W]] : memref<4x4xf32>) {transpose_a = true} on 0
 //  CHECK-NEXT:     %[[REST:.*]] = exec.part %[[WHOLE]][16] : memref<32xf32> -> memref<16xf32>
 //  CHECK-NEXT:     exec.fill %[[REST]] : memref<16xf32> on 0
-//  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<32xf32> -> %[[GRADIENT]] : memref<16xf32> over ["shard"] on 2
+//  CHECK-NEXT:     exec.reduce_scatter @root %[[WHOLE]] : memref<32xf32> -> %[[GRADIENT]] : memref<16xf32> first_at %[[NUMBER]] : memref<i64> over ["shard"] on 2
 //  CHECK-NEXT:     }
 //  CHECK-NEXT:     exec.section "update" {
 module @gradient_in_place {

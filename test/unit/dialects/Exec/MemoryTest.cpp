@@ -55,12 +55,13 @@ TEST_F(ExecMemory, EveryKindOfCommandIsAnOperation) {
 /// The table says of each kind what its operation says of its operands.
 TEST_F(ExecMemory, AccessesAreThoseOfTheFormat) {
   parse(R"(
+    %n = exec.scalar "micro_batch" : memref<i64>
     exec.program @step streams ["compute"] {
       exec.section "micro_batch" repeat micro_batches {
         %a = exec.buffer : memref<8xf32>
         %b = exec.buffer : memref<8xf32>
         exec.all_gather @root %a : memref<8xf32> slot 16 over ["shard"] on 0
-        exec.reduce_scatter @root %a : memref<8xf32> -> %b : memref<8xf32> over ["shard"] on 0
+        exec.reduce_scatter @root %a : memref<8xf32> -> %b : memref<8xf32> first_at %n : memref<i64> over ["shard"] on 0
         exec.all_reduce %a : memref<8xf32> over ["shard"] on 0
         exec.copy %a : memref<8xf32> -> %b : memref<8xf32> on 0
         exec.fill %a : memref<8xf32> on 0

@@ -183,6 +183,10 @@ TEST_F(Derivatives, MatrixProducts) {
   check("%r = aten.matmul %0, %1 : (tensor<2x1x2x3xf64>, tensor<4x3x2xf64>) "
         "-> tensor<2x4x2x2xf64>",
         {"2x1x2x3xf64", "4x3x2xf64"});
+  // Of five rows the first ones are in the group.
+  check("%r = aten.grouped_mm %0, %1, %2 : (tensor<5x2xf64>, "
+        "tensor<1x2x3xf64>, tensor<1xi64>) -> tensor<5x3xf64>",
+        {"5x2xf64", "1x2x3xf64", "1xi64"});
 }
 
 TEST_F(Derivatives, Convolutions) {

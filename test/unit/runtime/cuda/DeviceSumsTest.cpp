@@ -48,8 +48,9 @@ DeviceAddress addressOf(const Bytes &bytes) {
   return DeviceAddress(reinterpret_cast<uintptr_t>(bytes.data()));
 }
 
-/// `count` elements, pairs count twice.
-void check(Kind kind, Dtype total, Dtype term, int64_t count) {
+/// `count` elements, pairs count twice; of a micro-batch if one is given.
+void check(Kind kind, Dtype total, Dtype term, int64_t count,
+           std::optional<int64_t> microBatch = {}) {
   const int64_t elements = kind == Kind::SumPairs ? 2 * count : count;
   std::vector<Bytes> ranks;
   std::vector<const std::byte *> terms;
@@ -60,7 +61,8 @@ void check(Kind kind, Dtype total, Dtype term, int64_t count) {
   Bytes expected = numbers(total, elements, 9);
   Bytes found = expected;
   if (kind == Kind::Add)
-    addInOrder({expected.data(), total}, terms, term, 0, count);
+    addInOrder({expected.data(), total}, terms, term, 0, count,
+               microBatch == 0);
   else if (kind == Kind::Sum)
     sumInOrder({expected.data(), total}, terms, 0, count);
   else
@@ -68,6 +70,8 @@ void check(Kind kind, Dtype total, Dtype term, int64_t count) {
   DeviceSum sum = {kind, addressOf(found), total, {}, term, count};
   for (const Bytes &rank : ranks)
     sum.terms.push_back(addressOf(rank));
+  if (microBatch)
+    sum.microBatch = DeviceAddress(reinterpret_cast<uintptr_t>(&*microBatch));
   StatusOr<DeviceLaunch> launch = prepareDeviceSum(sum);
   ASSERT_TRUE(launch.ok()) << launch.status().message();
   GpuBlocks blocks(1);
@@ -87,6 +91,13 @@ TEST(DeviceSums, add_what_ranks_reduce) {
     check(Kind::Add, Dtype::F64, Dtype::BF16, count);
     check(Kind::Add, Dtype::F64, Dtype::F16, count);
     check(Kind::Add, Dtype::F64, Dtype::F64, count);
+  }
+}
+
+TEST(DeviceSums, overwrite_in_the_first_micro_batch_alone) {
+  for (const int64_t microBatch : {0, 1, 2}) {
+    check(Kind::Add, Dtype::F32, Dtype::BF16, 300, microBatch);
+    check(Kind::Add, Dtype::F64, Dtype::F64, 300, microBatch);
   }
 }
 

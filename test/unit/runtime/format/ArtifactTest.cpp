@@ -216,11 +216,11 @@ TEST_F(ArtifactTest, names_a_file_that_cannot_be_read) {
 
 TEST_F(ArtifactTest, refuses_another_major_version) {
   const Status status =
-      readWithChange("manifest.json", R"("major":5)", R"("major":2)");
+      readWithChange("manifest.json", R"("major":6)", R"("major":2)");
   EXPECT_EQ(status.code(), ErrorCode::E0304);
   EXPECT_EQ(status.message(),
             "format version 2.0 is not supported, this program reads version "
-            "5.0 and later minor versions");
+            "6.0 and later minor versions");
   EXPECT_EQ(readWithChange("manifest.json", "shardc-artifact", "other").code(),
             ErrorCode::E0304);
 }

@@ -157,6 +157,48 @@ TEST(InProcessTransport, widens_bf16_before_it_sums) {
   });
 }
 
+/// What was there before, here NaN, does not count in micro-batch 0, and a
+/// negative zero is added to zero.
+TEST(InProcessTransport, overwrites_the_output_in_the_first_micro_batch) {
+  for (const int worldSize : worldSizes)
+    expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
+      std::vector<float> buffer(size_t(2 * worldSize), 1.5f);
+      for (int64_t i = 0; i < worldSize; ++i)
+        buffer[size_t(2 * i + 1)] = -0.0f;
+      std::vector<float> output(2, std::nanf(""));
+      for (int64_t microBatch = 0; microBatch < 3; ++microBatch) {
+        Collective reduction = {Kind::ReduceScatter,
+                                {bytesIn(buffer), Dtype::F32},
+                                {bytesIn(output), Dtype::F32},
+                                2};
+        reduction.microBatch = reinterpret_cast<std::byte *>(&microBatch);
+        if (Status status = run(transport, workers, reduction); !status.ok())
+          return status;
+        EXPECT_EQ(output[0], float(microBatch + 1) * 1.5f * float(worldSize));
+        EXPECT_EQ(std::bit_cast<uint32_t>(output[1]), 0u);
+      }
+      return Status();
+    });
+}
+
+/// So many elements that they are written past the caches.
+TEST(InProcessTransport, overwrites_many_elements) {
+  expectSuccess(1, [&](Transport &transport, WorkerPool &workers) {
+    constexpr int64_t count = (3 << 15) + 5;
+    std::vector<float> buffer = numbersOf(0, count);
+    std::vector<float> output(size_t(count), std::nanf(""));
+    const int64_t microBatch = 0;
+    Collective reduction = {Kind::ReduceScatter,
+                            {bytesIn(buffer), Dtype::F32},
+                            {bytesIn(output), Dtype::F32},
+                            count};
+    reduction.microBatch = reinterpret_cast<const std::byte *>(&microBatch);
+    Status status = run(transport, workers, reduction);
+    EXPECT_EQ(output, buffer);
+    return status;
+  });
+}
+
 /// Every number that f16 has, added to zero.
 TEST(InProcessTransport, widens_f16_before_it_sums) {
   constexpr size_t count = 1 << 16;
