@@ -75,6 +75,8 @@ static void setAttributes(llvm::Module &module, const CpuTarget &target) {
     if (function.isDeclaration())
       continue;
     function.addFnAttr("target-cpu", target.cpu);
+    // As wide as the processor has: LLVM spares some of them 512 bits.
+    function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr(llvm::Attribute::NoUnwind);
   }
 }
