@@ -234,7 +234,8 @@ LogicalResult GroupedMmOp::inferReturnTypes(MLIRContext *,
 /// For targets without a library call of it alone.
 bool GroupedMmOp::isComposition() { return false; }
 
-/// Each matrix multiplies all rows, of which its own are kept.
+/// Each matrix multiplies all rows of groups, of which its own are kept. Rows
+/// of no group may be anything, and their zero gradients would meet it.
 void GroupedMmOp::decompose(OpBuilder &builder,
                             SmallVectorImpl<Value> &results) {
   Composition c(builder, getLoc());
@@ -242,14 +243,20 @@ void GroupedMmOp::decompose(OpBuilder &builder,
   int64_t rows = shapeOf(getSelf())[0];
   Value row = c.count(rows, 0, 2);
   Value ends = c.to(getOffs(), builder.getI64Type());
+  auto isBefore = [&](int64_t group) {
+    Value end = c.view(c.slice(ends, 0, group, group + 1), {1, 1});
+    return c.create<LtOp>(row, end);
+  };
+  Value self = getSelf();
+  if (matrices[0] > 0)
+    self =
+        c.where(isBefore(matrices[0] - 1), self, c.splat(tensorType(self), 0));
   Value result = c.splat(tensorType(getResult()), 0);
   // From the last group on: rows before the end of an earlier one are its own.
   for (int64_t group = matrices[0]; group-- > 0;) {
-    Value end = c.view(c.slice(ends, 0, group, group + 1), {1, 1});
     Value matrix =
         c.view(c.slice(getMat2(), 0, group, group + 1), matrices.drop_front());
-    result = c.where(c.create<LtOp>(row, end),
-                     c.create<MatmulOp>(getSelf(), matrix), result);
+    result = c.where(isBefore(group), c.create<MatmulOp>(self, matrix), result);
   }
   results.push_back(result);
 }

@@ -19,7 +19,7 @@ Status noteCommand(Status status, const format::Command &command) {
     what += " " + command.callee;
   if (!command.label.empty())
     what += " '" + command.label + "'";
-  return status.addNote("in module '" + command.module + "', " + what);
+  return status.addNote("in " + format::moduleOf(command) + ", " + what);
 }
 
 } // namespace shardc::runtime

@@ -46,6 +46,11 @@ const CommandKindInfo &infoOf(CommandKind kind) {
   return commandKinds()[static_cast<size_t>(kind)];
 }
 
+std::string moduleOf(const Command &command) {
+  return command.module.empty() ? "the root module"
+                                : "module '" + command.module + "'";
+}
+
 bool isCollective(CommandKind kind) {
   return kind == CommandKind::AllGather || kind == CommandKind::ReduceScatter ||
          kind == CommandKind::AllReduce;

@@ -56,6 +56,9 @@ inline std::string_view kindName(const Command &command) {
   return infoOf(command.kind).name;
 }
 
+/// Where a command is from, for users: "module 'head'".
+std::string moduleOf(const Command &command);
+
 /// Whether ranks exchange something in commands of this kind.
 bool isCollective(CommandKind kind);
 

@@ -551,8 +551,7 @@ Status ProgramValidator::run() {
                                             std::to_string(i) + " (" +
                                             std::string(kindName(command)) +
                                             ") " + status.message())
-            .addNote("in module '" + command.module + "', '" + command.label +
-                     "'");
+            .addNote("in " + moduleOf(command) + ", '" + command.label + "'");
     }
   }
   return Status();

@@ -19,12 +19,13 @@ using format::Role;
 using format::State;
 
 void NonFinite::clear() {
-  loss = false;
+  loss = norm = false;
   gradients.clear();
 }
 
 void NonFinite::merge(const NonFinite &other) {
   loss |= other.loss;
+  norm |= other.norm;
   gradients.insert(other.gradients.begin(), other.gradients.end());
 }
 

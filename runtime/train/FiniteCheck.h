@@ -23,9 +23,11 @@ using PlacedNames = std::set<std::pair<int64_t, std::string>>;
 /// What of a step is not finite.
 struct NonFinite {
   bool loss = false;
+  /// The norm of all gradients.
+  bool norm = false;
   PlacedNames gradients;
 
-  bool empty() const { return !loss && gradients.empty(); }
+  bool empty() const { return !loss && !norm && gradients.empty(); }
   void clear();
   void merge(const NonFinite &other);
   /// E0704, with what was found; `isUpdated`: parameters have been changed.

@@ -118,11 +118,10 @@ NonFiniteSearch::falseCondition(int64_t number,
 
 /// Of a command, for users.
 static std::string placeOf(const Command &command) {
-  return (command.module.empty() ? "the root module"
-                                 : "module '" + command.module + "'") +
-         ", in '" +
-         (command.label.empty() ? std::string(format::kindName(command))
-                                : command.label) +
+  return format::moduleOf(command) + ", in '" +
+         (!command.label.empty()    ? command.label
+          : !command.callee.empty() ? command.callee
+                                    : std::string(format::kindName(command))) +
          "'";
 }
 

@@ -130,10 +130,10 @@ Status RankTrainer::agree(int64_t step, const format::SectionRun &one) {
                       !scalesItself(shared.artifact.program);
   if (checks)
     found.loss = !finite->isLossFinite();
+  found.norm = checks && normIsKnown && !std::isfinite(gradientNorm());
   // A sum of squares is finite where its terms are; which ones are not takes
   // longer to see.
-  if (checks && !one.microBatch &&
-      !(normIsKnown && std::isfinite(gradientNorm())))
+  if (checks && !one.microBatch && (found.norm || !normIsKnown))
     finite->find(found);
   auto verdict = StepAgreement::Verdict::Update;
   Status status = shared.agreement.meet(
