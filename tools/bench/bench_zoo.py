@@ -204,8 +204,8 @@ def main():
             cells.append(f"{row['compiling inductor']:.0f}")
         ratios.append(min(row[other] for other in others) / row["shardc"])
         print("| " + " | ".join(cells) + " |", flush=True)
-    ratios.sort()
-    print(f"to the faster: least {ratios[0]:.2f}, median {ratios[len(ratios) // 2]:.2f}")
+    print(f"to the faster: least {min(ratios):.2f}, "
+          f"median {statistics.median(ratios):.2f}")
 
 
 if __name__ == "__main__":
