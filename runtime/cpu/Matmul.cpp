@@ -125,7 +125,18 @@ static dnnl::memory::desc describe(const Matrix &matrix, int64_t rows,
   }
   dims.insert(dims.end(), {rows, columns});
   strides.insert(strides.end(), {matrix.rowStride, matrix.columnStride});
-  return {dims, oneDnnType(matrix.dtype), strides};
+  return {dims, oneDnnType(matrix.dtype), strides, /*allow_empty=*/true};
+}
+
+/// Whether oneDNN can describe `count` matrices of each operand as one tensor:
+/// not if they overlap, as those of a sliding window do.
+static bool canBeOne(const MatmulProblem &problem, int64_t count) {
+  const auto &first = problem.products.front();
+  return !describe(first.a, problem.m, problem.k, 0, count, problem)
+              .is_zero() &&
+         !describe(first.b, problem.k, problem.n, 1, count, problem)
+              .is_zero() &&
+         !describe(first.c, problem.m, problem.n, 2, count, problem).is_zero();
 }
 
 void MatmulCall::add(const MatmulProblem &problem, Range products,
@@ -169,10 +180,12 @@ MatmulCall::MatmulCall(const MatmulProblem &problem) {
     const int64_t inner = problem.spacing->inner;
     together = (together + inner - 1) / inner * inner;
   }
+  const bool areOne =
+      problem.spacing && canBeOne(problem, std::min(together, products));
   for (int64_t begin = 0; begin < products; begin += together)
     for (const Piece &piece : pieces) {
       const int64_t count = std::min(together, products - begin);
-      if (problem.spacing)
+      if (areOne)
         add(problem, {begin, count}, piece);
       else
         for (int64_t i = begin; i < begin + count; ++i)

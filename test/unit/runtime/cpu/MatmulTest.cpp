@@ -126,6 +126,27 @@ TEST(Matmul, rounds_f32_operands_to_a_bf16_result) {
   checkCase(cases[2], Dtype::F32, Dtype::BF16);
 }
 
+// Each matrix begins one row after the one before, as windows of a view do.
+TEST(Matmul, multiplies_matrices_that_overlap) {
+  std::mt19937 generator(3);
+  for (const int64_t batch : {2, 11, 80}) {
+    const Case c = {batch, 7, 2, 2, false, false, false, false};
+    TestTensor a(Dtype::F32, {batch, c.m, c.k}, {c.k, c.k, 1});
+    TestTensor b(Dtype::F32, {batch, c.k, c.n}, {c.n, c.n, 1});
+    TestTensor result(Dtype::F32, {batch, c.m, c.n});
+    a.fillRandom(generator);
+    b.fillRandom(generator);
+    const Attributes attributes = {{"transpose_a", false},
+                                   {"transpose_b", false},
+                                   {"epilogue", std::string("none")}};
+    const Status status = runCall("matmul", attributes, {&a, &b}, {&result}, 2);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_LT(
+        largestError(result.values(), multiply(c, a.values(), b.values(), {})),
+        tolerance(Dtype::F32));
+  }
+}
+
 // [1 2; 3 4] [5 6; 7 8] + [100 200]
 TEST(Matmul, gives_the_known_product_of_two_small_matrices) {
   TestTensor a(Dtype::F32, {2, 2}), b(Dtype::F32, {2, 2});
