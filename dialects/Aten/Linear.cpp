@@ -231,7 +231,8 @@ LogicalResult GroupedMmOp::inferReturnTypes(MLIRContext *,
   return success();
 }
 
-/// For targets without a library call of it alone.
+/// Only where the target has no library call for it, which decompose-operators
+/// is told.
 bool GroupedMmOp::isComposition() { return false; }
 
 /// Each matrix multiplies all rows of groups, of which its own are kept. Rows

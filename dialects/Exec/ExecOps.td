@@ -204,7 +204,10 @@ def Exec_InputOp : Exec_DeclarationOp<"input",
 def Exec_ScalarOp : Exec_DeclarationOp<"scalar",
     (ins StrAttr:$name), MemRefRankOf<[F64, I64], [0]>> {
   let summary = "a number that the run gives";
-  let description = "`name` and element type are those that `fsdp.scalar` has.";
+  let description = [{
+    `name` and element type are those that `fsdp.scalar` has, or `micro_batch` in
+    i64: the number of the running micro-batch on this rank, from 0.
+  }];
   let assemblyFormat = "$name attr-dict `:` type($memory)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -210,6 +210,10 @@ TEST(Validator, f22_rejects_other_reads_of_scalars) {
     a.program.scalars[0] = Scalar::Slice;
     operand(a, "sgd", 3).dtype = Dtype::I64;
   });
+  expectBroken("F22", [](Artifact &a) {
+    a.program.scalars[0] = Scalar::MicroBatch;
+    operand(a, "sgd", 3).dtype = Dtype::I64;
+  });
 }
 
 TEST(Validator, f10_rejects_launches_that_do_not_fit_their_kernel) {
@@ -286,6 +290,10 @@ TEST(Validator, f13_rejects_reductions_that_do_not_fit_their_output) {
   });
   reduce([](Reference &, Reference &output) {
     output.buffer = {Space::Arena, 0, 0, 32, {32}};
+  });
+  // A third operand that is another number than the micro-batch's.
+  expectBroken("F13", [](Artifact &a) {
+    find(a, "reduce").operands.push_back(operand(a, "sgd", 3));
   });
   // f64 gradients into an f32 state.
   reduce([](Reference &buffer, Reference &output) {
