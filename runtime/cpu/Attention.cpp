@@ -8,17 +8,22 @@
 // latter two (online softmax). A query that sees nothing gives zeros. Dropout
 // comes after the sums: it changes what the weights are multiplied with alone.
 //
+// A part of the call is a head, or a range of the queries of a long one.
+//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/AttentionDropout.h"
 #include "runtime/cpu/LibraryCallKinds.h"
-#include "runtime/cpu/MatrixTile.h"
 
 namespace shardc::runtime {
 
 using format::Dtype;
 
 namespace {
+/// Queries of a head that are one part of the call: so many that packing the
+/// head's keys and values for each part costs little.
+constexpr int64_t partQueries = 10 * queryBlock;
+
 /// Tensors of one head.
 template <typename Element, typename T>
 struct ForwardHead {
@@ -29,108 +34,105 @@ struct ForwardHead {
   T *logSumExp;
 };
 
-/// Working memory of one head, as offsets of T into it.
-struct ForwardLayout {
-  explicit ForwardLayout(const AttentionShape &shape) {
-    const int64_t width = shape.paddedWidth(), keys = shape.paddedKeys();
-    const int64_t valueWidth = shape.paddedValueWidth();
-    keyColumns = 0;
-    valueRows = keyColumns + width * keys;
-    queryRows = valueRows + keys * valueWidth;
-    scores = queryRows + queryBlock * width;
-    output = scores + queryBlock * keyBlock;
-    largest = output + queryBlock * valueWidth;
-    sums = largest + queryBlock;
-    end = sums + queryBlock;
-  }
-  int64_t keyColumns, valueRows, queryRows, scores, output, largest, sums, end;
+/// Working memory of one head.
+template <typename T>
+struct ForwardMemory : AttentionMemory<T> {
+  ForwardMemory(const AttentionShape &shape, T *begin)
+      : AttentionMemory<T>(begin), key(this->panels(shape.width, shape.keys)),
+        value(this->panels(shape.keys, shape.valueWidth)),
+        query(this->rows(queryBlock, shape.width)),
+        scores(this->rows(queryBlock, keyBlock)),
+        output(this->rows(queryBlock, shape.valueWidth)),
+        largest(this->take(queryBlock)), sums(this->take(queryBlock)) {}
+
+  /// Keys are columns, values rows.
+  const PanelMatrix<T> key, value;
+  const RowMatrix<T> query, scores, output;
+  T *const largest, *const sums;
 };
 
 /// Scores of a block become weights: masks them, raises the largest score of
 /// every query and rescales what was summed relative to the old one.
 template <typename Vectors, typename T>
 [[gnu::always_inline]] inline void
-weighBlock(const AttentionShape &shape, const ForwardLayout &at,
-           HeadMask<const T> mask, const AttentionDropout &dropout, T *memory,
+weighBlock(const AttentionShape &shape, const ForwardMemory<T> &memory,
+           HeadMask<const T> mask, const AttentionDropout &dropout,
            int64_t firstQuery, int64_t queries, int64_t firstKey,
            int64_t keys) {
   const int64_t paddedKeys = padForAttention(keys);
   const int64_t width = shape.paddedValueWidth();
   for (int64_t i = 0; i < queries; ++i) {
-    T *scores = memory + at.scores + i * keyBlock;
+    T *scores = memory.scores.row(i);
     maskScores(shape, mask, firstQuery + i, firstKey, keys, scores);
-    const T before = memory[at.largest + i];
+    const T before = memory.largest[i];
     const T largest = largestOf<Vectors>(scores, paddedKeys, before);
     const T sum = exponentials<Vectors>(scores, paddedKeys, offsetOf(largest));
     if (dropout.isOn)
       dropWeights<Vectors>(dropout, (firstQuery + i) * shape.keys + firstKey,
                            paddedKeys, scores);
-    const T rescale = before == largest ? T(1) : std::exp(before - largest);
-    memory[at.largest + i] = largest;
-    memory[at.sums + i] = memory[at.sums + i] * rescale + sum;
-    T *output = memory + at.output + i * width;
-    for (int64_t j = 0; j < width; ++j)
-      output[j] *= rescale;
+    memory.largest[i] = largest;
+    T rescale = 1;
+    // Before the first score nothing has been summed.
+    if (before != largest && before != -std::numeric_limits<T>::infinity()) {
+      rescale = std::exp(before - largest);
+      T *output = memory.output.row(i);
+      for (int64_t j = 0; j < width; ++j)
+        output[j] *= rescale;
+    }
+    memory.sums[i] = memory.sums[i] * rescale + sum;
   }
 }
 
 template <typename Vectors, typename Element, typename T>
 [[gnu::always_inline]] inline void
-forwardQueries(const AttentionShape &shape, const ForwardLayout &at,
-               const ForwardHead<Element, T> &head, T *memory,
-               int64_t firstQuery) {
+forwardQueries(const AttentionShape &shape, const ForwardMemory<T> &memory,
+               const ForwardHead<Element, T> &head, int64_t firstQuery) {
   const int64_t queries = std::min(queryBlock, shape.queries - firstQuery);
-  const int64_t paddedQueries = padForAttention(queries);
-  const int64_t width = shape.paddedWidth();
+  const int64_t paddedQueries = padRows(queries);
   const int64_t valueWidth = shape.paddedValueWidth();
-  packRows<Element, T>(
-      {head.query.data + firstQuery * head.query.stride, head.query.stride},
-      queries, shape.width, static_cast<T>(shape.scale), memory + at.queryRows);
-  std::fill_n(memory + at.output, queryBlock * valueWidth, T(0));
-  std::fill_n(memory + at.sums, queryBlock, T(0));
-  std::fill_n(memory + at.largest, queryBlock,
-              -std::numeric_limits<T>::infinity());
+  packRows<Element, T>(head.query.from(firstQuery), queries, shape.width,
+                       static_cast<T>(shape.scale), memory.query.panels());
+  std::fill_n(memory.output.data, queryBlock * memory.output.stride, T(0));
+  std::fill_n(memory.sums, queryBlock, T(0));
+  std::fill_n(memory.largest, queryBlock, -std::numeric_limits<T>::infinity());
   const int64_t visible = shape.visibleKeys(firstQuery + queries);
   for (int64_t firstKey = 0; firstKey < visible; firstKey += keyBlock) {
     const int64_t keys = std::min(keyBlock, visible - firstKey);
     multiplyMatrices<Vectors, false, T>(
-        {memory + at.queryRows, width, 1},
-        {memory + at.keyColumns + firstKey, shape.paddedKeys()},
-        {memory + at.scores, keyBlock}, paddedQueries, padForAttention(keys),
-        shape.width);
-    weighBlock<Vectors>(shape, at, head.mask, head.dropout, memory, firstQuery,
+        memory.query.left(), memory.key.from(0, firstKey), memory.scores,
+        paddedQueries, padForAttention(keys), shape.width);
+    weighBlock<Vectors>(shape, memory, head.mask, head.dropout, firstQuery,
                         queries, firstKey, keys);
     multiplyMatrices<Vectors, true, T>(
-        {memory + at.scores, keyBlock, 1},
-        {memory + at.valueRows + firstKey * valueWidth, valueWidth},
-        {memory + at.output, valueWidth}, paddedQueries, valueWidth, keys);
+        memory.scores.left(), memory.value.from(firstKey, 0), memory.output,
+        paddedQueries, valueWidth, keys);
   }
   for (int64_t i = 0; i < queries; ++i) {
-    const T sum = memory[at.sums + i];
-    head.logSumExp[firstQuery + i] = memory[at.largest + i] + std::log(sum);
+    const T sum = memory.sums[i];
+    head.logSumExp[firstQuery + i] = memory.largest[i] + std::log(sum);
     // What sees nothing has summed zeros.
     const T divisor = sum == 0 ? T(1) : sum;
-    T *output = memory + at.output + i * valueWidth;
+    T *output = memory.output.row(i);
     for (int64_t j = 0; j < valueWidth; ++j)
       output[j] /= divisor;
   }
-  unpackRows<Element, T>(
-      memory + at.output, queries, shape.valueWidth,
-      {head.output.data + firstQuery * head.output.stride, head.output.stride});
+  unpackRows<Element, T>(memory.output, queries, shape.valueWidth,
+                         head.output.from(firstQuery));
 }
 
 struct ForwardLoop {
   template <typename Vectors, typename Element, typename T>
   [[gnu::always_inline]] static void run(const AttentionShape *shape,
                                          const ForwardHead<Element, T> *head,
-                                         T *memory) {
-    const ForwardLayout at(*shape);
-    packColumns<Element, T>(head->key, shape->keys, shape->width,
-                            memory + at.keyColumns);
-    packRows<Element, T>(head->value, shape->keys, shape->valueWidth, T(1),
-                         memory + at.valueRows);
-    for (int64_t query = 0; query < shape->queries; query += queryBlock)
-      forwardQueries<Vectors>(*shape, at, *head, memory, query);
+                                         int64_t firstQuery, T *begin) {
+    const int64_t endQuery = std::min(firstQuery + partQueries, shape->queries);
+    const int64_t keys = shape->visibleKeys(endQuery);
+    const ForwardMemory<T> memory(*shape, begin);
+    packColumns<Element, T>(head->key, keys, shape->width, memory.key);
+    packRows<Element, T>(head->value, keys, shape->valueWidth, T(1),
+                         memory.value);
+    for (int64_t query = firstQuery; query < endQuery; query += queryBlock)
+      forwardQueries<Vectors>(*shape, memory, *head, query);
   }
 };
 
@@ -144,8 +146,7 @@ public:
         hasMask(operands.size() % 3 == 1) {}
 
   ScratchNeed scratchNeed() const override {
-    const auto elements = static_cast<size_t>(ForwardLayout(shape).end);
-    return {0, alignScratch(elements * sizeof(T)), 0};
+    return {0, alignScratch(ForwardMemory<T>(shape, nullptr).bytes()), 0};
   }
 
   Status run(WorkerPool &workers, const Scratch &scratch) override {
@@ -154,7 +155,9 @@ public:
     const int64_t weights = shape.queries * shape.keys;
     const AttentionDropout dropout(operands, attributes,
                                    batches * heads * weights);
-    workers.run(batches * heads, [&](int64_t index, int worker) {
+    const int64_t parts = (shape.queries + partQueries - 1) / partQueries;
+    workers.run(batches * heads * parts, [&](int64_t part, int worker) {
+      const int64_t index = part / parts;
       const int64_t batch = index / heads, query = index % heads;
       const int64_t key = batch * keyHeads + query * keyHeads / heads;
       const ForwardHead<Element, T> head = {
@@ -166,7 +169,7 @@ public:
           dropout.from(index * weights),
           headOf<Element>(results[0], index),
           results[1].as<T>() + index * shape.queries};
-      runVectorised<ForwardLoop>(&shape, &head,
+      runVectorised<ForwardLoop>(&shape, &head, part % parts * partQueries,
                                  reinterpret_cast<T *>(scratch.worker(worker)));
     });
     return Status();

@@ -22,7 +22,6 @@
 
 #include "runtime/cpu/AttentionDropout.h"
 #include "runtime/cpu/LibraryCallKinds.h"
-#include "runtime/cpu/MatrixTile.h"
 
 namespace shardc::runtime {
 
@@ -44,33 +43,27 @@ struct BackwardHead {
   HeadMask<T> gradMask;
 };
 
-/// Working memory of one head, as offsets of T into it.
-struct BackwardLayout {
-  explicit BackwardLayout(const AttentionShape &shape) {
-    const int64_t width = shape.paddedWidth(), keys = shape.paddedKeys();
-    const int64_t valueWidth = shape.paddedValueWidth();
-    int64_t next = 0;
-    auto take = [&](int64_t elements) {
-      const int64_t begin = next;
-      next += elements;
-      return begin;
-    };
-    keyColumns = take(width * keys);
-    valueColumns = take(valueWidth * keys);
-    keyRows = take(keys * width);
-    gradKey = take(keys * width);
-    gradValue = take(keys * valueWidth);
-    queryRows = take(queryBlock * width);
-    gradOutputRows = take(queryBlock * valueWidth);
-    gradQuery = take(queryBlock * width);
-    weights = take(queryBlock * keyBlock);
-    gradScores = take(queryBlock * keyBlock);
-    delta = take(queryBlock);
-    factors = take(queryBlock);
-    end = next;
-  }
-  int64_t keyColumns, valueColumns, keyRows, gradKey, gradValue, queryRows,
-      gradOutputRows, gradQuery, weights, gradScores, delta, factors, end;
+/// Working memory of one head.
+template <typename T>
+struct BackwardMemory : AttentionMemory<T> {
+  BackwardMemory(const AttentionShape &shape, T *begin)
+      : AttentionMemory<T>(begin),
+        keyColumns(this->panels(shape.width, shape.keys)),
+        valueColumns(this->panels(shape.valueWidth, shape.keys)),
+        keyRows(this->panels(shape.keys, shape.width)),
+        gradKey(this->rows(shape.keys, shape.width)),
+        gradValue(this->rows(shape.keys, shape.valueWidth)),
+        query(this->rows(queryBlock, shape.width)),
+        gradOutput(this->rows(queryBlock, shape.valueWidth)),
+        gradQuery(this->rows(queryBlock, shape.width)),
+        weights(this->rows(queryBlock, keyBlock)),
+        gradScores(this->rows(queryBlock, keyBlock)),
+        delta(this->take(queryBlock)), factors(this->take(queryBlock)) {}
+
+  const PanelMatrix<T> keyColumns, valueColumns, keyRows;
+  const RowMatrix<T> gradKey, gradValue, query, gradOutput, gradQuery, weights,
+      gradScores;
+  T *const delta, *const factors;
 };
 
 /// Sums in 16 lanes, so that the loop can use vectors.
@@ -104,14 +97,13 @@ struct BackwardBlock {
 };
 
 template <typename Vectors, typename T>
-[[gnu::always_inline]] inline void
-scoreBlock(const AttentionShape &shape, const BackwardLayout &at, T *memory,
-           const BackwardBlock<T> &block) {
-  multiplyMatrices<Vectors, false, T>(
-      {memory + at.queryRows, shape.paddedWidth(), 1},
-      {memory + at.keyColumns + block.firstKey, shape.paddedKeys()},
-      {memory + at.weights, keyBlock}, padForAttention(block.queries),
-      padForAttention(block.keys), shape.width);
+[[gnu::always_inline]] inline void scoreBlock(const AttentionShape &shape,
+                                              const BackwardMemory<T> &memory,
+                                              const BackwardBlock<T> &block) {
+  multiplyMatrices<Vectors, false, T>(memory.query.left(),
+                                      memory.keyColumns.from(0, block.firstKey),
+                                      memory.weights, padRows(block.queries),
+                                      padForAttention(block.keys), shape.width);
 }
 
 /// Scores of one query become weights, whose sum is returned.
@@ -150,19 +142,20 @@ dropGradients(const AttentionShape &shape, const BackwardBlock<T> &block,
 /// Scores become weights, and gradients of weights become gradients of scores.
 template <typename Vectors, typename T>
 [[gnu::always_inline]] inline void
-differentiateScores(const AttentionShape &shape, const BackwardLayout &at,
-                    T *memory, const BackwardBlock<T> &block) {
+differentiateScores(const AttentionShape &shape,
+                    const BackwardMemory<T> &memory,
+                    const BackwardBlock<T> &block) {
   using Vector = typename Vectors::template Vector<T>;
   constexpr int lanes = Vectors::template lanes<T>;
   const int64_t paddedKeys = padForAttention(block.keys);
   for (int64_t i = 0; i < block.queries; ++i) {
-    T *weights = memory + at.weights + i * keyBlock;
-    T *gradients = memory + at.gradScores + i * keyBlock;
+    T *weights = memory.weights.row(i);
+    T *gradients = memory.gradScores.row(i);
     weighRow<Vectors>(shape, block, i, weights);
     if (block.isCorrected)
       for (int64_t j = 0; j < paddedKeys; ++j)
-        weights[j] *= memory[at.factors + i];
-    const T delta = memory[at.delta + i];
+        weights[j] *= memory.factors[i];
+    const T delta = memory.delta[i];
     if (block.dropout.isOn) {
       dropGradients<Vectors>(shape, block, i, delta, weights, gradients);
       continue;
@@ -178,9 +171,9 @@ differentiateScores(const AttentionShape &shape, const BackwardLayout &at,
 /// Adds the gradients of scores to those of the mask.
 template <typename T>
 [[gnu::always_inline]] inline void
-addMaskGradient(const T *gradScores, const BackwardBlock<T> &block) {
+addMaskGradient(RowMatrix<T> gradScores, const BackwardBlock<T> &block) {
   for (int64_t i = 0; i < block.queries; ++i) {
-    const T *gradients = gradScores + i * keyBlock;
+    const T *gradients = gradScores.row(i);
     T *target = block.gradMask.at(block.firstQuery + i, block.firstKey);
     if (block.gradMask.columnStride == 0)
       for (int64_t j = 0; j < block.keys; ++j)
@@ -193,35 +186,30 @@ addMaskGradient(const T *gradScores, const BackwardBlock<T> &block) {
 
 template <typename Vectors, typename T>
 [[gnu::always_inline]] inline void
-backwardBlock(const AttentionShape &shape, const BackwardLayout &at, T *memory,
+backwardBlock(const AttentionShape &shape, const BackwardMemory<T> &memory,
               const BackwardBlock<T> &block) {
   const int64_t width = shape.paddedWidth();
   const int64_t valueWidth = shape.paddedValueWidth();
   const int64_t firstKey = block.firstKey;
-  const int64_t paddedQueries = padForAttention(block.queries);
+  const int64_t paddedQueries = padRows(block.queries);
   const int64_t paddedKeys = padForAttention(block.keys);
-  scoreBlock<Vectors>(shape, at, memory, block);
+  const int64_t keyRows = padRows(block.keys);
+  scoreBlock<Vectors>(shape, memory, block);
   multiplyMatrices<Vectors, false, T>(
-      {memory + at.gradOutputRows, valueWidth, 1},
-      {memory + at.valueColumns + firstKey, shape.paddedKeys()},
-      {memory + at.gradScores, keyBlock}, paddedQueries, paddedKeys,
-      shape.valueWidth);
-  differentiateScores<Vectors>(shape, at, memory, block);
+      memory.gradOutput.left(), memory.valueColumns.from(0, firstKey),
+      memory.gradScores, paddedQueries, paddedKeys, shape.valueWidth);
+  differentiateScores<Vectors>(shape, memory, block);
   if (block.gradMask.data)
-    addMaskGradient(memory + at.gradScores, block);
+    addMaskGradient(memory.gradScores, block);
   multiplyMatrices<Vectors, true, T>(
-      {memory + at.weights, 1, keyBlock},
-      {memory + at.gradOutputRows, valueWidth},
-      {memory + at.gradValue + firstKey * valueWidth, valueWidth}, paddedKeys,
-      valueWidth, block.queries);
+      memory.weights.transposed(), memory.gradOutput.panels(),
+      memory.gradValue.from(firstKey), keyRows, valueWidth, block.queries);
   multiplyMatrices<Vectors, true, T>(
-      {memory + at.gradScores, 1, keyBlock}, {memory + at.queryRows, width},
-      {memory + at.gradKey + firstKey * width, width}, paddedKeys, width,
-      block.queries);
+      memory.gradScores.transposed(), memory.query.panels(),
+      memory.gradKey.from(firstKey), keyRows, width, block.queries);
   multiplyMatrices<Vectors, true, T>(
-      {memory + at.gradScores, keyBlock, 1},
-      {memory + at.keyRows + firstKey * width, width},
-      {memory + at.gradQuery, width}, paddedQueries, width, block.keys);
+      memory.gradScores.left(), memory.keyRows.from(firstKey, 0),
+      memory.gradQuery, paddedQueries, width, block.keys);
 }
 
 template <typename T>
@@ -241,17 +229,16 @@ bool needsCorrection(const BackwardBlock<T> &block) {
 /// order to add up to 1.
 template <typename Vectors, typename T>
 [[gnu::always_inline]] inline void
-correctWeights(const AttentionShape &shape, const BackwardLayout &at, T *memory,
+correctWeights(const AttentionShape &shape, const BackwardMemory<T> &memory,
                BackwardBlock<T> block, int64_t visible) {
-  T *factors = memory + at.factors;
+  T *factors = memory.factors;
   std::fill_n(factors, block.queries, T(0));
   for (block.firstKey = 0; block.firstKey < visible;
        block.firstKey += keyBlock) {
     block.keys = std::min(keyBlock, visible - block.firstKey);
-    scoreBlock<Vectors>(shape, at, memory, block);
+    scoreBlock<Vectors>(shape, memory, block);
     for (int64_t i = 0; i < block.queries; ++i)
-      factors[i] += weighRow<Vectors>(shape, block, i,
-                                      memory + at.weights + i * keyBlock);
+      factors[i] += weighRow<Vectors>(shape, block, i, memory.weights.row(i));
   }
   for (int64_t i = 0; i < block.queries; ++i)
     factors[i] =
@@ -260,72 +247,64 @@ correctWeights(const AttentionShape &shape, const BackwardLayout &at, T *memory,
 
 template <typename Vectors, typename Element, typename T>
 [[gnu::always_inline]] inline void
-backwardQueries(const AttentionShape &shape, const BackwardLayout &at,
-                const BackwardHead<Element, T> &head, T *memory,
-                int64_t firstQuery) {
+backwardQueries(const AttentionShape &shape, const BackwardMemory<T> &memory,
+                const BackwardHead<Element, T> &head, int64_t firstQuery) {
   const int64_t queries = std::min(queryBlock, shape.queries - firstQuery);
-  const int64_t width = shape.paddedWidth();
-  auto rowsFrom = [&](auto rows) {
-    rows.data += firstQuery * rows.stride;
-    return rows;
-  };
-  packRows<Element, T>(rowsFrom(head.query), queries, shape.width,
-                       static_cast<T>(shape.scale), memory + at.queryRows);
-  packRows<Element, T>(rowsFrom(head.gradOutput), queries, shape.valueWidth,
-                       T(1), memory + at.gradOutputRows);
-  const HeadRows<const Element> output = rowsFrom(head.output);
+  packRows<Element, T>(head.query.from(firstQuery), queries, shape.width,
+                       static_cast<T>(shape.scale), memory.query.panels());
+  packRows<Element, T>(head.gradOutput.from(firstQuery), queries,
+                       shape.valueWidth, T(1), memory.gradOutput.panels());
+  const HeadRows<const Element> output = head.output.from(firstQuery);
   for (int64_t i = 0; i < queries; ++i)
-    memory[at.delta + i] =
-        dotProduct(memory + at.gradOutputRows + i * shape.paddedValueWidth(),
-                   output.data + i * output.stride, shape.valueWidth);
-  std::fill_n(memory + at.gradQuery, queryBlock * width, T(0));
+    memory.delta[i] =
+        dotProduct(memory.gradOutput.row(i), output.data + i * output.stride,
+                   shape.valueWidth);
+  std::fill_n(memory.gradQuery.data, queryBlock * memory.gradQuery.stride,
+              T(0));
   const int64_t visible = shape.visibleKeys(firstQuery + queries);
   BackwardBlock<T> block = {
       firstQuery,   queries,       0,    0, head.logSumExp, head.mask,
       head.dropout, head.gradMask, false};
   block.isCorrected = needsCorrection(block);
   if (block.isCorrected)
-    correctWeights<Vectors>(shape, at, memory, block, visible);
+    correctWeights<Vectors>(shape, memory, block, visible);
   for (block.firstKey = 0; block.firstKey < visible;
        block.firstKey += keyBlock) {
     block.keys = std::min(keyBlock, visible - block.firstKey);
-    backwardBlock<Vectors>(shape, at, memory, block);
+    backwardBlock<Vectors>(shape, memory, block);
   }
-  for (int64_t i = 0; i < queries * width; ++i)
-    memory[at.gradQuery + i] *= static_cast<T>(shape.scale);
-  unpackRows<Element, T>(memory + at.gradQuery, queries, shape.width,
-                         rowsFrom(head.gradQuery));
+  for (int64_t i = 0; i < queries * memory.gradQuery.stride; ++i)
+    memory.gradQuery.data[i] *= static_cast<T>(shape.scale);
+  unpackRows<Element, T>(memory.gradQuery, queries, shape.width,
+                         head.gradQuery.from(firstQuery));
 }
 
 /// One key head and the query heads that read it.
 struct BackwardLoop {
   template <typename Vectors, typename Problem, typename T>
   [[gnu::always_inline]] static void run(const Problem *problem, int64_t batch,
-                                         int64_t keyHead, T *memory) {
+                                         int64_t keyHead, T *begin) {
     using Element = typename Problem::Value;
     const AttentionShape &shape = problem->shape;
-    const BackwardLayout at(shape);
+    const BackwardMemory<T> memory(shape, begin);
     const int64_t keys = shape.keys;
     const int64_t index = batch * problem->keyHeads + keyHead;
     const auto key = problem->operand(2, index);
     const auto value = problem->operand(3, index);
-    packColumns<Element, T>(key, keys, shape.width, memory + at.keyColumns);
-    packColumns<Element, T>(value, keys, shape.valueWidth,
-                            memory + at.valueColumns);
-    packRows<Element, T>(key, keys, shape.width, T(1), memory + at.keyRows);
-    std::fill_n(memory + at.gradKey, shape.paddedKeys() * shape.paddedWidth(),
-                T(0));
-    std::fill_n(memory + at.gradValue,
-                shape.paddedKeys() * shape.paddedValueWidth(), T(0));
+    packColumns<Element, T>(key, keys, shape.width, memory.keyColumns);
+    packColumns<Element, T>(value, keys, shape.valueWidth, memory.valueColumns);
+    packRows<Element, T>(key, keys, shape.width, T(1), memory.keyRows);
+    for (const RowMatrix<T> &gradient : {memory.gradKey, memory.gradValue})
+      std::fill_n(gradient.data, shape.paddedKeys() * gradient.stride, T(0));
     const int64_t group = problem->heads / problem->keyHeads;
     for (int64_t i = keyHead * group; i < (keyHead + 1) * group; ++i) {
       const BackwardHead<Element, T> head = problem->startHead(batch, i);
       for (int64_t query = 0; query < shape.queries; query += queryBlock)
-        backwardQueries<Vectors>(shape, at, head, memory, query);
+        backwardQueries<Vectors>(shape, memory, head, query);
     }
-    unpackRows<Element, T>(memory + at.gradKey, keys, shape.width,
+    unpackRows<Element, T>(memory.gradKey, keys, shape.width,
                            problem->result(1, index));
-    unpackRows<Element, T>(memory + at.gradValue, keys, shape.valueWidth,
+    unpackRows<Element, T>(memory.gradValue, keys, shape.valueWidth,
                            problem->result(2, index));
   }
 };
@@ -395,9 +374,8 @@ public:
       : problem(std::move(list)) {}
 
   ScratchNeed scratchNeed() const override {
-    const auto elements =
-        static_cast<size_t>(BackwardLayout(problem.shape).end);
-    return {0, alignScratch(elements * sizeof(T)), 0};
+    return {0, alignScratch(BackwardMemory<T>(problem.shape, nullptr).bytes()),
+            0};
   }
 
   Status run(WorkerPool &workers, const Scratch &scratch) override {
@@ -410,12 +388,12 @@ public:
     const int64_t batchParts = partsAlong(0, batches, batches);
     const int64_t headParts = partsAlong(1, problem.heads, keyHeads);
     workers.run(batchParts * headParts, [&](int64_t part, int worker) {
-      auto *memory = reinterpret_cast<T *>(scratch.worker(worker));
+      auto *begin = reinterpret_cast<T *>(scratch.worker(worker));
       for (int64_t batch = part / headParts; batch < batches;
            batch += batchParts)
         for (int64_t head = part % headParts; head < keyHeads;
              head += headParts)
-          runVectorised<BackwardLoop>(&problem, batch, head, memory);
+          runVectorised<BackwardLoop>(&problem, batch, head, begin);
     });
     return Status();
   }

@@ -7,8 +7,8 @@
 // padded working memory and back, its mask, and the exponential function.
 //
 // Both directions are FlashAttention's (Dao 2023, arXiv:2307.08691): scores
-// exist only for a block of queries and a block of keys at a time. A head is
-// one part of the call and runs on one thread, blocks in a fixed order.
+// exist only for a block of queries and a block of keys at a time. A part of
+// a call runs on one thread, its blocks in a fixed order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,7 @@
 #include "runtime/cpu/BFloat16.h"
 #include "runtime/cpu/InstructionSet.h"
 #include "runtime/cpu/LibraryCall.h"
+#include "runtime/cpu/MatrixTile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,13 +26,14 @@
 
 namespace shardc::runtime {
 
-/// Queries and keys that are scored at a time: the scores of a block, 64 KiB
-/// of floats, stay in the second-level cache. Multiples of every padding.
-inline constexpr int64_t queryBlock = 64;
+/// Queries and keys that are scored at a time: the scores of a block, 48 KiB
+/// of floats, stay in the second-level cache. Multiples of every padding, and
+/// queries of the rows of every tile.
+inline constexpr int64_t queryBlock = 48;
 inline constexpr int64_t keyBlock = 256;
 
-/// A multiple of the lanes of every vector and of the rows of every tile.
-inline constexpr int64_t attentionPadding = 16;
+/// A multiple of the lanes of every vector.
+inline constexpr int64_t attentionPadding = panelColumns;
 
 inline int64_t padForAttention(int64_t count) {
   return (count + attentionPadding - 1) / attentionPadding * attentionPadding;
@@ -68,11 +70,47 @@ struct AttentionShape {
   }
 };
 
+/// Hands out the working memory of a head.
+template <typename T>
+class AttentionMemory {
+public:
+  /// Without memory only counts.
+  explicit AttentionMemory(T *begin) : begin(begin) {}
+
+  T *take(int64_t count) {
+    T *place = begin ? begin + taken : nullptr;
+    taken += count;
+    return place;
+  }
+
+  /// Rows for one query or key each. What lies between them makes their
+  /// distance an odd number of cache lines of floats: a column of them lies in
+  /// all sets of a cache.
+  RowMatrix<T> rows(int64_t count, int64_t width) {
+    const int64_t stride = padForAttention(width) | attentionPadding;
+    return {take(padForAttention(count) * stride), stride};
+  }
+
+  /// A matrix by panels, for the right side of products.
+  PanelMatrix<T> panels(int64_t rows, int64_t columns) {
+    return {take(rows * padForAttention(columns)), panelColumns,
+            rows * panelColumns};
+  }
+
+  size_t bytes() const { return static_cast<size_t>(taken) * sizeof(T); }
+
+private:
+  T *begin;
+  int64_t taken = 0;
+};
+
 /// The tensors of one head: rows of `width` contiguous elements.
 template <typename Element>
 struct HeadRows {
   Element *data;
   int64_t stride;
+
+  HeadRows from(int64_t row) const { return {data + row * stride, stride}; }
 };
 
 /// The head `index` of a tensor [batch, heads, rows, width].
@@ -143,53 +181,51 @@ template <typename T>
   return value == -std::numeric_limits<T>::infinity() ? T(0) : value;
 }
 
-/// Copies rows, times `factor`, into rows of `paddedWidth`, filled up with
-/// zeros; rows up to a multiple of the padding are zero as well.
+/// Copies rows, times `factor`, filled up with zeros to the padding of columns.
 template <typename Element, typename T>
 [[gnu::always_inline]] inline void packRows(HeadRows<const Element> source,
                                             int64_t rows, int64_t width,
-                                            T factor, T *target) {
-  const int64_t paddedWidth = padForAttention(width);
-  for (int64_t row = 0; row < rows; ++row) {
-    const Element *from = source.data + row * source.stride;
-    T *to = target + row * paddedWidth;
-    for (int64_t i = 0; i < width; ++i)
-      to[i] = static_cast<T>(widen(from[i])) * factor;
-    for (int64_t i = width; i < paddedWidth; ++i)
-      to[i] = 0;
-  }
-  std::fill(target + rows * paddedWidth,
-            target + padForAttention(rows) * paddedWidth, T(0));
-}
-
-/// Copies rows into columns: target[i * paddedRows + row], filled up with
-/// zeros. Goes by strips as wide as a cache line, so that a strip of the
-/// source stays in the first-level cache while it is read column by column.
-template <typename Element, typename T>
-[[gnu::always_inline]] inline void packColumns(HeadRows<const Element> source,
-                                               int64_t rows, int64_t width,
-                                               T *target) {
-  constexpr int64_t strip = 64 / sizeof(Element);
-  const int64_t paddedRows = padForAttention(rows);
-  for (int64_t first = 0; first < width; first += strip)
-    for (int64_t i = first; i < std::min(width, first + strip); ++i) {
-      T *to = target + i * paddedRows;
-      for (int64_t row = 0; row < rows; ++row)
-        to[row] = static_cast<T>(widen(source.data[row * source.stride + i]));
-      std::fill(to + rows, to + paddedRows, T(0));
+                                            T factor, PanelMatrix<T> target) {
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t first = 0; first < width; first += panelColumns) {
+      const int64_t count = std::min(panelColumns, width - first);
+      const Element *from = source.data + row * source.stride + first;
+      T *to = target.at(row, first);
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = static_cast<T>(widen(from[i])) * factor;
+      for (int64_t i = count; i < panelColumns; ++i)
+        to[i] = 0;
     }
 }
 
-/// Rounds rows of `paddedWidth` into the rows of a result.
+/// Copies rows into columns: row i becomes column i, filled up with zeros to
+/// the padding.
 template <typename Element, typename T>
-[[gnu::always_inline]] inline void unpackRows(const T *source, int64_t rows,
+[[gnu::always_inline]] inline void packColumns(HeadRows<const Element> source,
+                                               int64_t rows, int64_t width,
+                                               PanelMatrix<T> target) {
+  for (int64_t first = 0; first < rows; first += panelColumns) {
+    const int64_t count = std::min(panelColumns, rows - first);
+    const Element *from = source.data + first * source.stride;
+    for (int64_t i = 0; i < width; ++i) {
+      T *to = target.at(i, first);
+      for (int64_t row = 0; row < count; ++row)
+        to[row] = static_cast<T>(widen(from[row * source.stride + i]));
+      for (int64_t row = count; row < panelColumns; ++row)
+        to[row] = 0;
+    }
+  }
+}
+
+/// Rounds rows of working memory into the rows of a result.
+template <typename Element, typename T>
+[[gnu::always_inline]] inline void unpackRows(RowMatrix<T> source, int64_t rows,
                                               int64_t width,
                                               HeadRows<Element> target) {
-  const int64_t paddedWidth = padForAttention(width);
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t i = 0; i < width; ++i)
       target.data[row * target.stride + i] =
-          narrow<Element>(source[row * paddedWidth + i]);
+          narrow<Element>(source.data[row * source.stride + i]);
 }
 
 /// The largest of `values`, whose count is a multiple of the padding, and of

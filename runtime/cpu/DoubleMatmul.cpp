@@ -16,8 +16,8 @@ namespace shardc::runtime {
 
 namespace {
 constexpr int64_t blockRows = 64;
-/// A multiple of the lanes of every instruction set.
-constexpr int64_t padding = 8;
+/// Of rows and columns: a multiple of the lanes of every instruction set.
+constexpr int64_t padding = rowPadding;
 
 struct BlockProduct {
   template <typename Vectors>

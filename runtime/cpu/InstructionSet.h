@@ -51,7 +51,7 @@ struct VectorShape {
 };
 
 using BaselineVectors = VectorShape<16, 4>;
-using Avx2Vectors = VectorShape<32, 4>;
+using Avx2Vectors = VectorShape<32, 6>;
 using Avx512Vectors = VectorShape<64, 8>;
 
 namespace detail {

@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares products and convolutions inside steps with PyTorch's on equal shapes.
+"""Compares products and convolutions inside steps with libraries' on equal shapes.
 
     VENV/bin/python tools/bench/bench_calls.py --bin build/release/bin
         --models DIR [--threads N] [--rounds R] [--all] [NAME…]
 
 For each of the twelve models of bench_zoo.py: GFLOP/s of its `matmul` and
-convolution calls in a step of shardrun, and of torch.mm, torch.bmm and
-aten.convolution(_backward) on tensors of the same shapes and strides, with the
-same number of threads, in turns; the least time of each counts. PyTorch repeats one
-call, whose operands may stay in caches; in a step others come between. Prints a line
-a model, and of the calls that take most of what PyTorch would save; --all prints each
-distinct call. Exports go to DIR (as of bench_cpu_forecast.py).
+convolution calls in a step of shardrun, of the same calls of oneDNN (the program
+library-calls) and of torch.matmul and aten.convolution(_backward), all on tensors of
+the same shapes and strides, with the same number of threads, in turns; the least time
+of each counts. oneDNN and PyTorch
+repeat one call, whose operands may stay in caches; in a step others come between.
+Prints a line a model, and of the calls that take most of what the faster of both
+would save; --all prints each distinct call. Exports go to DIR (as of
+bench_cpu_forecast.py).
 """
 
 import argparse
 import collections
 import json
 import math
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -27,10 +30,10 @@ import bench_cpu_forecast
 import torch
 
 
-def run(*words):
+def run(*words, **arguments):
     return subprocess.run([str(word) for word in words], check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          text=True).stdout
+                          text=True, **arguments).stdout
 
 
 def tensor(operand):
@@ -43,32 +46,43 @@ def tensor(operand):
     return torch.rand(extent).as_strided(shape, strides)
 
 
+def words_of(*lists):
+    return " ".join(str(number) for numbers in lists for number in numbers)
+
+
 def product(command):
-    """(operations, what PyTorch runs) of a matmul."""
+    """(operations, what PyTorch runs, a line of LibraryCalls.cpp) of a matmul."""
     operands, attributes = command["operands"], command["attributes"]
     a, b = tensor(operands[0]), tensor(operands[1])
     a = a.mT if attributes.get("transpose_a") else a
     b = b.mT if attributes.get("transpose_b") else b
     result = operands[-1]["shape"]
-    return 2 * math.prod(result) * a.shape[-1], lambda: torch.matmul(a, b)
+    line = f"matmul {a.dim()} " + words_of(a.shape, a.stride(), b.shape, b.stride())
+    return (2 * math.prod(result) * a.shape[-1], lambda: torch.matmul(a, b), line)
 
 
 def convolution(command):
     """The same of a convolution or a gradient of one."""
     operands, attributes = command["operands"], command["attributes"]
-    kind = command["callee"]
-    settings = [attributes[key] for key in ("stride", "padding", "dilation")]
-    settings += [False, [0, 0], attributes["groups"]]
+    kind, groups = command["callee"], attributes["groups"]
+    geometry = [attributes[key] for key in ("stride", "padding", "dilation")]
+    settings = [*geometry, False, [0, 0], groups]
     if kind == "convolution":
-        x, w = (tensor(operand) for operand in operands[:2])
-        operations = 2 * math.prod(operands[-1]["shape"]) * math.prod(w.shape[1:])
-        return operations, lambda: torch.ops.aten.convolution(x, w, None, *settings)
-    is_input = kind.endswith("input")
-    x, w = ((operands[2], operands[1]) if is_input else (operands[1], operands[2]))
-    grad, x, w = tensor(operands[0]), tensor(x), tensor(w)
-    operations = 2 * grad.numel() * math.prod(w.shape[1:])
+        x, w, y = operands[0], operands[1], operands[-1]
+    elif kind.endswith("input"):
+        y, w, x = operands[:3]
+    else:
+        y, x, w = operands[:3]
+    y_shape, x_shape, w_shape = (operand["shape"] for operand in (y, x, w))
+    operations = 2 * math.prod(y_shape) * math.prod(w_shape[1:])
+    line = f"{kind} " + words_of([x_shape[0], groups, x_shape[1], y_shape[1]],
+                                 x_shape[2:], y_shape[2:], w_shape[2:], *geometry)
+    x, w = tensor(x), tensor(w)
+    if kind == "convolution":
+        return operations, lambda: torch.ops.aten.convolution(x, w, None, *settings), line
+    grad, is_input = tensor(y), kind.endswith("input")
     return operations, lambda: torch.ops.aten.convolution_backward(
-        grad, x, w, None, *settings, [is_input, not is_input, False])
+        grad, x, w, None, *settings, [is_input, not is_input, False]), line
 
 
 def key_of(command):
@@ -102,8 +116,16 @@ def least_of(function, seconds=0.05):
     return 1e6 * least
 
 
+def library_microseconds(lines, options):
+    """Of each line, by oneDNN itself."""
+    output = run(options.bin / "library-calls", input="".join(line + "\n" for line in lines),
+                 env={**os.environ, "OMP_NUM_THREADS": str(options.threads)})
+    return [float(line) for line in output.split()]
+
+
 def measure(name, options, folder):
-    """By distinct call: (calls, operations, our microseconds, PyTorch's) of one."""
+    """By distinct call: (calls, operations, microseconds of one in shardc, in
+    oneDNN, in PyTorch)."""
     model, data = bench_cpu_forecast.export(name, options.models)
     artifact = folder / "model.shardc"
     run(options.bin / "shardc", "compile", model, "-o", artifact, "--world-size", 1,
@@ -114,20 +136,22 @@ def measure(name, options, folder):
     for number, command in enumerate(commands):
         if command.get("callee", "").startswith(("matmul", "convolution")):
             calls[key_of(command)].append(number)
-    ours = collections.defaultdict(lambda: math.inf)
-    theirs = collections.defaultdict(lambda: math.inf)
-    operations = {}
+    ours, library, theirs = (collections.defaultdict(lambda: math.inf) for _ in range(3))
+    operations, lines = {}, {}
     for _ in range(options.rounds):
         for number, duration in durations(artifact, data, options, folder).items():
             ours[number] = min(ours[number], duration)
         for key, numbers in calls.items():
             command = commands[numbers[0]]
             make = product if command["callee"] == "matmul" else convolution
-            operations[key], function = make(command)
+            operations[key], function, lines[key] = make(command)
             with torch.no_grad():
                 theirs[key] = min(theirs[key], least_of(function))
+        for key, duration in zip(lines, library_microseconds(lines.values(), options)):
+            library[key] = min(library[key], duration)
     return {key: (len(numbers), operations[key],
-                  sum(ours[number] for number in numbers) / len(numbers), theirs[key])
+                  sum(ours[number] for number in numbers) / len(numbers),
+                  library[key], theirs[key])
             for key, numbers in calls.items()}
 
 
@@ -152,25 +176,31 @@ def main():
     if not names:
         import bench_zoo
         names = list(bench_zoo.MODELS)
-    print("| model | calls | GFLOP | shardc, GFLOP/s | PyTorch, GFLOP/s | × |\n"
-          "|---|--:|--:|--:|--:|--:|")
+    with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
+        report(names, options, pathlib.Path(folder))
+
+
+def report(names, options, folder):
+    print("| model | calls | GFLOP | shardc, GFLOP/s | oneDNN, GFLOP/s | × | "
+          "PyTorch, GFLOP/s | × |\n|---|--:|--:|--:|--:|--:|--:|--:|")
     losses = []
     for name in names:
-        with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
-            calls = measure(name, options, pathlib.Path(folder))
-        count, work, ours, theirs = (
+        calls = measure(name, options, folder)
+        count, work, ours, library, theirs = (
             sum(call[0] * (call[i] if i else 1) for call in calls.values())
-            for i in range(4))
+            for i in range(5))
         print(f"| {name} | {count} | {work / 1e9:.1f} | {work / ours / 1e3:.0f} | "
+              f"{work / library / 1e3:.0f} | {library / ours:.2f} | "
               f"{work / theirs / 1e3:.0f} | {theirs / ours:.2f} |", flush=True)
-        losses += [(call[0] * (call[2] - call[3]), name, key, call)
+        losses += [(call[0] * (call[2] - min(call[3:])), name, key, call)
                    for key, call in calls.items()]
     losses.sort(reverse=True, key=lambda loss: loss[0])
-    print("\n| model | call | calls | shardc, us | PyTorch, us | GFLOP/s |\n"
-          "|---|---|--:|--:|--:|--:|")
-    for _, name, key, (count, work, ours, theirs) in losses[:None if options.all else 20]:
-        print(f"| {name} | {describe(key)} | {count} | {ours:.0f} | {theirs:.0f} | "
-              f"{work / ours / 1e3:.0f} |")
+    print("\n| model | call | calls | shardc, us | oneDNN, us | PyTorch, us | "
+          "GFLOP/s |\n|---|---|--:|--:|--:|--:|--:|")
+    for _, name, key, call in losses[:None if options.all else 20]:
+        count, work, ours, library, theirs = call
+        print(f"| {name} | {describe(key)} | {count} | {ours:.0f} | {library:.0f} | "
+              f"{theirs:.0f} | {work / ours / 1e3:.0f} |")
 
 
 if __name__ == "__main__":
