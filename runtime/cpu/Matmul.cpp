@@ -5,14 +5,16 @@
 // Cuts the products of a matmul call into parts: large ones into rectangles of
 // C, so that no two parts add to the same element and k is never cut, small
 // ones into batches, each with one oneDNN primitive if they are equally far
-// apart.
+// apart. An operand whose lines compete for the same sets of a cache is copied
+// first, part by part.
 //
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/DoubleMatmul.h"
+#include "runtime/cpu/InstructionSet.h"
 #include "runtime/cpu/LibraryCallKinds.h"
 #include "runtime/cpu/MatmulProblem.h"
-#include "runtime/cpu/OneDnn.h"
+#include "runtime/cpu/OneDnnSteps.h"
 #include "runtime/cpu/WidenedCall.h"
 #include "runtime/format/Operations.h"
 
@@ -33,7 +35,9 @@ class MatmulCall : public LibraryCall {
 public:
   explicit MatmulCall(const MatmulProblem &problem);
 
-  ScratchNeed scratchNeed() const override { return {0, scratchBytes, 0}; }
+  ScratchNeed scratchNeed() const override {
+    return {0, copyBytes + scratchpadBytes, 0};
+  }
   Status run(WorkerPool &workers, const Scratch &scratch) override;
 
 private:
@@ -41,13 +45,12 @@ private:
     int64_t first, count;
   };
 
-  /// Appends a primitive for a piece of some products.
+  /// Appends a piece of some products to the last part.
   void add(const MatmulProblem &problem, Range products, const Piece &piece);
 
-  std::vector<OneDnnPrimitive> primitives;
-  /// Part i runs primitives [partBegin[i], partBegin[i + 1]).
-  std::vector<size_t> partBegin = {0};
-  size_t scratchBytes = 0;
+  std::vector<OneDnnSteps> parts;
+  /// Of a worker: for copies of operands, and for primitives.
+  size_t copyBytes = 0, scratchpadBytes = 0;
 };
 } // namespace
 
@@ -139,34 +142,79 @@ static bool canBeOne(const MatmulProblem &problem, int64_t count) {
          !describe(first.c, problem.m, problem.n, 2, count, problem).is_zero();
 }
 
+/// The operand itself, or a copy that an appended step makes, if oneDNN would
+/// read it slowly. `outer` is the dimension that A or B has in common with C,
+/// `others` how many rows or columns of C the other operand has.
+///
+/// Products of small extents read operands where they lie with AVX2, several
+/// lines of the dimension that is summed over at a time. Where they are a
+/// multiple of 2 KiB apart, they share few sets of the first-level cache, and
+/// the product takes twice as long.
+static OneDnnTensor wellSpaced(const OneDnnTensor &tensor, size_t outer,
+                               int64_t others, OneDnnSteps &steps,
+                               ScratchLayout &memory) {
+  constexpr int64_t badSpacing = 2048 / sizeof(float), fewest = 64;
+  constexpr int64_t lanes = 16;
+  // What oneDNN 2.6 copies by itself has larger extents.
+  constexpr double smallExtents = 0.003;
+  const dnnl::memory::dims dims = tensor.layout.dims();
+  const auto &blocking = tensor.layout.data.format_desc.blocking;
+  if (dims.size() != 2 ||
+      tensor.layout.data_type() != dnnl::memory::data_type::f32 ||
+      instructionSet() != InstructionSet::Avx2)
+    return tensor;
+  const int64_t extent = dims[outer], spacing = blocking.strides[1 - outer];
+  const double smallness =
+      1 / static_cast<double>(extent) + 1 / static_cast<double>(others);
+  if (blocking.strides[outer] != 1 || spacing % badSpacing != 0 ||
+      others < fewest || smallness < smallExtents)
+    return tensor;
+  // An odd number of cache lines.
+  const int64_t padded = (extent + lanes - 1) / lanes * lanes | lanes;
+  dnnl::memory::dims strides(2, 1);
+  strides[1 - outer] = padded;
+  return steps.reordered(tensor, {dims, dnnl::memory::data_type::f32, strides},
+                         memory);
+}
+
 void MatmulCall::add(const MatmulProblem &problem, Range products,
                      const Piece &piece) {
   const auto &[first, count] = products;
   const auto &product = problem.products[static_cast<size_t>(first)];
-  const auto a = describe(product.a, piece.rows, problem.k, 0, count, problem);
-  const auto b =
-      describe(product.b, problem.k, piece.columns, 1, count, problem);
-  const auto c =
-      describe(product.c, piece.rows, piece.columns, 2, count, problem);
-  std::vector<OneDnnPrimitive::Argument> arguments = {
-      {DNNL_ARG_SRC, a, product.a.at(piece.row, 0)},
-      {DNNL_ARG_WEIGHTS, b, product.b.at(0, piece.column)},
-      {DNNL_ARG_DST, c, product.c.at(piece.row, piece.column)}};
-  dnnl::matmul::desc description(a, b, c);
+  OneDnnSteps &steps = parts.back();
+  ScratchLayout memory(OneDnnPlace::Kind::Worker);
+  auto fixed = [](const dnnl::memory::desc &layout, std::byte *address) {
+    return OneDnnTensor{layout, {OneDnnPlace::Kind::Fixed, address, 0}};
+  };
+  const OneDnnTensor a = wellSpaced(
+      fixed(describe(product.a, piece.rows, problem.k, 0, count, problem),
+            product.a.at(piece.row, 0)),
+      0, piece.columns, steps, memory);
+  const OneDnnTensor b = wellSpaced(
+      fixed(describe(product.b, problem.k, piece.columns, 1, count, problem),
+            product.b.at(0, piece.column)),
+      1, piece.rows, steps, memory);
+  const OneDnnTensor c =
+      fixed(describe(product.c, piece.rows, piece.columns, 2, count, problem),
+            product.c.at(piece.row, piece.column));
+  std::vector<OneDnnSteps::Argument> arguments = {
+      {DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}};
+  dnnl::matmul::desc description(a.layout, b.layout, c.layout);
   if (problem.bias.data) {
-    dnnl::memory::dims dims(c.dims().size(), 1);
+    dnnl::memory::dims dims(c.layout.dims().size(), 1);
     dims.back() = piece.columns;
-    const dnnl::memory::desc bias(
-        dims, oneDnnType(problem.bias.dtype),
-        dnnl::memory::dims(dims.size(), piece.columns));
-    arguments.push_back(
-        {DNNL_ARG_BIAS, bias, problem.bias.at(0, piece.column)});
-    description = dnnl::matmul::desc(a, b, bias, c);
+    const OneDnnTensor bias =
+        fixed({dims, oneDnnType(problem.bias.dtype),
+               dnnl::memory::dims(dims.size(), piece.columns)},
+              problem.bias.at(0, piece.column));
+    arguments.push_back({DNNL_ARG_BIAS, bias});
+    description = dnnl::matmul::desc(a.layout, b.layout, bias.layout, c.layout);
   }
-  primitives.emplace_back(dnnl::matmul::primitive_desc(
-                              description, oneDnnAttributes(), oneDnnEngine()),
-                          std::move(arguments));
-  scratchBytes = std::max(scratchBytes, primitives.back().scratchBytes());
+  steps.add(dnnl::matmul::primitive_desc(description, oneDnnAttributes(),
+                                         oneDnnEngine()),
+            arguments);
+  copyBytes = std::max(copyBytes, memory.size());
+  scratchpadBytes = std::max(scratchpadBytes, steps.scratchpadBytes());
 }
 
 MatmulCall::MatmulCall(const MatmulProblem &problem) {
@@ -185,24 +233,22 @@ MatmulCall::MatmulCall(const MatmulProblem &problem) {
   for (int64_t begin = 0; begin < products; begin += together)
     for (const Piece &piece : pieces) {
       const int64_t count = std::min(together, products - begin);
+      parts.emplace_back();
       if (areOne)
         add(problem, {begin, count}, piece);
       else
         for (int64_t i = begin; i < begin + count; ++i)
           add(problem, {i, 1}, piece);
-      partBegin.push_back(primitives.size());
     }
 }
 
 Status MatmulCall::run(WorkerPool &workers, const Scratch &scratch) {
   std::atomic<bool> healthy = true;
-  workers.run(static_cast<int64_t>(partBegin.size()) - 1,
-              [&](int64_t part, int worker) {
-                const auto index = static_cast<size_t>(part);
-                for (size_t i = partBegin[index]; i < partBegin[index + 1]; ++i)
-                  if (!primitives[i].run(scratch.worker(worker)))
-                    healthy = false;
-              });
+  workers.run(
+      static_cast<int64_t>(parts.size()), [&](int64_t part, int worker) {
+        if (!parts[static_cast<size_t>(part)].run(scratch, worker, copyBytes))
+          healthy = false;
+      });
   if (!healthy)
     return Status(ErrorCode::E0504, "oneDNN failed to multiply matrices");
   return Status();

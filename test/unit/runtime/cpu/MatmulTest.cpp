@@ -98,6 +98,10 @@ const Case cases[] = {
     // Several parts, each of several products.
     {80, 49, 32, 49, true, false, false, false},
     {80, 49, 49, 32, false, true, true, false},
+    // Lines that are multiples of 2 KiB apart: of B, of A, of both.
+    {1, 100, 512, 72, false, false, true, false},
+    {1, 1024, 80, 50, true, false, false, false},
+    {1, 512, 1024, 24, true, false, true, false},
 };
 } // namespace
 
