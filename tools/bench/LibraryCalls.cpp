@@ -1,4 +1,4 @@
-//===- LibraryCalls.cpp - oneDNN called directly ----------------------------===//
+//===- LibraryCalls.cpp - oneDNN called directly --------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0
 //

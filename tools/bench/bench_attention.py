@@ -6,9 +6,8 @@
         [--threads N] [--rounds R] [--cpu CPU]
 
 Causal self-attention in float32 of sequences of several lengths, 64 elements a
-head: the least milliseconds of the calls `attention` and `attention_backward`
-in a step of shardrun, and of forward and backward of
-scaled_dot_product_attention limited to SDPBackend.FLASH_ATTENTION, with the
+head: the least milliseconds of scaled_dot_product_attention and of its backward in
+a step of shardrun, and in PyTorch limited to SDPBackend.FLASH_ATTENTION, with the
 same number of threads, in turns.
 """
 
@@ -39,9 +38,9 @@ def shardc_milliseconds(artifact, options, folder):
         options.bin / "shardc", "inspect", "--program", "--json",
         artifact))["program"]["commands"]
     times = bench_calls.durations(artifact, folder / "data.safetensors", options, folder)
-    return [1e-3 * sum(times[number] for number, command in enumerate(commands)
-                       if command.get("callee") == callee)
-            for callee in ("attention", "attention_backward")]
+    callee = "scaled_dot_product_attention"
+    numbers = {command.get("callee"): number for number, command in enumerate(commands)}
+    return [1e-3 * times[numbers[callee]], 1e-3 * times[numbers[f"{callee}_backward"]]]
 
 
 def pytorch_milliseconds(x):
