@@ -9,11 +9,10 @@ For each of the twelve models of bench_zoo.py: GFLOP/s of its `matmul` and
 convolution calls in a step of shardrun, of the same calls of oneDNN (the program
 library-calls) and of torch.matmul and aten.convolution(_backward), all on tensors of
 the same shapes and strides, with the same number of threads, in turns; the least time
-of each counts. oneDNN and PyTorch
-repeat one call, whose operands may stay in caches; in a step others come between.
-Prints a line a model, and of the calls that take most of what the faster of both
-would save; --all prints each distinct call. Exports go to DIR (as of
-bench_cpu_forecast.py).
+of each counts. oneDNN and PyTorch repeat one call, without a bias, whose operands may
+stay in caches; in a step others come between. Prints a line a model, and of the calls
+that take most of what the faster of both would save; --all prints each distinct call.
+Exports go to DIR (as of bench_cpu_forecast.py).
 """
 
 import argparse
