@@ -58,13 +58,6 @@ static std::vector<Slice> slicesOf(const std::vector<StepRun> &runs) {
   return slices;
 }
 
-static std::string nameOf(const Command &command) {
-  if (!command.label.empty())
-    return command.label;
-  return command.callee.empty() ? std::string(kindName(command))
-                                : command.callee;
-}
-
 /// What time is spent on, or the collective.
 static std::string kindOf(const Command &command, const CommandCost &cost) {
   if (!isCollective(command.kind))

@@ -44,7 +44,7 @@ static std::string withoutNumbers(const std::string &path) {
   return text.empty() ? "(model)" : text;
 }
 
-static std::string nameOf(const Command &command) {
+std::string nameOf(const Command &command) {
   if (!command.label.empty())
     return command.label;
   return command.callee.empty() ? std::string(kindName(command))

@@ -171,6 +171,9 @@ struct PlanReport {
 /// (runtime/device/Device.h).
 int64_t allocatedBytes(int64_t elements, format::Dtype dtype);
 
+/// What a report calls a command: its label, else what it calls, else its kind.
+std::string nameOf(const format::Command &command);
+
 /// The report of a step of `microBatches` of a valid artifact. `operations` are
 /// those of products, convolutions and attention in a micro-batch, forward and
 /// backward; without them what library calls compute is counted, which leaves

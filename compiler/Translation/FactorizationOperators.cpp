@@ -19,10 +19,6 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
-static int64_t rankOf(Value value) {
-  return Decomposition::typeOf(value).getRank();
-}
-
 //===----------------------------------------------------------------------===//
 // Cholesky's factor
 //===----------------------------------------------------------------------===//

@@ -268,7 +268,7 @@ static FailureOr<Plan> readPlan(NodeCall &call, bool isForward, bool isNd) {
 }
 
 /// Integers are transformed as f32.
-static Value readSelf(NodeCall &call) {
+static Value readTransformed(NodeCall &call) {
   Value self = call.tensor("self");
   return isa<IntegerType>(call.typeOf("self").getElementType())
              ? call.convert(self, call.builder().getF32Type())
@@ -282,7 +282,7 @@ static LogicalResult translateComplexToComplex(NodeCall &call) {
   if (failed(plan))
     return failure();
   Fourier fourier(call);
-  Parts parts = fourier.partsOf(readSelf(call));
+  Parts parts = fourier.partsOf(readTransformed(call));
   for (auto [dim, size] : llvm::zip_equal(plan->dims, plan->sizes))
     parts = fourier.transform(fourier.resized(parts, dim, size), dim, size,
                               isForward, plan->scale);
@@ -296,7 +296,7 @@ static LogicalResult translateRealToComplex(NodeCall &call) {
   if (failed(plan))
     return failure();
   Fourier fourier(call);
-  Parts parts = {readSelf(call), Value()};
+  Parts parts = {readTransformed(call), Value()};
   for (size_t i = plan->dims.size(); i-- > 0;) {
     int64_t dim = plan->dims[i], size = plan->sizes[i];
     bool isLast = !parts.imag;
@@ -324,7 +324,7 @@ static LogicalResult translateComplexToReal(NodeCall &call) {
                                   "dimension "
                                << plan->dims.back();
   Fourier fourier(call);
-  Parts parts = fourier.partsOf(readSelf(call));
+  Parts parts = fourier.partsOf(readTransformed(call));
   for (size_t i = 0; i + 1 < plan->dims.size(); ++i)
     parts = fourier.transform(
         fourier.resized(parts, plan->dims[i], plan->sizes[i]), plan->dims[i],

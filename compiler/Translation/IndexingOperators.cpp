@@ -266,7 +266,7 @@ static Value readLine(NodeCall &call) {
 }
 
 /// `self` as [1] when it is 0-d, so that it has a dimension to index.
-static Value readSelf(NodeCall &call) {
+static Value readIndexed(NodeCall &call) {
   Value self = call.tensor("self");
   return call.typeOf("self").getRank() ? self : viewAs(call, self, {1});
 }
@@ -274,7 +274,7 @@ static Value readSelf(NodeCall &call) {
 static LogicalResult translateIndexSelect(NodeCall &call) {
   FailureOr<int64_t> dim = readDimension(call);
   call.requireBounds(call.tensor("index"), 0);
-  Value self = readSelf(call), index = readLine(call);
+  Value self = readIndexed(call), index = readLine(call);
   if (failed(dim) || !self || !index || !call.resultType())
     return failure();
   auto op = call.create<aten::IndexOp>(self, ValueRange(index),
@@ -301,8 +301,9 @@ static Value putInto(NodeCall &call, Value self, Value values,
 }
 
 static LogicalResult putAlong(NodeCall &call, Value values, bool accumulate) {
-  Value result = viewAs(call, putInto(call, readSelf(call), values, accumulate),
-                        call.typeOf("self").getShape());
+  Value result =
+      viewAs(call, putInto(call, readIndexed(call), values, accumulate),
+             call.typeOf("self").getShape());
   return result ? setComputed(call, result) : failure();
 }
 
@@ -334,7 +335,7 @@ static LogicalResult translateIndexFill(NodeCall &call) {
                     /*accumulate=*/false);
   // By way of a mask: a place that has several indices counts once in the
   // value's gradient.
-  Value self = readSelf(call);
+  Value self = readIndexed(call);
   if (!self)
     return failure();
   auto boolean = IntegerType::get(type.getContext(), 1);
@@ -392,7 +393,7 @@ static LogicalResult translateIndexReduce(NodeCall &call) {
   if (!kind || name == "sum")
     return call.unsupported("reduce", "'prod', 'mean', 'amax' or 'amin'");
   FailureOr<int64_t> dim = readDimension(call);
-  Value self = readSelf(call), index = readLine(call);
+  Value self = readIndexed(call), index = readLine(call);
   if (failed(dim) || !self || !index)
     return failure();
   SmallVector<int64_t> shape(aten::tensorType(self).getShape());

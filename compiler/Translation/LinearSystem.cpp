@@ -14,10 +14,6 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
-static int64_t rankOf(Value value) {
-  return Decomposition::typeOf(value).getRank();
-}
-
 Value LinearSystem::transposed(Value matrix) {
   // Of what is no matrix inference says so.
   return matrix && rankOf(matrix) > 1

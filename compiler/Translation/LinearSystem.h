@@ -12,6 +12,10 @@
 
 namespace shardc::translation {
 
+inline int64_t rankOf(mlir::Value value) {
+  return Decomposition::typeOf(value).getRank();
+}
+
 /// The result of aten.linalg_lu_factor_ex; null after an error.
 struct LuFactors {
   mlir::Value lu, pivots, permutation, info;

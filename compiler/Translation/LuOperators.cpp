@@ -15,10 +15,6 @@ using namespace mlir;
 using namespace shardc;
 using namespace shardc::translation;
 
-static int64_t rankOf(Value value) {
-  return Decomposition::typeOf(value).getRank();
-}
-
 /// 0, 1, … as i64 along dimension `dim` of `rank`.
 static Value count(NodeCall &call, int64_t size, int64_t dim, int64_t rank) {
   SmallVector<int64_t> shape(rank, 1);

@@ -96,9 +96,9 @@ static Value keepReduced(Composition &c, Value value, ArrayRef<int64_t> dims,
 /// Equal extremes share the gradient alike. It is NaN where the extreme is,
 /// which equals nothing.
 template <typename Op>
-static void differentiateExtreme(Op op, OpBuilder &builder, Value gradient,
-                                 ArrayRef<bool> needed,
-                                 SmallVectorImpl<Value> &operandGradients) {
+static void differentiateChosen(Op op, OpBuilder &builder, Value gradient,
+                                ArrayRef<bool> needed,
+                                SmallVectorImpl<Value> &operandGradients) {
   operandGradients.push_back(Value());
   if (!needed[0])
     return;
@@ -115,15 +115,15 @@ static void differentiateExtreme(Op op, OpBuilder &builder, Value gradient,
 void AmaxOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                            ArrayRef<bool> needed,
                            SmallVectorImpl<Value> &operandGradients) {
-  differentiateExtreme(*this, builder, resultGradients[0], needed,
-                       operandGradients);
+  differentiateChosen(*this, builder, resultGradients[0], needed,
+                      operandGradients);
 }
 
 void AminOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                            ArrayRef<bool> needed,
                            SmallVectorImpl<Value> &operandGradients) {
-  differentiateExtreme(*this, builder, resultGradients[0], needed,
-                       operandGradients);
+  differentiateChosen(*this, builder, resultGradients[0], needed,
+                      operandGradients);
 }
 
 /// The gradient goes to where the extreme was found.

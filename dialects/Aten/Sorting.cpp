@@ -122,9 +122,9 @@ LogicalResult HistcOp::inferReturnTypes(MLIRContext *,
 
 /// Each value's gradient goes to where it was found.
 template <typename Op>
-static void differentiateFound(Op op, OpBuilder &builder, Value gradient,
-                               ArrayRef<bool> needed,
-                               SmallVectorImpl<Value> &operandGradients) {
+static void differentiateSorted(Op op, OpBuilder &builder, Value gradient,
+                                ArrayRef<bool> needed,
+                                SmallVectorImpl<Value> &operandGradients) {
   Composition c(builder, op.getLoc());
   operandGradients.push_back(
       needed[0] ? c.create<ScatterOp>(c.splat(tensorType(op.getSelf()), 0),
@@ -135,15 +135,15 @@ static void differentiateFound(Op op, OpBuilder &builder, Value gradient,
 void SortOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                            ArrayRef<bool> needed,
                            SmallVectorImpl<Value> &operandGradients) {
-  differentiateFound(*this, builder, resultGradients[0], needed,
-                     operandGradients);
+  differentiateSorted(*this, builder, resultGradients[0], needed,
+                      operandGradients);
 }
 
 void TopkOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
                            ArrayRef<bool> needed,
                            SmallVectorImpl<Value> &operandGradients) {
-  differentiateFound(*this, builder, resultGradients[0], needed,
-                     operandGradients);
+  differentiateSorted(*this, builder, resultGradients[0], needed,
+                      operandGradients);
 }
 
 //===----------------------------------------------------------------------===//

@@ -95,7 +95,7 @@ static RowLoops dividedRows(Value self, int64_t parts, KernelBuilder &kernel) {
 
 /// 0 in place of -infinity: what is taken away from the elements of a part that
 /// has no other.
-static Scalar finiteOrZero(Scalar largest) {
+static Scalar replaceMinusInfinity(Scalar largest) {
   Scalar least = largest.constant(-std::numeric_limits<double>::infinity());
   return select(equal(largest, least), largest.constant(0), largest);
 }
@@ -133,18 +133,18 @@ static RowExponentials buildRows(const RowLoops &loops, Type element,
   SmallVector<Read> reads = {loops.elements, loops.common(largest)};
   if (loops.length)
     reads.push_back(*loops.length);
-  SmallVector<Value> sums =
-      reduce(kernel.builder, kernel.location, loops.sizes, {loops.dim},
-             accumulator, Combiner::Add, reads, onesApart ? 2 : 1,
-             [&](LoopBody &body) -> SmallVector<Scalar> {
-               Scalar below =
-                   body[0] - (loops.length ? finiteOrZero(body[1]) : body[1]);
-               if (!onesApart)
-                 return {exponentialOf(below)};
-               Scalar isLess = notEqual(below, below.constant(0));
-               return {select(isLess, exp(below), below.constant(0)),
-                       select(isLess, below.constant(0), below.constant(1))};
-             });
+  SmallVector<Value> sums = reduce(
+      kernel.builder, kernel.location, loops.sizes, {loops.dim}, accumulator,
+      Combiner::Add, reads, onesApart ? 2 : 1,
+      [&](LoopBody &body) -> SmallVector<Scalar> {
+        Scalar below =
+            body[0] - (loops.length ? replaceMinusInfinity(body[1]) : body[1]);
+        if (!onesApart)
+          return {exponentialOf(below)};
+        Scalar isLess = notEqual(below, below.constant(0));
+        return {select(isLess, exp(below), below.constant(0)),
+                select(isLess, below.constant(0), below.constant(1))};
+      });
   return {largest, sums[0], onesApart ? sums[1] : Value()};
 }
 

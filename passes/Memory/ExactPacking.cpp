@@ -17,7 +17,7 @@
 namespace shardc {
 
 using Answer = PackingSearch::Answer;
-using Key = std::array<int64_t, 3>;
+using SortKey = std::array<int64_t, 3>;
 
 /// The way to a first packing takes quadratic work, and the call stack of a
 /// search is as deep as there are buffers.
@@ -31,12 +31,12 @@ static constexpr int64_t workGrowth = 3;
 static std::vector<std::vector<int32_t>>
 ranksByOrder(const std::vector<SearchedBuffer> &buffers) {
   auto area = [](const SearchedBuffer &b) { return b.size * b.lifetime; };
-  const std::function<Key(const SearchedBuffer &)> keys[] = {
-      [&](auto &b) { return Key{b.peak, area(b), b.lifetime}; },
-      [&](auto &b) { return Key{b.peak, b.lifetime, area(b)}; },
-      [&](auto &b) { return Key{b.lifetime, area(b), b.peak}; },
-      [&](auto &b) { return Key{area(b), b.lifetime, b.peak}; },
-      [&](auto &b) { return Key{b.size, area(b), b.peak}; }};
+  const std::function<SortKey(const SearchedBuffer &)> keys[] = {
+      [&](auto &b) { return SortKey{b.peak, area(b), b.lifetime}; },
+      [&](auto &b) { return SortKey{b.peak, b.lifetime, area(b)}; },
+      [&](auto &b) { return SortKey{b.lifetime, area(b), b.peak}; },
+      [&](auto &b) { return SortKey{area(b), b.lifetime, b.peak}; },
+      [&](auto &b) { return SortKey{b.size, area(b), b.peak}; }};
   std::vector<std::vector<int32_t>> ranks;
   for (const auto &key : keys) {
     std::vector<int32_t> order(buffers.size());

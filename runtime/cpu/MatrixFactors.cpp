@@ -19,14 +19,14 @@ using format::Dtype;
 
 namespace {
 template <typename T>
-void widen(const TensorView &tensor, int64_t first, int64_t count,
-           double *target) {
+void loadMatrix(const TensorView &tensor, int64_t first, int64_t count,
+                double *target) {
   std::copy_n(tensor.as<T>() + first, count, target);
 }
 
 template <typename T>
-void narrow(const double *source, const TensorView &tensor, int64_t first,
-            int64_t count) {
+void storeMatrix(const double *source, const TensorView &tensor, int64_t first,
+                 int64_t count) {
   std::transform(source, source + count, tensor.as<T>() + first,
                  [](double element) { return static_cast<T>(element); });
 }
@@ -101,9 +101,9 @@ private:
       const TensorView &tensor = operands[i];
       const int64_t size = tensor.elements() / count;
       if (tensor.dtype == Dtype::F64)
-        widen<double>(tensor, matrix * size, size, memory);
+        loadMatrix<double>(tensor, matrix * size, size, memory);
       else
-        widen<float>(tensor, matrix * size, size, memory);
+        loadMatrix<float>(tensor, matrix * size, size, memory);
       one.operands[i] = memory;
       memory += size;
     }
@@ -118,11 +118,11 @@ private:
       const TensorView &tensor = results[i];
       const int64_t size = tensor.elements() / count;
       if (tensor.dtype == Dtype::I64)
-        narrow<int64_t>(one.results[i], tensor, matrix * size, size);
+        storeMatrix<int64_t>(one.results[i], tensor, matrix * size, size);
       else if (tensor.dtype == Dtype::F64)
-        narrow<double>(one.results[i], tensor, matrix * size, size);
+        storeMatrix<double>(one.results[i], tensor, matrix * size, size);
       else
-        narrow<float>(one.results[i], tensor, matrix * size, size);
+        storeMatrix<float>(one.results[i], tensor, matrix * size, size);
     }
     return "";
   }

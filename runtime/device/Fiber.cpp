@@ -72,7 +72,7 @@ void Fiber::leaveFor(Fiber &other) {
   Entry::arrive(context::jump_fcontext(other.place, &handover));
 }
 
-static constexpr size_t pageBytes = 4096;
+static constexpr size_t guardBytes = 4096;
 static constexpr size_t stackBytes = 64 << 10;
 
 FiberStacks::~FiberStacks() {
@@ -83,7 +83,7 @@ FiberStacks::~FiberStacks() {
 Status FiberStacks::reserve(size_t count) {
   if (count <= stacks.size())
     return Status();
-  constexpr size_t step = pageBytes + stackBytes;
+  constexpr size_t step = guardBytes + stackBytes;
   const size_t missing = count - stacks.size();
   void *const address =
       mmap(nullptr, missing * step, PROT_READ | PROT_WRITE,
@@ -95,13 +95,13 @@ Status FiberStacks::reserve(size_t count) {
   mappings.push_back({address, missing * step});
   for (size_t i = 0; i < missing; ++i) {
     std::byte *const guard = static_cast<std::byte *>(address) + i * step;
-    if (mprotect(guard, pageBytes, PROT_NONE) != 0)
+    if (mprotect(guard, guardBytes, PROT_NONE) != 0)
       return Status(ErrorCode::E0503,
                     std::string("cannot protect the end of a stack: ") +
                         std::strerror(errno));
     // Frames at the same place of each page would share a set of the cache.
     const size_t unused = stacks.size() % 16 * 256;
-    stacks.push_back({guard + pageBytes, stackBytes - unused});
+    stacks.push_back({guard + guardBytes, stackBytes - unused});
   }
   return Status();
 }

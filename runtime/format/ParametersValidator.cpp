@@ -14,9 +14,6 @@
 
 namespace shardc::format {
 
-/// No tensor of an artifact has more elements; byte sizes stay far below 2^63.
-static constexpr int64_t mostElements = int64_t(1) << 48;
-
 static Status broken(const std::string &rule, const std::string &complaint) {
   return Status(ErrorCode::E0309,
                 "parameters.json breaks rule " + rule + ": " + complaint);

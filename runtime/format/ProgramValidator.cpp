@@ -20,9 +20,6 @@
 namespace shardc::format {
 
 namespace {
-/// No tensor has more elements.
-constexpr int64_t mostElements = int64_t(1) << 48;
-
 class ProgramValidator {
 public:
   explicit ProgramValidator(const Artifact &artifact)

@@ -36,7 +36,7 @@ static bool buildTopk(ProgramBuilder &builder) {
           .getValues());
 }
 
-static bool buildScatter(ProgramBuilder &builder) {
+static bool buildScatterReduce(ProgramBuilder &builder) {
   RandomSource &random = builder.getRandom();
   int64_t batch = builder.getBatch();
   Value source = builder.pick([&](RankedTensorType type) {
@@ -86,7 +86,7 @@ ArrayRef<OperatorEntry> orderEntries() {
       {"aten.sort", 1, buildSort},
       {"aten.max.dim", 1, buildExtreme<aten::MaxDimOp>},
       {"aten.min.dim", 1, buildExtreme<aten::MinDimOp>},
-      {"aten.scatter_reduce", 2, buildScatter},
+      {"aten.scatter_reduce", 2, buildScatterReduce},
   };
   return entries;
 }
