@@ -30,7 +30,8 @@ def Exec_RunKind : I32EnumAttr<"RunKind", "what a section is run for", [
 def Exec_Repeat : I32EnumAttr<"Repeat", "how often a section runs in a run", [
     I32EnumAttrCase<"once", 0>, I32EnumAttrCase<"micro_batches", 1>,
     I32EnumAttrCase<"only_micro_batch", 2>, I32EnumAttrCase<"first_micro_batch", 3>,
-    I32EnumAttrCase<"middle_micro_batches", 4>, I32EnumAttrCase<"last_micro_batch", 5>]> {
+    I32EnumAttrCase<"middle_micro_batches", 4>, I32EnumAttrCase<"last_micro_batch", 5>,
+    I32EnumAttrCase<"initial_micro_batch", 6>, I32EnumAttrCase<"later_micro_batches", 7>]> {
   let cppNamespace = "::shardc::exec";
 }
 

@@ -237,7 +237,7 @@ def Exec_SectionOp : Exec_Op<"section", [HasParent<"ProgramOp">, SingleBlock, No
   let description = [{
     A training step, or an evaluation, runs its sections one after the other, each
     as often as `repeat` says: once, or for micro-batches; all of them, or the only,
-    the first, the middle and the last ones. With `if` a section runs where the
+    the first, the middle and the last ones, or the initial one and all later ones. With `if` a section runs where the
     state, one i1, is true when it would begin. Streams are joined between sections,
     and nothing in the arena outlives one. An evaluation changes metrics alone.
 
@@ -418,7 +418,7 @@ def Exec_ReduceScatterOp : Exec_CollectiveOp<"reduce_scatter",
          Arg<Exec_Memory, "", [MemRead, MemWrite]>:$output,
          Arg<Optional<Exec_Memory>, "", [MemRead]>:$micro_batch)> {
   let summary = "adds every member's part for this rank to `output`, in order";
-  let description = "`output` counts as zeros where the number of the `micro_batch` is 0: nothing has to fill it.";
+  let description = "Where the number of the `micro_batch` is 0 the first member's part replaces `output`: nothing has to fill it.";
   let assemblyFormat = "$group $buffer `:` type($buffer) `->` $output `:` type($output) (`first_at` $micro_batch^ `:` type($micro_batch))? " # over;
 }
 

@@ -247,8 +247,8 @@ void ShardedState::reduceScatter(ArrayAttr parameters,
                                  ArrayRef<RankTensors> gradients, bool once) {
   for (auto [parameter, byRank] : llvm::zip_equal(parameters, gradients)) {
     StringRef name = cast<FlatSymbolRefAttr>(parameter).getValue();
-    if (!once) {
-      reduce(name, byRank);
+    if (!once || microBatches == 1) {
+      reduce(name, byRank, /*overwrites=*/microBatch == 0);
       continue;
     }
     RankTensors &sums = accumulated[name];
@@ -262,7 +262,7 @@ void ShardedState::reduceScatter(ArrayAttr parameters,
           total = dtype.round(total + term);
       }
     if (microBatch + 1 == microBatches)
-      reduce(name, sums);
+      reduce(name, sums, /*overwrites=*/false);
   }
 }
 
@@ -273,7 +273,8 @@ static double keep(double sum, FloatType kept) {
   return Rounding(kept).round(sum);
 }
 
-void ShardedState::reduce(StringRef parameter, const RankTensors &byRank) {
+void ShardedState::reduce(StringRef parameter, const RankTensors &byRank,
+                          bool overwrites) {
   Place place = places.lookup(parameter);
   fsdp::SegmentOp segment = segments[place.segment].op;
   RankTensors &accumulators = segments[place.segment].kept[gradientKey];
@@ -288,9 +289,13 @@ void ShardedState::reduce(StringRef parameter, const RankTensors &byRank) {
       MutableArrayRef<double> old =
           accumulators[replica * shards + run.shard].mutableFloats().slice(
               run.inShard, run.count);
+      // Adding to it changes no bit, not even the sign of a zero.
+      constexpr double nothing = -0.0;
       std::vector<double> sums(old.begin(), old.end());
       if (isNarrow)
         llvm::fill(sums, 0);
+      else if (overwrites)
+        llvm::fill(sums, nothing);
       for (auto [rank, gradient] : llvm::enumerate(byRank))
         if (static_cast<int64_t>(rank) % meshSize / shards == replica)
           for (auto [sum, term] : llvm::zip_equal(

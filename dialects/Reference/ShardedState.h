@@ -152,7 +152,8 @@ private:
   /// where they are reduced once.
   llvm::StringMap<RankTensors> accumulated;
 
-  void reduce(llvm::StringRef parameter, const RankTensors &byRank);
+  void reduce(llvm::StringRef parameter, const RankTensors &byRank,
+              bool overwrites);
   void addSegments(fsdp::GroupOp group);
   /// Elements of a parameter that lie one after the other in one shard.
   struct Run {

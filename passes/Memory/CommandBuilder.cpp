@@ -37,13 +37,13 @@ LogicalResult CommandBuilder::buildStep(func::FuncOp step) {
   function = step;
   beginSection("begin", exec::RunKind::training);
   addInitialFills();
-  beginSection("micro_batch", exec::RunKind::training,
-               exec::Repeat::micro_batches);
+  exec::SectionOp section = beginSection("micro_batch", exec::RunKind::training,
+                                         exec::Repeat::micro_batches);
   placeGradients();
   placeUpdates();
   if (failed(visitBody(step)))
     return failure();
-  separateMicroBatches();
+  separateMicroBatches(section);
   return success();
 }
 
@@ -74,12 +74,14 @@ LogicalResult CommandBuilder::visitBody(func::FuncOp body) {
   return success();
 }
 
-void CommandBuilder::beginSection(StringRef name, exec::RunKind run,
-                                  exec::Repeat repeat, Value condition) {
+exec::SectionOp CommandBuilder::beginSection(StringRef name, exec::RunKind run,
+                                             exec::Repeat repeat,
+                                             Value condition) {
   builder.setInsertionPointToEnd(&program.getBody().front());
   auto section = exec::SectionOp::create(builder, function.getLoc(), name, run,
                                          repeat, condition);
   builder.setInsertionPointToEnd(&section.getBody().emplaceBlock());
+  return section;
 }
 
 LogicalResult CommandBuilder::visit(Operation *op) {

@@ -115,7 +115,9 @@ private:
   llvm::LogicalResult visitBroadcast(fsdp::BroadcastOp broadcast);
   void visitAllReduce(fsdp::AllReduceStartOp sum);
   void addAllReduce(fsdp::AllReduceStartOp sum);
-  void separateMicroBatches();
+
+  // Micro-batches that differ (MicroBatchSections.cpp).
+  void separateMicroBatches(exec::SectionOp section);
 
   // Metrics (CommandBuilder.cpp).
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
@@ -128,9 +130,9 @@ private:
   llvm::LogicalResult visitTake(fsdp::TakeShardOp take);
 
   void visitBegin(fsdp::BeginOp begin);
-  void beginSection(llvm::StringRef name, exec::RunKind run,
-                    exec::Repeat repeat = exec::Repeat::once,
-                    mlir::Value condition = {});
+  exec::SectionOp beginSection(llvm::StringRef name, exec::RunKind run,
+                               exec::Repeat repeat = exec::Repeat::once,
+                               mlir::Value condition = {});
 
   template <typename CommandOp, typename... Specific>
   CommandOp add(mlir::Location location, uint64_t stream,
@@ -162,6 +164,8 @@ private:
   /// Commands that only some micro-batches of a step have, and which.
   llvm::MapVector<mlir::Operation *, llvm::SmallVector<exec::Repeat>>
       microBatchesOf;
+  /// Reductions whose output the first micro-batch of a step can write itself.
+  llvm::SmallVector<exec::ReduceScatterOp> initialWrites;
 
   /// The memory of each tensor that has some.
   llvm::DenseMap<mlir::Value, mlir::Value> memory;

@@ -409,8 +409,9 @@ void CommandBuilder::reduceSegment(fsdp::ReduceScatterStartOp reduction,
        Repeat::last_micro_batch);
 }
 
-/// Adds the sum of all ranks' `whole` to this rank's shard of gradients, and
-/// returns the commands. A narrow one gets the sum of the ranks at once.
+/// Adds the sum of all ranks' `whole` to this rank's shard of gradients, in a
+/// micro-batch that is the first one in place of what it was, and returns the
+/// commands. A narrow one gets the sum of the ranks at once.
 SmallVector<Operation *>
 CommandBuilder::reduceInto(fsdp::ReduceScatterStartOp reduction,
                            fsdp::SegmentOp segment, Value whole) {
@@ -421,11 +422,18 @@ CommandBuilder::reduceInto(fsdp::ReduceScatterStartOp reduction,
     return add<exec::ReduceScatterOp>(location, stream, reduction.getGroup(),
                                       whole, sums, microBatch, shardAxes);
   };
-  if (overwritesAtFirst(reduction, segment))
-    return {reduce(gradient,
-                   declareScalar("micro_batch",
-                                 MemRefType::get({}, builder.getI64Type()),
-                                 location))};
+  bool isWhole = whole != states.lookup(segment).accumulated;
+  if (!segment.getGradient() && isWhole) {
+    Operation *reduced = reduce(
+        gradient,
+        declareScalar("micro_batch", MemRefType::get({}, builder.getI64Type()),
+                      location));
+    // The sum of one rank alone is what the first micro-batch can write there.
+    if (shards == 1 && !copies && !reduction.getOnce() &&
+        whole.getType() == gradient.getType())
+      initialWrites.push_back(cast<exec::ReduceScatterOp>(reduced));
+    return {reduced};
+  }
   if (!segment.getGradient())
     return {reduce(gradient)};
   Value sums = createBuffer(
@@ -510,28 +518,6 @@ void CommandBuilder::addAllReduce(fsdp::AllReduceStartOp sum) {
       microBatchesOf[command] = {exec::Repeat::only_micro_batch,
                                  exec::Repeat::last_micro_batch};
   }
-}
-
-/// Makes of the micro-batch's section four, where some have commands that
-/// others have not: the first one may be the last.
-void CommandBuilder::separateMicroBatches() {
-  if (microBatchesOf.empty())
-    return;
-  auto section =
-      cast<exec::SectionOp>(microBatchesOf.front().first->getParentOp());
-  builder.setInsertionPoint(section);
-  for (exec::Repeat repeat :
-       {exec::Repeat::only_micro_batch, exec::Repeat::first_micro_batch,
-        exec::Repeat::middle_micro_batches, exec::Repeat::last_micro_batch}) {
-    IRMapping mapping;
-    auto copy = cast<exec::SectionOp>(builder.clone(*section, mapping));
-    copy.setName(exec::stringifyRepeat(repeat));
-    copy.setRepeat(repeat);
-    for (const auto &[command, repeats] : microBatchesOf)
-      if (!llvm::is_contained(repeats, repeat))
-        mapping.lookup(command)->erase();
-  }
-  section.erase();
 }
 
 //===----------------------------------------------------------------------===//

@@ -26,6 +26,10 @@ int64_t countRuns(Repeat repeat, int64_t microBatches) {
     return microBatches > 1;
   case Repeat::MiddleMicroBatches:
     return std::max<int64_t>(microBatches - 2, 0);
+  case Repeat::InitialMicroBatch:
+    return 1;
+  case Repeat::LaterMicroBatches:
+    return microBatches - 1;
   }
   return 0;
 }
@@ -49,7 +53,8 @@ static std::string checkRun(const std::vector<Section> &sections, Run run) {
     return std::find(repeats.begin(), repeats.end(), repeat);
   };
   if (find(Repeat::FirstMicroBatch) > find(Repeat::MiddleMicroBatches) ||
-      find(Repeat::MiddleMicroBatches) > find(Repeat::LastMicroBatch))
+      find(Repeat::MiddleMicroBatches) > find(Repeat::LastMicroBatch) ||
+      find(Repeat::InitialMicroBatch) > find(Repeat::LaterMicroBatches))
     return "the first, middle and last micro-batches are in this order";
   return {};
 }

@@ -30,24 +30,29 @@ inline constexpr std::array<std::string_view, 2> runNames = {"training",
 
 /// How often a section runs in a run of M micro-batches: once, or for some of
 /// them. The only one where M = 1, the first and the last one of others and the
-/// M - 2 in the middle may have sections of their own.
+/// M - 2 in the middle may have sections of their own, or else micro-batch 0
+/// and all after it.
 enum class Repeat {
   Once,
   MicroBatches,
   OnlyMicroBatch,
   FirstMicroBatch,
   MiddleMicroBatches,
-  LastMicroBatch
+  LastMicroBatch,
+  InitialMicroBatch,
+  LaterMicroBatches
 };
 
 /// The names in program.json.
-inline constexpr std::array<std::string_view, 6> repeatNames = {
+inline constexpr std::array<std::string_view, 8> repeatNames = {
     "once",
     "micro_batches",
     "only_micro_batch",
     "first_micro_batch",
     "middle_micro_batches",
-    "last_micro_batch"};
+    "last_micro_batch",
+    "initial_micro_batch",
+    "later_micro_batches"};
 
 /// How many times it is in a run of `microBatches`.
 int64_t countRuns(Repeat repeat, int64_t microBatches);

@@ -42,7 +42,7 @@ struct Collective {
     AllGather,
     /// output[i] = ((output[i] + g_0[i]) + g_1[i]) + … for `count` elements,
     /// where g_m is member m's `buffer` from element (own number) * count on,
-    /// widened to the dtype of `output`, which counts as 0 in micro-batch 0.
+    /// widened to the dtype of `output`, which g_0 replaces in micro-batch 0.
     ReduceScatter,
     /// Sums `count` elements, of f32 or f64, over the members, starting from
     /// the first one's.
@@ -82,7 +82,7 @@ public:
 
   /// total[i] = ((total[i] + terms[0][i]) + terms[1][i]) + … for i below
   /// `count`; terms have elements of `termDtype`. Where the i64 at `microBatch`
-  /// is 0 the total counts as 0; null: never.
+  /// is 0 terms[0] replaces the total; null: never.
   virtual Status addInOrder(TypedBytes total,
                             std::span<const std::byte *const> terms,
                             format::Dtype termDtype, int64_t count,

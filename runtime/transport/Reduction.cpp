@@ -29,21 +29,20 @@ namespace {
 struct Terms {
   std::span<const std::byte *const> values;
   int64_t begin, end;
-  /// Whether they are added to 0.
+  /// Whether the first one replaces the total.
   bool isFirst;
 };
 } // namespace
 
-/// 0 + values, past the caches: sums of many elements are read again when all
+/// Copies values past the caches: sums of many elements are read again when all
 /// gradients are complete, and to fetch what is overwritten takes as long as to
 /// write it.
-static void addToZero(float *sums, const float *values, int64_t count) {
+static void stream(float *sums, const float *values, int64_t count) {
   using Line [[gnu::vector_size(16)]] = float;
   for (int64_t i = 0; i < count; i += 4) {
     Line line;
     std::memcpy(&line, values + i, sizeof(line));
-    __builtin_nontemporal_store(Line{} + line,
-                                reinterpret_cast<Line *>(sums + i));
+    __builtin_nontemporal_store(line, reinterpret_cast<Line *>(sums + i));
   }
   // Such stores are ordered by nothing less.
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -63,18 +62,18 @@ static void add(TypedBytes total, const Terms &terms) {
   auto *sums = reinterpret_cast<Total *>(total.data);
   if constexpr (std::is_same_v<Total, float> && std::is_same_v<Term, float>)
     if (isStreamed(sums, terms))
-      return addToZero(sums + terms.begin,
-                       reinterpret_cast<const float *>(terms.values[0]) +
-                           terms.begin,
-                       terms.end - terms.begin);
+      return stream(sums + terms.begin,
+                    reinterpret_cast<const float *>(terms.values[0]) +
+                        terms.begin,
+                    terms.end - terms.begin);
   for (int64_t block = terms.begin; block < terms.end; block += blockElements) {
     const int64_t blockEnd = std::min(terms.end, block + blockElements);
-    bool isZero = terms.isFirst;
+    bool isFirst = terms.isFirst;
     for (const std::byte *bytes : terms.values) {
       const auto *values = reinterpret_cast<const Term *>(bytes);
-      if (std::exchange(isZero, false))
+      if (std::exchange(isFirst, false))
         for (int64_t i = block; i < blockEnd; ++i)
-          sums[i] = Total(0) + widen(values[i]);
+          sums[i] = widen(values[i]);
       else
         for (int64_t i = block; i < blockEnd; ++i)
           sums[i] += widen(values[i]);

@@ -17,8 +17,8 @@ namespace shardc::runtime {
 
 /// total[i] = ((total[i] + terms[0][i]) + terms[1][i]) + … for i in
 /// [begin, end); terms are f32, bf16, f16 or f64 of dtype `termDtype`, widened
-/// to the dtype of `total`, which is not narrower; with `isFirst` the total
-/// counts as 0.
+/// to the dtype of `total`, which is not narrower; with `isFirst`
+/// terms[0] replaces the total.
 void addInOrder(TypedBytes total, std::span<const std::byte *const> terms,
                 format::Dtype termDtype, int64_t begin, int64_t end,
                 bool isFirst = false);

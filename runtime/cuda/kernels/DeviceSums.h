@@ -26,7 +26,7 @@ struct DeviceSum {
   std::vector<DeviceAddress> terms;
   format::Dtype termDtype;
   int64_t count;
-  /// Of Add: where an i64 is that makes the total count as 0 if it is 0.
+  /// Of Add: where an i64 is; if it is 0, terms[0] replaces the total.
   std::optional<DeviceAddress> microBatch = {};
 };
 

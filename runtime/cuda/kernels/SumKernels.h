@@ -21,7 +21,7 @@ inline constexpr int mostSumTerms = 128;
 struct SumParameters {
   uint64_t total;
   uint64_t terms[mostSumTerms];
-  /// An i64 that makes the total count as 0 if it is 0; 0 for none.
+  /// An i64 that makes terms[0] replace the total if it is 0; 0 for none.
   uint64_t microBatch;
   int64_t count;
   int32_t members;
@@ -40,7 +40,8 @@ SHARDC_DEVICE void addInOrder(const Thread &self, const SumParameters &p) {
     return;
   const bool isFirst =
       p.microBatch != 0 && loadElement<int64_t>(self, p.microBatch, 0) == 0;
-  Total sum = isFirst ? Total(0) : loadElement<Total>(self, p.total, i);
+  // Adding to -0 changes no bit, not even the sign of a zero.
+  Total sum = isFirst ? Total(-0.0) : loadElement<Total>(self, p.total, i);
   for (int member = 0; member < p.members; ++member)
     sum += loadElement<Term>(self, p.terms[member], i);
   storeElement<Total>(self, p.total, i, sum);

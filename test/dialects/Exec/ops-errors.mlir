@@ -165,7 +165,7 @@ func.func @fill_outside(%memory: memref<4xf32>) {
 // -----
 
 exec.program @step streams ["compute"] {
-  // expected-error@+1 {{expected string or keyword containing one of the following enum values for attribute 'repeat' [once, micro_batches, only_micro_batch, first_micro_batch, middle_micro_batches, last_micro_batch]}}
+  // expected-error@+1 {{expected string or keyword containing one of the following enum values for attribute 'repeat' [once, micro_batches, only_micro_batch, first_micro_batch, middle_micro_batches, last_micro_batch, initial_micro_batch, later_micro_batches]}}
   exec.section "micro_batch" repeat steps {
   }
 }

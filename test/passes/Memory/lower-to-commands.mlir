@@ -47,13 +47,21 @@ module @gradient_in_place {
 
 // -----
 
-// One value cannot be in two places: it is copied to the second.
+// One value cannot be in two places: it is copied to the second. The sum of one
+// rank is what the first micro-batch writes into the state itself.
 // CHECK-LABEL: module @same_gradient_twice
+//       CHECK:   exec.section "initial_micro_batch" repeat initial_micro_batch {
+//  CHECK-NEXT:   %[[IN_STATE:.*]] = exec.part %[[GRADIENT:root.0.gradient]][0] : memref<32xf32> -> memref<16xf32>
+//  CHECK-NEXT:   exec.call "copy" {{.*}} -> (%[[IN_STATE]] : memref<16xf32>)
+//  CHECK-NEXT:   %[[SECOND:.*]] = exec.part %[[GRADIENT]][16] : memref<32xf32> -> memref<16xf32>
+//  CHECK-NEXT:   exec.copy %[[IN_STATE]] : memref<16xf32> -> %[[SECOND]] : memref<16xf32>
+//  CHECK-NEXT:   }
+//       CHECK:   exec.section "later_micro_batches" repeat later_micro_batches {
 //       CHECK:   %[[A:.*]] = exec.part %[[WHOLE:.*]][0] : memref<32xf32> -> memref<16xf32>
 //  CHECK-NEXT:   exec.call "copy" {{.*}} -> (%[[A]] : memref<16xf32>)
 //  CHECK-NEXT:   %[[B:.*]] = exec.part %[[WHOLE]][16] : memref<32xf32> -> memref<16xf32>
 //  CHECK-NEXT:   exec.copy %[[A]] : memref<16xf32> -> %[[B]] : memref<16xf32>
-//  CHECK-NEXT:   exec.reduce_scatter @root %[[WHOLE]] : memref<32xf32>
+//  CHECK-NEXT:   exec.reduce_scatter @root %[[WHOLE]] : memref<32xf32> -> %[[GRADIENT]] : memref<32xf32> first_at %{{.*}} : memref<i64> over ["shard"] on 2
 module @same_gradient_twice {
   fsdp.parameter @a : tensor<16xf32>
   fsdp.parameter @b : tensor<16xf32>
@@ -479,12 +487,48 @@ module @replicas {
 
 // -----
 
+// Where only replicas differ, what the first micro-batch writes into the state is
+// summed over them if it is the only one.
+// CHECK-LABEL: module @replicas_alone
+//       CHECK:     exec.section "only_micro_batch" repeat only_micro_batch {
+//   CHECK-NOT:       exec.reduce_scatter
+//       CHECK:       exec.copy %input0 : memref<f32> -> %[[PART:.*]] : memref<f32> on 0
+//       CHECK:       exec.all_reduce %[[GRADIENT:.*]] : memref<16xf32> over ["replicate"] on 3
+//       CHECK:     exec.section "first_micro_batch" repeat first_micro_batch {
+//   CHECK-NOT:       exec.{{all_reduce|reduce_scatter}}
+//       CHECK:     exec.section "middle_micro_batches" repeat middle_micro_batches {
+//       CHECK:       exec.reduce_scatter @root %{{.*}} : memref<16xf32> -> %[[GRADIENT]] : memref<16xf32>
+//   CHECK-NOT:       exec.all_reduce
+//       CHECK:     exec.section "last_micro_batch" repeat last_micro_batch {
+//       CHECK:       exec.reduce_scatter @root %{{.*}} : memref<16xf32> -> %[[GRADIENT]] : memref<16xf32>
+//       CHECK:       exec.all_reduce %[[GRADIENT]] : memref<16xf32> over ["replicate"] on 3
+module @replicas_alone {
+  fsdp.parameter @w : tensor<f32>
+  fsdp.mesh @mesh <replicate = 2, shard = 1>
+  fsdp.group @root on @mesh policy <> reshard default {
+    fsdp.segment f32 reduce f32 elements 16 shard 16 {
+      fsdp.member @w at 0
+    }
+  }
+  func.func @step(%d_w: tensor<f32>) {
+    fsdp.begin forward
+    fsdp.begin backward
+    %pending = fsdp.reduce_scatter_start @root [@w](%d_w) on reduce : (tensor<f32>) -> !fsdp.pending<@root>
+    %sum = fsdp.all_reduce_start %pending over ["replicate"] on replicate : !fsdp.pending<@root>
+    fsdp.begin update
+    %shard = fsdp.wait %sum : !fsdp.pending<@root> -> !fsdp.shard<@root>
+    return
+  }
+}
+
+// -----
+
 // What is reduced once a step adds up until the last micro-batch: the first one
 // sets the whole gradients. The only one reduces them as they are.
 // CHECK-LABEL: module @reduced_once
 //       CHECK:   %[[WHOLE:.*]] = exec.state "root#0.accumulated" accumulated segment 0 : memref<64xbf16>
 //       CHECK:     exec.section "only_micro_batch" repeat only_micro_batch {
-//       CHECK:       exec.reduce_scatter @root %[[ONLY:.*]] : memref<64xbf16> -> %[[SHARD:.*]] : memref<32xf32> over ["shard"] on 2
+//       CHECK:       exec.reduce_scatter @root %[[ONLY:.*]] : memref<64xbf16> -> %[[SHARD:.*]] : memref<32xf32> first_at %{{.*}} : memref<i64> over ["shard"] on 2
 //   CHECK-NOT:       exec.{{copy|run|reduce_scatter}} {{.*}}memref<64xbf16>
 //       CHECK:     exec.section "first_micro_batch" repeat first_micro_batch {
 //   CHECK-NOT:       exec.reduce_scatter

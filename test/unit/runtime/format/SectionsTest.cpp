@@ -43,6 +43,18 @@ TEST(Sections, belong_to_one_kind_of_run) {
             (std::vector<SectionRun>{{3, {}}, {4, 0}, {6, 1}, {7, 2}}));
 }
 
+TEST(Sections, tell_micro_batch_0_from_all_others) {
+  std::vector<Section> two = {{"initial", Repeat::InitialMicroBatch, {}},
+                              {"later", Repeat::LaterMicroBatches, {}}};
+  EXPECT_EQ(checkRuns(two), "");
+  EXPECT_EQ(runsOfSections(two, 1), (std::vector<SectionRun>{{0, 0}}));
+  EXPECT_EQ(runsOfSections(two, 3),
+            (std::vector<SectionRun>{{0, 0}, {1, 1}, {1, 2}}));
+  std::swap(two[0], two[1]);
+  EXPECT_EQ(checkRuns(two),
+            "the first, middle and last micro-batches are in this order");
+}
+
 TEST(Sections, of_each_kind_take_every_micro_batch) {
   std::vector<Section> few = sections;
   few.pop_back();

@@ -349,6 +349,10 @@ static exec::SectionOp sectionOf(exec::ProgramOp program, StringRef name) {
 static void clearInFirstMicroBatch(exec::ProgramOp program) {
   exec::SectionOp begin = sectionOf(program, "begin");
   exec::SectionOp microBatch = sectionOf(program, "micro_batch");
+  if (!microBatch) { // One rank: the first one is another already.
+    sectionOf(program, "initial_micro_batch").erase();
+    microBatch = sectionOf(program, "later_micro_batches");
+  }
   OpBuilder builder(microBatch);
   for (exec::Repeat repeat :
        {exec::Repeat::only_micro_batch, exec::Repeat::first_micro_batch,
