@@ -177,7 +177,11 @@ def options_of():
                         help="processes that compute meanwhile")
     parser.add_argument("--inductor", action="store_true",
                         help="measure torch.compile, too")
-    return parser.parse_args()
+    options = parser.parse_args()
+    for name in options.names:
+        if name not in MODELS:
+            parser.error(f"no model '{name}'; there are {', '.join(MODELS)}")
+    return options
 
 
 def main():
