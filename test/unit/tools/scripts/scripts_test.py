@@ -128,6 +128,26 @@ class CheckErrors(ScriptCase):
         self.assert_names("check_errors.py", "no line for the section")
 
 
+class CheckLinks(ScriptCase):
+    PAGE = "docs/Page.md"
+
+    def test_files_headings_and_other_hosts(self):
+        self.write(self.PAGE, "# A `page`, twice\n## Part\n## Part\n"
+                   "[a](Errors.md#e0101-not-a-zip-archive) [b](#a-page-twice)\n"
+                   "[c](#part-1) [d](https://example.org/none#x) [e](../docs)\n"
+                   "```\n[f](none.md)\n```\n")
+        self.assert_passes("check_links.py")
+
+    def test_no_file(self):
+        self.write(self.PAGE, "# Page\n[a [b]](None.md)\n")
+        self.assert_names("check_links.py", "docs/Page.md:2: no file 'None.md'")
+
+    def test_no_heading(self):
+        self.write(self.PAGE, "# Page\n```\n# Other\n```\n[a](#other)\n")
+        self.assert_names("check_links.py",
+                          "docs/Page.md:5: no heading '#other' in Page.md")
+
+
 class CheckSizes(ScriptCase):
     def test_limits_are_allowed(self):
         self.write("runtime/format/Long.h", "\n" * 600)
