@@ -54,7 +54,7 @@ static const char *kindOf(const Json &value) {
 }
 
 [[noreturn]] static void failKind(const Field &field, const char *expected) {
-  field.fail(std::string("expected ") + expected + ", found " +
+  field.fail(std::string("expected ") + expected + ", got " +
              kindOf(field.value));
 }
 
@@ -142,7 +142,7 @@ static void read(const Field &field, const OptionEntry &entry,
   std::string all;
   for (std::string_view word : entry.words)
     all += (all.empty() ? "" : ", ") + std::string(word);
-  field.fail("expected one of " + all + ", found " + quote(value) +
+  field.fail("expected one of " + all + ", got " + quote(value) +
              ", closest to " + quote(closestWord(value, entry.words)));
 }
 

@@ -27,7 +27,7 @@ static std::string complainAboutLossScale(const std::string &text) {
   auto [end, error] =
       std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    return "expected a number or dynamic, found '" + text + "'";
+    return "expected a number or dynamic, got '" + text + "'";
   return complainAbout(value, {1e-30, 1e30});
 }
 
@@ -46,22 +46,22 @@ static std::string complainAboutPrefetch(const std::string &text) {
   const char *end = text.data() + text.size();
   if (std::from_chars(text.data(), end, number) !=
       std::from_chars_result{end, std::errc()})
-    return "expected a number or auto, found '" + text + "'";
+    return "expected a number or auto, got '" + text + "'";
   return complainAbout(static_cast<double>(number), {0, 65536});
 }
 
 static std::string complainAboutBytes(const std::string &text) {
   return text.empty() || parseBytes(text)
              ? ""
-             : "expected bytes such as 80GB or 75.5GiB, found '" + text + "'";
+             : "expected bytes such as 80GB or 75.5GiB, got '" + text + "'";
 }
 
 static std::string_view helpOfMachine() {
   static const std::string help = [] {
-    std::string text = "What the ranks run on, for plans and auto: ";
+    std::string text = "Machine to plan for: ";
     for (const format::Machine &machine : knownMachines())
       text += machine.name + ", ";
-    return text + "or a machine file, PATH.json";
+    return text + "or PATH.json";
   }();
   return help;
 }
@@ -72,94 +72,94 @@ static std::vector<OptionEntry> shardingOptions() {
        "",
        "Sharding",
        &Options::worldSize,
-       "All ranks; needed unless --shard or --config say it",
+       "Number of ranks; required unless --shard or --config sets it",
        {1, 65536}},
       {"--shard",
        "mesh.shard",
        "Sharding",
        &Options::shard,
-       "Ranks that the parameters are divided over (default: all of a replica)",
+       "Ranks that shard each replica (default: world size / replicas)",
        {1, 65536}},
       {"--replicate",
        "mesh.replicate",
        "Sharding",
        &Options::replicate,
-       "Replicas of the model (HSDP), which sum their gradients once a step",
+       "Replicas of the model (HSDP); gradients are all-reduced across them",
        {1, 65536}},
       {"--wrap",
        "",
        "Sharding",
        &Options::wrap,
-       "Modules that become groups: 'blocks' (repeated siblings), 'blocks:N' "
-       "(N consecutive ones per group), module path regexes, '>=N' (modules of "
-       "N elements), 'A&B' (both in one group); auto: chooses how many blocks "
-       "per group, and whether the root's modules are wrapped too",
+       "Modules to wrap as FSDP groups: blocks (repeated sibling modules), "
+       "blocks:N (N consecutive blocks per group), regexes of module paths, "
+       ">=N (modules with at least N elements), A&B (both modules in one "
+       "group), or auto (chooses the blocks per group and whether to wrap the "
+       "root's modules)",
        {},
        {},
        "blocks[:N]|REGEX|>=N|A&B,...|auto"},
-      {"--module-rules",
-       "",
-       "Sharding",
-       &Options::moduleRules,
-       "What groups have of their own, by patterns of module paths: "
-       "param_dtype, reduce_dtype, output_dtype, cast_forward_inputs, "
-       "reshard_after_forward, recompute, gradient_divide_factor",
-       {},
-       {},
-       "PATTERN:KEY=X,...;..."},
       {"--reshard",
        "",
        "Sharding",
        &Options::reshard,
-       "When groups are freed after forward; N: kept among N ranks; auto: what "
-       "makes the step fastest within --memory-budget, group by group",
+       "Reshard parameters after forward: always, never, default (all groups "
+       "but the last one that forward uses), N (to N ranks), or auto (the "
+       "fastest choice per group within --memory-budget)",
        {},
        {},
        "always|never|default|N|auto",
        complainAboutReshard},
-      {"--pipeline-stage", "pipeline_stage", "Sharding",
-       &Options::pipelineStage,
-       "The model is one stage of a pipeline: --reshard default frees no "
-       "group"},
+      {"--prefetch",
+       "prefetch",
+       "Sharding",
+       &Options::prefetch,
+       "Groups to all-gather ahead of the one in use",
+       {},
+       {},
+       "N|auto",
+       complainAboutPrefetch},
       {"--recompute",
        "recompute",
        "Sharding",
        &Options::recompute,
-       "What backward computes again of activations: of wrapped modules all "
-       "(full), all but products and attention (selective), or that and every "
-       "second product without bias (alternate), or of modules that are named; "
-       "auto: what "
-       "makes the step fastest, module by module",
+       "Activation checkpointing of wrapped modules: full, selective (saves "
+       "matmuls and attention), alternate (selective, but recomputes every "
+       "second matmul without bias), regexes of modules to checkpoint in "
+       "full, or auto (the fastest choice per module within --memory-budget)",
        {},
        {},
        "none|full|selective|alternate|auto|PATTERN,..."},
+      {"--module-rules",
+       "",
+       "Sharding",
+       &Options::moduleRules,
+       "Per-module overrides by regex of module path: param_dtype, "
+       "reduce_dtype, output_dtype, cast_forward_inputs, "
+       "reshard_after_forward, recompute, gradient_divide_factor",
+       {},
+       {},
+       "PATTERN:KEY=X,...;..."},
       {"--batch-norm-stats",
        "batch_norm_stats",
        "Sharding",
        &Options::batchNormStats,
-       "Whose samples batch norms are of: each rank's (local) or all ranks' "
-       "(sync); default: as the model says, sync for SyncBatchNorm; broadcast: "
-       "so too, with the first rank's running statistics",
+       "BatchNorm statistics: of each rank's samples (local), of all ranks' "
+       "(sync), or as exported with rank 0's running statistics on all ranks "
+       "(broadcast) (default: sync for SyncBatchNorm, else local)",
        {},
        {"local", "sync", "broadcast"}},
       {"--buffer-rules",
        "",
        "Sharding",
        &Options::bufferRules,
-       "What ranks make of other buffers that forward writes, by patterns of "
-       "names: sync, which is none, broadcast, mean or sum",
+       "Synchronization of other buffers that forward writes, by regex of "
+       "buffer name: none, broadcast, mean or sum",
        {},
        {},
        "PATTERN:sync=X,...;..."},
-      {"--prefetch",
-       "prefetch",
-       "Sharding",
-       &Options::prefetch,
-       "Gathers that run ahead of the one in use",
-       {},
-       {},
-       "N|auto",
-       complainAboutPrefetch}};
+      {"--pipeline-stage", "pipeline_stage", "Sharding",
+       &Options::pipelineStage,
+       "The model is a pipeline stage: --reshard default reshards no group"}};
 }
 
 static std::vector<OptionEntry> planningOptions() {
@@ -175,9 +175,8 @@ static std::vector<OptionEntry> planningOptions() {
            "memory_budget",
            "Machine",
            &Options::memoryBudget,
-           "What a rank may take for auto, such as 75GiB (default: what the "
-           "machine "
-           "has)",
+           "Memory limit per rank for auto, such as 75GiB (default: the "
+           "machine's capacity)",
            {},
            {},
            "BYTES",
@@ -188,132 +187,128 @@ static std::vector<OptionEntry> precisionOptions() {
   return {
       {"--param-dtype",
        "",
-       "Precision",
+       "Mixed precision",
        &Options::paramDtype,
-       "The dtype that parameters are gathered and used in (default: the "
-       "exported one); f16 needs --loss-scale",
+       "Dtype of all-gathered parameters and compute; f16 needs --loss-scale "
+       "(default: as exported)",
        {},
        {"f32", "bf16", "f16"}},
       {"--reduce-dtype",
        "",
-       "Precision",
+       "Mixed precision",
        &Options::reduceDtype,
-       "The dtype that gradients are reduced in (default: the exported one)",
+       "Dtype of gradient reduction (default: as exported)",
        {},
        {"f32", "bf16", "f16"}},
       {"--master-dtype",
        "optimizer.master_dtype",
-       "Precision",
+       "Mixed precision",
        &Options::masterDtype,
-       "The dtype that parameters are kept in between steps (default: the "
-       "exported one)",
+       "Dtype of sharded parameters (default: as exported)",
        {},
        {"bf16"}},
       {"--state-dtype",
        "optimizer.state_dtype",
-       "Precision",
+       "Mixed precision",
        &Options::stateDtype,
-       "The dtype that moments and momentum are kept in (default: the "
-       "parameters')",
+       "Dtype of optimizer states (default: the sharded parameters' dtype)",
        {},
        {"bf16"}},
       {"--rounding",
        "optimizer.rounding",
-       "Precision",
+       "Mixed precision",
        &Options::rounding,
-       "How updates of bf16 parameters are rounded",
+       "Rounding of updates to bf16 parameters",
        {},
        {"nearest", "stochastic"}}};
 }
 
 static std::vector<OptionEntry> optimizerOptions() {
-  return {
-      {"--optimizer",
-       "optimizer.name",
-       "Optimizer",
-       &Options::optimizer,
-       "As in torch.optim; lion as its authors have it; muon with adamw for "
-       "what is no matrix, or an embedding",
-       {},
-       {"sgd", "adam", "adamw", "lion", "muon"}},
-      {"--momentum", "optimizer.momentum", "Optimizer", &Options::momentum,
-       "Momentum of sgd and muon (default: 0, muon's 0.95)", factor},
-      {"--dampening", "optimizer.dampening", "Optimizer", &Options::dampening,
-       "What sgd's momentum takes off gradients", factor},
-      {"--nesterov", "optimizer.nesterov", "Optimizer", &Options::nesterov,
-       "Nesterov's momentum of sgd"},
-      {"--weight-decay", "optimizer.weight_decay", "Optimizer",
-       &Options::weightDecay, "Weight decay", factor},
-      {"--beta1", "optimizer.beta1", "Optimizer", &Options::beta1,
-       "Decay of the first moment", decay},
-      {"--beta2", "optimizer.beta2", "Optimizer", &Options::beta2,
-       "Decay of the second moment (default: 0.999, lion's 0.99)", decay},
-      {"--epsilon", "optimizer.epsilon", "Optimizer", &Options::epsilon,
-       "Added to adam's and adamw's denominator", factor},
-      {"--amsgrad", "optimizer.amsgrad", "Optimizer", &Options::amsgrad,
-       "The greatest second moment in adam and adamw"},
-      {"--adjust-lr-fn",
-       "optimizer.adjust_lr_fn",
-       "Optimizer",
-       &Options::adjustLearningRate,
-       "What muon's learning rate is multiplied by, as torch.optim.Muon's",
-       {},
-       {"original", "match_rms_adamw", "spectral_unclamped"}},
-      {"--maximize", "optimizer.maximize", "Optimizer", &Options::maximize,
-       "Let the loss grow"},
-      {"--param-groups",
-       "",
-       "Optimizer",
-       &Options::paramGroups,
-       "Parameters, by patterns of names, that are frozen or ignored, or "
-       "have a weight_decay, lr_scale or optimizer of their own",
-       {},
-       {},
-       "PATTERN:KEY=X,...;..."}};
+  return {{"--optimizer",
+           "optimizer.name",
+           "Optimizer",
+           &Options::optimizer,
+           "Optimizer, as in torch.optim; lion as published; muon updates "
+           "embeddings and parameters that are not matrices with adamw",
+           {},
+           {"sgd", "adam", "adamw", "lion", "muon"}},
+          {"--weight-decay", "optimizer.weight_decay", "Optimizer",
+           &Options::weightDecay, "Weight decay", factor},
+          {"--beta1", "optimizer.beta1", "Optimizer", &Options::beta1,
+           "Decay rate of the first moment", decay},
+          {"--beta2", "optimizer.beta2", "Optimizer", &Options::beta2,
+           "Decay rate of the second moment (default: 0.999; lion: 0.99)",
+           decay},
+          {"--epsilon", "optimizer.epsilon", "Optimizer", &Options::epsilon,
+           "Term added to the denominator of adam and adamw", factor},
+          {"--amsgrad", "optimizer.amsgrad", "Optimizer", &Options::amsgrad,
+           "Use the maximum of past second moments in adam and adamw"},
+          {"--momentum", "optimizer.momentum", "Optimizer", &Options::momentum,
+           "Momentum of sgd and muon (default: 0; muon: 0.95)", factor},
+          {"--dampening", "optimizer.dampening", "Optimizer",
+           &Options::dampening, "Dampening of sgd's momentum", factor},
+          {"--nesterov", "optimizer.nesterov", "Optimizer", &Options::nesterov,
+           "Use Nesterov momentum in sgd"},
+          {"--adjust-lr-fn",
+           "optimizer.adjust_lr_fn",
+           "Optimizer",
+           &Options::adjustLearningRate,
+           "Learning-rate adjustment of muon, as in torch.optim.Muon",
+           {},
+           {"original", "match_rms_adamw", "spectral_unclamped"}},
+          {"--maximize", "optimizer.maximize", "Optimizer", &Options::maximize,
+           "Maximize the objective"},
+          {"--param-groups",
+           "",
+           "Optimizer",
+           &Options::paramGroups,
+           "Per-parameter overrides by regex of name: frozen, ignored, "
+           "weight_decay, lr_scale, optimizer",
+           {},
+           {},
+           "PATTERN:KEY=X,...;..."}};
 }
 
 static std::vector<OptionEntry> gradientOptions() {
-  return {{"--gradient-sync",
-           "gradients.sync",
-           "Optimizer",
-           &Options::gradientSync,
-           "The micro-batches of a step in which gradients are reduced; last: "
-           "whole ones are kept until then",
-           {},
-           {"each", "last"}},
-          {"--gradient-dtype",
-           "gradients.dtype",
-           "Optimizer",
-           &Options::gradientDtype,
-           "What sums of gradients are kept in: f32, or the dtype that they "
-           "are reduced in",
-           {},
-           {"f32", "reduce"}},
-          {"--clip-grad-norm",
+  return {{"--clip-grad-norm",
            "gradients.clip_norm",
-           "Optimizer",
+           "Gradients",
            &Options::clipGradNorm,
-           "Largest norm of all gradients; 0: any",
+           "Clip the global gradient norm; 0: no clipping",
            {0, 1e30}},
           {"--clip-grad-value",
            "gradients.clip_value",
-           "Optimizer",
+           "Gradients",
            &Options::clipGradValue,
-           "Largest magnitude of an element of a gradient; 0: any",
+           "Clip each gradient element to this magnitude; 0: no clipping",
            {0, 1e30}},
           {"--loss-scale",
            "gradients.loss_scale",
-           "Optimizer",
+           "Gradients",
            &Options::lossScale,
-           "What the loss is multiplied by for backward; dynamic: as "
-           "torch.amp.GradScaler does, skipping steps",
+           "Loss scale for backward; dynamic: as torch.amp.GradScaler, which "
+           "skips steps",
            {},
            {},
            "X|dynamic",
            complainAboutLossScale},
-          {"--skip-non-finite", "gradients.skip_non_finite", "Optimizer",
-           &Options::skipNonFinite,
-           "Skip steps whose gradients are not all finite"}};
+          {"--skip-non-finite", "gradients.skip_non_finite", "Gradients",
+           &Options::skipNonFinite, "Skip steps with non-finite gradients"},
+          {"--gradient-sync",
+           "gradients.sync",
+           "Gradients",
+           &Options::gradientSync,
+           "Micro-batches that reduce gradients: each, or the last, which "
+           "accumulates unsharded gradients until then",
+           {},
+           {"each", "last"}},
+          {"--gradient-dtype",
+           "gradients.dtype",
+           "Gradients",
+           &Options::gradientDtype,
+           "Dtype of accumulated gradients: f32, or the reduce dtype",
+           {},
+           {"f32", "reduce"}}};
 }
 
 std::optional<int64_t> parseBytes(const std::string &text) {
@@ -346,7 +341,7 @@ std::span<const OptionEntry> optionTable() {
           optimizerOptions(), gradientOptions()})
       all.insert(all.end(), part.begin(), part.end());
     all.push_back({"--evaluation", "", "Target", &Options::evaluation,
-                   "Add the model's evaluation, for shardrun --eval-data"});
+                   "Add an evaluation program, for shardrun --eval-data"});
     return all;
   }();
   return table;
@@ -358,7 +353,7 @@ std::string complainAbout(double value, const NumberRange &range) {
     return "";
   std::ostringstream message;
   message << std::setprecision(12) << "must be from " << range.least
-          << (range.hasMost ? " to " : " to below ") << range.most << ", found "
+          << (range.hasMost ? " to " : " to below ") << range.most << ", got "
           << value;
   return message.str();
 }

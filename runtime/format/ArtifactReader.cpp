@@ -72,7 +72,7 @@ static Status checkDigests(const EntryMap &entries, const Manifest &manifest) {
     if (found != expected)
       return Status(ErrorCode::E0306,
                     "entry '" + name + "' does not match its digest")
-          .addNote("expected " + expected + ", found " + found)
+          .addNote("expected " + expected + ", got " + found)
           .setHelp("the file was damaged or changed after it was compiled; "
                    "compile or copy it again");
   }

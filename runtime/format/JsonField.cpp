@@ -98,7 +98,7 @@ int64_t JsonField::integer(int64_t least, int64_t most) const {
   const int64_t integer = tooLarge ? 0 : value.get<int64_t>();
   if (tooLarge || integer < least || integer > most)
     fail("expected an integer from " + std::to_string(least) + " to " +
-         std::to_string(most) + ", found " + value.dump());
+         std::to_string(most) + ", got " + value.dump());
   return integer;
 }
 

@@ -368,6 +368,10 @@ static void checkEmbeddingBackward(LibraryCallCheck &check) {
   Shape expected = check.operand(1).shape;
   expected.push_back(check.result(0).shape[1]);
   check.shape(check.operand(0), expected);
+  // What the gradient is added to.
+  if (check.operands() == 3 &&
+      check.dtype(check.operand(2), {check.result(0).dtype}))
+    check.shape(check.operand(2), check.result(0).shape);
 }
 
 /// out = max_pool2d(input), for both directions.
@@ -507,7 +511,7 @@ std::span<const LibraryCallKind> libraryCallKinds() {
       {"convolution_backward_weight", 2, 2, 1, images, false,
        checkConvolutionBackwardWeight, false, Work::Convolution,
        countConvolutionBackwardWeight},
-      {"embedding_dense_backward", 2, 2, 1, contiguous, false,
+      {"embedding_dense_backward", 2, 3, 1, contiguous, false,
        checkEmbeddingBackward},
       {"grouped_mm", 3, 3, 1, matrices, false, checkGroupedMm, true,
        Work::Product, countGroupedMm},

@@ -77,8 +77,8 @@ static FigureSource parseSource(const JsonField &field) {
   FigureSource source = {field["title"].text(), field["date"].text()};
   if (source.date.size() < 4 ||
       source.date.find_first_not_of("0123456789-") != std::string::npos)
-    field["date"].fail("expected a date such as 2026-11, found '" +
-                       source.date + "'");
+    field["date"].fail("expected a date such as 2026-11, got '" + source.date +
+                       "'");
   return source;
 }
 
@@ -100,7 +100,7 @@ Figure MachineReader::figure(const JsonField &field, double least,
   const double value = field["value"].number();
   if (!(value >= least && value <= most))
     field["value"].fail("expected a number from " + ordered_json(least).dump() +
-                        " to " + ordered_json(most).dump() + ", found " +
+                        " to " + ordered_json(most).dump() + ", got " +
                         ordered_json(value).dump());
   return {value, source(field)};
 }
@@ -130,7 +130,7 @@ Efficiency MachineReader::efficiency(const JsonField &field) const {
     if (!(size > last))
       pair[0].fail("expected sizes above 0 in ascending order");
     if (!(share > 0 && share <= 1))
-      pair[1].fail("expected a share above 0 and at most 1, found " +
+      pair[1].fail("expected a share above 0 and at most 1, got " +
                    ordered_json(share).dump());
     read.curve.points.emplace_back(last = size, share);
   }
@@ -261,7 +261,7 @@ Machine MachineReader::read() {
   machine.description = root["description"].text();
   machine.target = root["target"].text();
   if (machine.target != "cpu" && machine.target != "cuda")
-    root["target"].fail("expected 'cpu' or 'cuda', found '" + machine.target +
+    root["target"].fail("expected 'cpu' or 'cuda', got '" + machine.target +
                         "'");
   readSources();
   machine.processor = processor(root["processor"]);

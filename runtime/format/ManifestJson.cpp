@@ -39,7 +39,7 @@ static Status checkVersion(const JsonField &root) {
   const std::string format = root["format"].text();
   if (format != formatName)
     return Status(ErrorCode::E0304, "expected format '" +
-                                        std::string(formatName) + "', found '" +
+                                        std::string(formatName) + "', got '" +
                                         format + "'");
   const int64_t major = root["version"]["major"].integer();
   const int64_t minor = root["version"]["minor"].integer();

@@ -258,7 +258,7 @@ void ProgramValidator::checkForm(const Command &command) {
                          : "it names a callee, '" + command.callee + "'");
   require(info.hasCallee || info.takes(command.operands.size()), "F18",
           "it takes " + std::to_string(info.operands.size()) +
-              " operands, found " + std::to_string(command.operands.size()));
+              " operands, got " + std::to_string(command.operands.size()));
   // A library call's attributes are its own affair.
   if (command.kind == CommandKind::Call)
     return;
@@ -301,7 +301,7 @@ void ProgramValidator::checkLaunch(const Command &command) {
     const std::string name =
         "operand " + std::to_string(i) + " of kernel '" + kernel.name + "'";
     require(operand.bytes == expected.bytes, "F10",
-            name + " has " + std::to_string(expected.bytes) + " bytes, found " +
+            name + " has " + std::to_string(expected.bytes) + " bytes, got " +
                 std::to_string(operand.bytes));
     require(isAligned(operand, expected.alignment), "F10",
             name + " must begin at a multiple of " +
@@ -416,7 +416,7 @@ void ProgramValidator::checkWorkspace(const Command &command) {
   const BufferReference range = command.workspace.value_or(BufferReference());
   require(range.bytes >= least, "F23",
           "a workspace of at least " + std::to_string(least) +
-              " bytes is needed, found " + std::to_string(range.bytes));
+              " bytes is needed, got " + std::to_string(range.bytes));
   if (!status.ok() || !command.workspace)
     return;
   checkRange(range, Access::Write, workspaceAlignment);

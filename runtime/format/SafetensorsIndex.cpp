@@ -18,8 +18,8 @@ readSafetensorsIndex(Bytes text, const std::string &name, ErrorCode code) {
     for (const auto &[tensor, field] : root["weight_map"].members()) {
       const std::string file = field.text();
       if (file.empty() || file == ".." || file.find('/') != std::string::npos)
-        field.fail("expected a file in the folder of the index, found '" +
-                   file + "'");
+        field.fail("expected a file in the folder of the index, got '" + file +
+                   "'");
       fileOf[tensor] = file;
     }
   });

@@ -44,8 +44,10 @@ def allowed_folders(path):
         return [str(path.parent)]
     if folder == "runtime/format":
         return [folder]
+    if folder == "tools/command_line":
+        return ["runtime/format", folder]
     if folder == "tools/shardrun":
-        return ["runtime", "passes/CostModel", folder]
+        return ["runtime", "passes/CostModel", "tools/command_line", folder]
     if layer == "runtime":
         return ["runtime", folder]
     if layer == "dialects":

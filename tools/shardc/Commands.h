@@ -64,11 +64,11 @@ void addVerifyCommand(CLI::App &app, Run &run);
 
 /// The exit codes, for help pages.
 inline constexpr const char *exitCodes =
-    "Exit codes: 0 ok, 1 the request cannot be met, 2 usage, 3 a plan does not "
-    "fit, "
-    "4 corrupt or unsupported input,\n5 a run failed, 6 numbers differ, 70 "
-    "internal error, "
-    "128+n killed by signal n. Errors are explained in docs/Errors.md.";
+    "Exit codes: 0 success, 1 request cannot be met, 2 usage error, 3 plan "
+    "does "
+    "not\nfit, 4 corrupt or unsupported input, 5 run failed, 6 numerical "
+    "mismatch, 70\ninternal error, 128+N killed by signal N. shardc explain "
+    "describes each error.";
 
 } // namespace shardc
 

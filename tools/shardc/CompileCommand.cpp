@@ -37,30 +37,29 @@ static std::string listOf(const std::vector<std::string> &words) {
 static void addInspectionOptions(CLI::App &command, Options &options) {
   command
       .add_option("--compile-to", options.compileTo,
-                  "Stop after a phase (" + listOf(phaseNames()) +
-                      ") and write its IR to -o, or to standard output")
+                  "Stop after a phase and write its IR to -o or standard "
+                  "output: " +
+                      listOf(phaseNames()))
       ->check(oneOf(phaseNames()))
       ->type_name("PHASE")
-      ->group("Looking inside");
+      ->group("Debugging");
   command
       .add_option("--snapshots", options.snapshots,
-                  "Write the IR after each phase to this folder")
+                  "Write the IR after each phase to a folder")
       ->type_name("DIR")
-      ->group("Looking inside");
+      ->group("Debugging");
   command
       .add_option("--verify-each", options.verifyEach,
-                  "'execute': compare what the program computes before and "
-                  "after each pass, and each compiled command with what it "
-                  "means, in the reference interpreter")
+                  "Check each pass and each compiled command against the "
+                  "reference interpreter")
       ->check(oneOf({"execute"}))
       ->type_name("execute")
-      ->group("Looking inside");
+      ->group("Debugging");
   command
       .add_option("--remarks", options.remarks,
-                  "Print the remarks of passes whose flag matches; '.*' for "
-                  "all")
+                  "Print the remarks of passes whose flag matches; .* for all")
       ->type_name("REGEX")
-      ->group("Looking inside");
+      ->group("Debugging");
 }
 
 static bool isSameFile(const std::string &left, const std::string &right) {
@@ -101,27 +100,27 @@ static int runCompile(CompileArguments &arguments) {
 
 void addCompileCommand(CLI::App &app, Run &run) {
   CLI::App *command = app.add_subcommand(
-      "compile", "Compile an export to a training step for N ranks");
+      "compile", "Compile an exported model to a training step for N ranks");
   auto arguments = std::make_shared<CompileArguments>();
   command
-      ->add_option("MODEL", arguments->input,
-                   "A .pt2 file of torch.export.save, or a .mlir file of the "
-                   "import phase")
+      ->add_option(
+          "MODEL", arguments->input,
+          "An exported model (.pt2), or IR of the import phase (.mlir)")
       ->required();
-  command->add_option("-o,--output", arguments->output, "The artifact to write")
+  command->add_option("-o,--output", arguments->output, "Artifact to write")
       ->type_name("MODEL.shardc");
   addInputOptions(*command, arguments->options.input);
   addCompileOptions(*command, arguments->options);
   command
-      ->add_flag("--no-weights", arguments->noWeights,
-                 "Leave the weights out of the artifact; shardrun takes them "
-                 "with --weights")
+      ->add_flag(
+          "--no-weights", arguments->noWeights,
+          "Leave weights out of the artifact; pass them to shardrun --weights")
       ->group("Target");
   addInspectionOptions(*command, arguments->options);
   command
       ->add_flag("--print-config", arguments->printConfig,
-                 "Print the configuration that the options come to for this "
-                 "model, with the reason for each group's values, and stop")
+                 "Print the resolved configuration with the reason for each "
+                 "value, and exit")
       ->group("Configuration");
   command->footer(
       std::string("Example:\n"

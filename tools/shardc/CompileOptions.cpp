@@ -118,8 +118,8 @@ void addConfigOption(CLI::App &command, Options &options) {
             if (!status.ok())
               throw ConfigurationError(status);
           },
-          "Options as a file: docs/Configuration.md; those of the command line "
-          "win")
+          "Read options from a file (docs/Configuration.md); the command line "
+          "overrides it")
       ->type_name("FILE.json")
       ->group("Configuration")
       ->trigger_on_parse();
@@ -220,15 +220,16 @@ static void addTargetOptions(CLI::App &command, Options &options) {
             if (std::string error = readTarget(text, options); !error.empty())
               throw CLI::ValidationError("--target", error);
           },
-          "What the artifact runs on: this kind of machine, or GPUs of these "
-          "chips; emulated is for shardrun --device emulated")
+          "Devices to compile for: cpu, or CUDA chips such as "
+          "cuda:sm_90,sm_100; the chip emulated is for shardrun --device "
+          "emulated")
       ->type_name("cpu|cuda:CHIP,...")
       ->group("Target")
       ->default_str(options.target);
   command
       .add_option("--format", options.gpuFormat,
-                  "What chips execute: cubin needs ptxas of the CUDA toolkit, "
-                  "ptx is compiled by the driver")
+                  "GPU code: cubin (needs ptxas of the CUDA toolkit) or ptx "
+                  "(compiled by the driver)")
       ->check(oneOf({"cubin", "ptx"}))
       ->type_name("cubin|ptx")
       ->group("Target")
@@ -240,9 +241,8 @@ static void addTargetOptions(CLI::App &command, Options &options) {
     choice += (choice.empty() ? "" : "|") + level;
   command
       .add_option("--cpu", options.cpu,
-                  "The processor level that kernels may use; native: this "
-                  "machine's. The default runs on most machines and leaves "
-                  "AVX-512 unused")
+                  "x86-64 level that kernels may use; native: this machine's. "
+                  "The default leaves AVX-512 unused")
       ->check(oneOf(levels))
       ->transform(CLI::Validator(resolveNative, ""))
       ->type_name(choice)
@@ -251,7 +251,7 @@ static void addTargetOptions(CLI::App &command, Options &options) {
   command
       .add_flag_callback(
           "--no-fuse", [&options] { options.fuse = false; },
-          "Keep one kernel an operator")
+          "Do not fuse operators: one kernel per operator")
       ->group("Target");
 }
 

@@ -76,10 +76,12 @@ static int runCompletion(const CLI::App &app, const std::string &shell) {
 }
 
 void addCompletionCommand(CLI::App &app, Run &run) {
-  CLI::App *command = app.add_subcommand(
-      "completion", "Print a script that completes command lines in a shell");
+  CLI::App *command =
+      app.add_subcommand("completion", "Print a shell completion script");
   auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "The shell to print the script for")
+  command
+      ->add_option("SHELL", *shell,
+                   "Shell to print a script for: bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
       ->type_name("bash|zsh|fish");

@@ -73,7 +73,7 @@ void addExplainCommand(CLI::App &app, Run &run) {
   auto number = std::make_shared<std::string>();
   command
       ->add_option("NUMBER", *number,
-                   "An error number such as E0103; without it, all are listed")
+                   "Error number, such as E0103 (default: list all)")
       ->type_name("E0103");
   command->footer(exitCodes);
   command->callback(

@@ -59,52 +59,55 @@ static int runInspect(const InspectArguments &arguments) {
 }
 
 void addInspectCommand(CLI::App &app, Run &run) {
-  CLI::App *command =
-      app.add_subcommand("inspect", "Show what a model or an artifact holds");
+  CLI::App *command = app.add_subcommand(
+      "inspect", "Print the contents of a model or an artifact");
   auto arguments = std::make_shared<InspectArguments>();
   command
-      ->add_option("FILE", arguments->path,
-                   "A .pt2 file: modules with parameters, FLOPs and "
-                   "activations, operators; or a .shardc file: memory, groups, "
-                   "collectives")
+      ->add_option(
+          "FILE", arguments->path,
+          "A model (.pt2): modules, parameters, FLOPs, activations, operators; "
+          "or an artifact (.shardc): memory, groups, collectives")
       ->required();
   addBindOption(*command, arguments->input);
-  command->add_flag("--all", arguments->all, "Print every module")
+  command
+      ->add_flag("--all", arguments->all,
+                 "Print every module instead of folding equal ones")
       ->group("Model");
-  command->add_flag("--json", arguments->json,
-                    "Print JSON; of an artifact its documents");
+  command->add_flag(
+      "--json", arguments->json,
+      "Print JSON; for an artifact, its JSON entries (docs/Format.md)");
   command
       ->add_flag("--dtypes", arguments->dtypes,
-                 "Print the dtypes of every module's inputs, parameters and "
-                 "outputs, and where each cast is from")
+                 "Print the dtypes of each module's inputs, parameters and "
+                 "outputs, and why each cast is there")
       ->group("Model");
   addConfigOption(*command, arguments->options);
   command->get_option("--config")->needs("--dtypes");
   ArtifactReport &artifact = arguments->artifact;
-  command->add_flag("--program", artifact.program, "Print every command")
+  command
+      ->add_flag("--program", artifact.program, "Print the commands of a step")
       ->group("Artifact");
   command
       ->add_flag("--kernels", artifact.kernels,
-                 "Print what every kernel takes on each chip of a GPU that "
-                 "there is a cubin for, and the least time of its launches")
+                 "Print registers, shared memory and occupancy of each kernel "
+                 "per GPU chip, and a lower bound of its time")
       ->group("Artifact");
   command
       ->add_option("--ptx", artifact.ptx,
-                   "Print the PTX of this kernel alone, of an artifact "
-                   "compiled with --format ptx")
+                   "Print the PTX of a kernel; needs an artifact compiled with "
+                   "--format ptx")
       ->type_name("KERNEL")
       ->group("Artifact");
   command
       ->add_option("--sass", artifact.sass,
-                   "Print the machine code of this kernel alone, for each chip "
-                   "that there is a cubin for; needs the CUDA toolkit's "
-                   "nvdisasm")
+                   "Print the machine code of a kernel per GPU chip; needs "
+                   "nvdisasm of the CUDA toolkit")
       ->type_name("KERNEL")
       ->group("Artifact");
   command
       ->add_option("--timeline", artifact.timeline,
-                   "Print when each command of a step would run on this "
-                   "machine, as shardc plan names it, and what the step takes")
+                   "Print the forecast timeline of a step on a machine, named "
+                   "as in shardc plan")
       ->type_name("MACHINE")
       ->group("Artifact");
   command->footer(std::string("Examples:\n"

@@ -21,17 +21,17 @@ struct InterpretArguments {
 static void addDataOptions(CLI::App &command, InterpretOptions &options) {
   command
       .add_option("--inputs", options.inputs,
-                  "The model's inputs by name, or as input0, input1, ...; "
-                  "without it they are drawn from --seed")
+                  "Inputs by name, or as input0, input1, ... (default: random)")
       ->type_name("FILE.safetensors")
       ->group("Data");
   command
       .add_option("--weights", options.weights,
-                  "Parameters and buffers by name, instead of the export's; a "
-                  "program without any draws them from --seed")
+                  "Parameters and buffers by name (default: those of the "
+                  "export, else random)")
       ->type_name("FILE.safetensors")
       ->group("Data");
-  command.add_option("--seed", options.seed, "Of the numbers that are drawn")
+  command
+      .add_option("--seed", options.seed, "Seed of random inputs and weights")
       ->type_name("S")
       ->group("Data")
       ->capture_default_str();
@@ -42,62 +42,63 @@ static void addRunOptions(CLI::App &command, InterpretOptions &options) {
       CLI::Validator(CLI::PositiveNumber).description("");
   command
       .add_option("--ranks", options.ranks,
-                  "Simulated ranks of a program without a mesh; each gets its "
-                  "part of the inputs' first dimension (default: 1)")
+                  "Simulated ranks of a program without a mesh; inputs are "
+                  "split along the first dimension (default: 1)")
       ->check(positive)
       ->type_name("N")
       ->group("Execution");
   command
       .add_option("--steps", options.steps,
-                  "Executions, all on the same inputs")
+                  "Number of executions, all on the same inputs")
       ->check(positive)
       ->type_name("K")
       ->group("Execution")
       ->capture_default_str();
   command
       .add_option("--lr", options.learningRate,
-                  "Learning rate of a program that has an optimizer")
+                  "Learning rate, for a program with an optimizer")
       ->type_name("X")
       ->group("Execution")
       ->capture_default_str();
 }
 
 static void addResultOptions(CLI::App &command, InterpretOptions &options) {
-  command.add_option("--outputs", options.outputs, "Write the outputs")
+  command
+      .add_option("--outputs", options.outputs, "Write the outputs to a file")
       ->type_name("FILE.safetensors")
       ->group("Results");
   command
       .add_option("--expected", options.expected,
-                  "Compare the outputs, by name or with expected0, "
-                  "expected1, ...; exit with 6 when one differs")
+                  "Compare the outputs, by name or with expected0, expected1, "
+                  "...; exit with 6 if they differ")
       ->type_name("FILE.safetensors")
       ->group("Results");
   command
       .add_option("--tolerance", options.tolerance,
-                  "Allowed relative difference (default: by dtype)")
+                  "Relative tolerance of --expected (default: by dtype)")
       ->type_name("X")
       ->group("Results");
 }
 
 void addInterpretCommand(CLI::App &app, Run &run) {
   CLI::App *command = app.add_subcommand(
-      "interpret", "Execute a model or a dump in the reference interpreter");
+      "interpret", "Execute a model or IR in the reference interpreter");
   auto arguments = std::make_shared<InterpretArguments>();
   command
       ->add_option("MODEL", arguments->path,
-                   "A .pt2 file, or a .mlir file of any phase from import to "
-                   "schedule")
+                   "An exported model (.pt2), or IR of any phase from import "
+                   "to kernel (.mlir)")
       ->required();
   addInputOptions(*command, arguments->options.input);
   addDataOptions(*command, arguments->options);
   addRunOptions(*command, arguments->options);
   addResultOptions(*command, arguments->options);
   command->footer(
-      std::string(
-          "The interpreter is slow and exact: plain loops in double "
-          "precision, rounded once\nan operator. Passes and kernels "
-          "are compared with it.\n\nExample:\n"
-          "  shardc interpret model.pt2 --inputs batch.safetensors\n\n") +
+      std::string("The interpreter is the reference for passes and kernels. "
+                  "It is slow and exact:\nit computes in double precision and "
+                  "rounds once per operator.\n\nExample:\n"
+                  "  shardc interpret model.pt2 --inputs "
+                  "batch.safetensors\n\n") +
       exitCodes);
   command->callback([arguments, &run] {
     run = [=] { return interpret(arguments->path, arguments->options); };

@@ -47,7 +47,7 @@ void addBindOption(CLI::App &command, InputOptions &options) {
                                                 parseBinding(binding).second);
           },
           "Size of a symbolic dimension, by symbol (s77) or input dimension "
-          "(x.0); default: the example input's")
+          "(x.0) (default: that of the example input)")
       ->type_name("NAME=N")
       ->group("Model")
       ->trigger_on_parse()
@@ -56,8 +56,7 @@ void addBindOption(CLI::App &command, InputOptions &options) {
       .add_option_function<int64_t>(
           "--micro-batch",
           [&options](int64_t size) { bindMicroBatch(options, size); },
-          "Samples of a micro-batch, of an export whose inputs have an open "
-          "first dimension (shardc_export.py --dynamic-batch)")
+          "Samples per micro-batch; needs an export made with --dynamic-batch")
       ->check(CLI::Validator(complainAboutSamples, ""))
       ->type_name("N")
       ->group("Model");
@@ -67,8 +66,8 @@ void addInputOptions(CLI::App &command, InputOptions &options) {
   addBindOption(command, options);
   command
       .add_option("--loss", options.loss,
-                  "Compute this loss of a model that returns predictions, "
-                  "against a further input 'target'")
+                  "Add a loss to a model that returns predictions; its targets "
+                  "are the input 'target'")
       ->check(CLI::IsMember({"cross_entropy", "mse"}).description(""))
       ->type_name("cross_entropy|mse")
       ->group("Model");

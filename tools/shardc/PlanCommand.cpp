@@ -326,12 +326,14 @@ static int runDiff(const std::string &before, const std::string &after) {
 /// `shardc plan diff`.
 static CLI::App *addDiffCommand(CLI::App &plan, Run &run) {
   CLI::App *command = plan.add_subcommand(
-      "diff", "Where two plans differ: options, memory, time and groups");
+      "diff", "Compare two plans: options, memory, time and groups");
   auto files = std::make_shared<std::pair<std::string, std::string>>();
   command
-      ->add_option("BEFORE.json", files->first, "What shardc plan --json wrote")
+      ->add_option("BEFORE.json", files->first,
+                   "A plan written by shardc plan --json")
       ->required();
-  command->add_option("AFTER.json", files->second, "The same of another plan")
+  command
+      ->add_option("AFTER.json", files->second, "The plan to compare it with")
       ->required();
   command->footer(std::string("Example:\n  shardc plan diff before.json "
                               "after.json\n\n") +
@@ -344,10 +346,9 @@ static CLI::App *addDiffCommand(CLI::App &plan, Run &run) {
 
 void addRuntimeOption(CLI::App &command, Options &options) {
   command
-      .add_option("--runtime", options.runtime,
-                  "Whose step is forecast: shardrun's, or that of the eager "
-                  "model under PyTorch's fully_shard, with one kernel an "
-                  "operator and copies beside collectives")
+      .add_option(
+          "--runtime", options.runtime,
+          "Runtime to forecast: shardrun, or eager PyTorch with fully_shard")
       ->check(oneOf({"shardrun", "fsdp2"}))
       ->type_name("shardrun|fsdp2")
       ->capture_default_str()
@@ -359,41 +360,37 @@ void addPlanCommand(CLI::App &app, Run &run) {
       "plan", "Forecast memory and time of a training step on a machine");
   auto arguments = std::make_shared<PlanArguments>();
   command->add_option("MODEL", arguments->input,
-                      "A .pt2 file of torch.export.save, with or without "
-                      "weights, or a .mlir file of the import phase");
+                      "An exported model (.pt2), with or without weights, or "
+                      "IR of the import phase (.mlir)");
   const CLI::App *diff = addDiffCommand(*command, run);
   command
       ->add_option("--micro-batches", arguments->microBatches,
-                   "Micro-batches of each rank in a step")
+                   "Micro-batches per rank per step (gradient accumulation)")
       ->check(CLI::Validator(complainAboutMicroBatches, ""))
       ->type_name("M")
       ->capture_default_str()
       ->group("Plan");
   command
       ->add_flag("--json", arguments->json,
-                 "Print all of the plan as JSON (docs/Planning.md)")
+                 "Print the plan as JSON (docs/Planning.md)")
       ->group("Plan");
   command
-      ->add_flag(
-          "--alternatives", arguments->alternatives,
-          "Plan the step with every policy of --reshard and --recompute, "
-          "and with the root's modules wrapped, and print memory and "
-          "time of each")
+      ->add_flag("--alternatives", arguments->alternatives,
+                 "Plan every policy of --reshard and --recompute, and a split "
+                 "root group; print memory and time of each")
       ->excludes("--json")
       ->group("Plan");
   command
-      ->add_option(
-          "--why", arguments->why,
-          "With auto: how any other decision for the groups whose name "
-          "or module matches would change the plan")
+      ->add_option("--why", arguments->why,
+                   "With auto: print how every other choice for the matching "
+                   "groups would change the plan")
       ->type_name("REGEX")
       ->check(CLI::Validator(complainAboutRegex, ""))
       ->group("Plan");
   command
-      ->add_option(
-          "--sweep", arguments->sweep,
-          "Plan the step with every combination of these values, and "
-          "print a line for each: world-size=8,64 param-dtype=bf16,f32")
+      ->add_option("--sweep", arguments->sweep,
+                   "Plan every combination of option values, such as "
+                   "world-size=8,64 param-dtype=bf16,f32")
       ->type_name("OPTION=VALUES")
       ->each([arguments](const std::string &word) {
         takeRanks(word, arguments->options);
@@ -404,10 +401,8 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->group("Plan");
   command
       ->add_option("--emit", arguments->emit,
-                   "Print a Python function in place of the plan: it applies "
-                   "the plan to the eager model with PyTorch's fully_shard, or "
-                   "to a configuration of torchtitan, with what that cannot "
-                   "say in comments")
+                   "Print the plan for PyTorch: a Python function that applies "
+                   "it with fully_shard, or one that configures torchtitan")
       ->check(oneOf({"fully_shard", "torchtitan"}))
       ->type_name("fully_shard|torchtitan")
       ->excludes("--json")
@@ -417,28 +412,24 @@ void addPlanCommand(CLI::App &app, Run &run) {
   addRuntimeOption(*command, arguments->options);
   command
       ->add_option("--trace", arguments->trace,
-                   "Write the forecast step for https://ui.perfetto.dev, with "
-                   "the tracks of shardrun --profile")
+                   "Write the forecast timeline for https://ui.perfetto.dev")
       ->type_name("FILE.json")
       ->check(CLI::Validator(complainAboutFileName, ""))
       ->group("Plan");
   command
       ->add_option("--html", arguments->html,
-                   "Write the plan as a page: memory over time, the timeline "
-                   "of streams, groups, and what --alternatives and --sweep "
-                   "find (the plan is the best cell's then)")
+                   "Write the plan as a self-contained page, including the "
+                   "results of --alternatives or --sweep")
       ->type_name("FILE.html")
       ->check(CLI::Validator(complainAboutFileName, ""))
       ->group("Plan");
   addInputOptions(*command, arguments->options.input);
   addCompileOptions(*command, arguments->options);
   command->footer(
-      std::string("Compiles the step but for its machine code: neither weights "
-                  "nor a GPU is needed.\n\nExample:\n"
+      std::string("Needs neither weights nor a GPU.\n\nExamples:\n"
                   "  shardc plan model.pt2 --world-size 64 --machine h100-sxm "
-                  "--param-dtype bf16 \\\n    --optimizer adamw\n\n"
-                  "  shardc plan diff before.json after.json\n\n"
-                  "Exit code 3: it does not fit. ") +
+                  "--param-dtype bf16 \\\n    --optimizer adamw\n"
+                  "  shardc plan diff before.json after.json\n\n") +
       exitCodes);
   command->callback([arguments, command, diff, &run] {
     if (diff->parsed()) {

@@ -32,23 +32,20 @@ static void addRunOptions(CLI::App &command, verify::VerifyOptions &options) {
   };
   command
       .add_option("--data", options.data,
-                  "Samples, as shardrun takes them; without it they are drawn "
-                  "from --seed, integers from those that the program allows")
+                  "Samples, as for shardrun --data (default: random)")
       ->type_name("FILE.safetensors")
       ->group("Execution");
-  count("--steps", options.steps, "K", "Optimizer steps, each compared");
+  count("--steps", options.steps, "K", "Optimizer steps to compare");
   count("--micro-batches", options.microBatches, "M",
-        "Micro-batches of each rank in a step");
-  count("--threads", options.threads, "T", "Threads of each rank");
-  command
-      .add_option("--lr", options.learningRate,
-                  "Learning rate of the optimizer")
+        "Micro-batches per rank per step");
+  count("--threads", options.threads, "T", "Threads per rank");
+  command.add_option("--lr", options.learningRate, "Learning rate")
       ->type_name("X")
       ->group("Execution")
       ->capture_default_str();
   command
       .add_option("--seed", options.seed,
-                  "Of data, and of weights that the model lacks")
+                  "Seed of random data, and of weights that the model lacks")
       ->type_name("S")
       ->group("Execution")
       ->capture_default_str();
@@ -56,23 +53,24 @@ static void addRunOptions(CLI::App &command, verify::VerifyOptions &options) {
 
 void addVerifyCommand(CLI::App &app, Run &run) {
   CLI::App *command = app.add_subcommand(
-      "verify", "Compile, run, and compare with the unsharded reference");
+      "verify", "Check a compiled step against the unsharded reference");
   auto arguments = std::make_shared<VerifyArguments>();
   command
-      ->add_option("MODEL", arguments->path,
-                   "A .pt2 file of torch.export.save, or a .mlir file of the "
-                   "import phase")
+      ->add_option(
+          "MODEL", arguments->path,
+          "An exported model (.pt2), or IR of the import phase (.mlir)")
       ->required();
   addInputOptions(*command, arguments->options.compile.input);
   addCompileOptions(*command, arguments->options.compile);
   addRunOptions(*command, arguments->options);
   command->footer(
       std::string(
-          "Runs the compiled step in this process and compares losses, "
-          "gradients, parameters,\nbuffers and optimizer states of every step "
-          "with the reference interpreter. How\nlarge a difference may be "
-          "follows from the model: docs/rationale/verify.md.\n\nExample:\n"
-          "  shardc verify model.pt2 --world-size 4 --param-dtype bf16\n\n") +
+          "Runs the compiled step and compares losses, gradients, "
+          "parameters, buffers and\noptimizer states of every step with "
+          "the reference interpreter. The tolerance\nfollows from the "
+          "model: docs/rationale/verify.md.\n\nExample:\n"
+          "  shardc verify model.pt2 --world-size 4 --param-dtype "
+          "bf16\n\n") +
       exitCodes);
   command->callback([arguments, &run] {
     run = [=] {

@@ -6,32 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Errors.h"
-#include "runtime/format/NearestName.h"
+#include "tools/command_line/CommandLine.h"
 #include "tools/shardc/Commands.h"
 
 #include <iostream>
 
 using namespace shardc;
-
-/// The first argument that no option of the command takes, and what may have
-/// been meant.
-static std::string describeUnknown(const CLI::App &app) {
-  const std::string argument = app.remaining(/*recurse=*/true).front();
-  if (!argument.starts_with('-'))
-    return "unexpected argument '" + argument + "'";
-  std::vector<std::string> names;
-  std::vector<const CLI::App *> levels = {&app};
-  for (const CLI::App *command : app.get_subcommands())
-    levels.push_back(command);
-  for (const CLI::App *level : levels)
-    for (const CLI::Option *option : level->get_options())
-      for (const std::string &name : option->get_lnames())
-        names.push_back("--" + name);
-  const auto nearest =
-      format::nearestName(argument.substr(0, argument.find('=')), names);
-  return "unknown option '" + argument + "'" +
-         (nearest ? "; did you mean '" + *nearest + "'?" : "");
-}
 
 /// Prints a usage error with its number.
 static int usageError(const CLI::App &app, const CLI::ParseError &error) {
@@ -53,23 +33,13 @@ static int usageError(const CLI::App &app, const CLI::ParseError &error) {
   return exitCode(code);
 }
 
-/// CLI11 takes an empty text for 0. Options of numbers have these type names.
-static void refuseEmptyNumbers(const CLI::App &command) {
-  for (const CLI::Option *option : command.get_options()) {
-    const std::string type = option->get_type_name();
-    const bool isNumber = type == "N" || type == "K" || type == "X";
-    for (const std::string &text : option->results())
-      if (isNumber && text.empty())
-        throw CLI::ValidationError(option->get_name(),
-                                   "expected a number, found ''");
-  }
-}
-
 int main(int argc, char **argv) {
-  CLI::App app("shardc compiles exported PyTorch models to sharded (FSDP) "
-               "training programs.");
+  CLI::App app("Ahead-of-time compiler and planner for sharded PyTorch "
+               "training (FSDP)");
   app.name("shardc");
-  app.set_version_flag("--version", "shardc " SHARDC_VERSION);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_version_flag("--version", "shardc " SHARDC_VERSION,
+                       "Print the version and exit");
   app.require_subcommand(1);
   app.footer(std::string("Examples:\n"
                          "  shardc compile model.pt2 -o model.shardc "
@@ -90,7 +60,9 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
     for (const CLI::App *command : app.get_subcommands())
-      refuseEmptyNumbers(*command);
+      if (const CLI::Option *option = findEmptyNumber(*command))
+        throw CLI::ValidationError(option->get_name(),
+                                   "expected a number, got ''");
   } catch (const CLI::Success &request) {
     return app.exit(request);
   } catch (const ConfigurationError &error) {

@@ -9,9 +9,9 @@
 
 #include "passes/CostModel/Machines.h"
 #include "runtime/format/Artifact.h"
-#include "runtime/format/NearestName.h"
 #include "runtime/format/OutputFile.h"
 #include "runtime/train/Trainer.h"
+#include "tools/command_line/CommandLine.h"
 #include "tools/shardrun/Calibration.h"
 #include "tools/shardrun/ComparePlan.h"
 #include "tools/shardrun/Launcher.h"
@@ -30,70 +30,6 @@ using runtime::TrainOptions;
 
 /// No machine has more.
 static constexpr uint64_t mostGpus = 1 << 16;
-
-static constexpr char helpPage[] =
-    R"(shardrun: train a model that shardc compiled
-usage: shardrun MODEL.shardc --data DATA [options], or shardrun calibrate --help
-
-The artifact's ranks run as threads of this process, and share a GPU.
-
-  --data DATA          random, tokens:FILE, FILE.npy, or FILE.safetensors with
-                       a tensor for each input (docs/Training.md)
-  --token-shift N      tokens from a position to its target (default 1, or 0 if
-                       the model shifts targets itself)
-  --replicate-data     give every rank the same samples
-  --steps K            optimizer steps of this run (default 10)
-  --micro-batches M    micro-batches of each rank in a step (default 1)
-  --lr X               learning rate (default 0.001)
-  --weight-decay-scale X  multiply weight decays by X (default 1)
-  --eval-data DATA     evaluate on these samples after the last step
-  --eval-every K, --eval-batches B  evaluate after every K steps too, on B
-                       micro-batches of each rank (default: all data)
-  --seed S             seed of random data and dropout (default 0)
-  --weights PATH       begin with a safetensors file or Hugging Face folder
-                       (default: the artifact); go on with that of
-                       --save-optimizer, or not: --restart
-  --weights-prefix P   prefix that only the model's or the file's names have
-  --ignore-unused      accept weights with tensors that the model lacks
-  --save FILE          write parameters and buffers after the last whole step
-  --save-optimizer     write all that it takes to go on
-  --save-rank-statistics  write each rank's batch norm statistics, as rankR/NAME
-  --names hf           save the state_dict of your own model
-  --on-nan ACTION      stop (default), continue, or skip the step
-  --log FILE.jsonl     write a JSON object for each step and evaluation
-  --profile FILE       print times by kernel, module and command, and write a
-                       trace for https://ui.perfetto.dev
-  --compare-plan MACHINE  print where the forecast for a machine and the run part
-  --device DEVICE      auto (default), cuda:N or emulated:SEED
-  --no-graph, --sync   GPU: do not replay graphs; wait for each command
-  --no-libraries       GPU: shardc's own kernels instead of NVIDIA's libraries
-  --tf32               GPU: products and convolutions of f32 in TF32
-  --threads T          threads of each rank (default: cores / ranks)
-  --poison             fill memory that must be written before it is read
-  --quiet              print nothing but errors
-  -h, --help; --version
-
-exit codes:
-  0 trained   1 output cannot be written   2 usage   4 bad artifact, weights
-  or data   5 failure while training   6 loss or gradients not finite
-  128 + signal: interrupted (130 by Ctrl-C)
-)";
-
-static constexpr char calibrateHelpPage[] =
-    R"(shardrun calibrate: measure this machine for shardc plan
-usage: shardrun calibrate -o MACHINE.json [options]
-
-Measures for about half a minute how fast the processor, or a GPU, moves memory and
-computes products, convolutions and attention. Nothing else should run meanwhile.
-
-  -o, --output FILE    the machine file: shardc plan --machine ./FILE
-  --name NAME          of the machine (default cpu-local or gpu-local)
-  --device cuda:N      measure a GPU (default: the processor)
-  --base MACHINE       of a GPU: a name or file, of which peaks, capacity and
-                       links are taken, such as h100-sxm
-  --threads T          of all ranks together (default: cores)
-  -h, --help
-)";
 
 /// Where the signal handler finds the run to stop.
 static Cancellation *running = nullptr;
@@ -121,45 +57,161 @@ struct CommandLine {
   bool help = false;
   bool version = false;
 };
+
+/// Whole numbers may be written as 1e3, which becomes their digits.
+static std::string spellOut(std::string &text) {
+  double number = 0;
+  const char *const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  constexpr double exact = 9007199254740992; // Integers up to 2^53 are.
+  if (text.find_first_of("eE.") != std::string::npos && error == std::errc() &&
+      rest == end && std::abs(number) <= exact && number == std::floor(number))
+    text = std::to_string(static_cast<int64_t>(number));
+  return "";
+}
+
+/// Declares the options of one group of the help page.
+class OptionGroup {
+public:
+  OptionGroup(CLI::App &app, const char *name) : app(app), name(name) {}
+
+  /// An option whose value has the type name `type`.
+  template <typename T>
+  CLI::Option *add(const char *flag, T &value, const char *type,
+                   const char *help) {
+    CLI::Option *option = app.add_option(flag, value, help);
+    if constexpr (std::is_integral_v<T> ||
+                  std::is_same_v<T, std::optional<int64_t>>)
+      option->transform(CLI::Validator(spellOut, ""));
+    return option->type_name(type)->group(name);
+  }
+  void add(const char *flag, bool &value, const char *help) {
+    app.add_flag(flag, value, help)->group(name);
+  }
+  /// A flag that clears `value`.
+  void addNegated(const char *flag, bool &value, const char *help) {
+    app.add_flag_callback(flag, [&value] { value = false; }, help)->group(name);
+  }
+
+private:
+  CLI::App &app;
+  const char *name;
+};
 } // namespace
 
-static void declareOptions(CLI::App &app, CommandLine &line) {
+static void declareTraining(CLI::App &app, CommandLine &line) {
   TrainOptions &train = line.train;
-  app.set_help_flag();
-  app.add_flag("-h,--help", line.help);
-  app.add_flag("--version", line.version);
-  app.add_option("MODEL.shardc", line.artifact);
-  app.add_option("--steps", train.steps);
-  app.add_option("--micro-batches", train.microBatches);
-  app.add_option("--lr", train.learningRate);
-  app.add_option("--weight-decay-scale", train.weightDecayScale);
-  app.add_option("--data", train.data);
-  app.add_flag("--replicate-data", train.replicateData);
-  app.add_option("--token-shift", train.tokenShift);
-  app.add_option("--eval-data", train.evalData);
-  app.add_option("--eval-every", train.evalEvery);
-  app.add_option("--eval-batches", train.evalBatches);
-  app.add_option("--seed", train.seed);
-  app.add_option("--weights", train.weights);
-  app.add_option("--weights-prefix", train.weightsPrefix);
-  app.add_flag("--ignore-unused", train.ignoreUnused);
-  app.add_flag("--restart", train.restart);
-  app.add_option("--save", train.save);
-  app.add_flag("--save-optimizer", train.saveOptimizer);
-  app.add_flag("--save-rank-statistics", train.saveRankStatistics);
-  app.add_option("--names", line.names);
-  app.add_option("--on-nan", line.onNan);
-  app.add_option("--log", train.log);
-  app.add_option("--profile", train.profile);
-  app.add_option("--compare-plan", line.machine);
-  app.add_option("--device", line.device);
-  app.add_flag("!--no-graph", train.graphs);
-  app.add_flag("!--no-libraries", train.libraries);
-  app.add_flag("--tf32", train.tf32);
-  app.add_flag("--sync", train.sync);
-  app.add_option("--threads", train.threads);
-  app.add_flag("--poison", train.poison);
-  app.add_flag("--quiet", train.quiet);
+  OptionGroup training(app, "Training");
+  training.add("--steps", train.steps, "K", "Optimizer steps of this run")
+      ->capture_default_str();
+  training
+      .add("--micro-batches", train.microBatches, "M",
+           "Micro-batches per rank per step (gradient accumulation)")
+      ->capture_default_str();
+  training.add("--lr", train.learningRate, "X", "Learning rate")
+      ->capture_default_str();
+  training
+      .add("--weight-decay-scale", train.weightDecayScale, "X",
+           "Multiply every weight decay by X")
+      ->capture_default_str();
+  training.add("--seed", train.seed, "S", "Seed of random data and dropout")
+      ->capture_default_str();
+  training
+      .add("--on-nan", line.onNan, "stop|continue|skip",
+           "What to do when the loss or a gradient is not finite")
+      ->capture_default_str();
+
+  OptionGroup data(app, "Data");
+  data.add("--data", train.data, "DATA",
+           "Training data: random, tokens:FILE, FILE.npy, or FILE.safetensors "
+           "with a tensor per input (docs/Training.md)");
+  data.add("--token-shift", train.tokenShift, "N",
+           "Distance from a token to its target (default: 1, or 0 if the model "
+           "shifts targets itself)");
+  data.add("--replicate-data", train.replicateData,
+           "Give every rank the same samples");
+
+  OptionGroup evaluation(app, "Evaluation");
+  evaluation.add("--eval-data", train.evalData, "DATA",
+                 "Evaluate on this data after the last step");
+  evaluation.add("--eval-every", train.evalEvery, "K",
+                 "Evaluate after every K steps, too");
+  evaluation.add("--eval-batches", train.evalBatches, "B",
+                 "Evaluate on B micro-batches per rank (default: all data)");
+}
+
+static void declareFiles(CLI::App &app, CommandLine &line) {
+  TrainOptions &train = line.train;
+  OptionGroup weights(app, "Weights and checkpoints");
+  weights.add("--weights", train.weights, "PATH",
+              "Initial weights: a safetensors file or a Hugging Face folder "
+              "(default: the artifact's); a file of --save-optimizer resumes "
+              "its run");
+  weights.add("--restart", train.restart,
+              "Take only the weights of a file of --save-optimizer");
+  weights.add("--weights-prefix", train.weightsPrefix, "PREFIX",
+              "Prefix of tensor names that only the model or the file has");
+  weights.add("--ignore-unused", train.ignoreUnused,
+              "Accept tensors that the model does not have");
+  weights.add("--save", train.save, "FILE.safetensors",
+              "Write parameters and buffers after the last complete step");
+  weights.add("--save-optimizer", train.saveOptimizer,
+              "Save everything needed to resume, too");
+  weights.add("--save-rank-statistics", train.saveRankStatistics,
+              "Save each rank's BatchNorm statistics, too, as rankR/NAME");
+  weights
+      .add("--names", line.names, "model|hf",
+           "Names of saved tensors: as exported, or those of your own model's "
+           "state_dict (hf)")
+      ->capture_default_str();
+
+  OptionGroup output(app, "Output");
+  output.add("--log", train.log, "FILE.jsonl",
+             "Write a JSON object per step and evaluation");
+  output.add("--profile", train.profile, "FILE.json",
+             "Print times by kernel, module and command, and write a trace for "
+             "https://ui.perfetto.dev");
+  output.add("--compare-plan", line.machine, "MACHINE",
+             "Compare the run with the forecast for a machine");
+  output.add("--quiet", train.quiet, "Print only errors");
+}
+
+static void declareDevice(CLI::App &app, CommandLine &line) {
+  TrainOptions &train = line.train;
+  OptionGroup device(app, "Device");
+  device
+      .add("--device", line.device, "DEVICE",
+           "auto, cuda, cuda:N, emulated or emulated:SEED")
+      ->capture_default_str();
+  device.add("--threads", train.threads, "T",
+             "Threads per rank (default: cores / ranks)");
+  device.add("--tf32", train.tf32,
+             "GPU: use TF32 in f32 matmuls and convolutions");
+  device.addNegated("--no-graph", train.graphs, "GPU: do not use CUDA graphs");
+  device.addNegated(
+      "--no-libraries", train.libraries,
+      "GPU: use shardc's own kernels instead of NVIDIA's libraries");
+  device.add("--sync", train.sync, "GPU: wait for each command");
+  device.add("--poison", train.poison,
+             "Fill memory with NaN before it is written, to expose "
+             "uninitialized reads");
+}
+
+static void declareOptions(CLI::App &app, CommandLine &line) {
+  app.add_option("MODEL.shardc", line.artifact, "Artifact of shardc compile");
+  app.add_flag("--version", line.version, "Print the version and exit");
+  declareTraining(app, line);
+  declareFiles(app, line);
+  declareDevice(app, line);
+  app.footer(
+      "See also shardrun calibrate --help, which measures this machine for "
+      "shardc plan.\n\n"
+      "Example:\n"
+      "  shardrun model.shardc --data tokens:train.bin --steps 100\n\n"
+      "Exit codes: 0 success, 1 output cannot be written, 2 usage error, 4 "
+      "bad\n"
+      "artifact, weights or data, 5 training failed, 6 loss or gradients not "
+      "finite,\n128+N ended by signal N (130: Ctrl-C).");
 }
 
 /// A message of CLI11 in our form: lower case, one line, no final period.
@@ -173,62 +225,28 @@ static std::string ourMessage(const CLI::ParseError &error) {
   return message;
 }
 
-/// CLI11 takes an empty text for 0.
-static void refuseEmptyNumbers(const CLI::App &app) {
-  for (const CLI::Option *option : app.get_options()) {
-    const std::string type = option->get_type_name();
-    const bool isNumber = type == "INT" || type == "UINT" || type == "FLOAT";
-    for (const std::string &text : option->results())
-      if (isNumber && text.empty())
-        throw CLI::ArgumentMismatch(option->get_name() +
-                                    ": expected a number, found ''");
-  }
-}
-
-/// Writes whole numbers such as 1e3 as their digits.
-static std::string spellOut(std::string &text) {
-  double number = 0;
-  const char *const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  constexpr double exact = 9007199254740992; // Integers up to 2^53 are.
-  if (text.find_first_of("eE.") != std::string::npos && error == std::errc() &&
-      rest == end && std::abs(number) <= exact && number == std::floor(number))
-    text = std::to_string(static_cast<int64_t>(number));
-  return "";
-}
-
-/// The first argument that no option takes, and what may have been meant.
-static Status unknownArgument(const CLI::App &app) {
-  const std::string argument = app.remaining().front();
-  if (!argument.starts_with('-'))
-    return Status(ErrorCode::E0001, "unexpected argument '" + argument + "'");
-  std::vector<std::string> names;
-  for (const CLI::Option *option : app.get_options())
-    for (const std::string &name : option->get_lnames())
-      names.push_back("--" + name);
-  const auto nearest =
-      format::nearestName(argument.substr(0, argument.find('=')), names);
-  return Status(ErrorCode::E0001,
-                "unknown option '" + argument + "'" +
-                    (nearest ? "; did you mean '" + *nearest + "'?" : ""))
-      .setHelp(app.get_name() + " --help lists all options");
-}
-
 static Status parse(int argc, char **argv, CLI::App &app) {
-  for (CLI::Option *option : app.get_options())
-    if (option->get_type_name() == "INT")
-      option->transform(CLI::Validator(spellOut, ""));
   try {
     app.parse(argc, argv);
-    refuseEmptyNumbers(app);
   } catch (const CLI::ExtrasError &) {
-    return unknownArgument(app);
+    return Status(ErrorCode::E0001, describeUnknown(app))
+        .setHelp(app.get_name() + " --help lists all options");
   } catch (const CLI::ArgumentMismatch &error) {
     return Status(ErrorCode::E0002, ourMessage(error));
   } catch (const CLI::ParseError &error) {
     return Status(ErrorCode::E0001, ourMessage(error));
   }
+  if (const CLI::Option *option = findEmptyNumber(app))
+    return Status(ErrorCode::E0002,
+                  option->get_name() + ": expected a number, got ''");
   return Status();
+}
+
+/// An empty command line with a flag for its help page.
+static void prepare(CLI::App &app, CommandLine &line) {
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag();
+  app.add_flag("-h,--help", line.help, "Print this help message and exit");
 }
 
 static Status checkRange(const std::string &option, double value, double least,
@@ -241,7 +259,7 @@ static Status checkRange(const std::string &option, double value, double least,
     return stream.str();
   };
   return Status(ErrorCode::E0003, option + " must be from " + text(least) +
-                                      " to " + text(most) + ", found " +
+                                      " to " + text(most) + ", got " +
                                       text(value));
 }
 
@@ -265,7 +283,7 @@ static Status chooseDevice(CommandLine &line) {
     line.train.gpu = static_cast<int64_t>(number);
   else if (text != "auto")
     return Status(ErrorCode::E0002, "--device: expected auto, cuda, cuda:N, "
-                                    "emulated or emulated:SEED, found '" +
+                                    "emulated or emulated:SEED, got '" +
                                         line.device + "'");
   line.isGpu = kind == "cuda";
   return Status();
@@ -368,21 +386,29 @@ static Status chooseCalibrated(CommandLine &line, const std::string &base,
 
 /// `shardrun calibrate`, of which `argv` has what follows.
 static int runCalibrate(int argc, char **argv, Cancellation &cancellation) {
-  CLI::App app("", "shardrun calibrate");
+  CLI::App app("Measure this machine for shardc plan", "shardrun calibrate");
   CommandLine line;
   CalibrationOptions options;
   std::string path, base;
-  app.set_help_flag();
-  app.add_flag("-h,--help", line.help);
-  app.add_option("-o,--output", path);
-  app.add_option("--name", options.name);
-  app.add_option("--device", line.device);
-  app.add_option("--base", base);
-  app.add_option("--threads", options.threads);
+  prepare(app, line);
+  OptionGroup group(app, "Options");
+  group.add("-o,--output", path, "MACHINE.json",
+            "Machine file to write, for shardc plan --machine ./MACHINE.json");
+  group.add("--name", options.name, "NAME",
+            "Name of the machine (default: cpu-local or gpu-local)");
+  group.add("--device", line.device, "cuda:N",
+            "GPU to measure (default: the processor)");
+  group.add("--base", base, "MACHINE",
+            "For a GPU: the machine, such as h100-sxm, whose peaks, capacity "
+            "and links to take");
+  group.add("--threads", options.threads, "T",
+            "Threads of all ranks together (default: cores)");
+  app.footer("Measures memory bandwidth, matmuls, convolutions and attention "
+             "for about half a\nminute. Nothing else should run meanwhile.");
   if (Status status = parse(argc, argv, app); !status.ok())
     return fail(status, cancellation);
   if (line.help) {
-    std::cout << calibrateHelpPage;
+    std::cout << app.help();
     return 0;
   }
   if (path.empty())
@@ -436,12 +462,13 @@ static int run(int argc, char **argv, Cancellation &cancellation) {
   if (argc > 1 && std::string_view(argv[1]) == "calibrate")
     return runCalibrate(argc - 1, argv + 1, cancellation);
   CommandLine line;
-  CLI::App app("", "shardrun");
+  CLI::App app("Train a compiled model", "shardrun");
+  prepare(app, line);
   declareOptions(app, line);
   if (Status status = parse(argc, argv, app); !status.ok())
     return fail(status, cancellation);
   if (line.help || line.version) {
-    std::cout << (line.help ? helpPage : "shardrun " SHARDC_VERSION "\n");
+    std::cout << (line.help ? app.help() : "shardrun " SHARDC_VERSION "\n");
     return 0;
   }
   if (Status status = chooseDevice(line); !status.ok())

@@ -86,9 +86,9 @@ TEST(Machines, ComplaintsNameLineAndKey) {
   EXPECT_EQ(complaint(units, R"("units": {"value": -1, "source": "estimate"})"),
             "'my.json', " + lineOf(units) +
                 ", /processor/units/value: expected a number from 1.0 to "
-                "1e+18, found -1.0");
+                "1e+18, got -1.0");
   EXPECT_THAT(complaint(units, R"("units": {"value": 0, "source": "nccl"})"),
-              HasSubstr("expected a number from 1.0 to 1e+18, found 0.0"));
+              HasSubstr("expected a number from 1.0 to 1e+18, got 0.0"));
   EXPECT_THAT(complaint(units, R"("units": {"value": 1, "source": "me"})"),
               HasSubstr("'me' is none of the file's sources"));
   EXPECT_THAT(complaint(units, R"("unit": {"value": 1, "source": "nccl"})"),
@@ -96,7 +96,7 @@ TEST(Machines, ComplaintsNameLineAndKey) {
   EXPECT_THAT(complaint(units + ",", ""),
               HasSubstr("/processor: expected a member 'units'"));
   EXPECT_THAT(complaint("0.8]", "1.8]"),
-              HasSubstr("expected a share above 0 and at most 1, found 1.8"));
+              HasSubstr("expected a share above 0 and at most 1, got 1.8"));
   EXPECT_THAT(complaint(R"("context_bytes": {"value": 629145600)",
                         R"("context_bytes": {"value": 1e19)"),
               HasSubstr("expected a number from 0.0 to 1e+15"));
@@ -105,7 +105,7 @@ TEST(Machines, ComplaintsNameLineAndKey) {
   EXPECT_THAT(complaint(R"("name": "h100-sxm")", R"("name": "h\n100")"),
               HasSubstr("expected a name on one line"));
   EXPECT_THAT(complaint(R"("target": "cuda")", R"("target": "tpu")"),
-              HasSubstr("expected 'cpu' or 'cuda', found 'tpu'"));
+              HasSubstr("expected 'cpu' or 'cuda', got 'tpu'"));
   EXPECT_THAT(complaint(R"("target": "cuda")", R"("target": "cpu")"),
               HasSubstr("a processor has no member 'chip'"));
   EXPECT_THAT(complaint(R"("ranks": 8,)", R"("ranks": 1,)"),
@@ -151,7 +151,7 @@ TEST(Machines, ComplaintsAboutRuntimes) {
               HasSubstr("/runtimes/fsdp2/convolutions: unknown member"));
   EXPECT_THAT(complaint(R"({"value": 0.786)", R"({"value": 0)"),
               HasSubstr("/runtimes/fsdp2/products/value: expected a number "
-                        "from 0.01 to 10.0, found 0.0"));
+                        "from 0.01 to 10.0, got 0.0"));
 }
 
 TEST(Machines, AnUnknownNameGetsTheList) {

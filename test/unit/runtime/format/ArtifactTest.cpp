@@ -216,11 +216,11 @@ TEST_F(ArtifactTest, names_a_file_that_cannot_be_read) {
 
 TEST_F(ArtifactTest, refuses_another_major_version) {
   const Status status =
-      readWithChange("manifest.json", R"("major":6)", R"("major":2)");
+      readWithChange("manifest.json", R"("major":7)", R"("major":2)");
   EXPECT_EQ(status.code(), ErrorCode::E0304);
   EXPECT_EQ(status.message(),
             "format version 2.0 is not supported, this program reads version "
-            "6.0 and later minor versions");
+            "7.0 and later minor versions");
   EXPECT_EQ(readWithChange("manifest.json", "shardc-artifact", "other").code(),
             ErrorCode::E0304);
 }
@@ -275,7 +275,7 @@ TEST_F(ArtifactTest, names_the_entry_and_the_place_of_a_malformed_member) {
            "expected an array"},
           {"program.json", R"("index":1,"bytes":32)", R"("index":1,"bytes":-1)",
            "entry 'program.json', '/commands/0/operands/0/bytes': expected an "
-           "integer from 0 to 9223372036854775807, found -1"},
+           "integer from 0 to 9223372036854775807, got -1"},
           {"program.json", R"("access":"write")", R"("access":"append")",
            "entry 'program.json', '/kernels/0/operands/2/access': unknown "
            "access 'append'"},
@@ -287,7 +287,7 @@ TEST_F(ArtifactTest, names_the_entry_and_the_place_of_a_malformed_member) {
            "entry 'summary.json', '/groups': expected an array"},
           {"manifest.json", R"("size":2)", R"("size":0)",
            "entry 'manifest.json', '/mesh/0/size': expected an integer from 1 "
-           "to 65536, found 0"},
+           "to 65536, got 0"},
           {"program.json", R"("rank_strides":[32])",
            R"("rank_strides":[32,0,0,0,0])",
            "entry 'program.json', '/commands/2/operands/1/rank_strides': more "

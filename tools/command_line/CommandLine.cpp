@@ -1,0 +1,93 @@
+//===- CommandLine.cpp - What all command lines share ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Wraps help pages between words, and finds the option that was meant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/command_line/CommandLine.h"
+
+#include "runtime/format/NearestName.h"
+
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+namespace shardc {
+
+static constexpr size_t pageWidth = 80;
+
+/// The words of `text`, wrapped. The first line continues one that is `column`
+/// wide; further ones are indented by `column`.
+static std::string wrap(const std::string &text, size_t column) {
+  std::istringstream words(text);
+  std::string lines;
+  size_t width = column;
+  for (std::string word; words >> word;) {
+    const bool isFirst = width == column;
+    if (!isFirst && width + 1 + word.size() > pageWidth) {
+      lines += "\n" + std::string(column, ' ');
+      width = column;
+    } else if (!isFirst) {
+      lines += " ";
+      ++width;
+    }
+    lines += word;
+    width += word.size();
+  }
+  return lines;
+}
+
+/// CLI11 separates groups of options by two empty lines.
+std::string HelpFormatter::make_help(const CLI::App *app, std::string name,
+                                     CLI::AppFormatMode mode) const {
+  return CLI::detail::find_and_replace(
+      Formatter::make_help(app, std::move(name), mode), "\n\n\n", "\n\n");
+}
+
+std::string HelpFormatter::make_option(const CLI::Option *option,
+                                       bool isPositional) const {
+  std::string heading = "  " + make_option_name(option, isPositional);
+  const std::string type = option->get_type_name();
+  if (option->get_type_size() != 0 && !isPositional && !type.empty())
+    heading += " " + type;
+  std::string text = option->get_description();
+  if (!option->get_default_str().empty())
+    text += " (default: " + option->get_default_str() + ")";
+  const size_t column = get_column_width();
+  heading += heading.size() + 2 > column
+                 ? "\n" + std::string(column, ' ')
+                 : std::string(column - heading.size(), ' ');
+  return heading + wrap(text, column) + "\n";
+}
+
+std::string describeUnknown(const CLI::App &app) {
+  const std::string argument = app.remaining(/*recurse=*/true).front();
+  if (!argument.starts_with('-'))
+    return "unexpected argument '" + argument + "'";
+  std::vector<std::string> names;
+  std::vector<const CLI::App *> levels = {&app};
+  for (const CLI::App *command : app.get_subcommands())
+    levels.push_back(command);
+  for (const CLI::App *level : levels)
+    for (const CLI::Option *option : level->get_options())
+      for (const std::string &name : option->get_lnames())
+        names.push_back("--" + name);
+  const auto nearest =
+      format::nearestName(argument.substr(0, argument.find('=')), names);
+  return "unknown option '" + argument + "'" +
+         (nearest ? "; did you mean '" + *nearest + "'?" : "");
+}
+
+const CLI::Option *findEmptyNumber(const CLI::App &app) {
+  for (const CLI::Option *option : app.get_options()) {
+    const auto &values = option->results();
+    if (option->get_type_name().size() == 1 &&
+        std::find(values.begin(), values.end(), "") != values.end())
+      return option;
+  }
+  return nullptr;
+}
+
+} // namespace shardc
