@@ -238,9 +238,23 @@ static LogicalResult evaluateConvolutionWeight(Call &call) {
       gradient.getNumElements() / std::max<int64_t>(1, gradient.getDimSize(1)));
 }
 
+/// A third operand is what the gradient is added to.
 static LogicalResult evaluateEmbeddingBackward(Call &call) {
-  return evaluateLinear(call, aten::EmbeddingBackwardOp::getOperationName(),
-                        call.tensor(1).getNumElements());
+  Call gradient = {call.site, call.operands.take_front(2), call.table,
+                   call.results};
+  if (failed(evaluateLinear(gradient,
+                            aten::EmbeddingBackwardOp::getOperationName(),
+                            call.tensor(1).getNumElements())))
+    return failure();
+  if (call.operands.size() == 2)
+    return success();
+  BoundedTensor &sum = call.results.back();
+  for (auto [element, addend] :
+       llvm::zip_equal(sum.tensor.mutableFloats(), call.tensor(2).floats()))
+    element += addend;
+  sum.tensor.round();
+  boundRounding(sum);
+  return success();
 }
 
 static LogicalResult evaluateGroupedMm(Call &call) {

@@ -349,6 +349,36 @@ static void selectEmbedding(aten::EmbeddingBackwardOp op) {
       .replace();
 }
 
+/// The call that makes `value`, if it is the gradient of an embedding that
+/// nothing else uses and that is added to nothing yet.
+static exec::LibraryOp findEmbedding(Value value) {
+  auto call = value.getDefiningOp<exec::LibraryOp>();
+  return call && call.getCall() == "embedding_dense_backward" &&
+                 call.getInputs().size() == 2 && value.hasOneUse()
+             ? call
+             : exec::LibraryOp();
+}
+
+/// Most rows of a table are of no token: adding the gradient in the call that
+/// makes it, as where an embedding is tied to the last layer, moves half as
+/// many bytes, and the gradient has no memory of its own.
+static void addInEmbedding(aten::AddOp add) {
+  Value self = add.getOther(), gradient = add.getSelf();
+  if (!findEmbedding(gradient))
+    std::swap(self, gradient);
+  exec::LibraryOp call = findEmbedding(gradient);
+  if (!call || self.getType() != gradient.getType() ||
+      self.getType() != add.getType())
+    return;
+  CallBuilder(add, call.getCall())
+      .operand(call.getInputs()[0])
+      .operand(call.getInputs()[1])
+      .operand(self)
+      .setting("padding_idx", call.getSettings().get("padding_idx"))
+      .replace();
+  call.erase();
+}
+
 /// `tensor` with dimension `dim` and the last one exchanged.
 static Value exchangeWithLast(OpBuilder &builder, Location location,
                               Value tensor, int64_t dim) {
@@ -491,6 +521,8 @@ static void selectLibrary(Operation *op, const Target &target,
   using namespace aten;
   if (isa<EmbeddingBackwardOp, GroupedMmOp, GroupedMmBackwardMat2Op>(op))
     widenIntegers(op);
+  if (auto add = dyn_cast<AddOp>(op))
+    return addInEmbedding(add);
   StringRef call = callOf(op);
   if (call.empty() || !hasCall(target, call) || !isAccepted(op))
     return;

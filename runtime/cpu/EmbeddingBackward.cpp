@@ -4,7 +4,8 @@
 //
 // Sorts the tokens by the row that they looked up (a stable counting sort) and
 // then sums, row by row and in the order of the tokens, so that every row of
-// the result is written once and by one thread.
+// the result is written once and by one thread. A gradient that it is added to
+// is read at the same time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +28,8 @@ public:
   explicit EmbeddingBackward(LibraryCallArguments list)
       : gradients(list.operands[0].as<Gradient>()),
         indices(list.operands[1].as<int64_t>()),
+        addend(list.operands.size() > 2 ? list.operands[2].as<Result>()
+                                        : nullptr),
         result(list.results[0].as<Result>()),
         tokens(list.operands[1].elements()), rows(list.results[0].shape[0]),
         width(list.results[0].shape[1]),
@@ -85,7 +88,11 @@ private:
               Sum *sums) const {
     Result *target = result + row * width;
     if (count == 0 || row == paddingIndex) {
-      std::fill_n(target, width, Result());
+      if (addend)
+        for (int64_t j = 0; j < width; ++j)
+          target[j] = plusAddend(row, j, Result());
+      else
+        std::fill_n(target, width, Result());
       return;
     }
     std::fill_n(sums, width, Sum(0));
@@ -94,12 +101,21 @@ private:
       for (int64_t j = 0; j < width; ++j)
         sums[j] += widen(gradient[j]);
     }
-    for (int64_t j = 0; j < width; ++j)
-      target[j] = narrow<Result>(sums[j]);
+    for (int64_t j = 0; j < width; ++j) {
+      const Result sum = narrow<Result>(sums[j]);
+      target[j] = addend ? plusAddend(row, j, sum) : sum;
+    }
+  }
+
+  /// Rounded as an addition of two tensors is. Adding zero turns -0 into 0.
+  Result plusAddend(int64_t row, int64_t column, Result sum) const {
+    return narrow<Result>(widen(addend[row * width + column]) + widen(sum));
   }
 
   const Gradient *const gradients;
   const int64_t *const indices;
+  /// Null if there is none.
+  const Result *const addend;
   Result *const result;
   const int64_t tokens, rows, width, paddingIndex;
 };

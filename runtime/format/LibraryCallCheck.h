@@ -78,13 +78,13 @@ public:
 
   bool shape(const TensorReference &tensor, const Shape &expected) {
     return require(tensor.shape == expected, "expected shape " +
-                                                 text(expected) + ", found " +
+                                                 text(expected) + ", got " +
                                                  text(tensor.shape));
   }
 
   bool rank(const TensorReference &tensor, size_t rank) {
     return require(tensor.shape.size() == rank,
-                   "expected rank " + std::to_string(rank) + ", found shape " +
+                   "expected rank " + std::to_string(rank) + ", got shape " +
                        text(tensor.shape));
   }
 
@@ -94,7 +94,7 @@ public:
                               : tensor.strides;
     return require(kind.layout.accepts(tensor.dtype, tensor.shape, strides),
                    "expected " + std::string(kind.layout.text) +
-                       ", found strides " + text(strides) + " for shape " +
+                       ", got strides " + text(strides) + " for shape " +
                        text(tensor.shape));
   }
 

@@ -23,7 +23,7 @@ namespace shardc::format {
 /// The version that this code writes. A reader accepts its own major with its
 /// own minor or a later one: minor versions only add members, which older
 /// readers may ignore and newer ones rely on.
-inline constexpr int64_t formatMajor = 6;
+inline constexpr int64_t formatMajor = 7;
 inline constexpr int64_t formatMinor = 0;
 
 /// The machine the kernels were compiled for. Of kind "cpu", `cpu` is a level

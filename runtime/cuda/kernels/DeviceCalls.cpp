@@ -106,7 +106,7 @@ int32_t DeviceCallBuilder::size(int64_t value) {
   constexpr int64_t most = 1 << 30;
   if (value <= most)
     return static_cast<int32_t>(value);
-  fail("kernels count to " + std::to_string(most) + ", found " +
+  fail("kernels count to " + std::to_string(most) + ", got " +
        std::to_string(value));
   return 1;
 }
@@ -131,7 +131,7 @@ void DeviceCallBuilder::add(const std::string &name, int64_t blocks,
   assert(sharedBytes <= kernels::mostSharedBytes);
   constexpr int64_t mostBlocks = std::numeric_limits<int32_t>::max();
   if (blocks > mostBlocks)
-    fail("a grid has up to " + std::to_string(mostBlocks) + " blocks, found " +
+    fail("a grid has up to " + std::to_string(mostBlocks) + " blocks, got " +
          std::to_string(blocks));
   if (blocks > 0)
     call.launches.push_back({found->name, blocks, found->threads, sharedBytes,

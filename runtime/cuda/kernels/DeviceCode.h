@@ -252,6 +252,15 @@ SHARDC_DEVICE void storeFloat(const Thread &self, Element dtype, uint64_t base,
     storeElement<BFloat16>(self, base, index, value);
 }
 
+/// `value` rounded to a dtype.
+SHARDC_DEVICE double roundFloat(Element dtype, double value) {
+  if (dtype == Element::F64)
+    return value;
+  if (dtype == Element::F32)
+    return Narrow<float>::from(value);
+  return widen(Narrow<BFloat16>::from(value));
+}
+
 /// As many elements as one access takes.
 template <typename T>
 struct alignas(16) Pack {

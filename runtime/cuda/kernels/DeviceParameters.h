@@ -166,9 +166,10 @@ struct SortParameters {
 inline constexpr int chunkOfBlock = 1024;
 
 /// `sorted` are the rows that tokens looked up, in order, and `order` which
-/// token looked them up; both i64 [tokens].
+/// token looked them up; both i64 [tokens]. `addend` is null, or of the
+/// result's dtype.
 struct EmbeddingParameters {
-  uint64_t gradient, sorted, order, result;
+  uint64_t gradient, sorted, order, addend, result;
   int64_t tokens, width, paddingIndex;
   Element resultElement;
 };

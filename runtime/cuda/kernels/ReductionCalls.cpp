@@ -145,13 +145,18 @@ void buildEmbeddingBackward(DeviceCallBuilder &builder) {
   p.sorted = uint64_t(sorted.at);
   p.order = uint64_t(order.at);
   p.result = result.address;
+  std::vector<DeviceRange> ranges = {gradient.reads(), sorted, order,
+                                     result.writes()};
+  if (builder.operands() == 3) {
+    p.addend = builder.operand(2).address;
+    ranges.push_back(builder.operand(2).reads());
+  }
   p.tokens = tokens;
   p.width = result.shape[1];
   p.paddingIndex = builder.attribute<int64_t>("padding_idx", -1);
   p.resultElement = elementOf(result.dtype);
   builder.launch("embedding_backward", gradient.dtype, result.shape[0],
-                 kernels::embeddingSharedBytes, p,
-                 {gradient.reads(), sorted, order, result.writes()});
+                 kernels::embeddingSharedBytes, p, std::move(ranges));
 }
 
 //===----------------------------------------------------------------------===//

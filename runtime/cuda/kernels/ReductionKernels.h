@@ -144,7 +144,12 @@ SHARDC_DEVICE void embeddingBackward(const Thread &self,
       sum += loadElement<T>(self, p.gradient,
                             loadElement<int64_t>(self, p.order, i) * p.width +
                                 column);
-    storeFloat(self, p.resultElement, p.result, row * p.width + column, sum);
+    const int64_t element = row * p.width + column;
+    // Rounded first, as an addition of two tensors is.
+    if (p.addend != 0)
+      sum = roundFloat(p.resultElement, sum) +
+            loadFloat(self, p.resultElement, p.addend, element);
+    storeFloat(self, p.resultElement, p.result, element, sum);
   }
 }
 

@@ -183,6 +183,32 @@ func.func @embedding_gradient(%g: tensor<2x5x8xbf16>, %i: tensor<2x5xi64>) -> te
 
 // -----
 
+// The gradient of a tied embedding is added to that of the last layer where it
+// is computed. Not of one that something else uses, and not where the addition
+// changes the shape.
+// CHECK-LABEL: @tied_embedding
+//  CHECK-SAME: (%[[G:.*]]: tensor<5x8xf32>, %[[I:.*]]: tensor<5xi64>, %[[OTHER:.*]]: tensor<11x8xf32>
+//       CHECK: %[[SUM:.*]] = exec.library "embedding_dense_backward"(%[[G]], %[[I]], %[[OTHER]]) {padding_idx = 3 : i64}
+//   CHECK-NOT: aten.add
+//       CHECK: %[[SUM2:.*]] = exec.library "embedding_dense_backward"(%[[G]], %[[I]], %[[SUM]]) {padding_idx = -1 : i64}
+//       CHECK: %[[USED:.*]] = exec.library "embedding_dense_backward"(%[[G]], %[[I]])
+//       CHECK: aten.add %[[USED]], %[[SUM2]]
+//       CHECK: aten.add
+func.func @tied_embedding(%g: tensor<5x8xf32>, %i: tensor<5xi64>, %other: tensor<11x8xf32>, %row: tensor<8xf32>)
+    -> (tensor<11x8xf32>, tensor<11x8xf32>, tensor<11x8xf32>) {
+  %0 = aten.embedding_dense_backward %g, %i {padding_idx = 3 : i64} : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
+  %1 = aten.add %0, %other : (tensor<11x8xf32>, tensor<11x8xf32>) -> tensor<11x8xf32>
+  %2 = aten.embedding_dense_backward %g, %i : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
+  %3 = aten.add %1, %2 : (tensor<11x8xf32>, tensor<11x8xf32>) -> tensor<11x8xf32>
+  %4 = aten.embedding_dense_backward %g, %i : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
+  %5 = aten.add %4, %3 : (tensor<11x8xf32>, tensor<11x8xf32>) -> tensor<11x8xf32>
+  %6 = aten.embedding_dense_backward %g, %i : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
+  %7 = aten.add %6, %row : (tensor<11x8xf32>, tensor<8xf32>) -> tensor<11x8xf32>
+  return %5, %4, %7 : tensor<11x8xf32>, tensor<11x8xf32>, tensor<11x8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @max_pool
 //       CHECK: exec.library "max_pool2d"(%{{.*}}) {dilation = array<i64: 1, 1>, kernel = array<i64: 3, 3>, padding = array<i64: 1, 1>, stride = array<i64: 2, 2>}
 //       CHECK: exec.library "max_pool2d_backward"(%{{.*}}, %{{.*}}) {{.*}} kernel = array<i64: 3, 3>

@@ -76,6 +76,37 @@ TEST(EmbeddingBackward, leaves_the_padding_row_without_a_gradient) {
   EXPECT_EQ(sums.values(), (std::vector<double>{0, 0, 1}));
 }
 
+// Each sum is rounded before it is added, as where two calls do so; rows of no
+// token add zero, after which -0 is 0.
+TEST(EmbeddingBackward, adds_to_another_gradient) {
+  constexpr int64_t rows = 50, width = 20, tokens = 300;
+  for (const auto &[gradient, result] :
+       {std::pair(Dtype::F32, Dtype::F32), std::pair(Dtype::F64, Dtype::F64),
+        std::pair(Dtype::BF16, Dtype::F32),
+        std::pair(Dtype::BF16, Dtype::BF16)}) {
+    std::mt19937 generator(3);
+    TestTensor gradients(gradient, {tokens, width});
+    TestTensor indices(Dtype::I64, {tokens}), addend(result, {rows, width});
+    gradients.fillRandom(generator);
+    addend.fillRandom(generator);
+    for (int64_t i = 0; i < tokens; ++i)
+      indices.set(i, double(generator() % (rows - 1)));
+    addend.set(rows * width - 1, -0.0);
+    TestTensor sums(result, {rows, width}), both(result, {rows, width});
+    const Attributes padding = {{"padding_idx", int64_t(7)}};
+    ASSERT_TRUE(runCall("embedding_dense_backward", padding,
+                        {&gradients, &indices}, {&sums})
+                    .ok());
+    ASSERT_TRUE(runCall("embedding_dense_backward", padding,
+                        {&gradients, &indices, &addend}, {&both}, 3)
+                    .ok());
+    TestTensor expected(result, {rows, width});
+    for (int64_t i = 0; i < rows * width; ++i)
+      expected.set(i, addend.get(i) + sums.get(i));
+    EXPECT_EQ(both.bytes(), expected.bytes());
+  }
+}
+
 TEST(EmbeddingBackward, refuses_an_index_out_of_range) {
   TestTensor gradients(Dtype::F32, {1, 1}), indices(Dtype::I64, {1});
   TestTensor sums(Dtype::F32, {3, 1});

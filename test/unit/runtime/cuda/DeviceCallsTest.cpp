@@ -311,6 +311,31 @@ TEST(DeviceCalls, embedding_backward_of_any_shape) {
   checkEmbedding(Dtype::F32, Dtype::F32, 2100, 7, 2, 0);
 }
 
+// An addend is what the rounded sums are added to, bit for bit.
+TEST(DeviceCalls, embedding_backward_adds_to_another_gradient) {
+  for (const auto &[gradient, result] :
+       {std::pair(Dtype::F32, Dtype::F32), std::pair(Dtype::F64, Dtype::F64),
+        std::pair(Dtype::BF16, Dtype::F32),
+        std::pair(Dtype::BF16, Dtype::BF16)}) {
+    CallCase c = {"embedding_dense_backward",
+                  {{"padding_idx", int64_t(1)}},
+                  {TestTensor(gradient, {40, 9}), TestTensor(Dtype::I64, {40})},
+                  {TestTensor(result, {11, 9})}};
+    c.fillRandom(5);
+    for (int64_t i = 0; i < 40; ++i)
+      c.operands[1].set(i, static_cast<double>(i * i % 7));
+    const TestTensor sums = c.onDevice(1)[0];
+    TestTensor addend(result, {11, 9}), expected(result, {11, 9});
+    std::mt19937 generator(6);
+    addend.fillRandom(generator);
+    addend.set(98, -0.0);
+    for (int64_t i = 0; i < 99; ++i)
+      expected.set(i, addend.get(i) + sums.get(i));
+    c.operands.push_back(addend);
+    EXPECT_EQ(c.onDevice(1)[0].bytes(), expected.bytes());
+  }
+}
+
 // An index that no table has counts for nothing.
 TEST(DeviceCalls, embedding_backward_ignores_what_is_outside) {
   CallCase c = {"embedding_dense_backward",
