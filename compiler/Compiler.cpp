@@ -15,6 +15,7 @@
 #include "compiler/ExecutionCheck.h"
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
+#include "compiler/Plan/ArtifactText.h"
 #include "compiler/WeightsReader.h"
 #include "passes/Differentiate/LossScale.h"
 
@@ -139,6 +140,8 @@ bool Compilation::writeArtifact() {
   Status written = format::writeArtifact(output, artifact);
   if (!written.ok())
     diagnostics.report(written);
+  else
+    llvm::outs() << printSummaryLines(artifact, output);
   return written.ok();
 }
 

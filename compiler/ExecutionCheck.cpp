@@ -54,11 +54,15 @@ static bool changesModel(StringRef pass) {
          pass == "shardc-broadcast-statistics";
 }
 
-/// Whether the loss does not show the slope of some value.
+/// Whether the loss does not show the slope of some value, as of the row of an
+/// embedding that has no gradient.
 static bool saysSlopes(ModuleOp module) {
   return module
       .walk([](Operation *op) {
-        return isa<aten::DetachOp, aten::WithSlopeOp>(op)
+        auto embedding = dyn_cast<aten::EmbeddingOp>(op);
+        const bool isPadded =
+            embedding && static_cast<int64_t>(embedding.getPaddingIdx()) >= 0;
+        return isPadded || isa<aten::DetachOp, aten::WithSlopeOp>(op)
                    ? WalkResult::interrupt()
                    : WalkResult::advance();
       })

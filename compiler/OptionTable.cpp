@@ -58,7 +58,7 @@ static std::string complainAboutBytes(const std::string &text) {
 
 static std::string_view helpOfMachine() {
   static const std::string help = [] {
-    std::string text = "Machine to plan for: ";
+    std::string text = "Machine to plan for; auto needs one: ";
     for (const format::Machine &machine : knownMachines())
       text += machine.name + ", ";
     return text + "or PATH.json";
@@ -78,7 +78,8 @@ static std::vector<OptionEntry> shardingOptions() {
        "mesh.shard",
        "Sharding",
        &Options::shard,
-       "Ranks that shard each replica (default: world size / replicas)",
+       "Ranks that shard each replica (default: --world-size divided by "
+       "--replicate)",
        {1, 65536}},
       {"--replicate",
        "mesh.replicate",
@@ -113,7 +114,7 @@ static std::vector<OptionEntry> shardingOptions() {
        "prefetch",
        "Sharding",
        &Options::prefetch,
-       "Groups to all-gather ahead of the one in use",
+       "How many groups to all-gather ahead of the one in use",
        {},
        {},
        "N|auto",
@@ -143,9 +144,9 @@ static std::vector<OptionEntry> shardingOptions() {
        "batch_norm_stats",
        "Sharding",
        &Options::batchNormStats,
-       "BatchNorm statistics: of each rank's samples (local), of all ranks' "
-       "(sync), or as exported with rank 0's running statistics on all ranks "
-       "(broadcast) (default: sync for SyncBatchNorm, else local)",
+       "BatchNorm statistics: local (of each rank's samples), sync (of all "
+       "ranks' samples), or broadcast (as exported, but all ranks keep rank "
+       "0's running statistics) (default: sync for SyncBatchNorm, else local)",
        {},
        {"local", "sync", "broadcast"}},
       {"--buffer-rules",
@@ -176,7 +177,7 @@ static std::vector<OptionEntry> planningOptions() {
            "Machine",
            &Options::memoryBudget,
            "Memory limit per rank for auto, such as 75GiB (default: the "
-           "machine's capacity)",
+           "capacity of --machine)",
            {},
            {},
            "BYTES",
@@ -197,7 +198,7 @@ static std::vector<OptionEntry> precisionOptions() {
        "",
        "Mixed precision",
        &Options::reduceDtype,
-       "Dtype of gradient reduction (default: as exported)",
+       "Dtype of gradient reduction (default: that of the sharded parameters)",
        {},
        {"f32", "bf16", "f16"}},
       {"--master-dtype",
@@ -233,7 +234,7 @@ static std::vector<OptionEntry> optimizerOptions() {
            {},
            {"sgd", "adam", "adamw", "lion", "muon"}},
           {"--weight-decay", "optimizer.weight_decay", "Optimizer",
-           &Options::weightDecay, "Weight decay", factor},
+           &Options::weightDecay, "Weight decay of every optimizer", factor},
           {"--beta1", "optimizer.beta1", "Optimizer", &Options::beta1,
            "Decay rate of the first moment", decay},
           {"--beta2", "optimizer.beta2", "Optimizer", &Options::beta2,
@@ -298,15 +299,16 @@ static std::vector<OptionEntry> gradientOptions() {
            "gradients.sync",
            "Gradients",
            &Options::gradientSync,
-           "Micro-batches that reduce gradients: each, or the last, which "
-           "accumulates unsharded gradients until then",
+           "Micro-batches that reduce gradients: each, or only the last one of "
+           "a step, until which unsharded gradients are accumulated",
            {},
            {"each", "last"}},
           {"--gradient-dtype",
            "gradients.dtype",
            "Gradients",
            &Options::gradientDtype,
-           "Dtype of accumulated gradients: f32, or the reduce dtype",
+           "Dtype of accumulated gradients: f32 (f64 in f64 models), or the "
+           "reduce dtype",
            {},
            {"f32", "reduce"}}};
 }

@@ -22,8 +22,7 @@ int resolveAuto(const std::string &input, Options &options) {
   if (!isAuto(options))
     return 0;
   if (options.machine.empty())
-    return fail(Status(ErrorCode::E0001,
-                       "auto: expected --machine, which it chooses for")
+    return fail(Status(ErrorCode::E0001, "auto needs --machine")
                     .setHelp("such as --machine h100-sxm"));
   const StatusOr<format::Machine> machine = findMachine(options.machine);
   if (!machine.ok())

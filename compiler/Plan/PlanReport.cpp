@@ -369,6 +369,36 @@ std::string shortGroupName(const std::string &name) {
                        : name.substr(0, first) + "&…" + name.substr(last);
 }
 
+std::string foldedGroupName(const std::string &first, const std::string &last) {
+  if (first == last)
+    return shortGroupName(first);
+  const auto isDigit = [](char letter) {
+    return letter >= '0' && letter <= '9';
+  };
+  size_t prefix = 0, suffix = 0;
+  const size_t shorter = std::min(first.size(), last.size());
+  while (prefix < shorter && first[prefix] == last[prefix])
+    ++prefix;
+  while (prefix > 0 && isDigit(first[prefix - 1]))
+    --prefix;
+  while (suffix < shorter - prefix &&
+         first[first.size() - 1 - suffix] == last[last.size() - 1 - suffix] &&
+         !isDigit(first[first.size() - 1 - suffix]))
+    ++suffix;
+  const std::string from = first.substr(prefix, first.size() - prefix - suffix);
+  const std::string to = last.substr(prefix, last.size() - prefix - suffix);
+  const bool areNumbers = !from.empty() && !to.empty() &&
+                          std::all_of(from.begin(), from.end(), isDigit) &&
+                          std::all_of(to.begin(), to.end(), isDigit);
+  return areNumbers ? first.substr(0, prefix) + from + "-" + to +
+                          first.substr(first.size() - suffix)
+                    : shortGroupName(first) + " … " + shortGroupName(last);
+}
+
+std::string printCollectives(int64_t count, int64_t bytes) {
+  return count == 0 ? "" : printCount(count) + " (" + printBytes(bytes) + ")";
+}
+
 PlanReport reportPlan(const Artifact &artifact, const Machine &machine,
                       int64_t microBatches, std::optional<double> operations,
                       const std::string &runtime) {

@@ -84,6 +84,13 @@ struct TimePlan {
 /// The name of a group for people: "layers.0&…&layers.7" of many modules.
 std::string shortGroupName(const std::string &name);
 
+/// One name of neighbouring groups: `transformer.h.0-3`, or `first … last`
+/// where they differ in more than a number.
+std::string foldedGroupName(const std::string &first, const std::string &last);
+
+/// `2 (83.2 KiB)`: collectives of a group, and their bytes; empty for none.
+std::string printCollectives(int64_t count, int64_t bytes);
+
 struct GroupPlan {
   std::string name;
   /// Elements, without padding.

@@ -132,25 +132,24 @@ static bool areAlike(const GroupPlan &a, const GroupPlan &b) {
 static std::string printGroups(const PlanReport &report) {
   const std::vector<GroupPlan> &groups = report.groups;
   Table table;
-  table.add({"group", "parameters", "dtypes", "reshard", "recompute", "gathers",
-             "gather bytes", "reduces", "reduce bytes", "exposed"});
+  table.add({"group", "parameters", "dtypes", "reshard", "recompute",
+             "all-gathers", "reduce-scatters", "exposed"});
   for (size_t i = 0; i < groups.size();) {
     size_t end = i + 1;
     double exposed = groups[i].exposedSeconds;
     for (; end < groups.size() && areAlike(groups[i], groups[end]); ++end)
       exposed += groups[end].exposedSeconds;
     const GroupPlan &group = groups[i];
-    std::string name = shortGroupName(group.name);
-    if (end - i > 1)
-      name += " … " + shortGroupName(groups[end - 1].name);
-    table.add({name, printCount(group.parameters), group.dtypes, group.reshard,
-               group.recompute, std::to_string(group.gathers),
-               printCount(group.gatherBytes), std::to_string(group.reduces),
-               printCount(group.reduceBytes), printSeconds(exposed)});
+    table.add({foldedGroupName(group.name, groups[end - 1].name),
+               printCount(group.parameters), group.dtypes, group.reshard,
+               group.recompute,
+               printCollectives(group.gathers, group.gatherBytes),
+               printCollectives(group.reduces, group.reduceBytes),
+               printSeconds(exposed)});
     i = end;
   }
   if (report.otherExposedSeconds > 0)
-    table.add({"other sums", "", "", "", "", "", "", "", "",
+    table.add({"other sums", "", "", "", "", "", "",
                printSeconds(report.otherExposedSeconds)});
   return "\n" + table.print();
 }

@@ -349,33 +349,42 @@ static void selectEmbedding(aten::EmbeddingBackwardOp op) {
       .replace();
 }
 
-/// The call that makes `value`, if it is the gradient of an embedding that
-/// nothing else uses and that is added to nothing yet.
-static exec::LibraryOp findEmbedding(Value value) {
-  auto call = value.getDefiningOp<exec::LibraryOp>();
-  return call && call.getCall() == "embedding_dense_backward" &&
-                 call.getInputs().size() == 2 && value.hasOneUse()
+/// The call that makes `gradient`, if it is an embedding's gradient that
+/// nothing else uses, that is added to nothing yet, and that is computed after
+/// `addend`, which is in memory because a call makes it, too.
+static exec::LibraryOp findEmbedding(Value gradient, Value addend) {
+  auto call = gradient.getDefiningOp<exec::LibraryOp>();
+  auto other = addend.getDefiningOp<exec::LibraryOp>();
+  return call && other && other->isBeforeInBlock(call) &&
+                 call.getCall() == "embedding_dense_backward" &&
+                 call.getInputs().size() == 2 && gradient.hasOneUse() &&
+                 gradient.getType() == addend.getType()
              ? call
              : exec::LibraryOp();
 }
 
 /// Most rows of a table are of no token: adding the gradient in the call that
 /// makes it, as where an embedding is tied to the last layer, moves half as
-/// many bytes, and the gradient has no memory of its own.
+/// many bytes, and the gradient has no memory of its own. Nothing is computed
+/// earlier or later for that.
 static void addInEmbedding(aten::AddOp add) {
-  Value self = add.getOther(), gradient = add.getSelf();
-  if (!findEmbedding(gradient))
-    std::swap(self, gradient);
-  exec::LibraryOp call = findEmbedding(gradient);
-  if (!call || self.getType() != gradient.getType() ||
-      self.getType() != add.getType())
+  Value addend = add.getOther(), gradient = add.getSelf();
+  exec::LibraryOp call = findEmbedding(gradient, addend);
+  if (!call) {
+    std::swap(addend, gradient);
+    call = findEmbedding(gradient, addend);
+  }
+  if (!call || add.getType() != gradient.getType())
     return;
-  CallBuilder(add, call.getCall())
-      .operand(call.getInputs()[0])
-      .operand(call.getInputs()[1])
-      .operand(self)
-      .setting("padding_idx", call.getSettings().get("padding_idx"))
-      .replace();
+  exec::LibraryOp sum =
+      CallBuilder(call, call.getCall())
+          .operand(call.getInputs()[0])
+          .operand(call.getInputs()[1])
+          .operand(addend)
+          .setting("padding_idx", call.getSettings().get("padding_idx"))
+          .create(add.getType());
+  add.replaceAllUsesWith(sum.getResult(0));
+  add.erase();
   call.erase();
 }
 

@@ -17,6 +17,11 @@
 // and OC count channels of all groups, and DH and DW are 1 where a kernel is
 // not dilated. Prints the least microseconds of each.
 //
+// Compiles with oneDNN 2.6 and 3, to compare versions on the same lines:
+//
+//   c++ -std=c++20 -O2 -I ONEDNN/include LibraryCalls.cpp -o calls-of-3
+//       -L ONEDNN/lib -ldnnl
+//
 //===----------------------------------------------------------------------===//
 
 #include "oneapi/dnnl/dnnl.hpp"
@@ -27,6 +32,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -60,6 +66,25 @@ static double leastOf(const std::function<void()> &call) {
   return least;
 }
 
+/// What oneDNN chooses for a primitive; `hint` is a gradient's forward. Version
+/// 3 has no descriptors before that.
+template <typename Primitive, typename Hint, typename... Description>
+static auto chooseAs(const Hint &hint, const Description &...description) {
+  using Choice = typename Primitive::primitive_desc;
+#if DNNL_VERSION_MAJOR >= 3
+  if constexpr (std::is_same_v<Hint, std::nullptr_t>)
+    return Choice(cpu, description...);
+  else
+    return Choice(cpu, description..., hint);
+#else
+  const typename Primitive::desc described(description...);
+  if constexpr (std::is_same_v<Hint, std::nullptr_t>)
+    return Choice(described, cpu);
+  else
+    return Choice(described, cpu, hint);
+#endif
+}
+
 using Arguments = std::unordered_map<int, memory>;
 
 static double product(std::istream &in, stream &queue) {
@@ -75,7 +100,7 @@ static double product(std::istream &in, stream &queue) {
     strides[i - 1] = strides[i] * result[i];
   const memory::desc x(left, f32, leftStrides), w(right, f32, rightStrides),
       y(result, f32, strides);
-  const matmul call(matmul::primitive_desc({x, w, y}, cpu));
+  const matmul call(chooseAs<matmul>(nullptr, x, w, y));
   const Arguments arguments = {{DNNL_ARG_SRC, filled(x)},
                                {DNNL_ARG_WEIGHTS, filled(w)},
                                {DNNL_ARG_DST, filled(y)}};
@@ -145,10 +170,9 @@ static double convolve(const std::string &kind, std::istream &in,
       anyY(y, f32, Tag::any);
   const memory::desc plainX(x, f32, Tag::nchw), plainY(y, f32, Tag::nchw),
       plainW(w, f32, groups == 1 ? Tag::oihw : Tag::goihw);
-  const convolution_forward::primitive_desc forward(
-      {prop_kind::forward_training, algorithm::convolution_direct, anyX, anyW,
-       anyY, stride, dilation, padding, after},
-      cpu);
+  const auto forward = chooseAs<convolution_forward>(
+      nullptr, prop_kind::forward_training, algorithm::convolution_direct, anyX,
+      anyW, anyY, stride, dilation, padding, after);
   if (kind == "convolution")
     return between(
         convolution_forward(forward), queue,
@@ -157,10 +181,9 @@ static double convolve(const std::string &kind, std::istream &in,
          {DNNL_ARG_DST, plainY}},
         {forward.src_desc(), forward.weights_desc(), forward.dst_desc()});
   if (kind == "convolution_backward_input") {
-    const convolution_backward_data::primitive_desc chosen(
-        {algorithm::convolution_direct, anyX, anyW, anyY, stride, dilation,
-         padding, after},
-        cpu, forward);
+    const auto chosen = chooseAs<convolution_backward_data>(
+        forward, algorithm::convolution_direct, anyX, anyW, anyY, stride,
+        dilation, padding, after);
     return between(convolution_backward_data(chosen), queue,
                    {{DNNL_ARG_DIFF_DST, plainY},
                     {DNNL_ARG_WEIGHTS, plainW},
@@ -168,10 +191,9 @@ static double convolve(const std::string &kind, std::istream &in,
                    {chosen.diff_dst_desc(), chosen.weights_desc(),
                     chosen.diff_src_desc()});
   }
-  const convolution_backward_weights::primitive_desc chosen(
-      {algorithm::convolution_direct, anyX, anyW, anyY, stride, dilation,
-       padding, after},
-      cpu, forward);
+  const auto chosen = chooseAs<convolution_backward_weights>(
+      forward, algorithm::convolution_direct, anyX, anyW, anyY, stride,
+      dilation, padding, after);
   return between(
       convolution_backward_weights(chosen), queue,
       {{DNNL_ARG_DIFF_DST, plainY},

@@ -49,9 +49,10 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
       ->type_name("DIR")
       ->group("Debugging");
   command
-      .add_option("--verify-each", options.verifyEach,
-                  "Check each pass and each compiled command against the "
-                  "reference interpreter")
+      .add_option(
+          "--verify-each", options.verifyEach,
+          "execute: run the program before and after each pass, and each "
+          "compiled command, in the reference interpreter, and compare")
       ->check(oneOf({"execute"}))
       ->type_name("execute")
       ->group("Debugging");
@@ -107,7 +108,9 @@ void addCompileCommand(CLI::App &app, Run &run) {
           "MODEL", arguments->input,
           "An exported model (.pt2), or IR of the import phase (.mlir)")
       ->required();
-  command->add_option("-o,--output", arguments->output, "Artifact to write")
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "Artifact to write; required unless --compile-to")
       ->type_name("MODEL.shardc");
   addInputOptions(*command, arguments->options.input);
   addCompileOptions(*command, arguments->options);

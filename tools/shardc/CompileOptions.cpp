@@ -241,8 +241,8 @@ static void addTargetOptions(CLI::App &command, Options &options) {
     choice += (choice.empty() ? "" : "|") + level;
   command
       .add_option("--cpu", options.cpu,
-                  "x86-64 level that kernels may use; native: this machine's. "
-                  "The default leaves AVX-512 unused")
+                  "x86-64 level that kernels may use; native: this machine's; "
+                  "only x86-64-v4 has AVX-512")
       ->check(oneOf(levels))
       ->transform(CLI::Validator(resolveNative, ""))
       ->type_name(choice)

@@ -5,6 +5,7 @@
 // kernels of a GPU take, and, with --program, every command.
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Plan/ArtifactText.h"
 #include "compiler/Plan/PlanReport.h"
 #include "passes/CostModel/Machines.h"
 #include "runtime/format/Artifact.h"
@@ -21,150 +22,6 @@
 namespace shardc {
 
 using namespace format;
-
-//===----------------------------------------------------------------------===//
-// The summary
-//===----------------------------------------------------------------------===//
-
-/// `8 (replicate 2, shard 4)`
-static std::string describe(const Mesh &mesh) {
-  std::string text;
-  for (const MeshAxis &axis : mesh.axes)
-    text += (text.empty() ? "" : ", ") + axis.name + " " +
-            std::to_string(axis.size);
-  return std::to_string(mesh.ranks()) + " (" + text + ")";
-}
-
-static std::string join(const std::vector<std::string> &words) {
-  std::string text;
-  for (const std::string &word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
-/// `adamw (beta1 0.9, weight_decay 0.1)`
-static std::string describe(const OptimizerSummary &optimizer) {
-  std::ostringstream text;
-  text << optimizer.kind;
-  const char *separator = " (";
-  for (const auto &[name, value] : optimizer.attributes) {
-    text << separator << name;
-    separator = ", ";
-    if (const auto *number = std::get_if<double>(&value))
-      text << " " << *number;
-    else if (const auto *words = std::get_if<std::string>(&value))
-      text << " '" << *words << "'";
-  }
-  text << (optimizer.attributes.empty() ? "" : ")");
-  return text.str();
-}
-
-static std::string describe(const RecomputeSummary &recomputed) {
-  if (recomputed.operators == 0)
-    return "";
-  std::ostringstream text;
-  text << "recompute  " << recomputed.operators << " operators, "
-       << recomputed.operations << " floating-point operations a micro-batch; "
-       << recomputed.bytes << " bytes of results not kept\n";
-  return text.str();
-}
-
-static std::string describe(const UpdateSummary &update) {
-  if (update.operations == 0)
-    return "";
-  std::ostringstream text;
-  text << "update     ";
-  if (update.gathers != 0)
-    text << update.gatherBytes << " bytes in " << update.gathers
-         << (update.gathers == 1 ? " gather, " : " gathers, ");
-  text << update.operations
-       << " floating-point operations of matrix products, on each rank\n";
-  return text.str();
-}
-
-static void printHeader(const Artifact &artifact) {
-  const Manifest &manifest = artifact.manifest;
-  std::cout << "model      " << manifest.model << "\n"
-            << "ranks      " << describe(manifest.mesh) << "\n"
-            << "target     " << manifest.target.kind << " ("
-            << (manifest.target.chips.empty() ? manifest.target.cpu
-                                              : join(manifest.target.chips))
-            << ")\n"
-            << "runs       training"
-            << (hasEvaluation(artifact.program.sections) ? ", evaluation" : "")
-            << "\n"
-            << "optimizer  " << describe(artifact.summary.optimizer) << "\n"
-            << describe(artifact.summary.update)
-            << describe(artifact.summary.recomputed) << "made by    "
-            << manifest.producer << ", format " << manifest.major << "."
-            << manifest.minor << "\n";
-  for (const Input &input : artifact.parameters.inputs) {
-    std::cout << "input      " << input.name << " " << dtypeName(input.dtype)
-              << " [";
-    for (size_t i = 0; i < input.shape.size(); ++i)
-      std::cout << (i ? ", " : "") << input.shape[i];
-    std::cout << "] a rank and micro-batch\n";
-  }
-}
-
-static void printMemory(const Summary &summary) {
-  int64_t total = summary.arenaBytes;
-  std::cout << "\nmemory of one rank            bytes\n";
-  auto row = [](const std::string &name, int64_t bytes) {
-    std::cout << "  " << std::left << std::setw(16) << name << std::right
-              << std::setw(17) << bytes << "\n";
-  };
-  for (const auto &[role, bytes] : summary.persistentBytes) {
-    row(role, bytes);
-    total += bytes;
-  }
-  row("arena", summary.arenaBytes);
-  for (const auto &[purpose, bytes] : summary.peakBytes)
-    row("  " + purpose, bytes);
-  row("total", total);
-}
-
-static void printGroups(const Summary &summary) {
-  size_t width = 5;
-  bool hasSums = false;
-  for (const GroupSummary &group : summary.groups) {
-    width = std::max(width, group.name.size());
-    hasSums |= group.allReduces != 0;
-  }
-  std::cout << "\n"
-            << std::left << std::setw(width) << "group" << std::right
-            << std::setw(12) << "parameters" << std::setw(9) << "reshard"
-            << std::setw(9) << "gathers" << std::setw(14) << "gather bytes"
-            << std::setw(9) << "reduces" << std::setw(14) << "reduce bytes";
-  if (hasSums)
-    std::cout << std::setw(13) << "all-reduces" << std::setw(18)
-              << "all-reduce bytes";
-  std::cout << "   (one rank, one micro-batch)\n";
-  GroupSummary sum;
-  sum.name = "all";
-  auto row = [&](const GroupSummary &group) {
-    std::cout << std::left << std::setw(width) << group.name << std::right
-              << std::setw(12) << group.parameters << std::setw(9)
-              << group.reshard << std::setw(9) << group.gathers << std::setw(14)
-              << group.gatherBytes << std::setw(9) << group.reduces
-              << std::setw(14) << group.reduceBytes;
-    if (hasSums)
-      std::cout << std::setw(13) << group.allReduces << std::setw(18)
-                << group.allReduceBytes;
-    std::cout << "\n";
-  };
-  for (const GroupSummary &group : summary.groups) {
-    row(group);
-    sum.parameters += group.parameters;
-    sum.gathers += group.gathers;
-    sum.gatherBytes += group.gatherBytes;
-    sum.reduces += group.reduces;
-    sum.reduceBytes += group.reduceBytes;
-    sum.allReduces += group.allReduces;
-    sum.allReduceBytes += group.allReduceBytes;
-  }
-  row(sum);
-}
 
 //===----------------------------------------------------------------------===//
 // The program
@@ -295,9 +152,7 @@ int inspectArtifact(const std::string &path, const ArtifactReport &report) {
     printJson(artifact, report.program);
     return 0;
   }
-  printHeader(artifact);
-  printMemory(artifact.summary);
-  printGroups(artifact.summary);
+  std::cout << printArtifact(artifact);
   printKernels(artifact, report.kernels);
   if (report.program)
     printProgram(artifact);

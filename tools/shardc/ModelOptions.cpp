@@ -66,8 +66,8 @@ void addInputOptions(CLI::App &command, InputOptions &options) {
   addBindOption(command, options);
   command
       .add_option("--loss", options.loss,
-                  "Add a loss to a model that returns predictions; its targets "
-                  "are the input 'target'")
+                  "Add this loss to a model that returns predictions; the "
+                  "targets become the input 'target'")
       ->check(CLI::IsMember({"cross_entropy", "mse"}).description(""))
       ->type_name("cross_entropy|mse")
       ->group("Model");

@@ -31,9 +31,11 @@ static void addRunOptions(CLI::App &command, verify::VerifyOptions &options) {
         ->capture_default_str();
   };
   command
-      .add_option("--data", options.data,
-                  "Samples, as for shardrun --data (default: random)")
-      ->type_name("FILE.safetensors")
+      .add_option(
+          "--data", options.data,
+          "Samples: tokens:FILE, FILE.npy or FILE.safetensors (default: "
+          "random)")
+      ->type_name("DATA")
       ->group("Execution");
   count("--steps", options.steps, "K", "Optimizer steps to compare");
   count("--micro-batches", options.microBatches, "M",

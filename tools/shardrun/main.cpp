@@ -114,8 +114,9 @@ static void declareTraining(CLI::App &app, CommandLine &line) {
       .add("--weight-decay-scale", train.weightDecayScale, "X",
            "Multiply every weight decay by X")
       ->capture_default_str();
-  training.add("--seed", train.seed, "S", "Seed of random data and dropout")
-      ->capture_default_str();
+  training.add(
+      "--seed", train.seed, "S",
+      "Seed of random data and dropout (default: 0, or that of a resumed run)");
   training
       .add("--on-nan", line.onNan, "stop|continue|skip",
            "What to do when the loss or a gradient is not finite")
@@ -123,8 +124,8 @@ static void declareTraining(CLI::App &app, CommandLine &line) {
 
   OptionGroup data(app, "Data");
   data.add("--data", train.data, "DATA",
-           "Training data: random, tokens:FILE, FILE.npy, or FILE.safetensors "
-           "with a tensor per input (docs/Training.md)");
+           "Training data (required): random, tokens:FILE, FILE.npy, or "
+           "FILE.safetensors with a tensor per input (docs/Training.md)");
   data.add("--token-shift", train.tokenShift, "N",
            "Distance from a token to its target (default: 1, or 0 if the model "
            "shifts targets itself)");
@@ -149,8 +150,9 @@ static void declareFiles(CLI::App &app, CommandLine &line) {
               "its run");
   weights.add("--restart", train.restart,
               "Take only the weights of a file of --save-optimizer");
-  weights.add("--weights-prefix", train.weightsPrefix, "PREFIX",
-              "Prefix of tensor names that only the model or the file has");
+  weights.add(
+      "--weights-prefix", train.weightsPrefix, "PREFIX",
+      "Prefix that tensor names have only in the model, or only in the file");
   weights.add("--ignore-unused", train.ignoreUnused,
               "Accept tensors that the model does not have");
   weights.add("--save", train.save, "FILE.safetensors",
@@ -184,7 +186,7 @@ static void declareDevice(CLI::App &app, CommandLine &line) {
            "auto, cuda, cuda:N, emulated or emulated:SEED")
       ->capture_default_str();
   device.add("--threads", train.threads, "T",
-             "Threads per rank (default: cores / ranks)");
+             "Threads per rank (default: cores divided by ranks)");
   device.add("--tf32", train.tf32,
              "GPU: use TF32 in f32 matmuls and convolutions");
   device.addNegated("--no-graph", train.graphs, "GPU: do not use CUDA graphs");
@@ -198,7 +200,8 @@ static void declareDevice(CLI::App &app, CommandLine &line) {
 }
 
 static void declareOptions(CLI::App &app, CommandLine &line) {
-  app.add_option("MODEL.shardc", line.artifact, "Artifact of shardc compile");
+  app.add_option("MODEL.shardc", line.artifact,
+                 "Artifact of shardc compile (required)");
   app.add_flag("--version", line.version, "Print the version and exit");
   declareTraining(app, line);
   declareFiles(app, line);

@@ -184,27 +184,46 @@ func.func @embedding_gradient(%g: tensor<2x5x8xbf16>, %i: tensor<2x5xi64>) -> te
 // -----
 
 // The gradient of a tied embedding is added to that of the last layer where it
-// is computed. Not of one that something else uses, and not where the addition
-// changes the shape.
+// is computed; of two embeddings' gradients, the later one to the earlier one.
 // CHECK-LABEL: @tied_embedding
-//  CHECK-SAME: (%[[G:.*]]: tensor<5x8xf32>, %[[I:.*]]: tensor<5xi64>, %[[OTHER:.*]]: tensor<11x8xf32>
-//       CHECK: %[[SUM:.*]] = exec.library "embedding_dense_backward"(%[[G]], %[[I]], %[[OTHER]]) {padding_idx = 3 : i64}
+//  CHECK-SAME: (%[[G:.*]]: tensor<5x8xf32>, %[[H:.*]]: tensor<5x8xf32>, %[[I:.*]]: tensor<5xi64>
+//       CHECK: %[[LAST:.*]] = exec.library "matmul"
+//       CHECK: %[[SUM:.*]] = exec.library "embedding_dense_backward"(%[[G]], %[[I]], %[[LAST]]) {padding_idx = 3 : i64}
 //   CHECK-NOT: aten.add
-//       CHECK: %[[SUM2:.*]] = exec.library "embedding_dense_backward"(%[[G]], %[[I]], %[[SUM]]) {padding_idx = -1 : i64}
-//       CHECK: %[[USED:.*]] = exec.library "embedding_dense_backward"(%[[G]], %[[I]])
-//       CHECK: aten.add %[[USED]], %[[SUM2]]
-//       CHECK: aten.add
-func.func @tied_embedding(%g: tensor<5x8xf32>, %i: tensor<5xi64>, %other: tensor<11x8xf32>, %row: tensor<8xf32>)
-    -> (tensor<11x8xf32>, tensor<11x8xf32>, tensor<11x8xf32>) {
+//       CHECK: %[[SUM2:.*]] = exec.library "embedding_dense_backward"(%[[H]], %[[I]], %[[SUM]]) {padding_idx = -1 : i64}
+//   CHECK-NOT: aten.add
+//       CHECK: return %[[SUM2]]
+func.func @tied_embedding(%g: tensor<5x8xf32>, %h: tensor<5x8xf32>, %i: tensor<5xi64>, %p: tensor<11x5xf32>) -> tensor<11x8xf32> {
+  %last = aten.matmul %p, %g : (tensor<11x5xf32>, tensor<5x8xf32>) -> tensor<11x8xf32>
   %0 = aten.embedding_dense_backward %g, %i {padding_idx = 3 : i64} : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
-  %1 = aten.add %0, %other : (tensor<11x8xf32>, tensor<11x8xf32>) -> tensor<11x8xf32>
-  %2 = aten.embedding_dense_backward %g, %i : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
+  %1 = aten.add %0, %last : (tensor<11x8xf32>, tensor<11x8xf32>) -> tensor<11x8xf32>
+  %2 = aten.embedding_dense_backward %h, %i : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
   %3 = aten.add %1, %2 : (tensor<11x8xf32>, tensor<11x8xf32>) -> tensor<11x8xf32>
+  return %3 : tensor<11x8xf32>
+}
+
+// -----
+
+// Not where the gradient has another use, where the addend is computed after it
+// (its own operands would live longer), where the addend is an operator's (whose
+// kernel adds for nothing), and where the addition changes the shape.
+// CHECK-LABEL: @embedding_added_elsewhere
+// CHECK-COUNT-4: aten.add
+func.func @embedding_added_elsewhere(%g: tensor<5x8xf32>, %i: tensor<5xi64>, %p: tensor<11x5xf32>, %x: tensor<11x8xf32>, %v: tensor<8x1xf32>)
+    -> (tensor<11x8xf32>, tensor<11x8xf32>, tensor<11x8xf32>, tensor<11x8xf32>, tensor<11x8xf32>) {
+  %first = aten.matmul %p, %g : (tensor<11x5xf32>, tensor<5x8xf32>) -> tensor<11x8xf32>
+  %column = aten.matmul %x, %v : (tensor<11x8xf32>, tensor<8x1xf32>) -> tensor<11x1xf32>
+  %0 = aten.embedding_dense_backward %g, %i : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
+  %1 = aten.add %0, %first : (tensor<11x8xf32>, tensor<11x8xf32>) -> tensor<11x8xf32>
+  %2 = aten.embedding_dense_backward %g, %i : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
+  %later = aten.matmul %p, %g : (tensor<11x5xf32>, tensor<5x8xf32>) -> tensor<11x8xf32>
+  %3 = aten.add %2, %later : (tensor<11x8xf32>, tensor<11x8xf32>) -> tensor<11x8xf32>
+  %tanh = aten.tanh %x : (tensor<11x8xf32>) -> tensor<11x8xf32>
   %4 = aten.embedding_dense_backward %g, %i : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
-  %5 = aten.add %4, %3 : (tensor<11x8xf32>, tensor<11x8xf32>) -> tensor<11x8xf32>
+  %5 = aten.add %tanh, %4 : (tensor<11x8xf32>, tensor<11x8xf32>) -> tensor<11x8xf32>
   %6 = aten.embedding_dense_backward %g, %i : (tensor<5x8xf32>, tensor<5xi64>) -> tensor<11x8xf32>
-  %7 = aten.add %6, %row : (tensor<11x8xf32>, tensor<8xf32>) -> tensor<11x8xf32>
-  return %5, %4, %7 : tensor<11x8xf32>, tensor<11x8xf32>, tensor<11x8xf32>
+  %7 = aten.add %6, %column : (tensor<11x8xf32>, tensor<11x1xf32>) -> tensor<11x8xf32>
+  return %1, %0, %3, %5, %7 : tensor<11x8xf32>, tensor<11x8xf32>, tensor<11x8xf32>, tensor<11x8xf32>, tensor<11x8xf32>
 }
 
 // -----

@@ -130,3 +130,31 @@ TEST_F(ExecutionCheckTest, AcceptsDerivativesBesideDetachedValues) {
     manager.addPass(createDifferentiatePass());
   })) << diagnostics;
 }
+
+// The loss changes with the row of padding_idx, which has no gradient.
+TEST_F(ExecutionCheckTest, AcceptsEmbeddingsWithPadding) {
+  module = parseSourceString<ModuleOp>(R"mlir(
+    fsdp.parameter @w : tensor<2x2xf32>
+    fsdp.mesh @mesh <shard = 2>
+    fsdp.group @root on @mesh policy <> reshard default {
+      fsdp.segment f32 reduce f32 elements 4 shard 2 {
+        fsdp.member @w at 0
+      }
+    }
+    func.func @step(%x: tensor<8xi64> {shardc.upper_bound = 2 : i64}) {
+      fsdp.begin forward
+      %root = fsdp.unshard @root : <@root>
+      %w = fsdp.view %root[@w] : <@root> -> tensor<2x2xf32>
+      %h = aten.embedding %w, %x {padding_idx = 1 : i64} : (tensor<2x2xf32>, tensor<8xi64>) -> tensor<8x2xf32>
+      %p = aten.mul %h, %h : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x2xf32>
+      %loss = aten.sum %p [0, 1] : (tensor<8x2xf32>) -> tensor<f32>
+      fsdp.record_loss %loss : tensor<f32>
+      return
+    }
+  )mlir",
+                                       &context);
+  ASSERT_TRUE(module);
+  EXPECT_TRUE(accepts([](PassManager &manager) {
+    manager.addPass(createDifferentiatePass());
+  })) << diagnostics;
+}
