@@ -4,7 +4,8 @@
 
 A source opens with one SPDX line and prose that says what it is for; no path has
 a name that says nothing (Utils, Common, Helpers, Misc); no open task is left in
-a comment without an issue's number.
+a comment without an issue's number. Pages and help texts for users have no phrase
+of PHRASES, which are not what an engineer of this field writes.
 """
 
 import re
@@ -14,6 +15,21 @@ from source_tree import files, finish, read
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 SOURCES = (".cpp", ".cu", ".h", ".td", ".def", ".py")
 VAGUE = re.compile(r"(utils?|common|helpers?|misc)", re.IGNORECASE)
+# Phrase -> what to write.
+PHRASES = {re.compile(phrase, re.IGNORECASE): instead for phrase, instead in {
+    r"\b(what|that) is no\b|\bis no json\b": "is not a ..., not valid JSON",
+    r"\bcomput(e|es|ed|ing) again\b": "recompute",
+    r"(?<!-)\bgather(s|ed)? again\b": "all-gather again",
+    r"\bdivided over\b": "sharded across",
+    r"\ba text\b": "a string",
+    r"\ba rank and micro-batch\b": "per rank per micro-batch",
+    r"\b(one|a) (kernel|copy|line|thread|file|folder|call) an? "
+    r"(operator|rank|phase|family|step|shell|group)\b": "one ... per ...",
+}.items()}
+# Written for users; the others are generated, or for who works on shardc.
+PAGES = re.compile(r"README\.md|docs/(?!Spec)[^/]+\.md|docs/problems/[^/]+\.md|"
+                   r"compiler/OptionTable\.cpp|tools/(shardc|shardrun)/[^/]+\.cpp|"
+                   r"runtime/format/Errors\.def")
 OPEN_TASK = re.compile(r"\b(TODO(?!\(#\d+\))|FIXME|XXX|HACK)\b")
 
 
@@ -39,9 +55,20 @@ def prose(text):
             and "===//" not in line]
 
 
+def foreign_phrases(text):
+    """(line number, phrase, what to write) of each in `text`."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for phrase, instead in PHRASES.items():
+            if found := phrase.search(line):
+                yield number, found[0], instead
+
+
 def main():
     problems = []
     for path in files():
+        if PAGES.fullmatch(str(path)):
+            problems += [f"{path}:{number}: '{phrase}': write {instead}"
+                         for number, phrase, instead in foreign_phrases(read(path))]
         words = re.findall(r"[A-Z]?[a-z]+", str(path))
         if any(VAGUE.fullmatch(word) for word in words):
             problems.append(f"{path}: name the noun, not a drawer for it")

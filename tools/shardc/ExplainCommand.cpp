@@ -17,7 +17,7 @@ namespace shardc {
 /// docs/Errors.md; made by EmbedText.cmake.
 extern const char *const errorsPage;
 
-/// "E0103" for "E0103", "e103" and "103"; empty for what is no number.
+/// "E0103" for "E0103", "e103" and "103"; empty for other strings.
 static std::string canonicalNumber(std::string_view text) {
   if (text.starts_with('E') || text.starts_with('e'))
     text.remove_prefix(1);

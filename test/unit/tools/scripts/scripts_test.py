@@ -178,6 +178,14 @@ class CheckStyle(ScriptCase):
         self.write("runtime/format/ShapeUtils.h", HEAD)
         self.assert_names("check_style.py", "ShapeUtils.h: name the noun")
 
+    def test_style_names_foreign_phrases_of_pages(self):
+        self.write("docs/Guide.md", "# Guide\n\nWhat backward computes again.\n")
+        self.assert_names("check_style.py",
+                          "docs/Guide.md:3: 'computes again': write recompute")
+        self.write("docs/Guide.md", "# Guide\n\nWhat backward recomputes, after "
+                   "an all-gather again.\n")
+        self.assert_passes("check_style.py")
+
 
 class NewPass(ScriptCase):
     def test_scaffold_is_complete_but_unfilled(self):
