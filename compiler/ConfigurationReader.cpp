@@ -47,7 +47,7 @@ static std::string quote(std::string_view text) {
 static const char *kindOf(const Json &value) {
   return value.is_object()    ? "an object"
          : value.is_array()   ? "a list"
-         : value.is_string()  ? "a text"
+         : value.is_string()  ? "a string"
          : value.is_boolean() ? "true or false"
          : value.is_null()    ? "null"
                               : "a number";
@@ -60,7 +60,7 @@ static const char *kindOf(const Json &value) {
 
 static std::string readText(const Field &field) {
   if (!field.value.is_string())
-    failKind(field, "a text");
+    failKind(field, "a string");
   return field.value.get<std::string>();
 }
 
@@ -77,13 +77,9 @@ static void readObject(const Field &field,
       continue;
     }
     std::vector<std::string_view> known;
-    std::string all;
-    for (const auto &[name, reader] : readers) {
+    for (const auto &[name, reader] : readers)
       known.push_back(name);
-      all += (all.empty() ? "" : ", ") + name;
-    }
-    field.fail("no key " + quote(key) + ", the closest is " +
-               quote(closestWord(key, known)) + " (of " + all + ")");
+    field.fail(describeUnknownKey(key, known));
   }
 }
 
@@ -143,7 +139,7 @@ static void read(const Field &field, const OptionEntry &entry,
   for (std::string_view word : entry.words)
     all += (all.empty() ? "" : ", ") + std::string(word);
   field.fail("expected one of " + all + ", got " + quote(value) +
-             ", closest to " + quote(closestWord(value, entry.words)));
+             "; did you mean " + quote(closestWord(value, entry.words)) + "?");
 }
 
 /// Adds readers of the table's keys: of `section`, or those without one.
@@ -283,7 +279,7 @@ Status readConfiguration(const std::string &path, Options &options) {
   } catch (const Json::exception &error) {
     std::string_view reason = error.what();
     return Status(ErrorCode::E0005,
-                  "'" + path + "' is no JSON: " +
+                  "'" + path + "' is not valid JSON: " +
                       std::string(reason.substr(reason.find("] ") + 2)));
   } catch (const Malformed &problem) {
     return Status(ErrorCode::E0005,

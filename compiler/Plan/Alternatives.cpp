@@ -151,7 +151,7 @@ std::optional<std::string> findChangeThatFits(const Options &options,
 
 std::string printAlternatives(const std::vector<Alternative> &alternatives) {
   Table table;
-  table.add({"alternative", "memory of a rank", "", "fits", "a step"});
+  table.add({"alternative", "memory per rank", "", "fits", "step time"});
   for (const Alternative &each : alternatives)
     table.add({(each.isAsked ? "> " : "  ") + each.flags,
                printCount(each.bytes), printBytes(each.bytes),

@@ -148,7 +148,7 @@ static int64_t totalOf(const std::vector<MemoryRow> &rows) {
 static std::string printMemory(const Summary &summary) {
   const std::vector<MemoryRow> rows = rowsOf(summary);
   Table table;
-  table.add({"memory of a rank", "bytes", ""});
+  table.add({"memory per rank", "bytes", ""});
   for (const MemoryRow &row : rows)
     table.add({(row.isPart ? "    " : "  ") + row.name, printCount(row.bytes),
                printBytes(row.bytes)});

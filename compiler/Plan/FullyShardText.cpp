@@ -271,8 +271,8 @@ static std::string printPrefetch(const std::vector<PlannedUnit> &units,
 }
 
 std::string describeForecast(const PlanReport &report) {
-  return printBytes(report.memory.bytes) + " a rank and " +
-         printSeconds(report.time.seconds) + " a step " +
+  return printBytes(report.memory.bytes) + " per rank and " +
+         printSeconds(report.time.seconds) + " per step " +
          (report.runtime == "fsdp2"
               ? "under FSDP2, by shardc's forecast."
               : "compiled by shardc. PyTorch takes more of both.");

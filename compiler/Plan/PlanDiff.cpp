@@ -244,15 +244,15 @@ StatusOr<std::string> diffPlans(const std::string &before,
   Table speed;
   speed.add({"speed", "before", "after", "change", ""});
   if (a->unit == b->unit)
-    addRow(speed, a->unit + "/s in all", a->unitsPerSecond, b->unitsPerSecond,
+    addRow(speed, a->unit + "/s total", a->unitsPerSecond, b->unitsPerSecond,
            printRate);
   speed.add(mfuRow(a->mfu, b->mfu));
   return "before: " + a->title + "\nafter:  " + b->title + "\n" +
          printOptions(*a, *b) +
          printParts(
-             "memory of a rank", a->memory, b->memory, a->bytes, b->bytes,
+             "memory per rank", a->memory, b->memory, a->bytes, b->bytes,
              [](double bytes) { return printBytes(std::llround(bytes)); }) +
-         printParts("time of a step", a->time, b->time, a->seconds, b->seconds,
+         printParts("step time", a->time, b->time, a->seconds, b->seconds,
                     printSeconds) +
          "\n" + speed.print() + printGroups(*a, *b);
 }

@@ -217,8 +217,8 @@ Status checkFit(const PlanReport &report) {
   Status status(ErrorCode::E0801,
                 "a rank needs " + printBytes(memory.bytes) + ", " +
                     printBytes(memory.bytes - memory.capacity) +
-                    " more than the " + printBytes(memory.capacity) +
-                    " that it may take of " + report.machine);
+                    " more than the limit of " + printBytes(memory.capacity) +
+                    " on " + report.machine);
   std::vector<MemoryPart> parts = memory.parts;
   std::sort(parts.begin(), parts.end(),
             [](const MemoryPart &a, const MemoryPart &b) {

@@ -54,22 +54,22 @@ static std::string printAnswer(const PlanReport &report) {
       (report.runtime == "fsdp2" ? " under FSDP2: " : ": ") +
       std::to_string(report.microBatches) +
       (report.microBatches == 1 ? " micro-batch of " : " micro-batches of ") +
-      describe(report.inputs) + " a rank\n\n";
+      describe(report.inputs) + " per rank\n\n";
   text += (memory.fits() ? "fits:         " : "does not fit: ") +
           printBytes(memory.bytes) + " of " + printBytes(memory.capacity) +
-          " a rank (" +
+          " per rank (" +
           percent(static_cast<double>(memory.bytes),
                   static_cast<double>(memory.capacity)) +
           ")\n";
   const double rate = static_cast<double>(time.unitsOfStep) / time.seconds;
-  text += "a step:       " + printSeconds(time.seconds) + ", " +
+  text += "step time:    " + printSeconds(time.seconds) + ", " +
           printRate(rate / static_cast<double>(report.mesh.ranks())) + " " +
-          time.unit + "/s a rank, " + printRate(rate) + " in all\n";
+          time.unit + "/s per rank, " + printRate(rate) + " total\n";
   if (time.executedOperations > 0)
     text += "utilization:  MFU " + utilization(time.mfu()) + ", HFU " +
             utilization(time.hfu()) + " of " + printOperations(time.peakRate) +
             "/s in " + time.peakDtype + " (" +
-            printOperations(time.modelOperations) + " a rank and step)\n";
+            printOperations(time.modelOperations) + " per rank per step)\n";
   if (report.choice)
     text += "auto:         " + report.choice->flags + "\n";
   return text;
@@ -77,7 +77,7 @@ static std::string printAnswer(const PlanReport &report) {
 
 static std::string printMemory(const MemoryPlan &memory) {
   Table table;
-  table.add({"memory of a rank", "bytes", "", "share"});
+  table.add({"memory per rank", "bytes", "", "share"});
   auto add = [&](const std::string &name, int64_t bytes) {
     table.add({"  " + name, printCount(bytes), printBytes(bytes),
                percent(static_cast<double>(bytes),
@@ -110,7 +110,7 @@ static std::string printMemory(const MemoryPlan &memory) {
 
 static std::string printTime(const TimePlan &time) {
   Table table;
-  table.add({"time of a step", "", "share"});
+  table.add({"step time", "", "share"});
   for (const TimePart &part : time.parts)
     if (part.seconds > 0)
       table.add({"  " + part.name, printSeconds(part.seconds),
@@ -157,7 +157,7 @@ static std::string printGroups(const PlanReport &report) {
 /// What the search compared, and how much faster a plan could be.
 static std::string printChoice(const PlanChoice &choice) {
   Table table;
-  table.add({"plan", "memory of a rank", "", "fits", "a step"});
+  table.add({"plan", "memory per rank", "", "fits", "step time"});
   for (const ComparedPlan &each : choice.compared)
     table.add({each.name, printCount(each.bytes), printBytes(each.bytes),
                each.fits ? "yes" : "no", printSeconds(each.seconds)});
@@ -185,7 +185,8 @@ static std::string printExplained(const PlanChoice &choice) {
   if (choice.explained.empty())
     return "";
   Table table;
-  table.add({"decision", "reshard", "recompute", "a step", "memory", "fits"});
+  table.add(
+      {"decision", "reshard", "recompute", "step time", "memory", "fits"});
   for (const ExplainedDecision &each : choice.explained)
     table.add({(each.isChosen ? "> " : "  ") + shortGroupName(each.group),
                each.reshard, each.recompute,

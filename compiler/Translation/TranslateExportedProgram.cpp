@@ -204,8 +204,8 @@ FailureOr<StringRef> ProgramTranslator::findPrediction() {
           << "of '" << name << "' and the others are dropped";
     return name;
   }
-  return error("E0135") << "the model returns no floating-point tensor that "
-                           "--loss could be computed of";
+  return error("E0135") << "--loss: the model returns no floating-point "
+                           "tensor of predictions";
 }
 
 FailureOr<Value> ProgramTranslator::readOutput(StringRef name) {

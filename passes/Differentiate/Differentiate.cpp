@@ -340,11 +340,9 @@ void ReverseWalk::visitUnshard(fsdp::UnshardOp unshard) {
 static LogicalResult emitUnscaled(Operation *op, const Twine &what) {
   InFlightDiagnostic error =
       emitNumberedError(op, "E0225")
-      << what
-      << " gradients of f16, in which those of a loss that is not "
-         "scaled vanish";
-  error.attachNote() << "help: --loss-scale dynamic scales it as "
-                        "torch.amp.GradScaler does; or take bf16";
+      << what << " f16 gradients, which underflow without a loss scale";
+  error.attachNote() << "help: use --loss-scale dynamic, which works like "
+                        "torch.amp.GradScaler, or bf16";
   return error;
 }
 

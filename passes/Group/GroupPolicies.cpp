@@ -241,9 +241,9 @@ resolvePolicies(ModuleOp module, const WrappingProblem &forward,
     if (std::optional<int64_t> ranks = policies.back().reshardTo;
         ranks && shards % *ranks != 0)
       return emitNumberedError(module, "E0204")
-                 << "expected reshard_after_forward of ranks that divide the "
-                 << shards << " of a replica, got " << *ranks << "; "
-                 << nearestDivisor(shards, *ranks) << " is the closest",
+                 << "expected reshard_after_forward to divide the " << shards
+                 << " ranks of a replica, got " << *ranks << "; did you mean "
+                 << nearestDivisor(shards, *ranks) << "?",
              failure();
   }
   return policies;

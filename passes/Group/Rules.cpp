@@ -186,11 +186,16 @@ std::string complainAbout(std::string_view key, std::string_view value,
                  : "expected " + std::string(known.values) + " for " +
                        std::string(key) + ", got " + quoted(value);
   }
+  return describeUnknownKey(key, names);
+}
+
+std::string describeUnknownKey(std::string_view key,
+                               std::span<const std::string_view> known) {
   std::string all;
-  for (std::string_view name : names)
+  for (std::string_view name : known)
     all += (all.empty() ? "" : ", ") + std::string(name);
-  return "no key " + quoted(key) + ", the closest is " +
-         quoted(closestWord(key, names)) + " (of " + all + ")";
+  return "unknown key " + quoted(key) + "; did you mean " +
+         quoted(closestWord(key, known)) + "? (keys: " + all + ")";
 }
 
 //===----------------------------------------------------------------------===//

@@ -77,6 +77,10 @@ size_t editDistance(std::string_view a, std::string_view b);
 std::string_view closestWord(std::string_view word,
                              std::span<const std::string_view> words);
 
+/// `unknown key 'lr'; did you mean 'lr_scale'? (keys: lr_scale, frozen)`
+std::string describeUnknownKey(std::string_view key,
+                               std::span<const std::string_view> known);
+
 /// What holds for each subject, or the first rule that cannot.
 struct RuleSelection {
   enum class Problem { none, invalidPattern, noMatch, contradiction };

@@ -34,11 +34,11 @@ void printHeader(const TrainingRun &run, const RankTrainer &rank,
   output << "model: " << artifact.manifest.model
          << "  optimizer: " << artifact.summary.optimizer.kind
          << "  ranks: " << run.group.worldSize()
-         << "  threads of a rank: " << run.threadsOfRank
+         << "  threads per rank: " << run.threadsOfRank
          << "  micro-batches: " << run.options.microBatches << "\n";
   if (const std::string device = run.devices.description(); !device.empty())
     output << "device: " << device << "\n";
-  output << "memory of a rank in bytes:  arena: " << memory.arena
+  output << "memory per rank in bytes:  arena: " << memory.arena
          << " (planned: " << artifact.summary.arenaBytes
          << ")  states: " << memory.states << "  inputs: " << memory.inputs
          << "  scratch: " << memory.scratch << std::endl;

@@ -60,7 +60,7 @@ Status WeightViolations::status() const {
     add(count(unused.size(), " not used"));
   if (!misfits.empty())
     add(count(misfits.size(), " of another shape or dtype"));
-  std::string message = "weights do not fit the model: " + summary;
+  std::string message = "weights do not match the model: " + summary;
   if (number == 1)
     message = !misfits.empty()   ? misfits.front()
               : !missing.empty() ? "weights lack '" + missing.front() + "'"

@@ -142,9 +142,9 @@ def roomy_folder():
 
 def header_numbers(output):
     """{name: bytes} of the line of shardrun that says what a rank takes, as
-    `memory of a rank in bytes:  arena: 1 (planned: 1)  states: 2 …`."""
+    `memory per rank in bytes:  arena: 1 (planned: 1)  states: 2 …`."""
     for line in output.splitlines():
-        if line.startswith("memory of a rank in bytes"):
+        if line.startswith("memory per rank in bytes"):
             return {name: int(number) for name, number
                     in HEADER.findall(line.partition(":")[2])}
     return {}

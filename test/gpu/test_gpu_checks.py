@@ -171,7 +171,7 @@ class LibrariesTest(Scratch):
 
 
 class MemoryTest(unittest.TestCase):
-    HEADER = ("model: m\nmemory of a rank in bytes:  arena: 100 (planned: 100)"
+    HEADER = ("model: m\nmemory per rank in bytes:  arena: 100 (planned: 100)"
               "  states: 20  inputs: 3  scratch: 4\nstep: 1")
 
     def test_the_plan_is_read_from_the_header(self):

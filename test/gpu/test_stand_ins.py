@@ -35,7 +35,7 @@ def value(name):
 loss = 1.5 if "--no-graph" in words and os.environ.get("FAULTY") else 1.0
 steps = int(value("--steps"))
 if "--quiet" not in words:
-    print("memory of a rank in bytes:  arena: 1048576 (planned: 1048576)  "
+    print("memory per rank in bytes:  arena: 1048576 (planned: 1048576)  "
           "states: 1048576")
 if value("--log"):
     with open(value("--log"), "w") as file:

@@ -18,7 +18,18 @@
 namespace shardc {
 
 CLI::Validator oneOf(std::vector<std::string> words) {
-  return CLI::IsMember(std::move(words)).description("");
+  auto check = [words = std::move(words)](const std::string &text) {
+    if (std::find(words.begin(), words.end(), text) != words.end())
+      return std::string();
+    std::string expected;
+    for (size_t i = 0; i < words.size(); ++i)
+      expected += (i == 0                  ? ""
+                   : i + 1 == words.size() ? " or "
+                                           : ", ") +
+                  words[i];
+    return "expected " + expected + ", got '" + text + "'";
+  };
+  return CLI::Validator(check, "");
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,12 +152,12 @@ static void resolveMesh(const CLI::App &command, Options &options) {
   if (options.worldSize == 0)
     options.worldSize = product;
   if (isShardGiven && product != options.worldSize)
-    throw ConfigurationError(Status(
-        ErrorCode::E0201,
-        text(options.replicate) + " replicas of " + text(options.shard) +
-            " ranks are " + text(product) + ", not " + text(options.worldSize) +
-            ": leave --shard or --world-size "
-            "out"));
+    throw ConfigurationError(
+        Status(ErrorCode::E0201,
+               "--shard " + text(options.shard) + " with --replicate " +
+                   text(options.replicate) + " makes " + text(product) +
+                   " ranks, but --world-size is " + text(options.worldSize) +
+                   "; leave one of them out"));
   options.shard = 0;
 }
 

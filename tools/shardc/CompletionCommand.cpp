@@ -83,7 +83,7 @@ void addCompletionCommand(CLI::App &app, Run &run) {
       ->add_option("SHELL", *shell,
                    "Shell to print a script for: bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->check(oneOf({"bash", "zsh", "fish"}))
       ->type_name("bash|zsh|fish");
   command->footer(
       std::string("Examples:\n"

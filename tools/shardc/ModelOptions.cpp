@@ -68,7 +68,7 @@ void addInputOptions(CLI::App &command, InputOptions &options) {
       .add_option("--loss", options.loss,
                   "Add this loss to a model that returns predictions; the "
                   "targets become the input 'target'")
-      ->check(CLI::IsMember({"cross_entropy", "mse"}).description(""))
+      ->check(oneOf({"cross_entropy", "mse"}))
       ->type_name("cross_entropy|mse")
       ->group("Model");
 }

@@ -218,7 +218,10 @@ void Sweep::printHeader() const {
   for (const SweepAxis &axis : axes)
     std::cout << std::setw(static_cast<int>(widthOf(axis))) << axis.option
               << "  ";
-  std::cout << "memory of a rank  fits    a step  units/s a rank     MFU\n";
+  std::cout << std::setw(16) << "memory per rank" << std::setw(6) << "fits"
+            << std::setw(11) << "step time" << std::setw(18)
+            << "units/s per rank" << std::setw(8) << "MFU"
+            << "\n";
 }
 
 void Sweep::printCell(const Cell &cell, const std::string &rest) const {
@@ -247,8 +250,8 @@ static std::string describe(const SweepCell &cell) {
     return cell.error;
   std::ostringstream text;
   text << std::setw(16) << printBytes(cell.bytes) << std::setw(6)
-       << (cell.fits ? "yes" : "no") << std::setw(10)
-       << printSeconds(cell.seconds) << std::setw(16)
+       << (cell.fits ? "yes" : "no") << std::setw(11)
+       << printSeconds(cell.seconds) << std::setw(18)
        << printRate(cell.unitsPerSecond) << std::setw(8)
        << printDecimal(100 * cell.mfu, 1) + " %";
   return text.str();
@@ -271,7 +274,7 @@ static void takeClosest(const Sweep &sweep, SweepResult &result) {
   result.best = *sweep.optionsOf(closest->values);
   result.status = Status(ErrorCode::E0801,
                          "no cell of the sweep fits: the smallest takes " +
-                             printBytes(closest->bytes) + " a rank");
+                             printBytes(closest->bytes) + " per rank");
 }
 
 SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
@@ -317,7 +320,7 @@ SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
                                      : "\nnone of them can be planned\n");
   } else {
     result.status = Status();
-    std::cout << "\nmost " << unit << "/s a rank:";
+    std::cout << "\nmost " << unit << "/s per rank:";
     for (size_t i = 0; i < axes.size(); ++i)
       std::cout << " --" << axes[i].option << " " << best->values[i];
     std::cout << "\n";

@@ -160,7 +160,7 @@ void comparePlan(const format::Artifact &artifact,
     pair.forecast += forecast[i];
     pair.run += step.ofCommands[i];
   }
-  output << "\nforecast on " << machine.name << " and run, ms of a step\n";
+  output << "\nforecast on " << machine.name << " and run, ms per step\n";
   if (step.isFirst)
     output
         << "the run's only step touched its memory for the first time, which "
@@ -183,7 +183,7 @@ void comparePlan(const format::Artifact &artifact,
     print(
         {"between commands", {0, std::max(0.0, step.seconds - inCommands)}, 0},
         output);
-  print({"a step", {timeline.seconds, step.seconds}, 0}, output);
+  print({"step time", {timeline.seconds, step.seconds}, 0}, output);
   output << "\nwhere they part\n  forecast        run  difference    runs\n";
   constexpr size_t most = 12;
   const std::vector<Row> rows =

@@ -27,7 +27,7 @@
 
 // Replicas, and ranks to reshard to, are equally many.
 // REPLICAS: error: E0201: expected replicas of equally many ranks, got 3 of 8 ranks in all; 2 divides them
-// PART: error: E0204: expected reshard_after_forward of ranks that divide the 12 of a replica, got 5; 4 is the closest
+// PART: error: E0204: expected reshard_after_forward to divide the 12 ranks of a replica, got 5; did you mean 4?
 // PARTS: error: E0204: expected values of reshard_after_forward that divide each other, at most 3 of them, got 6 and 4
 
 // A pattern that chooses nothing is a mistake; the closest paths help to find it.
@@ -47,7 +47,7 @@
 // RESHARD: error: E0204: expected always, never, default or a number of ranks for reshard_after_forward, got 'often'
 
 // A rule names what is wrong with it, and the nearest choice.
-// KEY: error: E0205: no key 'param_dtipe', the closest is 'param_dtype' (of param_dtype, {{.*}}) in 'h.0:param_dtipe=f32'
+// KEY: error: E0205: unknown key 'param_dtipe'; did you mean 'param_dtype'? (keys: param_dtype, {{.*}}) in 'h.0:param_dtipe=f32'
 // PATTERN: error: E0205: '(' is not a regular expression: {{.+}}
 // NOTHING: error: E0206: the rule 'h.2' matches no module path
 // NOTHING: note: the closest of 3 modules that forward calls: 'h.0', 'h.1', 'head'

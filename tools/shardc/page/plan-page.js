@@ -237,7 +237,7 @@ const addTimeAnswers = (parent, time) => {
   addAnswer(parent, "", "Step time", [["time.seconds", formatSeconds(time.seconds)]],
     [["units_per_second_of_rank", formatRate(time.units_per_second / ranks)],
       ` ${time.unit}/s per rank, `,
-      ["time.units_per_second", formatRate(time.units_per_second)], " in all"]);
+      ["time.units_per_second", formatRate(time.units_per_second)], " total"]);
   addAnswer(parent, "", "Model FLOPs utilization (MFU)",
     [["time.mfu", formatUtilization(time.mfu)]],
     ["HFU ", ["time.hfu", formatUtilization(time.hfu)],

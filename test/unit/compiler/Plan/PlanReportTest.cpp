@@ -88,7 +88,7 @@ TEST(PlanReport, AMachineThatIsTooSmallIsTold) {
   EXPECT_EQ(status.code(), ErrorCode::E0801);
   EXPECT_EQ(exitCode(status.code()), 3);
   EXPECT_THAT(status.message(),
-              HasSubstr("more than the 500 B that it may take of h100-sxm"));
+              HasSubstr("more than the limit of 500 B on h100-sxm"));
   small.memory.bytes.value = static_cast<double>(report.memory.bytes);
   EXPECT_TRUE(checkFit(reportPlan(model.artifact, small, 1)).ok());
 }

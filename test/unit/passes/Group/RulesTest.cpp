@@ -64,9 +64,10 @@ TEST(ParseRules, Problems) {
   auto problem = [](const char *text) { return parseParameters(text).problem; };
   EXPECT_EQ(problem("bias"),
             "expected PATTERN:KEY=VALUE[,KEY=VALUE], got 'bias'");
-  EXPECT_EQ(problem("b:lr_sale=1"),
-            "no key 'lr_sale', the closest is 'lr_scale' (of weight_decay, "
-            "lr_scale, optimizer, frozen, ignored) in 'b:lr_sale=1'");
+  EXPECT_EQ(
+      problem("b:lr_sale=1"),
+      "unknown key 'lr_sale'; did you mean 'lr_scale'? (keys: "
+      "weight_decay, lr_scale, optimizer, frozen, ignored) in 'b:lr_sale=1'");
   EXPECT_EQ(problem("b:lr_scale"),
             "expected KEY=VALUE, got 'lr_scale' in 'b:lr_scale'");
   for (const char *number : {"", "x", "1x", "-1", "nan", "inf", "1.1e6"})

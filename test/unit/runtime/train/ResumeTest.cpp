@@ -364,8 +364,9 @@ TEST_F(Resume, names_all_that_does_not_fit) {
   options.weights = folder.file("changed");
   const Status status = run(1, options);
   EXPECT_EQ(status.code(), ErrorCode::E0402);
-  EXPECT_EQ(status.message(), "weights do not fit the model: 2 missing, 2 not "
-                              "used, 1 of another shape or dtype");
+  EXPECT_EQ(status.message(),
+            "weights do not match the model: 2 missing, 2 not "
+            "used, 1 of another shape or dtype");
   const std::vector<std::string> expected = {
       "missing: 'linear.bias'; the file has 'linear.basis'",
       "missing: 'momentum/linear.weight'; the file has 'exp_avg/linear.weight'",
