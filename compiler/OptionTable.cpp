@@ -124,8 +124,8 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::recompute,
        "Activation checkpointing of wrapped modules: full, selective (saves "
-       "matmuls and attention), alternate (selective, but recomputes every "
-       "second matmul without bias), regexes of modules to checkpoint in "
+       "matmuls, convolutions and attention), alternate (like selective, but "
+       "recomputes every second aten.mm), regexes of modules to checkpoint in "
        "full, or auto (the fastest choice per module within --memory-budget)",
        {},
        {},
@@ -145,8 +145,8 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::batchNormStats,
        "BatchNorm statistics: local (of each rank's samples), sync (of all "
-       "ranks' samples), or broadcast (as exported, but all ranks keep rank "
-       "0's running statistics) (default: sync for SyncBatchNorm, else local)",
+       "ranks' samples), or broadcast (the default, with rank 0's running "
+       "statistics broadcast) (default: sync for SyncBatchNorm, else local)",
        {},
        {"local", "sync", "broadcast"}},
       {"--buffer-rules",
@@ -160,7 +160,8 @@ static std::vector<OptionEntry> shardingOptions() {
        "PATTERN:sync=X,...;..."},
       {"--pipeline-stage", "pipeline_stage", "Sharding",
        &Options::pipelineStage,
-       "The model is a pipeline stage: --reshard default reshards no group"}};
+       "The model is one stage of a pipeline that runs elsewhere: --reshard "
+       "default means never, as in torchtitan"}};
 }
 
 static std::vector<OptionEntry> planningOptions() {
@@ -229,8 +230,8 @@ static std::vector<OptionEntry> optimizerOptions() {
            "optimizer.name",
            "Optimizer",
            &Options::optimizer,
-           "Optimizer, as in torch.optim; lion as published; muon updates "
-           "embeddings and parameters that are not matrices with adamw",
+           "Optimizer, as in torch.optim; lion as published; muon uses adamw "
+           "for embeddings and parameters that are not matrices",
            {},
            {"sgd", "adam", "adamw", "lion", "muon"}},
           {"--weight-decay", "optimizer.weight_decay", "Optimizer",
@@ -271,46 +272,47 @@ static std::vector<OptionEntry> optimizerOptions() {
 }
 
 static std::vector<OptionEntry> gradientOptions() {
-  return {{"--clip-grad-norm",
-           "gradients.clip_norm",
-           "Gradients",
-           &Options::clipGradNorm,
-           "Clip the global gradient norm; 0: no clipping",
-           {0, 1e30}},
-          {"--clip-grad-value",
-           "gradients.clip_value",
-           "Gradients",
-           &Options::clipGradValue,
-           "Clip each gradient element to this magnitude; 0: no clipping",
-           {0, 1e30}},
-          {"--loss-scale",
-           "gradients.loss_scale",
-           "Gradients",
-           &Options::lossScale,
-           "Loss scale for backward; dynamic: as torch.amp.GradScaler, which "
-           "skips steps",
-           {},
-           {},
-           "X|dynamic",
-           complainAboutLossScale},
-          {"--skip-non-finite", "gradients.skip_non_finite", "Gradients",
-           &Options::skipNonFinite, "Skip steps with non-finite gradients"},
-          {"--gradient-sync",
-           "gradients.sync",
-           "Gradients",
-           &Options::gradientSync,
-           "Micro-batches that reduce gradients: each, or only the last one of "
-           "a step, until which unsharded gradients are accumulated",
-           {},
-           {"each", "last"}},
-          {"--gradient-dtype",
-           "gradients.dtype",
-           "Gradients",
-           &Options::gradientDtype,
-           "Dtype of accumulated gradients: f32 (f64 in f64 models), or the "
-           "reduce dtype",
-           {},
-           {"f32", "reduce"}}};
+  return {
+      {"--clip-grad-norm",
+       "gradients.clip_norm",
+       "Gradients",
+       &Options::clipGradNorm,
+       "Clip the global gradient norm; 0: no clipping",
+       {0, 1e30}},
+      {"--clip-grad-value",
+       "gradients.clip_value",
+       "Gradients",
+       &Options::clipGradValue,
+       "Clip each gradient element to this magnitude; 0: no clipping",
+       {0, 1e30}},
+      {"--loss-scale",
+       "gradients.loss_scale",
+       "Gradients",
+       &Options::lossScale,
+       "Loss scale for backward; dynamic: as torch.amp.GradScaler, which "
+       "skips steps",
+       {},
+       {},
+       "X|dynamic",
+       complainAboutLossScale},
+      {"--skip-non-finite", "gradients.skip_non_finite", "Gradients",
+       &Options::skipNonFinite, "Skip steps with non-finite gradients"},
+      {"--gradient-sync",
+       "gradients.sync",
+       "Gradients",
+       &Options::gradientSync,
+       "When to reduce gradients: after each micro-batch, or only after the "
+       "last, which accumulates unsharded gradients",
+       {},
+       {"each", "last"}},
+      {"--gradient-dtype",
+       "gradients.dtype",
+       "Gradients",
+       &Options::gradientDtype,
+       "Dtype of accumulated gradients: f32 (f64 in f64 models), or the "
+       "reduce dtype",
+       {},
+       {"f32", "reduce"}}};
 }
 
 std::optional<int64_t> parseBytes(const std::string &text) {

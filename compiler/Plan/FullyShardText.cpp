@@ -35,7 +35,7 @@ def replace(model, path, module):
 
 static constexpr const char *selectiveHelper = R"(
 
-# What takes longest is kept: products, convolutions and attention.
+# Save the expensive operators: matmuls, convolutions and attention.
 KEPT = {getattr(torch.ops.aten, name).default for name in (
     "mm", "bmm", "addmm", "baddbmm", "convolution",
     "_scaled_dot_product_flash_attention",
@@ -57,9 +57,9 @@ def selective_contexts():
 
 static constexpr const char *alternateHelper = R"(
 
-# Every second product by `mm` is computed again.
+# Every second `mm` is recomputed.
 def alternate_contexts():
-    counts = {False: 0, True: 0}  # In forward, and when it runs again.
+    counts = {False: 0, True: 0}  # In forward, and when it is recomputed.
 
     def keep(context, operator, *arguments, **keywords):
         if operator == torch.ops.aten.mm.default:
@@ -275,7 +275,7 @@ std::string describeForecast(const PlanReport &report) {
          printSeconds(report.time.seconds) + " per step " +
          (report.runtime == "fsdp2"
               ? "under FSDP2, by shardc's forecast."
-              : "compiled by shardc. PyTorch takes more of both.");
+              : "compiled by shardc. PyTorch needs more of both.");
 }
 
 std::string

@@ -98,7 +98,7 @@ static std::string printMemory(const MemoryPlan &memory) {
     return text;
   text += "\npeak at '" + memory.peakCommand + "'" +
           (memory.peakModule.empty() ? "" : " in " + memory.peakModule) +
-          ", where most of the arena is\n";
+          ", when most of the arena is in use\n";
   constexpr size_t most = 5;
   Table largest;
   for (size_t i = 0; i < std::min(most, memory.contributors.size()); ++i) {

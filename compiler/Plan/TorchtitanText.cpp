@@ -143,7 +143,7 @@ std::string Writer::print() {
   return "# The nearest configuration of torchtitan 0.3 to shardc's plan for " +
          report.model + " on\n# " + std::to_string(report.mesh.ranks()) +
          " ranks of " + report.machine + ": " + describeForecast(report) +
-         "\n#\n# What it does not say:\n" + lost +
+         "\n#\n# Not covered:\n" + lost +
          "from torchtitan.distributed.activation_checkpoint import FullAC, "
          "SelectiveAC\n\n\ndef apply_plan(config):\n    \"\"\"Changes a "
          "torchtitan.trainer.Trainer.Config, and returns it.\"\"\"\n" +

@@ -91,7 +91,7 @@ uint64_t findEndRecord(const Bytes &bytes) {
          "the zip archive is truncated: its central directory is missing",
          "copy or export the file again");
   fail(errors::notAZip, "not a zip archive",
-       "give a file written by torch.export.save");
+       "pass a .pt2 file written by torch.export.save");
 }
 
 Directory readEndRecords(const Bytes &bytes) {

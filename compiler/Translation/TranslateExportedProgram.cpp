@@ -204,8 +204,9 @@ FailureOr<StringRef> ProgramTranslator::findPrediction() {
           << "of '" << name << "' and the others are dropped";
     return name;
   }
-  return error("E0135") << "--loss: the model returns no floating-point "
-                           "tensor of predictions";
+  return error("E0135") << "--loss: the model returns no predictions, a "
+                           "floating-point tensor of one or more dimensions; "
+                           "if it returns its loss, leave --loss out";
 }
 
 FailureOr<Value> ProgramTranslator::readOutput(StringRef name) {

@@ -173,8 +173,9 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
                                << "the module '" << selection.module
                                << "' is wrapped by '" << selection.other
                                << "' and by '" << selection.entry << "'";
-    error.attachNote() << "help: a module is in one group; leave it out of one "
-                          "of them";
+    error.attachNote()
+        << "help: a module can be in only one group; remove it from "
+           "one of the two";
     return failure();
   }
   case Problem::noMatch:
@@ -186,9 +187,8 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
   std::vector<std::string> close =
       closestPaths(forward.modules, selection.entry, /*count=*/3);
   if (!close.empty())
-    error.attachNote() << "the closest of " << forward.modules.size()
-                       << " modules that forward calls: '"
-                       << llvm::join(close, "', '") << "'";
+    error.attachNote() << "closest module paths (of " << forward.modules.size()
+                       << "): '" << llvm::join(close, "', '") << "'";
   if (isForRecompute)
     error.attachNote() << "help: --recompute takes none, full, selective, "
                           "alternate or auto by itself, or modules";

@@ -80,9 +80,8 @@ static LogicalResult failWithoutMatch(ModuleOp module, const Rule &rule,
   std::vector<std::string> close =
       closestPaths(forward.modules, rule.pattern, /*count=*/3);
   if (!close.empty())
-    error.attachNote() << "the closest of " << forward.modules.size()
-                       << " modules that forward calls: '"
-                       << llvm::join(close, "', '") << "'";
+    error.attachNote() << "closest module paths (of " << forward.modules.size()
+                       << "): '" << llvm::join(close, "', '") << "'";
   return error;
 }
 

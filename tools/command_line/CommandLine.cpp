@@ -64,8 +64,11 @@ std::string HelpFormatter::make_option(const CLI::Option *option,
 
 std::string describeUnknown(const CLI::App &app) {
   const std::string argument = app.remaining(/*recurse=*/true).front();
+  const bool isCommand =
+      app.get_require_subcommand_min() > 0 && app.get_subcommands().empty();
   if (!argument.starts_with('-'))
-    return "unexpected argument '" + argument + "'";
+    return (isCommand ? "unknown command '" : "unexpected argument '") +
+           argument + "'";
   std::vector<std::string> names;
   std::vector<const CLI::App *> levels = {&app};
   for (const CLI::App *command : app.get_subcommands())

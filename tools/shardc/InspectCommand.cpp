@@ -90,7 +90,7 @@ void addInspectCommand(CLI::App &app, Run &run) {
   command
       ->add_flag("--kernels", artifact.kernels,
                  "Print registers, shared memory and occupancy of each kernel "
-                 "per GPU chip, and a lower bound of its time")
+                 "per GPU chip, and a lower bound on its time")
       ->group("Artifact");
   command
       ->add_option("--ptx", artifact.ptx,

@@ -94,11 +94,12 @@ void addInterpretCommand(CLI::App &app, Run &run) {
   addRunOptions(*command, arguments->options);
   addResultOptions(*command, arguments->options);
   command->footer(
-      std::string("The interpreter is the reference for passes and kernels. "
-                  "It is slow and exact:\nit computes in double precision and "
-                  "rounds once per operator.\n\nExample:\n"
-                  "  shardc interpret model.pt2 --inputs "
-                  "batch.safetensors\n\n") +
+      std::string(
+          "The interpreter is the reference for passes and kernels. "
+          "It is slow but\naccurate: it computes in double precision and "
+          "rounds once per operator.\n\nExample:\n"
+          "  shardc interpret model.pt2 --inputs "
+          "batch.safetensors\n\n") +
       exitCodes);
   command->callback([arguments, &run] {
     run = [=] { return interpret(arguments->path, arguments->options); };

@@ -376,8 +376,8 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->group("Plan");
   command
       ->add_flag("--alternatives", arguments->alternatives,
-                 "Plan every policy of --reshard and --recompute, and a split "
-                 "root group; print memory and time of each")
+                 "Plan every policy of --reshard and --recompute, and with the "
+                 "root's modules wrapped; print memory and time of each")
       ->excludes("--json")
       ->group("Plan");
   command

@@ -13,6 +13,14 @@
 
 using namespace shardc;
 
+/// The page that lists what the command line may have.
+static std::string helpOf(const CLI::App &app) {
+  const auto commands = app.get_subcommands();
+  return commands.empty()
+             ? "run 'shardc --help'"
+             : "run 'shardc " + commands.front()->get_name() + " --help'";
+}
+
 /// Prints a usage error with its number.
 static int usageError(const CLI::App &app, const CLI::ParseError &error) {
   // An option that is misspelt is one that is missing.
@@ -20,7 +28,7 @@ static int usageError(const CLI::App &app, const CLI::ParseError &error) {
                          app.remaining_size(/*recurse=*/true) > 0;
   if (isMissing || dynamic_cast<const CLI::ExtrasError *>(&error)) {
     Status status(ErrorCode::E0001, describeUnknown(app));
-    status.setHelp("run 'shardc --help', or 'shardc COMMAND --help'");
+    status.setHelp(helpOf(app));
     std::cerr << render(status, "shardc");
     return exitCode(status.code());
   }
@@ -29,7 +37,7 @@ static int usageError(const CLI::App &app, const CLI::ParseError &error) {
   const ErrorCode code = isRange ? ErrorCode::E0003 : ErrorCode::E0001;
   std::string number(errorNumber(code));
   std::cerr << "shardc: error " << number << ": " << error.what()
-            << "\n  help: run 'shardc --help', or 'shardc COMMAND --help'\n";
+            << "\n  help: " << helpOf(app) << "\n";
   return exitCode(code);
 }
 

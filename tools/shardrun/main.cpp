@@ -400,10 +400,10 @@ static int runCalibrate(int argc, char **argv, Cancellation &cancellation) {
   group.add("--name", options.name, "NAME",
             "Name of the machine (default: cpu-local or gpu-local)");
   group.add("--device", line.device, "cuda:N",
-            "GPU to measure (default: the processor)");
+            "GPU to measure (default: the CPU)");
   group.add("--base", base, "MACHINE",
-            "For a GPU: the machine, such as h100-sxm, whose peaks, capacity "
-            "and links to take");
+            "For a GPU: machine to take peaks, capacity and links from, such "
+            "as h100-sxm");
   group.add("--threads", options.threads, "T",
             "Threads of all ranks together (default: cores)");
   app.footer("Measures memory bandwidth, matmuls, convolutions and attention "
@@ -489,11 +489,13 @@ static int run(int argc, char **argv, Cancellation &cancellation) {
     return fail(loaded.status(), cancellation);
   if (const std::string &kind = loaded->artifact.manifest.target.kind;
       line.isGpu && kind != "cuda")
-    return fail(Status(ErrorCode::E0308, "--device " + line.device +
-                                             ": the artifact was compiled for "
-                                             "a processor")
-                    .setHelp("compile it with --target cuda:sm_90"),
-                cancellation);
+    return fail(
+        Status(ErrorCode::E0308, "--device " + line.device +
+                                     ": the artifact was compiled for "
+                                     "CPUs")
+            .setHelp(
+                "recompile it with --target cuda:CHIP, such as cuda:sm_90"),
+        cancellation);
   if (Status status = comparePlanAfter(line, loaded->artifact); !status.ok())
     return fail(status, cancellation);
   if (Status status =

@@ -32,7 +32,7 @@
 
 // A pattern that chooses nothing is a mistake; the closest paths help to find it.
 // NO-MATCH: error: E0202: no module path matches 'h.9'
-// NO-MATCH: note: the closest of 3 modules that forward calls: 'h.0', 'h.1', 'head'
+// NO-MATCH: note: closest module paths (of 3): 'h.0', 'h.1', 'head'
 
 // Only the pattern that is wrong is named.
 // INVALID: error: E0203: '[' is not a regular expression: {{.+}}
@@ -50,7 +50,7 @@
 // KEY: error: E0205: unknown key 'param_dtipe'; did you mean 'param_dtype'? (keys: param_dtype, {{.*}}) in 'h.0:param_dtipe=f32'
 // PATTERN: error: E0205: '(' is not a regular expression: {{.+}}
 // NOTHING: error: E0206: the rule 'h.2' matches no module path
-// NOTHING: note: the closest of 3 modules that forward calls: 'h.0', 'h.1', 'head'
+// NOTHING: note: closest module paths (of 3): 'h.0', 'h.1', 'head'
 // ROOT: error: E0208: the rule 'h.1' is for the module 'h.1', which is no group: the root has its parameters
 // ROOT: note: help: wrap it, or give the rule to the root, whose path is ''
 // INSIDE: error: E0208: the rule 'h.fc' is for the module 'h.fc', which is no group: group 'h' has its parameters
