@@ -196,21 +196,21 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
 def VerifyTrainingStepPass : Pass<"shardc-verify-training-step", "::mlir::ModuleOp"> {
   let summary = "Checks what the differentiate phase promises.";
   let description = [{
-    - D1: the step has begin forward, backward, check, if anything, and update,
-      once each, in order.
-    - D2: a group is reduced at most once, in backward; a group that the loss
-      does not depend on is not. Where the mesh has replicas, their sum alone uses
+    - D1: the step begins forward, backward, check (if there is anything to check)
+      and update, once each, in this order.
+    - D2: a group is reduced at most once, in backward, and not at all if the loss
+      does not depend on it. If the mesh has replicas, only the sum over them uses
       what was reduced.
     - D3: a reduced gradient has its parameter's shape and reduce dtype.
-    - D4: in the update part, each segment of a reduced group that is not frozen
-      is written once, after its gradient was read.
+    - D4: in the update part, each segment of a reduced group that is not frozen is
+      written once, after its gradient is read.
     - D5: the loss is recorded once, in forward.
-    - D6: a tensor is used before the part that follows begins: where forward and
-      backward, `check` and `update` meet, memory is another section's. The norm
-      is a metric, and may be used later.
+    - D6: a tensor is used only in its own part, where forward and backward are one
+      part, `check` and `update` two others: memory does not outlive a section. The
+      norm is a metric, and may be used later.
     - D7: an evaluation is a forward that writes nothing and records the loss once.
-    - D8: a `gather_shard` and a `take_shard` are of the update part, have the shapes of a
-      segment's shard and of its members, and one dtype.
+    - D8: `gather_shard` and `take_shard` are in the update part, have the shapes of
+      a segment's shard and of its members, and one dtype.
 
     {{example: test/passes/Differentiate/verify-training-step.mlir @accepted}}
   }];

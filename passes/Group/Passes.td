@@ -208,11 +208,11 @@ def VerifyGroupedPass : Pass<"shardc-verify-grouped", "::mlir::ModuleOp"> {
     - G1: every parameter is a member of exactly one group.
     - G2: every member names a declared parameter, and `keep` is a
       floating-point type.
-    - G3: every group is on a declared mesh, which has `replicate` as its first axis or
-      not, and last axes of as many ranks as the group is resharded to.
-    - G4: the group that a module names is declared.
-    - G5: a member of a module's group is read inside of that module alone.
-    - G6: exactly one group, the root, is named by no module.
+    - G3: every group is on a declared mesh, whose first axis may be `replicate`,
+      and whose last axes have as many ranks as the group is resharded to.
+    - G4: a group that a module names is declared.
+    - G5: a member of a module's group is read only inside that module.
+    - G6: exactly one group, the root, is not named by any module.
 
     {{example: test/passes/Group/verify-grouped.mlir @accepted}}
   }];

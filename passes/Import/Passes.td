@@ -91,14 +91,14 @@ def BuildModuleTreePass : Pass<"shardc-build-module-tree", "::mlir::func::FuncOp
 def VerifyImportedPass : Pass<"shardc-verify-imported", "::mlir::ModuleOp"> {
   let summary = "Checks what the import phase promises.";
   let description = [{
-    - I1: one function, `@forward`, returns one floating-point scalar.
-    - I2: every input of it has a name, `shardc.name`, of its own.
-    - I3: it holds only aten operators, modules, numbers of the run, captures,
+    - I1: there is one function, `@forward`, and it returns one floating-point
+      scalar.
+    - I2: each of its inputs has a unique name, `shardc.name`.
+    - I3: it contains only aten operators, modules, scalars of the run, captures,
       reads and writes.
     - I4: a read names a declared parameter or buffer and has its type.
-    - I5: a write names a declared buffer, or a parameter that is trained, and has
-      its type.
-    - I6: the module tree is built: no operation has a module stack left.
+    - I5: a write names a declared buffer or a trained parameter, and has its type.
+    - I6: the module tree is built: no operation still has a module stack.
 
     {{example: test/passes/Import/verify-imported.mlir @accepted}}
   }];

@@ -243,13 +243,13 @@ def VerifyKernelsPass : Pass<"shardc-verify-kernels", "::mlir::func::FuncOp"> {
   let summary = "Checks what the kernel phase promises.";
   let description = [{
     - K1: no operation of the `aten` dialect and no `fsdp.cast` is left.
-    - K2: a kernel's region holds loop nests that can be compiled: `linalg.generic`
-      whose outputs start empty (or, for a reduction, filled), `exec.scan`,
-      `exec.scatter`, insertions of a part into a whole, constants and numbers of
-      elements.
+    - K2: a kernel's region contains only loop nests that can be compiled:
+      `linalg.generic` whose outputs start empty (or, for a reduction, filled),
+      `exec.scan`, `exec.scatter`, insertions of a part into a whole, constants and
+      numbers of elements.
     - K3: a library call is known, with its operands, results and element types.
     - K4: a library call's operands have layouts that the library accepts.
-    - K5: an `exec.view` lies inside its source's storage, and its source is not
+    - K5: an `exec.view` is inside its source's storage, and its source is not
       itself an `exec.view`.
 
     {{example: test/passes/Kernel/verify-kernels.mlir @accepted}}

@@ -84,18 +84,18 @@ def InsertEventsPass : Pass<"shardc-insert-events", "::mlir::ModuleOp"> {
 def VerifyProgramPass : Pass<"shardc-verify-program", "::mlir::ModuleOp"> {
   let summary = "Checks what the memory phase promises.";
   let description = [{
-    - M1: every buffer has a place, and every operand lies, on every rank, inside
-      the arena, or the state, input or scalar that it is a part of.
-    - M2: a launch names a function of `@kernels`, and no kernel is without one.
-    - M3: an event is recorded by one command, before every wait for it, which is
-      in the same section.
-    - M4: what a command writes overlaps no other of its operands.
-    - M5: a reduction's output is a gradient state or a buffer, and its input one shard of
-      that size for each rank.
-    - M6: a section has commands, on streams that exist; each micro-batch of a step
-      is in one section.
-    - M7: two commands that touch the same bytes, one of them writing, are in
-      order: on one stream, or by events. (A race detector with vector clocks,
+    - M1: every buffer has an offset, and on every rank every operand is inside the
+      arena, or inside the state, input or scalar that it is part of.
+    - M2: a launch names a function of `@kernels`, and every kernel is in one.
+    - M3: an event is recorded by one command, before every wait for it, in the same
+      section.
+    - M4: what a command writes does not overlap its other operands.
+    - M5: a reduction's output is a gradient state or a buffer, and its input is one
+      shard of that size per rank.
+    - M6: a section has commands, on existing streams; each micro-batch of a step is
+      in one section.
+    - M7: two commands that access the same bytes, at least one of them writing, are
+      ordered: by one stream, or by events. (A race detector with vector clocks,
       `passes/Memory/ByteHistory.h`.)
     - M8: a call's workspace is a whole buffer of bytes that no other command uses.
 

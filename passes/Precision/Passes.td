@@ -71,13 +71,13 @@ def ResolveConversionsPass : Pass<"shardc-resolve-conversions", "::mlir::ModuleO
 def VerifyPrecisionPass : Pass<"shardc-verify-precision", "::mlir::ModuleOp"> {
   let summary = "Checks what the precision phase promises.";
   let description = [{
-    - P1: a floating-point dtype changes only at `fsdp.cast`, `aten.to`, or by
-      an operator's inference (which the operator's own verifier checks).
-    - P2: a parameter is read in the dtype that it is gathered in.
-    - P3: a buffer is read, captured and written in its own dtype, whatever the
-      policy; a parameter that forward changes, in the one that it is gathered in.
-    - P4: under `cast_inputs`, a floating-point argument of forward or of a
-      group's module has the policy's `param`. What is captured is no argument.
+    - P1: a floating-point dtype changes only at `fsdp.cast`, at `aten.to`, or by an
+      operator's type inference (which the operator's own verifier checks).
+    - P2: a parameter is read in its gathered dtype.
+    - P3: a buffer is read, captured and written in its own dtype under any policy;
+      a parameter that forward changes, in its gathered dtype.
+    - P4: under `cast_inputs`, a floating-point argument of forward or of a group's
+      module has the policy's `param` dtype. Captures are not arguments.
     - P5: batch_norm's statistics and affine parameters are f32 or f64.
     - P6: no `aten.to.other` is left.
 

@@ -96,12 +96,13 @@ def InsertReshardsPass : Pass<"shardc-insert-reshards", "::mlir::func::FuncOp"> 
 def VerifyScheduledPass : Pass<"shardc-verify-scheduled", "::mlir::ModuleOp"> {
   let summary = "Checks what the schedule phase promises.";
   let description = [{
-    - C1: every collective is asynchronous, and every start has one wait after it, or a
-      sum over replicas that has one.
-    - C2: every whole group is resharded once, after its last use.
-    - C3: a group resharded after forward has no value that backward uses; one that
-      is resharded to fewer ranks is gathered from what those retained.
-    - C4: a wait of a gather gives `unsharded`, of a reduction `shard`, of its group.
+    - C1: every collective is asynchronous, and every start is followed by one wait,
+      or by a sum over replicas that has one.
+    - C2: every unsharded group is resharded once, after its last use.
+    - C3: backward uses no value of a group that was resharded after forward; a
+      group that is resharded to fewer ranks is all-gathered from what these kept.
+    - C4: a wait for an all-gather yields `unsharded`, and for a reduction `shard`,
+      of its group.
 
     {{example: test/passes/Schedule/verify-scheduled.mlir @accepted}}
   }];

@@ -57,8 +57,8 @@ def VerifyShardedPass : Pass<"shardc-verify-sharded", "::mlir::ModuleOp"> {
   let summary = "Checks what the shard phase promises.";
   let description = [{
     - S1: every group has its members in segments, each with an offset.
-    - S2: a segment's shard times the ranks is its elements.
-    - S3: members of a segment lie inside it and do not overlap.
+    - S2: a segment's elements are its shard's elements times the number of ranks.
+    - S3: the members of a segment are inside it and do not overlap.
     - S4: no module is left, and parameters are read only through views.
     - S5: a view has the parameter's shape and its segment's dtype.
     - S6: each group is unsharded at most once, before every view of it.

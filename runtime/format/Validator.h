@@ -1,5 +1,4 @@
-//===- Validator.h - what makes a program safe to run -----------*- C++ -*-===//
-//
+//===- Validator.h - What makes a program safe to run ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules that an artifact must keep beyond having well-formed members. They
@@ -8,61 +7,60 @@
 // have consistent arguments. Messages name the rule, and docs/Spec.md is made
 // from this list:
 //
-// - F1: there is an input; inputs have names of their own, 1 to 2^48 elements
-//   and one common batch (dimension 0); only integers have an upper bound of at
-//   least 1 or an ignored index.
-// - F2: states have names of their own within a role. A buffer has its shape's
-//   elements and a buffer or metric no segment; any other state has 16-bit
-//   floats, f32 or f64, a gradient f32 or f64, and has the elements of its
-//   segment's shard.
-// - F3: there are the metrics `loss`, one f32 or f64, and
-//   `gradient_norm_squares`, two f64.
-// - F4: a segment has a shard for each rank that its axes tell apart, holds its
-//   parameters without overlap, and belongs to one group; a parameter is in one
-//   segment.
-// - F5: a reference names an existing state, input or scalar, or the arena;
-//   its bytes lie inside, on every rank, at a multiple of the element size. It
-//   moves with axes of the mesh alone.
-//   Scalars are f32 or f64.
-// - F6: what a command writes lies in the arena or in states.
-// - F7: a tensor's elements lie inside its reference's bytes.
+// - F1: there is an input; inputs have unique names, 1 to 2^48 elements and the
+//   same batch size (dimension 0); only integers have an upper bound, of at
+//   least 1, or an ignored index.
+// - F2: states have unique names within a role. A buffer has its shape's
+//   elements, and a buffer or metric has no segment. A state with a segment is
+//   floating-point and has the elements of the segment's shard; `accumulated`
+//   has those of the whole segment.
+// - F3: the metrics `loss`, one f32 or f64, and `gradient_norm_squares`, two
+//   f64, exist.
+// - F4: a segment has one shard for each rank that its axes distinguish,
+//   contains its parameters without overlap, and belongs to one group; a
+//   parameter is in one segment.
+// - F5: a reference names an existing state, input or scalar, or the arena; on
+//   every rank its bytes are inside, at a multiple of the element size. It
+//   moves only with axes of the mesh.
+// - F6: what a command writes is in the arena or in states.
+// - F7: a tensor's elements are inside its reference's bytes.
 // - F8: a command runs on a declared stream.
-// - F9: an event is recorded by at most one command, before every wait for it.
-// - F10: a launch names a kernel of the list, has an extent from 0 to the
-//   kernel's greatest, and the kernel's operands: each has the signature's
-//   bytes and, on every rank, its alignment. The artifact has machine code.
-// - F11: a library call is known, with operands, results and attributes that it
-//   takes.
-// - F12: an all-gather's buffer is one slot for each rank that takes part.
-// - F13: a reduce-scatter's buffer is f32, bf16 or f64 and holds, for each rank
-//   that takes part, the elements of its output, which is the whole of a state
-//   that is not narrower.
-// - F14: an all-reduce is over f32 or f64, in pairs of f64 for double-double.
-// - F15: a copy's source and target have one size.
-// - F16: kernels are symbols with names of their own. A signature's extent is
-//   from 0 to 2^48, it has at most 1024 operands, and their alignment is a
-//   power of two up to 64. A block has from 1 to 1024 threads that share up to
-//   48 KiB; on a processor 1, and none.
-// - F17: what a command writes, its workspace included, overlaps, on no rank,
-//   another of its operands.
-// - F18: a command has a callee where its kind has one, and no operands and
-//   attributes but its kind's. Operands of collectives, copies and fills are
-//   row-major and the whole of their ranges.
-// - F19: sections have different names, and those of a run take each of its
+// - F9: an event is recorded by at most one command of a section, before every
+//   wait for it.
+// - F10: a launch names a listed kernel, and has an extent from 0 to the
+//   kernel's largest and the kernel's operands: each has the signature's bytes
+//   and, on every rank, its alignment. The artifact has machine code.
+// - F11: a library call is known, and has operands, results and attributes that
+//   it accepts.
+// - F12: an all-gather's buffer is one slot per participating rank.
+// - F13: a reduce-scatter's buffer is floating-point and has, for each
+//   participating rank, as many elements as the output. The output is a whole
+//   state or in the arena, f32 or f64, and not narrower than the buffer.
+// - F14: an all-reduce is of f32 or f64; of pairs of f64 for double-double.
+// - F15: a copy's source and target have the same size.
+// - F16: kernels are symbols with unique names. A signature's extent is from 0
+//   to 2^48; it has at most 1024 operands, whose alignment is a power of two up
+//   to 64. A block has from 1 to 1024 threads that share up to 48 KiB; on a CPU
+//   one thread, which shares none.
+// - F17: what a command writes, including its workspace, overlaps no other of
+//   its operands on any rank.
+// - F18: a command has a callee if its kind has one, and only the operands and
+//   attributes of its kind. Operands of collectives, copies and fills are
+//   row-major and cover their whole ranges.
+// - F19: sections have different names, and those of a run process each of its
 //   micro-batches once, in order; a condition is a state of one bool; an
-//   evaluation changes no state but metrics; an event of a section that may not
-//   run is waited for in it alone.
-// - F20: the mesh has from 1 to 4 axes with names of their own and from 1 to
-//   65536 ranks. Axes of segments and communicators are its own, in order.
+//   evaluation changes no state but metrics; only the same section waits for an
+//   event of a section that may not run.
+// - F20: the mesh has from 1 to 4 axes with unique names and from 1 to 65536
+//   ranks. Axes of segments and communicators are axes of the mesh, in order.
 // - F21: no two communicators are the same, and they are on declared streams. A
-//   collective names one, of its own stream.
-// - F22: scalars are read in their dtypes, and `slice` by commands of sections
-//   that run for micro-batches.
-// - F23: a workspace is a library call's, on a GPU, and lies in the arena at a
-//   multiple of 256, at the same place on each rank. It has at least the bytes
-//   that the runtime's own kernels need for the call; one that needs none may
-//   be without.
-//
+//   collective names a communicator of its own stream.
+// - F22: scalars are read in their dtypes, and `slice` and `micro_batch` only
+//   in sections that run for micro-batches.
+// - F23: a workspace belongs to a library call on a GPU, and is in the arena at
+//   a multiple of 256, at the same offset on each rank. It has at least the
+//   bytes that the runtime's own kernels need for the call; a call that needs
+//   none may have no workspace.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_VALIDATOR_H

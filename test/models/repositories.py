@@ -48,9 +48,12 @@ TIMEOUT = 1800  # seconds that a model may take
 HEADING = """\
 # Further repositories
 
-The models and losses of {repositories} public repositories, in the sizes of
-`test/models/repositories_*.py`, at the commits named below. {summary}
-Regenerated from a folder of checkouts by
+Models and losses of {repositories} public repositories, in the sizes of `test/models/repositories_*.py`, at the commits
+named below.
+
+{summary}
+
+Regenerate this page from a folder of checkouts with
 
 <!-- not run: needs PyTorch and checkouts of the repositories -->
 ```sh
@@ -58,15 +61,15 @@ python3 test/models/repositories.py CHECKOUTS --shardc build/release/bin/shardc 
     --shardrun build/release/bin/shardrun --write docs/Repositories.md
 ```
 
-`export` is `yes`, what the export helper said, or that `torch.export.export`
-fails too. `f32` is what became of {steps} steps of SGD on one rank, of AdamW on
-2 and of SGD on 3: `yes` and the part of its limit that the worst element uses,
-as in [Models.md](Models.md). `bf16` is a training on one rank with `--param-dtype
-bf16 --reduce-dtype f32` beside FSDP2 with the same groups: `yes` and the part of
-the limit, 3 times FSDP2's own error, that the worst element uses; `FSDP2 fails`
-where that ends in an error of PyTorch, as for models that mix f32 buffers or
-inputs with bf16 parameters, and then shardc's error, or how far its losses are
-from float64. Notes say what a definition does otherwise than its repository.
+- `export`: `yes`, the export helper's error, or `PyTorch fails` if `torch.export.export` fails, too.
+- `f32`: the result of {steps} steps of SGD on one rank, of AdamW on 2 and of SGD on 3: `yes` and the share of the limit
+  that the worst element uses, as in [Models.md](Models.md).
+- `bf16`: the result of training on one rank with `--param-dtype bf16 --reduce-dtype f32`, compared with FSDP2 with the
+  same groups: `yes` and the share of the limit, 3 times FSDP2's own error, that the worst element uses. `FSDP2 fails`
+  if FSDP2 ends in an error of PyTorch, as for models that mix f32 buffers or inputs with bf16 parameters; then shardc's
+  error, or the distance of its losses from float64.
+
+Notes state where a definition differs from its repository.
 
 | repository | commit | field | model | export | f32 | bf16 |
 |---|---|---|---|---|---|---|
@@ -220,9 +223,9 @@ def page(rows):
     failing = {REPOSITORIES[row.name].repository for row in rows
                if row.exports and not row.trains}
     summary = (f"{len(exporting)} of them export; of these "
-               f"{len(exporting - failing)} train right in f32 with all of their "
-               f"models. {sum(row.is_wrong for row in rows)} models have wrong numbers, "
-               "or are refused under bf16 where FSDP2 trains.")
+               f"{len(exporting - failing)} train correctly in f32 with all their "
+               f"models. {sum(row.is_wrong for row in rows)} models have wrong numbers or "
+               "are refused under bf16 where FSDP2 trains.")
     text = HEADING.format(repositories=len(named), summary=summary, steps=STEPS)
     text += "\n".join(lines) + "\n"
     if notes:

@@ -49,9 +49,9 @@ def artifact_rules():
 INTRODUCTION = """\
 # Rules
 
-What a program keeps, phase by phase, and what an artifact keeps. A rule's
-identifier is in the message of what breaks it and in the names of the test
-cases that do. The rules of a phase hold at its end; a later phase may end them.
+What holds for a program at the end of each phase, and for an artifact. A later phase
+may break the rules of an earlier one. The ID of a rule is in the error message for a
+program that breaks it, and in the names of the test cases that do.
 """
 
 
@@ -70,7 +70,7 @@ def page():
             f"[accepted](../{record.test}) and "
             f"[rejected](../{record.error_test}) programs.\n"]
     parts += ["## Artifact\n", *listed(artifact_rules()),
-              "\nChecked before an artifact is written and before anything of "
-              "it runs; what breaks a rule is [E0309](Errors.md). "
+              "\nChecked before an artifact is written and before any of it "
+              "runs; a broken rule is error [E0309](Errors.md). "
               "[Format.md](Format.md) describes the members."]
     return "\n".join(parts) + "\n"
