@@ -165,8 +165,8 @@ int PlanChooser::checkNames() {
     names += (names.empty() ? "" : ", ") + shortGroupName(unit.group);
   }
   return failWith(Status(ErrorCode::E0202,
-                         "--why: no group and no module of one matches '" +
-                             request.why + "'")
+                         "--why: '" + request.why +
+                             "' matches no group, and no module in a group")
                       .addNote("groups are " + names));
 }
 

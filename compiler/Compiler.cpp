@@ -18,6 +18,7 @@
 #include "compiler/Plan/ArtifactText.h"
 #include "compiler/WeightsReader.h"
 #include "passes/Differentiate/LossScale.h"
+#include "runtime/format/Terminal.h"
 
 #include "mlir/IR/AsmState.h"
 #include "llvm/Support/FileSystem.h"
@@ -52,7 +53,7 @@ private:
   bool runPhase(const Phase &phase, unsigned number);
   bool writeSnapshot(const Phase &phase, unsigned number);
   bool writeText(StringRef path);
-  bool writeArtifact();
+  bool writeArtifact(StepProgress &progress);
   void fail(ErrorCode code, const Twine &message) {
     diagnostics.report(Status(code, message.str()));
   }
@@ -124,7 +125,8 @@ bool Compilation::runPhase(const Phase &phase, unsigned number) {
 }
 
 /// Machine code, weights, and the file.
-bool Compilation::writeArtifact() {
+bool Compilation::writeArtifact(StepProgress &progress) {
+  progress.begin("machine code");
   FailureOr<CompiledProgram> program = buildProgramWithCode(*module, options);
   if (failed(program))
     return false;
@@ -137,7 +139,9 @@ bool Compilation::writeArtifact() {
       return false;
     }
   }
+  progress.begin("writing");
   Status written = format::writeArtifact(output, artifact);
+  progress.end();
   if (!written.ok())
     diagnostics.report(written);
   else
@@ -146,18 +150,22 @@ bool Compilation::writeArtifact() {
 }
 
 int Compilation::run() {
+  StepProgress progress("shardc: compiling");
+  progress.begin("reading");
   if (!read())
     return exitCodeOr(diagnostics, exitCode(ErrorCode::E0108));
   unsigned number = 0;
   for (const Phase &phase : getPhases()) {
+    progress.begin(phase.name.str() + " phase");
     if (!runPhase(phase, ++number))
       return exitCodeOr(diagnostics, 70);
-    if (phase.name == options.compileTo)
-      return writeText(output.empty() ? "-" : output)
-                 ? 0
-                 : diagnostics.getExitCode();
+    if (phase.name != options.compileTo)
+      continue;
+    progress.end();
+    return writeText(output.empty() ? "-" : output) ? 0
+                                                    : diagnostics.getExitCode();
   }
-  if (!writeArtifact())
+  if (!writeArtifact(progress))
     return exitCodeOr(diagnostics, 70);
   return 0;
 }
@@ -192,7 +200,7 @@ int printConfiguration(const std::string &input, const Options &options) {
   });
 }
 
-int printDtypes(const std::string &input, const Options &options) {
+int printDtypes(const std::string &input, const Options &options, bool asJson) {
   // Dtypes are the same on any mesh, and a file's may not be that of a number
   // of ranks; nor do they change with what `auto` stands for.
   Options alone = onOneRank(options);
@@ -201,7 +209,8 @@ int printDtypes(const std::string &input, const Options &options) {
        {&Options::reshard, &Options::recompute, &Options::prefetch})
     if (alone.*member == "auto")
       alone.*member = usual.*member;
-  return printAfter("precision", input, alone, reportDtypes);
+  return printAfter("precision", input, alone,
+                    asJson ? reportDtypesAsJson : reportDtypes);
 }
 
 std::vector<std::string> phaseNames() {

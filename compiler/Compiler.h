@@ -28,8 +28,9 @@ int compile(const std::string &input, const std::string &output,
 int printConfiguration(const std::string &input, const Options &options);
 
 /// Prints the dtypes at every module's boundary under `options` to standard
-/// output (compiler/DtypeReport.h). Returns the process's exit code.
-int printDtypes(const std::string &input, const Options &options);
+/// output, as a table or as JSON (compiler/DtypeReport.h). Returns the
+/// process's exit code.
+int printDtypes(const std::string &input, const Options &options, bool asJson);
 
 /// The names that Options::compileTo accepts, in pipeline order.
 std::vector<std::string> phaseNames();

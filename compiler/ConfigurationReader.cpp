@@ -96,7 +96,8 @@ static void readList(const Field &field, const Reader &readElement) {
 
 static void checkRange(const Field &field, double number,
                        const NumberRange &range) {
-  if (std::string complaint = complainAbout(number, range); !complaint.empty())
+  if (std::string complaint = describeOutOfRange(number, range);
+      !complaint.empty())
     field.fail(complaint);
 }
 
@@ -223,7 +224,7 @@ static std::string readRules(const Field &field,
     for (const RuleKey &key : keys)
       readers[std::string(key.name)] = [&, key](const Field &setting) {
         std::string value = normalized(key.name, settingOf(setting));
-        if (std::string complaint = complainAbout(key.name, value, keys);
+        if (std::string complaint = describeInvalidValue(key.name, value, keys);
             !complaint.empty())
           setting.fail(complaint);
         rule.settings[std::string(key.name)] = value;

@@ -6,6 +6,8 @@
 
 #include "compiler/Diagnostics.h"
 
+#include "runtime/format/Terminal.h"
+
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -54,6 +56,10 @@ Status statusOf(Diagnostic &error) {
       StringRef(text).drop_front(errorNumber(*code).size()).ltrim(": ").str());
 }
 
+static void printNote(MessageKind kind, StringRef label, StringRef text) {
+  llvm::errs() << "  " << colored(kind, label.str()) << " " << text << "\n";
+}
+
 static void printNotes(Diagnostic &diagnostic) {
   for (Diagnostic &note : diagnostic.getNotes()) {
     // MLIR adds the whole operation to verifier errors; users have no use for
@@ -61,8 +67,11 @@ static void printNotes(Diagnostic &diagnostic) {
     std::string text = note.str();
     if (StringRef(text).starts_with("see current operation"))
       continue;
-    bool isHelp = StringRef(text).starts_with("help: ");
-    llvm::errs() << (isHelp ? "  " : "  note: ") << text << "\n";
+    StringRef rest = text;
+    if (rest.consume_front("help:"))
+      printNote(MessageKind::Help, "help:", rest.ltrim());
+    else
+      printNote(MessageKind::Note, "note:", rest);
   }
 }
 
@@ -70,9 +79,16 @@ void DiagnosticPrinter::printError(Diagnostic &diagnostic) {
   std::string text = diagnostic.str();
   std::optional<ErrorCode> code = leadingCode(text);
   if (code)
-    llvm::errs() << "shardc: error " << text << "\n";
+    llvm::errs()
+        << "shardc: "
+        << colored(MessageKind::Error,
+                   "error " + std::string(errorNumber(*code)) + ":")
+        << " "
+        << StringRef(text).drop_front(errorNumber(*code).size()).ltrim(": ")
+        << "\n";
   else
-    llvm::errs() << "shardc: internal error: " << text << "\n"
+    llvm::errs() << "shardc: " << colored(MessageKind::Error, "internal error:")
+                 << " " << text << "\n"
                  << "  at: " << diagnostic.getLocation() << "\n";
   if (exitCode == 0)
     exitCode = code ? shardc::exitCode(*code) : internalError;
@@ -84,13 +100,15 @@ LogicalResult DiagnosticPrinter::print(Diagnostic &diagnostic) {
     printError(diagnostic);
     break;
   case DiagnosticSeverity::Warning:
-    llvm::errs() << "shardc: warning: " << diagnostic.str() << "\n";
+    llvm::errs() << "shardc: " << colored(MessageKind::Warning, "warning:")
+                 << " " << diagnostic.str() << "\n";
     break;
   case DiagnosticSeverity::Remark:
-    llvm::errs() << "shardc: remark: " << diagnostic.str() << "\n";
+    llvm::errs() << "shardc: " << colored(MessageKind::Remark, "remark:") << " "
+                 << diagnostic.str() << "\n";
     break;
   case DiagnosticSeverity::Note:
-    llvm::errs() << "  note: " << diagnostic.str() << "\n";
+    printNote(MessageKind::Note, "note:", diagnostic.str());
     break;
   }
   printNotes(diagnostic);
@@ -109,7 +127,8 @@ public:
     unsigned &count = counts[remark.getCategoryName()];
     if (isShort && count++ > 0)
       return;
-    llvm::errs() << "shardc: remark: ";
+    llvm::errs() << "shardc: " << colored(MessageKind::Remark, "remark:")
+                 << " ";
     printText(remark);
     if (!isShort)
       printNumbers(remark);

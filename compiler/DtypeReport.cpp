@@ -17,6 +17,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 
 #include <array>
 
@@ -26,9 +27,19 @@ namespace shardc {
 
 namespace {
 
-/// One line of the table.
+/// One line of the table: a call of a module, or the model.
 struct Line {
-  std::string module, inputs, parameters, outputs, reasons;
+  std::string path, type;
+  /// The path without the parent's, and how many parents there are.
+  std::string name;
+  unsigned depth = 0;
+  bool isGroup = false;
+  std::string inputs, parameters, outputs, reasons;
+
+  std::string module() const {
+    return std::string(2 * depth, ' ') + name +
+           (type.empty() ? "" : "  " + type) + (isGroup ? "  *" : "");
+  }
 };
 
 class DtypeReport {
@@ -38,10 +49,12 @@ public:
       rootGroup = root;
   }
 
-  std::string print(func::FuncOp forward);
+  std::string print() const;
+  std::string printJson() const;
+
+  void visitForward(func::FuncOp forward);
 
 private:
-  void visitForward(func::FuncOp forward);
   void visitBlock(Block &block, StringRef parent, unsigned depth);
   void visitModule(fsdp::ModuleOp call, StringRef parent, unsigned depth);
   std::string describeParameters(Block &block);
@@ -142,9 +155,9 @@ void DtypeReport::visitModule(fsdp::ModuleOp call, StringRef parent,
   if (!parent.empty() && name.starts_with(parent))
     name = name.drop_front(parent.size()).ltrim('.');
   Block &body = call.getBody().front();
-  lines.push_back({std::string(2 * depth, ' ') + name.str() + "  " +
-                       call.getType().str() + (group ? "  *" : ""),
-                   listOf(inputs), describeParameters(body), listOf(outputs),
+  lines.push_back({call.getPath().str(), call.getType().str(), name.str(),
+                   depth, static_cast<bool>(group), listOf(inputs),
+                   describeParameters(body), listOf(outputs),
                    describeReasons(group, castsInputs, castsOutputs)});
   visitBlock(body, call.getPath(), depth + 1);
 }
@@ -170,36 +183,56 @@ void DtypeReport::visitForward(func::FuncOp forward) {
     castsOutputs |= static_cast<bool>(cast);
     outputs.push_back(cast ? arrow(cast.getValue(), output) : dtypeOf(output));
   }
-  lines.push_back({"model  *", listOf(inputs), describeParameters(body),
-                   listOf(outputs),
+  lines.push_back({"", "", "model", 0, /*isGroup=*/true, listOf(inputs),
+                   describeParameters(body), listOf(outputs),
                    describeReasons(rootGroup, castsInputs, castsOutputs)});
   visitBlock(body, "", 1);
 }
 
-std::string DtypeReport::print(func::FuncOp forward) {
-  lines.push_back({"module (* is a group)", "inputs", "parameters", "outputs",
-                   "casts are from"});
-  visitForward(forward);
-  size_t widths[4] = {};
+std::string DtypeReport::print() const {
+  using Row = std::array<std::string, 5>;
+  std::vector<Row> rows = {{"module (* is a group)", "inputs", "parameters",
+                            "outputs", "casts are from"}};
   for (const Line &line : lines)
-    for (auto [width, text] :
-         llvm::zip(widths, std::array{&line.module, &line.inputs,
-                                      &line.parameters, &line.outputs}))
-      width = std::max(width, text->size());
+    rows.push_back({line.module(), line.inputs, line.parameters, line.outputs,
+                    line.reasons});
+  std::array<size_t, 5> widths = {};
+  for (const Row &row : rows)
+    for (auto [width, cell] : llvm::zip_equal(widths, row))
+      width = std::max(width, cell.size());
   std::string text;
-  for (const Line &line : lines) {
-    std::string row;
-    for (auto [width, cell] :
-         llvm::zip(widths, std::array{&line.module, &line.inputs,
-                                      &line.parameters, &line.outputs}))
-      row += *cell + std::string(width + 2 - cell->size(), ' ');
-    text += StringRef(row + line.reasons).rtrim().str() + "\n";
+  for (const Row &row : rows) {
+    std::string line;
+    for (auto [width, cell] : llvm::zip_equal(widths, row))
+      line += cell + std::string(width + 2 - cell.size(), ' ');
+    text += StringRef(line).rtrim().str() + "\n";
   }
   return text;
 }
 
-std::string reportDtypes(ModuleOp module) {
-  return DtypeReport(module).print(functions::find(module, functions::forward));
+std::string DtypeReport::printJson() const {
+  llvm::json::Array calls;
+  for (const Line &line : lines)
+    calls.push_back(llvm::json::Object{{"module", line.path},
+                                       {"type", line.type},
+                                       {"is_group", line.isGroup},
+                                       {"inputs", line.inputs},
+                                       {"parameters", line.parameters},
+                                       {"outputs", line.outputs},
+                                       {"casts_from", line.reasons}});
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(calls)));
+}
+
+static DtypeReport reportOf(ModuleOp module) {
+  DtypeReport report(module);
+  report.visitForward(functions::find(module, functions::forward));
+  return report;
+}
+
+std::string reportDtypes(ModuleOp module) { return reportOf(module).print(); }
+
+std::string reportDtypesAsJson(ModuleOp module) {
+  return reportOf(module).printJson();
 }
 
 } // namespace shardc

@@ -19,6 +19,11 @@ namespace shardc {
 /// Options::explainGroups, where the cast is from.
 std::string reportDtypes(mlir::ModuleOp module);
 
+/// The same as an array of JSON: of each call `module` (a path, empty for the
+/// model), `type`, `is_group`, `inputs`, `parameters`, `outputs` and
+/// `casts_from`, with the texts of the table.
+std::string reportDtypesAsJson(mlir::ModuleOp module);
+
 } // namespace shardc
 
 #endif // SHARDC_COMPILER_DTYPEREPORT_H

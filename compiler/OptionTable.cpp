@@ -28,12 +28,13 @@ static std::string complainAboutLossScale(const std::string &text) {
       std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
     return "expected a number or dynamic, got '" + text + "'";
-  return complainAbout(value, {1e-30, 1e30});
+  return describeOutOfRange(value, {1e-30, 1e30});
 }
 
 static std::string complainAboutReshard(const std::string &text) {
   if (text == "auto" ||
-      complainAbout("reshard_after_forward", text, moduleRuleKeys()).empty())
+      describeInvalidValue("reshard_after_forward", text, moduleRuleKeys())
+          .empty())
     return "";
   return "expected always, never, default, auto or a number of ranks, got '" +
          text + "'";
@@ -47,7 +48,7 @@ static std::string complainAboutPrefetch(const std::string &text) {
   if (std::from_chars(text.data(), end, number) !=
       std::from_chars_result{end, std::errc()})
     return "expected a number or auto, got '" + text + "'";
-  return complainAbout(static_cast<double>(number), {0, 65536});
+  return describeOutOfRange(static_cast<double>(number), {0, 65536});
 }
 
 static std::string complainAboutBytes(const std::string &text) {
@@ -145,23 +146,24 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::batchNormStats,
        "BatchNorm statistics: local (of each rank's samples), sync (of all "
-       "ranks' samples), or broadcast (the default, with rank 0's running "
-       "statistics broadcast) (default: sync for SyncBatchNorm, else local)",
+       "ranks' samples), or broadcast (as by default, then rank 0's "
+       "running statistics are copied to all ranks) (default: sync for "
+       "SyncBatchNorm, else local)",
        {},
        {"local", "sync", "broadcast"}},
       {"--buffer-rules",
        "",
        "Sharding",
        &Options::bufferRules,
-       "Synchronization of other buffers that forward writes, by regex of "
-       "buffer name: none, broadcast, mean or sum",
+       "Synchronization of buffers that forward writes, except BatchNorm "
+       "statistics, by regex of buffer name: none, broadcast, mean or sum",
        {},
        {},
        "PATTERN:sync=X,...;..."},
       {"--pipeline-stage", "pipeline_stage", "Sharding",
        &Options::pipelineStage,
-       "The model is one stage of a pipeline that runs elsewhere: --reshard "
-       "default means never, as in torchtitan"}};
+       "The model is one stage of a pipeline-parallel model that something "
+       "else runs: --reshard default means never, as in torchtitan"}};
 }
 
 static std::vector<OptionEntry> planningOptions() {
@@ -226,49 +228,49 @@ static std::vector<OptionEntry> precisionOptions() {
 }
 
 static std::vector<OptionEntry> optimizerOptions() {
-  return {{"--optimizer",
-           "optimizer.name",
-           "Optimizer",
-           &Options::optimizer,
-           "Optimizer, as in torch.optim; lion as published; muon uses adamw "
-           "for embeddings and parameters that are not matrices",
-           {},
-           {"sgd", "adam", "adamw", "lion", "muon"}},
-          {"--weight-decay", "optimizer.weight_decay", "Optimizer",
-           &Options::weightDecay, "Weight decay of every optimizer", factor},
-          {"--beta1", "optimizer.beta1", "Optimizer", &Options::beta1,
-           "Decay rate of the first moment", decay},
-          {"--beta2", "optimizer.beta2", "Optimizer", &Options::beta2,
-           "Decay rate of the second moment (default: 0.999; lion: 0.99)",
-           decay},
-          {"--epsilon", "optimizer.epsilon", "Optimizer", &Options::epsilon,
-           "Term added to the denominator of adam and adamw", factor},
-          {"--amsgrad", "optimizer.amsgrad", "Optimizer", &Options::amsgrad,
-           "Use the maximum of past second moments in adam and adamw"},
-          {"--momentum", "optimizer.momentum", "Optimizer", &Options::momentum,
-           "Momentum of sgd and muon (default: 0; muon: 0.95)", factor},
-          {"--dampening", "optimizer.dampening", "Optimizer",
-           &Options::dampening, "Dampening of sgd's momentum", factor},
-          {"--nesterov", "optimizer.nesterov", "Optimizer", &Options::nesterov,
-           "Use Nesterov momentum in sgd"},
-          {"--adjust-lr-fn",
-           "optimizer.adjust_lr_fn",
-           "Optimizer",
-           &Options::adjustLearningRate,
-           "Learning-rate adjustment of muon, as in torch.optim.Muon",
-           {},
-           {"original", "match_rms_adamw", "spectral_unclamped"}},
-          {"--maximize", "optimizer.maximize", "Optimizer", &Options::maximize,
-           "Maximize the objective"},
-          {"--param-groups",
-           "",
-           "Optimizer",
-           &Options::paramGroups,
-           "Per-parameter overrides by regex of name: frozen, ignored, "
-           "weight_decay, lr_scale, optimizer",
-           {},
-           {},
-           "PATTERN:KEY=X,...;..."}};
+  return {
+      {"--optimizer",
+       "optimizer.name",
+       "Optimizer",
+       &Options::optimizer,
+       "Optimizer, as in torch.optim; lion as in its paper; muon uses adamw "
+       "for embeddings and parameters that are not matrices",
+       {},
+       {"sgd", "adam", "adamw", "lion", "muon"}},
+      {"--weight-decay", "optimizer.weight_decay", "Optimizer",
+       &Options::weightDecay, "Weight decay of every optimizer", factor},
+      {"--beta1", "optimizer.beta1", "Optimizer", &Options::beta1,
+       "Decay rate of the first moment", decay},
+      {"--beta2", "optimizer.beta2", "Optimizer", &Options::beta2,
+       "Decay rate of the second moment (default: 0.999; lion: 0.99)", decay},
+      {"--epsilon", "optimizer.epsilon", "Optimizer", &Options::epsilon,
+       "Term added to the denominator of adam and adamw", factor},
+      {"--amsgrad", "optimizer.amsgrad", "Optimizer", &Options::amsgrad,
+       "Use the maximum of past second moments in adam and adamw"},
+      {"--momentum", "optimizer.momentum", "Optimizer", &Options::momentum,
+       "Momentum of sgd and muon (default: 0; muon: 0.95)", factor},
+      {"--dampening", "optimizer.dampening", "Optimizer", &Options::dampening,
+       "Dampening of sgd's momentum", factor},
+      {"--nesterov", "optimizer.nesterov", "Optimizer", &Options::nesterov,
+       "Use Nesterov momentum in sgd"},
+      {"--adjust-lr-fn",
+       "optimizer.adjust_lr_fn",
+       "Optimizer",
+       &Options::adjustLearningRate,
+       "Learning-rate adjustment of muon, as in torch.optim.Muon",
+       {},
+       {"original", "match_rms_adamw", "spectral_unclamped"}},
+      {"--maximize", "optimizer.maximize", "Optimizer", &Options::maximize,
+       "Maximize the objective"},
+      {"--param-groups",
+       "",
+       "Optimizer",
+       &Options::paramGroups,
+       "Per-parameter overrides by regex of name: frozen, ignored, "
+       "weight_decay, lr_scale, optimizer",
+       {},
+       {},
+       "PATTERN:KEY=X,...;..."}};
 }
 
 static std::vector<OptionEntry> gradientOptions() {
@@ -351,7 +353,7 @@ std::span<const OptionEntry> optionTable() {
   return table;
 }
 
-std::string complainAbout(double value, const NumberRange &range) {
+std::string describeOutOfRange(double value, const NumberRange &range) {
   if (value >= range.least &&
       (range.hasMost ? value <= range.most : value < range.most))
     return "";
@@ -409,7 +411,7 @@ bool hasValue(const OptionEntry &entry, const Options &options) {
   if (auto *text = std::get_if<std::string Options::*>(&entry.member))
     return !(options.**text).empty();
   if (auto *number = std::get_if<double Options::*>(&entry.member))
-    return complainAbout(options.**number, entry.range).empty();
+    return describeOutOfRange(options.**number, entry.range).empty();
   return true;
 }
 

@@ -60,7 +60,7 @@ std::string meantWord(const std::string &text,
 std::optional<int64_t> parseBytes(const std::string &text);
 
 /// What is wrong with a number; NaN is in no range. Else empty.
-std::string complainAbout(double value, const NumberRange &range);
+std::string describeOutOfRange(double value, const NumberRange &range);
 
 /// The value as the command line has it, "true" or "false" of a switch.
 std::string valueOf(const OptionEntry &entry, const Options &options);

@@ -86,10 +86,10 @@ int PlanSpace::measure(PlanCompiler &compiler, Status &failure) {
   if (takeSteps(std::move(*steps)))
     return 0;
   failure = Status(ErrorCode::E0803,
-                   "auto cannot plan this model: forward and backward do not "
-                   "come to its groups in one order, whatever is "
-                   "recomputed")
-                .setHelp("say --reshard, --recompute and --prefetch");
+                   "auto cannot plan this model: with every recompute policy, "
+                   "forward and backward use its groups in inconsistent "
+                   "orders")
+                .setHelp("set --reshard, --recompute and --prefetch");
   return exitCode(failure.code());
 }
 

@@ -24,6 +24,7 @@
 #include "passes/Group/RootGroup.h"
 #include "passes/Group/Rules.h"
 #include "passes/Memory/StateTable.h"
+#include "runtime/format/Terminal.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/MapVector.h"
@@ -313,7 +314,8 @@ static void printKnown(const std::vector<MemoryPart> &parts,
         (text.empty() ? "" : ", ") + part.name + " " + printBytes(part.bytes);
   }
   if (!text.empty())
-    llvm::errs() << "shardc: remark: a rank keeps " << printBytes(sum)
+    llvm::errs() << "shardc: " << colored(MessageKind::Remark, "remark:")
+                 << " a rank keeps " << printBytes(sum)
                  << " between steps, of the "
                  << printBytes(static_cast<int64_t>(machine.memory.bytes.value))
                  << " of " << machine.name << ": " << text

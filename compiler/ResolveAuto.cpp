@@ -1,4 +1,4 @@
-//===- ResolveAuto.cpp - auto in a compilation ----------------------------===//
+//===- ResolveAuto.cpp - Auto in a compilation ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checks that the machine is what is compiled for, and chooses.
@@ -7,6 +7,7 @@
 #include "compiler/AutoPlan.h"
 
 #include "passes/CostModel/Machines.h"
+#include "runtime/format/Terminal.h"
 
 #include <algorithm>
 #include <iostream>
@@ -55,7 +56,8 @@ int resolveAuto(const std::string &input, Options &options) {
     report.memory.capacity = budget;
     return fail(checkFit(report));
   }
-  std::cerr << "shardc: remark: auto: " << plan.choice.flags << "\n";
+  std::cerr << "shardc: " << colored(MessageKind::Remark, "remark:")
+            << " auto: " << plan.choice.flags << "\n";
   options = plan.options;
   return 0;
 }

@@ -1,5 +1,4 @@
-//===- SummaryBuilder.cpp - What the program moves and holds
-//-----------------===//
+//===- SummaryBuilder.cpp - What the program moves and holds --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // summary.json, counted from the commands themselves, so that the table a user
@@ -234,7 +233,7 @@ format::Artifact buildArtifact(ModuleOp module, const Options &options) {
   artifact.manifest.target.cpu = targetOf(module)->processor;
   artifact.parameters = buildParameters(module);
   artifact.program = buildProgram(module);
-  assert(isRight(checkProgram(artifact.program, artifact.manifest.mesh)));
+  assert(isCorrect(checkProgram(artifact.program, artifact.manifest.mesh)));
   artifact.summary = buildSummary(module, artifact.program, options);
   return artifact;
 }

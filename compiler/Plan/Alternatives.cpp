@@ -141,7 +141,7 @@ std::optional<std::string> findChangeThatFits(const Options &options,
   constexpr int64_t mostTimes = 64;
   for (int64_t times = 2; times <= mostTimes; times *= 2) {
     wider.worldSize = options.worldSize * times;
-    if (wider.worldSize > format::mostRanks)
+    if (wider.worldSize > format::maxRanks)
       break;
     if (fits(wider))
       return changeOf(wider, options);

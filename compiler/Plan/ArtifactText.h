@@ -1,4 +1,4 @@
-//===- ArtifactText.h - What an artifact holds, for people ------*- C++ -*-===//
+//===- ArtifactText.h - What an artifact holds, for people ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tables of `shardc inspect`, and the summary that ends `shardc compile`.

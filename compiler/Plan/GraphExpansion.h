@@ -1,4 +1,4 @@
-//===- GraphExpansion.h - Units that were left out of a program -*- C++ -*-===//
+//===- GraphExpansion.h - Units that were left out of a program -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Equal layers are measured once (compiler/RepeatedLayers.h): here the others

@@ -1,4 +1,4 @@
-//===- GraphMerging.h - Several groups as one -------------------*- C++ -*-===//
+//===- GraphMerging.h - Several groups as one -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a step would be if groups that follow each other were one: fewer and

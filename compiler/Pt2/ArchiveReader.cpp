@@ -1,11 +1,9 @@
-//===- ArchiveReader.cpp - reads torch.export archives --------------------===//
-//
+//===- ArchiveReader.cpp - Reads torch.export archives --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds the program and the weights in either container and holds them against
 // each other. Entry names: torch/csrc/export/pt2_archive_constants.h for the
 // PT2 archive, torch/export/__init__.py (save) of torch 2.6 for the flat zip.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/ArchiveReader.h"

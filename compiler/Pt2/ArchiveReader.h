@@ -1,5 +1,4 @@
-//===- ArchiveReader.h - reads torch.export archives ------------*- C++ -*-===//
-//
+//===- ArchiveReader.h - Reads torch.export archives ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the `.pt2` archives that torch.export.save writes, without PyTorch and
@@ -7,7 +6,6 @@
 // the PT2 archive of torch 2.8 and later, and the flat zip of torch 2.6 and
 // 2.7. Whatever the bytes are, the result is a program that keeps the promises
 // of ExportedProgram.h and Weights.h, or one numbered error; never a crash.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_ARCHIVEREADER_H

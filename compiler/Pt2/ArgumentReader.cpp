@@ -1,10 +1,8 @@
-//===- ArgumentReader.cpp - values of the export schema -------------------===//
-//
+//===- ArgumentReader.cpp - Values of the export schema -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One small reader for each member of the schema's unions, and a table from the
 // member's key to its reader.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/ArgumentReader.h"

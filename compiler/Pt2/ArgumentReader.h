@@ -1,10 +1,8 @@
-//===- ArgumentReader.h - values of the export schema -----------*- C++ -*-===//
-//
+//===- ArgumentReader.h - Values of the export schema ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the leaves of the export schema from JSON: arguments of nodes, symbolic
 // scalars and tensor types. All functions throw ReadFailure.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_ARGUMENTREADER_H

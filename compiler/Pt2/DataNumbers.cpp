@@ -1,10 +1,8 @@
-//===- DataNumbers.cpp - numbers that depend on data ----------------------===//
-//
+//===- DataNumbers.cpp - Numbers that depend on data ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // By the functions that exports call on numbers: Python's operators, torch's
 // sym_max and its like, and the operators that read a tensor.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/DataNumbers.h"

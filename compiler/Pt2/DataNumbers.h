@@ -1,5 +1,4 @@
-//===- DataNumbers.h - numbers that depend on data --------------*- C++ -*-===//
-//
+//===- DataNumbers.h - Numbers that depend on data ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // `mask.sum().item()`, or how many rows a mask chooses, as a number of Python
@@ -10,7 +9,6 @@
 // becomes
 //
 //   n = detach(sum(mask)); m = maximum(n, full([], 1)); y = div(x, m)
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_DATANUMBERS_H

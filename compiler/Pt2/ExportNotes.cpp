@@ -1,10 +1,8 @@
-//===- ExportNotes.cpp - what the export helper recorded --------*- C++ -*-===//
-//
+//===- ExportNotes.cpp - What the export helper recorded ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads `extra/shardc.json`. Keys that this version does not know are of a
 // later helper, and change nothing that it can do.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/ExportNotes.h"

@@ -1,5 +1,4 @@
-//===- ExportNotes.h - what the export helper recorded ----------*- C++ -*-===//
-//
+//===- ExportNotes.h - What the export helper recorded --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // tools/export/shardc_export.py adds a file `shardc.json` to an archive, with
@@ -16,7 +15,6 @@
 // "mean" where it is there, says that the module in eval mode computes with the
 // means of Bernoulli numbers. `shared` has the names of tensors that share
 // memory, which an archive without weights does not show otherwise.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_EXPORTNOTES_H

@@ -1,9 +1,7 @@
-//===- ExportedProgram.cpp - names and look-ups ---------------------------===//
-//
+//===- ExportedProgram.cpp - Names and look-ups ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names of enumerators and look-ups by name.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/ExportedProgram.h"

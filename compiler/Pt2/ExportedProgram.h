@@ -1,5 +1,4 @@
-//===- ExportedProgram.h - the program in a .pt2 archive --------*- C++ -*-===//
-//
+//===- ExportedProgram.h - The program in a .pt2 archive ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program inside a `.pt2` archive as plain structs: PyTorch's serialised
@@ -8,7 +7,6 @@
 // parsed. Nothing is interpreted here: default arguments stay absent, in-place
 // operators stay in place, and symbolic sizes keep both their expression and
 // their hint.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_EXPORTEDPROGRAM_H

@@ -1,11 +1,9 @@
-//===- GraphReader.cpp - graphs of the export schema ----------------------===//
-//
+//===- GraphReader.cpp - Graphs of the export schema ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads a graph in two steps: the JSON into structs, then the names: each is
 // defined once and before its first use, tensors that are used have a type, and
 // references to symbolic values get the hint recorded for them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/GraphReader.h"

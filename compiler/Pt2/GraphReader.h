@@ -1,10 +1,8 @@
-//===- GraphReader.h - graphs of the export schema --------------*- C++ -*-===//
-//
+//===- GraphReader.h - Graphs of the export schema ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads a graph with its nodes, types and module stacks from JSON, and checks
 // that it is well formed. Errors name the node, its operator and its module.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_GRAPHREADER_H

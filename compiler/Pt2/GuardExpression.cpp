@@ -1,11 +1,9 @@
-//===- GuardExpression.cpp - the conditions of an export ------------------===//
-//
+//===- GuardExpression.cpp - The conditions of an export ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Evaluates the Python expressions in which an export states the conditions on
 // its inputs' sizes: precedence climbing over `or`, `and`, `not`, comparisons
 // and arithmetic. What is not understood is left undecided.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/ReadFailure.h"

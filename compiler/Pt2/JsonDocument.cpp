@@ -1,9 +1,7 @@
 //===- JsonDocument.cpp - JSON that is not trusted ------------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Limits, repairs and parses JSON text, and reads its members with checks.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/JsonDocument.h"

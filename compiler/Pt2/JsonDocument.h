@@ -1,5 +1,4 @@
-//===- JsonDocument.h - JSON that is not trusted ----------------*- C++ -*-===//
-//
+//===- JsonDocument.h - JSON that is not trusted --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // JSON from a file that is not trusted: size and depth are limited before the
@@ -7,7 +6,6 @@
 // they expected instead of asserting it. torch 2.6 and older write non-finite
 // floats as bare words (`-Infinity`), which JSON does not have; they are put in
 // quotes first, which is how torch 2.7 and later write them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_JSONDOCUMENT_H

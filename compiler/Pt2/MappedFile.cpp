@@ -1,10 +1,8 @@
-//===- MappedFile.cpp - a file as read-only memory ------------------------===//
-//
+//===- MappedFile.cpp - A file as read-only memory ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Maps a file with mmap(2). The descriptor is closed at once: a mapping
 // outlives it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/MappedFile.h"

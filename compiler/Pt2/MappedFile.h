@@ -1,10 +1,8 @@
-//===- MappedFile.h - a file as read-only memory ----------------*- C++ -*-===//
-//
+//===- MappedFile.h - A file as read-only memory --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A whole file as read-only memory. Mapping instead of reading keeps weights of
 // any size out of memory until they are copied.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_MAPPEDFILE_H

@@ -1,9 +1,7 @@
-//===- MaskIdentity.cpp - masks that are the same -------------------------===//
-//
+//===- MaskIdentity.cpp - Masks that are the same -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Value numbering of the operators that RowRules knows as functions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/MaskIdentity.h"

@@ -1,5 +1,4 @@
-//===- MaskIdentity.h - masks that are the same -----------------*- C++ -*-===//
-//
+//===- MaskIdentity.h - Masks that are the same ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // `logits[m.flatten()]` and `labels[m.flatten()]` choose by two tensors of the
@@ -7,7 +6,6 @@
 // mask that is only in another shape has the number of its source. What is
 // written in place has another number than before, and so has everything that
 // may share its memory.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_MASKIDENTITY_H

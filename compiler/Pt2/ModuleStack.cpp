@@ -1,11 +1,9 @@
-//===- ModuleStack.cpp - parses nn_module_stack ---------------------------===//
-//
+//===- ModuleStack.cpp - Parses nn_module_stack ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Splits the metadata string that torch/_export/serde/serialize.py
 // (serialize_metadata) joins, with the reader's rule of the same file: commas
 // inside brackets do not separate.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/GraphReader.h"

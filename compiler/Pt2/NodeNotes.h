@@ -1,9 +1,7 @@
-//===- NodeNotes.h - says which node an error is about ----------*- C++ -*-===//
-//
+//===- NodeNotes.h - Says which node an error is about --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Adds to an error the node that it happened at: name, operator and module.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_NODENOTES_H

@@ -1,9 +1,7 @@
-//===- NodeWriter.cpp - writes nodes of a static program ------------------===//
-//
+//===- NodeWriter.cpp - Writes nodes of a static program ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // New names are those of the node in whose place they are, and a number.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/NodeWriter.h"

@@ -1,10 +1,8 @@
-//===- NodeWriter.h - writes nodes of a static program ----------*- C++ -*-===//
-//
+//===- NodeWriter.h - Writes nodes of a static program --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Appends nodes to a graph as if the model's author had called the operators:
 // in the module of the node that they replace, with a type for each result.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_NODEWRITER_H

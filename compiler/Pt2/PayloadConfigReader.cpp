@@ -1,9 +1,7 @@
-//===- PayloadConfigReader.cpp - raw weights of PT2 archives --------------===//
-//
+//===- PayloadConfigReader.cpp - Raw weights of PT2 archives --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the schema's PayloadConfig.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/PayloadConfigReader.h"

@@ -1,10 +1,8 @@
-//===- PayloadConfigReader.h - raw weights of PT2 archives ------*- C++ -*-===//
-//
+//===- PayloadConfigReader.h - Raw weights of PT2 archives ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The weights of torch 2.9 and later: a JSON file maps each tensor's name to
 // the entry with its storage's raw bytes and to the tensor's window on it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_PAYLOADCONFIGREADER_H

@@ -1,10 +1,8 @@
-//===- PickleReader.cpp - pickles as data ---------------------------------===//
-//
+//===- PickleReader.cpp - Pickles as data ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pickle machine of Python's Lib/pickle.py cut down to data: a stack of
 // values, the marks set on it, and a memo. One small function per opcode.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/PickleReader.h"

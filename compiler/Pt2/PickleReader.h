@@ -1,5 +1,4 @@
-//===- PickleReader.h - pickles as data -------------------------*- C++ -*-===//
-//
+//===- PickleReader.h - Pickles as data -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads a Python pickle without executing it: what unpickling would call is
@@ -9,7 +8,6 @@
 //
 // Values live in the document, so that values which share or contain each other
 // cost nothing and need no recursion to destroy.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_PICKLEREADER_H

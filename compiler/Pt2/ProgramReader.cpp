@@ -1,10 +1,8 @@
-//===- ProgramReader.cpp - exported programs from JSON --------------------===//
-//
+//===- ProgramReader.cpp - Exported programs from JSON --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The version is checked before anything else is looked at; the signature is
 // checked against the graph last.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/ProgramReader.h"

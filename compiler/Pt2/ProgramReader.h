@@ -1,12 +1,10 @@
-//===- ProgramReader.h - exported programs from JSON ------------*- C++ -*-===//
-//
+//===- ProgramReader.h - Exported programs from JSON ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the JSON document of a `.pt2` archive: versions, graph, signature,
 // module calls and symbol ranges. Major version 8 of the schema is understood;
 // unknown members of objects are ignored, as PyTorch's own loader does, because
 // minor versions only add members with defaults.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_PROGRAMREADER_H

@@ -1,12 +1,10 @@
-//===- ReadFailure.h - how the readers report errors ------------*- C++ -*-===//
-//
+//===- ReadFailure.h - How the readers report errors ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the readers of this folder report what is wrong with their input: they
 // throw a ReadFailure, callers on the way out add where it happened, and the
 // public functions turn it into a StatusOr. Nothing outside of this folder
 // sees an exception.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_READFAILURE_H

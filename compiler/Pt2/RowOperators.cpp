@@ -1,9 +1,7 @@
-//===- RowOperators.cpp - operators by what they do with rows -------------===//
-//
+//===- RowOperators.cpp - Operators by what they do with rows -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tables, and what follows from an operator's name alone.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/RowOperators.h"

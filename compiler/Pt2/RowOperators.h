@@ -1,10 +1,8 @@
-//===- RowOperators.h - operators by what they do with rows -----*- C++ -*-===//
-//
+//===- RowOperators.h - Operators by what they do with rows ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The names of native_functions.yaml, without overloads, that RowRules has a
 // rule for. What no table names may not take rows.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_ROWOPERATORS_H

@@ -1,10 +1,8 @@
-//===- RowRules.cpp - operators that treat rows alike ---------------------===//
-//
+//===- RowRules.cpp - Operators that treat rows alike ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A rule says which dimensions an operator mixes; the rows must not be among
 // them, and must come out in a dimension that the sizes of the export show.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/RowRules.h"

@@ -1,5 +1,4 @@
-//===- RowRules.h - operators that treat rows alike -------------*- C++ -*-===//
-//
+//===- RowRules.h - Operators that treat rows alike -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What an operator does with the rows of a selection, whose number depends on
@@ -7,7 +6,6 @@
 // the symbol of the selection in TensorMeta::counts. Operators that compute
 // every row by itself may compute rows that do not exist: nothing of them
 // reaches another row.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_ROWRULES_H

@@ -1,9 +1,7 @@
-//===- RowWrites.cpp - rows that are written somewhere --------------------===//
-//
+//===- RowWrites.cpp - Rows that are written somewhere --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // `index_put` and its like, in place and not.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/RowWrites.h"

@@ -1,12 +1,10 @@
-//===- RowWrites.h - rows that are written somewhere ------------*- C++ -*-===//
-//
+//===- RowWrites.h - Rows that are written somewhere ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // `y[mask] = rows`, `y[i, j] = rows` and `y.index_add(0, i, rows)`: what is not
 // chosen must be written nowhere. By the same mask it is a choice between both;
 // a sum adds zeros; else one more place takes what is not chosen, and is cut
 // off again.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_ROWWRITES_H

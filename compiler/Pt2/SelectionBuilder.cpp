@@ -1,10 +1,8 @@
-//===- SelectionBuilder.cpp - the rows that a mask chooses ----------------===//
-//
+//===- SelectionBuilder.cpp - The rows that a mask chooses ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Of a number that depends on data, rows are `where(mask, x, x[first])`; of a
 // known one, `x[places]` with the places that a sort brings to the front.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/SelectionBuilder.h"

@@ -1,10 +1,8 @@
-//===- SelectionBuilder.h - the rows that a mask chooses --------*- C++ -*-===//
-//
+//===- SelectionBuilder.h - The rows that a mask chooses ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes the nodes that choose rows by a mask: as many as are known to be
 // chosen, or one for every place of the mask where the number depends on data.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_SELECTIONBUILDER_H

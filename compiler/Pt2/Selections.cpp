@@ -1,9 +1,7 @@
-//===- Selections.cpp - operators whose result's size is data -------------===//
-//
+//===- Selections.cpp - Operators whose result's size is data -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // By the names and signatures of native_functions.yaml.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/Selections.h"

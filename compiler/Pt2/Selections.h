@@ -1,10 +1,8 @@
-//===- Selections.h - operators whose result's size is data -----*- C++ -*-===//
-//
+//===- Selections.h - Operators whose result's size is data ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Recognises the operators that choose elements by a mask: how many they choose
 // depends on data, but never more than the mask has.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_SELECTIONS_H

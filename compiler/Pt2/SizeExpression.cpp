@@ -1,10 +1,8 @@
-//===- SizeExpression.cpp - sizes as functions of symbols -----------------===//
-//
+//===- SizeExpression.cpp - Sizes as functions of symbols -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A recursive-descent reader of `srepr` that computes as it reads, and a table
 // of the functions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/SizeExpression.h"

@@ -1,5 +1,4 @@
-//===- SizeExpression.h - sizes as functions of symbols ---------*- C++ -*-===//
-//
+//===- SizeExpression.h - Sizes as functions of symbols -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Evaluates the size expressions of an export. Symbolic sizes are written in
@@ -14,7 +13,6 @@
 //
 // Both are read and evaluated in one go, without a tree in between, in time
 // linear in their length and with bounded recursion.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_SIZEEXPRESSION_H

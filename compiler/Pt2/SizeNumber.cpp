@@ -1,10 +1,8 @@
-//===- SizeNumber.cpp - exact numbers for size expressions ----------------===//
-//
+//===- SizeNumber.cpp - Exact numbers for size expressions ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products and sums of 64-bit numbers fit in 128 bits; the reduced result must
 // fit in 64 again.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/SizeNumber.h"

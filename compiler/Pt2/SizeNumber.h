@@ -1,5 +1,4 @@
-//===- SizeNumber.h - exact numbers for size expressions --------*- C++ -*-===//
-//
+//===- SizeNumber.h - Exact numbers for size expressions ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The numbers that size expressions compute with: fractions of 64-bit integers,
@@ -7,7 +6,6 @@
 // (true division of floats, square roots). Truth values are 0 and 1. What has
 // no value (a division by zero, a result beyond 64 bits) throws ReadFailure
 // with E0141.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_SIZENUMBER_H

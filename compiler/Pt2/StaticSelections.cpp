@@ -1,10 +1,8 @@
-//===- StaticSelections.cpp - masks choose without sizes of data ----------===//
-//
+//===- StaticSelections.cpp - Masks choose without sizes of data ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One walk over the nodes: what chooses rows, what computes numbers from data,
 // and what takes either. Everything else stays as it is.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/StaticSelections.h"

@@ -1,5 +1,4 @@
-//===- StaticSelections.h - masks choose without sizes of data --*- C++ -*-===//
-//
+//===- StaticSelections.h - Masks choose without sizes of data ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many elements a boolean mask chooses depends on data, but memory is laid
@@ -22,7 +21,6 @@
 // and no NaN comes from a row that the model does not compute, and gets no
 // gradient. A sum, a mean and a write leave it out; what mixes rows in any
 // other way, such as a sort or a batch norm along them, is an error.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_STATICSELECTIONS_H

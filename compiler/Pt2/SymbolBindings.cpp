@@ -1,12 +1,10 @@
-//===- SymbolBindings.cpp - symbolic sizes become numbers -----------------===//
-//
+//===- SymbolBindings.cpp - Symbolic sizes become numbers -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rewrites a graph and its subgraphs in execution order, so that an error names
 // the first node that it concerns. Values computed in the graph need no
 // interpretation of the nodes: the file has an expression over symbols for each
 // of them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/SymbolBindings.h"

@@ -1,5 +1,4 @@
-//===- SymbolBindings.h - symbolic sizes become numbers ---------*- C++ -*-===//
-//
+//===- SymbolBindings.h - Symbolic sizes become numbers -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // An export with dynamic shapes writes sizes as expressions over symbols. The
@@ -10,7 +9,6 @@
 //   x: [s77, s27, 3]   reshape(x, [mul, 3])  with mul = s27*s77
 //   -- bindSymbols(model, {{"s77", 8}}), hint of s27 is 6 -->
 //   x: [8, 6, 3]       reshape(x, [48, 3])
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_SYMBOLBINDINGS_H

@@ -1,10 +1,8 @@
-//===- SymbolTable.cpp - the values of a program's symbols ----------------===//
-//
+//===- SymbolTable.cpp - The values of a program's symbols ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sizes that are affine in one symbol are solved by evaluating them at 0 and 1,
 // and the solution is checked by evaluating it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/SymbolTable.h"

@@ -1,11 +1,9 @@
-//===- SymbolTable.h - the values of a program's symbols --------*- C++ -*-===//
-//
+//===- SymbolTable.h - The values of a program's symbols ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds the symbols that the inputs' sizes consist of, and gives each the value
 // that the user or the example input implies. An input may be sized by more
 // than a symbol: `2*s0` as the size of dimension 1 says that s0 is half of it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_SYMBOLTABLE_H

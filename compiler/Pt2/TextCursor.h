@@ -1,10 +1,8 @@
-//===- TextCursor.h - reads small expressions -------------------*- C++ -*-===//
-//
+//===- TextCursor.h - Reads small expressions -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tokens that sympy's `srepr` and Python's expressions share: words,
 // integers, quoted names and single characters, with blanks between them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_TEXTCURSOR_H

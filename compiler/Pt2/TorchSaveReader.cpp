@@ -1,5 +1,4 @@
-//===- TorchSaveReader.cpp - pickled weights of old archives --------------===//
-//
+//===- TorchSaveReader.cpp - Pickled weights of old archives --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tensor is pickled as calls (torch/_utils.py), which are matched here:
@@ -9,7 +8,6 @@
 //   TENSOR = _rebuild_tensor_v2(STORAGE, offset, sizes, strides,
 //                               requires_grad, hooks)
 //   STORAGE = persistent ("storage", torch.FloatStorage, key, device, count)
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/TorchSaveReader.h"

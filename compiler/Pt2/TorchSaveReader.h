@@ -1,12 +1,10 @@
-//===- TorchSaveReader.h - pickled weights of old archives ------*- C++ -*-===//
-//
+//===- TorchSaveReader.h - Pickled weights of old archives ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The weights of torch 2.8 and older: a zip written by torch.save inside the
 // archive, in which a pickle describes a dictionary of tensors and one entry
 // holds the bytes of each storage. The pickle is read as data (PickleReader.h)
 // and matched against the few shapes that plain tensors have.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_TORCHSAVEREADER_H

@@ -1,10 +1,8 @@
-//===- Weights.cpp - the tensors of a .pt2 archive ------------------------===//
-//
+//===- Weights.cpp - The tensors of a .pt2 archive ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Look-ups, alias groups, and the copy from a strided window of a storage to
 // contiguous bytes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/Weights.h"

@@ -1,5 +1,4 @@
-//===- Weights.h - the tensors of a .pt2 archive ----------------*- C++ -*-===//
-//
+//===- Weights.h - The tensors of a .pt2 archive --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tensors that a `.pt2` archive carries beside its graph: parameters,
@@ -13,7 +12,6 @@
 // then weight-free, and its payloads do not show which tensors share memory,
 // because PyTorch gives every such tensor of a dtype the same storage. The
 // notes of the export helper do.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_WEIGHTS_H

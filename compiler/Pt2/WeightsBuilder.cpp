@@ -1,10 +1,8 @@
-//===- WeightsBuilder.cpp - fills Weights --------------------------------===//
-//
+//===- WeightsBuilder.cpp - Fills Weights ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The checks that make a WeightEntry safe to read: all arithmetic on sizes from
 // the file is done here, once, with overflow detected.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/WeightsBuilder.h"

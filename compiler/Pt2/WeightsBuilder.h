@@ -1,10 +1,8 @@
-//===- WeightsBuilder.h - fills Weights ------------------------*- C++ -*-===//
-//
+//===- WeightsBuilder.h - Fills Weights -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The readers of the two weight formats describe the tensors they find to a
 // WeightsBuilder, which checks each against its storage.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_WEIGHTSBUILDER_H

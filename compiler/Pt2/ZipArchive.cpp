@@ -1,10 +1,8 @@
-//===- ZipArchive.cpp - uncompressed zip files, mapped --------------------===//
-//
+//===- ZipArchive.cpp - Uncompressed zip files, mapped --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the central directory of a zip archive. Every offset and length comes
 // from the file and is checked against the bytes that exist before it is used.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/ZipArchive.h"

@@ -1,5 +1,4 @@
-//===- ZipArchive.h - uncompressed zip files, mapped ------------*- C++ -*-===//
-//
+//===- ZipArchive.h - Uncompressed zip files, mapped ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A zip archive seen through its central directory, as PyTorch writes them:
@@ -10,7 +9,6 @@
 //
 // Format: PKWARE APPNOTE 6.3.10, sections 4.3.7 (local header), 4.3.12 (central
 // directory), 4.3.14 to 4.3.16 (end records) and 4.5.3 (zip64 extra field).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_PT2_ZIPARCHIVE_H

@@ -1,4 +1,4 @@
-//===- ActivationOperators.cpp - translation of activations ---------------===//
+//===- ActivationOperators.cpp - Translation of activations ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The nonlinearities of torch.nn. Those that the dialect lacks are built of

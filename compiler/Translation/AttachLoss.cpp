@@ -1,4 +1,4 @@
-//===- AttachLoss.cpp - a loss for models that return predictions ---------===//
+//===- AttachLoss.cpp - A loss for models that return predictions ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cross entropy over rows of classes, and the mean squared error.

@@ -1,4 +1,4 @@
-//===- AttachLoss.h - a loss for models that return predictions -----------===//
+//===- AttachLoss.h - A loss for models that return predictions -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `--loss` does: the exported module has no loss, so the program computes

@@ -1,4 +1,4 @@
-//===- AttentionOperators.cpp - translation of attention ------------------===//
+//===- AttentionOperators.cpp - Translation of attention ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Scaled dot-product attention of any rank as attention of [B, H, T, D]: what

@@ -1,4 +1,4 @@
-//===- AutogradOperators.cpp - translation of operators about gradients ---===//
+//===- AutogradOperators.cpp - Translation of operators about gradients ---===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // `detach` stops gradients and shares memory with its argument.

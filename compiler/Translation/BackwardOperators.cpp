@@ -1,4 +1,4 @@
-//===- BackwardOperators.cpp - translation of PyTorch's derivatives -------===//
+//===- BackwardOperators.cpp - Translation of PyTorch's derivatives -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What torch.autograd.grad(…, create_graph=True) in forward leaves in an

@@ -1,4 +1,4 @@
-//===- BesselFunctions.cpp - modified Bessel functions --------------------===//
+//===- BesselFunctions.cpp - Modified Bessel functions --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The Chebyshev series of Cephes (i0.c, i1.c), which PyTorch evaluates too: one

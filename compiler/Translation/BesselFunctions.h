@@ -1,4 +1,4 @@
-//===- BesselFunctions.h - modified Bessel functions ------------*- C++ -*-===//
+//===- BesselFunctions.h - Modified Bessel functions ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Values that Decomposition does not have an operator for.

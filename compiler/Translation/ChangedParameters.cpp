@@ -1,4 +1,4 @@
-//===- ChangedParameters.cpp - parameters that forward changes ------------===//
+//===- ChangedParameters.cpp - Parameters that forward changes ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every rank computes the change from the whole parameter, once a step, so it

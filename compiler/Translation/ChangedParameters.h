@@ -1,4 +1,4 @@
-//===- ChangedParameters.h - parameters that forward changes ---*- C++ -*-===//
+//===- ChangedParameters.h - Parameters that forward changes --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Under torch.no_grad a model may change a parameter that is trained: it clips

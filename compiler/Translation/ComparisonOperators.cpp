@@ -1,4 +1,4 @@
-//===- ComparisonOperators.cpp - translation of comparisons and choices ---===//
+//===- ComparisonOperators.cpp - Translation of comparisons and choices ---===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Comparisons, logic, torch.where and masked_fill, which is a where.

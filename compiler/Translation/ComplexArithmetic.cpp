@@ -1,4 +1,4 @@
-//===- ComplexArithmetic.cpp - complex numbers as two real parts ----------===//
+//===- ComplexArithmetic.cpp - Complex numbers as two real parts ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What divides and takes magnitudes leaves it to the operators of complex

@@ -1,4 +1,4 @@
-//===- ComplexArithmetic.h - complex numbers as two real parts --*- C++ -*-===//
+//===- ComplexArithmetic.h - Complex numbers as two real parts ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Formulas of complex numbers, built from real operators, which end in

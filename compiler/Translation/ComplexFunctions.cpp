@@ -1,4 +1,4 @@
-//===- ComplexFunctions.cpp - functions of complex numbers ----------------===//
+//===- ComplexFunctions.cpp - Functions of complex numbers ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Values by real arithmetic on both parts. Inverse functions as W. Kahan,

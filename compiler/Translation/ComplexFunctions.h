@@ -1,4 +1,4 @@
-//===- ComplexFunctions.h - functions of complex numbers ------------------===//
+//===- ComplexFunctions.h - Functions of complex numbers ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // exp, log, sqrt, reciprocal, sigmoid, and the circular and hyperbolic

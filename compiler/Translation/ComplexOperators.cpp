@@ -1,4 +1,4 @@
-//===- ComplexOperators.cpp - translation of complex numbers --------------===//
+//===- ComplexOperators.cpp - Translation of complex numbers --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A complex tensor is made of and taken apart into pairs of real numbers; what

@@ -1,4 +1,4 @@
-//===- ComplexPower.cpp - powers of complex numbers -----------------------===//
+//===- ComplexPower.cpp - Powers of complex numbers -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A whole exponent makes products, which are exact and have a derivative. Every

@@ -1,4 +1,4 @@
-//===- ConversionOperators.cpp - translation of conversions ---------------===//
+//===- ConversionOperators.cpp - Translation of conversions ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // `Tensor.to` in all its forms, copies, and PyTorch's own checks.

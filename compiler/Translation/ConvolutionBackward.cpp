@@ -1,4 +1,4 @@
-//===- ConvolutionBackward.cpp - translation of convolution_backward ------===//
+//===- ConvolutionBackward.cpp - Translation of convolution_backward ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The gradients of a convolution that torch.autograd.grad(…, create_graph=True)

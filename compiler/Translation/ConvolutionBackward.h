@@ -1,4 +1,4 @@
-//===- ConvolutionBackward.h - gradients of convolutions in forward -------===//
+//===- ConvolutionBackward.h - Gradients of convolutions in forward -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What torch.autograd.grad(…, create_graph=True) leaves of a convolution.

@@ -1,4 +1,4 @@
-//===- ConvolutionOperators.cpp - translation of convolutions -------------===//
+//===- ConvolutionOperators.cpp - Translation of convolutions -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The convolutions of 1 to 3 dimensions and their transposes are one operator.

@@ -1,4 +1,4 @@
-//===- CreationOperators.cpp - translation of new tensors -----------------===//
+//===- CreationOperators.cpp - Translation of new tensors -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensors that a program is born with become constants: the sizes are known.

@@ -1,4 +1,4 @@
-//===- CtcLossOperators.cpp - translation of the CTC loss -----------------===//
+//===- CtcLossOperators.cpp - Translation of the CTC loss -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Connectionist temporal classification (Graves et al., 2006): the probability

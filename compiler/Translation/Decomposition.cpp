@@ -1,4 +1,4 @@
-//===- Decomposition.cpp - one operator of PyTorch as several of aten -----===//
+//===- Decomposition.cpp - One operator of PyTorch as several of aten -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Steps that change nothing build nothing.

@@ -1,4 +1,4 @@
-//===- Decomposition.h - one operator of PyTorch as several of aten -------===//
+//===- Decomposition.h - One operator of PyTorch as several of aten -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A translation that builds several operators in a row reads as a formula here:

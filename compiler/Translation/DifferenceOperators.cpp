@@ -1,4 +1,4 @@
-//===- DifferenceOperators.cpp - translation of neighbours' operators -----===//
+//===- DifferenceOperators.cpp - Translation of neighbours' operators -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Differences of neighbours along a dimension, and sums of trapezoids between

@@ -1,4 +1,4 @@
-//===- DistanceOperators.cpp - translation of distances -------------------===//
+//===- DistanceOperators.cpp - Translation of distances -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Norms of differences: of two tensors, of their rows, and of all pairs of

@@ -1,4 +1,4 @@
-//===- DistributionOperators.cpp - draws that are made by rejection -------===//
+//===- DistributionOperators.cpp - Draws that are made by rejection -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gamma, Dirichlet (and so beta) and Poisson numbers, and functions of one

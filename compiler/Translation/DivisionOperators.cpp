@@ -1,4 +1,4 @@
-//===- DivisionOperators.cpp - translation of quotients and remainders ----===//
+//===- DivisionOperators.cpp - Translation of quotients and remainders ----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Of integers a divisor of 0 is a requirement that does not hold.

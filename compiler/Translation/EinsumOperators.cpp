@@ -1,4 +1,4 @@
-//===- EinsumOperators.cpp - translation of einsum ------------------------===//
+//===- EinsumOperators.cpp - Translation of einsum ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // An equation becomes permutations, views, matrix products and sums: the

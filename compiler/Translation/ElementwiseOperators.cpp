@@ -1,4 +1,4 @@
-//===- ElementwiseOperators.cpp - translation of point-wise operators -----===//
+//===- ElementwiseOperators.cpp - Translation of point-wise operators -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Arithmetic, functions and bits. An in-place operator is built like its

@@ -1,4 +1,4 @@
-//===- EmbeddingBagOperators.cpp - translation of sums of table rows ------===//
+//===- EmbeddingBagOperators.cpp - Translation of sums of table rows ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // An embedding bag looks up rows of a table and combines those of each bag.

@@ -1,4 +1,4 @@
-//===- FactorizationOperators.cpp - translation of matrix factors ---------===//
+//===- FactorizationOperators.cpp - Translation of matrix factors ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cholesky's, QR, eigen- and singular value decompositions, and what is a

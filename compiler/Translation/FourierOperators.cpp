@@ -1,4 +1,4 @@
-//===- FourierOperators.cpp - translation of torch.fft --------------------===//
+//===- FourierOperators.cpp - Translation of torch.fft --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A discrete Fourier transform along a dimension is a product with the matrix

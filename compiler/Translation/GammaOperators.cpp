@@ -1,4 +1,4 @@
-//===- GammaOperators.cpp - translation of the gamma function's family ----===//
+//===- GammaOperators.cpp - Translation of the gamma function's family ----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The logarithm of the gamma function and its derivatives, as the densities of

@@ -1,4 +1,4 @@
-//===- GradientHistory.cpp - where autograd would record a way ------------===//
+//===- GradientHistory.cpp - Where autograd would record a way ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A walk from values to what they were computed from.

@@ -1,4 +1,4 @@
-//===- GradientHistory.h - where autograd would record a way --------------===//
+//===- GradientHistory.h - Where autograd would record a way --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `requires_grad` and `grad_fn` say in PyTorch, read off the translated

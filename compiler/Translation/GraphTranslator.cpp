@@ -1,4 +1,4 @@
-//===- GraphTranslator.cpp - the nodes of an export -----------------------===//
+//===- GraphTranslator.cpp - The nodes of an export -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Nodes through the operator table; regions by entering their graph.

@@ -1,4 +1,4 @@
-//===- GraphTranslator.h - the nodes of an export -------------------------===//
+//===- GraphTranslator.h - The nodes of an export -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Translates the nodes of a graph in order, and the graphs inside it: regions

@@ -1,4 +1,4 @@
-//===- IndexingOperators.cpp - translation of look-ups --------------------===//
+//===- IndexingOperators.cpp - Translation of look-ups --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Embeddings, gathers and scatters, index tensors, and moves by fixed patterns.
@@ -159,7 +159,8 @@ static Indices readIndices(NodeCall &call) {
 
 static LogicalResult reportMask(NodeCall &call) {
   InFlightDiagnostic diagnostic = call.error("E0140");
-  diagnostic << "how many elements a boolean mask selects depends on data";
+  diagnostic
+      << "the number of elements that a boolean mask selects depends on data";
   diagnostic.attachNote()
       << "help: use torch.where(mask, x, 0), or multiply with the mask";
   return failure();

@@ -1,4 +1,4 @@
-//===- JoinOperators.cpp - translation of joins, pads and repetitions -----===//
+//===- JoinOperators.cpp - Translation of joins, pads and repetitions -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operators that make larger tensors out of smaller ones. A repetition is a

@@ -1,4 +1,4 @@
-//===- LinearOperators.cpp - translation of matrix operators --------------===//
+//===- LinearOperators.cpp - Translation of matrix operators --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Linear layers, and the many names of a matrix product: all are `matmul` with

@@ -1,4 +1,4 @@
-//===- LinearSystem.cpp - what factorizations of matrices are used for ----===//
+//===- LinearSystem.cpp - What factorizations of matrices are used for ----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // An operand that is null makes a result that is null.

@@ -1,4 +1,4 @@
-//===- LinearSystem.h - what factorizations of matrices are used for ------===//
+//===- LinearSystem.h - What factorizations of matrices are used for ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Formulas over the operators of dialects/Aten/AtenFactorization.td, with the

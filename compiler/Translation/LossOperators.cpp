@@ -1,4 +1,4 @@
-//===- LossOperators.cpp - translation of loss functions ------------------===//
+//===- LossOperators.cpp - Translation of loss functions ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Losses over class indices are operators on matrices; PyTorch's other shapes,

@@ -1,4 +1,4 @@
-//===- LuOperators.cpp - translation of LU factorizations -----------------===//
+//===- LuOperators.cpp - Translation of LU factorizations -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The factorization, its parts, and systems that it solves. PyTorch hands on

@@ -1,4 +1,4 @@
-//===- MatrixOperators.cpp - translation of functions of matrices ---------===//
+//===- MatrixOperators.cpp - Translation of functions of matrices ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Powers, and the exponential by scaling and squaring.

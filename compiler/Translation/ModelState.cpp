@@ -1,4 +1,4 @@
-//===- ModelState.cpp - parameters and buffers of an export ---------------===//
+//===- ModelState.cpp - Parameters and buffers of an export ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Declarations, tied weights, and the traps of reference exports: overlapping
@@ -76,7 +76,7 @@ void ModelState::findTiedNames() {
   if (!model.weights.isSharingKnown()) {
     InFlightDiagnostic warning = emitWarning(builder.getUnknownLoc());
     warning << "the archive has no weights and does not say which parameters "
-               "are tied; each is taken to have memory of its own";
+               "are tied; all are assumed to be untied";
     warning.attachNote() << "help: export it with tools/export/"
                             "shardc_export.py --meta, or with its weights";
   }

@@ -1,4 +1,4 @@
-//===- ModelState.h - parameters and buffers of an export -----------------===//
+//===- ModelState.h - Parameters and buffers of an export -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Declares the state of an exported model: one fsdp.parameter a trainable

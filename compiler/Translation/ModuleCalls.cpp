@@ -1,4 +1,4 @@
-//===- ModuleCalls.cpp - the module calls that a node is inside of --------===//
+//===- ModuleCalls.cpp - The module calls that a node is inside of --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Keeps, for every call that is entered, the operation that it comes after.

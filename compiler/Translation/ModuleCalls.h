@@ -1,4 +1,4 @@
-//===- ModuleCalls.h - the module calls that a node is inside of ----------===//
+//===- ModuleCalls.h - The module calls that a node is inside of ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Translation is flat, and an operation names the calls that it runs under.

@@ -1,4 +1,4 @@
-//===- NodeArguments.cpp - the arguments of a node by name ----------------===//
+//===- NodeArguments.cpp - The arguments of a node by name ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checks a node's arguments against its operator's signature and hands them
@@ -136,8 +136,8 @@ LogicalResult NodeCall::checkTensor(const pt2::TensorRef &tensor) {
   if (slot->source && !slots.read(tensor.name, location)) {
     InFlightDiagnostic diagnostic = error("E0133");
     diagnostic << "tensor '" << tensor.name
-               << "' is a view of a tensor that was changed in place, and what "
-                  "it shows now cannot be told";
+               << "' is a view of a tensor that was changed in place, and its "
+                  "current value cannot be determined";
     diagnostic.attachNote()
         << "help: use the out-of-place form of the operator in the model";
     return failure();

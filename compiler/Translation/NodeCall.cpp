@@ -1,4 +1,4 @@
-//===- NodeCall.cpp - one node of an export being translated --------------===//
+//===- NodeCall.cpp - One node of an export being translated --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Building operators, reporting errors, and the node's results. Arguments are
@@ -154,7 +154,7 @@ LogicalResult NodeCall::change(StringRef name, Value value) {
     return success();
   InFlightDiagnostic diagnostic = error("E0133");
   diagnostic << "changes tensor '" << tensor
-             << "' in place, a view that cannot be written through";
+             << "' in place, but it is a view that cannot be written through";
   diagnostic.attachNote()
       << "help: use the out-of-place form of the operator in the model";
   return failure();

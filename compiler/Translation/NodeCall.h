@@ -1,4 +1,4 @@
-//===- NodeCall.h - one node of an export being translated ----------------===//
+//===- NodeCall.h - One node of an export being translated ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the translation of one operator works with: the node's arguments by

@@ -1,4 +1,4 @@
-//===- Norm.cpp - vector norms --------------------------------------------===//
+//===- Norm.cpp - Vector norms --------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Roots and powers have infinite slopes at zero, and none where they overflow;

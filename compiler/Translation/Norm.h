@@ -1,4 +1,4 @@
-//===- Norm.h - norms of vectors and matrices -----------------------------===//
+//===- Norm.h - Norms of vectors and matrices -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Norms as reductions of powers, shared by the norms and distances of PyTorch,

@@ -1,4 +1,4 @@
-//===- NormalizationOperators.cpp - translation of normalizations ---------===//
+//===- NormalizationOperators.cpp - Translation of normalizations ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Normalizations over rows, groups and the batch. In training PyTorch's

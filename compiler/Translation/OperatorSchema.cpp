@@ -1,4 +1,4 @@
-//===- OperatorSchema.cpp - operator signatures as PyTorch writes them ----===//
+//===- OperatorSchema.cpp - Operator signatures as PyTorch writes them ----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A parser for the part of PyTorch's signature grammar that the operator table

@@ -1,4 +1,4 @@
-//===- OperatorSchema.h - operator signatures as PyTorch writes them ------===//
+//===- OperatorSchema.h - Operator signatures as PyTorch writes them ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The signatures of native_functions.yaml in PyTorch, parsed:

@@ -1,4 +1,4 @@
-//===- OperatorTable.cpp - how each operator is translated ----------------===//
+//===- OperatorTable.cpp - How each operator is translated ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of contents: one call an operator family.

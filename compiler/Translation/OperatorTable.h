@@ -1,4 +1,4 @@
-//===- OperatorTable.h - how each operator is translated ------------------===//
+//===- OperatorTable.h - How each operator is translated ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operators of PyTorch that translation knows: a signature and a function

@@ -1,4 +1,4 @@
-//===- PieceOperators.cpp - translation of parts of tensors ---------------===//
+//===- PieceOperators.cpp - Translation of parts of tensors ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Slices, splits and strided windows, and writing into them. One split is one

@@ -1,4 +1,4 @@
-//===- PoolingOperators.cpp - translation of pooling ----------------------===//
+//===- PoolingOperators.cpp - Translation of pooling ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pooling over one dimension is pooling over two of which the first has one

@@ -1,4 +1,4 @@
-//===- QuantizationOperators.cpp - translation of fake quantization -------===//
+//===- QuantizationOperators.cpp - Translation of fake quantization -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 //   q = round(self * (1 / scale)) + zero_point

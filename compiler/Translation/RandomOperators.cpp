@@ -1,4 +1,4 @@
-//===- RandomOperators.cpp - translation of random numbers ----------------===//
+//===- RandomOperators.cpp - Translation of random numbers ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Dropout and the distributions. Each operator that draws gets the next stream

@@ -1,4 +1,4 @@
-//===- RandomStream.cpp - which random numbers an operator draws ----------===//
+//===- RandomStream.cpp - Which random numbers an operator draws ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Streams count up in the order of the program.

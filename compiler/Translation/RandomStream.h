@@ -1,4 +1,4 @@
-//===- RandomStream.h - which random numbers an operator draws ------------===//
+//===- RandomStream.h - Which random numbers an operator draws ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every operator that draws has a stream of its own: a number that, with the

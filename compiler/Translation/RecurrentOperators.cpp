@@ -1,4 +1,4 @@
-//===- RecurrentOperators.cpp - translation of LSTM, GRU and RNN ----------===//
+//===- RecurrentOperators.cpp - Translation of LSTM, GRU and RNN ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A recurrent network of PyTorch is one operator for all layers, directions and

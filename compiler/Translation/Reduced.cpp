@@ -1,4 +1,4 @@
-//===- Reduced.cpp - the dimensions of a reduction ------------------------===//
+//===- Reduced.cpp - The dimensions of a reduction ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counts negative dimensions from the end, and sorts them.

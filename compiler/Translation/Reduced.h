@@ -1,4 +1,4 @@
-//===- Reduced.h - the dimensions of a reduction --------------------------===//
+//===- Reduced.h - The dimensions of a reduction --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The arguments `dim` and `keepdim` of reductions, whose dimensions become

@@ -1,4 +1,4 @@
-//===- ReductionOperators.cpp - translation of reductions -----------------===//
+//===- ReductionOperators.cpp - Translation of reductions -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reductions and running sums. Dimensions become explicit: PyTorch's empty list

@@ -1,4 +1,4 @@
-//===- Requirements.cpp - what PyTorch raises for in a step ---------------===//
+//===- Requirements.cpp - What PyTorch raises for in a step ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conditions are integer and boolean operators, without gradients.

@@ -1,5 +1,4 @@
-//===- Requirements.h - what PyTorch raises for in a step -------*- C++ -*-===//
-//
+//===- Requirements.h - What PyTorch raises for in a step -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // PyTorch stops at an index that a tensor has no element for, a division of
@@ -7,7 +6,6 @@
 // the middle; its loss becomes NaN instead, which the runtime stops at before
 // the step changes anything (E0704). Floating-point results carry a NaN to the
 // loss themselves; what cannot is a requirement.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_COMPILER_TRANSLATION_REQUIREMENTS_H

@@ -1,4 +1,4 @@
-//===- ResamplingOperators.cpp - translation of resampling ----------------===//
+//===- ResamplingOperators.cpp - Translation of resampling ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The upsampling operators differ in mode and in the number of dimensions. The

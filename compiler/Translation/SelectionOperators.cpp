@@ -1,5 +1,4 @@
-//===- SelectionOperators.cpp - translation of medians and running extremes
-//===//
+//===- SelectionOperators.cpp - Medians and running extremes --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Elements that are chosen by their order: medians, quantiles, modes, and the

@@ -1,4 +1,4 @@
-//===- ShapeOperators.cpp - translation of views --------------------------===//
+//===- ShapeOperators.cpp - Translation of views --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // PyTorch has many names for few ideas: everything that keeps the row-major

@@ -1,4 +1,4 @@
-//===- SolveOperators.cpp - translation of inverses and determinants ------===//
+//===- SolveOperators.cpp - Translation of inverses and determinants ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Systems of linear equations by an LU factorization without a gradient. A

@@ -1,4 +1,4 @@
-//===- SortingOperators.cpp - translation of order and counts -------------===//
+//===- SortingOperators.cpp - Translation of order and counts -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sorting, the largest k, look-up in sorted sequences, histograms and one-hot.

@@ -1,4 +1,4 @@
-//===- SpecialOperators.cpp - translation of special functions ------------===//
+//===- SpecialOperators.cpp - Translation of special functions ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functions of one or two tensors that the dialect does not have: formulas for

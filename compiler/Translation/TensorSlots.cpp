@@ -1,4 +1,4 @@
-//===- TensorSlots.cpp - the tensors of an export as SSA values -----------===//
+//===- TensorSlots.cpp - The tensors of an export as SSA values -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bookkeeping of functionalisation: names, tensor objects, storages.

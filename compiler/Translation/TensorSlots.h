@@ -1,4 +1,4 @@
-//===- TensorSlots.h - the tensors of an export as SSA values -------------===//
+//===- TensorSlots.h - The tensors of an export as SSA values -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Functionalisation. A tensor name of an export is a window on a storage, and

@@ -1,4 +1,4 @@
-//===- TensorWindow.cpp - how a view looks at its source ------------------===//
+//===- TensorWindow.cpp - How a view looks at its source ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Repeating a chain of views, and the inverse of each view.

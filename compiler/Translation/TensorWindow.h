@@ -1,4 +1,4 @@
-//===- TensorWindow.h - how a view looks at its source --------------------===//
+//===- TensorWindow.h - How a view looks at its source --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A view of PyTorch is translated to a chain of operators that each look at

@@ -1,4 +1,4 @@
-//===- TranslateExportedProgram.cpp - exports as aten programs ------------===//
+//===- TranslateExportedProgram.cpp - Exports as aten programs ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Orchestrates a translation: refuses programs of the wrong kind, declares the
@@ -215,7 +215,7 @@ FailureOr<Value> ProgramTranslator::readOutput(StringRef name) {
   return FailureOr<Value>(
       error("E0133") << "output '" << name
                      << "' is a view of a tensor that was changed in place, "
-                        "and what it shows now cannot be told");
+                        "and its current value cannot be determined");
 }
 
 LogicalResult ProgramTranslator::writeBuffers(const ModelState &state) {
@@ -299,9 +299,9 @@ void ProgramTranslator::warnAboutEvalMode() {
     return;
   InFlightDiagnostic warning = emitWarning(builder.getUnknownLoc());
   warning << "the model was exported in eval mode: its " << modes[false]
-          << (modes[false] == 1 ? " dropout or norm is"
-                                : " dropouts and norms are")
-          << " trained as in evaluation";
+          << (modes[false] == 1 ? " dropout or norm stays"
+                                : " dropouts and norms stay")
+          << " in eval mode during training";
   warning.attachNote() << "help: call model.train() before torch.export";
 }
 

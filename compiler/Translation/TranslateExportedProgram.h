@@ -1,4 +1,4 @@
-//===- TranslateExportedProgram.h - exports as aten programs --------------===//
+//===- TranslateExportedProgram.h - Exports as aten programs --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Translates an exported program into flat, functional aten operators:

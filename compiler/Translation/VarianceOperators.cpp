@@ -1,4 +1,4 @@
-//===- VarianceOperators.cpp - translation of variances -------------------===//
+//===- VarianceOperators.cpp - Translation of variances -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // var and std, by themselves and together with the mean. The variance of

@@ -1,4 +1,4 @@
-//===- WindowOperators.cpp - translation of window functions --------------===//
+//===- WindowOperators.cpp - Translation of window functions --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // hann_window, hamming_window, blackman_window and bartlett_window are

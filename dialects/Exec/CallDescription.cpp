@@ -1,4 +1,4 @@
-//===- CallDescription.cpp - library calls as the artifact has them -------===//
+//===- CallDescription.cpp - Library calls as the artifact has them -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Types and attributes of MLIR in the format's words.

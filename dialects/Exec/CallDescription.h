@@ -1,4 +1,4 @@
-//===- CallDescription.h - library calls as the artifact has them ---------===//
+//===- CallDescription.h - Library calls as the artifact has them ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // From a call's memory and settings to a command of the format, before anything

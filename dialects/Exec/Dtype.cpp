@@ -1,4 +1,4 @@
-//===- Dtype.cpp - element types as the artifact names them ---------------===//
+//===- Dtype.cpp - Element types as the artifact names them ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One line a type.

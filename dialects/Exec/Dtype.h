@@ -1,4 +1,4 @@
-//===- Dtype.h - element types as the artifact names them -----------------===//
+//===- Dtype.h - Element types as the artifact names them -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one place where MLIR's element types and the format's dtypes meet.

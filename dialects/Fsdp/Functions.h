@@ -1,4 +1,4 @@
-//===- Functions.h - The functions of a program -----------------*- C++ -*-===//
+//===- Functions.h - The functions of a program ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // They share a symbol table with the model's tensors, any of which may be

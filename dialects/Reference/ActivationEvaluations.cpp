@@ -1,4 +1,4 @@
-//===- ActivationEvaluations.cpp - activation functions -------------------===//
+//===- ActivationEvaluations.cpp - Activation functions -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operators of AtenActivations.td compute, by the formulas of

@@ -1,4 +1,4 @@
-//===- AttentionBounds.cpp - how exact attention can be -------------------===//
+//===- AttentionBounds.cpp - How exact attention can be -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Row by row and head by head. A sum of n terms of magnitude m is within n u m

@@ -1,4 +1,4 @@
-//===- AttentionBounds.h - how exact attention can be ---------------------===//
+//===- AttentionBounds.h - How exact attention can be ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attention is not linear in the query and the key: a score that rounding moves

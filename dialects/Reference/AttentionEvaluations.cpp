@@ -1,4 +1,4 @@
-//===- AttentionEvaluations.cpp - what attention computes -----------------===//
+//===- AttentionEvaluations.cpp - What attention computes -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // softmax(query @ key^T * scale + mask) @ value, one head after the other.

@@ -1,4 +1,4 @@
-//===- AutogradEvaluations.cpp - operators about gradients ----------------===//
+//===- AutogradEvaluations.cpp - Operators about gradients ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Forward, what is said about gradients is nothing.

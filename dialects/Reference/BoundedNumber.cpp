@@ -1,4 +1,4 @@
-//===- BoundedNumber.cpp - numbers with what rounding may do to them ------===//
+//===- BoundedNumber.cpp - Numbers with what rounding may do to them ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Properties of floating-point types, and the two bounds that everything else

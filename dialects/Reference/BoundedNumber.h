@@ -1,4 +1,4 @@
-//===- BoundedNumber.h - numbers with what rounding may do to them --------===//
+//===- BoundedNumber.h - Numbers with what rounding may do to them --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiled code and the reference compute the same formula, but not with the

@@ -1,4 +1,4 @@
-//===- CommandMeanings.cpp - what each command does to bytes --------------===//
+//===- CommandMeanings.cpp - What each command does to bytes --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One function a command, for all ranks at once: the program is the same for

@@ -1,4 +1,4 @@
-//===- ComparisonEvaluations.cpp - comparisons and choices ----------------===//
+//===- ComparisonEvaluations.cpp - Comparisons and choices ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operators of AtenComparison.td compute.

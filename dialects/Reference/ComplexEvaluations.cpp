@@ -1,4 +1,4 @@
-//===- ComplexEvaluations.cpp - complex numbers as pairs and back ---------===//
+//===- ComplexEvaluations.cpp - Complex numbers as pairs and back ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The arithmetic of complex numbers is with that of other numbers.

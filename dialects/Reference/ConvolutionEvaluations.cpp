@@ -1,4 +1,4 @@
-//===- ConvolutionEvaluations.cpp - what convolutions compute -------------===//
+//===- ConvolutionEvaluations.cpp - What convolutions compute -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A convolution of one image and group is weight [O, C * k] @ columns

@@ -1,4 +1,4 @@
-//===- ElementwiseEvaluations.cpp - arithmetic and functions --------------===//
+//===- ElementwiseEvaluations.cpp - Arithmetic and functions --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operators of AtenElementwise.td compute.

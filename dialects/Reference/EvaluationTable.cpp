@@ -1,4 +1,4 @@
-//===- EvaluationTable.cpp - what each aten operator computes -------------===//
+//===- EvaluationTable.cpp - What each aten operator computes -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of all families, and running one operator of it.

@@ -1,4 +1,4 @@
-//===- EvaluationTable.h - what each aten operator computes ---------------===//
+//===- EvaluationTable.h - What each aten operator computes ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The reference meaning of every aten operator: a plain function on tensors, in

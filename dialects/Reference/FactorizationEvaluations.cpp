@@ -1,4 +1,4 @@
-//===- FactorizationEvaluations.cpp - factors of matrices -----------------===//
+//===- FactorizationEvaluations.cpp - Factors of matrices -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operators of AtenFactorization.td compute: a function of

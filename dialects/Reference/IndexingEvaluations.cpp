@@ -1,4 +1,4 @@
-//===- IndexingEvaluations.cpp - look-ups by index ------------------------===//
+//===- IndexingEvaluations.cpp - Look-ups by index ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operators of AtenIndexing.td compute. An index outside of its

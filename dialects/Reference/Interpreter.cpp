@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - the reference interpreter ------------------------===//
+//===- Interpreter.cpp - The reference interpreter ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Walks a program operation by operation. Tensors die at their last use, so

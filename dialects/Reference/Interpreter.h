@@ -1,4 +1,4 @@
-//===- Interpreter.h - the reference interpreter --------------------------===//
+//===- Interpreter.h - The reference interpreter --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Executes a program of the aten, fsdp and exec dialects on N simulated ranks.

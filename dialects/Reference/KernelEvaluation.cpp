@@ -1,4 +1,4 @@
-//===- KernelEvaluation.cpp - what a kernel computes ----------------------===//
+//===- KernelEvaluation.cpp - What a kernel computes ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A nest's body is translated once into a list of instructions on numbered

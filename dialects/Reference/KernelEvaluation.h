@@ -1,4 +1,4 @@
-//===- KernelEvaluation.h - what a kernel computes ------------------------===//
+//===- KernelEvaluation.h - What a kernel computes ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The meaning of an `exec.kernel`: its region executed loop nest by loop nest,

@@ -1,4 +1,4 @@
-//===- KernelPhase.cpp - kernels, library calls and views on tensors ------===//
+//===- KernelPhase.cpp - Kernels, library calls and views on tensors ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the interpreter does with the exec dialect between the kernel and the

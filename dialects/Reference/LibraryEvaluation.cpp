@@ -1,4 +1,4 @@
-//===- LibraryEvaluation.cpp - what a library call computes ---------------===//
+//===- LibraryEvaluation.cpp - What a library call computes ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every result is linear in its operands (attention apart), so that the

@@ -1,4 +1,4 @@
-//===- LibraryEvaluation.h - what a library call computes -----------------===//
+//===- LibraryEvaluation.h - What a library call computes -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The meaning of `exec.library` and of `exec.call`, as docs/Format.md defines

@@ -1,4 +1,4 @@
-//===- LinearEvaluations.cpp - what matrix operators compute --------------===//
+//===- LinearEvaluations.cpp - What matrix operators compute --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Everything is a product of row-major matrices; what is stored the other way

@@ -1,4 +1,4 @@
-//===- Lines.h - the elements along one dimension -------------------------===//
+//===- Lines.h - The elements along one dimension -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operators along a dimension (softmax, running sums, sorting) see a tensor as

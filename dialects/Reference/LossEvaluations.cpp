@@ -1,4 +1,4 @@
-//===- LossEvaluations.cpp - what loss functions compute ------------------===//
+//===- LossEvaluations.cpp - What loss functions compute ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Losses over class indices, row by row.

@@ -1,4 +1,4 @@
-//===- MatrixProduct.cpp - products of row-major matrices -----------------===//
+//===- MatrixProduct.cpp - Products of row-major matrices -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tiles of 4 rows and 8 columns stay in registers while they add a block of

@@ -1,4 +1,4 @@
-//===- MatrixProduct.h - products of row-major matrices -------------------===//
+//===- MatrixProduct.h - Products of row-major matrices -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one inner loop that decides how long a reference run takes. Every element

@@ -1,4 +1,4 @@
-//===- NormalizationEvaluations.cpp - what normalizations compute ---------===//
+//===- NormalizationEvaluations.cpp - What normalizations compute ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A normalization sees its input as [outer, channels, inner]: layer_norm

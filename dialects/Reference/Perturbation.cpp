@@ -1,4 +1,4 @@
-//===- Perturbation.cpp - results under other roundings -------------------===//
+//===- Perturbation.cpp - Results under other roundings -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which operators and elements are moved, and how far.

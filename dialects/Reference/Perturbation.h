@@ -1,4 +1,4 @@
-//===- Perturbation.h - results under other roundings ---------------------===//
+//===- Perturbation.h - Results under other roundings ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How much of a result is rounding? A program is executed again with every

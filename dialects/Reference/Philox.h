@@ -1,4 +1,4 @@
-//===- Philox.h - random numbers of the reference -------------------------===//
+//===- Philox.h - Random numbers of the reference -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a program draws from Philox4x32-10:

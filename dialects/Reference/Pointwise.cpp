@@ -1,4 +1,4 @@
-//===- Pointwise.cpp - element by element ---------------------------------===//
+//===- Pointwise.cpp - Element by element ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bringing operands to one type and shape.

@@ -1,4 +1,4 @@
-//===- Pointwise.h - element by element -----------------------------------===//
+//===- Pointwise.h - Element by element -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How point-wise operators are evaluated: the operands are converted to the

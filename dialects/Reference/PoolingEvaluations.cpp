@@ -1,4 +1,4 @@
-//===- PoolingEvaluations.cpp - what pooling computes ---------------------===//
+//===- PoolingEvaluations.cpp - What pooling computes ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Maxima and means of windows, image by image, over three dimensions of which

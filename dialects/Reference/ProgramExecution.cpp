@@ -1,4 +1,4 @@
-//===- ProgramExecution.cpp - executing commands on bytes -----------------===//
+//===- ProgramExecution.cpp - Executing commands on bytes -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Declarations, state, and the order of commands; CommandMeanings.cpp has what

@@ -1,4 +1,4 @@
-//===- ProgramExecution.h - executing commands on bytes -------------------===//
+//===- ProgramExecution.h - Executing commands on bytes -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The meaning of an `exec.program`: every rank has an arena and states of

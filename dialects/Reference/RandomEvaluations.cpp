@@ -1,4 +1,4 @@
-//===- RandomEvaluations.cpp - random numbers and dropout -----------------===//
+//===- RandomEvaluations.cpp - Random numbers and dropout -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operators of AtenRandom.td compute.

@@ -1,4 +1,4 @@
-//===- RandomTensors.cpp - data for programs without any ------------------===//
+//===- RandomTensors.cpp - Data for programs without any ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One generator a tensor, seeded with its name.

@@ -1,4 +1,4 @@
-//===- RandomTensors.h - data for programs without any --------------------===//
+//===- RandomTensors.h - Data for programs without any --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A program without weights or inputs can still be executed, and two programs

@@ -1,4 +1,4 @@
-//===- ReductionEvaluations.cpp - reductions and running sums -------------===//
+//===- ReductionEvaluations.cpp - Reductions and running sums -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operators of AtenReduction.td compute. Everything accumulates in

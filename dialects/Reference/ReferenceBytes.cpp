@@ -1,4 +1,4 @@
-//===- ReferenceBytes.cpp - tensors in the bytes of a rank ----------------===//
+//===- ReferenceBytes.cpp - Tensors in the bytes of a rank ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Strided elements are gathered into a row-major run of bytes and back.

@@ -1,4 +1,4 @@
-//===- ResamplingEvaluations.cpp - what resampling computes ---------------===//
+//===- ResamplingEvaluations.cpp - What resampling computes ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every mode of upsampling is separable: each position of a dimension reads a

@@ -1,4 +1,4 @@
-//===- ScalarOperations.cpp - arith and math on numbers -------------------===//
+//===- ScalarOperations.cpp - Arith and math on numbers -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // +, -, *, / and sqrt round correctly on every machine, and functions of f32

@@ -1,4 +1,4 @@
-//===- ScalarOperations.h - arith and math on numbers ---------------------===//
+//===- ScalarOperations.h - Arith and math on numbers ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operations in the body of a kernel's loop nest compute: every float

@@ -1,4 +1,4 @@
-//===- ShapeEvaluations.cpp - what views, joins and splits compute --------===//
+//===- ShapeEvaluations.cpp - What views, joins and splits compute --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operators that move elements without arithmetic: each says where its elements

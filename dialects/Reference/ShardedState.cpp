@@ -1,4 +1,4 @@
-//===- ShardedState.cpp - parameters and buffers of simulated ranks -------===//
+//===- ShardedState.cpp - Parameters and buffers of simulated ranks -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Declarations, shards and the sums of gradients.

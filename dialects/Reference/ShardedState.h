@@ -1,4 +1,4 @@
-//===- ShardedState.h - parameters and buffers of simulated ranks ---------===//
+//===- ShardedState.h - Parameters and buffers of simulated ranks ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a program keeps between executions. A parameter is whole, one tensor for

@@ -1,4 +1,4 @@
-//===- SortingEvaluations.cpp - order and counts --------------------------===//
+//===- SortingEvaluations.cpp - Order and counts --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operators of AtenSorting.td compute.

@@ -1,4 +1,4 @@
-//===- SpatialWindow.h - windows that slide over images -------------------===//
+//===- SpatialWindow.h - Windows that slide over images -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Convolution and pooling over one, two or three dimensions as one over three:

@@ -1,4 +1,4 @@
-//===- StridedCopy.h - elements from place to place -----------------------===//
+//===- StridedCopy.h - Elements from place to place -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What every operator that moves elements does: read them at one distance a

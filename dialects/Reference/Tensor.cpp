@@ -1,4 +1,4 @@
-//===- Tensor.cpp - tensors of the reference interpreter ------------------===//
+//===- Tensor.cpp - Tensors of the reference interpreter ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Elements, their conversions and their rounding.

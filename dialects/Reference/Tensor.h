@@ -1,4 +1,4 @@
-//===- Tensor.h - tensors of the reference interpreter --------------------===//
+//===- Tensor.h - Tensors of the reference interpreter --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tensor whose elements are wider than its element type says: every float is

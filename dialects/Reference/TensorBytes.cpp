@@ -1,4 +1,4 @@
-//===- TensorBytes.cpp - tensors as bytes ---------------------------------===//
+//===- TensorBytes.cpp - Tensors as bytes ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One element at a time, through its bits.

@@ -1,4 +1,4 @@
-//===- TensorBytes.h - tensors as bytes -----------------------------------===//
+//===- TensorBytes.h - Tensors as bytes -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bytes of a tensor as PyTorch and safetensors keep them: row-major, little

@@ -7,7 +7,7 @@
 // builds with assertions run them over each decision of each compilation:
 //
 //   Packing packing = packArena(items, alignment);
-//   assert(isRight(checkPacking(items, alignment, packing)));
+//   assert(isCorrect(checkPacking(items, alignment, packing)));
 //
 // docs/rationale/checkers.md says what each of them checks.
 //===----------------------------------------------------------------------===//
@@ -25,7 +25,7 @@ namespace shardc {
 using Complaint = std::optional<std::string>;
 
 /// The condition of an assertion: prints the complaint, if there is one.
-inline bool isRight(const Complaint &complaint) {
+inline bool isCorrect(const Complaint &complaint) {
   if (complaint)
     std::fprintf(stderr, "a decision is wrong: %s\n", complaint->c_str());
   return !complaint;

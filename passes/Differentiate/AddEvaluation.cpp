@@ -264,7 +264,7 @@ static LogicalResult checkLive(Operation &op, const Operations &live) {
   if (auto write = dyn_cast<fsdp::WriteOp>(op); write && mayUse(write, live))
     return refuse(&op) << "forward changes "
                        << (isParameter(write) ? "parameter" : "buffer") << " '"
-                       << write.getSymbol() << "' and may use what it becomes"
+                       << write.getSymbol() << "' and may use its new value"
                        << unknown;
   return success();
 }

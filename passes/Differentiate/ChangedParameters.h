@@ -1,4 +1,4 @@
-//===- ChangedParameters.h - Parameters that forward changes ----*- C++ -*-===//
+//===- ChangedParameters.h - Parameters that forward changes --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 //   %q = aten.clamp %p, …                      in forward, %p a view of @g

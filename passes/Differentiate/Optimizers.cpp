@@ -292,7 +292,7 @@ static const char *foreignOption(const OptimizerOptions &options) {
 }
 
 /// What is wrong with the options; else empty.
-static std::string complainAbout(const OptimizerOptions &options) {
+static std::string describeInvalid(const OptimizerOptions &options) {
   if (!llvm::is_contained({"sgd", "adam", "adamw", "lion", "muon"},
                           options.name))
     return "expected optimizer sgd, adam, adamw, lion or muon, got '" +
@@ -300,7 +300,7 @@ static std::string complainAbout(const OptimizerOptions &options) {
   if (const char *foreign = foreignOption(options))
     return "the optimizer " + options.name + " has no option " + foreign +
            (options.name == "muon" && options.nesterov
-                ? ": its momentum is Nesterov's always"
+                ? ": its momentum is always Nesterov"
                 : "");
   if (options.nesterov &&
       (options.getMomentum() == 0 || options.dampening != 0))
@@ -318,7 +318,7 @@ static std::string complainAbout(const OptimizerOptions &options) {
 Optimizers createOptimizers(const OptimizerOptions &options,
                             std::string &problem) {
   Optimizers optimizers;
-  problem = complainAbout(options);
+  problem = describeInvalid(options);
   if (!problem.empty())
     return optimizers;
   if (options.name == "sgd") {

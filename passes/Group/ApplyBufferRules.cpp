@@ -58,8 +58,8 @@ static LogicalResult apply(fsdp::BufferOp buffer, fsdp::BufferSync sync,
                            const llvm::StringSet<> &written) {
   if (!written.contains(buffer.getSymName()))
     return emitNumberedError(buffer, "E0212")
-           << "forward does not write buffer '" << buffer.getSymName()
-           << "', which is the same on all ranks";
+           << "buffer '" << buffer.getSymName()
+           << "' needs no synchronization: forward does not write it";
   Type element = cast<RankedTensorType>(buffer.getType()).getElementType();
   if (sync == fsdp::BufferSync::mean && !isa<FloatType>(element)) {
     InFlightDiagnostic error = emitNumberedError(buffer, "E0212")

@@ -125,8 +125,8 @@ static void report(ModuleOp module, const std::vector<Rule> &rules,
   for (auto [rule, count] : llvm::zip_equal(rules, counts)) {
     if (count == 0)
       module.emitWarning() << "the rule '" << rule.pattern
-                           << "' has no parameter that is trained and of which "
-                              "no other rule says the same";
+                           << "' has no effect: it matches no trained "
+                              "parameter, or other rules override it";
     remark::passed(module.getLoc(),
                    remark::RemarkOpts::name("rule").category(DEBUG_TYPE))
         << remark::metric("pattern", StringRef(rule.pattern))

@@ -138,6 +138,17 @@ static bool isPattern(StringRef entry) {
          entry != "auto";
 }
 
+/// Takes the module out of the entries and out of the groups A&B among them.
+static void removeModule(std::vector<std::string> &entries, StringRef module) {
+  for (std::string &entry : entries) {
+    SmallVector<StringRef> members;
+    StringRef(entry).split(members, '&');
+    llvm::erase(members, module);
+    entry = llvm::join(members, "&");
+  }
+  std::erase(entries, "");
+}
+
 FailureOr<std::vector<WrappedModules>>
 AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
                               bool isForRecompute) {
@@ -149,7 +160,7 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
     emitWarning(getOperation().getLoc())
         << "forward does not call the module '" << selection.entry
         << "', which is therefore not wrapped";
-    std::erase(patterns, selection.entry);
+    removeModule(patterns, selection.entry);
     selection = selectWrapped(forward, patterns);
   }
   switch (selection.problem) {
@@ -157,15 +168,15 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
     if (selection.joinsNothing)
       getOperation().emitWarning()
           << "'" << entries
-          << "' joins no blocks: it takes those that forward calls one after "
-             "the other and whose paths differ in the number at the end; write "
-             "a group of other modules as A&B";
+          << "' groups no blocks: it groups modules that forward calls "
+             "consecutively and whose paths differ only in a trailing number; "
+             "group other modules with A&B";
     return selection.groups;
   case Problem::invalidEntry:
     emitNumberedError(getOperation(), "E0203")
         << "'" << selection.entry
         << (isPattern(selection.entry) ? "' is not a regular expression: "
-                                       : "' is no entry: ")
+                                       : "' is not a valid entry: ")
         << selection.reason;
     return failure();
   case Problem::wrappedTwice: {
@@ -197,7 +208,8 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
 
 /// Whether `text` says what becomes of wrapped modules, and names none.
 static bool isRecomputeWord(StringRef text) {
-  return complainAbout("recompute", text.str(), moduleRuleKeys()).empty();
+  return describeInvalidValue("recompute", text.str(), moduleRuleKeys())
+      .empty();
 }
 
 /// What holds for a group of which no rule says anything. FSDP2's
@@ -218,7 +230,8 @@ FailureOr<Rule> AssignGroupsPass::baseRule() {
         isRecomputeWord(recompute) ? recompute.getValue() : "none"},
        {"gradient_divide_factor", "none"}}};
   for (const auto &[key, value] : base.settings)
-    if (std::string problem = complainAbout(key, value, moduleRuleKeys());
+    if (std::string problem =
+            describeInvalidValue(key, value, moduleRuleKeys());
         !problem.empty())
       return emitNumberedError(getOperation(), "E0204") << problem, failure();
   return base;
@@ -340,9 +353,9 @@ AssignGroupsPass::createMesh(func::FuncOp function,
   for (int64_t ranks : parts) {
     if (sizes.back() % ranks != 0 || axes.size() == mostAxes)
       return emitNumberedError(getOperation(), "E0204")
-                 << "expected values of reshard_after_forward that divide each "
-                    "other, at most "
-                 << mostAxes - (replicate > 1 ? 2 : 1) << " of them, got "
+                 << "expected at most " << mostAxes - (replicate > 1 ? 2 : 1)
+                 << " different values of reshard_after_forward, each dividing "
+                    "the next larger one, got "
                  << llvm::join(
                         llvm::map_range(
                             parts, [](int64_t n) { return std::to_string(n); }),
@@ -389,8 +402,8 @@ LogicalResult AssignGroupsPass::writeRecompute(const Forward &forward,
                             forms.getDictionary(&getContext()));
   else if (recompute != recompute::none && forms.empty())
     getOperation().emitWarning()
-        << "no module is wrapped, so that backward computes nothing again: "
-           "wrap modules, or name those to recompute";
+        << "no module is wrapped, so nothing is recomputed: wrap modules, or "
+           "name those to recompute";
   return success();
 }
 
@@ -447,10 +460,10 @@ void AssignGroupsPass::runOnOperation() {
   }
   if (replicate < 1 || worldSize % replicate != 0) {
     emitNumberedError(getOperation(), "E0201")
-        << "expected replicas of equally many ranks, got "
-        << replicate.getValue() << " of " << worldSize.getValue()
-        << " ranks in all; " << nearestDivisor(worldSize, replicate)
-        << " divides them";
+        << "the number of replicas must divide the number of ranks, got "
+        << replicate.getValue() << " replicas of " << worldSize.getValue()
+        << " ranks; did you mean " << nearestDivisor(worldSize, replicate)
+        << "?";
     return signalPassFailure();
   }
   Forward forward = readForward(getOperation(), function);

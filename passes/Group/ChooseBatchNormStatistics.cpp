@@ -98,7 +98,7 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
   warning.attachNote()
       << "help: --batch-norm-stats sync normalizes with the batch of all "
          "ranks, "
-         "as SyncBatchNorm; broadcast keeps the first rank's, as DDP";
+         "as SyncBatchNorm; broadcast uses rank 0's, as DDP does";
 }
 
 } // namespace shardc

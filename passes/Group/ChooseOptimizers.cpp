@@ -89,16 +89,17 @@ LogicalResult ChooseOptimizersPass::choose(fsdp::MemberOp member,
       return success();
     }
     InFlightDiagnostic error = emitNumberedError(parameter, "E0226");
-    error << "'" << parameter.getSymName() << "' is to have the optimizer "
-          << named << ", the model's is " << optimizer;
-    error.attachNote() << "help: --optimizer muon has adamw for parameters "
-                          "that rules name";
+    error << "a rule assigns the optimizer " << named << " to parameter '"
+          << parameter.getSymName() << "', the model's optimizer is "
+          << optimizer;
+    error.attachNote() << "help: with --optimizer muon, rules can assign adamw "
+                          "to parameters";
     return failure();
   }
   if (named == "muon" && !isMatrix) {
     InFlightDiagnostic error = emitNumberedError(parameter, "E0226");
-    error << "'" << parameter.getSymName() << "' is to have the optimizer "
-          << "muon and is of type " << type << "; expected a matrix";
+    error << "the optimizer muon needs a matrix, but parameter '"
+          << parameter.getSymName() << "' has type " << type;
     error.attachNote() << "help: leave it to adamw";
     return failure();
   }
@@ -128,7 +129,7 @@ void ChooseOptimizersPass::runOnOperation() {
   if (optimizer != "muon")
     return;
   if (matrices == 0)
-    module.emitWarning() << "no trained parameter has muon: all have adamw";
+    module.emitWarning() << "no trained parameter uses muon; all use adamw";
   remark::analysis(module.getLoc(),
                    remark::RemarkOpts::name("optimizers").category(DEBUG_TYPE))
       << remark::metric("muon", matrices) << remark::metric("adamw", others);

@@ -77,9 +77,9 @@ static void warnAboutStatistics(aten::BatchNormOp norm) {
   InFlightDiagnostic warning = norm.emitWarning();
   warning << "the running statistics '" << read.getSymbol()
           << "' were exported in " << read.getType().getElementType()
-          << ", in which they stall";
+          << ", where small updates are rounded away";
   warning.attachNote() << "help: export the model in float32; --master-dtype "
-                          "bf16 keeps parameters in bf16, and no statistics";
+                          "bf16 keeps only the parameters in bf16";
 }
 
 void KeepBatchNormF32Pass::runOnOperation() {

@@ -36,10 +36,10 @@ struct NarrowMastersPass : impl::NarrowMastersPassBase<NarrowMastersPass> {
 static void warnAboutSteps(fsdp::ParameterOp parameter, Type element) {
   InFlightDiagnostic warning = parameter.emitWarning();
   warning << "'" << parameter.getSymName() << "' is kept in " << element
-          << " and rounded to nearest: steps below half a unit in its last "
-             "place, 2^-9 of its size, are lost";
-  warning.attachNote() << "help: --rounding stochastic keeps their mean; "
-                          "f32 parameters under --param-dtype bf16 keep all";
+          << " and rounded to nearest: updates below half a unit in the last "
+             "place (2^-9 of its magnitude) are lost";
+  warning.attachNote() << "help: --rounding stochastic is unbiased; f32 "
+                          "parameters with --param-dtype bf16 lose none";
 }
 
 /// The weights and biases of batch norms, which stay f32 beside their
@@ -89,9 +89,9 @@ void NarrowMastersPass::runOnOperation() {
     hasNarrow = true;
   }
   if (isStochastic && !hasNarrow)
-    getOperation().emitWarning()
-        << "no trained parameter is kept in bf16, so that stochastic rounding "
-           "rounds none: --master-dtype bf16 keeps them so";
+    getOperation().emitWarning() << "no trained parameter is kept in bf16, so "
+                                    "stochastic rounding has no "
+                                    "effect; use --master-dtype bf16";
 }
 
 } // namespace shardc

@@ -1,4 +1,4 @@
-//===- RuleProblems.h - Errors that all rules have --------------*- C++ -*-===//
+//===- RuleProblems.h - Errors that all rules have ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What can be wrong with rules whatever they are for.

@@ -175,8 +175,8 @@ std::string patternOfNames(const std::vector<std::string> &names) {
   return pattern;
 }
 
-std::string complainAbout(std::string_view key, std::string_view value,
-                          std::span<const RuleKey> keys) {
+std::string describeInvalidValue(std::string_view key, std::string_view value,
+                                 std::span<const RuleKey> keys) {
   std::vector<std::string_view> names;
   for (const RuleKey &known : keys) {
     names.push_back(known.name);
@@ -227,7 +227,8 @@ static std::string parseSetting(std::string_view text,
     return "expected KEY=VALUE, got " + quoted(text);
   std::string key(trim(text.substr(0, equals)));
   std::string value(trim(text.substr(equals + 1)));
-  if (std::string problem = complainAbout(key, value, keys); !problem.empty())
+  if (std::string problem = describeInvalidValue(key, value, keys);
+      !problem.empty())
     return problem;
   if (!rule.settings.emplace(key, value).second)
     return key + " is there twice";

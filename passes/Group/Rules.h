@@ -66,8 +66,8 @@ std::string patternOfNames(const std::vector<std::string> &names);
 
 /// What is wrong with `value` for `key`, or with a key that is none of `keys`;
 /// else empty.
-std::string complainAbout(std::string_view key, std::string_view value,
-                          std::span<const RuleKey> keys);
+std::string describeInvalidValue(std::string_view key, std::string_view value,
+                                 std::span<const RuleKey> keys);
 
 /// Levenshtein's distance.
 size_t editDistance(std::string_view a, std::string_view b);

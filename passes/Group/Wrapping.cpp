@@ -211,7 +211,8 @@ private:
     if (entry == blocksEntry && !numbers.contains(entry))
       return addBlocks(entry, 1);
     if (entry == "auto" && !numbers.contains(entry))
-      return fail(Problem::invalidEntry, entry, "auto takes no other entries");
+      return fail(Problem::invalidEntry, entry,
+                  "auto cannot be combined with other entries");
     if (const std::string prefix = std::string(blocksEntry) + ":";
         entry.starts_with(prefix)) {
       const std::optional<int64_t> count = numberBehind(entry, prefix);

@@ -1,4 +1,4 @@
-//===- ModuleStack.cpp - the module calls that an operation ran under -----===//
+//===- ModuleStack.cpp - The module calls that an operation ran under -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes and reads the attribute that holds an operation's module stack.

@@ -1,4 +1,4 @@
-//===- ModuleStack.h - the module calls that an operation ran under -------===//
+//===- ModuleStack.h - The module calls that an operation ran under -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Between translation and the rebuilding of the module tree, operations are

@@ -169,7 +169,7 @@ FailureOr<KernelFunction> KernelOutliner::outline(
   if (failed(problem))
     return failure();
   KernelSchedule schedule = scheduleKernel(problem->stages, preferences);
-  assert(isRight(checkSmallSchedule(problem->stages, schedule)));
+  assert(isCorrect(checkSmallSchedule(problem->stages, schedule)));
   KernelFunction function;
   function.scratch = numberScratch(*problem, schedule);
   std::string base = symbolBase(kernel.getLabel());

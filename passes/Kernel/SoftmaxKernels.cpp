@@ -1,4 +1,4 @@
-//===- SoftmaxKernels.cpp - softmax and its logarithm as loop nests -------===//
+//===- SoftmaxKernels.cpp - Softmax and its logarithm as loop nests -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Along any dimension, with the largest element taken away before exponentials

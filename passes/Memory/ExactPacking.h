@@ -1,4 +1,4 @@
-//===- ExactPacking.h - The smallest packing of an arena --------*- C++ -*-===//
+//===- ExactPacking.h - The smallest packing of an arena ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Looks for a packing smaller than a given one, as far as a limit of work goes.

@@ -48,7 +48,7 @@ static void insertEvents(exec::ProgramOp program, ModuleOp module) {
       CommandRanges(module).ofAnyRank(program);
   auto streams = static_cast<int64_t>(program.getStreams().size());
   EventPlan events = planEvents(accesses, streams);
-  assert(isRight(checkEvents(accesses, streams, events)));
+  assert(isCorrect(checkEvents(accesses, streams, events)));
   for (auto [command, event] :
        llvm::zip_equal(exec::getCommands(program), events.commands))
     command.setEvents(event.waits, event.records);

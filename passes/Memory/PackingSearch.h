@@ -1,4 +1,4 @@
-//===- PackingSearch.h - Whether buffers fit into so many bytes -*- C++ -*-===//
+//===- PackingSearch.h - Whether buffers fit into so many bytes -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A depth-first search for offsets within a capacity, after the ideas of

@@ -112,7 +112,7 @@ static void placeBuffers(exec::ProgramOp program, ModuleOp module,
   std::vector<PackingItem> items =
       findLifetimes(program, buffers, planDataEvents(program, module));
   Packing packing = packArena(items, alignment, slack);
-  assert(isRight(checkPacking(items, alignment, packing)));
+  assert(isCorrect(checkPacking(items, alignment, packing)));
   for (auto [buffer, offset] : llvm::zip_equal(buffers, packing.offsets))
     buffer.setOffset(offset);
   program.setArena(packing.size);

@@ -36,7 +36,7 @@ Complaint checkPrefetch(const PrefetchProblem &problem,
     if (wait == inForward) {
       startAll(startAtBackward);
       if (Complaint complaint = complainBehind(wait, count);
-          !isRight(complaint))
+          !isCorrect(complaint))
         return complaint;
     }
     if (started == wait && starts[wait] == startAtWait)
@@ -47,7 +47,7 @@ Complaint checkPrefetch(const PrefetchProblem &problem,
     startAll(wait);
     if (Complaint complaint =
             complainBehind(wait + 1, wait < inForward ? inForward : count);
-        !isRight(complaint))
+        !isCorrect(complaint))
       return complaint;
   }
   return {};

@@ -81,7 +81,7 @@ void HoistAllGathersPass::runOnOperation() {
   problem.distance = distance;
   DenseMap<int64_t, Operation *> lastAfter;
   std::vector<int64_t> starts = choosePrefetch(problem);
-  assert(isRight(checkPrefetch(problem, starts)));
+  assert(isCorrect(checkPrefetch(problem, starts)));
   for (auto [wait, place] : llvm::zip_equal(waits, starts)) {
     auto start = wait.getPending().getDefiningOp<fsdp::UnshardStartOp>();
     if (place == startAtWait)

@@ -198,11 +198,11 @@ void RematerializeActivationsPass::runOnOperation() {
   Block &body = step.getBody().front();
   std::vector<StepNode> nodes = readStep(body, regions, ops);
   std::vector<size_t> chosen = chooseRecompute(nodes);
-  assert(isRight(checkRecompute(nodes, chosen)));
+  assert(isCorrect(checkRecompute(nodes, chosen)));
   if (chosen.empty()) {
     getOperation().emitWarning()
-        << "backward computes nothing again: of the modules to recompute it "
-           "needs only what others take from them, or what is kept";
+        << "nothing is recomputed: of the modules to recompute, backward needs "
+           "only values that other modules use or that are saved anyway";
     return;
   }
   Operation *backward = nullptr;

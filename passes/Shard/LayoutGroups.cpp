@@ -138,7 +138,7 @@ static void layoutGroup(fsdp::GroupOp group, SymbolTable &symbols,
   for (SegmentMembers &segment : segments) {
     int64_t alignment = alignmentOf(segment.key);
     FlatLayout layout = layoutFlat(segment.sizes, shards, alignment);
-    assert(isRight(checkLayout(segment.sizes, shards, alignment, layout)));
+    assert(isCorrect(checkLayout(segment.sizes, shards, alignment, layout)));
     auto op = fsdp::SegmentOp::create(
         builder, group.getLoc(), TypeAttr::get(segment.key.dtype),
         TypeAttr::get(segment.key.reduce),

@@ -145,7 +145,7 @@ static FailureOr<std::string> findFunctions(Operation *module) {
     return toolkit;
   emitNumberedError(first, "E0241")
       << "'" << first->getName() << "' of " << first->getResult(0).getType()
-      << " has no code for a GPU without the CUDA toolkit's libdevice";
+      << " needs the CUDA toolkit's libdevice to run on a GPU";
   return failure();
 }
 

@@ -1,5 +1,4 @@
-//===- Attention.cpp - scaled-dot-product attention, forward --------------===//
-//
+//===- Attention.cpp - Scaled-dot-product attention, forward --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // For each block of queries, runs over the blocks of keys it may look at and
@@ -9,7 +8,6 @@
 // comes after the sums: it changes what the weights are multiplied with alone.
 //
 // A part of the call is a head, or a range of the queries of a long one.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/AttentionDropout.h"

@@ -1,5 +1,4 @@
-//===- AttentionBackward.cpp - scaled-dot-product attention, backward -----===//
-//
+//===- AttentionBackward.cpp - Scaled-dot-product attention, backward -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Recomputes the weights P of a block of queries and keys from the stored
@@ -17,7 +16,6 @@
 // The gradient of a mask is dS. The queries that share a key and a value, and
 // those that share a part of a mask that has a gradient, are one part of the
 // call, which sums in order; without such a mask a key head is.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/AttentionDropout.h"

@@ -1,11 +1,9 @@
-//===- AttentionDropout.h - dropout of attention's weights ------*- C++ -*-===//
-//
+//===- AttentionDropout.h - Dropout of attention's weights ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What dialects/Aten/AtenRandom.td says of dropout, for the weights [B, H, T,
 // S] that attention never stores: a weight's bits are a function of the run's
 // numbers and of its place, so that backward draws what forward drew.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_ATTENTIONDROPOUT_H

@@ -1,5 +1,4 @@
-//===- AttentionProblem.h - attention, one head at a time -------*- C++ -*-===//
-//
+//===- AttentionProblem.h - Attention, one head at a time -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What forward and backward of scaled-dot-product attention share: the shapes
@@ -9,7 +8,6 @@
 // Both directions are FlashAttention's (Dao 2023, arXiv:2307.08691): scores
 // exist only for a block of queries and a block of keys at a time. A part of
 // a call runs on one thread, its blocks in a fixed order.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_ATTENTIONPROBLEM_H

@@ -1,11 +1,9 @@
-//===- BFloat16.h - bfloat16 in memory, float in arithmetic -----*- C++ -*-===//
-//
+//===- BFloat16.h - Bfloat16 in memory, float in arithmetic ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // bfloat16 is the upper half of a float. Widening is exact; narrowing rounds
 // to nearest, ties to even, and keeps NaN a NaN, as PyTorch does
 // (c10/util/BFloat16.h).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_BFLOAT16_H

@@ -1,5 +1,4 @@
 //===- Convolution.cpp - 2-d convolutions by oneDNN -----------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A convolution is cut into parts, each with its own primitives: reorder into
@@ -8,7 +7,6 @@
 // batch: every part by samples leaves its own, and they are added in the order
 // of the parts. That of a wide depthwise filter is computed some columns at a
 // time.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/ConvolutionParts.h"
@@ -137,7 +135,7 @@ public:
   Status run(WorkerPool &workers, const Scratch &scratch) override {
     if (!run(before, workers, scratch) || !run(parts, workers, scratch) ||
         !finish(workers, scratch))
-      return Status(ErrorCode::E0504, "oneDNN failed to convolve");
+      return Status(ErrorCode::E0504, "oneDNN failed to run a convolution");
     return Status();
   }
 

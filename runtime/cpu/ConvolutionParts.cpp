@@ -1,10 +1,8 @@
-//===- ConvolutionParts.cpp - how a convolution is cut --------------------===//
-//
+//===- ConvolutionParts.cpp - How a convolution is cut --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What all parts share is read by each of them: the weight if samples are cut,
 // the other operand if channels are. The smaller of the two is shared.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/ConvolutionParts.h"

@@ -1,9 +1,7 @@
-//===- ConvolutionParts.h - how a convolution is cut ------------*- C++ -*-===//
-//
+//===- ConvolutionParts.h - How a convolution is cut ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A convolution is cut by samples, by channels of what it computes, or both.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_CONVOLUTIONPARTS_H

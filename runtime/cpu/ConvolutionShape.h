@@ -1,10 +1,8 @@
-//===- ConvolutionShape.h - the numbers of a convolution --------*- C++ -*-===//
-//
+//===- ConvolutionShape.h - The numbers of a convolution ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The shapes and attributes that the three convolution calls share, by name.
 // Height and width are dimensions 0 and 1 of the pairs.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_CONVOLUTIONSHAPE_H

@@ -1,11 +1,9 @@
-//===- Doorbell.cpp - waiting until a number changes ----------------------===//
-//
+//===- Doorbell.cpp - Waiting until a number changes ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A spinning loop before Linux's futex system call. A thread announces that it
 // sleeps before the kernel compares the value, and the value changes before
 // the sleepers are counted, so no wake-up is lost.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/Doorbell.h"

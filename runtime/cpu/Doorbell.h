@@ -1,11 +1,9 @@
-//===- Doorbell.h - waiting until a number changes --------------*- C++ -*-===//
-//
+//===- Doorbell.h - Waiting until a number changes ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A counter that threads wait on: they spin for a while and then sleep in the
 // kernel. The standard library's atomic wait has no time limit, and without
 // one a waiting rank could not notice that another rank failed.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_DOORBELL_H

@@ -1,10 +1,8 @@
-//===- DoubleConvolution.cpp - convolutions in f64 ------------------------===//
-//
+//===- DoubleConvolution.cpp - Convolutions in f64 ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // All three directions visit pairs of an input row and an output row that a
 // row of the kernel connects; they differ in which of the three is summed.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/DoubleConvolution.h"

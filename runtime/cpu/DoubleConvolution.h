@@ -1,10 +1,8 @@
-//===- DoubleConvolution.h - convolutions in f64 ----------------*- C++ -*-===//
-//
+//===- DoubleConvolution.h - Convolutions in f64 --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // oneDNN has no f64 convolutions. These are plain loops: models are trained in
 // f64 to check numbers, not for speed.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_DOUBLECONVOLUTION_H

@@ -1,11 +1,9 @@
-//===- DoubleDouble.h - sums that do not depend on their order --*- C++ -*-===//
-//
+//===- DoubleDouble.h - Sums that do not depend on their order ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A number as the unevaluated sum of two doubles (Dekker 1971): 106 bits, so
 // many that a sum of millions of squares, rounded to a double, comes out the
 // same whichever way the elements were divided over ranks and threads.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_DOUBLEDOUBLE_H

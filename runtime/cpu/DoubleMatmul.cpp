@@ -1,10 +1,8 @@
-//===- DoubleMatmul.cpp - matrix products in f64 --------------------------===//
-//
+//===- DoubleMatmul.cpp - Matrix products in f64 --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // B is copied into padded rows once for each product; then every part copies
 // a block of rows of A, multiplies in registers and copies the block of C out.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/DoubleMatmul.h"

@@ -1,11 +1,9 @@
-//===- DoubleMatmul.h - matrix products in f64 ------------------*- C++ -*-===//
-//
+//===- DoubleMatmul.h - Matrix products in f64 ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // oneDNN has no products of f64 matrices. Models are trained in f64 to check
 // numbers, not for speed; still these run at a good part of what the processor
 // can do.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_DOUBLEMATMUL_H

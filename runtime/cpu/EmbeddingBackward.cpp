@@ -1,12 +1,10 @@
-//===- EmbeddingBackward.cpp - gradient of an embedding's rows ------------===//
-//
+//===- EmbeddingBackward.cpp - Gradient of an embedding's rows ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sorts the tokens by the row that they looked up (a stable counting sort) and
 // then sums, row by row and in the order of the tokens, so that every row of
 // the result is written once and by one thread. A gradient that it is added to
 // is read at the same time.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/BFloat16.h"

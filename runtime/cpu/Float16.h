@@ -1,10 +1,8 @@
-//===- Float16.h - IEEE half precision in memory ----------------*- C++ -*-===//
-//
+//===- Float16.h - IEEE half precision in memory --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Half precision is widened where ranks' gradients are added; all else that
 // computes with it are compiled kernels.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_FLOAT16_H

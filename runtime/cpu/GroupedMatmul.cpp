@@ -1,12 +1,10 @@
-//===- GroupedMatmul.cpp - rows by groups times a matrix each -------------===//
-//
+//===- GroupedMatmul.cpp - Rows by groups times a matrix each -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many rows a group has is data, so that oneDNN's primitives are made for
 // any number of rows. A part is a group's block of columns: rows are not cut,
 // because each part packs its block of B, and which parts there are follows
 // from shapes alone.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/DoubleMatmul.h"

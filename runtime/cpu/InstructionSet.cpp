@@ -1,9 +1,7 @@
-//===- InstructionSet.cpp - code for several processors -------------------===//
-//
+//===- InstructionSet.cpp - Code for several processors -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Asks the processor once.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/InstructionSet.h"

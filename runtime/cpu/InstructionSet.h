@@ -1,5 +1,4 @@
-//===- InstructionSet.h - code for several processors -----------*- C++ -*-===//
-//
+//===- InstructionSet.h - Code for several processors ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The runtime is compiled for every x86-64 processor, yet its own inner loops
@@ -20,7 +19,6 @@
 // Vectors are those of Clang and GCC (the vector_size attribute). Processors
 // differ in the bits that they compute (fused multiply-add, order of lanes),
 // never from one run to the next.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_INSTRUCTIONSET_H

@@ -1,10 +1,8 @@
-//===- LibraryCall.cpp - a library call ready to run ----------------------===//
-//
+//===- LibraryCall.cpp - A library call ready to run ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds the function that prepares a call and keeps exceptions of the
 // libraries behind it inside.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/LibraryCall.h"

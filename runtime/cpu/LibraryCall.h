@@ -1,5 +1,4 @@
-//===- LibraryCall.h - a library call ready to run --------------*- C++ -*-===//
-//
+//===- LibraryCall.h - A library call ready to run ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The coarse operations of a program: matrix products, convolutions,
@@ -10,7 +9,6 @@
 // A call gives the same bits on any number of threads: its parts follow from
 // shapes alone, each part runs on one thread, and where parts contribute to
 // the same result they are combined in the order of the parts.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_LIBRARYCALL_H

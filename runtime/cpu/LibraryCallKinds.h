@@ -1,10 +1,8 @@
-//===- LibraryCallKinds.h - one function for each library call --*- C++ -*-===//
-//
+//===- LibraryCallKinds.h - One function for each library call ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the table in LibraryCall.cpp refers to; each is in the file of its
 // family.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_LIBRARYCALLKINDS_H

@@ -1,5 +1,4 @@
-//===- Matmul.cpp - matrix products by oneDNN -----------------------------===//
-//
+//===- Matmul.cpp - Matrix products by oneDNN -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cuts the products of a matmul call into parts: large ones into rectangles of
@@ -7,7 +6,6 @@
 // ones into batches, each with one oneDNN primitive if they are equally far
 // apart. An operand whose lines compete for the same sets of a cache is copied
 // first, part by part.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/DoubleMatmul.h"

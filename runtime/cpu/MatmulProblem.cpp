@@ -1,10 +1,8 @@
-//===- MatmulProblem.cpp - a matmul call as plain matrix products ---------===//
-//
+//===- MatmulProblem.cpp - A matmul call as plain matrix products ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Strides instead of transposition, and one product for each batch element
 // that cannot be folded.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/MatmulProblem.h"

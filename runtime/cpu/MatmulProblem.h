@@ -1,12 +1,10 @@
-//===- MatmulProblem.h - a matmul call as plain matrix products -*- C++ -*-===//
-//
+//===- MatmulProblem.h - A matmul call as plain matrix products -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Takes transposition and batch dimensions out of a matmul call: what remains
 // is a list of independent products C (m x n) = A (m x k) * B (k x n) + bias
 // with strides. Batch dimensions that lie end to end against one B are folded
 // into m.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_MATMULPROBLEM_H

@@ -1,10 +1,8 @@
-//===- MatrixFactors.cpp - factorizations of a batch of matrices ----------===//
-//
+//===- MatrixFactors.cpp - Factorizations of a batch of matrices ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each matrix is a problem of runtime/math/LinearAlgebra.h by itself: its
 // tensors are copied to doubles, and its results rounded once.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/LibraryCallKinds.h"

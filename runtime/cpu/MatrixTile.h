@@ -1,5 +1,4 @@
-//===- MatrixTile.h - small matrix products in registers --------*- C++ -*-===//
-//
+//===- MatrixTile.h - Small matrix products in registers ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // C (m x n) = A (m x k) * B (k x n), or C += A * B, for matrices that lie in a
@@ -7,7 +6,6 @@
 // does not have. Sums of a tile of C stay in registers while k runs.
 //
 // Callers pad: m is a multiple of rowPadding, n of the lanes of a vector.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_MATRIXTILE_H

@@ -1,12 +1,10 @@
 //===- MaxPool.cpp - max_pool2d, forward and backward ---------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One plane (a channel of a sample) is one part, wherever its elements are.
 // Ties, NaN and the flat indices are those of ATen's max_pool2d_with_indices:
 // the first largest value in row-major order wins, and a NaN beats everything
 // before it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/BFloat16.h"

@@ -1,10 +1,8 @@
-//===- OneDnn.cpp - primitives of oneDNN at fixed addresses ---------------===//
-//
+//===- OneDnn.cpp - Primitives of oneDNN at fixed addresses ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Uses oneDNN's C interface to execute, because the C++ one builds a hash map
 // for every call.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/OneDnn.h"

@@ -1,11 +1,9 @@
-//===- OneDnn.h - primitives of oneDNN at fixed addresses -------*- C++ -*-===//
-//
+//===- OneDnn.h - Primitives of oneDNN at fixed addresses -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // oneDNN does the heavy lifting of matrix products and convolutions. It is
 // always told to use one thread, because the runtime cuts work into parts
 // itself, and it takes its working memory from the caller.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_ONEDNN_H

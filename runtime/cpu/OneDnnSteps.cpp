@@ -1,9 +1,7 @@
-//===- OneDnnSteps.cpp - primitives that hand on their results ------------===//
-//
+//===- OneDnnSteps.cpp - Primitives that hand on their results ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reorders, and resolving places when the steps run.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/OneDnnSteps.h"

@@ -1,11 +1,9 @@
-//===- OneDnnSteps.h - primitives that hand on their results ----*- C++ -*-===//
-//
+//===- OneDnnSteps.h - Primitives that hand on their results --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Convolutions are fast only in oneDNN's own memory layouts, so one takes
 // several primitives: reorder the operands, convolve, reorder the result. What
 // they hand on lies in scratch memory, whose address is known when they run.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_ONEDNNSTEPS_H

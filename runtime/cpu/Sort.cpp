@@ -1,11 +1,9 @@
-//===- Sort.cpp - elements of a row in order ------------------------------===//
-//
+//===- Sort.cpp - Elements of a row in order ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sorts the numbers of elements, by element and then by number, which is a
 // total order: equal elements stay as they were, and the first k need no more
 // than a partial sort. NaN is larger than every number, as in PyTorch.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/BFloat16.h"

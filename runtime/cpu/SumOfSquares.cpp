@@ -1,11 +1,9 @@
-//===- SumOfSquares.cpp - the squared norm of gradients -------------------===//
-//
+//===- SumOfSquares.cpp - The squared norm of gradients -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every block of 2^15 elements is summed in eight lanes of double-double; the
 // lanes, then the blocks, then the operands are added in order. The square of
 // a float is exact in a double; that of a double is two doubles.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/BFloat16.h"

@@ -1,9 +1,7 @@
-//===- WidenedCall.cpp - bf16 where the processor has none ----------------===//
-//
+//===- WidenedCall.cpp - Bf16 where the processor has none ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies between strided bf16 tensors and contiguous f32 ones, row by row.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/WidenedCall.h"

@@ -1,11 +1,9 @@
-//===- WidenedCall.h - bf16 where the processor has none --------*- C++ -*-===//
-//
+//===- WidenedCall.h - Bf16 where the processor has none ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a call on f32 copies of its bf16 tensors, for processors and
 // combinations of dtypes that oneDNN does not support directly. The results
 // are rounded once at the end, so they are at least as accurate.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_WIDENEDCALL_H

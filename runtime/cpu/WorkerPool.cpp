@@ -1,9 +1,7 @@
-//===- WorkerPool.cpp - the threads of one rank ---------------------------===//
-//
+//===- WorkerPool.cpp - The threads of one rank ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Handing out jobs; see the header for why a late helper is harmless.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/WorkerPool.h"

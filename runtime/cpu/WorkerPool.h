@@ -1,11 +1,9 @@
-//===- WorkerPool.h - the threads of one rank -------------------*- C++ -*-===//
-//
+//===- WorkerPool.h - The threads of one rank -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the parts of one command on the threads of a rank. Work is cut into
 // parts by rules that look at shapes alone, never at the number of threads, so
 // results do not depend on how many threads there are or which runs a part.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_WORKERPOOL_H

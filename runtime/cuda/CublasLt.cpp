@@ -1,9 +1,7 @@
-//===- CublasLt.cpp - matrix products of NVIDIA's library -----------------===//
-//
+//===- CublasLt.cpp - Matrix products of NVIDIA's library -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The library, opened once; descriptors of a product; and its heuristic.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CublasLt.h"

@@ -1,5 +1,4 @@
-//===- CublasLt.h - matrix products of NVIDIA's library ---------*- C++ -*-===//
-//
+//===- CublasLt.h - Matrix products of NVIDIA's library -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The call "matmul" by cuBLASLt, and the weight gradients of convolutions that
@@ -12,7 +11,6 @@
 // heuristic's first, chosen when the command is prepared, from shapes, strides,
 // alignments and the limit of the workspace alone: two plans of one model get
 // the same bits.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_CUBLASLT_H

@@ -1,9 +1,7 @@
-//===- CudaCommand.cpp - a command for a stream ---------------------------===//
-//
+//===- CudaCommand.cpp - A command for a stream ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Preparing and enqueueing each kind of command.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CudaCommand.h"

@@ -1,10 +1,8 @@
-//===- CudaCommand.h - a command for a stream -------------------*- C++ -*-===//
-//
+//===- CudaCommand.h - A command for a stream -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One class for each kind of command behind one interface; CudaCommand.cpp
 // makes them from the commands of a program.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_CUDACOMMAND_H

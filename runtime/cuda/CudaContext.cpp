@@ -1,9 +1,7 @@
-//===- CudaContext.cpp - one GPU of this process --------------------------===//
-//
+//===- CudaContext.cpp - One GPU of this process --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Choosing the GPU and the code that runs on it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CudaContext.h"

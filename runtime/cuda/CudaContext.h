@@ -1,10 +1,8 @@
-//===- CudaContext.h - one GPU of this process ------------------*- C++ -*-===//
-//
+//===- CudaContext.h - One GPU of this process ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the ranks of a process share on a GPU: the driver's context, the
 // kernels of the artifact and those of the runtime.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_CUDACONTEXT_H

@@ -1,9 +1,7 @@
-//===- CudaDevice.cpp - a rank's share of a GPU ---------------------------===//
-//
+//===- CudaDevice.cpp - A rank's share of a GPU ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory, and what is prepared before the first step.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CudaDevice.h"

@@ -1,5 +1,4 @@
-//===- CudaDevice.h - a rank's share of a GPU -------------------*- C++ -*-===//
-//
+//===- CudaDevice.h - A rank's share of a GPU -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Streams and events of programs are streams and events of CUDA. Each section
@@ -14,7 +13,6 @@
 // run is not captured, because libraries load their kernels in it.
 // Virtual ranks issue their commands from threads of their own, which cannot
 // share a capture.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_CUDADEVICE_H

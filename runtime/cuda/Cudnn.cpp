@@ -1,9 +1,7 @@
-//===- Cudnn.cpp - graphs of NVIDIA's library for networks ----------------===//
-//
+//===- Cudnn.cpp - Graphs of NVIDIA's library for networks ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The library, its descriptors, and the choice of an engine.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/Cudnn.h"

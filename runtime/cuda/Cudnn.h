@@ -1,5 +1,4 @@
-//===- Cudnn.h - graphs of NVIDIA's library for networks --------*- C++ -*-===//
-//
+//===- Cudnn.h - Graphs of NVIDIA's library for networks ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The graph interface of cuDNN 9 in what we need of it: a graph of one
@@ -10,7 +9,6 @@
 //   conv.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, int64_t(2));
 //   conv.finalize();
 //   if (!conv.status().ok()) …
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_CUDNN_H

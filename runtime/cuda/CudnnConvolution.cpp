@@ -1,10 +1,8 @@
-//===- CudnnConvolution.cpp - convolutions of NVIDIA's library ------------===//
-//
+//===- CudnnConvolution.cpp - Convolutions of NVIDIA's library ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One operation of a graph each; a bias is added by a kernel of ours, in place,
 // because cuDNN fuses it for few layouts only.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CudnnConvolution.h"

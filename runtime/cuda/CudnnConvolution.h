@@ -1,10 +1,8 @@
-//===- CudnnConvolution.h - convolutions of NVIDIA's library ----*- C++ -*-===//
-//
+//===- CudnnConvolution.h - Convolutions of NVIDIA's library --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The calls "convolution", "convolution_backward_input" and
 // "convolution_backward_weight" by cuDNN.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_CUDNNCONVOLUTION_H

@@ -1,9 +1,7 @@
-//===- Driver.cpp - the functions of the CUDA driver ----------------------===//
-//
+//===- Driver.cpp - The functions of the CUDA driver ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opening the library and putting its failures into words.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/Driver.h"

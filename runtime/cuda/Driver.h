@@ -1,5 +1,4 @@
-//===- Driver.h - the functions of the CUDA driver --------------*- C++ -*-===//
-//
+//===- Driver.h - The functions of the CUDA driver ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The driver's library, opened at run time. Each function that is used is a
@@ -7,7 +6,6 @@
 // that cuda.h gives it, with the version that its types belong to.
 //
 //   driver.check(driver.MemAlloc(&pointer, bytes), "cuMemAlloc")
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_DRIVER_H

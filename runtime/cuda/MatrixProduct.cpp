@@ -1,9 +1,7 @@
-//===- MatrixProduct.cpp - a product as BLAS sees it ----------------------===//
-//
+//===- MatrixProduct.cpp - A product as BLAS sees it ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Leading dimensions, and batches that one stride can count.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/MatrixProduct.h"

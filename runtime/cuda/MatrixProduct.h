@@ -1,10 +1,8 @@
-//===- MatrixProduct.h - a product as BLAS sees it --------------*- C++ -*-===//
-//
+//===- MatrixProduct.h - A product as BLAS sees it ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // From a call's tensors and strides to matrices by columns with leading
 // dimensions; no CUDA.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_MATRIXPRODUCT_H

@@ -1,9 +1,7 @@
-//===- Plugin.cpp - shardrun's door to CUDA -------------------------------===//
-//
+//===- Plugin.cpp - Shardrun's door to CUDA -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the shared object exports.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/Plugin.h"

@@ -1,5 +1,4 @@
-//===- Plugin.h - shardrun's door to CUDA -----------------------*- C++ -*-===//
-//
+//===- Plugin.h - Shardrun's door to CUDA ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Everything that speaks of CUDA is in a shared object, libshardc-cuda.so,
@@ -10,7 +9,6 @@
 //
 //   shardrun  --dlopen-->  libshardc-cuda.so  --dlopen-->  libcuda.so.1
 //                                             --dlopen-->  libcublasLt.so.13
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_PLUGIN_H

@@ -1,9 +1,7 @@
-//===- StreamActions.cpp - collectives on a stream ------------------------===//
-//
+//===- StreamActions.cpp - Collectives on a stream ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events, copies, and sums by the runtime's kernels.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/StreamActions.h"

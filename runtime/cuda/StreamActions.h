@@ -1,5 +1,4 @@
-//===- StreamActions.h - collectives on a stream ----------------*- C++ -*-===//
-//
+//===- StreamActions.h - Collectives on a stream --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Virtual ranks share one GPU and read each other's memory there. A rank does
@@ -14,7 +13,6 @@
 // enqueue runs later. Two events take turns: a rank records the one of meeting
 // n again at meeting n + 2, to which all others have come by way of n + 1, and
 // so have waited for it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_STREAMACTIONS_H

@@ -1,11 +1,9 @@
-//===- ArrayData.cpp - samples from arrays in files -----------------------===//
-//
+//===- ArrayData.cpp - Samples from arrays in files -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One tensor for each input of the model: sample i is row i of every tensor. If
 // a sample is a whole micro-batch (samplesOfMicroBatch), a row has the shape of
 // an input, and a file may also be one sample.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/Conversion.h"

@@ -1,9 +1,7 @@
-//===- Conversion.cpp - data in the dtype of a model's input --------------===//
-//
+//===- Conversion.cpp - Data in the dtype of a model's input --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A visitor for each side turns two dtypes into two C++ types.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/Conversion.h"

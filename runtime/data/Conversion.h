@@ -1,11 +1,9 @@
-//===- Conversion.h - data in the dtype of a model's input ------*- C++ -*-===//
-//
+//===- Conversion.h - Data in the dtype of a model's input ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies elements into an input, widening them where the file has a narrower
 // dtype, and checks the bound of integers, on which the safety of embedding
 // look-ups rests.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DATA_CONVERSION_H

@@ -1,9 +1,7 @@
-//===- DataSource.cpp - where training samples come from ------------------===//
-//
+//===- DataSource.cpp - Where training samples come from ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Chooses the kind of source by its name.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/DataSource.h"

@@ -1,11 +1,9 @@
-//===- DataSource.h - where training samples come from ----------*- C++ -*-===//
-//
+//===- DataSource.h - Where training samples come from --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Samples by number: a window of a token file, a row of an array, or random
 // numbers. Which rank trains on which sample is decided elsewhere
 // (train/SampleOrder.h); a source gives sample i to whoever asks for it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DATA_DATASOURCE_H

@@ -1,9 +1,7 @@
-//===- FileList.cpp - several files of data -------------------------------===//
-//
+//===- FileList.cpp - Several files of data -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names in a fixed order, so that a sample has the same number in every run.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/FileList.h"

@@ -1,9 +1,7 @@
-//===- FileList.h - several files of data -----------------------*- C++ -*-===//
-//
+//===- FileList.h - Several files of data ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The files that `--data` names: separated by commas, or those of a folder.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DATA_FILELIST_H

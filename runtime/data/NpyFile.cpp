@@ -1,10 +1,8 @@
-//===- NpyFile.cpp - arrays in NumPy's file format ------------------------===//
-//
+//===- NpyFile.cpp - Arrays in NumPy's file format ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A reader for the one form of dictionary that NumPy writes:
 // {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/NpyFile.h"

@@ -1,10 +1,8 @@
-//===- NpyFile.h - arrays in NumPy's file format ----------------*- C++ -*-===//
-//
+//===- NpyFile.h - Arrays in NumPy's file format --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the header of a .npy file (NumPy enhancement proposal 1): a magic
 // number, a version, and a Python dictionary with dtype, order and shape.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DATA_NPYFILE_H

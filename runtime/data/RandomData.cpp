@@ -1,11 +1,9 @@
-//===- RandomData.cpp - samples of random numbers -------------------------===//
-//
+//===- RandomData.cpp - Samples of random numbers -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every four elements take one Philox block, keyed by the seed and counted by
 // (block in the sample, input, sample). Floats are standard normal by Box and
 // Muller's method; integers are uniform below the input's bound.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/BFloat16.h"

@@ -1,5 +1,4 @@
-//===- TokenData.cpp - samples from files of tokens -----------------------===//
-//
+//===- TokenData.cpp - Samples from files of tokens -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Consecutive windows of texts, as nanoGPT and llm.c store them. One input is a
@@ -10,7 +9,6 @@
 //   sample 1          t3 t4 t5      t4 t5 t6
 //
 // A window does not go from one file into the next.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/data/Conversion.h"

@@ -1,9 +1,7 @@
-//===- AccessShadow.cpp - who touched which byte --------------------------===//
-//
+//===- AccessShadow.cpp - Who touched which byte --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cells, and what orders a new access after those that a cell remembers.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/AccessShadow.h"

@@ -1,5 +1,4 @@
-//===- AccessShadow.h - who touched which byte ------------------*- C++ -*-===//
-//
+//===- AccessShadow.h - Who touched which byte ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds two accesses of a byte by different threads of a launch that nothing
@@ -35,7 +34,6 @@
 // large as the smallest access of a page so far have one history. A page has
 // such units; a smaller access splits them. Cells are never cleared: moments
 // grow, and what lies before the floor of the launch or block is forgotten.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_ACCESSSHADOW_H

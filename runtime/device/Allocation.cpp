@@ -1,10 +1,8 @@
-//===- Allocation.cpp - memory that is asked for once ---------------------===//
-//
+//===- Allocation.cpp - Memory that is asked for once ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // mmap, with huge pages for what is large enough: a step touches all of its
 // arena, and address translation would cost several percent of it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/Allocation.h"

@@ -1,12 +1,10 @@
-//===- Allocation.h - memory that is asked for once -------------*- C++ -*-===//
-//
+//===- Allocation.h - Memory that is asked for once -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory straight from the operating system: zero, aligned to a page, and of
 // exactly the size that was planned. There is no caching allocator, so what is
 // allocated is what is used. Checked memory shows mistakes: a page that cannot
 // be touched lies behind it, and poison tells that nobody wrote a byte.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_ALLOCATION_H

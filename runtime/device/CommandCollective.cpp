@@ -1,9 +1,7 @@
-//===- CommandCollective.cpp - a command as a collective ------------------===//
-//
+//===- CommandCollective.cpp - A command as a collective ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operands and sizes of each kind.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/CommandCollective.h"

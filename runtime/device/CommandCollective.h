@@ -1,9 +1,7 @@
-//===- CommandCollective.h - a command as a collective ----------*- C++ -*-===//
-//
+//===- CommandCollective.h - A command as a collective --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the members of a communicator do when a program's command says so.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_COMMANDCOLLECTIVE_H

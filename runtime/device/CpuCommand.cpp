@@ -1,9 +1,7 @@
-//===- CpuCommand.cpp - a command with its addresses ----------------------===//
-//
+//===- CpuCommand.cpp - A command with its addresses ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Preparing and running each kind of command.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/CpuCommand.h"

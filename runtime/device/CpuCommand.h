@@ -1,10 +1,8 @@
-//===- CpuCommand.h - a command with its addresses --------------*- C++ -*-===//
-//
+//===- CpuCommand.h - A command with its addresses ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One class for each kind of command behind one interface; CpuCommand.cpp makes
 // them from the commands of a program.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_CPUCOMMAND_H

@@ -1,9 +1,7 @@
-//===- CpuDevice.cpp - the processor as a device --------------------------===//
-//
+//===- CpuDevice.cpp - The processor as a device --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory, and running commands as they come.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/CpuDevice.h"

@@ -1,5 +1,4 @@
-//===- CpuDevice.h - the processor as a device ------------------*- C++ -*-===//
-//
+//===- CpuDevice.h - The processor as a device ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // All streams are the calling thread: what is enqueued runs at once, in list
@@ -8,7 +7,6 @@
 // recorded before it is waited for (rule F9). Separate streams could not hide
 // anything here: the in-process collectives are copies by the same cores that
 // compute.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_CPUDEVICE_H

@@ -1,10 +1,8 @@
-//===- Device.cpp - what runs a program -----------------------------------===//
-//
+//===- Device.cpp - What runs a program -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a failure names its command: "in module 'h.0.mlp', launch kernel_gelu
 // 'gelu'".
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/Device.h"

@@ -1,5 +1,4 @@
-//===- Device.h - what runs a program ---------------------------*- C++ -*-===//
-//
+//===- Device.h - What runs a program -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One rank's device in the few words that a program needs: memory, copies,
@@ -13,7 +12,6 @@
 // CpuDevice does everything at once, on the calling thread; EmulatedDevice as
 // late as it may, in an order that nobody hopes for. docs/rationale/
 // device-interface.md says why these words, and what CUDA makes of them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_DEVICE_H

@@ -1,10 +1,8 @@
-//===- DeviceMaker.h - where the devices of a run come from -----*- C++ -*-===//
-//
+//===- DeviceMaker.h - Where the devices of a run come from ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a kind of device has once for all ranks of a process, such as loaded
 // kernels, and how it makes a rank's device.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_DEVICEMAKER_H

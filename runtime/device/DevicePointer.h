@@ -1,11 +1,9 @@
-//===- DevicePointer.h - following a device's addresses ---------*- C++ -*-===//
-//
+//===- DevicePointer.h - Following a device's addresses -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where an address leads on a device whose memory is the host's. For the
 // sources of runtime/device alone: tools/scripts/check_layers.py refuses
 // others.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_DEVICEPOINTER_H

@@ -1,9 +1,7 @@
-//===- EmulatedDevice.cpp - a device with streams, for checks -------------===//
-//
+//===- EmulatedDevice.cpp - A device with streams, for checks -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Queues, and who goes on.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/EmulatedDevice.h"
@@ -88,10 +86,11 @@ void EmulatedDevice::record(int64_t stream, int64_t event) {
       {Item::Kind::Record, number, ++events[number].enqueued});
 }
 
-void EmulatedDevice::drawMood() {
+void EmulatedDevice::drawOrder() {
   std::mt19937_64 &source = common() % 2 ? common : own;
-  constexpr Mood moods[] = {Mood::Random, Mood::NewestFirst, Mood::Starve};
-  mood = moods[source() % 3];
+  constexpr CommandOrder orders[] = {
+      CommandOrder::Random, CommandOrder::NewestFirst, CommandOrder::Starve};
+  commandOrder = orders[source() % 3];
   starved = source() % streams.size();
   // Whichever of them it was: the ranks draw alike.
   if (&source == &own)
@@ -126,19 +125,19 @@ std::vector<size_t> EmulatedDevice::streamsInOrder() {
         streams[i].items.front().kind == Item::Kind::Command)
       order.push_back(i);
   std::shuffle(order.begin(), order.end(), own);
-  if (mood == Mood::NewestFirst)
+  if (commandOrder == CommandOrder::NewestFirst)
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       return streams[a].items.front().count > streams[b].items.front().count;
     });
-  if (mood == Mood::Starve)
+  if (commandOrder == CommandOrder::Starve)
     std::partition(order.begin(), order.end(),
                    [&](size_t stream) { return stream != starved; });
   return order;
 }
 
-/// One phase of a collective, if all ranks have come to it. The mood that wants
-/// it early lets other ranks come before this one does something else, for a
-/// while: they may be in another mood.
+/// One phase of a collective, if all ranks have come to it. The order that
+/// wants it early waits a while for other ranks before this one does something
+/// else: theirs may be another.
 StatusOr<bool> EmulatedDevice::goOnInFlight(Stream &stream,
                                             const CpuCommand &collective) {
   Communicator &ranks = *collective.communicator();
@@ -159,7 +158,7 @@ StatusOr<bool> EmulatedDevice::goOnInFlight(Stream &stream,
       return true;
     }
     std::this_thread::yield();
-  } while (mood == Mood::NewestFirst && stream.patience-- > 0);
+  } while (commandOrder == CommandOrder::NewestFirst && stream.patience-- > 0);
   return false;
 }
 
@@ -182,7 +181,7 @@ Status EmulatedDevice::synchronize() {
   if (std::all_of(streams.begin(), streams.end(),
                   [](const Stream &stream) { return stream.items.empty(); }))
     return Status();
-  drawMood();
+  drawOrder();
   for (;;) {
     settleEvents();
     const std::vector<size_t> order = streamsInOrder();

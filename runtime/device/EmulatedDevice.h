@@ -1,19 +1,17 @@
-//===- EmulatedDevice.h - a device with streams, for checks -----*- C++ -*-===//
-//
+//===- EmulatedDevice.h - A device with streams, for checks ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs the CPU's commands as a device with real streams might in its worst
-// mood: nothing before the host synchronizes, and then in any order that
-// streams and events allow. A program that forgets a wait computes something
-// else on it, or what it reads is poison, because memory that nobody has
-// written is.
+// Runs the CPU's commands as a device with real streams might in the worst
+// case: nothing before the host synchronizes, and then in any order that
+// streams and events allow. A program that lacks a wait computes something else
+// on it, or reads poison, which fills memory that nobody has written.
 //
 //   stream 0   wait 3   linear   loss     record 1
 //   stream 1   copy     gather   record 3
 //              ^ a seed decides what comes next among the streams' first
 //                commands that wait for nothing
 //
-// A mood holds for one synchronization:
+// Each synchronization uses one of these orders:
 //
 //   Random        any stream that can go on
 //   NewestFirst   the command that was enqueued last: as early as it can be
@@ -22,12 +20,11 @@
 // Kernels of a GPU run on emulated threads (GpuBlocks.h), which look for what a
 // GPU does not notice either.
 //
-// All ranks have the same mood or each has its own, at the seed's choice. A
-// collective is in flight from when its stream comes to it until all ranks have
-// and their moods let it go on; the rank runs its other streams meanwhile. What
-// ranks do at a time is up to the system: a seed repeats the moods, and with
-// one rank the order.
-//
+// The seed decides whether all ranks use the same order or each draws its own.
+// A collective is in flight from when its stream comes to it until all ranks
+// have and their orders let it go on; the rank runs its other streams
+// meanwhile. How ranks interleave is up to the system: a seed repeats the order
+// of each rank's commands, and with one rank the whole run.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_EMULATEDDEVICE_H
@@ -97,10 +94,10 @@ private:
     const std::byte *source;
     size_t bytes;
   };
-  enum class Mood { Random, NewestFirst, Starve };
+  enum class CommandOrder { Random, NewestFirst, Starve };
 
   Stream &at(int64_t stream);
-  void drawMood();
+  void drawOrder();
   void settleEvents();
   std::vector<size_t> streamsInOrder();
   StatusOr<bool> goOn(Stream &stream);
@@ -117,7 +114,7 @@ private:
   uint64_t enqueued = 0;
   /// The same draws on all ranks, and this rank's own.
   std::mt19937_64 common, own;
-  Mood mood = Mood::Random;
+  CommandOrder commandOrder = CommandOrder::Random;
   size_t starved = 0;
 };
 

@@ -1,9 +1,7 @@
-//===- EmulatedProcessor.cpp - a GPU's launches, at once ------------------===//
-//
+//===- EmulatedProcessor.cpp - A GPU's launches, at once ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // From a launch of the format to one of emulated blocks.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/EmulatedProcessor.h"

@@ -1,11 +1,9 @@
-//===- EmulatedProcessor.h - a GPU's launches, at once ----------*- C++ -*-===//
-//
+//===- EmulatedProcessor.h - A GPU's launches, at once --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The CPU's device, on which kernels of a GPU run on emulated threads
 // (GpuBlocks.h). Streams are no more than the order of the calls;
 // EmulatedDevice adds those.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_EMULATEDPROCESSOR_H

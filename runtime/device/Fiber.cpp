@@ -1,10 +1,8 @@
-//===- Fiber.cpp - stacks that take turns ---------------------------------===//
-//
+//===- Fiber.cpp - Stacks that take turns ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Boost.Context's switch, what the address sanitizer wants to hear about it,
 // and stacks from the system.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/Fiber.h"

@@ -1,12 +1,10 @@
-//===- Fiber.h - stacks that take turns -------------------------*- C++ -*-===//
-//
+//===- Fiber.h - Stacks that take turns -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A fiber is a stack with work on it that runs until it leaves for another
 // fiber by itself. Leaving saves a handful of registers (Boost.Context) and
 // asks the system for nothing. Nothing is ever unwound: a fiber that is not
 // come back to keeps what its frames hold, and its stack is simply released.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_FIBER_H

@@ -1,9 +1,7 @@
-//===- GpuBlocks.cpp - emulated thread blocks of a GPU --------------------===//
-//
+//===- GpuBlocks.cpp - Emulated thread blocks of a GPU --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The hooks, and the blocks of a launch in a drawn order.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/GpuBlocks.h"

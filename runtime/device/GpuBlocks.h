@@ -1,5 +1,4 @@
-//===- GpuBlocks.h - emulated thread blocks of a GPU ------------*- C++ -*-===//
-//
+//===- GpuBlocks.h - Emulated thread blocks of a GPU ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a kernel for GPUs that was compiled for the host (GpuThread.h), thread
@@ -20,7 +19,6 @@
 // race is found in whatever order they ran. A kernel always runs to its end,
 // after a violation too: an access that may not be touches nothing, and after a
 // divergence everybody goes on, a shuffle with the lane's own value.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_GPUBLOCKS_H

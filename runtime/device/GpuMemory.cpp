@@ -1,9 +1,7 @@
-//===- GpuMemory.cpp - what the threads of a launch touch -----------------===//
-//
+//===- GpuMemory.cpp - What the threads of a launch touch -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checking an access, and the words for what is wrong with it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/GpuMemory.h"

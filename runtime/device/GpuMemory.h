@@ -1,12 +1,10 @@
-//===- GpuMemory.h - what the threads of a launch touch ---------*- C++ -*-===//
-//
+//===- GpuMemory.h - What the threads of a launch touch -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operands of a launch and the shared memory of its blocks. Each access is
 // held against what a GPU demands: inside of its memory, allowed, aligned, and
 // ordered with the accesses of other threads (AccessShadow.h). Shared memory is
 // new for each block: poisoned, and not to be read where nobody wrote.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_GPUMEMORY_H

@@ -1,10 +1,8 @@
-//===- GpuReport.h - the first rule that a launch broke ---------*- C++ -*-===//
-//
+//===- GpuReport.h - The first rule that a launch broke -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Collects what a launch did wrong: the words of the first violation and how
 // many others there were. Those that follow are mostly its consequences.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_GPUREPORT_H

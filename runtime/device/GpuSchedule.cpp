@@ -1,9 +1,7 @@
-//===- GpuSchedule.cpp - who of a thread block goes on --------------------===//
-//
+//===- GpuSchedule.cpp - Who of a thread block goes on --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Drawing threads, switching to them, and the ways in which they meet.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/GpuSchedule.h"

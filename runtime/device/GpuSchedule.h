@@ -1,5 +1,4 @@
-//===- GpuSchedule.h - who of a thread block goes on ------------*- C++ -*-===//
-//
+//===- GpuSchedule.h - Who of a thread block goes on ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the threads of one block at a time, one after the other on one fiber as
@@ -14,7 +13,6 @@
 // a mask wait with this mask at one site. If nobody can go on and that is not
 // so, the block diverged: the GPU would hang or do worse. It is reported, and
 // everybody goes on, so that each thread comes to its end.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_GPUSCHEDULE_H

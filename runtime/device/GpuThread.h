@@ -1,5 +1,4 @@
-//===- GpuThread.h - what emulated GPU code calls ---------------*- C++ -*-===//
-//
+//===- GpuThread.h - What emulated GPU code calls -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The binary interface between a kernel for GPUs that was compiled for the
@@ -14,7 +13,6 @@
 // Generated code relies on the order and the sizes of these members. Kernels of
 // the runtime's own (runtime/cuda/kernels) have parameters beside operands. It
 // has no unwind tables: a hook always returns, and never by an exception.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_GPUTHREAD_H

@@ -1,9 +1,7 @@
-//===- KernelLibrary.cpp - the machine code of an artifact ----------------===//
-//
+//===- KernelLibrary.cpp - The machine code of an artifact ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // memfd_create, write, dlopen of the descriptor.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/KernelLibrary.h"

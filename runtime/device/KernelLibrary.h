@@ -1,10 +1,8 @@
-//===- KernelLibrary.h - the machine code of an artifact --------*- C++ -*-===//
-//
+//===- KernelLibrary.h - The machine code of an artifact ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loads a shared object of kernels from memory, without a file that somebody
 // could exchange between the check of its digest and its use.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_DEVICE_KERNELLIBRARY_H

@@ -1,9 +1,7 @@
-//===- Executor.cpp - running a program on one rank -----------------------===//
-//
+//===- Executor.cpp - Running a program on one rank -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // From the program's list of commands to the words of a device.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/executor/Executor.h"

@@ -1,5 +1,4 @@
-//===- Executor.h - running a program on one rank ---------------*- C++ -*-===//
-//
+//===- Executor.h - Running a program on one rank -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prepares every command of a program on a rank's device, and issues the
@@ -7,7 +6,6 @@
 // and the event that it records. When and in what order they run is the
 // device's affair; streams are joined between runs of sections. Issuing a
 // command costs well under two microseconds.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_EXECUTOR_EXECUTOR_H

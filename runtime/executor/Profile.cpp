@@ -1,9 +1,7 @@
-//===- Profile.cpp - where the time of a step goes ------------------------===//
-//
+//===- Profile.cpp - Where the time of a step goes ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Recording, and how often commands run.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/executor/Profile.h"

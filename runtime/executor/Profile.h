@@ -1,11 +1,9 @@
-//===- Profile.h - where the time of a step goes ----------------*- C++ -*-===//
-//
+//===- Profile.h - Where the time of a step goes --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `shardrun --profile` records: when each command of a rank began and
 // ended. Its memory is taken before the first step, and a command costs two
 // looks at the clock more; without a profile it costs a comparison.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_EXECUTOR_PROFILE_H

@@ -1,9 +1,7 @@
-//===- RankMemory.cpp - all memory that a program can name ----------------===//
-//
+//===- RankMemory.cpp - All memory that a program can name ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sizes, addresses and the values of the scalars.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/executor/RankMemory.h"

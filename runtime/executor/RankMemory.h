@@ -1,12 +1,10 @@
-//===- RankMemory.h - all memory that a program can name --------*- C++ -*-===//
-//
+//===- RankMemory.h - All memory that a program can name ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The spaces of a program for one rank: the arena, the states, the inputs of
 // the running micro-batch, and the scalars. Every range of a checked program
 // resolves to an address that stays the same for as long as the object lives,
 // which is why commands are prepared once.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_EXECUTOR_RANKMEMORY_H

@@ -1,5 +1,4 @@
-//===- Artifact.h - reading and writing .shardc files -----------*- C++ -*-===//
-//
+//===- Artifact.h - Reading and writing .shardc files ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A `.shardc` artifact is a plain, uncompressed zip archive with one training
@@ -14,7 +13,6 @@
 // the program (Validator.h). Nothing of an entry is used before its digest was
 // checked. Whether the target fits this machine is a question of its own,
 // checkTarget, so that an artifact can be inspected anywhere.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_ARTIFACT_H

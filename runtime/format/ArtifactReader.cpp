@@ -1,10 +1,8 @@
-//===- ArtifactReader.cpp - reading .shardc files -------------------------===//
-//
+//===- ArtifactReader.cpp - Reading .shardc files -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opens an artifact from the outside in: archive, manifest, list of entries,
 // digests, JSON, rules. A failure notes the file's path.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Artifact.h"

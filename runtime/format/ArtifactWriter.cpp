@@ -1,10 +1,8 @@
-//===- ArtifactWriter.cpp - writing .shardc files -------------------------===//
-//
+//===- ArtifactWriter.cpp - Writing .shardc files -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prints the JSON entries, digests every entry and writes the archive with the
 // manifest first.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Artifact.h"

@@ -1,10 +1,8 @@
-//===- Attributes.h - named values of a library call ------------*- C++ -*-===//
-//
+//===- Attributes.h - Named values of a library call ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The attributes of a library call and the options recorded in a plan: names
 // with a boolean, an integer, a number, a string or a list of integers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_ATTRIBUTES_H

@@ -1,9 +1,7 @@
-//===- Bytes.h - borrowed bytes ---------------------------------*- C++ -*-===//
-//
+//===- Bytes.h - Borrowed bytes -------------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A view of bytes that somebody else owns, and its conversion from text.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_BYTES_H

@@ -1,10 +1,8 @@
-//===- CallWorkspace.cpp - the memory that library calls work in ----------===//
-//
+//===- CallWorkspace.cpp - The memory that library calls work in ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One function for each call whose kernels keep something, and what libraries
 // may have. Memory is counted in the kernels' parts, each of them aligned.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/CallWorkspace.h"

@@ -1,5 +1,4 @@
-//===- CallWorkspace.h - what library calls work in -------------*- C++ -*-===//
-//
+//===- CallWorkspace.h - What library calls work in -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many bytes a library call on a GPU gets to work in, beside its operands
@@ -20,7 +19,6 @@
 // cuBLAS 13), and 256 MiB for cuDNN. With less than it would like a library
 // takes another algorithm, and what it has none for the runtime's kernels
 // compute. docs/rationale/device-interface.md has the alternatives.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_CALLWORKSPACE_H

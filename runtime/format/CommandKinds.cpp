@@ -1,9 +1,7 @@
-//===- CommandKinds.cpp - which commands there are ------------------------===//
-//
+//===- CommandKinds.cpp - Which commands there are ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/CommandKinds.h"

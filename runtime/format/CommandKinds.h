@@ -1,5 +1,4 @@
-//===- CommandKinds.h - which commands there are ----------------*- C++ -*-===//
-//
+//===- CommandKinds.h - Which commands there are --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one table of commands: name, operands with what happens to them, and
@@ -8,7 +7,6 @@
 // that it names. A kind has, beside its entry here, an operation of the `exec`
 // dialect with a meaning (dialects/Reference/CommandMeanings.cpp) and an
 // implementation for each target (runtime/device/CpuCommand.cpp).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_COMMANDKINDS_H

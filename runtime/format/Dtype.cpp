@@ -1,9 +1,7 @@
-//===- Dtype.cpp - element types of tensors -------------------------------===//
-//
+//===- Dtype.cpp - Element types of tensors -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One table row per element type; every question is answered from it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Dtype.h"

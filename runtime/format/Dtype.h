@@ -1,11 +1,9 @@
-//===- Dtype.h - element types of tensors -----------------------*- C++ -*-===//
-//
+//===- Dtype.h - Element types of tensors ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The element types that the artifact, safetensors files and data files name.
 // The artifact spells them as MLIR does ("f32", "bf16"), safetensors in upper
 // case ("F32", "BF16"). bool is one byte, zero or one.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_DTYPE_H

@@ -1,9 +1,7 @@
-//===- Errors.cpp - error numbers, their titles and exit codes ------------===//
-//
+//===- Errors.cpp - Error numbers, their titles and exit codes ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tables made from Errors.def and the rule that maps a range to an exit code.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Errors.h"

@@ -1,10 +1,8 @@
-//===- Errors.h - error numbers, their titles and exit codes ----*- C++ -*-===//
-//
+//===- Errors.h - Error numbers, their titles and exit codes --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The error numbers of Errors.def as an enumeration. A number decides the exit
 // code of the program that reports it, by its range.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_ERRORS_H

@@ -1,10 +1,8 @@
-//===- FactorizationChecks.cpp - library calls that factor matrices -------===//
-//
+//===- FactorizationChecks.cpp - Library calls that factor matrices -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each takes a batch of matrices [*, m, n] of f32 or f64; results have their
 // batch, and indices are i64.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/LibraryCallCheck.h"

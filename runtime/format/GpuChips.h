@@ -1,10 +1,8 @@
-//===- GpuChips.h - the chips that kernels are compiled for -----*- C++ -*-===//
-//
+//===- GpuChips.h - The chips that kernels are compiled for ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the compiler offers, and what shardrun names where an artifact has no
 // code for a GPU.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_GPUCHIPS_H

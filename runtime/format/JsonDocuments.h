@@ -1,5 +1,4 @@
-//===- JsonDocuments.h - the artifact's JSON entries ------------*- C++ -*-===//
-//
+//===- JsonDocuments.h - The artifact's JSON entries ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Text ↔ structs for the four JSON entries of an artifact. Printing is
@@ -7,7 +6,6 @@
 // and diff can read it. Parsing checks each member's type and range (E0307)
 // and ignores members it does not know; what members mean together is checked
 // by Validator.h.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_JSONDOCUMENTS_H

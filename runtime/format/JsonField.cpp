@@ -1,10 +1,8 @@
-//===- JsonField.cpp - strict access to a JSON document -------------------===//
-//
+//===- JsonField.cpp - Strict access to a JSON document -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Typed access with a complaint for everything else, and the limits that keep
 // a hostile document from exhausting memory or the stack.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/JsonField.h"

@@ -1,5 +1,4 @@
-//===- JsonField.h - strict access to a JSON document -----------*- C++ -*-===//
-//
+//===- JsonField.h - Strict access to a JSON document ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A JSON value together with its place, so that every complaint names the
@@ -9,7 +8,6 @@
 //
 // Internal to runtime/format: access throws MalformedField, which
 // parseDocument catches and turns into a Status.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_JSONFIELD_H

@@ -1,10 +1,8 @@
-//===- JsonLines.cpp - printing JSON with one element a line --------------===//
-//
+//===- JsonLines.cpp - Printing JSON with one element a line --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A layout between nlohmann's two: neither all on one line nor every number on
 // a line of its own.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/JsonLines.h"

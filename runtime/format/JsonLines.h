@@ -1,10 +1,8 @@
-//===- JsonLines.h - printing JSON with one element a line ------*- C++ -*-===//
-//
+//===- JsonLines.h - Printing JSON with one element a line ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The layout of the artifact's JSON: the members of the root one below the
 // other, and the elements of their arrays one a line.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_JSONLINES_H

@@ -1,10 +1,8 @@
-//===- LibraryCallCheck.h - how a call's tensors fit together ---*- C++ -*-===//
-//
+//===- LibraryCallCheck.h - How a call's tensors fit together -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the checks of LibraryCalls.cpp are written with, and those that are in
 // the file of their family.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_LIBRARYCALLCHECK_H

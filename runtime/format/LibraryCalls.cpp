@@ -1,9 +1,7 @@
-//===- LibraryCalls.cpp - which library calls there are -------------------===//
-//
+//===- LibraryCalls.cpp - Which library calls there are -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One check for each library call, and the table that names them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/LibraryCallCheck.h"

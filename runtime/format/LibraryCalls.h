@@ -1,5 +1,4 @@
-//===- LibraryCalls.h - which library calls there are -----------*- C++ -*-===//
-//
+//===- LibraryCalls.h - Which library calls there are ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one table of library calls: how many operands and results each has, which
@@ -7,7 +6,6 @@
 // selects and arranges by it, the validator refuses by it, and a test holds
 // that every call has an implementation and a meaning. docs/Format.md describes
 // what each computes; runtime/cpu does it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_LIBRARYCALLS_H

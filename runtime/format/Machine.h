@@ -1,12 +1,10 @@
-//===- Machine.h - what a program is planned for ----------------*- C++ -*-===//
-//
+//===- Machine.h - What a program is planned for --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A machine as data: what one rank computes with, and how ranks are connected.
 // Machine files are JSON (docs/Machines.md): every figure in them says what it
 // is from. passes/CostModel/machines has those that shardc knows by name;
 // passes/CostModel turns work into seconds with them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_MACHINE_H

@@ -1,10 +1,8 @@
-//===- MachineJson.cpp - machine files ------------------------------------===//
-//
+//===- MachineJson.cpp - Machine files ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prints and parses machines. A figure is an object with its value and the key
 // of its source, an efficiency one with points.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Machine.h"

@@ -1,11 +1,9 @@
-//===- Manifest.h - what an artifact is and for whom ------------*- C++ -*-===//
-//
+//===- Manifest.h - What an artifact is and for whom ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The in-memory form of `manifest.json`, the first entry of an artifact:
 // format version, target, world size, and the digest of every other entry,
 // which is checked before anything of that entry is parsed or loaded.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_MANIFEST_H

@@ -1,10 +1,8 @@
 //===- ManifestJson.cpp - manifest.json -----------------------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prints and parses the manifest. The format's name and major version come
 // first, because nothing else has a meaning before they are known.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/JsonDocuments.h"
@@ -79,7 +77,7 @@ StatusOr<Manifest> parseManifest(Bytes text) {
         manifest.mesh.axes.clear();
         for (const JsonField &axis : root["mesh"].elements())
           manifest.mesh.axes.push_back(
-              {axis["axis"].text(), axis["size"].integer(1, mostRanks)});
+              {axis["axis"].text(), axis["size"].integer(1, maxRanks)});
         for (const auto &[entry, digest] : root["digests"].members())
           manifest.digests[entry] = digest.text();
       });

@@ -1,9 +1,7 @@
-//===- MappedFile.cpp - a whole file as bytes -----------------------------===//
-//
+//===- MappedFile.cpp - A whole file as bytes -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // open, fstat, mmap; the descriptor is closed at once.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/MappedFile.h"

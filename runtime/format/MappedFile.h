@@ -1,9 +1,7 @@
-//===- MappedFile.h - a whole file as bytes ---------------------*- C++ -*-===//
-//
+//===- MappedFile.h - A whole file as bytes -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Maps a file read-only, so that weights of any size are used in place.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_MAPPEDFILE_H

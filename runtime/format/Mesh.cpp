@@ -1,9 +1,7 @@
-//===- Mesh.cpp - how ranks are arranged ----------------------------------===//
-//
+//===- Mesh.cpp - How ranks are arranged ----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Mixed-radix numbers.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Mesh.h"

@@ -1,12 +1,10 @@
-//===- Mesh.h - how ranks are arranged --------------------------*- C++ -*-===//
-//
+//===- Mesh.h - How ranks are arranged ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ranks are the points of a mesh with named axes, numbered with the last axis
 // fastest: of 8 ranks in `replicate = 2, shard = 4` rank 6 is at (1, 2). Who
 // communicates are the members of a line or plane of it: ranks that differ on
 // some axes alone, in the order of their numbers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_MESH_H
@@ -22,7 +20,7 @@ namespace shardc::format {
 
 /// No mesh has more axes, and none more ranks.
 inline constexpr size_t mostAxes = 4;
-inline constexpr int64_t mostRanks = 65536;
+inline constexpr int64_t maxRanks = 65536;
 
 /// Where a rank is on each axis; zeros beyond the last one.
 using Coordinates = std::array<int64_t, mostAxes>;

@@ -1,9 +1,7 @@
-//===- NearestName.cpp - what a misspelt name may have meant --------------===//
-//
+//===- NearestName.cpp - What a misspelt name may have meant --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The longest common prefix and, in what is left, the longest common suffix.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/NearestName.h"

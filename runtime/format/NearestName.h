@@ -1,11 +1,9 @@
-//===- NearestName.h - what a misspelt name may have meant ------*- C++ -*-===//
-//
+//===- NearestName.h - What a misspelt name may have meant ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one measure behind every "did you mean": how much two names share at
 // their beginnings and ends. It finds both a typing error and a dotted name of
 // which one component differs, in time that is linear in the lengths.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_NEARESTNAME_H

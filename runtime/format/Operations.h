@@ -1,5 +1,4 @@
-//===- Operations.h - floating-point operations by shape --------*- C++ -*-===//
-//
+//===- Operations.h - Floating-point operations by shape ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many floating-point operations products, convolutions and attention
@@ -7,7 +6,6 @@
 // calls of a program, and what the runtime divides over threads. A multiply-add
 // is two operations, as in PyTorch's FLOP counter
 // (torch/utils/flop_counter.py).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_OPERATIONS_H

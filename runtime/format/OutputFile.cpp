@@ -1,9 +1,7 @@
-//===- OutputFile.cpp - files that appear whole or not at all -------------===//
-//
+//===- OutputFile.cpp - Files that appear whole or not at all -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // mkostemp beside the target, write, fsync, rename.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/OutputFile.h"

@@ -1,11 +1,9 @@
-//===- OutputFile.h - files that appear whole or not at all -----*- C++ -*-===//
-//
+//===- OutputFile.h - Files that appear whole or not at all ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes to a temporary file in the target's folder and renames it over the
 // target at the end, so that no reader ever sees half a file and a failure or
 // an interruption leaves the old file as it was.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_OUTPUTFILE_H

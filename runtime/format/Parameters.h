@@ -1,5 +1,4 @@
-//===- Parameters.h - what a rank keeps between steps -----------*- C++ -*-===//
-//
+//===- Parameters.h - What a rank keeps between steps ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The in-memory form of `parameters.json`: the inputs of one micro-batch, the
@@ -13,7 +12,6 @@
 //   fc.weight (4 x 3)         fc.bias (3)   padding
 //   [ 0 … 11              ]   [12 13 14]    [15]       elements = 16
 //   |----- rank 0: 0 … 7 -----|---- rank 1: 8 … 15 ---|   S = 8
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_PARAMETERS_H

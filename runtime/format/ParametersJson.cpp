@@ -1,9 +1,7 @@
 //===- ParametersJson.cpp - parameters.json -------------------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prints and parses inputs, states, groups and segments.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/JsonDocuments.h"

@@ -1,10 +1,8 @@
-//===- ParametersValidator.cpp - rules F1 to F4 ---------------------------===//
-//
+//===- ParametersValidator.cpp - Rules F1 to F4 ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checks inputs, states and the layout of segments, so that sizes computed
 // from them later neither overflow nor disagree.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Validator.h"
@@ -141,11 +139,11 @@ static Status checkMesh(const Mesh &mesh) {
     if (axis.name.empty() || !names.insert(axis.name).second)
       return broken("F20", "two axes of the mesh are called '" + axis.name +
                                "', or one has no name");
-    if (axis.size < 1 || axis.size > mostRanks / ranks)
+    if (axis.size < 1 || axis.size > maxRanks / ranks)
       return broken("F20", "axis '" + axis.name + "' has size " +
                                std::to_string(axis.size) +
                                ", the mesh from 1 to " +
-                               std::to_string(mostRanks) + " ranks");
+                               std::to_string(maxRanks) + " ranks");
     ranks *= axis.size;
   }
   return Status();

@@ -1,5 +1,4 @@
-//===- Philox.h - random numbers that belong to a place ---------*- C++ -*-===//
-//
+//===- Philox.h - Random numbers that belong to a place -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy
@@ -7,7 +6,6 @@
 // bits. Whoever knows where an element is knows its number, so it does not
 // matter which rank or thread asks. The bits are part of the contract between
 // compiler, runtime and reference interpreter.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_PHILOX_H

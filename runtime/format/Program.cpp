@@ -1,9 +1,7 @@
-//===- Program.cpp - the commands that one rank runs each step ------------===//
-//
+//===- Program.cpp - The commands that one rank runs each step ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Small questions about shapes and kernels that readers of a program ask.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Program.h"

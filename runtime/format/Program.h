@@ -1,5 +1,4 @@
-//===- Program.h - the commands that one rank runs each step ----*- C++ -*-===//
-//
+//===- Program.h - The commands that one rank runs each step --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The in-memory form of `program.json`: a flat list of commands with explicit
@@ -9,7 +8,6 @@
 //
 // Plain data: the compiler fills it in, the writer, the validator and the
 // executors read it. Copies are deep.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_PROGRAM_H

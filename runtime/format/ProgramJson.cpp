@@ -1,10 +1,8 @@
 //===- ProgramJson.cpp - program.json -------------------------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prints and parses the program. Members with their usual value (index and
 // offset zero, no waits, contiguous strides) are left out.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/CommandKinds.h"

@@ -1,11 +1,9 @@
-//===- ProgramValidator.cpp - rules F5 to F19, F21 to F23 -----------------===//
-//
+//===- ProgramValidator.cpp - Rules F5 to F19, F21 to F23 -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checks every command of a program: its place in the order of events, its
 // operands, and what only its kind asks for. One function for each kind that
 // asks for something.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/CallWorkspace.h"

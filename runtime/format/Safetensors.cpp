@@ -1,9 +1,7 @@
-//===- Safetensors.cpp - named tensors in one file ------------------------===//
-//
+//===- Safetensors.cpp - Named tensors in one file ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The strict reader, and the writer that lays tensors end to end.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Safetensors.h"

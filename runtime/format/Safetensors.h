@@ -1,12 +1,10 @@
-//===- Safetensors.h - named tensors in one file ----------------*- C++ -*-===//
-//
+//===- Safetensors.h - Named tensors in one file --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads and writes the safetensors format: eight bytes of header length, a
 // JSON header, and the tensors' bytes, row-major, without holes or overlaps
 // (https://huggingface.co/docs/safetensors). Reading is strict: a header that
 // the reference implementation refuses is refused here.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_SAFETENSORS_H

@@ -1,9 +1,7 @@
-//===- SafetensorsIndex.cpp - tensors in several files --------------------===//
-//
+//===- SafetensorsIndex.cpp - Tensors in several files --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One member is read; what else an index says is for people.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/SafetensorsIndex.h"

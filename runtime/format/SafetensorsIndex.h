@@ -1,10 +1,8 @@
-//===- SafetensorsIndex.h - tensors in several files ------------*- C++ -*-===//
-//
+//===- SafetensorsIndex.h - Tensors in several files ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads `model.safetensors.index.json`, with which Hugging Face splits weights
 // into files: {"metadata": {…}, "weight_map": {"NAME": "FILE"}}.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_SAFETENSORSINDEX_H

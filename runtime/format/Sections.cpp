@@ -1,9 +1,7 @@
-//===- Sections.cpp - the parts of a run of a program ---------------------===//
-//
+//===- Sections.cpp - The parts of a run of a program ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which sections a run takes, and the rules about them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/CommandKinds.h"

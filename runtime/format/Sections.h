@@ -1,11 +1,9 @@
-//===- Sections.h - the parts of a run of a program -------------*- C++ -*-===//
-//
+//===- Sections.h - The parts of a run of a program -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A program is sections of commands. There are two kinds of runs: a training
 // step, and an evaluation, which computes a loss and changes nothing. Each
 // takes its sections in order, once or for micro-batches.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_SECTIONS_H

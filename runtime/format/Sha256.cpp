@@ -1,10 +1,8 @@
-//===- Sha256.cpp - digests of artifact entries ---------------------------===//
-//
+//===- Sha256.cpp - Digests of artifact entries ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The digest through OpenSSL's EVP interface, which uses the processor's SHA
 // instructions where there are any.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Sha256.h"

@@ -1,9 +1,7 @@
-//===- Sha256.h - digests of artifact entries -------------------*- C++ -*-===//
-//
+//===- Sha256.h - Digests of artifact entries -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // SHA-256 over bytes given in one or several pieces, by OpenSSL's libcrypto.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_SHA256_H

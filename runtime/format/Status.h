@@ -1,5 +1,4 @@
-//===- Status.h - success, or a numbered error with its context -*- C++ -*-===//
-//
+//===- Status.h - Success, or a numbered error with its context -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The error values of the runtime and of the artifact format:
@@ -11,7 +10,6 @@
 //
 // Nothing in runtime/ lets an exception cross a function that returns one of
 // these. A Status is one pointer; success allocates nothing.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_STATUS_H
@@ -78,7 +76,7 @@ private:
   std::shared_ptr<const Error> error;
 };
 
-/// What a program prints on stderr for a failure:
+/// What a program prints on stderr for a failure, in colors on a terminal:
 ///   TOOL: error E0306: MESSAGE
 ///     note: …
 ///     help: …

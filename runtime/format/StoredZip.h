@@ -1,5 +1,4 @@
-//===- StoredZip.h - uncompressed zip archives ------------------*- C++ -*-===//
-//
+//===- StoredZip.h - Uncompressed zip archives ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The container of an artifact: a zip archive whose entries are all stored,
@@ -8,7 +7,6 @@
 // use a general zip library, which copies entries out and cannot align them.
 // Written archives have entries aligned to 64 bytes and no clock in them, and
 // change to zip64 records where sizes need it (APPNOTE.TXT 6.3.10 §4.3).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_STOREDZIP_H

@@ -1,10 +1,8 @@
-//===- StoredZipReader.cpp - reading uncompressed zip archives ------------===//
-//
+//===- StoredZipReader.cpp - Reading uncompressed zip archives ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds the end record, walks the central directory and returns views of the
 // entries. Every offset is compared with the archive's size before use.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/StoredZip.h"

@@ -1,12 +1,10 @@
-//===- StoredZipWriter.cpp - writing uncompressed zip archives ------------===//
-//
+//===- StoredZipWriter.cpp - Writing uncompressed zip archives ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Local headers, central directory and end records. Every entry's data starts
 // at a multiple of 64 bytes; the gap is an extra field of the local header
 // with the identifier that Android's zipalign uses for the purpose. The time
 // stamp is the first one that zip can express.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/StoredZip.h"

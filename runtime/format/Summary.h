@@ -1,10 +1,8 @@
-//===- Summary.h - what the compiler decided, for people --------*- C++ -*-===//
-//
+//===- Summary.h - What the compiler decided, for people ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The in-memory form of `summary.json`: the figures that `shardc inspect`
 // prints. Execution does not depend on it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_SUMMARY_H

@@ -1,10 +1,7 @@
-//===- SummaryJson.cpp - summary.json
-//-------------------------------------------===//
-//
+//===- SummaryJson.cpp - The artifact's summary.json ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prints and parses the compiler's figures.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/JsonDocuments.h"

@@ -1,9 +1,7 @@
-//===- Target.cpp - can this machine run the artifact's code? -------------===//
-//
+//===- Target.cpp - Can this machine run the artifact's code? -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compares the target's processor level with what the processor reports.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Artifact.h"

@@ -1,10 +1,8 @@
-//===- TiledProduct.cpp - how a GPU's kernels cut products ----------------===//
-//
+//===- TiledProduct.cpp - How a GPU's kernels cut products ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How batch dimensions become rows or groups, and into how many parts a great
 // depth is cut.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/TiledProduct.h"

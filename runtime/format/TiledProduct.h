@@ -1,5 +1,4 @@
-//===- TiledProduct.h - how a GPU cuts products -----------------*- C++ -*-===//
-//
+//===- TiledProduct.h - How a GPU cuts products ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of matrices and convolutions as the runtime's own kernels for GPUs
@@ -7,7 +6,6 @@
 // depth is cut into parts where there are few of them. What the parts take of
 // memory is known here, where the compiler sees it too; the kernels take their
 // numbers from here.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_TILEDPRODUCT_H

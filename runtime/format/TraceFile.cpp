@@ -1,10 +1,8 @@
-//===- TraceFile.cpp - when commands run, for Perfetto --------------------===//
-//
+//===- TraceFile.cpp - When commands run, for Perfetto --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One event a line. A slice begins with what its command always has and ends
 // with times, so that millions of them are written fast.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/TraceFile.h"

@@ -1,12 +1,10 @@
-//===- TraceFile.h - when commands run, for Perfetto ------------*- C++ -*-===//
-//
+//===- TraceFile.h - When commands run, for Perfetto ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A trace in the Trace Event Format of Chrome, which https://ui.perfetto.dev
 // opens: a process for each rank, a thread for each stream, a slice for each
 // run of a command. What `shardrun --profile` measured and what `shardc plan`
 // forecasts have the same tracks, so that one lies beside the other.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_TRACEFILE_H

@@ -1,10 +1,8 @@
-//===- Work.cpp - what a command moves and computes -----------------------===//
-//
+//===- Work.cpp - What a command moves and computes -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory from operands and accesses, operations from the table of library
 // calls and the signatures of kernels.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Work.h"

@@ -1,12 +1,10 @@
-//===- Work.h - what a command moves and computes ---------------*- C++ -*-===//
-//
+//===- Work.h - What a command moves and computes -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one account of bytes and operations of a program's commands: profile,
 // `shardc inspect`, rooflines and the planner's simulator read it. Operands
 // count once and whole; where a kernel reads an element twice, caches are
 // expected to keep it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_WORK_H

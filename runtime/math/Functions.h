@@ -1,5 +1,4 @@
-//===- Functions.h - elementary functions of f32 ----------------*- C++ -*-===//
-//
+//===- Functions.h - Elementary functions of f32 --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The one source of the elementary functions of f32 that kernels compute often,
@@ -12,7 +11,6 @@
 //
 // Range reductions are the usual ones; the polynomials are minimax fits of the
 // relative error on each interval.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_MATH_FUNCTIONS_H

@@ -1,10 +1,8 @@
-//===- LinearAlgebra.cpp - factorizations of matrices ---------------------===//
-//
+//===- LinearAlgebra.cpp - Factorizations of matrices ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cholesky's and Gauss's eliminations as loops over columns, because `info` and
 // the pivots have to be LAPACK's; the rest is Eigen's, on one thread.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/math/LinearAlgebra.h"

@@ -1,5 +1,4 @@
-//===- LinearAlgebra.h - factorizations of matrices -------------*- C++ -*-===//
-//
+//===- LinearAlgebra.h - Factorizations of matrices -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the operators of dialects/Aten/AtenFactorization.td compute for one
@@ -7,7 +6,6 @@
 // processor and the reference interpreter run the same functions, always in
 // double, so that they choose the same pivots and the same signs of vectors
 // whose sign is arbitrary. What they compute is held against PyTorch's LAPACK.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_MATH_LINEARALGEBRA_H

@@ -1,9 +1,7 @@
-//===- Devices.cpp - what a run trains on ---------------------------------===//
-//
+//===- Devices.cpp - What a run trains on ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The choice, and opening the plug-in for GPUs.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Devices.h"

@@ -1,10 +1,8 @@
-//===- Devices.h - what a run trains on -------------------------*- C++ -*-===//
-//
+//===- Devices.h - What a run trains on -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Emulated devices, if they are asked for; else what the artifact was compiled
 // for: this machine's processor or a GPU.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_DEVICES_H

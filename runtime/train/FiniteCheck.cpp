@@ -1,9 +1,7 @@
-//===- FiniteCheck.cpp - losses and gradients that are numbers ------------===//
-//
+//===- FiniteCheck.cpp - Losses and gradients that are numbers ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The states of a rank, in pieces.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/FiniteCheck.h"
@@ -46,8 +44,8 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
     status.addNote(gradients.size() == 1
                        ? "the parameter is '" + first + "'"
                        : "in the order of the model, the first is '" + first +
-                             "' and the last, which backward comes to first, "
-                             "'" +
+                             "' and the last, which backward reaches first, "
+                             "is '" +
                              last + "'");
   }
   if (isUpdated)

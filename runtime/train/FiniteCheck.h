@@ -1,10 +1,8 @@
-//===- FiniteCheck.h - losses and gradients that are numbers ----*- C++ -*-===//
-//
+//===- FiniteCheck.h - Losses and gradients that are numbers --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Looks for NaN and infinities in what a step computed, before its update
 // spreads them to every parameter.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_FINITECHECK_H

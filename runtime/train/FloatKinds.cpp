@@ -1,10 +1,8 @@
-//===- FloatKinds.cpp - finite, infinite or NaN ---------------------------===//
-//
+//===- FloatKinds.cpp - Finite, infinite or NaN ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A float is not finite if its exponent has all bits set, and NaN if a bit
 // behind it is set, too. Integers compare as the absolute values do.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/FloatKinds.h"

@@ -1,9 +1,7 @@
-//===- FloatKinds.h - finite, infinite or NaN -------------------*- C++ -*-===//
-//
+//===- FloatKinds.h - Finite, infinite or NaN -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is in floats of any dtype, read as bits.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_FLOATKINDS_H

@@ -1,10 +1,8 @@
-//===- GatheredStates.cpp - full tensors from the shards of ranks ---------===//
-//
+//===- GatheredStates.cpp - Full tensors from the shards of ranks ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shards are copied to their places in a whole segment, whose parameters are
 // then tensors of the file.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/GatheredStates.h"

@@ -1,10 +1,8 @@
-//===- GatheredStates.h - full tensors from the shards of ranks -*- C++ -*-===//
-//
+//===- GatheredStates.h - Full tensors from the shards of ranks -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Puts the states of ranks together again and writes them as one safetensors
 // file, from which InitialStates.h can begin or go on, or which PyTorch loads.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_GATHEREDSTATES_H

@@ -1,10 +1,8 @@
-//===- InitialStates.cpp - what the states of ranks begin with ------------===//
-//
+//===- InitialStates.cpp - What the states of ranks begin with ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The names of every state, looked up among the tensors' in the model's
 // spelling.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/InitialStates.h"

@@ -1,11 +1,9 @@
-//===- InitialStates.h - what the states of ranks begin with ----*- C++ -*-===//
-//
+//===- InitialStates.h - What the states of ranks begin with --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Finds a tensor for every state of an artifact by its name, and cuts the
 // shards of ranks from them. Nothing is left to chance: what a file lacks, and
 // what it has that no state takes, is an error with all names.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_INITIALSTATES_H

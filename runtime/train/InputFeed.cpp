@@ -1,9 +1,7 @@
-//===- InputFeed.cpp - samples on their way to a device -------------------===//
-//
+//===- InputFeed.cpp - Samples on their way to a device -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Consecutive micro-batches take turns at the two buffers.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/InputFeed.h"

@@ -1,5 +1,4 @@
-//===- InputFeed.h - samples on their way to a device -----------*- C++ -*-===//
-//
+//===- InputFeed.h - Samples on their way to a device ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads a rank's micro-batches into two staging buffers on the host in turn:
@@ -8,7 +7,6 @@
 //
 //   host     read 1   copy 1   read 2    copy 2   read 3
 //   device                     run 1              run 2
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_INPUTFEED_H

@@ -1,10 +1,8 @@
-//===- MemoryLimit.cpp - what this machine gives to a process -------------===//
-//
+//===- MemoryLimit.cpp - What this machine gives to a process -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // /proc/meminfo, and the files of each control group from the process' own up
 // to the root (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/memory.rst).
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/MemoryLimit.h"

@@ -1,10 +1,8 @@
-//===- MemoryLimit.h - what this machine gives to a process -----*- C++ -*-===//
-//
+//===- MemoryLimit.h - What this machine gives to a process ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Linux gives memory that it does not have, and ends the process that touches
 // it. What is asked for is compared with the limit before.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_MEMORYLIMIT_H

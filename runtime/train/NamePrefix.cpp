@@ -1,9 +1,7 @@
-//===- NamePrefix.cpp - names of a model and of its weights ---------------===//
-//
+//===- NamePrefix.cpp - Names of a model and of its weights ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A prefix is a candidate if it makes one name of one side one of the other's.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/NamePrefix.h"

@@ -1,5 +1,4 @@
-//===- NamePrefix.h - names of a model and of its weights -------*- C++ -*-===//
-//
+//===- NamePrefix.h - Names of a model and of its weights -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A model is often exported inside of a module that computes its loss, so that
@@ -10,7 +9,6 @@
 //   file           layers.0.weight      module.layers.0.weight
 //
 // One prefix that only one side has explains the difference, or nothing does.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_NAMEPREFIX_H

@@ -1,10 +1,8 @@
-//===- NonFiniteSource.cpp - where a step's first NaN is from -------------===//
-//
+//===- NonFiniteSource.cpp - Where a step's first NaN is from -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // An infinity counts only where a command makes it of finite numbers; masks of
 // attention do so on purpose, which is why a NaN comes first.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/NonFiniteSource.h"

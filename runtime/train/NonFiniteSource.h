@@ -1,10 +1,8 @@
-//===- NonFiniteSource.h - where a step's first NaN is from -----*- C++ -*-===//
-//
+//===- NonFiniteSource.h - Where a step's first NaN is from ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A step that stops because its loss is not finite is run once more, and what
 // each command wrote is looked at: the first NaN names the module.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_NONFINITESOURCE_H

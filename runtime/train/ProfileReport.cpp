@@ -1,9 +1,7 @@
-//===- ProfileReport.cpp - a profile for people and for Perfetto ----------===//
-//
+//===- ProfileReport.cpp - A profile for people and for Perfetto ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums commands by a name, and prints slices one a line.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/ProfileReport.h"

@@ -1,10 +1,8 @@
-//===- ProfileReport.h - a profile for people and for Perfetto --*- C++ -*-===//
-//
+//===- ProfileReport.h - A profile for people and for Perfetto ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two forms of what `shardrun --profile` recorded: tables of where the time
 // went, and a trace in which every command of every rank is seen.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_PROFILEREPORT_H

@@ -1,9 +1,7 @@
-//===- Progress.cpp - where a training run is -----------------------------===//
-//
+//===- Progress.cpp - Where a training run is -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Numbers have as many digits as it takes to read back the same value.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Progress.h"

@@ -1,12 +1,10 @@
-//===- Progress.h - where a training run is ---------------------*- C++ -*-===//
-//
+//===- Progress.h - Where a training run is -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a run needs besides its states to go on with the same bits, as strings
 // in the metadata of a safetensors file: how many steps are done, how many
 // samples they took, and the seed. Options that the next run may choose anew
 // are kept too, so that a difference can be pointed out.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_PROGRESS_H

@@ -1,9 +1,7 @@
-//===- RankTrainer.cpp - one rank's share of a training run ---------------===//
-//
+//===- RankTrainer.cpp - One rank's share of a training run ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Preparing a rank, and the sections of a step.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/RankTrainer.h"

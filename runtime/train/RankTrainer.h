@@ -1,10 +1,8 @@
-//===- RankTrainer.h - one rank's share of a training run -------*- C++ -*-===//
-//
+//===- RankTrainer.h - One rank's share of a training run -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Everything that belongs to one rank: its threads, transport, device, memory
 // and prepared program; and how it runs a step.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_RANKTRAINER_H

@@ -1,9 +1,7 @@
-//===- RestorePoint.cpp - taking back a step that did not end -------------===//
-//
+//===- RestorePoint.cpp - Taking back a step that did not end -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which states a program writes follows from its commands' operands.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/RestorePoint.h"

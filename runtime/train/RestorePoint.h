@@ -1,10 +1,8 @@
-//===- RestorePoint.h - taking back a step that did not end -----*- C++ -*-===//
-//
+//===- RestorePoint.h - Taking back a step that did not end ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Copies what a step changes before its update (buffers, numbers of the
 // optimizer), so that a step that stops before it leaves no trace.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_RESTOREPOINT_H

@@ -1,9 +1,7 @@
-//===- RunFiles.cpp - what a training run reads and writes ----------------===//
-//
+//===- RunFiles.cpp - What a training run reads and writes ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files are compared by what they are, not by what they are called.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/RunFiles.h"

@@ -1,10 +1,8 @@
-//===- RunFiles.h - what a training run reads and writes --------*- C++ -*-===//
-//
+//===- RunFiles.h - What a training run reads and writes ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A run of days should not end with a file that cannot be written, and should
 // not destroy one that it was made from.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_RUNFILES_H

@@ -1,9 +1,7 @@
-//===- RunReport.cpp - what a training run prints -------------------------===//
-//
+//===- RunReport.cpp - What a training run prints -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One line for each thing.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/RunReport.h"

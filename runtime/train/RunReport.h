@@ -1,10 +1,8 @@
-//===- RunReport.h - what a training run prints -----------------*- C++ -*-===//
-//
+//===- RunReport.h - What a training run prints ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The lines around those of steps: what is trained from which weights on which
 // data, and notes on what a user may not expect.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_RUNREPORT_H

@@ -1,9 +1,7 @@
-//===- RunningStatistics.cpp - statistics of all ranks --------------------===//
-//
+//===- RunningStatistics.cpp - Statistics of all ranks --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // In double, rounded once.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/RunningStatistics.h"

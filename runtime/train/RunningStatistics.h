@@ -1,5 +1,4 @@
-//===- RunningStatistics.h - statistics of all ranks ------------*- C++ -*-===//
-//
+//===- RunningStatistics.h - Statistics of all ranks ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Batch norms that normalize with their rank's samples keep other running
@@ -13,7 +12,6 @@
 // (torch.batch_norm_gather_stats_with_counts). Of one batch these are the
 // statistics of all samples. Of running ones the mean is; the variance is an
 // estimate: running means are closer together than the means of batches.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_RUNNINGSTATISTICS_H

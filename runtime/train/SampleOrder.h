@@ -1,5 +1,4 @@
-//===- SampleOrder.h - which rank trains on which samples -------*- C++ -*-===//
-//
+//===- SampleOrder.h - Which rank trains on which samples -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A step with N ranks and M micro-batches takes the next N * M * B samples,
@@ -11,7 +10,6 @@
 //
 // So one rank with N micro-batches sees the slices in the order in which the
 // gradients of N ranks are summed.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_SAMPLEORDER_H

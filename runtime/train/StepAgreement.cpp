@@ -1,9 +1,7 @@
-//===- StepAgreement.cpp - whether a step changes parameters --------------===//
-//
+//===- StepAgreement.cpp - Whether a step changes parameters --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rank 0 decides between two barriers.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/StepAgreement.h"

@@ -1,10 +1,8 @@
-//===- StepAgreement.h - whether a step changes parameters ------*- C++ -*-===//
-//
+//===- StepAgreement.h - Whether a step changes parameters ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Before a step's update all ranks meet and agree: they update, they leave the
 // step out, or they stop with the parameters of the step before.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_STEPAGREEMENT_H

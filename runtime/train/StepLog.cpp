@@ -1,9 +1,7 @@
-//===- StepLog.cpp - what a training run reports --------------------------===//
-//
+//===- StepLog.cpp - What a training run reports --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Formats numbers and writes lines.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/StepLog.h"

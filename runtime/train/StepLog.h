@@ -1,10 +1,8 @@
-//===- StepLog.h - what a training run reports ------------------*- C++ -*-===//
-//
+//===- StepLog.h - What a training run reports ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The line of each step: for people on a stream, and as JSON in a file, one
 // object a line, flushed at once so that a run can be followed.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_STEPLOG_H

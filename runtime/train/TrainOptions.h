@@ -1,9 +1,7 @@
-//===- TrainOptions.h - what a training run is told -------------*- C++ -*-===//
-//
+//===- TrainOptions.h - What a training run is told -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The options of shardrun, apart from the artifact.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_TRAINOPTIONS_H

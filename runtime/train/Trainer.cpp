@@ -1,11 +1,9 @@
-//===- Trainer.cpp - training an artifact on this machine -----------------===//
-//
+//===- Trainer.cpp - Training an artifact on this machine -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Everything that can fail for the user's files is opened or tried before the
 // ranks start; then one thread a rank; then the result is written: after the
 // last step, or after the last whole one of a run that stops.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/Trainer.h"

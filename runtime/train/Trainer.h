@@ -1,11 +1,9 @@
-//===- Trainer.h - training an artifact on this machine ---------*- C++ -*-===//
-//
+//===- Trainer.h - Training an artifact on this machine -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Starts the ranks of an artifact as threads, feeds them samples, runs the
 // steps, reports them, and writes the result. A rank that fails stops the
 // others; nothing is written then.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_TRAINER_H

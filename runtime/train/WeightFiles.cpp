@@ -1,9 +1,7 @@
-//===- WeightFiles.cpp - full tensors in safetensors files ----------------===//
-//
+//===- WeightFiles.cpp - Full tensors in safetensors files ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every file is mapped; no tensor is read before it is copied to a rank.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/WeightFiles.h"

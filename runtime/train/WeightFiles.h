@@ -1,10 +1,8 @@
-//===- WeightFiles.h - full tensors in safetensors files --------*- C++ -*-===//
-//
+//===- WeightFiles.h - Full tensors in safetensors files ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Opens what `--weights` names: one safetensors file, the index of several, or
 // a folder with either, as Hugging Face's save_pretrained writes them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_WEIGHTFILES_H

@@ -1,9 +1,7 @@
-//===- WeightViolations.cpp - weights that do not fit a model -------------===//
-//
+//===- WeightViolations.cpp - Weights that do not fit a model -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A missing name is most likely one of the unused ones, spelt differently.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/WeightViolations.h"

@@ -1,9 +1,7 @@
-//===- WeightViolations.h - weights that do not fit a model -----*- C++ -*-===//
-//
+//===- WeightViolations.h - Weights that do not fit a model ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Collects all that is wrong with a file of weights and makes one error of it.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRAIN_WEIGHTVIOLATIONS_H

@@ -1,9 +1,7 @@
-//===- Cancellation.cpp - one reason to stop for all ranks ----------------===//
-//
+//===- Cancellation.cpp - One reason to stop for all ranks ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The first failure wins over a signal: it is what the user has to know.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/transport/Cancellation.h"

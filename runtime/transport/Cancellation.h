@@ -1,5 +1,4 @@
-//===- Cancellation.h - one reason to stop for all ranks --------*- C++ -*-===//
-//
+//===- Cancellation.h - One reason to stop for all ranks ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What lets every rank stop when one of them fails or the user presses
@@ -13,7 +12,6 @@
 //   signal        v
 //   rank 0    | forward, backward | update |  stops here
 //   rank 1      | forward, backward | update |  and here
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRANSPORT_CANCELLATION_H

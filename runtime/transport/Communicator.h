@@ -1,5 +1,4 @@
-//===- Communicator.h - collectives in phases -------------------*- C++ -*-===//
-//
+//===- Communicator.h - Collectives in phases -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A collective is a few phases between meetings of its members, the ranks that
@@ -12,7 +11,6 @@
 //   reduce-scatter  publish | add the own part       |
 //   all-reduce      publish | sum a share            | copy the other shares |
 //                           ^ all members meet       ^                       ^
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRANSPORT_COMMUNICATOR_H

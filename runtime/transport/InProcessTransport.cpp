@@ -1,9 +1,7 @@
-//===- InProcessTransport.cpp - ranks as threads of one process -----------===//
-//
+//===- InProcessTransport.cpp - Ranks as threads of one process -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The phases of each collective.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/transport/InProcessTransport.h"

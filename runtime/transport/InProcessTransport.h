@@ -1,10 +1,8 @@
-//===- InProcessTransport.h - ranks as threads of one process ---*- C++ -*-===//
-//
+//===- InProcessTransport.h - Ranks as threads of one process -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The default transport. Ranks read each other's memory directly, between two
 // meetings: nothing is copied that the result does not need.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRANSPORT_INPROCESSTRANSPORT_H

@@ -1,9 +1,7 @@
-//===- MeetingPlace.cpp - where ranks wait for each other -----------------===//
-//
+//===- MeetingPlace.cpp - Where ranks wait for each other -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whoever comes last opens the next meeting before it tells the others.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/transport/MeetingPlace.h"

@@ -1,10 +1,8 @@
-//===- MeetingPlace.h - where ranks wait for each other ---------*- C++ -*-===//
-//
+//===- MeetingPlace.h - Where ranks wait for each other -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A barrier in two halves, arriving and waiting, that a cancellation opens; and
 // a board on which each rank says what it has come for.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRANSPORT_MEETINGPLACE_H

@@ -1,11 +1,9 @@
-//===- Reduction.cpp - sums in rank order ---------------------------------===//
-//
+//===- Reduction.cpp - Sums in rank order ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Elements go by blocks that stay in the first-level cache, and inside a block
 // rank by rank, so that memory is read once and the inner loop is a vector
 // addition.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/transport/Reduction.h"

@@ -1,9 +1,7 @@
-//===- Reduction.h - sums in rank order -------------------------*- C++ -*-===//
-//
+//===- Reduction.h - Sums in rank order -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The arithmetic of reductions, apart from how the operands got here.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRANSPORT_REDUCTION_H

@@ -1,9 +1,7 @@
-//===- Transport.h - how ranks exchange data --------------------*- C++ -*-===//
-//
+//===- Transport.h - How ranks exchange data ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What connects the ranks of a run: it gives each its communicators.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRANSPORT_TRANSPORT_H

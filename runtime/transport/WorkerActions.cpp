@@ -1,9 +1,7 @@
-//===- WorkerActions.cpp - collectives by a rank's threads ----------------===//
-//
+//===- WorkerActions.cpp - Collectives by a rank's threads ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ranges of bytes and elements, one worker each.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/transport/WorkerActions.h"

@@ -1,10 +1,8 @@
-//===- WorkerActions.h - collectives by a rank's threads --------*- C++ -*-===//
-//
+//===- WorkerActions.h - Collectives by a rank's threads ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The actions of a rank whose memory the processor reads and writes: at once,
 // spread over the rank's workers.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_TRANSPORT_WORKERACTIONS_H

@@ -1,9 +1,7 @@
-//===- ArtifactMutator.cpp - damaged artifacts under right digests --------===//
-//
+//===- ArtifactMutator.cpp - Damaged artifacts under right digests --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every change is drawn from the generator alone, so a seed names a mutant.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/artifact/ArtifactMutator.h"

@@ -1,6 +1,4 @@
-//===- ArtifactMutator.h - damaged artifacts under right digests -*- C++
-//-*-===//
-//
+//===- ArtifactMutator.h - Damaged artifacts under right digests ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Changes numbers, names and orders in the JSON entries of an artifact, and
@@ -8,7 +6,6 @@
 // damaged member and the machine is the rules of the format alone. Changes keep
 // the shape of the document: a number becomes another that occurs beside it, a
 // name another name, so that many mutants are accepted and run.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TEST_ARTIFACT_ARTIFACTMUTATOR_H

@@ -1,5 +1,4 @@
-//===- MutateArtifacts.cpp - damaged artifacts end well -------------------===//
-//
+//===- MutateArtifacts.cpp - Damaged artifacts end well -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 //   mutate-artifacts ARTIFACT.shardc [COUNT [SEED [FOLDER]]]
@@ -10,7 +9,6 @@
 // run in child processes; one that crashes, throws or takes too long is
 // reported, and written to FOLDER if there is one. Exits with 1 if there are
 // any.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/artifact/ArtifactMutator.h"
@@ -38,7 +36,7 @@ using namespace shardc::testing;
 /// A mutant may ask for any amount of memory and of work; what is far beyond
 /// the original says nothing about safety and is not run.
 static constexpr int64_t mostBytes = int64_t(256) << 20;
-static constexpr int64_t mostRanks = 16;
+static constexpr int64_t maxRanks = 16;
 static constexpr int secondsOfMutant = 60;
 
 namespace {
@@ -98,7 +96,7 @@ static Status runMutant(const std::string &content, Progress &progress) {
   if (!loaded.ok())
     return loaded.status();
   const format::Artifact &artifact = loaded->artifact;
-  if (artifact.manifest.mesh.ranks() > mostRanks ||
+  if (artifact.manifest.mesh.ranks() > maxRanks ||
       memoryOf(artifact) > mostBytes) {
     ++progress.large;
     return Status();

@@ -1,5 +1,4 @@
 //===- FakeCublasLt.cpp - libcublasLt for tests ---------------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The functions that the plug-in uses, as cuBLAS documents them: matrices by
@@ -7,7 +6,6 @@
 // operation allows it. The heuristic's algorithm wants all of the workspace
 // that it may have, and fills it before and after its work: what is somebody
 // else's too is gone.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/fake_cuda/FakeMachine.h"

@@ -1,5 +1,4 @@
-//===- FakeCudnn.cpp - libcudnn for tests ---------------------------------===//
-//
+//===- FakeCudnn.cpp - Libcudnn for tests ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // cuDNN's graph interface for convolutions, as its documentation has it:
@@ -8,7 +7,6 @@
 // one that is not deterministic, and one that wants more memory than it may
 // have. The third uses tensor cores, which round f32 to TF32. An engine fills
 // its workspace before and after its work.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/fake_cuda/FakeMachine.h"

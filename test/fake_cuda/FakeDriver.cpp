@@ -1,10 +1,8 @@
 //===- FakeDriver.cpp - libcuda.so.1 for tests ----------------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The driver's functions that the plug-in uses, on the fake machine, and those
 // with which gpu_check asks what GPU there is.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/fake_cuda/FakeMachine.h"

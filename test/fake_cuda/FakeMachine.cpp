@@ -1,9 +1,7 @@
-//===- FakeMachine.cpp - a GPU that a processor plays ---------------------===//
-//
+//===- FakeMachine.cpp - A GPU that a processor plays ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Streams, events, captures and memory.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/fake_cuda/FakeMachine.h"

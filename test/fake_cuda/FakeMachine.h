@@ -1,5 +1,4 @@
-//===- FakeMachine.h - a GPU that a processor plays -------------*- C++ -*-===//
-//
+//===- FakeMachine.h - A GPU that a processor plays -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What stands behind the fakes of NVIDIA's driver and libraries, with which the
@@ -19,7 +18,6 @@
 // memory=BYTES, fault=KERNEL, seed=N. The kernels are those of the artifact
 // that the process was started with, which has to have code for emulated
 // threads.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TEST_FAKE_CUDA_FAKEMACHINE_H

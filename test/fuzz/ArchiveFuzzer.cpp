@@ -1,11 +1,9 @@
-//===- ArchiveFuzzer.cpp - any bytes as a .pt2 archive --------------------===//
-//
+//===- ArchiveFuzzer.cpp - Any bytes as a .pt2 archive --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the input as an archive, binds its sizes and reads every tensor. A
 // checksum stands before everything behind the directory, so the mutator
 // corrects the checksums of what it changed in most cases.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/SymbolBindings.h"

@@ -1,12 +1,10 @@
-//===- ArtifactFuzzer.cpp - any bytes as an artifact ----------------------===//
-//
+//===- ArtifactFuzzer.cpp - Any bytes as an artifact ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the input as an artifact, with all rules. Checksums and digests stand
 // before everything behind the directory, so most changes are made inside of an
 // entry: the mutator changes its text, or its members as
 // test/artifact/ArtifactMutator.h does, and corrects the digests.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Artifact.h"

@@ -1,10 +1,8 @@
-//===- GraphFuzzer.cpp - any text as an exported program ------------------===//
-//
+//===- GraphFuzzer.cpp - Any text as an exported program ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the input as the JSON of an exported program, and binds its sizes: to
 // the example's, and each symbol to 3.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/ProgramReader.h"

@@ -1,9 +1,7 @@
-//===- PickleFuzzer.cpp - any bytes as a torch.save payload ---------------===//
-//
+//===- PickleFuzzer.cpp - Any bytes as a torch.save payload ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the input as the pickle in which old archives keep their weights.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/PickleReader.h"

@@ -1,10 +1,8 @@
-//===- SafetensorsFuzzer.cpp - any bytes as safetensors -------------------===//
-//
+//===- SafetensorsFuzzer.cpp - Any bytes as safetensors -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the input as a safetensors file; what is accepted must describe bytes
 // that exist, and must be read back from what the writer makes of it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Safetensors.h"

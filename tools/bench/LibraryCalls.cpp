@@ -1,5 +1,4 @@
 //===- LibraryCalls.cpp - oneDNN called directly --------------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What bench_calls.py compares the calls of a step with: the same products and
@@ -21,7 +20,6 @@
 //
 //   c++ -std=c++20 -O2 -I ONEDNN/include LibraryCalls.cpp -o calls-of-3
 //       -L ONEDNN/lib -ldnnl
-//
 //===----------------------------------------------------------------------===//
 
 #include "oneapi/dnnl/dnnl.hpp"

@@ -7,8 +7,8 @@
 
 For each of the twelve models of bench_zoo.py, R rounds: calibrate the machine
 (`shardrun calibrate`), forecast a step of one rank (`shardc plan`), and train
-(`shardrun`), --steps steps, of which the least time counts. The round with the
-median of forecast and step counts: machines change their speed within minutes.
+(`shardrun`), --steps steps, of which the median counts, without the first. Of the
+rounds that with the median ratio counts: machines change their speed within minutes.
 --machine has a file of an earlier calibration, which all rounds use. --parts
 prints where forecast and `shardrun --profile` part.
 Exports go to DIR, minutes for all of them, unless they are there. Needs PyTorch,
@@ -49,12 +49,13 @@ def run(*words):
 
 
 def measure(artifact, data, options, folder):
-    """The least seconds of a step."""
+    """The median of a step's seconds, without the first, as calibrate takes it."""
     log = folder / "log.jsonl"
     run(options.bin / "shardrun", artifact, "--data", data, "--steps", options.steps,
         "--lr", 1e-6, "--threads", options.threads, "--log", log, "--quiet")
     records = [json.loads(line) for line in log.read_text().splitlines()]
-    return min(record["seconds"] for record in records if "loss" in record)
+    return statistics.median([record["seconds"] for record in records
+                              if "loss" in record][1:])
 
 
 def compare(name, options, folder):
@@ -90,7 +91,7 @@ def main():
     parser.add_argument("--machine", type=pathlib.Path)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--cpu", default="x86-64-v3")
     parser.add_argument("--parts", action="store_true")
     options = parser.parse_args()

@@ -1,9 +1,7 @@
 //===- CommandLine.cpp - What all command lines share ---------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Wraps help pages between words, and finds the option that was meant.
-//
 //===----------------------------------------------------------------------===//
 
 #include "tools/command_line/CommandLine.h"

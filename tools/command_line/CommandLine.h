@@ -1,10 +1,8 @@
-//===- CommandLine.h - What all command lines share -------------*- C++ -*-===//
-//
+//===- CommandLine.h - What all command lines share -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Help pages, and checks that CLI11 lacks. Options of numbers have a type name
 // of one letter, such as N.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_COMMAND_LINE_COMMANDLINE_H

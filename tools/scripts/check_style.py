@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the rules of style that neither clang-format nor clang-tidy knows.
 
-A source opens with one SPDX line and prose that says what it is for; no path has
+A source opens with one SPDX line and prose that says what it is for, in C++ below a
+title of one line; no path has
 a name that says nothing (Utils, Common, Helpers, Misc); no open task is left in
 a comment without an issue's number. Pages and help texts for users have no phrase
 of PHRASES, which are not what an engineer of this field writes.
@@ -30,6 +31,9 @@ PHRASES = {re.compile(phrase, re.IGNORECASE): instead for phrase, instead in {
 PAGES = re.compile(r"README\.md|docs/(?!Spec)[^/]+\.md|docs/problems/[^/]+\.md|"
                    r"compiler/OptionTable\.cpp|tools/(shardc|shardrun)/[^/]+\.cpp|"
                    r"runtime/format/Errors\.def")
+# NAME - DESCRIPTION, the license, what it is for, a line.
+HEADER = re.compile(r"//===- \S+ - \S.* -*===//\n// SPDX[^\n]*\n//\n(// ?[^\n]*\n|//\n)*?"
+                    r"(?<!\n//\n)//===-+===//\n")
 OPEN_TASK = re.compile(r"\b(TODO(?!\(#\d+\))|FIXME|XXX|HACK)\b")
 
 
@@ -76,6 +80,9 @@ def main():
         if path.suffix not in SOURCES and not is_script:
             continue
         text = read(path)
+        if path.suffix in (".cpp", ".h") and not HEADER.match(text):
+            problems.append(f"{path}: does not open with //===- NAME - TITLE ---===//, "
+                            "the license, prose and a line")
         if SPDX not in "\n".join(text.splitlines()[:6]):
             problems.append(f"{path}: does not open with `{SPDX}`")
         if (path.suffix in (".cpp", ".cu", ".h", ".td", ".py")

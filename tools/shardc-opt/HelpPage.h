@@ -1,4 +1,4 @@
-//===- HelpPage.h - what the help pages of MLIR tools show ----------------===//
+//===- HelpPage.h - What the help pages of MLIR tools show ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Libraries of LLVM register their own command-line options in every program

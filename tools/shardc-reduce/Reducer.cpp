@@ -1,4 +1,4 @@
-//===- Reducer.cpp - makes failing IR small -------------------------------===//
+//===- Reducer.cpp - Makes failing IR small -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operations are numbered in the order of a walk, which a copy of the module

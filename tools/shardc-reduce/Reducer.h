@@ -1,4 +1,4 @@
-//===- Reducer.h - makes failing IR small ---------------------------------===//
+//===- Reducer.h - Makes failing IR small ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Removes operations from a module for as long as a test finds the rest

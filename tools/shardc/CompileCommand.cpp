@@ -58,7 +58,8 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
       ->group("Debugging");
   command
       .add_option("--remarks", options.remarks,
-                  "Print the remarks of passes whose flag matches; .* for all")
+                  "Print the remarks of passes whose name matches, such as "
+                  "shardc-place-buffers; .* for all")
       ->type_name("REGEX")
       ->group("Debugging");
 }
@@ -88,9 +89,7 @@ static int runCompile(CompileArguments &arguments) {
   if (arguments.printConfig)
     return printConfiguration(arguments.input, arguments.options);
   if (arguments.output.empty() && arguments.options.compileTo.empty()) {
-    std::cerr << "shardc: error " << errorNumber(ErrorCode::E0002)
-              << ": expected -o MODEL.shardc\n";
-    return exitCode(ErrorCode::E0002);
+    return fail(Status(ErrorCode::E0002, "expected -o MODEL.shardc"));
   }
   int result = compile(arguments.input, arguments.output, arguments.options);
   if (result == 0 && arguments.options.verifyEach == "execute" &&

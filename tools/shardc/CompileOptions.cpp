@@ -1,4 +1,4 @@
-//===- CompileOptions.cpp - options of every command that compiles --------===//
+//===- CompileOptions.cpp - Options of every command that compiles --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a training step is compiled for, in the groups that help pages show.
@@ -48,8 +48,9 @@ static std::string join(const std::vector<std::string_view> &words) {
 static CLI::Validator inRange(NumberRange range) {
   auto check = [range](const std::string &text) {
     double value = 0;
-    return CLI::detail::lexical_cast(text, value) ? complainAbout(value, range)
-                                                  : std::string();
+    return CLI::detail::lexical_cast(text, value)
+               ? describeOutOfRange(value, range)
+               : std::string();
   };
   return CLI::Validator(check, "");
 }
@@ -144,11 +145,11 @@ static void resolveMesh(const CLI::App &command, Options &options) {
   bool isShardGiven = options.worldSize == 0 || command.count("--shard") != 0;
   auto text = [](int64_t number) { return std::to_string(number); };
   const int64_t product = options.shard * options.replicate;
-  if (product > format::mostRanks)
+  if (product > format::maxRanks)
     throw ConfigurationError(Status(
         ErrorCode::E0201, text(options.replicate) + " replicas of " +
                               text(options.shard) + " ranks are more than " +
-                              text(format::mostRanks) + " ranks"));
+                              text(format::maxRanks) + " ranks"));
   if (options.worldSize == 0)
     options.worldSize = product;
   if (isShardGiven && product != options.worldSize)

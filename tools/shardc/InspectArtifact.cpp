@@ -118,7 +118,8 @@ static void printJson(const Artifact &artifact, bool program) {
 }
 
 /// The forecast step on a machine with the artifact's kind of processor.
-static int printForecast(const Artifact &artifact, const std::string &name) {
+static int printForecast(const Artifact &artifact, const std::string &name,
+                         bool asJson) {
   StatusOr<Machine> machine = findMachine(name);
   Status status = machine.ok() ? Status() : machine.status();
   if (machine.ok() && machine->target != artifact.manifest.target.kind)
@@ -130,8 +131,12 @@ static int printForecast(const Artifact &artifact, const std::string &name) {
     std::cerr << render(status, "shardc");
     return exitCode(status.code());
   }
-  std::cout << printPlan(reportPlan(artifact, *machine, /*microBatches=*/1))
-            << printTimeline(artifact, *machine, /*microBatches=*/1);
+  const PlanReport plan = reportPlan(artifact, *machine, /*microBatches=*/1);
+  if (asJson)
+    std::cout << printPlanJson(plan);
+  else
+    std::cout << printPlan(plan)
+              << printTimeline(artifact, *machine, /*microBatches=*/1);
   return 0;
 }
 
@@ -147,7 +152,11 @@ int inspectArtifact(const std::string &path, const ArtifactReport &report) {
   if (!report.sass.empty())
     return printSass(artifact, report.sass);
   if (!report.timeline.empty())
-    return printForecast(artifact, report.timeline);
+    return printForecast(artifact, report.timeline, report.json);
+  if (report.json && report.kernels) {
+    printKernelsAsJson(artifact);
+    return 0;
+  }
   if (report.json) {
     printJson(artifact, report.program);
     return 0;

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Compiler.h"
-#include "runtime/format/Errors.h"
+#include "runtime/format/Status.h"
 #include "tools/shardc/Commands.h"
 #include "tools/shardc/Inspect.h"
 
@@ -37,15 +37,16 @@ static int runInspect(const InspectArguments &arguments) {
                        : !artifact.timeline.empty() ? "--timeline"
                                                     : nullptr;
   if (isModel && option) {
-    std::cerr << "shardc: error " << errorNumber(ErrorCode::E0001) << ": "
-              << option << " is for artifacts, '" << arguments.path
-              << "' is a model\n";
-    return exitCode(ErrorCode::E0001);
+    const Status status(ErrorCode::E0001, std::string(option) +
+                                              " is for artifacts, '" +
+                                              arguments.path + "' is a model");
+    std::cerr << render(status, "shardc");
+    return exitCode(status.code());
   }
   if (arguments.dtypes) {
     Options options = arguments.options;
     options.input = arguments.input;
-    return printDtypes(arguments.path, options);
+    return printDtypes(arguments.path, options, arguments.json);
   }
   if (!isModel) {
     ArtifactReport report = artifact;
@@ -73,7 +74,7 @@ void addInspectCommand(CLI::App &app, Run &run) {
       ->add_flag("--all", arguments->all,
                  "Print every module instead of folding equal ones")
       ->group("Model");
-  command->add_flag(
+  CLI::Option *json = command->add_flag(
       "--json", arguments->json,
       "Print JSON; for an artifact, its JSON entries (docs/Format.md)");
   command
@@ -97,12 +98,14 @@ void addInspectCommand(CLI::App &app, Run &run) {
                    "Print the PTX of a kernel; needs an artifact compiled with "
                    "--format ptx")
       ->type_name("KERNEL")
+      ->excludes(json)
       ->group("Artifact");
   command
       ->add_option("--sass", artifact.sass,
                    "Print the machine code of a kernel per GPU chip; needs "
                    "nvdisasm of the CUDA toolkit")
       ->type_name("KERNEL")
+      ->excludes(json)
       ->group("Artifact");
   command
       ->add_option("--timeline", artifact.timeline,

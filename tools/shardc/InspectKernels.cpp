@@ -12,6 +12,7 @@
 #include "passes/CostModel/Machines.h"
 #include "runtime/format/CommandKinds.h"
 #include "runtime/format/Errors.h"
+#include "runtime/format/JsonLines.h"
 #include "runtime/format/Work.h"
 
 #include <iomanip>
@@ -180,6 +181,34 @@ void printKernels(const Artifact &artifact, bool all) {
       printKernel(row, width);
   for (const auto &[chip, isThere] : chips)
     printChip(chip, artifact, rows, width);
+}
+
+void printKernelsAsJson(const Artifact &artifact) {
+  nlohmann::ordered_json root;
+  root["kernels"] = nlohmann::ordered_json::array();
+  for (const KernelRow &row : rowsOf(artifact)) {
+    const KernelSummary &kernel = *row.kernel;
+    nlohmann::ordered_json object = {{"name", kernel.name},
+                                     {"chip", kernel.chip},
+                                     {"threads", row.block.threads},
+                                     {"blocks", row.blocks},
+                                     {"registers", kernel.registers},
+                                     {"shared_bytes", kernel.sharedBytes},
+                                     {"local_bytes", kernel.localBytes},
+                                     {"launches", row.launches},
+                                     {"bytes", row.work.movedBytes()}};
+    const Chip *chip = findGpuChip(kernel.chip);
+    const std::vector<const Machine *> machines = machinesWith(kernel.chip);
+    if (chip && !machines.empty()) {
+      object["occupancy"] = occupancy(*chip, row.block);
+      object["waves"] = waves(*machines[0], row.block, row.blocks);
+      for (const Machine *machine : machines)
+        object["least_seconds"][machine->name] =
+            leastSeconds(row.work, *machine);
+    }
+    root["kernels"].push_back(std::move(object));
+  }
+  std::cout << printLines(root);
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,13 @@ namespace shardc {
 /// what each kernel takes before. Nothing without cubins.
 void printKernels(const format::Artifact &artifact, bool all);
 
+/// Prints what each kernel takes as JSON, an object with an array `kernels`:
+/// `name`, `chip`, `threads` of a block, `blocks`, `registers`, `shared_bytes`
+/// and `local_bytes`, `launches` and moved `bytes` of a step with one
+/// micro-batch; of chips that are known also `occupancy` and `waves`, and by
+/// machine the `least_seconds` of a launch.
+void printKernelsAsJson(const format::Artifact &artifact);
+
 /// Prints the kernel of that name for each chip that there is PTX for. Returns
 /// the exit code.
 int printPtx(const format::Artifact &artifact, const std::string &kernel);

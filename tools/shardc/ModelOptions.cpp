@@ -1,4 +1,4 @@
-//===- ModelOptions.cpp - options of every command that reads a model -----===//
+//===- ModelOptions.cpp - Options of every command that reads a model -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a model is read: its symbolic sizes and its loss.
@@ -29,8 +29,9 @@ static std::pair<std::string, int64_t> parseBinding(const std::string &text) {
 /// The samples that a micro-batch may have.
 static std::string complainAboutSamples(const std::string &text) {
   double value = 0;
-  return CLI::detail::lexical_cast(text, value) ? complainAbout(value, {1, 1e9})
-                                                : std::string();
+  return CLI::detail::lexical_cast(text, value)
+             ? describeOutOfRange(value, {1, 1e9})
+             : std::string();
 }
 
 void bindMicroBatch(InputOptions &options, int64_t size) {
@@ -56,7 +57,8 @@ void addBindOption(CLI::App &command, InputOptions &options) {
       .add_option_function<int64_t>(
           "--micro-batch",
           [&options](int64_t size) { bindMicroBatch(options, size); },
-          "Samples per micro-batch; needs an export made with --dynamic-batch")
+          "Samples per micro-batch; needs a model exported with "
+          "shardc_export.py --dynamic-batch")
       ->check(CLI::Validator(complainAboutSamples, ""))
       ->type_name("N")
       ->group("Model");

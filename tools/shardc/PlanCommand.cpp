@@ -15,6 +15,7 @@
 #include "compiler/Planning.h"
 #include "passes/CostModel/Machines.h"
 #include "runtime/format/OutputFile.h"
+#include "runtime/format/Terminal.h"
 #include "tools/shardc/Commands.h"
 #include "tools/shardc/PlanSweep.h"
 
@@ -55,8 +56,8 @@ static Status checkArguments(const PlanArguments &arguments) {
         .setHelp("such as --machine h100-sxm");
   if (!arguments.why.empty() && !isAuto(arguments.options))
     return Status(ErrorCode::E0001,
-                  "--why: explains what auto chose, and nothing is auto")
-        .setHelp("say --reshard auto, --recompute auto or both");
+                  "--why needs auto for --reshard or --recompute")
+        .setHelp("such as --reshard auto --recompute auto");
   return Status();
 }
 
@@ -171,7 +172,8 @@ int Planner::plan(const format::Machine &machine, PlannedStep &step,
 
 void Planner::print(const PlannedStep &step, const PlanReport &report) {
   if (!arguments.emit.empty() && !arguments.options.paramGroups.empty())
-    std::cerr << "shardc: warning: --emit " << arguments.emit
+    std::cerr << "shardc: " << colored(MessageKind::Warning, "warning:")
+              << " --emit " << arguments.emit
               << " leaves out what --param-groups freezes or ignores\n";
   if (arguments.emit == "torchtitan")
     std::cout << printTorchtitan(report);
@@ -289,8 +291,9 @@ static int runPlan(PlanArguments &arguments, bool namesTarget) {
 /// The numbers that runs have.
 static std::string complainAboutMicroBatches(const std::string &text) {
   double value = 0;
-  return CLI::detail::lexical_cast(text, value) ? complainAbout(value, {1, 1e6})
-                                                : std::string();
+  return CLI::detail::lexical_cast(text, value)
+             ? describeOutOfRange(value, {1, 1e6})
+             : std::string();
 }
 
 static std::string complainAboutRegex(const std::string &text) {
@@ -375,9 +378,10 @@ void addPlanCommand(CLI::App &app, Run &run) {
                  "Print the plan as JSON (docs/Planning.md)")
       ->group("Plan");
   command
-      ->add_flag("--alternatives", arguments->alternatives,
-                 "Plan every policy of --reshard and --recompute, and with the "
-                 "root's modules wrapped; print memory and time of each")
+      ->add_flag(
+          "--alternatives", arguments->alternatives,
+          "Also plan each --reshard and --recompute policy, and wrapping "
+          "of the root's modules; print memory and time of each")
       ->excludes("--json")
       ->group("Plan");
   command

@@ -9,6 +9,7 @@
 
 #include "compiler/OptionTable.h"
 #include "compiler/Plan/Quantities.h"
+#include "runtime/format/Terminal.h"
 #include "tools/shardc/Commands.h"
 
 #include <algorithm>
@@ -18,8 +19,6 @@
 #include <iostream>
 #include <optional>
 #include <sstream>
-
-#include <unistd.h>
 
 namespace shardc {
 
@@ -74,30 +73,25 @@ private:
 /// A line below the cells, on a terminal, that says how far the sweep is.
 class Progress {
 public:
-  explicit Progress(size_t cells)
-      : cells(cells), isShown(isatty(STDERR_FILENO) != 0) {}
+  explicit Progress(size_t cells) : cells(cells) {}
 
   void show(size_t done) const {
-    if (!isShown)
-      return;
-    std::cerr << done << " of " << cells << " cells";
+    std::string text =
+        std::to_string(done) + " of " + std::to_string(cells) + " cells";
     const std::chrono::duration<double> passed =
         std::chrono::steady_clock::now() - begin;
     if (done > 0)
-      std::cerr << ", about "
-                << printSeconds(passed.count() / static_cast<double>(done) *
-                                static_cast<double>(cells - done))
-                << " left";
-    std::cerr << "; Ctrl-C ends with what is planned" << std::flush;
+      text += ", about " +
+              printSeconds(passed.count() / static_cast<double>(done) *
+                           static_cast<double>(cells - done)) +
+              " left";
+    line.show(text + "; Ctrl-C ends with what is planned");
   }
-  void clear() const {
-    if (isShown)
-      std::cerr << "\r\033[K" << std::flush;
-  }
+  void clear() const { line.clear(); }
 
 private:
   size_t cells;
-  bool isShown;
+  ProgressLine line;
   std::chrono::steady_clock::time_point begin =
       std::chrono::steady_clock::now();
 };
@@ -136,8 +130,7 @@ parseSweep(const std::vector<std::string> &words) {
                     "--sweep: " +
                         (isTwice   ? "'" + axis.option + "' is named twice"
                          : isKnown ? "'" + word + "' has no values"
-                                   : "'" + axis.option +
-                                         "' is no option that a sweep varies"))
+                                   : "'" + axis.option + "' cannot be swept"))
           .setHelp("such as --sweep world-size=8,64 param-dtype=bf16,f32");
     axes.push_back(std::move(axis));
   }

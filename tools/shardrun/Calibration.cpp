@@ -1,10 +1,8 @@
-//===- Calibration.cpp - a machine file from measurements -----------------===//
-//
+//===- Calibration.cpp - A machine file from measurements -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each point of a curve is a few commands of one size on a device of its own,
 // on random data. The median of several rounds counts.
-//
 //===----------------------------------------------------------------------===//
 
 #include "tools/shardrun/Calibration.h"

@@ -1,12 +1,10 @@
-//===- Calibration.h - a machine file from measurements ---------*- C++ -*-===//
-//
+//===- Calibration.h - A machine file from measurements -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // `shardrun calibrate`: measures how fast this machine's processor, or a GPU,
 // moves memory and computes products, convolutions and attention, each by
 // itself and with the commands that training runs, and makes what `shardc plan
 // --machine FILE` reads (docs/Machines.md).
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_SHARDRUN_CALIBRATION_H

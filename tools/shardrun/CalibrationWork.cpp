@@ -1,9 +1,7 @@
-//===- CalibrationWork.cpp - what a calibration runs ----------------------===//
-//
+//===- CalibrationWork.cpp - What a calibration runs ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Commands as programs have them, of sizes that training steps have.
-//
 //===----------------------------------------------------------------------===//
 
 #include "tools/shardrun/CalibrationWork.h"

@@ -1,10 +1,8 @@
-//===- CalibrationWork.h - what a calibration runs --------------*- C++ -*-===//
-//
+//===- CalibrationWork.h - What a calibration runs ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Commands of training steps by kind and size, without a program: their buffers
 // have sizes and no places.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_SHARDRUN_CALIBRATIONWORK_H

@@ -1,9 +1,7 @@
-//===- ComparePlan.cpp - where a forecast and a run part ------------------===//
-//
+//===- ComparePlan.cpp - Where a forecast and a run part ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sums of both over the same commands.
-//
 //===----------------------------------------------------------------------===//
 
 #include "tools/shardrun/ComparePlan.h"

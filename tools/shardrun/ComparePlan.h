@@ -1,10 +1,8 @@
-//===- ComparePlan.h - where a forecast and a run part ----------*- C++ -*-===//
-//
+//===- ComparePlan.h - Where a forecast and a run part --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // `shardrun --compare-plan MACHINE`: what `shardc plan` would forecast of the
 // artifact that runs, beside what its commands took.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_SHARDRUN_COMPAREPLAN_H

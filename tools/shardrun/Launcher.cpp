@@ -1,9 +1,7 @@
-//===- Launcher.cpp - who started this process ----------------------------===//
-//
+//===- Launcher.cpp - Who started this process ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A rank's number alone means nothing: a batch script of Slurm has one too.
-//
 //===----------------------------------------------------------------------===//
 
 #include "tools/shardrun/Launcher.h"

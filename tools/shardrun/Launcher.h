@@ -1,10 +1,8 @@
-//===- Launcher.h - who started this process --------------------*- C++ -*-===//
-//
+//===- Launcher.h - Who started this process ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // torchrun, mpirun and srun start one process for each rank and tell it its
 // number in the environment.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_SHARDRUN_LAUNCHER_H

@@ -1,10 +1,8 @@
 //===- main.cpp - shardrun: train a compiled artifact ---------------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the command line and the artifact, trains, and turns a failure into a
 // message and an exit code. Ctrl-C stops all ranks between two commands.
-//
 //===----------------------------------------------------------------------===//
 
 #include "passes/CostModel/Machines.h"
@@ -148,11 +146,14 @@ static void declareFiles(CLI::App &app, CommandLine &line) {
               "Initial weights: a safetensors file or a Hugging Face folder "
               "(default: the artifact's); a file of --save-optimizer resumes "
               "its run");
-  weights.add("--restart", train.restart,
-              "Take only the weights of a file of --save-optimizer");
+  weights.add(
+      "--restart", train.restart,
+      "With a --save-optimizer file: load only parameters and buffers, and "
+      "start at step 1");
   weights.add(
       "--weights-prefix", train.weightsPrefix, "PREFIX",
-      "Prefix that tensor names have only in the model, or only in the file");
+      "Prefix to ignore in tensor names: in the model's or in the file's, "
+      "whichever have it");
   weights.add("--ignore-unused", train.ignoreUnused,
               "Accept tensors that the model does not have");
   weights.add("--save", train.save, "FILE.safetensors",
@@ -163,8 +164,8 @@ static void declareFiles(CLI::App &app, CommandLine &line) {
               "Save each rank's BatchNorm statistics, too, as rankR/NAME");
   weights
       .add("--names", line.names, "model|hf",
-           "Names of saved tensors: as exported, or those of your own model's "
-           "state_dict (hf)")
+           "Names of saved tensors: as exported (model), or those of the "
+           "state_dict of any model exported with the helper (hf)")
       ->capture_default_str();
 
   OptionGroup output(app, "Output");
@@ -367,11 +368,12 @@ static Status chooseCalibrated(CommandLine &line, const std::string &base,
   if (Status status = chooseDevice(line); !status.ok())
     return status;
   if (line.train.emulated)
-    return Status(ErrorCode::E0002, "--device: emulated devices are not fast");
+    return Status(ErrorCode::E0002,
+                  "--device: emulated devices cannot be calibrated");
   if (line.isGpu == base.empty())
     return Status(ErrorCode::E0002,
-                  "--device cuda and --base go together: one GPU does not tell "
-                  "peaks, capacity and links")
+                  "--device cuda needs --base, and --base needs --device cuda: "
+                  "peaks, capacity and links cannot be measured on one GPU")
         .setHelp("such as --device cuda --base h100-sxm");
   if (options.name.empty())
     options.name = line.isGpu ? "gpu-local" : "cpu-local";
@@ -495,6 +497,10 @@ static int run(int argc, char **argv, Cancellation &cancellation) {
                                      "CPUs")
             .setHelp(
                 "recompile it with --target cuda:CHIP, such as cuda:sm_90"),
+        cancellation);
+  if (line.train.tf32 && loaded->artifact.manifest.target.kind != "cuda")
+    return fail(
+        Status(ErrorCode::E0308, "--tf32: the artifact was compiled for CPUs"),
         cancellation);
   if (Status status = comparePlanAfter(line, loaded->artifact); !status.ok())
     return fail(status, cancellation);

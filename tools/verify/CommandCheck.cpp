@@ -1,4 +1,4 @@
-//===- CommandCheck.cpp - each compiled command against its meaning -------===//
+//===- CommandCheck.cpp - Each compiled command against its meaning -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Before each command the interpreter gets the bytes of all ranks; afterwards
@@ -215,7 +215,8 @@ Status CommandCheck::runSection(size_t section) {
     FailureOr<std::vector<ProgramExecution::Written>> expected =
         meaning.executeTogether(number);
     if (failed(expected))
-      return Status(ErrorCode::E0142, "a command has no meaning");
+      return Status(ErrorCode::E0142,
+                    "the reference interpreter cannot execute a command");
     for (const ProgramExecution::Written &written : *expected)
       if (!agreeOnWritten(written))
         return Status();

@@ -1,4 +1,4 @@
-//===- CommandCheck.h - each compiled command against its meaning ---------===//
+//===- CommandCheck.h - Each compiled command against its meaning ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs an artifact command by command and holds each against the reference

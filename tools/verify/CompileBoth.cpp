@@ -1,4 +1,4 @@
-//===- CompileBoth.cpp - the compiled step and its reference --------------===//
+//===- CompileBoth.cpp - The compiled step and its reference --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // All phases on one copy of a program, those to differentiation on another.

@@ -1,10 +1,8 @@
-//===- CompiledRun.cpp - an artifact's steps, observed --------------------===//
-//
+//===- CompiledRun.cpp - An artifact's steps, observed --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One thread a rank, each running the sections of every step and copying its
 // own states between them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "tools/verify/CompiledRun.h"

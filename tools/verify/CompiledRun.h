@@ -1,5 +1,4 @@
-//===- CompiledRun.h - an artifact's steps, observed ------------*- C++ -*-===//
-//
+//===- CompiledRun.h - An artifact's steps, observed ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs an artifact as shardrun does, with ranks as threads of this process,
@@ -9,7 +8,6 @@
 //   begin | micro-batch, micro-batch, …  | update |
 //                                        ^        ^
 //                               afterGradients   afterUpdate
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_VERIFY_COMPILEDRUN_H

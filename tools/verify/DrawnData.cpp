@@ -1,9 +1,7 @@
-//===- DrawnData.cpp - samples that a program allows ----------------------===//
-//
+//===- DrawnData.cpp - Samples that a program allows ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The runtime's random data behind bounded inputs.
-//
 //===----------------------------------------------------------------------===//
 
 #include "tools/verify/DrawnData.h"

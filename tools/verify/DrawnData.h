@@ -1,5 +1,4 @@
-//===- DrawnData.h - samples that a program allows --------------*- C++ -*-===//
-//
+//===- DrawnData.h - Samples that a program allows ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random samples for a program that came without data. Floats are normal;
@@ -10,7 +9,6 @@
 // Models take other samples than such: floats that they index tables with, or
 // logarithms of. Samples can be narrowed, by steps: floats are then positive
 // and below 1, 1/4, 1/16, …; bounds of integers are divided by 4, 16, ….
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_VERIFY_DRAWNDATA_H

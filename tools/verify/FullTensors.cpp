@@ -1,9 +1,7 @@
-//===- FullTensors.cpp - whole tensors out of ranks' states ---------------===//
-//
+//===- FullTensors.cpp - Whole tensors out of ranks' states ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Looks up, converts, concatenates.
-//
 //===----------------------------------------------------------------------===//
 
 #include "tools/verify/FullTensors.h"

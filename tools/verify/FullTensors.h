@@ -1,10 +1,8 @@
-//===- FullTensors.h - whole tensors out of ranks' states -------*- C++ -*-===//
-//
+//===- FullTensors.h - Whole tensors out of ranks' states -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The elements of a model's parameters, and of what is kept beside them, put
 // together from the shards of all ranks.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_VERIFY_FULLTENSORS_H

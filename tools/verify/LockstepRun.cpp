@@ -1,10 +1,8 @@
-//===- LockstepRun.cpp - an artifact's commands, one by one ---------------===//
-//
+//===- LockstepRun.cpp - An artifact's commands, one by one ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every rank has its device, memory and prepared commands. A command starts a
 // thread a rank, because a collective returns when all ranks have come to it.
-//
 //===----------------------------------------------------------------------===//
 
 #include "tools/verify/LockstepRun.h"

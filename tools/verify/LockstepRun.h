@@ -1,10 +1,8 @@
-//===- LockstepRun.h - an artifact's commands, one by one -------*- C++ -*-===//
-//
+//===- LockstepRun.h - An artifact's commands, one by one -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the commands of an artifact one after the other, each on all ranks
 // before the next begins, so that somebody can look at the memory between them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_VERIFY_LOCKSTEPRUN_H

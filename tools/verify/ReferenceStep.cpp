@@ -1,4 +1,4 @@
-//===- ReferenceStep.cpp - the unsharded step in the interpreter ----------===//
+//===- ReferenceStep.cpp - The unsharded step in the interpreter ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Executions, and what is read from the state after them.

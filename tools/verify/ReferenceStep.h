@@ -1,4 +1,4 @@
-//===- ReferenceStep.h - the unsharded step in the interpreter ------------===//
+//===- ReferenceStep.h - The unsharded step in the interpreter ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The training step compiled for one rank up to the differentiate phase, which

@@ -1,4 +1,4 @@
-//===- StepInputs.cpp - samples as the interpreter takes them -------------===//
+//===- StepInputs.cpp - Samples as the interpreter takes them -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads what each rank's feed reads.

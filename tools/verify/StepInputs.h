@@ -1,4 +1,4 @@
-//===- StepInputs.h - samples as the interpreter takes them ---------------===//
+//===- StepInputs.h - Samples as the interpreter takes them ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The samples of a step as tensors, the same that the runtime copies to the

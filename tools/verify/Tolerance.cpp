@@ -1,9 +1,7 @@
-//===- Tolerance.cpp - how far a right result may be off ------------------===//
-//
+//===- Tolerance.cpp - How far a right result may be off ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Limits from samples, and the comparison with them.
-//
 //===----------------------------------------------------------------------===//
 
 #include "tools/verify/Tolerance.h"

@@ -1,5 +1,4 @@
-//===- Tolerance.h - how far a right result may be off ----------*- C++ -*-===//
-//
+//===- Tolerance.h - How far a right result may be off --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A computed tensor is judged by what the reference gives for it, and by what
@@ -18,7 +17,6 @@
 // root mean square of their errors is at most 3 all + 2 u max|expected|: many
 // small errors that one element could have by chance. For f64 all of it is
 // doubled. docs/rationale/verify.md has the reasons.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_VERIFY_TOLERANCE_H

@@ -1,4 +1,4 @@
-//===- Verify.cpp - a compiled step against the unsharded reference -------===//
+//===- Verify.cpp - A compiled step against the unsharded reference -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiles both sides, runs both, and compares step by step.

@@ -1,4 +1,4 @@
-//===- Verify.h - a compiled step against the unsharded reference ---------===//
+//===- Verify.h - A compiled step against the unsharded reference ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiles a program, runs the artifact in this process, and compares what it

@@ -297,7 +297,7 @@ int Verification::conclude(const VerifiedProgram &program,
       llvm::outs().flush();
       diagnostics.report(
           Status(ErrorCode::E0704,
-                 "no loss is finite, so that there is nothing to compare")
+                 "no loss is finite, so there is nothing to compare")
               .setHelp("give samples that the model is trained with: --data "
                        "FILE.safetensors"));
       return diagnostics.getExitCode();

@@ -1,9 +1,7 @@
-//===- VerifyModel.h - shardc verify ----------------------------*- C++ -*-===//
-//
+//===- VerifyModel.h - shardc verify --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `shardc verify` does, behind plain structures.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_VERIFY_VERIFYMODEL_H

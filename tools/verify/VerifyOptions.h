@@ -1,9 +1,7 @@
-//===- VerifyOptions.h - what a verification is told ------------*- C++ -*-===//
-//
+//===- VerifyOptions.h - What a verification is told ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The options of a verification, apart from the program. Plain data.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TOOLS_VERIFY_VERIFYOPTIONS_H

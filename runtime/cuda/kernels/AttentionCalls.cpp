@@ -1,11 +1,9 @@
-//===- AttentionCalls.cpp - attention as launches -------------------------===//
-//
+//===- AttentionCalls.cpp - Attention as launches -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensors of heads, masks and dropout as the kernels of AttentionKernels.h know
 // them, and which calls are for tensor cores (AttentionTensorForward.h): those
 // of bf16 whose heads are not wider than those kernels' tiles.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/AttentionKernels.h"

@@ -1,5 +1,4 @@
-//===- AttentionKernels.h - attention on a GPU ------------------*- C++ -*-===//
-//
+//===- AttentionKernels.h - Attention on a GPU ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // scaled_dot_product_attention, forward and backward, with scores for a tile at
@@ -13,7 +12,6 @@
 //                        heads that read them
 //   attentionMask        a block has 16 by 32 elements of the mask's gradient
 //                        and runs over all scores that they were added to
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_ATTENTIONKERNELS_H

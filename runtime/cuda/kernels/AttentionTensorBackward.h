@@ -1,5 +1,4 @@
-//===- AttentionTensorBackward.h - its gradients on tensor cores *- C++ -*-===//
-//
+//===- AttentionTensorBackward.h - Its gradients on tensor cores ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Backward of scaled_dot_product_attention for bf16, with the formulas of
@@ -18,7 +17,6 @@
 // summed over the query heads that read them, in order. The first kernel also
 // leaves each query's delta, and what its weights are multiplied by, for the
 // second.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_ATTENTIONTENSORBACKWARD_H

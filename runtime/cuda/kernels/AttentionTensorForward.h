@@ -1,5 +1,4 @@
-//===- AttentionTensorForward.h - attention on tensor cores -----*- C++ -*-===//
-//
+//===- AttentionTensorForward.h - Attention on tensor cores ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Forward of scaled_dot_product_attention for bf16: FlashAttention-2 (Dao 2023,
@@ -13,7 +12,6 @@
 //
 //   copies     keys 0 | values 0 | keys 1   | values 1 | ...
 //   products          | scores 0 | values 0 | scores 1 | ...
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_ATTENTIONTENSORFORWARD_H

@@ -1,5 +1,4 @@
-//===- AttentionTensorTile.h - tiles of attention ---------------*- C++ -*-===//
-//
+//===- AttentionTensorTile.h - Tiles of attention -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What forward and backward of attention on tensor cores share: which rows a
@@ -10,7 +9,6 @@
 // neighbouring ones of two rows that are 8 apart. A row is shared by the four
 // lanes of a quad. Rows are queries and columns keys, or for gradients of keys
 // and values the other way round ("turned").
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_ATTENTIONTENSORTILE_H

@@ -1,5 +1,4 @@
-//===- AttentionTile.h - tiles of attention's scores on a GPU ---*- C++ -*-===//
-//
+//===- AttentionTile.h - Tiles of attention's scores on a GPU -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What forward and backward of scaled-dot-product attention share. A block of
@@ -15,7 +14,6 @@
 //
 // T is the element of the tensors; arithmetic is in what it widens to. A width
 // of more than 128 is computed by several blocks, each 128 columns of a result.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_ATTENTIONTILE_H

@@ -1,9 +1,7 @@
-//===- BiasKernels.h - a bias of each channel -------------------*- C++ -*-===//
-//
+//===- BiasKernels.h - A bias of each channel -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // output [N, C, …] += bias [C], in place: a thread has an element.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_BIASKERNELS_H

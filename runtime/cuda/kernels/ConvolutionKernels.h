@@ -1,5 +1,4 @@
-//===- ConvolutionKernels.h - convolutions on a GPU -------------*- C++ -*-===//
-//
+//===- ConvolutionKernels.h - Convolutions on a GPU -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The three directions of a convolution as products of matrices that nobody
@@ -12,7 +11,6 @@
 //
 // An element of the right one is found from where it is; beyond the padding,
 // and between strides, it is zero.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_CONVOLUTIONKERNELS_H

@@ -1,9 +1,7 @@
-//===- DeviceBias.cpp - adding a bias as a launch -------------------------===//
-//
+//===- DeviceBias.cpp - Adding a bias as a launch -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One launch for all dtypes of library calls.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/DeviceBias.h"

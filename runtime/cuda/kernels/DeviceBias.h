@@ -1,9 +1,7 @@
-//===- DeviceBias.h - adding a bias as a launch -----------------*- C++ -*-===//
-//
+//===- DeviceBias.h - Adding a bias as a launch ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // For a library's convolution that has none.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICEBIAS_H

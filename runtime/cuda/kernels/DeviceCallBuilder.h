@@ -1,11 +1,9 @@
-//===- DeviceCallBuilder.h - making the launches of a call ------*- C++ -*-===//
-//
+//===- DeviceCallBuilder.h - Making the launches of a call ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the functions of DeviceCallKinds.h make a call with: tensors by address,
 // scratch memory, launches. The first thing that does not fit is kept as the
 // call's failure.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICECALLBUILDER_H

@@ -1,10 +1,8 @@
-//===- DeviceCallKinds.h - one function for each library call ---*- C++ -*-===//
-//
+//===- DeviceCallKinds.h - One function for each library call -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the table in DeviceCalls.cpp refers to; each adds the launches of its
 // call and is in the file of its family.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICECALLKINDS_H

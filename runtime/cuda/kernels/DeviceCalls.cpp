@@ -1,9 +1,7 @@
-//===- DeviceCalls.cpp - library calls as a GPU's launches ----------------===//
-//
+//===- DeviceCalls.cpp - Library calls as a GPU's launches ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The table of calls, and what all of them are built with.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/DeviceCalls.h"

@@ -1,5 +1,4 @@
-//===- DeviceCalls.h - library calls as a GPU's launches --------*- C++ -*-===//
-//
+//===- DeviceCalls.h - Library calls as a GPU's launches ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every library call of runtime/format/LibraryCalls.h as launches of the
@@ -18,7 +17,6 @@
 // attention's in f32 (f64 for f64). Data that no call should have is not
 // reported, but touches no other memory: an index beyond an embedding's table
 // or an image counts for nothing.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICECALLS_H

@@ -1,5 +1,4 @@
-//===- DeviceCode.h - what kernels of the library say -----------*- C++ -*-===//
-//
+//===- DeviceCode.h - What kernels of the library say ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The few words in which the library's kernels are written, so that one source
@@ -18,7 +17,6 @@
 // are numbers. Products that are summed are written as fused ones, and nvcc
 // fuses no others, so that both have the same bits but for what CUDA and the C
 // library compute: logarithms, and exponentials of f64.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICECODE_H

@@ -1,9 +1,7 @@
-//===- DeviceKernelImage.cpp - the library's kernels as code for GPUs -----===//
-//
+//===- DeviceKernelImage.cpp - The library's kernels as code for GPUs -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The assembler includes the file.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/DeviceKernelImage.h"

@@ -1,9 +1,7 @@
-//===- DeviceKernelImage.h - kernels as code for GPUs -----------*- C++ -*-===//
-//
+//===- DeviceKernelImage.h - Kernels as code for GPUs ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What nvcc makes of DeviceKernels.cu, inside of the program.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICEKERNELIMAGE_H

@@ -1,10 +1,8 @@
-//===- DeviceKernels.cu - the library's kernels for GPUs ------------------===//
-//
+//===- DeviceKernels.cu - The library's kernels for GPUs ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Their entry points. Parameters stay where the driver puts them. Registers are
 // for two blocks of a multiprocessor, or more: enough that nothing is spilled.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/DeviceKernels.h"

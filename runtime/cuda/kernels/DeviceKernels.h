@@ -1,9 +1,7 @@
-//===- DeviceKernels.h - all kernels of the library -------------*- C++ -*-===//
-//
+//===- DeviceKernels.h - All kernels of the library -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the names in DeviceKernels.def refer to.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICEKERNELS_H

@@ -1,11 +1,9 @@
-//===- DeviceParameters.h - what the library's kernels are given *- C++ -*-===//
-//
+//===- DeviceParameters.h - What the library's kernels are given ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One structure for each family of kernels, passed by value. Addresses are in
 // the device's memory; strides, sizes and offsets count elements. Host and
 // device agree about their layout because both compile this file.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICEPARAMETERS_H

@@ -1,9 +1,7 @@
-//===- DeviceSums.cpp - sums over ranks as launches -----------------------===//
-//
+//===- DeviceSums.cpp - Sums over ranks as launches -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One launch a sum.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/DeviceSums.h"

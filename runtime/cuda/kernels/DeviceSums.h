@@ -1,10 +1,8 @@
-//===- DeviceSums.h - sums over ranks as launches ---------------*- C++ -*-===//
-//
+//===- DeviceSums.h - Sums over ranks as launches -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What CollectiveActions adds (runtime/transport/Communicator.h), of ranks
 // whose memory is on one GPU.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_DEVICESUMS_H

@@ -1,9 +1,7 @@
-//===- EmulatedDeviceCalls.cpp - library calls on emulated threads --------===//
-//
+//===- EmulatedDeviceCalls.cpp - Library calls on emulated threads --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kernels' code for the host by name.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/EmulatedDeviceCalls.h"

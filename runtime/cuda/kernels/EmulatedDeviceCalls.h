@@ -1,10 +1,8 @@
-//===- EmulatedDeviceCalls.h - library calls on emulated threads *- C++ -*-===//
-//
+//===- EmulatedDeviceCalls.h - Library calls on emulated threads ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the launches of a call on emulated thread blocks (GpuBlocks.h): the
 // kernels' source, compiled for this processor, on memory of the host.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_EMULATEDDEVICECALLS_H

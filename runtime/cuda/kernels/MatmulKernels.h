@@ -1,10 +1,8 @@
-//===- MatmulKernels.h - matrix products on a GPU ---------------*- C++ -*-===//
-//
+//===- MatmulKernels.h - Matrix products on a GPU -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // matmul as tiles: transposition is a pair of strides, batch dimensions are
 // groups, and the bias is added to the sum in f64 before it is rounded.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_MATMULKERNELS_H

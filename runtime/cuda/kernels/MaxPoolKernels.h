@@ -1,5 +1,4 @@
-//===- MaxPoolKernels.h - max_pool2d on a GPU -------------------*- C++ -*-===//
-//
+//===- MaxPoolKernels.h - max_pool2d on a GPU -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A thread has one result. Ties, NaN and indices are those of
@@ -7,7 +6,6 @@
 // a NaN beats everything before it. Backward gathers: an input adds up the
 // windows that it is in and that chose it, in their order. Indices that are not
 // in their window count for nothing.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_MAXPOOLKERNELS_H

@@ -1,10 +1,8 @@
-//===- ProductCalls.cpp - matmul and convolutions as launches -------------===//
-//
+//===- ProductCalls.cpp - Matmul and convolutions as launches -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The numbers of a product of tiles (TileProduct.h); how it is cut is said in
 // runtime/format/TiledProduct.h.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/ConvolutionKernels.h"

@@ -1,10 +1,8 @@
-//===- ReductionCalls.cpp - sums, orders and pooling as launches ----------===//
-//
+//===- ReductionCalls.cpp - Sums, orders and pooling as launches ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // sum_of_squares, sort, embedding_dense_backward, which sorts its tokens first,
 // and both directions of max_pool2d.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/DeviceCallKinds.h"

@@ -1,12 +1,10 @@
-//===- ReductionKernels.h - squares and embeddings --------------*- C++ -*-===//
-//
+//===- ReductionKernels.h - Squares and embeddings ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // sum_of_squares keeps sums as two doubles, 106 bits, so that the result does
 // not show how elements were divided (runtime/cpu/DoubleDouble.h). The gradient
 // of an embedding's row is the sum of the tokens that looked it up, in their
 // order: they were sorted before, and a block finds its row's by bisection.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_REDUCTIONKERNELS_H

@@ -1,5 +1,4 @@
-//===- SortKernels.h - rows in order on a GPU -------------------*- C++ -*-===//
-//
+//===- SortKernels.h - Rows in order on a GPU -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Sorts by element and then by place, which is a total order: so there is one
@@ -8,7 +7,6 @@
 // network): a chunk of a long row, or several short rows. Runs of a long row
 // are merged in pairs: an element's place is its place in its own run plus the
 // number of elements of the other run that come before it, found by bisection.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_SORTKERNELS_H

@@ -1,10 +1,8 @@
-//===- SumKernels.h - sums over ranks ---------------------------*- C++ -*-===//
-//
+//===- SumKernels.h - Sums over ranks -------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the collectives of virtual ranks add, in the order of the ranks: the
 // sums of runtime/transport/Reduction.h bit for bit. A thread has an element.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_SUMKERNELS_H

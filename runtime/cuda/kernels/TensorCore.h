@@ -1,5 +1,4 @@
-//===- TensorCore.h - tiles of bf16 for tensor cores ------------*- C++ -*-===//
-//
+//===- TensorCore.h - Tiles of bf16 for tensor cores ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The words of DeviceCode.h that kernels for tensor cores say beside: tiles of
@@ -22,7 +21,6 @@
 // An emulated copy leaves what it found in shared memory undefined when it
 // begins, and moves bytes when it is waited for: a wait that is missing, or one
 // buffer too few, shows.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_TENSORCORE_H

@@ -1,5 +1,4 @@
-//===- TileProduct.h - matrix products by tiles of a block ------*- C++ -*-===//
-//
+//===- TileProduct.h - Matrix products by tiles of a block ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What matmul and the three convolutions share. A block of 256 threads computes
@@ -14,7 +13,6 @@
 // Few tiles with a great depth, as in the gradient of a weight, leave most of a
 // GPU idle; then several blocks share a tile, each a part of the depth, and
 // addParts() adds their results in order. How many follows from shapes alone.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CUDA_KERNELS_TILEPRODUCT_H

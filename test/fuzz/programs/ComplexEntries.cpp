@@ -1,4 +1,4 @@
-//===- ComplexEntries.cpp - complex numbers in programs -------------------===//
+//===- ComplexEntries.cpp - Complex numbers in programs -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Programs keep to real values: each entry begins with pairs and ends with

@@ -1,4 +1,4 @@
-//===- ErrorCollector.h - a context's errors as text ----------------------===//
+//===- ErrorCollector.h - A context's errors as text ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Takes the errors that a compilation reports instead of printing them.

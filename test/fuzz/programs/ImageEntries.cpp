@@ -1,4 +1,4 @@
-//===- ImageEntries.cpp - convolutions and pooling in programs ------------===//
+//===- ImageEntries.cpp - Convolutions and pooling in programs ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Windows of every stride, padding and dilation that fits the image.

@@ -1,4 +1,4 @@
-//===- IndexingEntries.cpp - embeddings and losses in programs ------------===//
+//===- IndexingEntries.cpp - Embeddings and losses in programs ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operators that read inputs of row or class numbers, through views too.

@@ -1,4 +1,4 @@
-//===- IsolatedRun.cpp - work that may crash ------------------------------===//
+//===- IsolatedRun.cpp - Work that may crash ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Workers take seeds from a counter that they share and write lines into a

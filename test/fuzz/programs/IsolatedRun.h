@@ -1,4 +1,4 @@
-//===- IsolatedRun.h - work that may crash --------------------------------===//
+//===- IsolatedRun.h - Work that may crash --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a function in a process of its own, so that an assertion or a wild store

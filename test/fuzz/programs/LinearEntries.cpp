@@ -1,4 +1,4 @@
-//===- LinearEntries.cpp - matrix products and attention in programs ------===//
+//===- LinearEntries.cpp - Matrix products and attention in programs ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Library calls between kernels. Weights are parameters mostly, and now and

@@ -1,4 +1,4 @@
-//===- OperatorTable.cpp - how to make each operator ----------------------===//
+//===- OperatorTable.cpp - How to make each operator ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Puts the families together.

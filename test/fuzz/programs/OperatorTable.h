@@ -1,4 +1,4 @@
-//===- OperatorTable.h - how to make each operator ------------------------===//
+//===- OperatorTable.h - How to make each operator ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One entry an operator that can be trained, which is all that a new one needs

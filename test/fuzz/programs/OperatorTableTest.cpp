@@ -1,4 +1,4 @@
-//===- OperatorTableTest.cpp - the table against the dialect --------------===//
+//===- OperatorTableTest.cpp - The table against the dialect --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every operator with a derivative has an entry, entries that say so train, and

@@ -1,4 +1,4 @@
-//===- OrderEntries.cpp - scans, scatters and sorts in programs -----------===//
+//===- OrderEntries.cpp - Scans, scatters and sorts in programs -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Order is decided by numbers that rounding moves, which the judge knows of.

@@ -1,4 +1,4 @@
-//===- PointwiseEntries.cpp - point-wise operators in programs ------------===//
+//===- PointwiseEntries.cpp - Point-wise operators in programs ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operands broadcast in every position: either of two may lack leading

@@ -1,4 +1,4 @@
-//===- ProgramBuilder.cpp - a random program under construction -----------===//
+//===- ProgramBuilder.cpp - A random program under construction -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Samples are drawn as the checks draw data: parameters within one over the

@@ -1,4 +1,4 @@
-//===- ProgramBuilder.h - a random program under construction -------------===//
+//===- ProgramBuilder.h - A random program under construction -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the entries of the operator table build with: the values that a program

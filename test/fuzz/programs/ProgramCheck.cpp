@@ -1,4 +1,4 @@
-//===- ProgramCheck.cpp - everything that must hold of a program ----------===//
+//===- ProgramCheck.cpp - Everything that must hold of a program ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The comparison with the interpreter is that of `shardc verify`; the others

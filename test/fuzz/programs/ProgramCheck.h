@@ -1,4 +1,4 @@
-//===- ProgramCheck.h - everything that must hold of a program ------------===//
+//===- ProgramCheck.h - Everything that must hold of a program ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Compiles and trains a program as a policy says, and holds the numbers against

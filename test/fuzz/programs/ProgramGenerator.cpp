@@ -1,4 +1,4 @@
-//===- ProgramGenerator.cpp - random valid training programs --------------===//
+//===- ProgramGenerator.cpp - Random valid training programs --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Structure is decided here, operators by their entries.

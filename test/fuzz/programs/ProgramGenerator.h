@@ -1,4 +1,4 @@
-//===- ProgramGenerator.h - random valid training programs ----------------===//
+//===- ProgramGenerator.h - Random valid training programs ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A seed becomes a program of the import phase, flat as translation leaves it:

@@ -1,4 +1,4 @@
-//===- ProgramReduction.cpp - failing programs made small -----------------===//
+//===- ProgramReduction.cpp - Failing programs made small -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operations are removed by shardc-reduce's reducer; options are tried at their

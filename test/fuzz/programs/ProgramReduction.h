@@ -1,4 +1,4 @@
-//===- ProgramReduction.h - failing programs made small -------------------===//
+//===- ProgramReduction.h - Failing programs made small -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Takes operators out of a program, and options out of its policy, for as long

@@ -1,4 +1,4 @@
-//===- RandomPrograms.cpp - checks random training programs ---------------===//
+//===- RandomPrograms.cpp - Checks random training programs ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Generates the programs of a range of seeds, checks each, and prints a line

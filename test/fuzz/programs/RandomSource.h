@@ -1,4 +1,4 @@
-//===- RandomSource.h - numbers that decide a random program --------------===//
+//===- RandomSource.h - Numbers that decide a random program --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A seed decides every choice of a random program and of how it is trained, on

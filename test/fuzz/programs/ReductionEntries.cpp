@@ -1,4 +1,4 @@
-//===- ReductionEntries.cpp - reductions and normalisations in programs ---===//
+//===- ReductionEntries.cpp - Reductions and normalisations in programs ---===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Over any dimensions, of whatever is there. What is normalised varies in the

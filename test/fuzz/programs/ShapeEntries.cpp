@@ -1,4 +1,4 @@
-//===- ShapeEntries.cpp - views, joins and splits in programs -------------===//
+//===- ShapeEntries.cpp - Views, joins and splits in programs -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Views of views of anything, joins of unequal parts, and tensors that are

@@ -1,4 +1,4 @@
-//===- TrainingPolicy.cpp - how a random program is trained ---------------===//
+//===- TrainingPolicy.cpp - How a random program is trained ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One table of options says how each is written and read.

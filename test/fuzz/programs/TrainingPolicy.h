@@ -1,4 +1,4 @@
-//===- TrainingPolicy.h - how a random program is trained -----------------===//
+//===- TrainingPolicy.h - How a random program is trained -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The options of the compiler and of the run, drawn from a seed, and their

@@ -29,7 +29,7 @@ module @moving_average_in_use {
     fsdp.begin forward
     %0 = fsdp.read @mean : tensor<f32>
     %1 = aten.add %0, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    // expected-error@+1 {{E0224: forward changes buffer 'mean' and may use what it becomes; whether an evaluation does so, an export of training does not say}}
+    // expected-error@+1 {{E0224: forward changes buffer 'mean' and may use its new value; whether an evaluation does so, an export of training does not say}}
     fsdp.write %1, @mean : tensor<f32>
     %2 = aten.mul %1, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
     fsdp.record_loss %2 : tensor<f32>
@@ -49,7 +49,7 @@ module @changed_through_a_view {
     %1 = aten.view %0 [1, 4] : (tensor<4xf32>) -> tensor<1x4xf32>
     %2 = aten.add %1, %x : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<1x4xf32>
     %3 = aten.view %2 [4] : (tensor<1x4xf32>) -> tensor<4xf32>
-    // expected-error@+1 {{E0224: forward changes buffer 'mean' and may use what it becomes}}
+    // expected-error@+1 {{E0224: forward changes buffer 'mean' and may use its new value}}
     fsdp.write %3, @mean : tensor<4xf32>
     %4 = aten.sum %2 [0, 1] : (tensor<1x4xf32>) -> tensor<f32>
     fsdp.record_loss %4 : tensor<f32>
@@ -68,7 +68,7 @@ module @copied_into_a_window {
     %1 = aten.mul %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
     %2 = aten.slice %0 dim 0 [2:4] : (tensor<4xf32>) -> tensor<2xf32>
     %3 = aten.cat %1, %2 dim 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
-    // expected-error@+1 {{E0224: forward changes buffer 'queue' and may use what it becomes}}
+    // expected-error@+1 {{E0224: forward changes buffer 'queue' and may use its new value}}
     fsdp.write %3, @queue : tensor<4xf32>
     %4 = aten.sum %1 [0] : (tensor<2xf32>) -> tensor<f32>
     fsdp.record_loss %4 : tensor<f32>
@@ -86,7 +86,7 @@ module @between_two_changes {
     %0 = fsdp.read @b : tensor<f32>
     %1 = aten.mul.Scalar %0, 0.5 : f32 : (tensor<f32>) -> tensor<f32>
     %2 = aten.add %1, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    // expected-error@+1 {{E0224: forward changes buffer 'b' and may use what it becomes}}
+    // expected-error@+1 {{E0224: forward changes buffer 'b' and may use its new value}}
     fsdp.write %2, @b : tensor<f32>
     %3 = aten.mul %1, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
     fsdp.record_loss %3 : tensor<f32>
@@ -158,7 +158,7 @@ module @clipped_weight {
     %root = fsdp.unshard @root : <@root>
     %w = fsdp.view %root[@w] : <@root> -> tensor<4xf32>
     %0 = aten.clamp %w {max = 1.0 : f32} : (tensor<4xf32>) -> tensor<4xf32>
-    // expected-error@+1 {{E0224: forward changes parameter 'w' and may use what it becomes}}
+    // expected-error@+1 {{E0224: forward changes parameter 'w' and may use its new value}}
     fsdp.write %0, @w : tensor<4xf32>
     %1 = aten.sum %0 [0] : (tensor<4xf32>) -> tensor<f32>
     fsdp.record_loss %1 : tensor<f32>

@@ -10,7 +10,7 @@
 // CONTRADICTION: error: E0209: the rules 'seen' and 'seen' give one buffer sync sum and broadcast
 // INTEGERS: error: E0212: buffer 'seen' of 'i64' has no mean over ranks
 // INTEGERS: note: help: sync=sum, or sync=broadcast
-// CONSTANT: error: E0212: forward does not write buffer 'table', which is the same on all ranks
+// CONSTANT: error: E0212: buffer 'table' needs no synchronization: forward does not write it
 module {
   fsdp.buffer @seen : tensor<4xi64>
   fsdp.buffer @table : tensor<4xf32>

@@ -19,7 +19,7 @@
 // RUN: shardc-opt %s --shardc-apply-parameter-rules="rules=frozen:weight_decay=0" 2>&1 | FileCheck %s --check-prefix=FROZEN
 
 // What is frozen has no update: a recipe for many models may name it.
-// FROZEN: warning: the rule 'frozen' has no parameter that is trained and of which no other rule says the same
+// FROZEN: warning: the rule 'frozen' has no effect: it matches no trained parameter, or other rules override it
 // FROZEN: fsdp.member @frozen{{$}}
 
 // MALFORMED: error: E0205: expected PATTERN:KEY=VALUE[,KEY=VALUE], got 'bias'

@@ -26,9 +26,9 @@
 // RANKS: error: E0201: expected at least 1 rank, got 0
 
 // Replicas, and ranks to reshard to, are equally many.
-// REPLICAS: error: E0201: expected replicas of equally many ranks, got 3 of 8 ranks in all; 2 divides them
+// REPLICAS: error: E0201: the number of replicas must divide the number of ranks, got 3 replicas of 8 ranks; did you mean 2?
 // PART: error: E0204: expected reshard_after_forward to divide the 12 ranks of a replica, got 5; did you mean 4?
-// PARTS: error: E0204: expected values of reshard_after_forward that divide each other, at most 3 of them, got 6 and 4
+// PARTS: error: E0204: expected at most 3 different values of reshard_after_forward, each dividing the next larger one, got 6 and 4
 
 // A pattern that chooses nothing is a mistake; the closest paths help to find it.
 // NO-MATCH: error: E0202: no module path matches 'h.9'
@@ -39,8 +39,8 @@
 
 // A module is in one group at most.
 // TWICE: error: E0207: the module 'h.0' is wrapped by 'h.0' and by 'h.*'
-// SIZE: error: E0203: '>=0' is no entry: expected a positive number of elements
-// BLOCKS: error: E0203: 'blocks:0' is no entry: expected a positive number of blocks
+// SIZE: error: E0203: '>=0' is not a valid entry: expected a positive number of elements
+// BLOCKS: error: E0203: 'blocks:0' is not a valid entry: expected a positive number of blocks
 
 // DTYPE: error: E0204: expected f32, bf16, f16 or none for param_dtype, got 'int8'
 // REDUCE: error: E0204: expected f32, bf16, f16 or none for reduce_dtype, got 'fp8'

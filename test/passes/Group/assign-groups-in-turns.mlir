@@ -1,7 +1,7 @@
 // RUN: shardc-opt %s --shardc-assign-groups="wrap=blocks:2" 2>&1 | FileCheck %s
 
 // Blocks of two rows that forward calls in turns have no neighbours.
-// CHECK: warning: 'blocks:2' joins no blocks: it takes those that forward calls one after the other and whose paths differ in the number at the end; write a group of other modules as A&B
+// CHECK: warning: 'blocks:2' groups no blocks: it groups modules that forward calls consecutively and whose paths differ only in a trailing number; group other modules with A&B
 // CHECK: fsdp.module "a.0" : "ReLU" (
 func.func @forward(%x: tensor<f32> {shardc.name = "x"}) -> tensor<f32> {
   %1 = fsdp.module "a.0" : "ReLU" (%in = %x : tensor<f32>) -> tensor<f32> {

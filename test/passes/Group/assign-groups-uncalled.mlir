@@ -1,4 +1,5 @@
 // RUN: shardc-opt %s --shardc-assign-groups="world-size=2 wrap=aux,h" 2>&1 | FileCheck %s
+// RUN: shardc-opt %s --shardc-assign-groups="world-size=2 wrap=aux&h" 2>&1 | FileCheck %s
 
 // FSDP2 wraps a module that forward does not call, and gathers it never.
 // CHECK: warning: forward does not call the module 'aux', which is therefore not wrapped

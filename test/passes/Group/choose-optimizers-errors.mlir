@@ -2,7 +2,7 @@
 
 // One error for all that a pattern says.
 module @no_matrix {
-  // expected-error@+2 {{E0226: 'bias' is to have the optimizer muon and is of type 'tensor<2xf32>'; expected a matrix}}
+  // expected-error@+2 {{E0226: the optimizer muon needs a matrix, but parameter 'bias' has type 'tensor<2xf32>'}}
   // expected-note@+1 {{help: leave it to adamw}}
   fsdp.parameter @bias : tensor<2xf32>
   fsdp.parameter @other : tensor<2xf32>
@@ -17,7 +17,7 @@ module @no_matrix {
 
 // A matrix without elements has no norm.
 module @no_elements {
-  // expected-error@+2 {{E0226: 'none' is to have the optimizer muon and is of type 'tensor<0x2xf32>'; expected a matrix}}
+  // expected-error@+2 {{E0226: the optimizer muon needs a matrix, but parameter 'none' has type 'tensor<0x2xf32>'}}
   // expected-note@+1 {{help: leave it to adamw}}
   fsdp.parameter @none : tensor<0x2xf32>
   fsdp.mesh @mesh <shard = 2>
@@ -28,7 +28,7 @@ module @no_elements {
 
 // -----
 
-// expected-warning@+1 {{no trained parameter has muon: all have adamw}}
+// expected-warning@+1 {{no trained parameter uses muon; all use adamw}}
 module @nothing_for_muon {
   fsdp.parameter @bias : tensor<2xf32>
   fsdp.mesh @mesh <shard = 2>

@@ -2,8 +2,8 @@
 
 // Only muon comes with another optimizer.
 module @two_optimizers {
-  // expected-error@+2 {{E0226: 'w' is to have the optimizer adamw, the model's is sgd}}
-  // expected-note@+1 {{help: --optimizer muon has adamw for parameters that rules name}}
+  // expected-error@+2 {{E0226: a rule assigns the optimizer adamw to parameter 'w', the model's optimizer is sgd}}
+  // expected-note@+1 {{help: with --optimizer muon, rules can assign adamw to parameters}}
   fsdp.parameter @w : tensor<2x2xf32>
   fsdp.mesh @mesh <shard = 2>
   fsdp.group @root on @mesh policy <> reshard default {

@@ -93,7 +93,7 @@ module @f32_policy {
 // -----
 
 // What the model's author narrowed stays so, and says that it stalls.
-// STATISTICS: warning: the running statistics 'mean' were exported in 'bf16', in which they stall
+// STATISTICS: warning: the running statistics 'mean' were exported in 'bf16', where small updates are rounded away
 // STATISTICS: note: help: export the model in float32
 module @narrow_statistics {
   fsdp.buffer @mean : tensor<4xbf16>

@@ -11,8 +11,8 @@
 //  CHECK-NEXT:   fsdp.parameter @d : tensor<2xf64>
 
 // Rounding to nearest loses small steps: once for the model.
-// NEAREST: warning: 'w' is kept in 'bf16' and rounded to nearest: steps below half a unit in its last place, 2^-9 of its size, are lost
-// NEAREST: note: help: --rounding stochastic keeps their mean
+// NEAREST: warning: 'w' is kept in 'bf16' and rounded to nearest: updates below half a unit in the last place (2^-9 of its magnitude) are lost
+// NEAREST: note: help: --rounding stochastic is unbiased
 module @kept_in_bf16 {
   fsdp.parameter @w : tensor<2xf32>
   fsdp.parameter frozen @v : tensor<2xf32>
@@ -45,7 +45,7 @@ module @batch_norm_stays_f32 {
 // -----
 
 // What has nothing to round says so.
-// NOTHING: warning: no trained parameter is kept in bf16, so that stochastic rounding rounds none
+// NOTHING: warning: no trained parameter is kept in bf16, so stochastic rounding has no effect
 // NOTHING: module @nothing_to_round
 module @nothing_to_round {
   fsdp.parameter @w : tensor<2xf32>

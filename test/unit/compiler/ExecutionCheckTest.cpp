@@ -1,4 +1,4 @@
-//===- ExecutionCheckTest.cpp - passes that change what is computed -------===//
+//===- ExecutionCheckTest.cpp - Passes that change what is computed -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The check accepts passes that rewrite without changing a number and reports
@@ -90,7 +90,7 @@ TEST_F(ExecutionCheckTest, AcceptsCleaningUp) {
   })) << diagnostics;
 }
 
-TEST_F(ExecutionCheckTest, E0702_NamesThePassThatChangesTheLoss) {
+TEST_F(ExecutionCheckTest, E0702NamesThePassThatChangesTheLoss) {
   EXPECT_FALSE(accepts([](PassManager &manager) {
     manager.addPass(createCSEPass());
     manager.addPass(std::make_unique<SubtractInsteadPass>());

@@ -1,4 +1,4 @@
-//===- RandomProblems.h - Problems for property tests -----------*- C++ -*-===//
+//===- RandomProblems.h - Problems for property tests ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A property test makes a problem of each seed, solves it and lets a checker

@@ -1,10 +1,8 @@
-//===- AllocationCounter.cpp - who allocates memory -----------------------===//
-//
+//===- AllocationCounter.cpp - Who allocates memory -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // operator new takes memory from malloc and, while somebody counts, looks at
 // the stack for a function of oneDNN's library.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/AllocationCounter.h"

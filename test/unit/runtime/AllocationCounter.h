@@ -1,10 +1,8 @@
-//===- AllocationCounter.h - who allocates memory ---------------*- C++ -*-===//
-//
+//===- AllocationCounter.h - Who allocates memory -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Replaces operator new in the programs that link it, so that a test can hold
 // the promise that a step allocates nothing.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TEST_UNIT_RUNTIME_ALLOCATIONCOUNTER_H

@@ -1,10 +1,8 @@
-//===- MakeTinyArtifact.cpp - the tiny model as a file --------------------===//
-//
+//===- MakeTinyArtifact.cpp - The tiny model as a file --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // make-tiny-artifact OUTPUT.shardc RANKS: what tests of the shardrun program
 // run, so that they need no compiler.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"

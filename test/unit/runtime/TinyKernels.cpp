@@ -1,11 +1,9 @@
-//===- TinyKernels.cpp - the launch kernels of the tiny model -------------===//
-//
+//===- TinyKernels.cpp - The launch kernels of the tiny model -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a compiler would emit for TinyModel.h, as a shared object: functions of
 // the kernel interface, with operands in the order of the launch commands, and
 // their signatures.
-//
 //===----------------------------------------------------------------------===//
 
 #include <cstdint>

@@ -1,9 +1,7 @@
-//===- TinyModel.cpp - a hand-made artifact for tests ---------------------===//
-//
+//===- TinyModel.cpp - A hand-made artifact for tests ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The program, command by command.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"

@@ -1,12 +1,10 @@
-//===- TinyModel.h - a hand-made artifact for tests -------------*- C++ -*-===//
-//
+//===- TinyModel.h - A hand-made artifact for tests -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A linear layer, y = x W^T + b with four inputs and three outputs, trained on
 // the mean squared error by SGD with momentum; and a buffer that keeps a
 // running mean of the inputs. Small enough to read as a whole, it uses every
 // kind of command, every space and all three streams.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TEST_UNIT_RUNTIME_TINYMODEL_H

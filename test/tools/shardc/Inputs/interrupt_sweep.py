@@ -4,6 +4,7 @@ code."""
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -21,5 +22,6 @@ try:
 except OSError:  # The terminal's other side is closed.
     pass
 print("".join(lines) + rest)
-print(shown.decode().replace("\r\x1b[K", "\n"))
+text = re.sub(r"\x1b\[[0-9;]*[mK]", "", shown.decode()).replace("\r", "\n")
+print("\n".join(line for line in text.splitlines() if line))
 print("exit code", process.wait())

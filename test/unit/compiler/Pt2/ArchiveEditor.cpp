@@ -1,9 +1,7 @@
-//===- ArchiveEditor.cpp - real archives, changed ------------------------===//
-//
+//===- ArchiveEditor.cpp - Real archives, changed -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A minimal writer of stored zip files.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/compiler/Pt2/ArchiveEditor.h"

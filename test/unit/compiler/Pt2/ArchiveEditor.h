@@ -1,11 +1,9 @@
-//===- ArchiveEditor.h - real archives, changed ----------------*- C++ -*-===//
-//
+//===- ArchiveEditor.h - Real archives, changed ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Test support: takes an archive that PyTorch wrote, changes entries, and
 // writes it again with correct checksums, so that a test meets exactly the
 // defect it made.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TEST_UNIT_COMPILER_PT2_ARCHIVEEDITOR_H

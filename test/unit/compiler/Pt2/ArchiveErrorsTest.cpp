@@ -1,10 +1,8 @@
-//===- ArchiveErrorsTest.cpp - archives that cannot be read ---------------===//
-//
+//===- ArchiveErrorsTest.cpp - Archives that cannot be read ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One defect a case, made in an archive that PyTorch wrote: the number, the
 // message and the place that the user is told.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/compiler/Pt2/ArchiveEditor.h"
@@ -43,38 +41,38 @@ ArchiveEditor withPickle(std::string_view from, std::string_view to) {
   return archive;
 }
 
-TEST(Pt2ArchiveErrors, missing_file) {
+TEST(Pt2ArchiveErrors, MissingFile) {
   Status error = errorOf(readArchive("test/models/absent.pt2"));
   EXPECT_EQ(error.code(), ErrorCode::E0120);
   EXPECT_EQ(error.message(),
             "cannot read 'test/models/absent.pt2': No such file or directory");
 }
 
-TEST(Pt2ArchiveErrors, folder_instead_of_a_file) {
+TEST(Pt2ArchiveErrors, FolderInsteadOfAFile) {
   Status error = errorOf(readArchive("test/models"));
   EXPECT_EQ(error.code(), ErrorCode::E0120);
 }
 
-TEST(Pt2ArchiveErrors, not_a_zip) {
+TEST(Pt2ArchiveErrors, NotAZip) {
   Status error = errorOf(readArchive("test/models/export_reader_cases.py"));
   EXPECT_EQ(error.code(), ErrorCode::E0101);
 }
 
-TEST(Pt2ArchiveErrors, no_program) {
+TEST(Pt2ArchiveErrors, NoProgram) {
   Status error = errorOf(strided().remove("models/model.json").read());
   EXPECT_EQ(error.code(), ErrorCode::E0104);
   EXPECT_THAT(error.help(), HasSubstr("torch.export.save"));
 }
 
 // A checkpoint has weights but no program.
-TEST(Pt2ArchiveErrors, torch_save_file) {
+TEST(Pt2ArchiveErrors, TorchSaveFile) {
   Status error = errorOf(readArchiveBytes(oldNanogpt().entry("state_dict.pt")));
   EXPECT_EQ(error.code(), ErrorCode::E0104);
   EXPECT_THAT(error.message(), HasSubstr("torch.save"));
 }
 
 // package_pt2 can put several programs into an archive.
-TEST(Pt2ArchiveErrors, several_programs) {
+TEST(Pt2ArchiveErrors, SeveralPrograms) {
   ArchiveEditor archive = strided();
   std::string program = archive.entry("models/model.json");
   archive.remove("models/model.json");
@@ -83,27 +81,27 @@ TEST(Pt2ArchiveErrors, several_programs) {
   EXPECT_EQ(errorOf(archive.read()).code(), ErrorCode::E0104);
 }
 
-TEST(Pt2ArchiveErrors, malformed_json) {
+TEST(Pt2ArchiveErrors, MalformedJson) {
   Status error =
       errorOf(strided().replace("model.json", "\"nodes\"", "nodes").read());
   EXPECT_EQ(error.code(), ErrorCode::E0105);
   EXPECT_THAT(error.message(), HasSubstr("at byte"));
 }
 
-TEST(Pt2ArchiveErrors, json_nested_too_deeply) {
+TEST(Pt2ArchiveErrors, JsonNestedTooDeeply) {
   ArchiveEditor archive = strided();
   archive.entry("model.json") = std::string(100000, '[');
   EXPECT_EQ(errorOf(archive.read()).code(), ErrorCode::E0106);
 }
 
-TEST(Pt2ArchiveErrors, json_too_long) {
+TEST(Pt2ArchiveErrors, JsonTooLong) {
   ArchiveEditor archive = strided();
   archive.entry("model.json").resize((size_t(128) << 20) + 1, ' ');
   EXPECT_EQ(errorOf(archive.read()).code(), ErrorCode::E0106);
 }
 
 // Few bytes of text can be many values.
-TEST(Pt2ArchiveErrors, json_with_too_many_values) {
+TEST(Pt2ArchiveErrors, JsonWithTooManyValues) {
   ArchiveEditor archive = strided();
   std::string &json = archive.entry("model.json");
   json = "[[]";
@@ -115,7 +113,7 @@ TEST(Pt2ArchiveErrors, json_with_too_many_values) {
   EXPECT_THAT(error.message(), HasSubstr("16777216 values"));
 }
 
-TEST(Pt2ArchiveErrors, other_schema_version) {
+TEST(Pt2ArchiveErrors, OtherSchemaVersion) {
   Status error = errorOf(
       strided().replace("model.json", "\"major\": 8", "\"major\": 9").read());
   EXPECT_EQ(error.code(), ErrorCode::E0107);
@@ -123,7 +121,7 @@ TEST(Pt2ArchiveErrors, other_schema_version) {
               HasSubstr("expected export schema version 8.x, got 9."));
 }
 
-TEST(Pt2ArchiveErrors, missing_member) {
+TEST(Pt2ArchiveErrors, MissingMember) {
   Status error =
       errorOf(strided().replace("model.json", "\"nodes\"", "\"knots\"").read());
   EXPECT_EQ(error.code(), ErrorCode::E0108);
@@ -131,7 +129,7 @@ TEST(Pt2ArchiveErrors, missing_member) {
 }
 
 // Errors in a node name the argument, the node, its operator and its module.
-TEST(Pt2ArchiveErrors, member_of_the_wrong_type) {
+TEST(Pt2ArchiveErrors, MemberOfTheWrongType) {
   Status error = errorOf(
       strided()
           .replace("model.json",
@@ -147,7 +145,7 @@ TEST(Pt2ArchiveErrors, member_of_the_wrong_type) {
                           "in module 'scale'"));
 }
 
-TEST(Pt2ArchiveErrors, unknown_kind_of_argument) {
+TEST(Pt2ArchiveErrors, UnknownKindOfArgument) {
   Status error = errorOf(
       strided().replace("model.json", "as_optional_tensors", "as_tree").read());
   EXPECT_EQ(error.code(), ErrorCode::E0109);
@@ -157,13 +155,13 @@ TEST(Pt2ArchiveErrors, unknown_kind_of_argument) {
                           "at node 'index_1' (torch.ops.aten.index.Tensor)"));
 }
 
-TEST(Pt2ArchiveErrors, unknown_kind_of_input) {
+TEST(Pt2ArchiveErrors, UnknownKindOfInput) {
   Status error = errorOf(
       strided().replace("model.json", "{\"buffer\":", "{\"bucket\":").read());
   EXPECT_EQ(error.code(), ErrorCode::E0109);
 }
 
-TEST(Pt2ArchiveErrors, object_as_argument) {
+TEST(Pt2ArchiveErrors, ObjectAsArgument) {
   Status error =
       errorOf(strided()
                   .replace("model.json", "{\"as_float\": \"-Infinity\"}",
@@ -174,7 +172,7 @@ TEST(Pt2ArchiveErrors, object_as_argument) {
   EXPECT_THAT(error.message(), HasSubstr("lib.Queue"));
 }
 
-TEST(Pt2ArchiveErrors, pickled_payload) {
+TEST(Pt2ArchiveErrors, PickledPayload) {
   Status error = errorOf(strided()
                              .replace(weightsConfig, "\"use_pickle\": false",
                                       "\"use_pickle\": true")
@@ -183,7 +181,7 @@ TEST(Pt2ArchiveErrors, pickled_payload) {
   EXPECT_THAT(error.notes(), ElementsAre("in tensor 'row1'"));
 }
 
-TEST(Pt2ArchiveErrors, sparse_tensor) {
+TEST(Pt2ArchiveErrors, SparseTensor) {
   Status error =
       errorOf(strided()
                   .replace("model.json", "\"layout\": 7}", "\"layout\": 1}")
@@ -197,7 +195,7 @@ TEST(Pt2ArchiveErrors, sparse_tensor) {
                           HasSubstr("higher_order.wrap_with_set_grad")));
 }
 
-TEST(Pt2ArchiveErrors, unknown_dtype) {
+TEST(Pt2ArchiveErrors, UnknownDtype) {
   Status error = errorOf(strided()
                              .replace("model.json", "{\"as_scalar_type\": 7}",
                                       "{\"as_scalar_type\": 99}")
@@ -206,21 +204,21 @@ TEST(Pt2ArchiveErrors, unknown_dtype) {
   EXPECT_EQ(error.message(), "unknown dtype 99");
 }
 
-TEST(Pt2ArchiveErrors, missing_payload) {
+TEST(Pt2ArchiveErrors, MissingPayload) {
   Status error = errorOf(strided().remove("weight_1").read());
   EXPECT_EQ(error.code(), ErrorCode::E0113);
   EXPECT_EQ(error.message(),
             "the archive has no entry 'strided/data/weights/weight_1'");
 }
 
-TEST(Pt2ArchiveErrors, missing_weights) {
+TEST(Pt2ArchiveErrors, MissingWeights) {
   Status error =
       errorOf(strided().replace(weightsConfig, "\"row1\"", "\"row9\"").read());
   EXPECT_EQ(error.code(), ErrorCode::E0113);
   EXPECT_EQ(error.message(), "the archive has no weights for 'row1'");
 }
 
-TEST(Pt2ArchiveErrors, short_payload) {
+TEST(Pt2ArchiveErrors, ShortPayload) {
   ArchiveEditor archive = strided();
   archive.entry("weight_0").resize(70);
   Status error = errorOf(archive.read());
@@ -230,7 +228,7 @@ TEST(Pt2ArchiveErrors, short_payload) {
 }
 
 // A tensor of stride 0 cannot blow up to more memory than there is.
-TEST(Pt2ArchiveErrors, expanded_beyond_reason) {
+TEST(Pt2ArchiveErrors, ExpandedBeyondReason) {
   Status error = errorOf(
       strided()
           .replace("constants_config.json",
@@ -240,7 +238,7 @@ TEST(Pt2ArchiveErrors, expanded_beyond_reason) {
   EXPECT_EQ(error.code(), ErrorCode::E0106);
 }
 
-TEST(Pt2ArchiveErrors, size_overflow) {
+TEST(Pt2ArchiveErrors, SizeOverflow) {
   Status error = errorOf(
       strided()
           .replace(
@@ -252,7 +250,7 @@ TEST(Pt2ArchiveErrors, size_overflow) {
 }
 
 // An operator's result is too large to count: the node is named.
-TEST(Pt2ArchiveErrors, size_overflow_in_the_graph) {
+TEST(Pt2ArchiveErrors, SizeOverflowInTheGraph) {
   Status error = errorOf(
       ArchiveEditor::fromFile("test/models/weight-free.pt2")
           .replace("model.json",
@@ -268,7 +266,7 @@ TEST(Pt2ArchiveErrors, size_overflow_in_the_graph) {
 
 // Each tensor alone may look at a whole storage; thousands of different
 // windows on it may not.
-TEST(Pt2ArchiveErrors, many_windows_on_one_payload) {
+TEST(Pt2ArchiveErrors, ManyWindowsOnOnePayload) {
   ArchiveEditor archive = strided();
   archive.entry("weights/weight_0") = std::string(size_t(4) << 20, '\0');
   std::string windows;
@@ -285,7 +283,7 @@ TEST(Pt2ArchiveErrors, many_windows_on_one_payload) {
   EXPECT_EQ(errorOf(archive.read()).code(), ErrorCode::E0106);
 }
 
-TEST(Pt2ArchiveErrors, too_many_dimensions) {
+TEST(Pt2ArchiveErrors, TooManyDimensions) {
   std::string ones;
   for (int i = 0; i < 70; ++i)
     ones += "{\"as_int\": 1}, ";
@@ -298,7 +296,7 @@ TEST(Pt2ArchiveErrors, too_many_dimensions) {
 }
 
 // A payload whose bytes changed after the export is noticed when it is read.
-TEST(Pt2ArchiveErrors, damaged_payload) {
+TEST(Pt2ArchiveErrors, DamagedPayload) {
   std::string bytes = readFile("test/models/strided.pt2");
   StatusOr<ExportedModel> intact = readArchiveBytes(bytes);
   ASSERT_TRUE(intact.ok());
@@ -316,7 +314,7 @@ TEST(Pt2ArchiveErrors, damaged_payload) {
   EXPECT_THAT(payload.status().message(), HasSubstr("checksum"));
 }
 
-TEST(Pt2ArchiveErrors, negative_stride) {
+TEST(Pt2ArchiveErrors, NegativeStride) {
   Status error =
       errorOf(strided()
                   .replace(weightsConfig, "\"strides\": [{\"as_int\": 6}",
@@ -325,7 +323,7 @@ TEST(Pt2ArchiveErrors, negative_stride) {
   EXPECT_EQ(error.code(), ErrorCode::E0119);
 }
 
-TEST(Pt2ArchiveErrors, damaged_pickle) {
+TEST(Pt2ArchiveErrors, DamagedPickle) {
   Status error = errorOf(withPickle("storage", "storege").read());
   EXPECT_EQ(error.code(), ErrorCode::E0116);
   EXPECT_THAT(error.notes(),
@@ -333,7 +331,7 @@ TEST(Pt2ArchiveErrors, damaged_pickle) {
                           "in entry 'serialized_state_dict.pt'"));
 }
 
-TEST(Pt2ArchiveErrors, pickle_that_calls_other_functions) {
+TEST(Pt2ArchiveErrors, PickleThatCallsOtherFunctions) {
   Status error = errorOf(
       withPickle("torch._utils\n_rebuild_parameter", "posix\nsystem").read());
   EXPECT_EQ(error.code(), ErrorCode::E0117);
@@ -341,12 +339,12 @@ TEST(Pt2ArchiveErrors, pickle_that_calls_other_functions) {
             "the tensor is made by 'posix system', which is not executed");
 }
 
-TEST(Pt2ArchiveErrors, pickle_of_another_storage) {
+TEST(Pt2ArchiveErrors, PickleOfAnotherStorage) {
   Status error = errorOf(withPickle("FloatStorage", "QInt8Storage").read());
   EXPECT_EQ(error.code(), ErrorCode::E0112);
 }
 
-TEST(Pt2ArchiveErrors, big_endian_payloads) {
+TEST(Pt2ArchiveErrors, BigEndianPayloads) {
   ArchiveEditor archive = strided();
   archive.entry("/byteorder") = "big";
   EXPECT_EQ(errorOf(archive.read()).code(), ErrorCode::E0118);
@@ -358,7 +356,7 @@ TEST(Pt2ArchiveErrors, big_endian_payloads) {
   EXPECT_EQ(errorOf(old.read()).code(), ErrorCode::E0118);
 }
 
-TEST(Pt2ArchiveErrors, value_used_before_it_is_defined) {
+TEST(Pt2ArchiveErrors, ValueUsedBeforeItIsDefined) {
   Status error = errorOf(
       strided()
           .replace("model.json",
@@ -373,7 +371,7 @@ TEST(Pt2ArchiveErrors, value_used_before_it_is_defined) {
               ElementsAre("at node 'add' (torch.ops.aten.add.Tensor)"));
 }
 
-TEST(Pt2ArchiveErrors, value_defined_twice) {
+TEST(Pt2ArchiveErrors, ValueDefinedTwice) {
   Status error = errorOf(
       strided()
           .replace("model.json",
@@ -384,7 +382,7 @@ TEST(Pt2ArchiveErrors, value_defined_twice) {
   EXPECT_EQ(error.message(), "value 'add' is defined twice");
 }
 
-TEST(Pt2ArchiveErrors, tensor_without_a_type) {
+TEST(Pt2ArchiveErrors, TensorWithoutAType) {
   Status error = errorOf(
       strided()
           .replace("model.json", "\"sub\": {\"dtype\"", "\"b\": {\"dtype\"")
@@ -393,7 +391,7 @@ TEST(Pt2ArchiveErrors, tensor_without_a_type) {
   EXPECT_EQ(error.message(), "tensor 'sub' has no type");
 }
 
-TEST(Pt2ArchiveErrors, signature_of_another_graph) {
+TEST(Pt2ArchiveErrors, SignatureOfAnotherGraph) {
   Status error =
       errorOf(strided()
                   .replace("model.json",
@@ -403,7 +401,7 @@ TEST(Pt2ArchiveErrors, signature_of_another_graph) {
   EXPECT_EQ(error.code(), ErrorCode::E0119);
 }
 
-TEST(Pt2ArchiveErrors, weights_of_another_shape) {
+TEST(Pt2ArchiveErrors, WeightsOfAnotherShape) {
   Status error =
       errorOf(strided()
                   .replace(weightsConfig,
@@ -415,7 +413,7 @@ TEST(Pt2ArchiveErrors, weights_of_another_shape) {
 }
 
 // What the export helper recorded of calls of modules.
-TEST(Pt2ArchiveErrors, notes_of_another_form) {
+TEST(Pt2ArchiveErrors, NotesOfAnotherForm) {
   ArchiveEditor archive = strided();
   archive.add("strided/extra/shardc.json", R"({"captured": {"m@1": "x"}})");
   Status error = errorOf(archive.read());
@@ -423,7 +421,7 @@ TEST(Pt2ArchiveErrors, notes_of_another_form) {
   EXPECT_THAT(error.message(), HasSubstr("captured tensors"));
 }
 
-TEST(Pt2ArchiveErrors, notes_of_unknown_tensors) {
+TEST(Pt2ArchiveErrors, NotesOfUnknownTensors) {
   ArchiveEditor archive = strided();
   archive.add("strided/extra/shardc.json", R"({"shared": [["row1", "row3"]]})");
   Status error = errorOf(archive.read());
@@ -431,7 +429,7 @@ TEST(Pt2ArchiveErrors, notes_of_unknown_tensors) {
   EXPECT_THAT(error.message(), HasSubstr("'row3'"));
 }
 
-TEST(Pt2ArchiveErrors, notes_that_name_a_tensor_twice) {
+TEST(Pt2ArchiveErrors, NotesThatNameATensorTwice) {
   ArchiveEditor archive = strided();
   archive.add("strided/extra/shardc.json",
               R"({"shared": [["row1", "row2"], ["row1"]]})");
@@ -440,7 +438,7 @@ TEST(Pt2ArchiveErrors, notes_that_name_a_tensor_twice) {
   EXPECT_THAT(error.message(), HasSubstr("'row1' twice"));
 }
 
-TEST(Pt2ArchiveErrors, notes_are_read) {
+TEST(Pt2ArchiveErrors, NotesAreRead) {
   ArchiveEditor archive = strided();
   archive.add("strided/extra/shardc.json",
               R"({"captured": {"m@1": ["x", "y"]}, "evaluation": "no",

@@ -1,10 +1,8 @@
-//===- ArchiveReaderTest.cpp - programs of real archives ------------------===//
-//
+//===- ArchiveReaderTest.cpp - Programs of real archives ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the reader makes of the archives in test/models, all written by PyTorch
 // (test/models/export_reader_cases.py says what is in them).
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/ArchiveReader.h"
@@ -44,7 +42,7 @@ const T &valueOf(const Node &node, std::string_view input) {
 }
 
 // Every archive that the repository ships can be read.
-TEST(Pt2ArchiveReader, reads_every_committed_model) {
+TEST(Pt2ArchiveReader, ReadsEveryCommittedModel) {
   for (const auto &file : std::filesystem::directory_iterator("test/models"))
     if (file.path().extension() == ".pt2") {
       StatusOr<ExportedModel> model = readArchive(file.path());
@@ -53,7 +51,7 @@ TEST(Pt2ArchiveReader, reads_every_committed_model) {
 }
 
 // Versions and the name of the dialect that the graph is written in.
-TEST(Pt2ArchiveReader, reports_versions) {
+TEST(Pt2ArchiveReader, ReportsVersions) {
   ExportedProgram program = readModel(stridedPath).program;
   EXPECT_EQ(program.schemaVersion.major, 8);
   EXPECT_GE(program.schemaVersion.minor, 20);
@@ -63,7 +61,7 @@ TEST(Pt2ArchiveReader, reports_versions) {
 
 // Parameters, buffers, constants and user inputs keep the graph's order and
 // the model's names.
-TEST(Pt2ArchiveReader, reads_the_signature) {
+TEST(Pt2ArchiveReader, ReadsTheSignature) {
   ExportedProgram program = readModel(stridedPath).program;
   const GraphSignature &signature = program.signature;
   ASSERT_EQ(signature.inputs.size(), 13U);
@@ -84,7 +82,7 @@ TEST(Pt2ArchiveReader, reads_the_signature) {
 
 // Arguments have the types of the operator's schema; the words that JSON lacks
 // for infinity become floats.
-TEST(Pt2ArchiveReader, reads_typed_arguments) {
+TEST(Pt2ArchiveReader, ReadsTypedArguments) {
   Graph graph = readModel(stridedPath).program.graph;
   const Node &to = findNode(graph, "torch.ops.aten.to.dtype");
   EXPECT_EQ(valueOf<ScalarType>(to, "dtype"), ScalarType::Float32);
@@ -100,7 +98,7 @@ TEST(Pt2ArchiveReader, reads_typed_arguments) {
 }
 
 // Tensor values have dtype, sizes and strides.
-TEST(Pt2ArchiveReader, reads_tensor_types) {
+TEST(Pt2ArchiveReader, ReadsTensorTypes) {
   Graph graph = readModel(stridedPath).program.graph;
   const TensorMeta *meta = graph.findTensor("p_transposed");
   ASSERT_TRUE(meta);
@@ -115,7 +113,7 @@ TEST(Pt2ArchiveReader, reads_tensor_types) {
 
 // A region under torch.no_grad is an operator with a subgraph, whose inputs
 // bind to the arguments after it.
-TEST(Pt2ArchiveReader, reads_subgraphs) {
+TEST(Pt2ArchiveReader, ReadsSubgraphs) {
   Graph graph = readModel(stridedPath).program.graph;
   const Node &region =
       findNode(graph, "torch.ops.higher_order.wrap_with_set_grad_enabled");
@@ -129,7 +127,7 @@ TEST(Pt2ArchiveReader, reads_subgraphs) {
 }
 
 // The two calls of a shared module differ in their call index alone.
-TEST(Pt2ArchiveReader, tells_calls_of_a_module_apart) {
+TEST(Pt2ArchiveReader, TellsCallsOfAModuleApart) {
   Graph graph = readModel(stridedPath).program.graph;
   std::vector<int64_t> calls;
   for (const Node &node : graph.nodes)
@@ -139,7 +137,7 @@ TEST(Pt2ArchiveReader, tells_calls_of_a_module_apart) {
 }
 
 // A symbolic size keeps its expression, its hint and the range of its symbol.
-TEST(Pt2ArchiveReader, keeps_symbolic_sizes_and_hints) {
+TEST(Pt2ArchiveReader, KeepsSymbolicSizesAndHints) {
   ExportedProgram program = readModel(symbolicPath).program;
   const TensorMeta *x = program.graph.findTensor("x");
   ASSERT_TRUE(x);
@@ -154,7 +152,7 @@ TEST(Pt2ArchiveReader, keeps_symbolic_sizes_and_hints) {
 }
 
 // An argument that is computed in the graph names the value and has its hint.
-TEST(Pt2ArchiveReader, gives_symbolic_arguments_their_hints) {
+TEST(Pt2ArchiveReader, GivesSymbolicArgumentsTheirHints) {
   Graph graph = readModel(symbolicPath).program.graph;
   const Node &size = findNode(graph, "torch.ops.aten.sym_size.int");
   EXPECT_EQ(std::get<SymInt>(size.outputs[0].value).value, 4);
@@ -169,7 +167,7 @@ TEST(Pt2ArchiveReader, gives_symbolic_arguments_their_hints) {
 }
 
 // Files of torch 2.6 name no nodes; their first outputs do.
-TEST(Pt2ArchiveReader, names_nodes_of_old_files_after_their_outputs) {
+TEST(Pt2ArchiveReader, NamesNodesOfOldFilesAfterTheirOutputs) {
   ExportedProgram program = readModel(oldNanogptPath).program;
   EXPECT_EQ(program.schemaVersion.minor, 2);
   const Node &embedding =
@@ -180,7 +178,7 @@ TEST(Pt2ArchiveReader, names_nodes_of_old_files_after_their_outputs) {
 
 // torch 2.6 writes infinities as bare words, which are not JSON. Words in
 // strings are left alone.
-TEST(Pt2ArchiveReader, reads_bare_non_finite_floats) {
+TEST(Pt2ArchiveReader, ReadsBareNonFiniteFloats) {
   auto archive = ArchiveEditor::fromFile(oldNanogptPath);
   archive.replace("program.json", "{\"as_bool\": true}",
                   "{\"as_floats\": [-Infinity, Infinity, NaN]}");
@@ -203,7 +201,7 @@ TEST(Pt2ArchiveReader, reads_bare_non_finite_floats) {
 
 // The name of the archive's root folder does not matter, nor whether there is
 // one: renamed files keep the folder they were saved under.
-TEST(Pt2ArchiveReader, finds_the_program_without_a_root_folder) {
+TEST(Pt2ArchiveReader, FindsTheProgramWithoutARootFolder) {
   auto archive = ArchiveEditor::fromFile("test/models/weight-free.pt2");
   ArchiveEditor flat;
   for (const char *name :
@@ -216,7 +214,7 @@ TEST(Pt2ArchiveReader, finds_the_program_without_a_root_folder) {
 }
 
 // Unknown members of objects are ignored, as minor versions may add some.
-TEST(Pt2ArchiveReader, ignores_unknown_members) {
+TEST(Pt2ArchiveReader, IgnoresUnknownMembers) {
   auto archive = ArchiveEditor::fromFile(symbolicPath);
   archive.replace("model.json", "\"nodes\":", "\"news\": [{}], \"nodes\":");
   EXPECT_TRUE(archive.read().ok());

@@ -1,12 +1,10 @@
-//===- CorruptionTest.cpp - any bytes give an error or a value ------------===//
-//
+//===- CorruptionTest.cpp - Any bytes give an error or a value ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Damages real archives in many places and reads what is left. The result does
 // not matter; that there is one does, and under the asan preset also how it
 // came about. Damage behind a checksum is made with the checksum corrected, so
 // that the readers behind it are reached.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/PickleReader.h"
@@ -77,7 +75,7 @@ Json withStrangeValue(Json document, std::mt19937 &random) {
 }
 
 // Cutting a file anywhere.
-TEST(Pt2Corruption, truncated_files) {
+TEST(Pt2Corruption, TruncatedFiles) {
   for (const char *path : paths) {
     std::string bytes = readFile(path);
     for (size_t i = 0; i < 200; ++i)
@@ -86,7 +84,7 @@ TEST(Pt2Corruption, truncated_files) {
 }
 
 // Flipping a bit: every byte of the directory, and samples of the rest.
-TEST(Pt2Corruption, flipped_bits) {
+TEST(Pt2Corruption, FlippedBits) {
   std::mt19937 random(1);
   for (const char *path : paths) {
     std::string bytes = readFile(path);
@@ -102,7 +100,7 @@ TEST(Pt2Corruption, flipped_bits) {
 
 // Zip files with correct checksums but wrong sizes and offsets in their
 // directory.
-TEST(Pt2Corruption, wrong_directories) {
+TEST(Pt2Corruption, WrongDirectories) {
   std::mt19937 random(2);
   auto editor = ArchiveEditor::fromFile("test/models/weight-free.pt2");
   for (bool zip64 : {false, true}) {
@@ -117,7 +115,7 @@ TEST(Pt2Corruption, wrong_directories) {
 }
 
 // Programs with one value of another type or size.
-TEST(Pt2Corruption, strange_program_values) {
+TEST(Pt2Corruption, StrangeProgramValues) {
   std::mt19937 random(3);
   for (const char *path : paths) {
     auto archive = ArchiveEditor::fromFile(path);
@@ -133,7 +131,7 @@ TEST(Pt2Corruption, strange_program_values) {
 
 // Weight configurations with one value of another type or size, behind a
 // correct checksum.
-TEST(Pt2Corruption, strange_weight_configurations) {
+TEST(Pt2Corruption, StrangeWeightConfigurations) {
   std::mt19937 random(4);
   auto archive = ArchiveEditor::fromFile("test/models/strided.pt2");
   for (const char *name : {"weights_config.json", "constants_config.json"}) {
@@ -147,7 +145,7 @@ TEST(Pt2Corruption, strange_weight_configurations) {
 }
 
 // Texts that are hardly JSON any more.
-TEST(Pt2Corruption, damaged_json_texts) {
+TEST(Pt2Corruption, DamagedJsonTexts) {
   std::mt19937 random(5);
   auto archive = ArchiveEditor::fromFile("test/models/symbolic.pt2");
   std::string text = archive.entry("models/model.json");
@@ -161,7 +159,7 @@ TEST(Pt2Corruption, damaged_json_texts) {
 }
 
 // Pickles with one wrong byte, both alone and in their archive.
-TEST(Pt2Corruption, damaged_pickles) {
+TEST(Pt2Corruption, DamagedPickles) {
   std::mt19937 random(6);
   auto archive = ArchiveEditor::fromFile("test/models/nanogpt-torch-2.6.pt2");
   ArchiveEditor nested(archive.entry("state_dict.pt"));

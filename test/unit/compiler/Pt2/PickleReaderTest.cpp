@@ -1,10 +1,8 @@
-//===- PickleReaderTest.cpp - pickles as data -----------------------------===//
-//
+//===- PickleReaderTest.cpp - Pickles as data -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pickles made by Python's pickle module (protocol 2), and hand-made ones that
 // are damaged or malicious.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/PickleReader.h"
@@ -37,7 +35,7 @@ ErrorCode errorOf(const std::string &pickle) {
 }
 
 // pickle.dumps({"a": (1, -2, 70000, 2**40), "b": [None, True]}, protocol=2)
-TEST(Pt2PickleReader, reads_containers_and_integers) {
+TEST(Pt2PickleReader, ReadsContainersAndIntegers) {
   PickleDocument document =
       read("\x80\x02}q\x00(X\x01\x00\x00\x00"
            "aq\x01(K\x01J\xfe\xff\xff\xffJp\x11\x01\x00\x8a\x06\x00\x00\x00\x00"
@@ -61,7 +59,7 @@ TEST(Pt2PickleReader, reads_containers_and_integers) {
 }
 
 // What unpickling would call is recorded, not called: os.system("true").
-TEST(Pt2PickleReader, records_calls) {
+TEST(Pt2PickleReader, RecordsCalls) {
   PickleDocument document =
       read("\x80\x02"
            "cposix\nsystem\nX\x04\x00\x00\x00true\x85R."s);
@@ -71,7 +69,7 @@ TEST(Pt2PickleReader, records_calls) {
 }
 
 // collections.OrderedDict() can be filled like a dictionary.
-TEST(Pt2PickleReader, reads_ordered_dictionaries) {
+TEST(Pt2PickleReader, ReadsOrderedDictionaries) {
   PickleDocument document = read("\x80\x02"
                                  "ccollections\nOrderedDict\n)R(K\x01K\x02u."s);
   ASSERT_EQ(document.root->kind, Kind::Dict);
@@ -79,27 +77,27 @@ TEST(Pt2PickleReader, reads_ordered_dictionaries) {
 }
 
 // A list that contains itself neither leaks nor recurses.
-TEST(Pt2PickleReader, survives_cycles) {
+TEST(Pt2PickleReader, SurvivesCycles) {
   PickleDocument document = read("\x80\x02]q\x00h\x00"
                                  "a."s);
   EXPECT_EQ(document.root->items[0], document.root);
 }
 
 // Nesting is bounded by memory alone: nothing recurses over it.
-TEST(Pt2PickleReader, survives_deep_nesting) {
+TEST(Pt2PickleReader, SurvivesDeepNesting) {
   PickleDocument document =
       read("\x80\x02N" + std::string(1000000, '\x85') + ".");
   EXPECT_EQ(document.root->kind, Kind::Tuple);
 }
 
 // Opcodes that build arbitrary objects are not known.
-TEST(Pt2PickleReader, refuses_other_opcodes) {
+TEST(Pt2PickleReader, RefusesOtherOpcodes) {
   EXPECT_EQ(errorOf("\x80\x02}}b."s), ErrorCode::E0117);
   EXPECT_EQ(errorOf("\x80\x02(ios\nsystem\n."s), ErrorCode::E0117);
   EXPECT_EQ(errorOf("\x80\x04N."s), ErrorCode::E0117);
 }
 
-TEST(Pt2PickleReader, refuses_damage) {
+TEST(Pt2PickleReader, RefusesDamage) {
   EXPECT_EQ(errorOf(""s), ErrorCode::E0116);          // No end.
   EXPECT_EQ(errorOf("\x80\x02."s), ErrorCode::E0116); // No value.
   EXPECT_EQ(errorOf("\x80\x02\x86."s), ErrorCode::E0116);

@@ -1,10 +1,8 @@
-//===- RowRulesTest.cpp - operators that treat rows alike -----------------===//
-//
+//===- RowRulesTest.cpp - Operators that treat rows alike -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One node at a time, on tensors of which some have "u0" rows. A rule that
 // takes too much would compute a wrong number without a word.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/RowRules.h"
@@ -87,7 +85,7 @@ NamedArgument dim(int64_t value) { return argument("dim", value); }
 NamedArgument dims(IntList values) { return argument("dim", values); }
 
 // Operands broadcast with the rows in one place from the right.
-TEST_F(RowRules, elementwise) {
+TEST_F(RowRules, Elementwise) {
   auto add = [&](const char *other, const Sizes &result) {
     return use("add.Tensor", {tensor("self", "rows"), tensor("other", other)},
                result);
@@ -101,7 +99,7 @@ TEST_F(RowRules, elementwise) {
 }
 
 // Along other dimensions than the rows', counted from either end.
-TEST_F(RowRules, mixing_along_a_dimension) {
+TEST_F(RowRules, MixingAlongADimension) {
   for (const char *name :
        {"cummax.default", "cumsum.default", "sort.default"}) {
     EXPECT_EQ(use(name, {tensor("self", "rows"), dim(1)}, {"u0", 4}),
@@ -128,7 +126,7 @@ TEST_F(RowRules, mixing_along_a_dimension) {
 }
 
 // What a number keeps out: the lowest for a maximum.
-TEST_F(RowRules, reductions) {
+TEST_F(RowRules, Reductions) {
   EXPECT_EQ(use("amax.default", {tensor("self", "rows"), dims({0})}, {4}),
             RowUse::Reduction);
   EXPECT_EQ(std::get<double>(neutralNumber(node, ScalarType::Float32)),
@@ -148,7 +146,7 @@ TEST_F(RowRules, reductions) {
             RowUse::Along);
 }
 
-TEST_F(RowRules, sums_and_means) {
+TEST_F(RowRules, SumsAndMeans) {
   EXPECT_EQ(use("sum.default", {tensor("self", "rows")}, {}), RowUse::Sum);
   EXPECT_EQ(
       use("sum.dim_IntList", {tensor("self", "rows"), dims({-1})}, {"u0"}),
@@ -179,7 +177,7 @@ TEST_F(RowRules, sums_and_means) {
   EXPECT_EQ(cosine("rows", "tall"), RowUse::Unknown);
 }
 
-TEST_F(RowRules, joining) {
+TEST_F(RowRules, Joining) {
   auto cat = [&](std::vector<std::string> parts, int64_t along,
                  const Sizes &result) {
     return use("cat.default", {tensors("tensors", parts), dim(along)}, result);
@@ -190,7 +188,7 @@ TEST_F(RowRules, joining) {
 }
 
 // Each row as one or several, in the order of elements.
-TEST_F(RowRules, changes_of_shape) {
+TEST_F(RowRules, ChangesOfShape) {
   auto view = [&](const char *self, const Sizes &result) {
     return use("view.default", {tensor("self", self)}, result);
   };
@@ -204,7 +202,7 @@ TEST_F(RowRules, changes_of_shape) {
             RowUse::Alone);
 }
 
-TEST_F(RowRules, products) {
+TEST_F(RowRules, Products) {
   auto matmul = [&](const char *left, const char *right, const Sizes &result) {
     return use("matmul.default", {tensor("self", left), tensor("other", right)},
                result);
@@ -227,7 +225,7 @@ TEST_F(RowRules, products) {
             RowUse::Unknown);
 }
 
-TEST_F(RowRules, indices) {
+TEST_F(RowRules, Indices) {
   EXPECT_EQ(use("index.Tensor",
                 {tensor("self", "table"), tensors("indices", {"places"})},
                 {"u0", 4}),
@@ -252,7 +250,7 @@ TEST_F(RowRules, indices) {
 }
 
 // The first dimension is that of samples in some forms alone.
-TEST_F(RowRules, samples) {
+TEST_F(RowRules, Samples) {
   define("images", {"u0", 4, 8, 8});
   define("sequence", {"u0", 6, 4});
   auto pad = [&](const char *self, IntList sizes, const Sizes &result) {
@@ -278,7 +276,7 @@ TEST_F(RowRules, samples) {
   EXPECT_EQ(attention("rows", {"u0", 4}), RowUse::Unknown);
 }
 
-TEST_F(RowRules, letters) {
+TEST_F(RowRules, Letters) {
   auto einsum = [&](std::string equation, std::vector<std::string> operands,
                     const Sizes &result) {
     return use("einsum.default",
@@ -293,7 +291,7 @@ TEST_F(RowRules, letters) {
 }
 
 // An operator that no rule names is refused.
-TEST_F(RowRules, unknown_operator) {
+TEST_F(RowRules, UnknownOperator) {
   EXPECT_EQ(use("fft_fft.default", {tensor("self", "rows"), dim(1)}, {"u0", 4}),
             RowUse::Unknown);
 }

@@ -1,10 +1,8 @@
-//===- SizeExpressionTest.cpp - sizes as functions of symbols -------------===//
-//
+//===- SizeExpressionTest.cpp - Sizes as functions of symbols -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The evaluator against sympy: test/models/size_expressions.json has
 // expressions as torch writes them and the values that sympy computes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/SizeExpression.h"
@@ -37,7 +35,7 @@ ErrorCode errorOf(std::string_view text) {
 }
 
 // Every function that torch uses for sizes has the value that torch gives it.
-TEST(Pt2SizeExpression, agrees_with_sympy) {
+TEST(Pt2SizeExpression, AgreesWithSympy) {
   const std::string path = "test/models/size_expressions.json";
   Json cases = parseJson(readFile(path), path);
   ASSERT_GE(cases.size(), 30U);
@@ -54,7 +52,7 @@ TEST(Pt2SizeExpression, agrees_with_sympy) {
 }
 
 // Fractions stay exact where doubles would round: a third of 3*(2^60 + 1).
-TEST(Pt2SizeExpression, computes_exactly) {
+TEST(Pt2SizeExpression, ComputesExactly) {
   StatusOr<SizeNumber> value =
       evaluate("Mul(Rational(1, 3), Integer(3458764513820540931))");
   ASSERT_TRUE(value.ok());
@@ -65,7 +63,7 @@ TEST(Pt2SizeExpression, computes_exactly) {
   EXPECT_EQ(evaluate("Pow(Symbol('s1'), Integer(-2))")->toText(), "1/16");
 }
 
-TEST(Pt2SizeExpression, has_no_value_beyond_64_bits) {
+TEST(Pt2SizeExpression, HasNoValueBeyond64Bits) {
   EXPECT_EQ(errorOf("Mul(Integer(9223372036854775807), Symbol('s1'))"),
             ErrorCode::E0141);
   EXPECT_EQ(errorOf("Pow(Symbol('s0'), Integer(1000000000))"),
@@ -75,7 +73,7 @@ TEST(Pt2SizeExpression, has_no_value_beyond_64_bits) {
             ErrorCode::E0141);
 }
 
-TEST(Pt2SizeExpression, has_no_value_for_a_division_by_zero) {
+TEST(Pt2SizeExpression, HasNoValueForADivisionByZero) {
   for (const char *text :
        {"FloorDiv(Symbol('s0'), Integer(0))", "Rational(1, 0)",
         "Mod(Symbol('s0'), Integer(0))", "Pow(Integer(0), Integer(-1))",
@@ -83,7 +81,7 @@ TEST(Pt2SizeExpression, has_no_value_for_a_division_by_zero) {
     EXPECT_EQ(errorOf(text), ErrorCode::E0141) << text;
 }
 
-TEST(Pt2SizeExpression, refuses_what_is_malformed) {
+TEST(Pt2SizeExpression, RefusesWhatIsMalformed) {
   for (const char *text :
        {"", "Add(", "Add()", "Add(Integer(1)", "Add(Integer(1)) 2",
         "Integer('1')", "Symbol(s0)", "Symbol('s0", "Mod(Integer(1))",
@@ -92,14 +90,14 @@ TEST(Pt2SizeExpression, refuses_what_is_malformed) {
     EXPECT_EQ(errorOf(text), ErrorCode::E0141) << text;
 }
 
-TEST(Pt2SizeExpression, refuses_deep_nesting) {
+TEST(Pt2SizeExpression, RefusesDeepNesting) {
   std::string text;
   for (int i = 0; i < 100000; ++i)
     text += "Add(";
   EXPECT_EQ(errorOf(text), ErrorCode::E0106);
 }
 
-TEST(Pt2SizeExpression, recognises_plain_symbols) {
+TEST(Pt2SizeExpression, RecognisesPlainSymbols) {
   EXPECT_EQ(asSymbol("Symbol('s77', positive=True, integer=True)"), "s77");
   EXPECT_EQ(asSymbol("Add(Symbol('s77'), Integer(1))"), std::nullopt);
   EXPECT_EQ(asSymbol(""), std::nullopt);
@@ -119,7 +117,7 @@ std::optional<bool> holds(std::string_view text) {
 }
 
 // Conditions are Python expressions over the inputs' sizes.
-TEST(Pt2SizeExpression, evaluates_guards) {
+TEST(Pt2SizeExpression, EvaluatesGuards) {
   EXPECT_EQ(holds("(8*L['x'].size()[0]) == (20*L['x'].size()[1])"), true);
   EXPECT_EQ(holds("(1 + (((-1) + L['x'].size()[1]) // 2)) != 2"), false);
   EXPECT_EQ(holds("(3*torch.sym_max(1, L['x'].size()[0] // 4)) == 6"), true);
@@ -132,7 +130,7 @@ TEST(Pt2SizeExpression, evaluates_guards) {
 }
 
 // What the evaluator does not know is undecided, never true.
-TEST(Pt2SizeExpression, leaves_unknown_guards_undecided) {
+TEST(Pt2SizeExpression, LeavesUnknownGuardsUndecided) {
   for (const char *text :
        {"L['y'].size()[0] == 3", "L['x'].size()[7] == 3",
         "L['x'][0].size()[0] == 3", "isinstance(L['x'], int)",

@@ -1,10 +1,8 @@
-//===- StaticSelectionsTest.cpp - masks choose without sizes of data ------===//
-//
+//===- StaticSelectionsTest.cpp - Masks choose without sizes of data ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The nodes that selections become. What they compute is compared with PyTorch
 // by the model "selected" of test/models/regressions.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/StaticSelections.h"
@@ -56,7 +54,7 @@ void expectNoCounts(const Graph &graph) {
 
 // x[x > 0].sum(), x: [4, 8]. A place that is not chosen has the first chosen
 // element, or 0.5 where none is, and the sum has 0 there.
-TEST(Pt2StaticSelections, sum_of_chosen_elements) {
+TEST(Pt2StaticSelections, SumOfChosenElements) {
   SymbolBindings bindings;
   ExportedModel model = readBound("test/models/data-dependent.pt2", bindings);
   EXPECT_THAT(operatorsOf(model.program.graph),
@@ -74,7 +72,7 @@ TEST(Pt2StaticSelections, sum_of_chosen_elements) {
 
 // Every way to choose, rows under torch.no_grad and counts as numbers: nothing
 // symbolic is left.
-TEST(Pt2StaticSelections, nothing_symbolic_is_left) {
+TEST(Pt2StaticSelections, NothingSymbolicIsLeft) {
   SymbolBindings bindings;
   ExportedModel model =
       readBound("test/models/regressions/selected.pt2", bindings);

@@ -1,11 +1,9 @@
-//===- SymbolBindingsTest.cpp - symbolic sizes become numbers -------------===//
-//
+//===- SymbolBindingsTest.cpp - Symbolic sizes become numbers -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Exports with dynamic shapes at their example's sizes and at others, chosen by
 // symbol and by input dimension. What is in the archives:
 // test/models/export_reader_cases.py.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/SymbolBindings.h"
@@ -91,7 +89,7 @@ void expectStatic(const Graph &graph) {
 }
 
 // A program without symbols stays as it is.
-TEST(Pt2SymbolBindings, static_program) {
+TEST(Pt2SymbolBindings, StaticProgram) {
   Bound bound = bind(readModel("test/models/strided.pt2"), {});
   EXPECT_THAT(bound.bindings.symbols, IsEmpty());
   EXPECT_EQ(bound.program.graph.nodes.size(),
@@ -100,7 +98,7 @@ TEST(Pt2SymbolBindings, static_program) {
 
 // Without bindings every size is the example's, and the nodes that computed
 // sizes are gone.
-TEST(Pt2SymbolBindings, example_sizes) {
+TEST(Pt2SymbolBindings, ExampleSizes) {
   Bound bound = bind(readModel(symbolicPath), {});
   const Graph &graph = bound.program.graph;
   expectStatic(graph);
@@ -118,7 +116,7 @@ TEST(Pt2SymbolBindings, example_sizes) {
 }
 
 // A symbol bound by its name in the file; the other keeps its hint.
-TEST(Pt2SymbolBindings, symbol_by_name) {
+TEST(Pt2SymbolBindings, SymbolByName) {
   Bound bound = bind(readModel(symbolicPath), {{"s77", 10}});
   const Graph &graph = bound.program.graph;
   expectStatic(graph);
@@ -134,7 +132,7 @@ TEST(Pt2SymbolBindings, symbol_by_name) {
 }
 
 // Users know their inputs better than PyTorch's symbols.
-TEST(Pt2SymbolBindings, symbol_by_input_dimension) {
+TEST(Pt2SymbolBindings, SymbolByInputDimension) {
   Bound bound = bind(readModel(symbolicPath), {{"x.0", 3}, {"x.1", 5}});
   EXPECT_THAT(sizesOf(bound.program.graph, "x"), ElementsAre(3, 5, 8));
   EXPECT_EQ(bound.bindings.symbols[1].value, 5);
@@ -142,7 +140,7 @@ TEST(Pt2SymbolBindings, symbol_by_input_dimension) {
 
 // Floored quotients, maxima, an integer input, and a no_grad region whose
 // inputs are sizes.
-TEST(Pt2SymbolBindings, sizes_of_every_kind) {
+TEST(Pt2SymbolBindings, SizesOfEveryKind) {
   Bound bound = bind(readModel(guardedPath),
                      {{"image.2", 41}, {"scale", 3}, {"pairs.1", 20}});
   const Graph &graph = bound.program.graph;
@@ -169,7 +167,7 @@ TEST(Pt2SymbolBindings, sizes_of_every_kind) {
 }
 
 // The size of a dimension may be twice the symbol; the hint is solved.
-TEST(Pt2SymbolBindings, solves_derived_dimensions) {
+TEST(Pt2SymbolBindings, SolvesDerivedDimensions) {
   Bound bound = bind(readModel(guardedPath), {});
   for (const BoundSymbol &symbol : bound.bindings.symbols)
     if (symbol.places == std::vector<std::string>{"pairs.1"}) {
@@ -180,14 +178,14 @@ TEST(Pt2SymbolBindings, solves_derived_dimensions) {
   FAIL() << "no symbol for pairs.1";
 }
 
-TEST(Pt2SymbolBindings, unsolvable_dimension) {
+TEST(Pt2SymbolBindings, UnsolvableDimension) {
   Status error = errorOf(readModel(guardedPath), {{"pairs.1", 9}});
   EXPECT_EQ(error.code(), ErrorCode::E0003);
   EXPECT_THAT(error.message(), HasSubstr("makes 'pairs.1' 9"));
 }
 
 // Unknown names get the list of those that exist.
-TEST(Pt2SymbolBindings, unknown_name) {
+TEST(Pt2SymbolBindings, UnknownName) {
   Status error = errorOf(readModel(symbolicPath), {{"batch", 8}});
   EXPECT_EQ(error.code(), ErrorCode::E0001);
   EXPECT_EQ(error.message(), "cannot bind 'batch': the model has no symbolic "
@@ -198,14 +196,14 @@ TEST(Pt2SymbolBindings, unknown_name) {
             "bind a symbol or one of its inputs' dimensions, such as x.0=4");
 }
 
-TEST(Pt2SymbolBindings, nothing_to_bind) {
+TEST(Pt2SymbolBindings, NothingToBind) {
   Status error = errorOf(readModel("test/models/strided.pt2"), {{"x.0", 8}});
   EXPECT_EQ(error.code(), ErrorCode::E0001);
   EXPECT_EQ(error.message(),
             "cannot bind 'x.0': the model has no symbolic sizes");
 }
 
-TEST(Pt2SymbolBindings, out_of_range) {
+TEST(Pt2SymbolBindings, OutOfRange) {
   Status error = errorOf(readModel(symbolicPath), {{"s27", 2}});
   EXPECT_EQ(error.code(), ErrorCode::E0003);
   EXPECT_EQ(error.message(), "expected 3 to 128 for s27, got 2");
@@ -213,7 +211,7 @@ TEST(Pt2SymbolBindings, out_of_range) {
             ErrorCode::E0003);
 }
 
-TEST(Pt2SymbolBindings, contradicting_bindings) {
+TEST(Pt2SymbolBindings, ContradictingBindings) {
   Status error = errorOf(readModel(symbolicPath), {{"s27", 7}, {"x.1", 8}});
   EXPECT_EQ(error.code(), ErrorCode::E0001);
   EXPECT_THAT(error.message(), HasSubstr("but another binding makes it 7"));
@@ -221,14 +219,14 @@ TEST(Pt2SymbolBindings, contradicting_bindings) {
 
 // A height of 4 would make the pooled image one row, for which the export was
 // not made.
-TEST(Pt2SymbolBindings, broken_guard) {
+TEST(Pt2SymbolBindings, BrokenGuard) {
   Status error = errorOf(readModel(guardedPath), {{"image.2", 4}});
   EXPECT_EQ(error.code(), ErrorCode::E0003);
   EXPECT_THAT(error.message(),
               HasSubstr("it requires (L['image'].size()[2] // 4) != 1"));
 }
 
-TEST(Pt2SymbolBindings, unchecked_guard) {
+TEST(Pt2SymbolBindings, UncheckedGuard) {
   ArchiveEditor archive = ArchiveEditor::fromFile(guardedPath);
   archive.replace("model.json", "\"guards_code\": [",
                   "\"guards_code\": [\"f(L['image'])\", ");
@@ -241,7 +239,7 @@ TEST(Pt2SymbolBindings, unchecked_guard) {
 
 // No number of those that are not chosen leaves a deviation as it is: the node
 // is named.
-TEST(Pt2SymbolBindings, data_dependent_size) {
+TEST(Pt2SymbolBindings, DataDependentSize) {
   ArchiveEditor archive =
       ArchiveEditor::fromFile("test/models/data-dependent.pt2");
   archive.replace("model.json", "aten.sum.default", "aten.std.default");
@@ -257,7 +255,7 @@ TEST(Pt2SymbolBindings, data_dependent_size) {
 }
 
 // What nothing checks is told, once.
-TEST(Pt2SymbolBindings, assertion_of_values) {
+TEST(Pt2SymbolBindings, AssertionOfValues) {
   ArchiveEditor archive =
       ArchiveEditor::fromFile("test/models/data-dependent.pt2");
   // "u0 <= 32" is sure to hold, "u0 <= 31" is not.
@@ -286,14 +284,14 @@ const std::string product =
     "positive=True, integer=True))";
 
 // A hint that its expression does not give is a damaged file.
-TEST(Pt2SymbolBindings, contradicting_hint) {
+TEST(Pt2SymbolBindings, ContradictingHint) {
   Status error =
       errorOf(edited(product, "Add(Symbol('s27'), Symbol('s77'))"), {});
   EXPECT_EQ(error.code(), ErrorCode::E0119);
 }
 
 // At the example's sizes the hint suffices for what cannot be computed.
-TEST(Pt2SymbolBindings, unknown_function) {
+TEST(Pt2SymbolBindings, UnknownFunction) {
   EXPECT_NO_THROW(bind(edited(product, "Gamma(Symbol('s27'))"), {}));
   Status error = errorOf(edited(product, "Gamma(Symbol('s27'))"), {{"s77", 8}});
   EXPECT_EQ(error.code(), ErrorCode::E0141);
@@ -301,7 +299,7 @@ TEST(Pt2SymbolBindings, unknown_function) {
   EXPECT_THAT(error.notes()[0], "with s27 = 6, s77 = 8");
 }
 
-TEST(Pt2SymbolBindings, negative_and_fractional_sizes) {
+TEST(Pt2SymbolBindings, NegativeAndFractionalSizes) {
   for (const char *expression : {"Add(Symbol('s77'), Integer(-30))",
                                  "Mul(Rational(1, 3), Symbol('s77'))"}) {
     ArchiveEditor archive = ArchiveEditor::fromFile(symbolicPath);
@@ -316,7 +314,7 @@ TEST(Pt2SymbolBindings, negative_and_fractional_sizes) {
 }
 
 // A product of sizes that are each in range.
-TEST(Pt2SymbolBindings, overflowing_tensor) {
+TEST(Pt2SymbolBindings, OverflowingTensor) {
   ExportedModel model = edited("\"max_val\": 64", "\"max_val\": null");
   EXPECT_EQ(errorOf(std::move(model), {{"s77", int64_t(1) << 60}}).code(),
             ErrorCode::E0141);

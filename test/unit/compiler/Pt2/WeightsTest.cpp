@@ -1,10 +1,8 @@
-//===- WeightsTest.cpp - tensors of real archives -------------------------===//
-//
+//===- WeightsTest.cpp - Tensors of real archives -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensors read from archives, held against what PyTorch reads from the same
 // files: test/models/reader_values.json, written by export_reader_cases.py.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/Weights.h"
@@ -64,17 +62,17 @@ ArchiveEditor asTorch28(const std::string &name) {
 
 // Views with offsets, transposed, permuted, expanded, scalar and empty tensors
 // of seven dtypes come out contiguous.
-TEST(Pt2Weights, gathers_strided_windows) {
+TEST(Pt2Weights, GathersStridedWindows) {
   expectValuesOf(readWeights(stridedName), stridedName);
 }
 
 // Weights pickled by torch 2.6 are the same tensors.
-TEST(Pt2Weights, reads_pickled_weights) {
+TEST(Pt2Weights, ReadsPickledWeights) {
   expectValuesOf(readWeights(oldNanogptName), oldNanogptName);
 }
 
 // torch 2.8 has the new layout and the old pickles.
-TEST(Pt2Weights, reads_pickled_weights_in_the_new_layout) {
+TEST(Pt2Weights, ReadsPickledWeightsInTheNewLayout) {
   StatusOr<ExportedModel> model = asTorch28(oldNanogptName).read();
   ASSERT_TRUE(model.ok()) << render(model.status(), "");
   expectValuesOf(model->weights, oldNanogptName);
@@ -82,7 +80,7 @@ TEST(Pt2Weights, reads_pickled_weights_in_the_new_layout) {
 
 // Parameters that are rows of one tensor share its storage without being the
 // same tensor.
-TEST(Pt2Weights, reports_views_of_one_storage) {
+TEST(Pt2Weights, ReportsViewsOfOneStorage) {
   const Weights weights = readWeights(stridedName);
   EXPECT_THAT(weights.sharedStorages(),
               testing::ElementsAre(testing::ElementsAre("row1", "row2")));
@@ -90,7 +88,7 @@ TEST(Pt2Weights, reports_views_of_one_storage) {
 }
 
 // Tied weights share their storage and their window, in both formats.
-TEST(Pt2Weights, reports_tied_weights) {
+TEST(Pt2Weights, ReportsTiedWeights) {
   for (const std::string &name : {std::string("nanogpt.pt2"), oldNanogptName}) {
     EXPECT_THAT(readWeights(name).tiedNames(),
                 testing::ElementsAre(testing::ElementsAre(
@@ -100,7 +98,7 @@ TEST(Pt2Weights, reports_tied_weights) {
 }
 
 // Parameters are told from buffers.
-TEST(Pt2Weights, knows_parameters) {
+TEST(Pt2Weights, KnowsParameters) {
   Weights weights = readWeights(stridedName);
   EXPECT_TRUE(weights.find("scale.factors")->isParameter);
   EXPECT_TRUE(weights.find("scale.factors")->requiresGrad);
@@ -110,7 +108,7 @@ TEST(Pt2Weights, knows_parameters) {
 
 // An export under FakeTensorMode has sizes but no bytes, and says so. Its
 // tensors all name one storage, which is no sign of aliasing.
-TEST(Pt2Weights, says_when_there_are_no_weights) {
+TEST(Pt2Weights, SaysWhenThereAreNoWeights) {
   Weights weights = readWeights("weight-free.pt2");
   EXPECT_TRUE(weights.isWeightFree());
   EXPECT_FALSE(weights.isSharingKnown());
@@ -122,7 +120,7 @@ TEST(Pt2Weights, says_when_there_are_no_weights) {
 }
 
 // What the export helper recorded tells which of its tensors are tied.
-TEST(Pt2Weights, reads_what_is_tied_without_weights) {
+TEST(Pt2Weights, ReadsWhatIsTiedWithoutWeights) {
   Weights weights = readWeights("tied-weight-free.pt2");
   EXPECT_TRUE(weights.isWeightFree());
   EXPECT_TRUE(weights.isSharingKnown());
@@ -131,13 +129,13 @@ TEST(Pt2Weights, reads_what_is_tied_without_weights) {
 }
 
 // A tensor without elements has no bytes either, but lacks nothing.
-TEST(Pt2Weights, reads_tensors_without_elements) {
+TEST(Pt2Weights, ReadsTensorsWithoutElements) {
   Weights weights = readWeights(stridedName);
   EXPECT_FALSE(weights.isWeightFree());
   EXPECT_TRUE(weights.readTensor("empty")->empty());
 }
 
-TEST(Pt2Weights, refuses_unknown_names) {
+TEST(Pt2Weights, RefusesUnknownNames) {
   StatusOr<std::vector<std::byte>> bytes =
       readWeights(stridedName).readTensor("absent");
   ASSERT_FALSE(bytes.ok());
@@ -146,7 +144,7 @@ TEST(Pt2Weights, refuses_unknown_names) {
 }
 
 // A flipped bit in a payload is found when the tensor is read.
-TEST(Pt2Weights, checks_payloads) {
+TEST(Pt2Weights, ChecksPayloads) {
   std::string bytes = readFile(folder + stridedName);
   std::string row = ArchiveEditor(bytes).entry("weight_0");
   bytes[bytes.find(row) + 30] ^= 1;

@@ -1,9 +1,7 @@
-//===- ZipArchiveTest.cpp - zip files of every form -----------------------===//
-//
+//===- ZipArchiveTest.cpp - Zip files of every form -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The forms of zip files that PyTorch writes, and the ones that are refused.
-//
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Pt2/ZipArchive.h"
@@ -36,7 +34,7 @@ ErrorCode errorOf(std::string_view bytes) {
 }
 
 // PyTorch writes sizes in the central directory alone.
-TEST(Pt2ZipArchive, reads_entries_with_data_descriptors) {
+TEST(Pt2ZipArchive, ReadsEntriesWithDataDescriptors) {
   auto archive = ZipArchive::open(MappedFile::open(stridedPath));
   std::optional<size_t> index = archive->find("strided/byteorder");
   ASSERT_TRUE(index);
@@ -45,7 +43,7 @@ TEST(Pt2ZipArchive, reads_entries_with_data_descriptors) {
 }
 
 // Payloads of more than 4 GiB move sizes and offsets to zip64 records.
-TEST(Pt2ZipArchive, reads_zip64) {
+TEST(Pt2ZipArchive, ReadsZip64) {
   auto editor = ArchiveEditor::fromFile(stridedPath);
   auto archive = open(editor.bytes({.zip64 = true}));
   auto plain = open(editor.bytes());
@@ -55,31 +53,31 @@ TEST(Pt2ZipArchive, reads_zip64) {
 }
 
 // A comment after the end record is legal.
-TEST(Pt2ZipArchive, reads_past_a_comment) {
+TEST(Pt2ZipArchive, ReadsPastAComment) {
   std::string bytes = ArchiveEditor::fromFile(stridedPath).bytes();
   bytes[bytes.size() - 2] = 4;
   EXPECT_EQ(open(bytes + "note")->entries().size(),
             open(ArchiveEditor(bytes + "note").bytes())->entries().size());
 }
 
-TEST(Pt2ZipArchive, refuses_what_is_no_zip) {
+TEST(Pt2ZipArchive, RefusesWhatIsNoZip) {
   EXPECT_EQ(errorOf(""), ErrorCode::E0101);
   EXPECT_EQ(errorOf("not a zip archive, whatever its name says"),
             ErrorCode::E0101);
 }
 
-TEST(Pt2ZipArchive, refuses_truncated_archives) {
+TEST(Pt2ZipArchive, RefusesTruncatedArchives) {
   std::string bytes = readFile(stridedPath);
   EXPECT_EQ(errorOf(bytes.substr(0, bytes.size() / 2)), ErrorCode::E0102);
   EXPECT_EQ(errorOf(bytes.substr(0, bytes.size() - 1)), ErrorCode::E0102);
 }
 
 // The front of the file is missing: every offset is wrong.
-TEST(Pt2ZipArchive, refuses_displaced_archives) {
+TEST(Pt2ZipArchive, RefusesDisplacedArchives) {
   EXPECT_EQ(errorOf(readFile(stridedPath).substr(100)), ErrorCode::E0102);
 }
 
-TEST(Pt2ZipArchive, refuses_compressed_entries) {
+TEST(Pt2ZipArchive, RefusesCompressedEntries) {
   ArchiveEditor editor;
   editor.add("entry", "content");
   EXPECT_EQ(errorOf(editor.bytes({.compressionMethod = 8})), ErrorCode::E0103);
@@ -87,7 +85,7 @@ TEST(Pt2ZipArchive, refuses_compressed_entries) {
 
 // A zip bomb without compression: many entries share one payload. Their local
 // headers cannot all have their names, and where they can, their bytes overlap.
-TEST(Pt2ZipArchive, refuses_overlapping_entries) {
+TEST(Pt2ZipArchive, RefusesOverlappingEntries) {
   ArchiveEditor editor;
   editor.add("entry", std::string(1000, 'x')).add("other", "");
   EXPECT_EQ(errorOf(editor.bytes({.overlap = true})), ErrorCode::E0102);
@@ -107,7 +105,7 @@ TEST(Pt2ZipArchive, refuses_overlapping_entries) {
 }
 
 // A directory that says less than the local header.
-TEST(Pt2ZipArchive, refuses_names_that_differ) {
+TEST(Pt2ZipArchive, RefusesNamesThatDiffer) {
   ArchiveEditor editor;
   editor.add("entry", "content");
   std::string bytes = editor.bytes();
@@ -116,7 +114,7 @@ TEST(Pt2ZipArchive, refuses_names_that_differ) {
 }
 
 // A declared size beyond the file; nothing is allocated for it.
-TEST(Pt2ZipArchive, refuses_sizes_beyond_the_file) {
+TEST(Pt2ZipArchive, RefusesSizesBeyondTheFile) {
   ArchiveEditor editor;
   editor.add("entry", "content");
   std::string bytes = editor.bytes();
@@ -127,7 +125,7 @@ TEST(Pt2ZipArchive, refuses_sizes_beyond_the_file) {
 }
 
 // Names that would lead out of a folder that the archive is unpacked to.
-TEST(Pt2ZipArchive, refuses_unsafe_names) {
+TEST(Pt2ZipArchive, RefusesUnsafeNames) {
   for (const char *name :
        {"../entry", "model/../../entry", "/etc/passwd", "model/..", "..",
         "model\\entry", "model/\nentry", ""}) {
@@ -141,7 +139,7 @@ TEST(Pt2ZipArchive, refuses_unsafe_names) {
 }
 
 // Two entries of one name could make two readers disagree.
-TEST(Pt2ZipArchive, refuses_duplicate_names) {
+TEST(Pt2ZipArchive, RefusesDuplicateNames) {
   ArchiveEditor editor;
   editor.add("entry", "one").add("entry", "two");
   EXPECT_EQ(errorOf(editor.bytes()), ErrorCode::E0102);

@@ -119,19 +119,19 @@ static LogicalResult rerun(StringRef path) {
   return manager.run(*module);
 }
 
-TEST_F(CrashReproducer, nothing_is_left_by_a_success) {
+TEST_F(CrashReproducer, NothingIsLeftByASuccess) {
   EXPECT_TRUE(succeeded(compile("never")));
   EXPECT_FALSE(llvm::sys::fs::exists(file));
 }
 
 // The error that the user made has a number; there is nothing to report.
-TEST_F(CrashReproducer, nothing_is_left_by_an_error_of_the_user) {
+TEST_F(CrashReproducer, NothingIsLeftByAnErrorOfTheUser) {
   EXPECT_TRUE(failed(compile("fail", /*hasNumberedError=*/true)));
   EXPECT_FALSE(llvm::sys::fs::exists(file));
 }
 
 // The IR is that before the failing pass, and the file has that pass alone.
-TEST_F(CrashReproducer, a_failed_pass_can_be_repeated) {
+TEST_F(CrashReproducer, AFailedPassCanBeRepeated) {
   testing::internal::CaptureStderr();
   EXPECT_TRUE(failed(compile("fail")));
   std::string errors = testing::internal::GetCapturedStderr();
@@ -145,7 +145,7 @@ TEST_F(CrashReproducer, a_failed_pass_can_be_repeated) {
 }
 
 // A crash ends the process by its signal, and leaves the file before.
-TEST_F(CrashReproducer, a_crash_can_be_repeated) {
+TEST_F(CrashReproducer, ACrashCanBeRepeated) {
   EXPECT_EXIT((void)compile("abort"), testing::KilledBySignal(SIGABRT),
               "internal error: crash");
   EXPECT_THAT(read(file), HasSubstr("test-break{how=abort}"));
@@ -153,14 +153,14 @@ TEST_F(CrashReproducer, a_crash_can_be_repeated) {
   EXPECT_EXIT((void)rerun(file), testing::KilledBySignal(SIGABRT), "");
 }
 
-TEST_F(CrashReproducer, a_segmentation_fault_can_be_repeated) {
+TEST_F(CrashReproducer, ASegmentationFaultCanBeRepeated) {
   EXPECT_EXIT((void)compile("segfault"), testing::KilledBySignal(SIGSEGV),
               "shardc-opt --run-reproducer");
   EXPECT_THAT(read(file), HasSubstr("test-break{how=segfault}"));
 }
 
 // The file is written although there is no stack left.
-TEST_F(CrashReproducer, an_exhausted_stack_can_be_repeated) {
+TEST_F(CrashReproducer, AnExhaustedStackCanBeRepeated) {
   EXPECT_EXIT((void)compile("overflow"), testing::KilledBySignal(SIGSEGV),
               "shardc-opt --run-reproducer");
   EXPECT_THAT(read(file), HasSubstr("test-break{how=overflow}"));

@@ -1,4 +1,4 @@
-//===- ExportBuilder.cpp - small exports for tests ------------------------===//
+//===- ExportBuilder.cpp - Small exports for tests ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Builds the structs of compiler/Pt2/ExportedProgram.h and runs translations.

@@ -1,4 +1,4 @@
-//===- ExportBuilder.h - small exports for tests --------------------------===//
+//===- ExportBuilder.h - Small exports for tests --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes down exported programs as PyTorch would make them, and translates

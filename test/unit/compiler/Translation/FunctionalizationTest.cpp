@@ -1,4 +1,4 @@
-//===- FunctionalizationTest.cpp - in-place operators as values -----------===//
+//===- FunctionalizationTest.cpp - In-place operators as values -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What memory means in PyTorch and how translation keeps it with values: one
@@ -139,17 +139,18 @@ TEST(Functionalization, ViewOfAViewSeesTheChangeOfASibling) {
                             ".*%7 = aten.view %6 .*\n.*aten.sum %7"));
 }
 
-TEST(Functionalization, E0133_ChangeOfElementsThatAreShownMoreThanOnce) {
+TEST(Functionalization, E0133ChangeOfElementsThatAreShownMoreThanOnce) {
   ExportBuilder model = twoTensors("aten.alias.default");
   model.node("aten.expand.default",
              {{"self", tensor("a")}, {"size", integers({4, 2, 3})}},
              {{"many", {4, 2, 3}}});
   addInPlace(model, "many", {4, 2, 3});
   std::string diagnostics = model.sumOutput("a").diagnostics();
-  EXPECT_THAT(diagnostics,
-              HasSubstr("error: E0133: aten.relu_.default: changes tensor "
-                        "'many' in place, a view that cannot be written "
-                        "through\nnote: at node 'many_relu'\n"));
+  EXPECT_THAT(
+      diagnostics,
+      HasSubstr("error: E0133: aten.relu_.default: changes tensor "
+                "'many' in place, but it is a view that cannot be written "
+                "through\nnote: at node 'many_relu'\n"));
   EXPECT_THAT(diagnostics, HasSubstr("help: use the out-of-place form"));
 }
 
@@ -226,7 +227,7 @@ TEST(Functionalization, BatchNormWritesItsStatisticsInTraining) {
   }
 }
 
-TEST(Functionalization, E0137_ChangedParameter) {
+TEST(Functionalization, E0137ChangedParameter) {
   ExportBuilder model;
   model.parameter("w", {2});
   model.node("aten.relu_.default", {{"self", tensor("p_w")}}, {{"r", {2}}});
@@ -251,7 +252,7 @@ TEST(Functionalization, ParameterChangedBehindDetach) {
       << "the last change alone lasts";
 }
 
-TEST(Functionalization, E0137_ChangeThatDependsOnInputs) {
+TEST(Functionalization, E0137ChangeThatDependsOnInputs) {
   ExportBuilder model;
   model.parameter("w", {2}).input("x", {2});
   model.node("aten.detach.default", {{"self", tensor("p_w")}}, {{"d", {2}}});
@@ -263,7 +264,7 @@ TEST(Functionalization, E0137_ChangeThatDependsOnInputs) {
                         "inputs"));
 }
 
-TEST(Functionalization, E0137_ChangeByAnotherParameter) {
+TEST(Functionalization, E0137ChangeByAnotherParameter) {
   ExportBuilder model;
   model.parameter("w", {2}).parameter("v", {2});
   model.node("aten.detach.default", {{"self", tensor("p_w")}}, {{"d", {2}}});

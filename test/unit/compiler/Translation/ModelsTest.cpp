@@ -1,4 +1,4 @@
-//===- ModelsTest.cpp - real exports, whole and damaged -------------------===//
+//===- ModelsTest.cpp - Real exports, whole and damaged -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The committed PyTorch exports through translation and the import phase, and

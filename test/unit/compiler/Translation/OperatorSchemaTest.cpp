@@ -1,4 +1,4 @@
-//===- OperatorSchemaTest.cpp - signatures as PyTorch writes them ---------===//
+//===- OperatorSchemaTest.cpp - Signatures as PyTorch writes them ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The parser of operator signatures.

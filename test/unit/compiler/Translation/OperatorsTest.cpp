@@ -1,4 +1,4 @@
-//===- OperatorsTest.cpp - translation operator by operator ---------------===//
+//===- OperatorsTest.cpp - Translation operator by operator ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Defaults, promotion, resolved sizes: what the aten dialect wants explicit and

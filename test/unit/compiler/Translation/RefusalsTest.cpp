@@ -1,4 +1,4 @@
-//===- RefusalsTest.cpp - what translation refuses, and how ---------------===//
+//===- RefusalsTest.cpp - What translation refuses, and how ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every numbered error of translation, with the node, the module and the help
@@ -15,7 +15,7 @@ using namespace shardc::translation;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-TEST(Refusals, E0119_MissingArgument) {
+TEST(Refusals, E0119MissingArgument) {
   ExportBuilder model;
   model.input("x", {2});
   model.node("aten.relu.default", {}, {{"y", {2}}});
@@ -24,7 +24,7 @@ TEST(Refusals, E0119_MissingArgument) {
                         "missing\n"));
 }
 
-TEST(Refusals, E0119_ArgumentOfTheWrongKind) {
+TEST(Refusals, E0119ArgumentOfTheWrongKind) {
   ExportBuilder model;
   model.input("x", {2});
   model.node("aten.relu.default", {{"self", integers({1})}}, {{"y", {2}}});
@@ -33,7 +33,7 @@ TEST(Refusals, E0119_ArgumentOfTheWrongKind) {
                         "of ints"));
 }
 
-TEST(Refusals, E0130_ListsAllUnsupportedOperators) {
+TEST(Refusals, E0130ListsAllUnsupportedOperators) {
   ExportBuilder model;
   model.input("x", {2});
   model.node("aten.ormqr.default", {{"self", tensor("x")}}, {{"a", {2}}},
@@ -49,7 +49,7 @@ TEST(Refusals, E0130_ListsAllUnsupportedOperators) {
                  "note: help: "));
 }
 
-TEST(Refusals, E0131_UnknownMode) {
+TEST(Refusals, E0131UnknownMode) {
   ExportBuilder model;
   model.input("x", {1, 2, 8});
   model.node("aten.pad.default",
@@ -64,7 +64,7 @@ TEST(Refusals, E0131_UnknownMode) {
                  "note: at node 'y' in module 'stem'"));
 }
 
-TEST(Refusals, E0131_EquationOfOtherOperands) {
+TEST(Refusals, E0131EquationOfOtherOperands) {
   ExportBuilder model;
   model.input("x", {4, 2});
   model.node("aten.einsum.default",
@@ -76,7 +76,7 @@ TEST(Refusals, E0131_EquationOfOtherOperands) {
                         "each operand"));
 }
 
-TEST(Refusals, E0131_UnknownArgument) {
+TEST(Refusals, E0131UnknownArgument) {
   ExportBuilder model;
   model.input("x", {2});
   model.node("aten.relu.default",
@@ -85,7 +85,7 @@ TEST(Refusals, E0131_UnknownArgument) {
               HasSubstr("E0131: aten.relu.default: has an argument 'slope'"));
 }
 
-TEST(Refusals, E0131_DrawsOfATrainedDistribution) {
+TEST(Refusals, E0131DrawsOfATrainedDistribution) {
   ExportBuilder model;
   model.input("x", {2}).parameter("alpha", {2});
   model.node("aten._standard_gamma.default", {{"self", tensor("p_alpha")}},
@@ -103,7 +103,7 @@ TEST(Refusals, UnknownOperatorWhoseResultIsDroppedIsNothing) {
   EXPECT_THAT(model.sumOutput("x").translate(), HasSubstr("aten.sum %arg0"));
 }
 
-TEST(Refusals, E0130_UnknownOperatorInPlaceIsNeverDropped) {
+TEST(Refusals, E0130UnknownOperatorInPlaceIsNeverDropped) {
   ExportBuilder model;
   model.input("x", {2});
   model.node("mylib.f_.default", {{"self", tensor("x")}}, {{"a", {2}}});
@@ -111,7 +111,7 @@ TEST(Refusals, E0130_UnknownOperatorInPlaceIsNeverDropped) {
               HasSubstr("mylib.f_.default: 1 node"));
 }
 
-TEST(Refusals, E0132_NameOfAnOptimizersState) {
+TEST(Refusals, E0132NameOfAnOptimizersState) {
   ExportBuilder model;
   model.input("x", {2}).parameter("optimizer#x", {2});
   model.node("aten.mul.Tensor",
@@ -122,7 +122,7 @@ TEST(Refusals, E0132_NameOfAnOptimizersState) {
                         "the optimizer begin with\n"));
 }
 
-TEST(Refusals, E0135_LogitsInsteadOfALoss) {
+TEST(Refusals, E0135LogitsInsteadOfALoss) {
   ExportBuilder model;
   model.input("x", {2, 3});
   EXPECT_THAT(model.output("x").diagnostics(),
@@ -131,7 +131,7 @@ TEST(Refusals, E0135_LogitsInsteadOfALoss) {
                         "the loss of what it returns with --loss"));
 }
 
-TEST(Refusals, E0135_TwoScalars) {
+TEST(Refusals, E0135TwoScalars) {
   ExportBuilder model;
   model.input("x", {2});
   model.sumOutput("x").output("loss");
@@ -147,14 +147,14 @@ TEST(Refusals, OtherOutputsAreDroppedWithAWarning) {
                         "loss and the others are dropped"));
 }
 
-TEST(Refusals, E0136_EightBitFloatInput) {
+TEST(Refusals, E0136EightBitFloatInput) {
   ExportBuilder model;
   model.input("x", {2}, pt2::ScalarType::Float8E5M2);
   EXPECT_THAT(model.sumOutput("x").diagnostics(),
               HasSubstr("E0136: input 'x' has dtype float8_e5m2"));
 }
 
-TEST(Refusals, E0138_BackwardGraph) {
+TEST(Refusals, E0138BackwardGraph) {
   ExportBuilder model;
   model.input("x", {2}).sumOutput("x");
   pt2::OutputSpec gradient;
@@ -164,7 +164,7 @@ TEST(Refusals, E0138_BackwardGraph) {
               HasSubstr("E0138: the export has a backward graph"));
 }
 
-TEST(Refusals, E0139_OperandsThatDoNotFit) {
+TEST(Refusals, E0139OperandsThatDoNotFit) {
   ExportBuilder model;
   model.input("x", {2, 3}).parameter("w", {4, 5});
   model.node("aten.linear.default",
@@ -175,7 +175,7 @@ TEST(Refusals, E0139_OperandsThatDoNotFit) {
                          "not fit together: "));
 }
 
-TEST(Refusals, E0139_FactorsOfOtherElementsThanLapacks) {
+TEST(Refusals, E0139FactorsOfOtherElementsThanLapacks) {
   for (pt2::ScalarType dtype :
        {pt2::ScalarType::BFloat16, pt2::ScalarType::Complex64}) {
     ExportBuilder model;
@@ -189,7 +189,7 @@ TEST(Refusals, E0139_FactorsOfOtherElementsThanLapacks) {
   }
 }
 
-TEST(Refusals, E0139_ResultOfAnotherType) {
+TEST(Refusals, E0139ResultOfAnotherType) {
   ExportBuilder model;
   model.input("x", {2, 3});
   model.node("aten.relu.default", {{"self", tensor("x")}}, {{"y", {3, 2}}});
@@ -206,7 +206,7 @@ TEST(Refusals, WarnsAboutUnusedInputs) {
               HasSubstr("warning: input 'y' is not used by the model"));
 }
 
-TEST(Refusals, E0139_ExportUnderAutocast) {
+TEST(Refusals, E0139ExportUnderAutocast) {
   ExportBuilder model;
   model.input("x", {2, 3}).parameter("w", {4, 3});
   model.node("aten.linear.default",
@@ -217,7 +217,7 @@ TEST(Refusals, E0139_ExportUnderAutocast) {
                         "enter autocast inside of forward"));
 }
 
-TEST(Refusals, E0138_DecomposedExportThatLostNoGrad) {
+TEST(Refusals, E0138DecomposedExportThatLostNoGrad) {
   ExportBuilder model;
   model.input("x", {2}).sumOutput("x");
   model.get().program.verifiers = {"ATEN"};

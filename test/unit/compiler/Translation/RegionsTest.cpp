@@ -203,7 +203,7 @@ TEST(Regions, AChangeBehindDetachIsRecordedThere) {
                             ".*aten.mul %3, %4 "));
 }
 
-TEST(Regions, E0133_ChangePastADetachedTensorWithAHistory) {
+TEST(Regions, E0133ChangePastADetachedTensorWithAHistory) {
   ExportBuilder model = detachedSum("z");
   model.node("aten.relu_.default", {{"self", tensor("z")}}, {{"r", {2, 3}}});
   EXPECT_THAT(model.sumOutput("d").diagnostics(),
@@ -347,7 +347,7 @@ TEST(Regions, AutocastListsDifferByDevice) {
   }
 }
 
-TEST(Regions, E0130_OperatorInsideOfARegion) {
+TEST(Regions, E0130OperatorInsideOfARegion) {
   ExportBuilder body;
   body.input("x", {2});
   body.node("aten.nonsense.default", {{"self", tensor("x")}}, {{"y", {2}}});
@@ -356,7 +356,7 @@ TEST(Regions, E0130_OperatorInsideOfARegion) {
   EXPECT_THAT(model.diagnostics(), HasSubstr("aten.nonsense.default: 1 node"));
 }
 
-TEST(Regions, E0130_SizesThatDependOnData) {
+TEST(Regions, E0130SizesThatDependOnData) {
   ExportBuilder model;
   model.input("x", {2});
   model.node("aten.masked_select.default",
@@ -365,7 +365,7 @@ TEST(Regions, E0130_SizesThatDependOnData) {
               HasSubstr("the size of its result depends on data"));
 }
 
-TEST(Regions, E0119_GraphWithOtherInputs) {
+TEST(Regions, E0119GraphWithOtherInputs) {
   ExportBuilder model =
       regionOf(linear(), "wrap_with_set_grad_enabled", {argument(false)},
                {"x", "p_w"}, {"y", {2, 3}});

@@ -1,4 +1,4 @@
-//===- StateTest.cpp - parameters and buffers of exports ------------------===//
+//===- StateTest.cpp - Parameters and buffers of exports ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tied, unused, overlapping and captured parameters. Storages are entries of a
@@ -78,7 +78,7 @@ TEST(State, NeighbouringWindowsAreTwoParameters) {
               HasSubstr("fsdp.parameter @b"));
 }
 
-TEST(State, E0137_OverlappingParameters) {
+TEST(State, E0137OverlappingParameters) {
   ExportBuilder model = twoParameters();
   model.get().weights = windows({{"a", 0}, {"b", 1}});
   EXPECT_THAT(model.sumOutput("p_b").diagnostics(),
@@ -116,7 +116,7 @@ TEST(State, TiedBuffersAreOneUnderTheFirstName) {
                                     ".*aten.sum %1"));
 }
 
-TEST(State, E0137_ChangedBufferThatOverlapsAnother) {
+TEST(State, E0137ChangedBufferThatOverlapsAnother) {
   EXPECT_THAT(twoBuffers(1).diagnostics(),
               HasSubstr("E0137: 'b' changes, and overlaps 'a' in memory"));
   EXPECT_EQ(twoBuffers(2).diagnostics(), "succeeded\n");
@@ -131,7 +131,7 @@ TEST(State, OverlapOfWhatStaysAsItIs) {
 }
 
 // A buffer that looks at a parameter would have to follow it.
-TEST(State, E0137_BufferThatIsAParameter) {
+TEST(State, E0137BufferThatIsAParameter) {
   ExportBuilder model;
   model.parameter("a", {2}).buffer("b", {2});
   model.get().weights = windows({{"a", 0}, {"b", 0}});
@@ -188,7 +188,7 @@ TEST(State, ParameterWithoutGradientIsFrozen) {
               HasSubstr("fsdp.parameter frozen @b"));
 }
 
-TEST(State, E0134_ParameterCapturedAsConstant) {
+TEST(State, E0134ParameterCapturedAsConstant) {
   ExportBuilder model;
   model.parameter("a", {2}).constant("lifted_tensor_0", {2});
   model.get().weights = windows({{"a", 0}, {"lifted_tensor_0", 0}});
@@ -262,7 +262,7 @@ TEST(State, EvalModeIsSaid) {
   };
   EXPECT_THAT(dropout(false),
               HasSubstr("warning: the model was exported in eval mode: its 1 "
-                        "dropout or norm is trained as in evaluation"));
+                        "dropout or norm stays in eval mode during training"));
   EXPECT_THAT(dropout(true), Not(HasSubstr("eval mode")));
 }
 

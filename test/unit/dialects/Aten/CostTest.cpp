@@ -1,4 +1,4 @@
-//===- CostTest.cpp - what operators cost ---------------------------------===//
+//===- CostTest.cpp - What operators cost ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One operator of each kind of cost.

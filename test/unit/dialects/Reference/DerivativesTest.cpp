@@ -1,4 +1,4 @@
-//===- DerivativesTest.cpp - derivatives against differences --------------===//
+//===- DerivativesTest.cpp - Derivatives against differences --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Builds the backward operators of one operator, evaluates them, and compares

@@ -1,4 +1,4 @@
-//===- EvaluationTableTest.cpp - every operator has a meaning -------------===//
+//===- EvaluationTableTest.cpp - Every operator has a meaning -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The interpreter is the oracle of every pass, so no operator may be without.

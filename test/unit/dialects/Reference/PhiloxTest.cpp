@@ -1,4 +1,4 @@
-//===- PhiloxTest.cpp - random numbers of the reference -------------------===//
+//===- PhiloxTest.cpp - Random numbers of the reference -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which bits an element draws, and what the numbers made of them look like. The

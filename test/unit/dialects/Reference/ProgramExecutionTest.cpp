@@ -1,4 +1,4 @@
-//===- ProgramExecutionTest.cpp - what commands do to bytes ---------------===//
+//===- ProgramExecutionTest.cpp - What commands do to bytes ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Workspaces of library calls, whose bytes nobody may rely on.
@@ -44,17 +44,17 @@ static std::pair<double, double> runWithWorkspaceAt(int64_t offset) {
           execution.getBuffer("kept", 0).floats()[15]};
 }
 
-TEST(ProgramExecution, a_workspace_of_its_own_changes_nothing) {
+TEST(ProgramExecution, AWorkspaceOfItsOwnChangesNothing) {
   EXPECT_EQ(runWithWorkspaceAt(512), std::pair(0.0, 0.0));
 }
 
-TEST(ProgramExecution, a_workspace_over_an_operand_is_poison_before) {
+TEST(ProgramExecution, AWorkspaceOverAnOperandIsPoisonBefore) {
   const auto [sum, kept] = runWithWorkspaceAt(0);
   EXPECT_TRUE(std::isnan(sum));
   EXPECT_EQ(kept, 0);
 }
 
-TEST(ProgramExecution, a_workspace_over_live_memory_is_poison_after) {
+TEST(ProgramExecution, AWorkspaceOverLiveMemoryIsPoisonAfter) {
   const auto [sum, kept] = runWithWorkspaceAt(256);
   EXPECT_EQ(sum, 0);
   EXPECT_TRUE(std::isnan(kept));

@@ -1,4 +1,4 @@
-//===- ShardedStateTest.cpp - parameters of simulated ranks ---------------===//
+//===- ShardedStateTest.cpp - Parameters of simulated ranks ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shards hold what a whole parameter holds.

@@ -1,4 +1,4 @@
-//===- TensorTest.cpp - elements, conversions and bytes -------------------===//
+//===- TensorTest.cpp - Elements, conversions and bytes -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rounding and conversion to every element type. Expected values follow from

@@ -1,4 +1,4 @@
-//===- OptimizersTest.cpp - optimizers step as PyTorch's ------------------===//
+//===- OptimizersTest.cpp - Optimizers step as PyTorch's ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Steps on shards are PyTorch's steps on the whole. Expected parameters are
@@ -353,7 +353,7 @@ TEST(CreateOptimizer, RefusesWhatAnOptimizerDoesNotHave) {
               o.nesterov = true;
             }),
             "the optimizer muon has no option nesterov: its momentum is "
-            "Nesterov's always");
+            "always Nesterov");
   EXPECT_EQ(problem([](auto &o) {
               o.name = "muon";
               o.dampening = 0.5;

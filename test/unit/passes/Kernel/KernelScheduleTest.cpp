@@ -177,7 +177,7 @@ TEST(KernelSchedule, OnAGpuRowsAreSplitLikeThePartsOfASum) {
   EXPECT_EQ(schedule.launches[0].blocked.at(0).block, 32);
   EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(4, 64, 64));
   EXPECT_THAT(schedule.loopNumbers[0], ElementsAre(-1, 2));
-  EXPECT_TRUE(isRight(checkSchedule(kernel, schedule)));
+  EXPECT_TRUE(isCorrect(checkSchedule(kernel, schedule)));
 
   schedule = scheduleKernel(kernel, preferences());
   EXPECT_THAT(schedule.merged.stages[0].sizes, ElementsAre(256, 64));
@@ -214,7 +214,7 @@ TEST(KernelSchedule, OnAGpuATranspositionIsTiles) {
   EXPECT_THAT(scheduled.innerLoops, ElementsAre(0, 1));
   EXPECT_THAT(scheduled.threads.tiled, ElementsAre(0)) << "not z";
   EXPECT_EQ(tilePitch(schedule, launch, scheduled, 0), 33);
-  EXPECT_TRUE(isRight(checkSchedule(kernel, schedule)));
+  EXPECT_TRUE(isCorrect(checkSchedule(kernel, schedule)));
 
   schedule = scheduleKernel(kernel, preferences());
   EXPECT_THAT(schedule.launches[0].stages[0].threads.tiled, IsEmpty());
@@ -233,7 +233,7 @@ TEST(KernelSchedule, OfATensorThatALaunchWritesThereIsNoTile) {
         EXPECT_FALSE(launch.stages.size() > 1 &&
                      kernel.stages[scheduled.stage].accesses[access].tensor ==
                          2);
-  EXPECT_TRUE(isRight(checkSchedule(kernel, schedule)));
+  EXPECT_TRUE(isCorrect(checkSchedule(kernel, schedule)));
 }
 
 TEST(KernelSchedule, FewLinesAreNoTile) {
@@ -269,7 +269,7 @@ TEST(KernelSchedule, OnAGpuPartsOfRowsStayNear) {
   ASSERT_THAT(schedule.launches, SizeIs(2));
   EXPECT_THAT(schedule.launches[0].stages, SizeIs(2));
   EXPECT_EQ(schedule.launches[0].extent(), 512 * 8);
-  EXPECT_TRUE(isRight(checkSchedule(kernel, schedule)));
+  EXPECT_TRUE(isCorrect(checkSchedule(kernel, schedule)));
   // Of 8 x 64 a whole row is near.
   EXPECT_THAT(scheduleKernel(partsOfRows(64), gpu).launches, SizeIs(1));
 }

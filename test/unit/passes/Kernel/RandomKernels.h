@@ -1,4 +1,4 @@
-//===- RandomKernels.h - Random kernels as stages ---------------*- C++ -*-===//
+//===- RandomKernels.h - Random kernels as stages -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels of a few stages over a few small dimensions, made as KernelStages.cpp

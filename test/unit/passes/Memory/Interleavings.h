@@ -1,4 +1,4 @@
-//===- Interleavings.h - All orders that events allow -----------*- C++ -*-===//
+//===- Interleavings.h - All orders that events allow ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Executes small command lists in every interleaving of their streams. A

@@ -34,37 +34,37 @@ std::vector<StepNode> block(bool productsRepeat) {
 
 } // namespace
 
-TEST(Recompute, needs_what_leads_to_what_backward_uses) {
+TEST(Recompute, NeedsWhatLeadsToWhatBackwardUses) {
   std::vector<StepNode> nodes = block(true);
   nodes.push_back(backward({2}));
   EXPECT_THAT(chooseRecompute(nodes), ElementsAre(1, 2));
 }
 
-TEST(Recompute, what_may_not_repeat_is_kept) {
+TEST(Recompute, WhatMayNotRepeatIsKept) {
   std::vector<StepNode> nodes = block(false);
   nodes.push_back(backward({2, 1}));
   EXPECT_THAT(chooseRecompute(nodes), ElementsAre(2));
 }
 
-TEST(Recompute, what_others_take_is_kept) {
+TEST(Recompute, WhatOthersTakeIsKept) {
   std::vector<StepNode> nodes = block(true);
   nodes.push_back(backward({3}));
   EXPECT_THAT(chooseRecompute(nodes), IsEmpty());
 }
 
-TEST(Recompute, a_use_of_another_region_is_one_from_outside) {
+TEST(Recompute, AUseOfAnotherRegionIsOneFromOutside) {
   std::vector<StepNode> nodes = {forward({}, 0), forward({0}, 1),
                                  backward({0, 1})};
   EXPECT_THAT(chooseRecompute(nodes), ElementsAre(1));
 }
 
-TEST(Recompute, nothing_without_regions) {
+TEST(Recompute, NothingWithoutRegions) {
   EXPECT_THAT(chooseRecompute({forward({}, noRegion), backward({0})}),
               IsEmpty());
   EXPECT_THAT(chooseRecompute({}), IsEmpty());
 }
 
-TEST(Recompute, random_steps) {
+TEST(Recompute, RandomSteps) {
   std::mt19937 random(1);
   for (int step = 0; step < 2000; ++step) {
     std::vector<StepNode> nodes;

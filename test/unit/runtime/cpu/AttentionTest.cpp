@@ -1,11 +1,9 @@
-//===- AttentionTest.cpp - attention against its definition ---------------===//
-//
+//===- AttentionTest.cpp - Attention against its definition ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Forward is compared with softmax(scale * Q K^T + mask) V computed in double.
 // Backward is compared with the derivative of that definition, which in turn
 // is checked by finite differences.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Philox.h"
@@ -340,24 +338,24 @@ const Case cases[] = {
 };
 } // namespace
 
-TEST(Attention, matches_the_definition_in_f32) {
+TEST(Attention, MatchesTheDefinitionInF32) {
   for (const Case &c : cases)
     checkCase(c, Dtype::F32);
 }
 
-TEST(Attention, matches_the_definition_in_f64) {
+TEST(Attention, MatchesTheDefinitionInF64) {
   for (const Case &c : cases)
     checkCase(c, Dtype::F64);
 }
 
-TEST(Attention, matches_the_definition_in_bf16) {
+TEST(Attention, MatchesTheDefinitionInBf16) {
   for (const Case &c : cases)
     checkCase(c, Dtype::BF16);
 }
 
 // The derivative that the other tests compare with is right: it predicts how
 // the output changes.
-TEST(Attention, reference_derivative_agrees_with_finite_differences) {
+TEST(Attention, ReferenceDerivativeAgreesWithFiniteDifferences) {
   const Case c = {4, 6, 6, 4, true, 0.5, 2, 2, 3, {1, 4, 6, 6}, 0.3};
   std::mt19937 generator(4);
   auto draw = [&](int64_t elements) {
@@ -393,7 +391,7 @@ TEST(Attention, reference_derivative_agrees_with_finite_differences) {
 }
 
 // A mask that does not broadcast, or is narrower than the scores, is refused.
-TEST(Attention, refuses_other_masks) {
+TEST(Attention, RefusesOtherMasks) {
   TestTensor q(Dtype::BF16, {2, 2, 3, 4}), output(Dtype::BF16, {2, 2, 3, 4});
   TestTensor logSumExp(Dtype::F32, {2, 2, 3});
   for (auto [dtype, shape] : {std::pair(Dtype::F32, Shape{3, 3}),
@@ -407,7 +405,7 @@ TEST(Attention, refuses_other_masks) {
   }
 }
 
-TEST(Attention, refuses_half_of_dropout) {
+TEST(Attention, RefusesHalfOfDropout) {
   TestTensor q(Dtype::F32, {2, 2, 3, 4}), output(Dtype::F32, {2, 2, 3, 4});
   TestTensor logSumExp(Dtype::F32, {2, 2, 3}), number(Dtype::I64, {});
   TestTensor narrow(Dtype::I32, {});
@@ -435,7 +433,7 @@ TEST(Attention, refuses_half_of_dropout) {
 }
 
 // Scores of ±300 would overflow exp without the subtraction of the largest.
-TEST(Attention, survives_large_scores) {
+TEST(Attention, SurvivesLargeScores) {
   TestTensor q(Dtype::F32, {1, 1, 2, 1}), k(Dtype::F32, {1, 1, 2, 1});
   TestTensor v(Dtype::F32, {1, 1, 2, 1}), output(Dtype::F32, {1, 1, 2, 1});
   TestTensor logSumExp(Dtype::F32, {1, 1, 2});
@@ -453,7 +451,7 @@ TEST(Attention, survives_large_scores) {
   EXPECT_EQ(logSumExp.values(), (Values{300, 0}));
 }
 
-TEST(Attention, propagates_nan) {
+TEST(Attention, PropagatesNan) {
   TestTensor q(Dtype::F32, {1, 1, 1, 2}), k(Dtype::F32, {1, 1, 1, 2});
   TestTensor v(Dtype::F32, {1, 1, 1, 2}), output(Dtype::F32, {1, 1, 1, 2});
   TestTensor logSumExp(Dtype::F32, {1, 1, 1});

@@ -1,9 +1,7 @@
-//===- CallRunner.cpp - running one library call in a test ----------------===//
-//
+//===- CallRunner.cpp - Running one library call in a test ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Conversions between doubles and elements, and the life of a call.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/cpu/CallRunner.h"

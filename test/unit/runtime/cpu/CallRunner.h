@@ -1,10 +1,8 @@
-//===- CallRunner.h - running one library call in a test --------*- C++ -*-===//
-//
+//===- CallRunner.h - Running one library call in a test ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Tensors whose elements a test reads and writes as doubles, whatever their
 // dtype and strides, and a function that runs a library call on them.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TEST_UNIT_RUNTIME_CPU_CALLRUNNER_H

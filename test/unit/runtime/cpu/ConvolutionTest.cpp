@@ -1,11 +1,9 @@
-//===- ConvolutionTest.cpp - convolutions against their definition --------===//
-//
+//===- ConvolutionTest.cpp - Convolutions against their definition --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // All three directions are linear in each argument, so one definition checks
 // them: the forward output, and for the gradients the same sum with another
 // factor taken out.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/cpu/CallRunner.h"
@@ -167,27 +165,27 @@ const Case cases[] = {
 };
 } // namespace
 
-TEST(Convolution, matches_the_definition_in_f32) {
+TEST(Convolution, MatchesTheDefinitionInF32) {
   for (const Case &c : cases)
     checkCase(c, Dtype::F32, Dtype::F32);
 }
 
-TEST(Convolution, matches_the_definition_in_f64) {
+TEST(Convolution, MatchesTheDefinitionInF64) {
   for (const Case &c : cases)
     checkCase(c, Dtype::F64, Dtype::F64);
 }
 
-TEST(Convolution, matches_the_definition_in_bf16) {
+TEST(Convolution, MatchesTheDefinitionInBf16) {
   for (const Case &c : cases)
     checkCase(c, Dtype::BF16, Dtype::BF16);
 }
 
-TEST(Convolution, keeps_f32_weight_gradients_of_bf16_operands_unrounded) {
+TEST(Convolution, KeepsF32WeightGradientsOfBf16OperandsUnrounded) {
   for (const Case &c : cases)
     checkCase(c, Dtype::BF16, Dtype::F32);
 }
 
-TEST(Convolution, takes_channels_last) {
+TEST(Convolution, TakesChannelsLast) {
   for (const Case &c : cases) {
     checkCase(c, Dtype::F32, Dtype::F32, channelsLast);
     checkCase(c, Dtype::BF16, Dtype::BF16, channelsLast);
@@ -195,7 +193,7 @@ TEST(Convolution, takes_channels_last) {
   }
 }
 
-TEST(Convolution, of_f64_is_contiguous) {
+TEST(Convolution, OfF64IsContiguous) {
   const Case &c = cases[1];
   TestTensor input(Dtype::F64, c.inputShape(), channelsLast(c.inputShape()));
   TestTensor weight(Dtype::F64, c.weightShape());
@@ -208,7 +206,7 @@ TEST(Convolution, of_f64_is_contiguous) {
 // 1 2 3       1 0
 // 4 5 6   *   0 1   gives the sums of diagonal neighbours.
 // 7 8 9
-TEST(Convolution, gives_the_known_sums_of_a_small_image) {
+TEST(Convolution, GivesTheKnownSumsOfASmallImage) {
   TestTensor input(Dtype::F32, {1, 1, 3, 3}), weight(Dtype::F32, {1, 1, 2, 2});
   TestTensor output(Dtype::F32, {1, 1, 2, 2});
   for (int i = 0; i < 9; ++i)

@@ -1,10 +1,8 @@
-//===- ForcedAvx2.cpp - the tests with the vectors of AVX2 ----------------===//
-//
+//===- ForcedAvx2.cpp - The tests with the vectors of AVX2 ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stands in for runtime/cpu/InstructionSet.cpp, so that a machine with wider
 // vectors tests the code for those without.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/InstructionSet.h"

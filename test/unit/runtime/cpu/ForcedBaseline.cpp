@@ -1,10 +1,8 @@
-//===- ForcedBaseline.cpp - the tests with the smallest vectors -----------===//
-//
+//===- ForcedBaseline.cpp - The tests with the smallest vectors -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stands in for runtime/cpu/InstructionSet.cpp, so that every machine tests
 // the code for the least processor.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/InstructionSet.h"

@@ -1,11 +1,9 @@
-//===- GroupedMatmulTest.cpp - grouped products against plain loops -------===//
-//
+//===- GroupedMatmulTest.cpp - Grouped products against plain loops -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of groups of rows and their gradients, in every dtype, compared with
 // sums in double over the elements as they are stored: groups of one row, of
 // none and of all, and rows that belong to none.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/cpu/CallRunner.h"
@@ -115,13 +113,13 @@ void checkBackward(const Case &c, Dtype dtype, Dtype resultDtype) {
 
 } // namespace
 
-TEST(GroupedMatmul, multiplies_each_group_by_its_matrix) {
+TEST(GroupedMatmul, MultipliesEachGroupByItsMatrix) {
   for (const Case &c : cases)
     for (const Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::F64})
       checkForward(c, dtype);
 }
 
-TEST(GroupedMatmul, gives_each_matrix_the_gradient_of_its_group) {
+TEST(GroupedMatmul, GivesEachMatrixTheGradientOfItsGroup) {
   for (const Case &c : cases) {
     for (const Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::F64})
       checkBackward(c, dtype, dtype);
@@ -129,7 +127,7 @@ TEST(GroupedMatmul, gives_each_matrix_the_gradient_of_its_group) {
   }
 }
 
-TEST(GroupedMatmul, refuses_ends_that_are_no_ends) {
+TEST(GroupedMatmul, RefusesEndsThatAreNoEnds) {
   for (const std::vector<int64_t> &ends :
        {std::vector<int64_t>{3, 2}, {-1, 2}, {2, 8}}) {
     const Case c = {7, 3, 5, ends};
@@ -141,7 +139,7 @@ TEST(GroupedMatmul, refuses_ends_that_are_no_ends) {
   }
 }
 
-TEST(GroupedMatmul, refuses_shapes_that_do_not_fit) {
+TEST(GroupedMatmul, RefusesShapesThatDoNotFit) {
   TestTensor rows(Dtype::F32, {7, 3}), ends(Dtype::I64, {2});
   TestTensor narrow(Dtype::F32, {2, 4, 5}), few(Dtype::F32, {1, 3, 5});
   TestTensor half(Dtype::BF16, {2, 3, 5}), result(Dtype::F32, {7, 5});

@@ -1,10 +1,8 @@
-//===- MatmulTest.cpp - matrix products against three plain loops ---------===//
-//
+//===- MatmulTest.cpp - Matrix products against three plain loops ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every layout, dtype and batch form of the matmul call, compared with a sum
 // in double over the elements as they are stored.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/cpu/CallRunner.h"
@@ -105,33 +103,33 @@ const Case cases[] = {
 };
 } // namespace
 
-TEST(Matmul, computes_every_layout_in_f32) {
+TEST(Matmul, ComputesEveryLayoutInF32) {
   for (const Case &c : cases)
     checkCase(c, Dtype::F32, Dtype::F32);
 }
 
-TEST(Matmul, computes_every_layout_in_f64) {
+TEST(Matmul, ComputesEveryLayoutInF64) {
   for (const Case &c : cases)
     checkCase(c, Dtype::F64, Dtype::F64);
 }
 
-TEST(Matmul, computes_every_layout_in_bf16) {
+TEST(Matmul, ComputesEveryLayoutInBf16) {
   for (const Case &c : cases)
     checkCase(c, Dtype::BF16, Dtype::BF16);
 }
 
-TEST(Matmul, keeps_f32_results_of_bf16_operands_unrounded) {
+TEST(Matmul, KeepsF32ResultsOfBf16OperandsUnrounded) {
   for (const Case &c : cases) {
     checkCase(c, Dtype::BF16, Dtype::F32);
   }
 }
 
-TEST(Matmul, rounds_f32_operands_to_a_bf16_result) {
+TEST(Matmul, RoundsF32OperandsToABf16Result) {
   checkCase(cases[2], Dtype::F32, Dtype::BF16);
 }
 
 // Each matrix begins one row after the one before, as windows of a view do.
-TEST(Matmul, multiplies_matrices_that_overlap) {
+TEST(Matmul, MultipliesMatricesThatOverlap) {
   std::mt19937 generator(3);
   for (const int64_t batch : {2, 11, 80}) {
     const Case c = {batch, 7, 2, 2, false, false, false, false};
@@ -152,7 +150,7 @@ TEST(Matmul, multiplies_matrices_that_overlap) {
 }
 
 // [1 2; 3 4] [5 6; 7 8] + [100 200]
-TEST(Matmul, gives_the_known_product_of_two_small_matrices) {
+TEST(Matmul, GivesTheKnownProductOfTwoSmallMatrices) {
   TestTensor a(Dtype::F32, {2, 2}), b(Dtype::F32, {2, 2});
   TestTensor bias(Dtype::F32, {2}), c(Dtype::F32, {2, 2});
   for (int i = 0; i < 4; ++i) {
@@ -169,7 +167,7 @@ TEST(Matmul, gives_the_known_product_of_two_small_matrices) {
 
 // The three slices of one fused projection: rows are further apart than their
 // length.
-TEST(Matmul, accepts_rows_with_gaps) {
+TEST(Matmul, AcceptsRowsWithGaps) {
   std::mt19937 generator(2);
   TestTensor a(Dtype::F32, {40, 16}, {48, 1}), b(Dtype::F32, {16, 24});
   TestTensor c(Dtype::F32, {40, 24}, {72, 1});
@@ -183,7 +181,7 @@ TEST(Matmul, accepts_rows_with_gaps) {
 
 // Queries and keys of one fused projection [2, 20, 3, 4, 16]: heads are not
 // equally far apart.
-TEST(Matmul, takes_heads_where_they_are) {
+TEST(Matmul, TakesHeadsWhereTheyAre) {
   std::mt19937 generator(2);
   const Shape apart = {20 * 192, 16, 192, 1};
   TestTensor a(Dtype::F32, {2, 4, 20, 16}, apart);
@@ -195,11 +193,11 @@ TEST(Matmul, takes_heads_where_they_are) {
   EXPECT_LT(largestError(c.values(), multiply(shape, left, right, {})), 3e-6);
 }
 
-TEST(Matmul, multiplies_f32_in_f32_whatever_the_environment_says) {
+TEST(Matmul, MultipliesF32InF32WhateverTheEnvironmentSays) {
   EXPECT_EQ(oneDnnAttributes().get_fpmath_mode(), dnnl::fpmath_mode::strict);
 }
 
-TEST(Matmul, rejects_operands_that_do_not_fit) {
+TEST(Matmul, RejectsOperandsThatDoNotFit) {
   TestTensor a(Dtype::F32, {2, 3}), b(Dtype::F32, {4, 5});
   TestTensor c(Dtype::F32, {2, 5});
   EXPECT_EQ(runCall("matmul", {}, {&a, &b}, {&c}).code(), ErrorCode::E0309);

@@ -1,11 +1,9 @@
-//===- MatrixFactorsTest.cpp - factorizations of matrices -----------------===//
-//
+//===- MatrixFactorsTest.cpp - Factorizations of matrices -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The `linalg_` calls on batches that several threads share: factors multiplied
 // together are the matrix again. What LAPACK says is compared as it is; the
 // numbers of PyTorch are those of test/operators.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/cpu/CallRunner.h"
@@ -89,7 +87,7 @@ void expectNear(const Matrix &a, const Matrix &b, Dtype dtype) {
 }
 } // namespace
 
-TEST(MatrixFactors, cholesky_reads_the_lower_half) {
+TEST(MatrixFactors, CholeskyReadsTheLowerHalf) {
   constexpr int64_t n = 5;
   for (const Dtype dtype : dtypes) {
     TestTensor a = positive(dtype, n), l(dtype, {batch, n, n});
@@ -110,7 +108,7 @@ TEST(MatrixFactors, cholesky_reads_the_lower_half) {
   }
 }
 
-TEST(MatrixFactors, the_first_matrix_that_is_wrong_is_named) {
+TEST(MatrixFactors, TheFirstMatrixThatIsWrongIsNamed) {
   TestTensor a(Dtype::F32, {batch, 2, 2}), l(Dtype::F32, {batch, 2, 2});
   TestTensor info(Dtype::I64, {batch});
   for (int64_t i = 0; i < batch; ++i) {
@@ -133,7 +131,7 @@ TEST(MatrixFactors, the_first_matrix_that_is_wrong_is_named) {
   EXPECT_EQ(info.get(650), 1);
 }
 
-TEST(MatrixFactors, lu_of_permuted_rows) {
+TEST(MatrixFactors, LuOfPermutedRows) {
   for (const auto &[m, n] : {std::pair{4, 4}, {5, 3}, {3, 5}, {1, 1}})
     for (const Dtype dtype : dtypes) {
       const int64_t inner = std::min(m, n);
@@ -173,7 +171,7 @@ TEST(MatrixFactors, lu_of_permuted_rows) {
     }
 }
 
-TEST(MatrixFactors, lu_of_a_singular_matrix) {
+TEST(MatrixFactors, LuOfASingularMatrix) {
   TestTensor a(Dtype::F64, {2, 2}), lu(Dtype::F64, {2, 2});
   TestTensor pivots(Dtype::I64, {2}), permutation(Dtype::I64, {2});
   TestTensor info(Dtype::I64, {});
@@ -192,7 +190,7 @@ TEST(MatrixFactors, lu_of_a_singular_matrix) {
             "factorization is zero");
 }
 
-TEST(MatrixFactors, triangles_of_either_side) {
+TEST(MatrixFactors, TrianglesOfEitherSide) {
   constexpr int64_t n = 4, k = 3;
   for (const Dtype dtype : dtypes)
     for (const bool isUpper : {false, true})
@@ -223,7 +221,7 @@ TEST(MatrixFactors, triangles_of_either_side) {
 }
 
 // LAPACK's signs: the first column of the identity stays, others turn.
-TEST(MatrixFactors, qr_has_lapacks_signs) {
+TEST(MatrixFactors, QrHasLapacksSigns) {
   TestTensor a(Dtype::F64, {2, 2}), q(Dtype::F64, {2, 2}),
       r(Dtype::F64, {2, 2});
   const double rows[] = {3, 1, 4, 2};
@@ -235,7 +233,7 @@ TEST(MatrixFactors, qr_has_lapacks_signs) {
   EXPECT_LT(largestError(r.values(), expected), 1e-14);
 }
 
-TEST(MatrixFactors, qr_of_any_shape) {
+TEST(MatrixFactors, QrOfAnyShape) {
   for (const auto &[m, n] : {std::pair{4, 4}, {5, 3}, {3, 5}, {1, 1}})
     for (const Dtype dtype : dtypes) {
       const int64_t inner = std::min(m, n);
@@ -252,7 +250,7 @@ TEST(MatrixFactors, qr_of_any_shape) {
     }
 }
 
-TEST(MatrixFactors, eigenvalues_increase) {
+TEST(MatrixFactors, EigenvaluesIncrease) {
   constexpr int64_t n = 4;
   for (const Dtype dtype : dtypes) {
     TestTensor a = positive(dtype, n), w(dtype, {batch, n});
@@ -274,7 +272,7 @@ TEST(MatrixFactors, eigenvalues_increase) {
   }
 }
 
-TEST(MatrixFactors, singular_values_decrease) {
+TEST(MatrixFactors, SingularValuesDecrease) {
   for (const auto &[m, n] : {std::pair{4, 4}, {5, 3}, {3, 5}, {40, 30}})
     for (const Dtype dtype : dtypes) {
       const int64_t inner = std::min(m, n), count = m > 9 ? 2 : batch;
@@ -296,7 +294,7 @@ TEST(MatrixFactors, singular_values_decrease) {
 }
 
 // As LAPACK under PyTorch: eigenvalues are NaN, singular values an error.
-TEST(MatrixFactors, of_numbers_that_are_not_finite) {
+TEST(MatrixFactors, OfNumbersThatAreNotFinite) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (const double wrong : {std::nan(""), infinity}) {
     TestTensor a(Dtype::F32, {2, 2}), values(Dtype::F32, {2});

@@ -1,10 +1,8 @@
-//===- ReductionCallsTest.cpp - the calls that sum, scatter and pool ------===//
-//
+//===- ReductionCallsTest.cpp - The calls that sum, scatter and pool ------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // embedding_dense_backward, max_pool2d with its backward, sort, and
 // sum_of_squares.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/cpu/CallRunner.h"
@@ -32,7 +30,7 @@ Attributes pool(int64_t kernel, int64_t stride, int64_t padding,
 
 // Every row of the result is the sum of the gradients of its tokens, zero if
 // there are none.
-TEST(EmbeddingBackward, sums_the_gradients_of_each_row) {
+TEST(EmbeddingBackward, SumsTheGradientsOfEachRow) {
   constexpr int64_t rows = 50, width = 20, tokens = 300;
   for (const auto &[gradient, result] :
        {std::pair(Dtype::F32, Dtype::F32), std::pair(Dtype::F64, Dtype::F64),
@@ -63,7 +61,7 @@ TEST(EmbeddingBackward, sums_the_gradients_of_each_row) {
   }
 }
 
-TEST(EmbeddingBackward, leaves_the_padding_row_without_a_gradient) {
+TEST(EmbeddingBackward, LeavesThePaddingRowWithoutAGradient) {
   TestTensor gradients(Dtype::F32, {3, 1}), indices(Dtype::I64, {3});
   TestTensor sums(Dtype::F32, {3, 1});
   for (int i = 0; i < 3; ++i) {
@@ -78,7 +76,7 @@ TEST(EmbeddingBackward, leaves_the_padding_row_without_a_gradient) {
 
 // Each sum is rounded before it is added, as where two calls do so; rows of no
 // token add zero, after which -0 is 0.
-TEST(EmbeddingBackward, adds_to_another_gradient) {
+TEST(EmbeddingBackward, AddsToAnotherGradient) {
   constexpr int64_t rows = 50, width = 20, tokens = 300;
   for (const auto &[gradient, result] :
        {std::pair(Dtype::F32, Dtype::F32), std::pair(Dtype::F64, Dtype::F64),
@@ -107,7 +105,7 @@ TEST(EmbeddingBackward, adds_to_another_gradient) {
   }
 }
 
-TEST(EmbeddingBackward, refuses_an_index_out_of_range) {
+TEST(EmbeddingBackward, RefusesAnIndexOutOfRange) {
   TestTensor gradients(Dtype::F32, {1, 1}), indices(Dtype::I64, {1});
   TestTensor sums(Dtype::F32, {3, 1});
   gradients.set(0, 1);
@@ -118,7 +116,7 @@ TEST(EmbeddingBackward, refuses_an_index_out_of_range) {
             ErrorCode::E0504);
 }
 
-TEST(MaxPool, finds_the_largest_value_of_each_window_and_its_index) {
+TEST(MaxPool, FindsTheLargestValueOfEachWindowAndItsIndex) {
   struct Case {
     int64_t height, width, kernel, stride, padding, dilation;
   };
@@ -184,7 +182,7 @@ TEST(MaxPool, finds_the_largest_value_of_each_window_and_its_index) {
 }
 
 // ATen: `if ((val > maxval) || std::isnan(val))`.
-TEST(MaxPool, takes_the_first_of_equal_values_and_any_nan) {
+TEST(MaxPool, TakesTheFirstOfEqualValuesAndAnyNan) {
   TestTensor input(Dtype::F32, {1, 1, 2, 4}), output(Dtype::F32, {1, 1, 1, 2});
   TestTensor indices(Dtype::I64, {1, 1, 1, 2});
   const double values[] = {3, 3, 1, NAN, 3, 2, 5, 0};
@@ -199,7 +197,7 @@ TEST(MaxPool, takes_the_first_of_equal_values_and_any_nan) {
   EXPECT_EQ(indices.get(1), 3);
 }
 
-TEST(SumOfSquares, adds_several_operands) {
+TEST(SumOfSquares, AddsSeveralOperands) {
   TestTensor a(Dtype::F32, {3}), b(Dtype::F64, {2});
   TestTensor result(Dtype::F64, {2});
   for (int i = 0; i < 3; ++i)
@@ -210,7 +208,7 @@ TEST(SumOfSquares, adds_several_operands) {
   EXPECT_EQ(result.values(), (std::vector<double>{30.25, 0}));
 }
 
-TEST(SumOfSquares, takes_16_bits) {
+TEST(SumOfSquares, Takes16Bits) {
   TestTensor a(Dtype::BF16, {19}), b(Dtype::F16, {3}), result(Dtype::F64, {2});
   for (int i = 0; i < 19; ++i)
     a.set(i, 0.5);
@@ -224,7 +222,7 @@ TEST(SumOfSquares, takes_16_bits) {
 
 // Large and tiny values: an ordinary sum in double loses the tiny ones, and
 // what it loses depends on how the elements are divided.
-TEST(SumOfSquares, keeps_infinity_and_nan) {
+TEST(SumOfSquares, KeepsInfinityAndNan) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   for (double special : {infinity, -infinity, std::nan("")})
     for (Dtype dtype : {Dtype::F32, Dtype::F64}) {
@@ -243,7 +241,7 @@ TEST(SumOfSquares, keeps_infinity_and_nan) {
     }
 }
 
-TEST(SumOfSquares, does_not_depend_on_how_elements_are_divided) {
+TEST(SumOfSquares, DoesNotDependOnHowElementsAreDivided) {
   constexpr int64_t count = 200'000;
   std::mt19937 generator(3);
   TestTensor all(Dtype::F32, {count});
@@ -277,7 +275,7 @@ TEST(SumOfSquares, does_not_depend_on_how_elements_are_divided) {
   EXPECT_NEAR(sums[0] / double(exact), 1, 1e-15);
 }
 
-TEST(SumOfSquares, is_exact_beyond_double_for_f64_operands) {
+TEST(SumOfSquares, IsExactBeyondDoubleForF64Operands) {
   // (1 + 2^-30)^2 = 1 + 2^-29 + 2^-60: the last term is below a double's ulp.
   TestTensor x(Dtype::F64, {1}), result(Dtype::F64, {2});
   x.set(0, 1 + std::ldexp(1, -30));

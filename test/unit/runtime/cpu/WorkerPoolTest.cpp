@@ -1,10 +1,8 @@
-//===- WorkerPoolTest.cpp - every part runs once --------------------------===//
-//
+//===- WorkerPoolTest.cpp - Every part runs once --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counts the runs of parts over many jobs, with more threads than cores, so
 // that helpers wake late and early.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/WorkerPool.h"
@@ -16,7 +14,7 @@
 
 using namespace shardc::runtime;
 
-TEST(WorkerPool, runs_every_part_of_every_job_once) {
+TEST(WorkerPool, RunsEveryPartOfEveryJobOnce) {
   for (const int threads : {1, 2, 3, 8}) {
     for (const int looks : {0, 100}) {
       const auto pool = std::move(*WorkerPool::create(threads, {looks}));
@@ -35,7 +33,7 @@ TEST(WorkerPool, runs_every_part_of_every_job_once) {
   }
 }
 
-TEST(WorkerPool, groups_parts_beyond_the_size_of_a_ticket) {
+TEST(WorkerPool, GroupsPartsBeyondTheSizeOfATicket) {
   const auto pool = std::move(*WorkerPool::create(3, {0}));
   WorkerPool &workers = *pool;
   std::vector<std::atomic<int>> runs(200'001);
@@ -45,7 +43,7 @@ TEST(WorkerPool, groups_parts_beyond_the_size_of_a_ticket) {
                           [](const auto &count) { return count == 1; }));
 }
 
-TEST(WorkerPool, cuts_ranges_without_gaps) {
+TEST(WorkerPool, CutsRangesWithoutGaps) {
   const auto pool = std::move(*WorkerPool::create(2, {0}));
   WorkerPool &workers = *pool;
   std::vector<std::atomic<int>> runs(1000);
@@ -60,7 +58,7 @@ TEST(WorkerPool, cuts_ranges_without_gaps) {
 }
 
 // One helper and the caller write what the other reads in the next job.
-TEST(WorkerPool, makes_results_visible_to_the_next_job) {
+TEST(WorkerPool, MakesResultsVisibleToTheNextJob) {
   const auto pool = std::move(*WorkerPool::create(2, {100}));
   WorkerPool &workers = *pool;
   std::vector<int64_t> values(64);
@@ -72,7 +70,7 @@ TEST(WorkerPool, makes_results_visible_to_the_next_job) {
 }
 
 // A stack that no address space has room for.
-TEST(WorkerPool, says_that_a_thread_cannot_be_started) {
+TEST(WorkerPool, SaysThatAThreadCannotBeStarted) {
   pthread_attr_t usual, greedy;
   ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
   ASSERT_EQ(pthread_getattr_default_np(&greedy), 0);

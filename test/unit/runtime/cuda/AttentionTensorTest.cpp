@@ -1,5 +1,4 @@
-//===- AttentionTensorTest.cpp - attention on tensor cores and the CPU's --===//
-//
+//===- AttentionTensorTest.cpp - Attention on tensor cores and the CPU's --===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Attention of bf16 on emulated tensor cores, on the same numbers as the CPU's
@@ -7,7 +6,6 @@
 // at most 2^-9 of itself; terms that were rounded add up to errors that are
 // small beside the largest results. No rule of the GPU is broken, and the order
 // in which blocks and threads run does not show.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/cuda/DeviceCallRunner.h"
@@ -156,7 +154,7 @@ void checkAttention(const AttentionCase &c) {
 } // namespace
 
 // Tails of queries and keys, one tile and several, for each width of tiles.
-TEST(AttentionTensor, any_number_of_queries_and_keys) {
+TEST(AttentionTensor, AnyNumberOfQueriesAndKeys) {
   for (const bool isCausal : {false, true}) {
     checkAttention({1, 1, 1, 1, 1, 16, 16, isCausal});
     checkAttention({1, 1, 1, 1, 200, 128, 128, isCausal});
@@ -170,19 +168,19 @@ TEST(AttentionTensor, any_number_of_queries_and_keys) {
 }
 
 // A key head is read by several query heads, whose gradients it adds up.
-TEST(AttentionTensor, grouped_query_heads) {
+TEST(AttentionTensor, GroupedQueryHeads) {
   checkAttention({2, 6, 2, 70, 33, 64, 64, true});
   checkAttention({1, 4, 1, 40, 70, 80, 128});
 }
 
 // Values wider or narrower than keys, and rows that are no chunks of 16 bytes.
-TEST(AttentionTensor, widths_of_their_own) {
+TEST(AttentionTensor, WidthsOfTheirOwn) {
   checkAttention({1, 2, 2, 65, 40, 16, 64, true});
   checkAttention({1, 1, 1, 40, 65, 128, 24});
   checkAttention({1, 3, 1, 33, 70, 7, 20, true});
 }
 
-TEST(AttentionTensor, masks_of_every_broadcast) {
+TEST(AttentionTensor, MasksOfEveryBroadcast) {
   const int64_t b = 2, h = 2, t = 65, s = 70;
   for (const Shape &mask : {Shape{b, h, t, s}, Shape{1, 1, t, s},
                             Shape{b, 1, 1, s}, Shape{1, h, t, 1}})
@@ -190,12 +188,12 @@ TEST(AttentionTensor, masks_of_every_broadcast) {
   checkAttention({1, h, 2, t, s, 128, 128, true, {1, h, t, s}, 0.2});
 }
 
-TEST(AttentionTensor, scales_of_any_sign) {
+TEST(AttentionTensor, ScalesOfAnySign) {
   checkAttention({1, 1, 1, 17, 33, 16, 16, true, {}, 0, -0.4});
   checkAttention({1, 1, 1, 17, 33, 16, 16, false, {}, 0, 0});
 }
 
-TEST(AttentionTensor, dropout) {
+TEST(AttentionTensor, Dropout) {
   checkAttention({2, 2, 1, 65, 70, 64, 64, true, {}, 0.3});
   checkAttention({1, 1, 1, 33, 40, 128, 128, false, {}, 0.5});
   checkAttention({1, 1, 1, 5, 9, 16, 16, false, {}, 1.0});
@@ -210,7 +208,7 @@ static void setToIdentity(TestTensor &tensor) {
 }
 
 // The weights that are dropped are the CPU's, each of them.
-TEST(AttentionTensor, drops_what_the_cpu_drops) {
+TEST(AttentionTensor, DropsWhatTheCpuDrops) {
   for (const int64_t size : {64, 128}) {
     std::vector<TestTensor> rest;
     CallCase forward =
@@ -231,7 +229,7 @@ TEST(AttentionTensor, drops_what_the_cpu_drops) {
 }
 
 // Which kernels a call has follows from its dtype, widths and operands.
-TEST(AttentionTensor, is_for_bf16_up_to_a_width) {
+TEST(AttentionTensor, IsForBf16UpToAWidth) {
   auto kernelOf = [](const AttentionCase &c) {
     std::vector<TestTensor> rest;
     CallCase forward = forwardOf(c, rest);

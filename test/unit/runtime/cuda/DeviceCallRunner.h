@@ -1,10 +1,8 @@
-//===- DeviceCallRunner.h - a library call on emulated threads --*- C++ -*-===//
-//
+//===- DeviceCallRunner.h - A library call on emulated threads ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs a library call on emulated threads of a GPU and on the CPU, for tests
 // that compare both.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TEST_UNIT_RUNTIME_CUDA_DEVICECALLRUNNER_H

@@ -1,12 +1,10 @@
-//===- DeviceCallsTest.cpp - a GPU's library kernels and the CPU's --------===//
-//
+//===- DeviceCallsTest.cpp - A GPU's library kernels and the CPU's --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every library call on emulated threads of a GPU, on the same random tensors
 // as the CPU's: results agree within what their dtype has, orders and places
 // agree exactly, no rule of the GPU is broken, and the order in which blocks
 // and threads run does not show.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/DeviceKernelImage.h"
@@ -69,7 +67,7 @@ static void checkMatmul(Dtype dtype, Dtype result, Shape batch, Shape mnk,
 }
 
 // All transpositions, batch dimensions and odd sizes.
-TEST(DeviceCalls, matmul_of_any_shape) {
+TEST(DeviceCalls, MatmulOfAnyShape) {
   for (const Dtype dtype : floats)
     for (int transposes = 0; transposes < 4; ++transposes) {
       checkMatmul(dtype, dtype, {}, {67, 5, 19}, transposes, false, true);
@@ -80,13 +78,13 @@ TEST(DeviceCalls, matmul_of_any_shape) {
 }
 
 // Results of another dtype.
-TEST(DeviceCalls, matmul_of_mixed_dtypes) {
+TEST(DeviceCalls, MatmulOfMixedDtypes) {
   checkMatmul(Dtype::BF16, Dtype::F32, {2}, {9, 33, 20}, 2, true, true);
   checkMatmul(Dtype::F32, Dtype::BF16, {2}, {9, 33, 20}, 1, false, false);
 }
 
 // A great depth is shared by blocks, whose parts are added in order.
-TEST(DeviceCalls, matmul_of_a_great_depth) {
+TEST(DeviceCalls, MatmulOfAGreatDepth) {
   for (const Dtype dtype : floats) {
     checkMatmul(dtype, dtype, {}, {5, 7, 1100}, 1, false, true);
     checkMatmul(dtype, dtype, {2}, {3, 70, 530}, 0, false, false);
@@ -94,7 +92,7 @@ TEST(DeviceCalls, matmul_of_a_great_depth) {
 }
 
 // Batch dimensions and rows with gaps, as heads have them in a projection.
-TEST(DeviceCalls, matmul_of_strided_batches) {
+TEST(DeviceCalls, MatmulOfStridedBatches) {
   const int64_t batches = 2, heads = 3, rows = 5, width = 4;
   const Shape shape = {batches, heads, rows, width};
   const Shape strides = {rows * heads * width * 3, width, heads * width * 3, 1};
@@ -154,7 +152,7 @@ static void checkConvolution(const ConvolutionCase &c, Dtype dtype,
 }
 
 // Strides, padding, dilation, groups, windows of one element, planes of one.
-TEST(DeviceCalls, convolutions_of_any_shape) {
+TEST(DeviceCalls, ConvolutionsOfAnyShape) {
   for (const Dtype dtype : floats) {
     checkConvolution({{2, 3, 7, 9}, {5, 3, 3}, {1, 1}, {1, 1}}, dtype);
     checkConvolution({{1, 4, 9, 8}, {6, 3, 2}, {2, 3}, {1, 0}, {2, 1}, 2},
@@ -166,7 +164,7 @@ TEST(DeviceCalls, convolutions_of_any_shape) {
   }
 }
 
-TEST(DeviceCalls, convolutions_with_channels_last) {
+TEST(DeviceCalls, ConvolutionsWithChannelsLast) {
   for (const Dtype dtype : {Dtype::F32, Dtype::BF16}) {
     checkConvolution({{2, 3, 7, 9}, {5, 3, 3}, {1, 1}, {1, 1}}, dtype,
                      channelsLast);
@@ -177,7 +175,7 @@ TEST(DeviceCalls, convolutions_with_channels_last) {
 
 // The gradient of a weight is a sum over samples and planes, which blocks
 // share.
-TEST(DeviceCalls, convolutions_of_large_planes) {
+TEST(DeviceCalls, ConvolutionsOfLargePlanes) {
   checkConvolution({{2, 2, 21, 19}, {3, 3, 3}, {1, 1}, {1, 1}}, Dtype::F32);
 }
 
@@ -251,7 +249,7 @@ static void checkAttention(const AttentionCase &c, Dtype dtype) {
   backward.check(8);
 }
 
-TEST(DeviceCalls, attention_of_any_shape) {
+TEST(DeviceCalls, AttentionOfAnyShape) {
   for (const Dtype dtype : floats) {
     checkAttention({2, 4, 2, 37, 45, 20, 24, true}, dtype);
     checkAttention({1, 2, 2, 40, 35, 8, 8, true}, dtype);
@@ -261,19 +259,19 @@ TEST(DeviceCalls, attention_of_any_shape) {
 }
 
 // Widths beyond what is staged at a time, and beyond what a block computes.
-TEST(DeviceCalls, attention_of_wide_heads) {
+TEST(DeviceCalls, AttentionOfWideHeads) {
   checkAttention({1, 1, 1, 18, 20, 70, 130, true}, Dtype::F32);
   checkAttention({1, 2, 1, 5, 6, 140, 65}, Dtype::F64);
 }
 
-TEST(DeviceCalls, attention_with_dropout) {
+TEST(DeviceCalls, AttentionWithDropout) {
   for (const Dtype dtype : floats)
     checkAttention({2, 2, 1, 19, 34, 16, 16, true, {}, 0.3}, dtype);
   checkAttention({1, 1, 1, 3, 4, 5, 6, false, {}, 1.0}, Dtype::F32);
 }
 
 // Masks of every broadcast, each with its gradient.
-TEST(DeviceCalls, attention_with_masks) {
+TEST(DeviceCalls, AttentionWithMasks) {
   const int64_t b = 2, h = 2, t = 18, s = 35;
   for (const Shape &mask :
        {Shape{b, h, t, s}, Shape{1, 1, t, s}, Shape{b, 1, 1, s},
@@ -302,7 +300,7 @@ static void checkEmbedding(Dtype dtype, Dtype result, int64_t tokens,
   c.check(8);
 }
 
-TEST(DeviceCalls, embedding_backward_of_any_shape) {
+TEST(DeviceCalls, EmbeddingBackwardOfAnyShape) {
   for (const Dtype dtype : floats) {
     checkEmbedding(dtype, dtype, 40, 11, 9, 3);
     checkEmbedding(dtype, dtype, 1, 3, 130, -1);
@@ -312,7 +310,7 @@ TEST(DeviceCalls, embedding_backward_of_any_shape) {
 }
 
 // An addend is what the rounded sums are added to, bit for bit.
-TEST(DeviceCalls, embedding_backward_adds_to_another_gradient) {
+TEST(DeviceCalls, EmbeddingBackwardAddsToAnotherGradient) {
   for (const auto &[gradient, result] :
        {std::pair(Dtype::F32, Dtype::F32), std::pair(Dtype::F64, Dtype::F64),
         std::pair(Dtype::BF16, Dtype::F32),
@@ -337,7 +335,7 @@ TEST(DeviceCalls, embedding_backward_adds_to_another_gradient) {
 }
 
 // An index that no table has counts for nothing.
-TEST(DeviceCalls, embedding_backward_ignores_what_is_outside) {
+TEST(DeviceCalls, EmbeddingBackwardIgnoresWhatIsOutside) {
   CallCase c = {"embedding_dense_backward",
                 {{"padding_idx", int64_t(-1)}},
                 {TestTensor(Dtype::F32, {3, 1}), integers({3}, {-1, 1, 2})},
@@ -365,7 +363,7 @@ static void checkSquares(std::vector<TestTensor> tensors, double scale = 1) {
 }
 
 // Shards of any size and number, also empty ones.
-TEST(DeviceCalls, sum_of_squares_of_any_tensors) {
+TEST(DeviceCalls, SumOfSquaresOfAnyTensors) {
   checkSquares({TestTensor(Dtype::F32, {70000})});
   checkSquares({TestTensor(Dtype::F64, {33, 7}), TestTensor(Dtype::F32, {0}),
                 TestTensor(Dtype::F32, {1})});
@@ -375,7 +373,7 @@ TEST(DeviceCalls, sum_of_squares_of_any_tensors) {
   checkSquares(std::vector<TestTensor>(70, TestTensor(Dtype::F32, {3})));
 }
 
-TEST(DeviceCalls, sum_of_squares_beyond_numbers) {
+TEST(DeviceCalls, SumOfSquaresBeyondNumbers) {
   CallCase c = {"sum_of_squares",
                 {},
                 {TestTensor(Dtype::F64, {3})},
@@ -423,7 +421,7 @@ static void checkPool(const PoolCase &c, Dtype dtype,
 }
 
 // Windows that overlap, that leave gaps, and that reach behind the end.
-TEST(DeviceCalls, max_pool_of_any_shape) {
+TEST(DeviceCalls, MaxPoolOfAnyShape) {
   for (const Dtype dtype : floats) {
     checkPool({{2, 3, 8, 9}, {2, 3, 4, 5}, {3, 3}, {2, 2}, {1, 1}}, dtype);
     checkPool({{1, 2, 7, 7}, {1, 2, 4, 3}, {2, 3}, {2, 2}}, dtype);
@@ -450,7 +448,7 @@ static void checkSort(Dtype dtype, Shape shape, int64_t kept,
 }
 
 // Short rows share a block, long ones are merged from runs.
-TEST(DeviceCalls, sort_of_any_shape) {
+TEST(DeviceCalls, SortOfAnyShape) {
   for (const Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::F64, Dtype::I64})
     for (const bool isDescending : {false, true}) {
       checkSort(dtype, {3, 1}, 1, isDescending);
@@ -469,7 +467,7 @@ TEST(DeviceCalls, sort_of_any_shape) {
 
 // A call without a device implementation is unknown, as those for processors
 // are; others are refused here because they are empty.
-TEST(DeviceCalls, every_library_call_is_there) {
+TEST(DeviceCalls, EveryLibraryCallIsThere) {
   for (const format::LibraryCallKind &kind : format::libraryCallKinds()) {
     format::Command command;
     command.callee = kind.name;
@@ -494,7 +492,7 @@ TEST(DeviceCalls, every_library_call_is_there) {
   }
 }
 
-TEST(DeviceCalls, refuses_what_kernels_cannot_count) {
+TEST(DeviceCalls, RefusesWhatKernelsCannotCount) {
   format::Command command;
   command.callee = "sort";
   command.operands = {{{}, Dtype::F32, {1, (1 << 30) + 1}, {}},
@@ -507,7 +505,7 @@ TEST(DeviceCalls, refuses_what_kernels_cannot_count) {
   EXPECT_EQ(call.status().code(), ErrorCode::E0504);
 }
 
-TEST(DeviceCalls, refuses_a_kernel_that_is_not_there) {
+TEST(DeviceCalls, RefusesAKernelThatIsNotThere) {
   GpuBlocks blocks(1);
   const Status status =
       runDeviceCall(blocks, {{{"shardc_nothing", 1, 1, 0, {}, {}}}});
@@ -515,7 +513,7 @@ TEST(DeviceCalls, refuses_a_kernel_that_is_not_there) {
 }
 
 // The emulator knows tensors by their addresses: one too small is noticed.
-TEST(DeviceCalls, a_range_that_is_too_small_is_reported) {
+TEST(DeviceCalls, ARangeThatIsTooSmallIsReported) {
   CallCase c = {"sort",
                 {{"descending", false}},
                 {TestTensor(Dtype::F32, {4})},
@@ -532,7 +530,7 @@ TEST(DeviceCalls, a_range_that_is_too_small_is_reported) {
 }
 
 // With nvcc there is an image, where the driver wants it.
-TEST(DeviceCalls, the_image_is_a_fat_binary) {
+TEST(DeviceCalls, TheImageIsAFatBinary) {
   const std::span<const std::byte> image = deviceKernelImage();
   if (image.empty())
     GTEST_SKIP() << "built without nvcc";

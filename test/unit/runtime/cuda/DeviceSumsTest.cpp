@@ -1,9 +1,7 @@
-//===- DeviceSumsTest.cpp - sums over ranks on a GPU ----------------------===//
-//
+//===- DeviceSumsTest.cpp - Sums over ranks on a GPU ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Against the sums of ranks whose memory a processor adds, bit for bit.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/kernels/DeviceSums.h"
@@ -82,7 +80,7 @@ void check(Kind kind, Dtype total, Dtype term, int64_t count,
 
 } // namespace
 
-TEST(DeviceSums, add_what_ranks_reduce) {
+TEST(DeviceSums, AddWhatRanksReduce) {
   for (const int64_t count : {1, 255, 1000}) {
     check(Kind::Add, Dtype::F32, Dtype::F32, count);
     check(Kind::Add, Dtype::F32, Dtype::BF16, count);
@@ -94,20 +92,20 @@ TEST(DeviceSums, add_what_ranks_reduce) {
   }
 }
 
-TEST(DeviceSums, overwrite_in_the_first_micro_batch_alone) {
+TEST(DeviceSums, OverwriteInTheFirstMicroBatchAlone) {
   for (const int64_t microBatch : {0, 1, 2}) {
     check(Kind::Add, Dtype::F32, Dtype::BF16, 300, microBatch);
     check(Kind::Add, Dtype::F64, Dtype::F64, 300, microBatch);
   }
 }
 
-TEST(DeviceSums, sum_what_ranks_share) {
+TEST(DeviceSums, SumWhatRanksShare) {
   check(Kind::Sum, Dtype::F32, Dtype::F32, 300);
   check(Kind::Sum, Dtype::F64, Dtype::F64, 300);
   check(Kind::SumPairs, Dtype::F64, Dtype::F64, 300);
 }
 
-TEST(DeviceSums, refuse_more_ranks_than_a_launch_takes) {
+TEST(DeviceSums, RefuseMoreRanksThanALaunchTakes) {
   DeviceSum sum = {Kind::Sum, DeviceAddress(64), Dtype::F32, {}, Dtype::F32, 1};
   sum.terms.assign(129, DeviceAddress(64));
   EXPECT_EQ(prepareDeviceSum(sum).status().code(), ErrorCode::E0504);

@@ -1,10 +1,8 @@
-//===- LibraryDescriptionsTest.cpp - what NVIDIA's libraries are told -----===//
-//
+//===- LibraryDescriptionsTest.cpp - What NVIDIA's libraries are told -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // cuBLASLt and cuDNN check descriptions without a GPU: the real ones have to
 // accept ours, where they are installed.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CublasLt.h"
@@ -55,7 +53,7 @@ bool isMissing(const Status &status) {
 
 } // namespace
 
-TEST(LibraryDescriptions, of_products_are_accepted) {
+TEST(LibraryDescriptions, OfProductsAreAccepted) {
   for (const Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::F64})
     for (const bool hasBias : {false, true}) {
       Command command;
@@ -71,7 +69,7 @@ TEST(LibraryDescriptions, of_products_are_accepted) {
     }
 }
 
-TEST(LibraryDescriptions, of_convolutions_are_accepted) {
+TEST(LibraryDescriptions, OfConvolutionsAreAccepted) {
   const StatusOr<const Cudnn *> library = Cudnn::load();
   if (!library.ok())
     GTEST_SKIP() << library.status().message();
@@ -96,7 +94,7 @@ TEST(LibraryDescriptions, of_convolutions_are_accepted) {
 }
 
 // Strides of dimensions of size 1 are not those of the rest.
-TEST(LibraryDescriptions, of_channels_last_are_accepted) {
+TEST(LibraryDescriptions, OfChannelsLastAreAccepted) {
   const StatusOr<const Cudnn *> library = Cudnn::load();
   if (!library.ok())
     GTEST_SKIP() << library.status().message();
@@ -116,7 +114,7 @@ TEST(LibraryDescriptions, of_channels_last_are_accepted) {
             (std::vector<int64_t>{8, 1, 8, 8}));
 }
 
-TEST(LibraryDescriptions, of_convolutions_that_do_not_fit_are_refused) {
+TEST(LibraryDescriptions, OfConvolutionsThatDoNotFitAreRefused) {
   const StatusOr<const Cudnn *> library = Cudnn::load();
   if (!library.ok())
     GTEST_SKIP() << library.status().message();

@@ -1,10 +1,8 @@
-//===- MatrixProductTest.cpp - products as BLAS sees them -----------------===//
-//
+//===- MatrixProductTest.cpp - Products as BLAS sees them -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Multiplies as BLAS defines it, by columns with leading dimensions and batch
 // strides, and compares with the definition of the call on its own strides.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/MatrixProduct.h"
@@ -140,14 +138,14 @@ TensorReference tensor(Sizes shape, Sizes strides = {}) {
 
 } // namespace
 
-TEST(MatrixProduct, takes_all_transpositions) {
+TEST(MatrixProduct, TakesAllTranspositions) {
   Call(tensor({5, 7}), false, tensor({7, 3}), false, tensor({5, 3})).check();
   Call(tensor({7, 5}), true, tensor({7, 3}), false, tensor({5, 3})).check();
   Call(tensor({5, 7}), false, tensor({3, 7}), true, tensor({5, 3})).check();
   Call(tensor({7, 5}), true, tensor({3, 7}), true, tensor({5, 3})).check();
 }
 
-TEST(MatrixProduct, takes_matrices_by_columns_and_parts_of_larger_ones) {
+TEST(MatrixProduct, TakesMatricesByColumnsAndPartsOfLargerOnes) {
   Call(tensor({5, 7}, {1, 5}), false, tensor({7, 3}, {9, 1}), false,
        tensor({5, 3}, {4, 1}))
       .check();
@@ -157,7 +155,7 @@ TEST(MatrixProduct, takes_matrices_by_columns_and_parts_of_larger_ones) {
 }
 
 // A stride along a dimension of size 1 says nothing.
-TEST(MatrixProduct, takes_vectors_with_any_stride) {
+TEST(MatrixProduct, TakesVectorsWithAnyStride) {
   Call(tensor({1, 7}, {1, 1}), false, tensor({7, 1}, {1, 1}), false,
        tensor({1, 1}, {1, 1}))
       .check();
@@ -168,7 +166,7 @@ TEST(MatrixProduct, takes_vectors_with_any_stride) {
       .check();
 }
 
-TEST(MatrixProduct, counts_batches_by_one_stride_where_it_can) {
+TEST(MatrixProduct, CountsBatchesByOneStrideWhereItCan) {
   const Call whole(tensor({2, 3, 4, 5}), false, tensor({2, 3, 5, 6}), false,
                    tensor({2, 3, 4, 6}));
   whole.check();
@@ -189,7 +187,7 @@ TEST(MatrixProduct, counts_batches_by_one_stride_where_it_can) {
       .check();
 }
 
-TEST(MatrixProduct, shares_a_matrix_among_a_batch) {
+TEST(MatrixProduct, SharesAMatrixAmongABatch) {
   Call(tensor({2, 3, 4, 5}), false, tensor({5, 6}), false, tensor({2, 3, 4, 6}))
       .check();
 }
@@ -211,7 +209,7 @@ static Command pointwiseWeightGradient() {
   return command;
 }
 
-TEST(MatrixProduct, computes_weight_gradients_of_pointwise_convolutions) {
+TEST(MatrixProduct, ComputesWeightGradientsOfPointwiseConvolutions) {
   const Command command = pointwiseWeightGradient();
   const std::optional<Command> product = productOfConvolution(command);
   ASSERT_TRUE(product);
@@ -232,7 +230,7 @@ TEST(MatrixProduct, computes_weight_gradients_of_pointwise_convolutions) {
   EXPECT_EQ(expected, found);
 }
 
-TEST(MatrixProduct, leaves_other_weight_gradients_to_convolutions) {
+TEST(MatrixProduct, LeavesOtherWeightGradientsToConvolutions) {
   const auto isProduct = [](auto change) {
     Command command = pointwiseWeightGradient();
     change(command);

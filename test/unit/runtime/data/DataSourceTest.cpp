@@ -1,10 +1,8 @@
-//===- DataSourceTest.cpp - samples from files and generators -------------===//
-//
+//===- DataSourceTest.cpp - Samples from files and generators -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every kind of data: the right samples, and an error that names what does not
 // fit.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -78,7 +76,7 @@ protected:
 };
 } // namespace
 
-TEST_F(DataTest, tokens_are_windows_and_the_same_one_further) {
+TEST_F(DataTest, TokensAreWindowsAndTheSameOneFurther) {
   const std::string path = folder.file("tokens.bin");
   writeFile(path, textOf(std::vector<uint16_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
   const auto data = openData("tokens:" + path, tokenInputs, 0);
@@ -94,7 +92,7 @@ TEST_F(DataTest, tokens_are_windows_and_the_same_one_further) {
             (std::vector<int64_t>{3, 4, 5, 0, 1, 2}));
 }
 
-TEST_F(DataTest, tokens_may_be_an_array_of_numpy) {
+TEST_F(DataTest, TokensMayBeAnArrayOfNumpy) {
   const std::string path = folder.file("tokens.npy");
   writeFile(path, npy("<i4", "(7,)",
                       textOf(std::vector<int32_t>{1, 2, 3, 4, 5, 6, 7})));
@@ -106,7 +104,7 @@ TEST_F(DataTest, tokens_may_be_an_array_of_numpy) {
   }
 }
 
-TEST_F(DataTest, tokens_that_do_not_fit_are_refused) {
+TEST_F(DataTest, TokensThatDoNotFitAreRefused) {
   const std::string path = folder.file("tokens.bin");
   writeFile(path, "abc");
   EXPECT_EQ(codeOf(openTokenData(path, tokenInputs)), ErrorCode::E0404);
@@ -122,7 +120,7 @@ TEST_F(DataTest, tokens_that_do_not_fit_are_refused) {
   EXPECT_EQ(codeOf(openTokenData(path, tokenInputs)), ErrorCode::E0405);
 }
 
-TEST_F(DataTest, a_token_beyond_the_vocabulary_is_named) {
+TEST_F(DataTest, ATokenBeyondTheVocabularyIsNamed) {
   const std::string path = folder.file("tokens.bin");
   writeFile(path, textOf(std::vector<uint16_t>{1, 2, 3, 4, 11, 6, 7}));
   const auto data = openTokenData(path, tokenInputs);
@@ -132,7 +130,7 @@ TEST_F(DataTest, a_token_beyond_the_vocabulary_is_named) {
                 "': input 'idx' takes values from 0 to 9");
 }
 
-TEST_F(DataTest, tokens_are_bound_by_names) {
+TEST_F(DataTest, TokensAreBoundByNames) {
   const std::string path = folder.file("tokens.bin");
   writeFile(path, textOf(std::vector<uint16_t>{0, 1, 2, 3, 4, 5, 6}));
   const std::vector<Input> inputs = {
@@ -153,7 +151,7 @@ TEST_F(DataTest, tokens_are_bound_by_names) {
 }
 
 // Twice shifted, a model would learn the token after the next.
-TEST_F(DataTest, tokens_are_shifted_once) {
+TEST_F(DataTest, TokensAreShiftedOnce) {
   const std::string path = folder.file("tokens.bin");
   writeFile(path, textOf(std::vector<uint16_t>{0, 1, 2, 3, 4, 5, 6}));
   std::vector<Input> inputs = {{"input_ids", Dtype::I64, {2, 3}, 10, {}},
@@ -175,7 +173,7 @@ TEST_F(DataTest, tokens_are_shifted_once) {
   EXPECT_TRUE(has(twice, "warning: language models predict token i + 1"));
 }
 
-TEST_F(DataTest, tokens_may_be_in_several_files_of_any_layout) {
+TEST_F(DataTest, TokensMayBeInSeveralFilesOfAnyLayout) {
   const std::string a = folder.file("a.bin"), b = folder.file("b.bin");
   // A window does not go from one file into the next.
   writeFile(a, textOf(std::vector<uint16_t>{0, 1, 2, 3, 9, 9}));
@@ -212,7 +210,7 @@ TEST_F(DataTest, tokens_may_be_in_several_files_of_any_layout) {
 }
 
 // A graph's nodes and edges, and a number that changes from step to step.
-TEST_F(DataTest, samples_may_be_whole_micro_batches) {
+TEST_F(DataTest, SamplesMayBeWholeMicroBatches) {
   const std::vector<Input> inputs = {{"nodes", Dtype::F32, {3, 1}, {}, {}},
                                      {"edges", Dtype::I64, {2, 2}, 3, {}},
                                      {"weight", Dtype::F32, {}, {}, {}}};
@@ -259,7 +257,7 @@ TEST_F(DataTest, samples_may_be_whole_micro_batches) {
             readSamples<float>(**random, 2, 0, 2, 1)[1]);
 }
 
-TEST_F(DataTest, a_value_beyond_its_bound_is_found_at_once) {
+TEST_F(DataTest, AValueBeyondItsBoundIsFoundAtOnce) {
   const std::string path = folder.file("data.safetensors");
   const std::vector<int32_t> labels = {7, 8, 9};
   ASSERT_TRUE(format::writeSafetensors(
@@ -272,7 +270,7 @@ TEST_F(DataTest, a_value_beyond_its_bound_is_found_at_once) {
             "8, or -1");
 }
 
-TEST_F(DataTest, safetensors_are_found_by_name_or_position_and_widened) {
+TEST_F(DataTest, SafetensorsAreFoundByNameOrPositionAndWidened) {
   const std::string path = folder.file("data.safetensors");
   const std::vector<uint8_t> images = {1, 2, 3, 4, 5, 6};
   const std::vector<int32_t> labels = {7, 8, -1};
@@ -293,7 +291,7 @@ TEST_F(DataTest, safetensors_are_found_by_name_or_position_and_widened) {
             (std::vector<int64_t>{7, 8, -1}));
 }
 
-TEST_F(DataTest, safetensors_that_do_not_fit_are_refused) {
+TEST_F(DataTest, SafetensorsThatDoNotFitAreRefused) {
   const std::string path = folder.file("data.safetensors");
   const std::vector<float> values(6);
   std::vector<Input> inputs = {{"x", Dtype::F32, {4, 2}, {}, {}}};
@@ -321,7 +319,7 @@ TEST_F(DataTest, safetensors_that_do_not_fit_are_refused) {
   EXPECT_EQ(codeOf(openData(path, other, 0)), ErrorCode::E0404);
 }
 
-TEST_F(DataTest, safetensors_with_different_numbers_of_samples_are_refused) {
+TEST_F(DataTest, SafetensorsWithDifferentNumbersOfSamplesAreRefused) {
   const std::string path = folder.file("data.safetensors");
   const std::vector<float> values(5);
   const auto data = format::Bytes(bytesOf(values));
@@ -338,7 +336,7 @@ TEST_F(DataTest, safetensors_with_different_numbers_of_samples_are_refused) {
             "tensor 'y' has 3 samples, tensor 'x' has 2");
 }
 
-TEST_F(DataTest, numpy_arrays_give_rows_to_the_only_input) {
+TEST_F(DataTest, NumpyArraysGiveRowsToTheOnlyInput) {
   const std::string path = folder.file("x.npy");
   writeFile(path, npy("<f4", "(2, 2)", textOf(std::vector<float>{1, 2, 3, 4})));
   const std::vector<Input> inputs = {{"x", Dtype::F64, {1, 2}, {}, {}}};
@@ -349,7 +347,7 @@ TEST_F(DataTest, numpy_arrays_give_rows_to_the_only_input) {
   EXPECT_EQ(codeOf(openData(path, tokenInputs, 0)), ErrorCode::E0405);
 }
 
-TEST(NpyFile, refuses_what_numpy_would_not_write_or_we_cannot_use) {
+TEST(NpyFile, RefusesWhatNumpyWouldNotWriteOrWeCannotUse) {
   auto code = [](const std::string &file) {
     const auto tensor = readNpy(format::bytesOf(file), "x.npy");
     return tensor.ok() ? std::string("ok")
@@ -370,7 +368,7 @@ TEST(NpyFile, refuses_what_numpy_would_not_write_or_we_cannot_use) {
   EXPECT_EQ(code(npy("<f4", "2", "12345678")), "E0404");
 }
 
-TEST(RandomData, gives_a_sample_the_same_numbers_whoever_asks) {
+TEST(RandomData, GivesASampleTheSameNumbersWhoeverAsks) {
   const std::vector<Input> inputs = {{"x", Dtype::F32, {2, 5}, {}, {}},
                                      {"y", Dtype::I64, {2}, 7, -1}};
   const auto data = openData("random", inputs, 3);
@@ -382,7 +380,7 @@ TEST(RandomData, gives_a_sample_the_same_numbers_whoever_asks) {
   EXPECT_NE(readSamples<float>(**other, 0, 0, 6, 5), all);
 }
 
-TEST(RandomData, is_normal_or_uniform_below_the_bound) {
+TEST(RandomData, IsNormalOrUniformBelowTheBound) {
   const std::vector<Input> inputs = {{"x", Dtype::F64, {1, 1000}, {}, {}},
                                      {"y", Dtype::U8, {1, 1000}, 7, {}},
                                      {"z", Dtype::Bool, {1, 1000}, {}, {}}};
@@ -409,7 +407,7 @@ TEST(RandomData, is_normal_or_uniform_below_the_bound) {
 }
 
 // A bound that comes from a large table says nothing about a small dtype.
-TEST(RandomData, stays_below_the_bound_and_inside_the_dtype) {
+TEST(RandomData, StaysBelowTheBoundAndInsideTheDtype) {
   const std::vector<Input> inputs = {{"signed", Dtype::I8, {1, 400}, 1000, {}},
                                      {"byte", Dtype::U8, {1, 400}, 256, {}}};
   const auto data = openRandomData(inputs, 0);
@@ -421,7 +419,7 @@ TEST(RandomData, stays_below_the_bound_and_inside_the_dtype) {
   EXPECT_GT(*std::max_element(bytes.begin(), bytes.end()), 200);
 }
 
-TEST(RandomData, needs_a_bound_for_integers) {
+TEST(RandomData, NeedsABoundForIntegers) {
   const std::vector<Input> inputs = {{"y", Dtype::I64, {2}, {}, {}}};
   const auto data = openRandomData(inputs, 0);
   EXPECT_EQ(codeOf(data), ErrorCode::E0405);
@@ -429,13 +427,13 @@ TEST(RandomData, needs_a_bound_for_integers) {
                                      "'y' of dtype i64 without an upper bound");
 }
 
-TEST(Data, of_an_unknown_kind_is_a_usage_error) {
+TEST(Data, OfAnUnknownKindIsAUsageError) {
   const auto data = openData("images.zip", tokenInputs, 0);
   EXPECT_EQ(codeOf(data), ErrorCode::E0001);
 }
 
 // The known answers of Random123's kat_vectors for philox4x32-10.
-TEST(Philox, gives_the_known_answers) {
+TEST(Philox, GivesTheKnownAnswers) {
   EXPECT_EQ(
       format::philox({0, 0, 0, 0}, {0, 0}),
       (format::PhiloxCounter{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));

@@ -1,11 +1,9 @@
-//===- AccessShadowTest.cpp - races against an exact search ---------------===//
-//
+//===- AccessShadowTest.cpp - Races against an exact search ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Random kernels of accesses and meetings run on emulated blocks. Which of
 // their accesses race is also found by comparing all pairs, with a vector clock
 // of all threads, and both must agree whatever order the threads ran in.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/GpuBlocks.h"
@@ -145,7 +143,7 @@ Script randomScript(std::mt19937_64 &random) {
 }
 } // namespace
 
-TEST(AccessShadow, finds_the_races_of_random_kernels_and_no_others) {
+TEST(AccessShadow, FindsTheRacesOfRandomKernelsAndNoOthers) {
   std::mt19937_64 random(1);
   GpuBlocks emulator(2);
   alignas(64) std::byte memory[memoryBytes];

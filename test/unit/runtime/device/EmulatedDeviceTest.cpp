@@ -1,11 +1,9 @@
-//===- EmulatedDeviceTest.cpp - late streams and missing waits ------------===//
-//
+//===- EmulatedDeviceTest.cpp - Late streams and missing waits ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Programs whose streams are ordered compute the same bits on an emulated
 // device as on the processor, in whatever order its streams go on; a program
 // that lacks a wait does not.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -66,7 +64,7 @@ void reuseMemory(format::Artifact &artifact) {
 /// and the losses' over all ranks.
 static const format::Mesh twoByTwo = {{{"replicate", 2}, {"shard", 2}}};
 
-TEST(EmulatedDevice, computes_what_the_processor_computes) {
+TEST(EmulatedDevice, ComputesWhatTheProcessorComputes) {
   struct Case {
     format::Mesh mesh;
     std::function<void(format::Artifact &)> change;
@@ -100,7 +98,7 @@ TEST(EmulatedDevice, computes_what_the_processor_computes) {
 // for the bias' gradient, all norms for norm, and reuse for reduce; with two
 // axes norm for the sum over replicas. One rank has nothing to add to its norm,
 // early or late.
-TEST(EmulatedDevice, computes_something_else_without_a_wait) {
+TEST(EmulatedDevice, ComputesSomethingElseWithoutAWait) {
   for (const format::Mesh &mesh : {format::shardMesh(1), format::shardMesh(2),
                                    format::shardMesh(3), twoByTwo}) {
     TinyModel model(mesh);
@@ -145,7 +143,7 @@ struct Bare {
 };
 } // namespace
 
-TEST(EmulatedDevice, gives_poison_where_nothing_is_promised) {
+TEST(EmulatedDevice, GivesPoisonWhereNothingIsPromised) {
   Bare bare;
   const size_t sizes[] = {4, 4};
   EXPECT_TRUE(std::isnan(
@@ -155,7 +153,7 @@ TEST(EmulatedDevice, gives_poison_where_nothing_is_promised) {
 }
 
 // Whoever changes what is being copied changes the copy.
-TEST(EmulatedDevice, copies_from_the_host_when_it_synchronizes) {
+TEST(EmulatedDevice, CopiesFromTheHostWhenItSynchronizes) {
   Bare bare;
   const size_t sizes[] = {4};
   const DeviceAddress target =
@@ -169,7 +167,7 @@ TEST(EmulatedDevice, copies_from_the_host_when_it_synchronizes) {
 }
 
 // An event that is recorded again is another one for those who wait after that.
-TEST(EmulatedDevice, waits_for_the_last_record_of_an_event) {
+TEST(EmulatedDevice, WaitsForTheLastRecordOfAnEvent) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Bare bare;
     EmulatedDevice device(*bare.kernels, {*bare.transport, *bare.workers},
@@ -200,7 +198,7 @@ TEST(EmulatedDevice, waits_for_the_last_record_of_an_event) {
 
 // No call works there on a processor, but on a GPU it may: what else lies there
 // is gone before its operands are read, and after its results are written.
-TEST(EmulatedDevice, fills_what_a_call_works_in) {
+TEST(EmulatedDevice, FillsWhatACallWorksIn) {
   Bare bare;
   const size_t sizes[] = {256, 256, 16};
   const std::vector<DeviceAddress> at =
@@ -228,7 +226,7 @@ TEST(EmulatedDevice, fills_what_a_call_works_in) {
 }
 
 // The other rank never comes to the gather.
-TEST(EmulatedDevice, ends_when_a_run_is_cancelled) {
+TEST(EmulatedDevice, EndsWhenARunIsCancelled) {
   TinyModel model(2);
   Bare bare;
   InProcessGroup group(model.artifact.manifest.mesh,

@@ -1,11 +1,9 @@
-//===- GpuBlocksTest.cpp - emulated blocks, right and wrong ---------------===//
-//
+//===- GpuBlocksTest.cpp - Emulated blocks, right and wrong ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernels as generated code would write them compute what they should in any
 // order of threads, and each mistake that a kernel can make is reported in its
 // words: one planted mistake a kernel.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/GpuBlocks.h"
@@ -139,7 +137,7 @@ void sumOfBlock(GpuThread *thread) {
 }
 } // namespace
 
-TEST(GpuBlocks, run_each_thread_of_a_pointwise_kernel_once) {
+TEST(GpuBlocks, RunEachThreadOfAPointwiseKernelOnce) {
   Grid grid;
   GpuBlocks blocks(1);
   const Status status = blocks.run(grid.launch(addOne));
@@ -148,7 +146,7 @@ TEST(GpuBlocks, run_each_thread_of_a_pointwise_kernel_once) {
     EXPECT_EQ(grid.output[i], grid.input[i] + 1);
 }
 
-TEST(GpuBlocks, reduce_with_shuffles_shared_memory_and_barriers) {
+TEST(GpuBlocks, ReduceWithShufflesSharedMemoryAndBarriers) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Grid grid;
     GpuBlocks blocks(seed);
@@ -165,7 +163,7 @@ TEST(GpuBlocks, reduce_with_shuffles_shared_memory_and_barriers) {
 
 // Each group loops as often as it likes, because only its own lanes wait for
 // it.
-TEST(GpuBlocks, let_groups_of_lanes_meet_by_themselves) {
+TEST(GpuBlocks, LetGroupsOfLanesMeetByThemselves) {
   const GpuKernel kernel = [](GpuThread *thread) {
     const int64_t lane = thread->thread % 32, group = lane / 8;
     const int64_t mask = 0xFFll << 8 * group;
@@ -193,7 +191,7 @@ TEST(GpuBlocks, let_groups_of_lanes_meet_by_themselves) {
   }
 }
 
-TEST(GpuBlocks, give_each_block_shared_memory_that_is_no_number) {
+TEST(GpuBlocks, GiveEachBlockSharedMemoryThatIsNoNumber) {
   const GpuKernel kernel = [](GpuThread *thread) {
     store(thread, 1, globalIndex(thread),
           load<float>(thread, sharedMemory, thread->thread));
@@ -209,7 +207,7 @@ TEST(GpuBlocks, give_each_block_shared_memory_that_is_no_number) {
 
 // The write comes after the others' reads or before them; either is a race, of
 // a memory that somebody has written before.
-TEST(GpuBlocks, find_a_missing_barrier_between_write_and_read) {
+TEST(GpuBlocks, FindAMissingBarrierBetweenWriteAndRead) {
   const GpuKernel kernel = [](GpuThread *thread) {
     store(thread, sharedMemory, thread->thread, 0.0f);
     barrier(thread, 0);
@@ -234,7 +232,7 @@ TEST(GpuBlocks, find_a_missing_barrier_between_write_and_read) {
   EXPECT_LT(firstWrites, seen.size());
 }
 
-TEST(GpuBlocks, find_a_write_after_a_read_of_several_threads) {
+TEST(GpuBlocks, FindAWriteAfterAReadOfSeveralThreads) {
   const GpuKernel kernel = [](GpuThread *thread) {
     if (thread->thread == 0)
       store(thread, sharedMemory, 0, 1.0f);
@@ -255,7 +253,7 @@ TEST(GpuBlocks, find_a_write_after_a_read_of_several_threads) {
 }
 
 // Of all lanes that read, a group's barrier orders its own.
-TEST(GpuBlocks, find_a_write_after_a_read_of_another_group) {
+TEST(GpuBlocks, FindAWriteAfterAReadOfAnotherGroup) {
   const GpuKernel kernel = [](GpuThread *thread) {
     load<float>(thread, 1, 0);
     warpBarrier(thread, 0xFFll << thread->thread / 8 * 8, 0);
@@ -273,7 +271,7 @@ TEST(GpuBlocks, find_a_write_after_a_read_of_another_group) {
   EXPECT_TRUE(GpuBlocks(1).run(launch).ok());
 }
 
-TEST(GpuBlocks, find_that_shuffles_order_nothing) {
+TEST(GpuBlocks, FindThatShufflesOrderNothing) {
   const GpuKernel kernel = [](GpuThread *thread) {
     store(thread, sharedMemory, thread->thread, 1.0f);
     shuffle(thread, allLanes, 0, 1, 0);
@@ -286,7 +284,7 @@ TEST(GpuBlocks, find_that_shuffles_order_nothing) {
 
 // Lane 0 meets lane 1, which meets lane 2: that orders lane 0 before lane 2,
 // and lane 3 before nobody.
-TEST(GpuBlocks, order_lanes_by_way_of_others) {
+TEST(GpuBlocks, OrderLanesByWayOfOthers) {
   const auto pairs = [](GpuThread *thread, int64_t writer) {
     if (thread->thread == writer)
       store(thread, 1, 0, 1.0f);
@@ -310,7 +308,7 @@ TEST(GpuBlocks, order_lanes_by_way_of_others) {
 
 // Neighbouring elements of two bytes are no race, whether or not somebody
 // touches them together later; an access of the whole is one with each of them.
-TEST(GpuBlocks, keep_bytes_apart_when_widths_mix) {
+TEST(GpuBlocks, KeepBytesApartWhenWidthsMix) {
   const GpuKernel right = [](GpuThread *thread) {
     store(thread, 1, globalIndex(thread), int16_t(1));
     barrier(thread, 0);
@@ -335,7 +333,7 @@ TEST(GpuBlocks, keep_bytes_apart_when_widths_mix) {
         {"threads ", " of block 0 touch byte 15 of operand 1", "both write"}));
 }
 
-TEST(GpuBlocks, find_a_barrier_in_a_branch) {
+TEST(GpuBlocks, FindABarrierInABranch) {
   // Who does not take the branch returns.
   EXPECT_TRUE(says(failure([](GpuThread *thread) {
                      if (thread->thread < 64)
@@ -352,7 +350,7 @@ TEST(GpuBlocks, find_a_barrier_in_a_branch) {
                     "barrier in a branch"}));
 }
 
-TEST(GpuBlocks, find_lanes_that_never_come) {
+TEST(GpuBlocks, FindLanesThatNeverCome) {
   EXPECT_TRUE(says(failure([](GpuThread *thread) {
                      if (thread->thread % 32 == 9)
                        return;
@@ -392,7 +390,7 @@ static uint32_t pairOf(float low, float high) {
 }
 
 // C [16, 8] + A [16, 16] B [16, 8] of a warp, each lane with its part.
-TEST(GpuBlocks, multiply_matrices_of_a_warp) {
+TEST(GpuBlocks, MultiplyMatricesOfAWarp) {
   Grid grid;
   GpuBlocks blocks(1);
   const Status status = blocks.run(grid.launch([](GpuThread *thread) {
@@ -425,7 +423,7 @@ TEST(GpuBlocks, multiply_matrices_of_a_warp) {
   EXPECT_EQ(grid.output, std::vector<float>(grid.output.size(), 1));
 }
 
-TEST(GpuBlocks, find_lanes_that_do_not_multiply) {
+TEST(GpuBlocks, FindLanesThatDoNotMultiply) {
   EXPECT_TRUE(says(failure([](GpuThread *thread) {
                      GpuProduct product = {};
                      if (thread->thread != 41)
@@ -435,7 +433,7 @@ TEST(GpuBlocks, find_lanes_that_do_not_multiply) {
                     "which has returned"}));
 }
 
-TEST(GpuBlocks, find_masks_that_do_not_fit_their_lanes) {
+TEST(GpuBlocks, FindMasksThatDoNotFitTheirLanes) {
   EXPECT_TRUE(
       says(failure([](GpuThread *thread) { warpBarrier(thread, 0xFFFF, 2); }),
            {"takes part in warp barrier 2 with mask 0x0000ffff, which "
@@ -448,7 +446,7 @@ TEST(GpuBlocks, find_masks_that_do_not_fit_their_lanes) {
            {"asks in shuffle 2 for lane ", "which is not in mask 0x000000ff"}));
 }
 
-TEST(GpuBlocks, find_a_grid_that_is_too_large) {
+TEST(GpuBlocks, FindAGridThatIsTooLarge) {
   Grid grid;
   GpuLaunch launch = grid.launch(addOne);
   ++launch.blocks;
@@ -456,7 +454,7 @@ TEST(GpuBlocks, find_a_grid_that_is_too_large) {
                                      " of operand 0, which has 8192"}));
 }
 
-TEST(GpuBlocks, find_accesses_that_no_operand_allows) {
+TEST(GpuBlocks, FindAccessesThatNoOperandAllows) {
   EXPECT_TRUE(
       says(failure([](GpuThread *thread) { store(thread, 1, -1, 1.0f); }),
            {"writes 4 bytes at byte -4 of operand 1, which has 8192"}));
@@ -482,7 +480,7 @@ TEST(GpuBlocks, find_accesses_that_no_operand_allows) {
                    {"reads 12 bytes", "expected 1, 2, 4, 8 or 16 at once"}));
 }
 
-TEST(GpuBlocks, find_two_blocks_that_write_one_element) {
+TEST(GpuBlocks, FindTwoBlocksThatWriteOneElement) {
   const GpuKernel kernel = [](GpuThread *thread) {
     // A barrier orders a block with itself alone.
     barrier(thread, 0);
@@ -494,7 +492,7 @@ TEST(GpuBlocks, find_two_blocks_that_write_one_element) {
                     " of operand 1, and nothing orders blocks; both write"}));
 }
 
-TEST(GpuBlocks, find_a_block_that_writes_what_another_reads) {
+TEST(GpuBlocks, FindABlockThatWritesWhatAnotherReads) {
   const GpuKernel kernel = [](GpuThread *thread) {
     if (thread->block == 3 && thread->thread == 5)
       store(thread, 1, 0, 1.0f);
@@ -507,7 +505,7 @@ TEST(GpuBlocks, find_a_block_that_writes_what_another_reads) {
                      {"touch byte 0 of operand 1"}));
 }
 
-TEST(GpuBlocks, count_what_follows_the_first_violation) {
+TEST(GpuBlocks, CountWhatFollowsTheFirstViolation) {
   Grid grid;
   GpuLaunch launch =
       grid.launch([](GpuThread *thread) { store(thread, 0, 0, 1.0f); });
@@ -518,7 +516,7 @@ TEST(GpuBlocks, count_what_follows_the_first_violation) {
             std::vector<std::string>{"255 further violations in this launch"});
 }
 
-TEST(GpuBlocks, begin_anew_after_a_violation) {
+TEST(GpuBlocks, BeginAnewAfterAViolation) {
   GpuBlocks blocks(1);
   Grid grid;
   for (int turn = 0; turn < 3; ++turn) {
@@ -542,7 +540,7 @@ TEST(GpuBlocks, begin_anew_after_a_violation) {
   }
 }
 
-TEST(GpuBlocks, refuse_a_grid_that_no_gpu_takes) {
+TEST(GpuBlocks, RefuseAGridThatNoGpuTakes) {
   Grid grid;
   GpuLaunch launch = grid.launch(addOne);
   launch.threads = 1025;

@@ -1,9 +1,7 @@
-//===- MissingWaits.cpp - waits that are taken away -----------------------===//
-//
+//===- MissingWaits.cpp - Waits that are taken away -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs, and the loop over waits.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/device/MissingWaits.h"

@@ -1,11 +1,9 @@
-//===- MissingWaits.h - waits that are taken away ---------------*- C++ -*-===//
-//
+//===- MissingWaits.h - Waits that are taken away -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Takes the waits of a program away, one at a time, and asks which of them an
 // emulated device notices. Such a program has data races between ranks, which a
 // thread sanitizer reports.
-//
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_TEST_UNIT_RUNTIME_DEVICE_MISSINGWAITS_H

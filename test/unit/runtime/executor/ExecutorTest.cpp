@@ -1,10 +1,8 @@
-//===- ExecutorTest.cpp - memory, kernels and sections of one rank --------===//
-//
+//===- ExecutorTest.cpp - Memory, kernels and sections of one rank --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What lies below a training run: addresses, scalars, loading kernels, and
 // running the sections of the tiny model's program by hand.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -115,7 +113,7 @@ struct Rank {
 };
 } // namespace
 
-TEST(RankMemory, is_aligned_and_of_the_planned_size_and_its_states_are_zero) {
+TEST(RankMemory, IsAlignedAndOfThePlannedSizeAndItsStatesAreZero) {
   OfTwo rank(1);
   EXPECT_EQ(rank.memory.arenaBytes(), 256u);
   for (size_t i = 0; i < rank.model.artifact.parameters.states.size(); ++i) {
@@ -125,7 +123,7 @@ TEST(RankMemory, is_aligned_and_of_the_planned_size_and_its_states_are_zero) {
   EXPECT_EQ(uintptr_t(rank.memory.input(1)) % 64, 0u);
 }
 
-TEST(RankMemory, resolves_every_space_and_the_slot_of_its_rank) {
+TEST(RankMemory, ResolvesEverySpaceAndTheSlotOfItsRank) {
   const OfTwo rank(1);
   const RankMemory &memory = rank.memory;
   const DeviceAddress arena = memory.resolve({Space::Arena, 0, 0, 4, {}});
@@ -135,7 +133,7 @@ TEST(RankMemory, resolves_every_space_and_the_slot_of_its_rank) {
   EXPECT_EQ(memory.resolve({Space::Input, 1, 8, 4, {}}), memory.input(1) + 8);
 }
 
-TEST(RankMemory, holds_the_numbers_of_the_run) {
+TEST(RankMemory, HoldsTheNumbersOfTheRun) {
   OfTwo rank(0);
   rank.memory.setScalars({0.1, 5});
   auto scalar = [&](int64_t index) {
@@ -146,12 +144,12 @@ TEST(RankMemory, holds_the_numbers_of_the_run) {
   EXPECT_EQ(scalar(1), 5);
 }
 
-TEST(KernelLibrary, refuses_what_is_no_shared_object) {
+TEST(KernelLibrary, RefusesWhatIsNoSharedObject) {
   const auto library = KernelLibrary::load(format::bytesOf("no ELF file"), {});
   EXPECT_EQ(library.status().code(), ErrorCode::E0310);
 }
 
-TEST(KernelLibrary, finds_functions_by_name) {
+TEST(KernelLibrary, FindsFunctionsByName) {
   const TinyModel model(1);
   const std::vector<format::KernelSignature> &kernels =
       model.artifact.program.kernels;
@@ -169,7 +167,7 @@ TEST(KernelLibrary, finds_functions_by_name) {
 
 // What program.json says of a kernel may be changed together with its
 // launches; the machine code then still has the signature that it needs.
-TEST(KernelLibrary, refuses_kernels_compiled_for_another_signature) {
+TEST(KernelLibrary, RefusesKernelsCompiledForAnotherSignature) {
   auto load = [](const std::function<void(format::KernelSignature &)> &change) {
     TinyModel model(1);
     change(model.artifact.program.kernels[3]);
@@ -197,7 +195,7 @@ TEST(KernelLibrary, refuses_kernels_compiled_for_another_signature) {
 }
 
 // A function without a signature is no kernel, though it has the interface.
-TEST(KernelLibrary, refuses_a_kernel_without_a_signature) {
+TEST(KernelLibrary, RefusesAKernelWithoutASignature) {
   const TinyModel model(1);
   EXPECT_EQ(KernelLibrary::load(model.artifact.code.at("kernels.so"),
                                 {{"without_signature", 1, {}}})
@@ -208,7 +206,7 @@ TEST(KernelLibrary, refuses_a_kernel_without_a_signature) {
 
 // With inputs and targets of zero the loss is the mean square of the biases,
 // and their gradient twice their third.
-TEST(Executor, runs_the_sections_of_a_step) {
+TEST(Executor, RunsTheSectionsOfAStep) {
   Rank rank;
   for (int i = 0; i < 3; ++i)
     rank.on->write(rank.memory->state(0), 12 + i, float(i + 1));
@@ -222,7 +220,7 @@ TEST(Executor, runs_the_sections_of_a_step) {
   EXPECT_FLOAT_EQ(float(rank.state<double>(5)), 14 * 16.0f / 9);
 }
 
-TEST(Executor, runs_a_section_when_its_condition_holds) {
+TEST(Executor, RunsASectionWhenItsConditionHolds) {
   int64_t go = 0;
   Rank rank(
       [&](format::Artifact &artifact) { go = updateOnCondition(artifact); });
@@ -235,7 +233,7 @@ TEST(Executor, runs_a_section_when_its_condition_holds) {
   EXPECT_NE(rank.state<float>(0, 12), 1);
 }
 
-TEST(Executor, stops_before_the_next_command_when_cancelled) {
+TEST(Executor, StopsBeforeTheNextCommandWhenCancelled) {
   Rank rank;
   rank.on->cancellation.cancel(Status(ErrorCode::E0503, "out of memory"));
   const Status status = rank.executor->runSection(begin);
@@ -243,7 +241,7 @@ TEST(Executor, stops_before_the_next_command_when_cancelled) {
   EXPECT_TRUE(status.notes().empty());
 }
 
-TEST(Poison, is_a_nan_of_every_dtype_and_a_huge_integer) {
+TEST(Poison, IsANanOfEveryDtypeAndAHugeInteger) {
   alignas(8) std::byte bytes[19] = {};
   poison(bytes, 17);
   EXPECT_TRUE(std::isnan(at<double>(bytes)));
@@ -260,7 +258,7 @@ TEST(Poison, is_a_nan_of_every_dtype_and_a_huge_integer) {
   EXPECT_EQ(bytes[17], std::byte(0));
 }
 
-TEST(CheckedMemory, is_guarded_right_behind_its_end) {
+TEST(CheckedMemory, IsGuardedRightBehindItsEnd) {
   for (const size_t bytes : {1u, 64u, 100u, 4096u, 5000u}) {
     const auto memory =
         std::move(*Allocation::take(bytes, "a test", MemoryMode::Checked));
@@ -272,7 +270,7 @@ TEST(CheckedMemory, is_guarded_right_behind_its_end) {
 }
 
 // One state does not run into the next.
-TEST(CheckedMemory, guards_every_state_and_input) {
+TEST(CheckedMemory, GuardsEveryStateAndInput) {
   OfTwo rank(0, /*poison=*/true);
   EXPECT_DEATH(rank.on.write(rank.memory.state(1), 64, std::byte(1)), "");
   EXPECT_DEATH(rank.on.write(rank.memory.input(0), 128, std::byte(1)), "");
@@ -282,7 +280,7 @@ TEST(CheckedMemory, guards_every_state_and_input) {
 
 // The product that makes y is left out. Memory that happens to be zero gives a
 // loss that could be right.
-TEST(Executor, poison_finds_a_program_that_reads_what_nobody_wrote) {
+TEST(Executor, PoisonFindsAProgramThatReadsWhatNobodyWrote) {
   const auto forget = [](format::Artifact &artifact) {
     std::erase_if(artifact.program.commands,
                   [](const format::Command &command) {
@@ -295,7 +293,7 @@ TEST(Executor, poison_finds_a_program_that_reads_what_nobody_wrote) {
 }
 
 // The same for a sum that starts from what the last step left.
-TEST(Executor, poison_finds_a_gradient_that_is_not_cleared) {
+TEST(Executor, PoisonFindsAGradientThatIsNotCleared) {
   const auto forget = [](format::Artifact &artifact) {
     std::erase_if(artifact.program.commands,
                   [](const format::Command &command) {
@@ -312,7 +310,7 @@ TEST(Executor, poison_finds_a_gradient_that_is_not_cleared) {
 }
 
 // What one micro-batch leaves in the arena is not there for the next one.
-TEST(Executor, poison_covers_the_arena_between_micro_batches) {
+TEST(Executor, PoisonCoversTheArenaBetweenMicroBatches) {
   Rank rank;
   rank.memory->setScalars({0.5, 1});
   ASSERT_TRUE(rank.executor->runSection(begin).ok());

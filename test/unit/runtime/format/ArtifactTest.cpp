@@ -1,10 +1,8 @@
-//===- ArtifactTest.cpp - writing, reading and damaging artifacts ---------===//
-//
+//===- ArtifactTest.cpp - Writing, reading and damaging artifacts ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is written is read back; what was damaged in any way is refused with a
 // number, never with a crash.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -86,7 +84,7 @@ protected:
 };
 } // namespace
 
-TEST_F(ArtifactTest, reads_back_what_was_written) {
+TEST_F(ArtifactTest, ReadsBackWhatWasWritten) {
   const auto loaded = readArtifact(path);
   ASSERT_TRUE(loaded.ok()) << loaded.status().message();
   const Artifact &artifact = loaded->artifact;
@@ -104,7 +102,7 @@ TEST_F(ArtifactTest, reads_back_what_was_written) {
             textOf((*model.artifact.weights)[2].data));
 }
 
-TEST_F(ArtifactTest, writes_every_kind_of_member) {
+TEST_F(ArtifactTest, WritesEveryKindOfMember) {
   TinyModel full(2);
   Artifact &artifact = full.artifact;
   artifact.parameters.inputs.push_back(
@@ -131,13 +129,13 @@ TEST_F(ArtifactTest, writes_every_kind_of_member) {
   EXPECT_EQ(loaded->artifact.summary, artifact.summary);
 }
 
-TEST_F(ArtifactTest, writes_the_same_bytes_again) {
+TEST_F(ArtifactTest, WritesTheSameBytesAgain) {
   const std::string again = folder.file("again.shardc");
   ASSERT_TRUE(writeArtifact(again, model.artifact).ok());
   EXPECT_EQ(readFile(again), content);
 }
 
-TEST_F(ArtifactTest, aligns_the_data_of_entries) {
+TEST_F(ArtifactTest, AlignsTheDataOfEntries) {
   const auto zip = readStoredZip(bytesOf(content));
   for (const ZipEntry &entry : *zip)
     EXPECT_EQ((textOf(entry.content).data() - content.data()) % 64, 0)
@@ -145,7 +143,7 @@ TEST_F(ArtifactTest, aligns_the_data_of_entries) {
 }
 
 // docs/Format.md shows the tiny model's entries.
-TEST_F(ArtifactTest, matches_the_worked_example_of_the_format_page) {
+TEST_F(ArtifactTest, MatchesTheWorkedExampleOfTheFormatPage) {
   const std::string page = readFile("docs/Format.md");
   for (const char *name : {"parameters.json", "program.json"})
     EXPECT_NE(page.find("```json\n" + entry(entries, name) + "```"),
@@ -154,7 +152,7 @@ TEST_F(ArtifactTest, matches_the_worked_example_of_the_format_page) {
         << entry(entries, name);
 }
 
-TEST_F(ArtifactTest, refuses_every_truncation) {
+TEST_F(ArtifactTest, RefusesEveryTruncation) {
   for (size_t size = 0; size < content.size(); size += 97) {
     const Status status = readContent(content.substr(0, size));
     ASSERT_FALSE(status.ok()) << size;
@@ -165,7 +163,7 @@ TEST_F(ArtifactTest, refuses_every_truncation) {
 
 // A changed byte is noticed, unless it is in what carries no meaning: the
 // padding and times of headers.
-TEST_F(ArtifactTest, refuses_or_reads_the_same_after_any_changed_byte) {
+TEST_F(ArtifactTest, RefusesOrReadsTheSameAfterAnyChangedByte) {
   std::mt19937 generator(1);
   int refused = 0;
   constexpr int changes = 800;
@@ -190,7 +188,7 @@ TEST_F(ArtifactTest, refuses_or_reads_the_same_after_any_changed_byte) {
   EXPECT_GT(refused, changes / 2);
 }
 
-TEST_F(ArtifactTest, survives_random_bytes) {
+TEST_F(ArtifactTest, SurvivesRandomBytes) {
   std::mt19937 generator(2);
   for (int i = 0; i < 300; ++i) {
     std::string bytes = i % 2 ? "PK\5\6" : "PK\3\4";
@@ -202,19 +200,19 @@ TEST_F(ArtifactTest, survives_random_bytes) {
   }
 }
 
-TEST_F(ArtifactTest, refuses_what_is_no_zip_archive) {
+TEST_F(ArtifactTest, RefusesWhatIsNoZipArchive) {
   EXPECT_EQ(readContent("safetensors").code(), ErrorCode::E0302);
   EXPECT_EQ(readContent("").code(), ErrorCode::E0302);
 }
 
-TEST_F(ArtifactTest, names_a_file_that_cannot_be_read) {
+TEST_F(ArtifactTest, NamesAFileThatCannotBeRead) {
   const auto missing = readArtifact(folder.file("missing.shardc"));
   EXPECT_EQ(missing.status().code(), ErrorCode::E0301);
   const auto directory = readArtifact("/tmp");
   EXPECT_EQ(directory.status().code(), ErrorCode::E0301);
 }
 
-TEST_F(ArtifactTest, refuses_another_major_version) {
+TEST_F(ArtifactTest, RefusesAnotherMajorVersion) {
   const Status status =
       readWithChange("manifest.json", R"("major":7)", R"("major":2)");
   EXPECT_EQ(status.code(), ErrorCode::E0304);
@@ -225,12 +223,12 @@ TEST_F(ArtifactTest, refuses_another_major_version) {
             ErrorCode::E0304);
 }
 
-TEST_F(ArtifactTest, refuses_an_earlier_minor_version) {
+TEST_F(ArtifactTest, RefusesAnEarlierMinorVersion) {
   EXPECT_FALSE(
       readWithChange("manifest.json", R"("minor":0)", R"("minor":-1)").ok());
 }
 
-TEST_F(ArtifactTest, reads_a_later_minor_version_and_unknown_members) {
+TEST_F(ArtifactTest, ReadsALaterMinorVersionAndUnknownMembers) {
   EXPECT_TRUE(
       readWithChange("manifest.json", R"("minor":0)", R"("minor":7)").ok());
   EXPECT_TRUE(readWithChange("program.json", R"("arena_bytes")",
@@ -238,7 +236,7 @@ TEST_F(ArtifactTest, reads_a_later_minor_version_and_unknown_members) {
                   .ok());
 }
 
-TEST_F(ArtifactTest, refuses_a_wrong_digest) {
+TEST_F(ArtifactTest, RefusesAWrongDigest) {
   Entries list = entries;
   entry(list, "kernels.so")[100] ^= 1;
   const Status status = readEntries(list);
@@ -246,7 +244,7 @@ TEST_F(ArtifactTest, refuses_a_wrong_digest) {
   EXPECT_EQ(status.message(), "entry 'kernels.so' does not match its digest");
 }
 
-TEST_F(ArtifactTest, refuses_missing_and_additional_entries) {
+TEST_F(ArtifactTest, RefusesMissingAndAdditionalEntries) {
   Entries fewer(entries.begin(), entries.end() - 1);
   EXPECT_EQ(readEntries(fewer).code(), ErrorCode::E0305);
   Entries more = entries;
@@ -256,7 +254,7 @@ TEST_F(ArtifactTest, refuses_missing_and_additional_entries) {
   EXPECT_EQ(readEntries({{"program.json", "{}"}}).code(), ErrorCode::E0305);
 }
 
-TEST_F(ArtifactTest, names_the_entry_and_the_place_of_a_malformed_member) {
+TEST_F(ArtifactTest, NamesTheEntryAndThePlaceOfAMalformedMember) {
   const std::tuple<const char *, const char *, const char *, const char *>
       cases[] = {
           {"program.json", R"("event_count": 3)", R"("event_count": "3")",
@@ -301,7 +299,7 @@ TEST_F(ArtifactTest, names_the_entry_and_the_place_of_a_malformed_member) {
   }
 }
 
-TEST_F(ArtifactTest, refuses_json_that_is_broken_deep_or_ambiguous) {
+TEST_F(ArtifactTest, RefusesJsonThatIsBrokenDeepOrAmbiguous) {
   auto code = [&](const std::string &from, const std::string &to) {
     return readWithChange("summary.json", from, to).code();
   };
@@ -313,7 +311,7 @@ TEST_F(ArtifactTest, refuses_json_that_is_broken_deep_or_ambiguous) {
             ErrorCode::E0307);
 }
 
-TEST_F(ArtifactTest, leaves_the_old_file_when_it_cannot_write) {
+TEST_F(ArtifactTest, LeavesTheOldFileWhenItCannotWrite) {
   TinyModel broken(2);
   broken.artifact.program.arenaBytes = 1;
   EXPECT_EQ(writeArtifact(path, broken.artifact).code(), ErrorCode::E0309);
@@ -326,7 +324,7 @@ TEST_F(ArtifactTest, leaves_the_old_file_when_it_cannot_write) {
   EXPECT_EQ(writeArtifact("/tmp", model.artifact).code(), ErrorCode::E0601);
 }
 
-TEST(Target, accepts_what_this_machine_runs_and_names_what_it_lacks) {
+TEST(Target, AcceptsWhatThisMachineRunsAndNamesWhatItLacks) {
   EXPECT_TRUE(checkTarget({"cpu", "x86_64-unknown-linux-gnu", "x86-64"}).ok());
   for (const Target &target :
        {Target{"cuda", "x86_64-unknown-linux-gnu", "x86-64"},
@@ -336,7 +334,7 @@ TEST(Target, accepts_what_this_machine_runs_and_names_what_it_lacks) {
     EXPECT_EQ(checkTarget(target).code(), ErrorCode::E0308);
 }
 
-TEST(Target, native_is_the_highest_level_that_this_machine_runs) {
+TEST(Target, NativeIsTheHighestLevelThatThisMachineRuns) {
   std::optional<std::string> native = nativeProcessor();
   ASSERT_TRUE(native);
   bool higher = false;
@@ -349,7 +347,7 @@ TEST(Target, native_is_the_highest_level_that_this_machine_runs) {
   EXPECT_TRUE(higher) << *native;
 }
 
-TEST(Sha256, gives_the_digest_of_the_standard) {
+TEST(Sha256, GivesTheDigestOfTheStandard) {
   // FIPS 180-2, appendix B.1, in two pieces.
   EXPECT_EQ(sha256(std::vector{bytesOf("a"), bytesOf("bc")}),
             "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f2"

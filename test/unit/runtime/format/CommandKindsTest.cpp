@@ -1,10 +1,8 @@
-//===- CommandKindsTest.cpp - kinds of commands and library calls ---------===//
-//
+//===- CommandKindsTest.cpp - Kinds of commands and library calls ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each kind has its place on the format page, and a call whose attributes
 // describe no computation is refused.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -33,7 +31,7 @@ Command libraryCall(const std::string &name, Attributes attributes,
 // A window whose positions are further apart than the plane is wide can lie
 // beside it altogether: its first one in the padding, the next one behind the
 // end.
-TEST(LibraryCalls, refuse_a_pool_whose_windows_miss_the_input) {
+TEST(LibraryCalls, RefuseAPoolWhoseWindowsMissTheInput) {
   auto pool = [](int64_t height, int64_t dilation, int64_t padding) {
     const int64_t output = height + 2 * padding - dilation;
     const auto pair = [](int64_t value) {
@@ -58,7 +56,7 @@ TEST(LibraryCalls, refuse_a_pool_whose_windows_miss_the_input) {
 }
 
 // The product of channels and groups would not fit an integer.
-TEST(LibraryCalls, refuse_more_groups_than_any_convolution_has) {
+TEST(LibraryCalls, RefuseMoreGroupsThanAnyConvolutionHas) {
   const std::vector<int64_t> one = {1, 1}, none = {0, 0};
   auto tensor = [](std::vector<int64_t> shape) {
     return TensorReference{{}, Dtype::F32, std::move(shape), {}};
@@ -76,7 +74,7 @@ TEST(LibraryCalls, refuse_more_groups_than_any_convolution_has) {
 }
 
 // Every kind of command is described on the format page.
-TEST(CommandKinds, are_those_of_the_format_page) {
+TEST(CommandKinds, AreThoseOfTheFormatPage) {
   const std::string page = readFile("docs/Format.md");
   for (const CommandKindInfo &kind : commandKinds()) {
     EXPECT_NE(page.find("| `" + std::string(kind.name) + "` |"),
@@ -87,7 +85,7 @@ TEST(CommandKinds, are_those_of_the_format_page) {
 }
 
 // Every library call of the table is described on the format page.
-TEST(LibraryCalls, are_those_of_the_format_page) {
+TEST(LibraryCalls, AreThoseOfTheFormatPage) {
   const std::string page = readFile("docs/Format.md");
   for (const LibraryCallKind &kind : libraryCallKinds())
     EXPECT_NE(page.find("| `" + std::string(kind.name) + "` |"),

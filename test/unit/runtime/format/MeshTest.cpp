@@ -1,10 +1,8 @@
-//===- MeshTest.cpp - how ranks are arranged ------------------------------===//
-//
+//===- MeshTest.cpp - How ranks are arranged ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Coordinates and members, against a list that is written out and against each
 // other on many meshes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Mesh.h"
@@ -19,7 +17,7 @@ using ::testing::ElementsAre;
 
 // PyTorch's torch.arange(12).view(2, 3, 2), whose mesh["b"] of rank 7 is
 // [7, 9, 11], as init_device_mesh has it.
-TEST(Mesh, numbers_ranks_with_the_last_axis_fastest) {
+TEST(Mesh, NumbersRanksWithTheLastAxisFastest) {
   const Mesh mesh = {{{"a", 2}, {"b", 3}, {"c", 2}}};
   EXPECT_EQ(mesh.ranks(), 12);
   EXPECT_THAT(mesh.coordinates(7), ElementsAre(1, 0, 1, 0));
@@ -32,7 +30,7 @@ TEST(Mesh, numbers_ranks_with_the_last_axis_fastest) {
   EXPECT_EQ(displacement(mesh.coordinates(11), {100, 10, 1, 0}), 121);
 }
 
-TEST(Mesh, gives_every_rank_one_number_among_its_members) {
+TEST(Mesh, GivesEveryRankOneNumberAmongItsMembers) {
   for (const Mesh &mesh :
        {shardMesh(1), shardMesh(5), Mesh{{{"a", 2}, {"b", 3}}},
         Mesh{{{"a", 3}, {"b", 1}, {"c", 4}, {"d", 2}}}})
@@ -52,14 +50,14 @@ TEST(Mesh, gives_every_rank_one_number_among_its_members) {
     }
 }
 
-TEST(Mesh, has_corners_where_something_is_first_second_or_last) {
+TEST(Mesh, HasCornersWhereSomethingIsFirstSecondOrLast) {
   EXPECT_THAT(shardMesh(1).corners(), ElementsAre(0));
   EXPECT_THAT(shardMesh(100).corners(), ElementsAre(0, 1, 99));
   EXPECT_THAT((Mesh{{{"a", 2}, {"b", 4}}}).corners(),
               ElementsAre(0, 1, 3, 4, 5, 7));
 }
 
-TEST(Mesh, finds_ranges_that_meet_on_some_rank) {
+TEST(Mesh, FindsRangesThatMeetOnSomeRank) {
   std::mt19937_64 random(1);
   auto below = [&](int64_t end) { return int64_t(random() % uint64_t(end)); };
   int64_t met = 0, missed = 0;

@@ -1,9 +1,7 @@
-//===- SafetensorsTest.cpp - strict reading of safetensors ----------------===//
-//
+//===- SafetensorsTest.cpp - Strict reading of safetensors ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Round trips, and headers that the reference implementation refuses.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -34,7 +32,7 @@ Status readText(const std::string &file) {
 }
 } // namespace
 
-TEST(Safetensors, reads_back_what_was_written) {
+TEST(Safetensors, ReadsBackWhatWasWritten) {
   const TemporaryFolder folder;
   const std::array<float, 6> values = {1, 2, 3, 4, 5, 6};
   const std::array<int64_t, 1> scalar = {7};
@@ -62,12 +60,12 @@ TEST(Safetensors, reads_back_what_was_written) {
   EXPECT_EQ((textOf(tensor->data).data() - file.data()) % 64, 0);
 }
 
-TEST(Safetensors, accepts_a_file_without_tensors) {
+TEST(Safetensors, AcceptsAFileWithoutTensors) {
   EXPECT_TRUE(readText(fileOf("{}", 0)).ok());
   EXPECT_TRUE(readText(fileOf("{}   ", 0)).ok());
 }
 
-TEST(Safetensors, refuses_headers_that_do_not_fit_the_file) {
+TEST(Safetensors, RefusesHeadersThatDoNotFitTheFile) {
   const std::string good =
       R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   EXPECT_TRUE(readText(fileOf(good, 8)).ok());
@@ -80,7 +78,7 @@ TEST(Safetensors, refuses_headers_that_do_not_fit_the_file) {
   EXPECT_FALSE(readText(fileOf(good + "x", 8)).ok());
 }
 
-TEST(Safetensors, refuses_tensors_that_do_not_tile_the_data) {
+TEST(Safetensors, RefusesTensorsThatDoNotTileTheData) {
   auto two = [](const std::string &first, const std::string &second) {
     return R"({"a":{"dtype":"F32","shape":[2],"data_offsets":)" + first +
            R"(},"b":{"dtype":"F32","shape":[2],"data_offsets":)" + second +
@@ -97,7 +95,7 @@ TEST(Safetensors, refuses_tensors_that_do_not_tile_the_data) {
       readText(fileOf(two("[0,8]", "[8,18446744073709551615]"), 16)).ok());
 }
 
-TEST(Safetensors, refuses_malformed_tensors) {
+TEST(Safetensors, RefusesMalformedTensors) {
   for (
       const char *header :
       {R"({"a":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})",
@@ -113,7 +111,7 @@ TEST(Safetensors, refuses_malformed_tensors) {
     EXPECT_EQ(readText(fileOf(header, 8)).code(), ErrorCode::E0404) << header;
 }
 
-TEST(Safetensors, leaves_the_old_file_when_it_cannot_write) {
+TEST(Safetensors, LeavesTheOldFileWhenItCannotWrite) {
   const TemporaryFolder folder;
   EXPECT_EQ(writeSafetensors(folder.file("no/x"), {}, {}).code(),
             ErrorCode::E0601);

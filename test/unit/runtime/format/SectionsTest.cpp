@@ -1,9 +1,7 @@
-//===- SectionsTest.cpp - training steps and evaluations ------------------===//
-//
+//===- SectionsTest.cpp - Training steps and evaluations ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which sections a run takes, and the rules of an evaluation.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Sections.h"
@@ -32,7 +30,7 @@ const std::vector<Section> sections = {
     {"evaluate_last", Repeat::LastMicroBatch, {}, Run::Evaluation}};
 } // namespace
 
-TEST(Sections, belong_to_one_kind_of_run) {
+TEST(Sections, BelongToOneKindOfRun) {
   EXPECT_EQ(checkRuns(sections), "");
   EXPECT_TRUE(hasEvaluation(sections));
   EXPECT_EQ(runsOfSections(sections, 2),
@@ -43,7 +41,7 @@ TEST(Sections, belong_to_one_kind_of_run) {
             (std::vector<SectionRun>{{3, {}}, {4, 0}, {6, 1}, {7, 2}}));
 }
 
-TEST(Sections, tell_micro_batch_0_from_all_others) {
+TEST(Sections, TellMicroBatch0FromAllOthers) {
   std::vector<Section> two = {{"initial", Repeat::InitialMicroBatch, {}},
                               {"later", Repeat::LaterMicroBatches, {}}};
   EXPECT_EQ(checkRuns(two), "");
@@ -55,7 +53,7 @@ TEST(Sections, tell_micro_batch_0_from_all_others) {
             "the first, middle and last micro-batches are in this order");
 }
 
-TEST(Sections, of_each_kind_take_every_micro_batch) {
+TEST(Sections, OfEachKindTakeEveryMicroBatch) {
   std::vector<Section> few = sections;
   few.pop_back();
   EXPECT_EQ(checkRuns(few), "sections of evaluation take 1 micro-batches of 2");
@@ -67,7 +65,7 @@ TEST(Sections, of_each_kind_take_every_micro_batch) {
   EXPECT_EQ(checkRuns(few), "sections of training take 0 micro-batches of 1");
 }
 
-TEST(Sections, f19_lets_an_evaluation_change_metrics_alone) {
+TEST(Sections, F19LetsAnEvaluationChangeMetricsAlone) {
   TinyModel model(2);
   addEvaluation(model.artifact);
   EXPECT_TRUE(validate(model.artifact).ok());
@@ -85,7 +83,7 @@ TEST(Sections, f19_lets_an_evaluation_change_metrics_alone) {
 }
 
 // With a kernel for blocks of threads, which no processor has.
-TEST(Sections, are_read_back_as_they_were_written) {
+TEST(Sections, AreReadBackAsTheyWereWritten) {
   TinyModel model(2);
   addEvaluation(model.artifact);
   Program &program = model.artifact.program;

@@ -1,9 +1,7 @@
-//===- StatusTest.cpp - errors, their numbers and their text --------------===//
-//
+//===- StatusTest.cpp - Errors, their numbers and their text --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How errors are printed, their exit codes, and the table of dtypes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Status.h"
@@ -14,7 +12,7 @@
 using namespace shardc;
 using namespace shardc::format;
 
-TEST(Status, renders_notes_and_help_below_the_message) {
+TEST(Status, RendersNotesAndHelpBelowTheMessage) {
   Status status(ErrorCode::E0306, "entry 'x' does not match its digest");
   status.addNote("expected a, found b").setHelp("copy it again");
   EXPECT_EQ(render(status, "shardrun"),
@@ -23,7 +21,7 @@ TEST(Status, renders_notes_and_help_below_the_message) {
             "  help: copy it again\n");
 }
 
-TEST(Status, does_not_share_what_is_added_to_a_copy) {
+TEST(Status, DoesNotShareWhatIsAddedToACopy) {
   const Status status(ErrorCode::E0501, "interrupted");
   Status copy = status;
   copy.addNote("on rank 1");
@@ -31,13 +29,13 @@ TEST(Status, does_not_share_what_is_added_to_a_copy) {
   EXPECT_EQ(copy.notes().size(), 1u);
 }
 
-TEST(Status, is_success_without_an_error) {
+TEST(Status, IsSuccessWithoutAnError) {
   Status status;
   EXPECT_TRUE(status.ok());
   EXPECT_TRUE(status.addNote("nothing to add to").ok());
 }
 
-TEST(Errors, have_the_exit_codes_of_their_ranges) {
+TEST(Errors, HaveTheExitCodesOfTheirRanges) {
   EXPECT_EQ(exitCode(ErrorCode::E0001), 2);
   EXPECT_EQ(exitCode(ErrorCode::E0101), 4);
   EXPECT_EQ(exitCode(ErrorCode::E0201), 1);
@@ -48,7 +46,7 @@ TEST(Errors, have_the_exit_codes_of_their_ranges) {
   EXPECT_EQ(exitCode(ErrorCode::E0601), 1);
 }
 
-TEST(Errors, print_their_number_and_value_alike) {
+TEST(Errors, PrintTheirNumberAndValueAlike) {
   for (const ErrorCode code : allErrorCodes()) {
     EXPECT_EQ(errorValue(errorNumber(code)), static_cast<int>(code));
     EXPECT_FALSE(errorTitle(code).empty());
@@ -57,7 +55,7 @@ TEST(Errors, print_their_number_and_value_alike) {
   EXPECT_EQ(errorTitle(ErrorCode::E0306), "digest mismatch");
 }
 
-TEST(Dtype, spells_itself_for_artifacts_and_safetensors) {
+TEST(Dtype, SpellsItselfForArtifactsAndSafetensors) {
   for (int i = 0; i <= static_cast<int>(Dtype::Bool); ++i) {
     const auto dtype = static_cast<Dtype>(i);
     EXPECT_EQ(parseDtype(dtypeName(dtype)), dtype);
@@ -68,7 +66,7 @@ TEST(Dtype, spells_itself_for_artifacts_and_safetensors) {
   EXPECT_EQ(byteSize(Dtype::BF16), 2);
 }
 
-TEST(Dtype, knows_which_conversions_lose_nothing) {
+TEST(Dtype, KnowsWhichConversionsLoseNothing) {
   EXPECT_TRUE(isLossless(Dtype::F32, Dtype::F64));
   EXPECT_TRUE(isLossless(Dtype::BF16, Dtype::F32));
   EXPECT_TRUE(isLossless(Dtype::U16, Dtype::I64));

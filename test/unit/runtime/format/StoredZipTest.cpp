@@ -1,10 +1,8 @@
-//===- StoredZipTest.cpp - archives that other tools make or break --------===//
-//
+//===- StoredZipTest.cpp - Archives that other tools make or break --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A small archive, changed byte by byte in the places that the zip format
 // gives a meaning.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -47,7 +45,7 @@ size_t directoryRecord(const std::string &archive, int n) {
 const std::string archive = archiveOf({{"first", "one"}, {"second", "two"}});
 } // namespace
 
-TEST(StoredZip, lists_entries_in_order) {
+TEST(StoredZip, ListsEntriesInOrder) {
   const auto entries = readStoredZip(bytesOf(archive));
   ASSERT_TRUE(entries.ok());
   ASSERT_EQ(entries->size(), 2u);
@@ -57,17 +55,17 @@ TEST(StoredZip, lists_entries_in_order) {
             crc32Of(std::vector{bytesOf("t"), bytesOf("wo")}));
 }
 
-TEST(StoredZip, reads_an_archive_with_a_comment) {
+TEST(StoredZip, ReadsAnArchiveWithAComment) {
   std::string commented = archive + "comment";
   commented[archive.size() - 2] = 7;
   EXPECT_EQ(codeOf(commented), "ok");
 }
 
-TEST(StoredZip, reads_an_archive_without_entries) {
+TEST(StoredZip, ReadsAnArchiveWithoutEntries) {
   EXPECT_EQ(codeOf(archiveOf({})), "ok");
 }
 
-TEST(StoredZip, refuses_compression_and_encryption) {
+TEST(StoredZip, RefusesCompressionAndEncryption) {
   std::string changed = archive;
   changed[directoryRecord(archive, 0) + 10] = 8;
   EXPECT_EQ(codeOf(changed), "E0303");
@@ -76,18 +74,18 @@ TEST(StoredZip, refuses_compression_and_encryption) {
   EXPECT_EQ(codeOf(changed), "E0303");
 }
 
-TEST(StoredZip, refuses_names_that_appear_twice) {
+TEST(StoredZip, RefusesNamesThatAppearTwice) {
   EXPECT_EQ(codeOf(archiveOf({{"a", "1"}, {"a", "2"}})), "E0303");
 }
 
-TEST(StoredZip, refuses_a_local_header_of_another_name) {
+TEST(StoredZip, RefusesALocalHeaderOfAnotherName) {
   std::string changed = archive;
   changed[changed.find("first")] = 'F';
   EXPECT_EQ(codeOf(changed), "E0303");
 }
 
 // Both records of the directory point at the first entry.
-TEST(StoredZip, refuses_entries_that_overlap) {
+TEST(StoredZip, RefusesEntriesThatOverlap) {
   std::string changed = archiveOf({{"name", "one"}, {"Name", "two"}});
   const size_t second = directoryRecord(changed, 1);
   changed.replace(second + 42, 4, std::string(4, '\0'));
@@ -95,7 +93,7 @@ TEST(StoredZip, refuses_entries_that_overlap) {
   EXPECT_EQ(codeOf(changed), "E0303");
 }
 
-TEST(StoredZip, refuses_offsets_and_sizes_that_leave_the_archive) {
+TEST(StoredZip, RefusesOffsetsAndSizesThatLeaveTheArchive) {
   for (const size_t member : {20, 24, 28, 30, 42}) {
     std::string changed = archive;
     changed[directoryRecord(archive, 1) + member + 1] = '\x7f';
@@ -111,7 +109,7 @@ TEST(StoredZip, refuses_offsets_and_sizes_that_leave_the_archive) {
 }
 
 // Sizes of 2^32 - 1 announce a zip64 field, which is not there.
-TEST(StoredZip, refuses_a_missing_zip64_field) {
+TEST(StoredZip, RefusesAMissingZip64Field) {
   std::string changed = archive;
   changed.replace(directoryRecord(archive, 1) + 20, 8, std::string(8, '\xff'));
   EXPECT_EQ(codeOf(changed), "E0303");

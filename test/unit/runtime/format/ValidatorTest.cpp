@@ -1,9 +1,7 @@
-//===- ValidatorTest.cpp - the rules of the format ------------------------===//
-//
+//===- ValidatorTest.cpp - The rules of the format ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tiny model keeps every rule of docs/Format.md; each case breaks one.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -55,12 +53,12 @@ void expectBroken(const std::string &rule, const Break &breakRule) {
 constexpr int64_t huge = std::numeric_limits<int64_t>::max();
 } // namespace
 
-TEST(Validator, accepts_the_tiny_model_on_every_world_size) {
+TEST(Validator, AcceptsTheTinyModelOnEveryWorldSize) {
   for (const int64_t worldSize : {1, 2, 3, 4, 7, 8, 100})
     EXPECT_TRUE(validate(TinyModel(worldSize).artifact).ok()) << worldSize;
 }
 
-TEST(Validator, f1_rejects_inputs_without_batch_or_with_another) {
+TEST(Validator, F1RejectsInputsWithoutBatchOrWithAnother) {
   expectBroken("F1", [](Artifact &a) { a.parameters.inputs.clear(); });
   expectBroken("F1", [](Artifact &a) { a.parameters.inputs[0].shape[1] = 0; });
   expectBroken("F1",
@@ -74,7 +72,7 @@ TEST(Validator, f1_rejects_inputs_without_batch_or_with_another) {
   });
 }
 
-TEST(Validator, f2_rejects_states_that_do_not_fit_their_role) {
+TEST(Validator, F2RejectsStatesThatDoNotFitTheirRole) {
   auto state = [](size_t index, const std::function<void(State &)> &change) {
     expectBroken("F2",
                  [&](Artifact &a) { change(a.parameters.states[index]); });
@@ -90,14 +88,14 @@ TEST(Validator, f2_rejects_states_that_do_not_fit_their_role) {
   state(3, [](State &s) { s.segment = 0; });
 }
 
-TEST(Validator, f3_rejects_a_program_without_metrics) {
+TEST(Validator, F3RejectsAProgramWithoutMetrics) {
   expectBroken("F3", [](Artifact &a) { a.parameters.states[4].name = "lost"; });
   expectBroken("F3", [](Artifact &a) { a.parameters.states[5].elements = 1; });
   expectBroken("F3",
                [](Artifact &a) { a.parameters.states[5].dtype = Dtype::F32; });
 }
 
-TEST(Validator, f4_rejects_segments_that_are_not_shards) {
+TEST(Validator, F4RejectsSegmentsThatAreNotShards) {
   auto segment = [](const std::function<void(Segment &)> &change) {
     expectBroken("F4", [&](Artifact &a) { change(a.parameters.segments[0]); });
   };
@@ -113,7 +111,7 @@ TEST(Validator, f4_rejects_segments_that_are_not_shards) {
                [](Artifact &a) { a.parameters.groups[0].segments = {0, 0}; });
 }
 
-TEST(Validator, f5_rejects_ranges_that_leave_their_space) {
+TEST(Validator, F5RejectsRangesThatLeaveTheirSpace) {
   auto fill = [](const std::function<void(BufferReference &)> &change) {
     expectBroken("F5",
                  [&](Artifact &a) { change(operand(a, "padding", 0).buffer); });
@@ -138,7 +136,7 @@ TEST(Validator, f5_rejects_ranges_that_leave_their_space) {
                [](Artifact &a) { operand(a, "linear", 2).buffer.offset = 50; });
 }
 
-TEST(Validator, f6_rejects_writing_into_what_is_only_read) {
+TEST(Validator, F6RejectsWritingIntoWhatIsOnlyRead) {
   for (const BufferReference &target :
        {BufferReference{Space::Input, 0, 0, 4, {}},
         BufferReference{Space::Scalar, 0, 0, 4, {}}})
@@ -147,7 +145,7 @@ TEST(Validator, f6_rejects_writing_into_what_is_only_read) {
     });
 }
 
-TEST(Validator, f7_rejects_tensors_that_leave_their_range) {
+TEST(Validator, F7RejectsTensorsThatLeaveTheirRange) {
   auto tensor = [](const std::function<void(TensorReference &)> &change) {
     expectBroken("F7", [&](Artifact &a) { change(operand(a, "linear", 0)); });
   };
@@ -162,12 +160,12 @@ TEST(Validator, f7_rejects_tensors_that_leave_their_range) {
   tensor([](TensorReference &t) { t.buffer.bytes = 0; });
 }
 
-TEST(Validator, f8_rejects_streams_that_do_not_exist) {
+TEST(Validator, F8RejectsStreamsThatDoNotExist) {
   expectBroken("F8", [](Artifact &a) { command(a, 3).stream = 3; });
   expectBroken("F8", [](Artifact &a) { command(a, 3).stream = -1; });
 }
 
-TEST(Validator, f9_rejects_events_that_are_not_recorded_before) {
+TEST(Validator, F9RejectsEventsThatAreNotRecordedBefore) {
   // The gather's event, waited for by the command before it.
   expectBroken("F9", [](Artifact &a) { command(a, 2).waits = {0}; });
   expectBroken("F9", [](Artifact &a) { command(a, 3).waits = {0}; });
@@ -181,7 +179,7 @@ TEST(Validator, f9_rejects_events_that_are_not_recorded_before) {
   expectBroken("F9", [](Artifact &a) { command(a, 12).section = 0; });
 }
 
-TEST(Validator, f19_rejects_sections_that_miss_micro_batches) {
+TEST(Validator, F19RejectsSectionsThatMissMicroBatches) {
   auto sections =
       [](const std::function<void(std::vector<Section> &)> &change) {
         expectBroken("F19", [&](Artifact &a) { change(a.program.sections); });
@@ -203,7 +201,7 @@ TEST(Validator, f19_rejects_sections_that_miss_micro_batches) {
   });
 }
 
-TEST(Validator, f22_rejects_other_reads_of_scalars) {
+TEST(Validator, F22RejectsOtherReadsOfScalars) {
   expectBroken("F22", // The launch reads f64.
                [](Artifact &a) { a.program.scalars[0] = Scalar::Seed; });
   expectBroken("F22", [](Artifact &a) { // The update is of no micro-batch.
@@ -216,7 +214,7 @@ TEST(Validator, f22_rejects_other_reads_of_scalars) {
   });
 }
 
-TEST(Validator, f10_rejects_launches_that_do_not_fit_their_kernel) {
+TEST(Validator, F10RejectsLaunchesThatDoNotFitTheirKernel) {
   auto launch = [](const std::function<void(Command &)> &change) {
     expectBroken("F10", [&](Artifact &a) { change(find(a, "sgd")); });
   };
@@ -236,14 +234,14 @@ TEST(Validator, f10_rejects_launches_that_do_not_fit_their_kernel) {
 }
 
 // Fewer iterations than the kernel allows and other places of the same size.
-TEST(Validator, f10_accepts_launches_of_fewer_iterations_elsewhere) {
+TEST(Validator, F10AcceptsLaunchesOfFewerIterationsElsewhere) {
   TinyModel model(2);
   find(model.artifact, "sgd").attributes["extent"] = int64_t(0);
   operand(model.artifact, "sgd", 1).buffer = {Space::Arena, 0, 4, 32, {4}};
   EXPECT_TRUE(validate(model.artifact).ok());
 }
 
-TEST(Validator, f11_rejects_library_calls_that_do_not_fit) {
+TEST(Validator, F11RejectsLibraryCallsThatDoNotFit) {
   auto call = [](const std::function<void(Command &)> &change) {
     expectBroken("F11", [&](Artifact &a) { change(find(a, "linear")); });
   };
@@ -256,7 +254,7 @@ TEST(Validator, f11_rejects_library_calls_that_do_not_fit) {
   call([](Command &c) { c.operands[0].strides = {2, 1}; });
 }
 
-TEST(Validator, f12_rejects_a_gather_whose_slots_do_not_fit) {
+TEST(Validator, F12RejectsAGatherWhoseSlotsDoNotFit) {
   for (const int64_t slot : {int64_t(16), huge})
     expectBroken("F12", [&](Artifact &a) {
       find(a, "gather").attributes["slot_bytes"] = slot;
@@ -266,7 +264,7 @@ TEST(Validator, f12_rejects_a_gather_whose_slots_do_not_fit) {
   });
 }
 
-TEST(Validator, f13_rejects_reductions_that_do_not_fit_their_output) {
+TEST(Validator, F13RejectsReductionsThatDoNotFitTheirOutput) {
   auto reduce =
       [](const std::function<void(TensorReference & buffer,
                                   TensorReference & output)> &change) {
@@ -304,7 +302,7 @@ TEST(Validator, f13_rejects_reductions_that_do_not_fit_their_output) {
   });
 }
 
-TEST(Validator, f14_rejects_sums_of_the_wrong_size) {
+TEST(Validator, F14RejectsSumsOfTheWrongSize) {
   auto reduce = [](const std::function<void(TensorReference &)> &change) {
     expectBroken("F14",
                  [&](Artifact &a) { change(operand(a, "all norms", 0)); });
@@ -324,7 +322,7 @@ TEST(Validator, f14_rejects_sums_of_the_wrong_size) {
   });
 }
 
-TEST(Validator, f15_rejects_copies_of_other_sizes_or_with_gaps) {
+TEST(Validator, F15RejectsCopiesOfOtherSizesOrWithGaps) {
   expectBroken("F15", [](Artifact &a) {
     operand(a, "own slot", 0) = {{Space::State, 0, 0, 28}, Dtype::F32, {7}, {}};
   });
@@ -335,7 +333,7 @@ TEST(Validator, f15_rejects_copies_of_other_sizes_or_with_gaps) {
 }
 
 // The slots of ranks 0 and 1 meet the target on rank 1 alone.
-TEST(Validator, f17_rejects_copies_onto_themselves_on_a_later_rank) {
+TEST(Validator, F17RejectsCopiesOntoThemselvesOnALaterRank) {
   auto copyTo = [](int64_t offset) {
     return [=](Artifact &a) {
       operand(a, "own slot", 0).buffer = {Space::Arena, 0, 0, 32, {64}};
@@ -351,7 +349,7 @@ TEST(Validator, f17_rejects_copies_onto_themselves_on_a_later_rank) {
   }
 }
 
-TEST(Validator, f16_rejects_signatures_of_nothing) {
+TEST(Validator, F16RejectsSignaturesOfNothing) {
   auto kernel = [](const std::function<void(KernelSignature &)> &change) {
     expectBroken("F16", [&](Artifact &a) { change(a.program.kernels[0]); });
   };
@@ -370,7 +368,7 @@ TEST(Validator, f16_rejects_signatures_of_nothing) {
   kernel([](KernelSignature &k) { k.operands.resize(1025); });
 }
 
-TEST(Validator, f16_a_block_of_a_gpu_has_1024_threads_and_48_kib) {
+TEST(Validator, F16ABlockOfAGpuHas1024ThreadsAnd48Kib) {
   auto isValid = [](int64_t threads, int64_t sharedBytes) {
     TinyModel model(2);
     model.artifact.manifest.target.kind = "cuda";
@@ -387,21 +385,21 @@ TEST(Validator, f16_a_block_of_a_gpu_has_1024_threads_and_48_kib) {
   EXPECT_FALSE(isValid(256, 48 * 1024 + 1));
 }
 
-TEST(Validator, f16_accepts_a_kernel_that_nothing_launches) {
+TEST(Validator, F16AcceptsAKernelThatNothingLaunches) {
   TinyModel model(2);
   model.artifact.program.kernels.push_back(
       {"other.kernel_1$", 0, {{0, 64, Access::ReadWrite}}});
   EXPECT_TRUE(validate(model.artifact).ok());
 }
 
-TEST(Validator, f6_rejects_launches_that_write_into_what_is_only_read) {
+TEST(Validator, F6RejectsLaunchesThatWriteIntoWhatIsOnlyRead) {
   for (const Access access : {Access::Write, Access::ReadWrite})
     expectBroken("F6", [&](Artifact &a) {
       a.program.kernels[1].operands[0].access = access;
     });
 }
 
-TEST(Validator, f17_rejects_writing_into_another_operand) {
+TEST(Validator, F17RejectsWritingIntoAnotherOperand) {
   auto launch = [](const std::function<void(Command &)> &change) {
     expectBroken("F17", [&](Artifact &a) { change(find(a, "bias gradient")); });
   };
@@ -438,7 +436,7 @@ TEST(Validator, f17_rejects_writing_into_another_operand) {
 
 // Operands that are only read may be the same memory, and results may lie
 // beside each other.
-TEST(Validator, f17_accepts_reading_the_same_memory_twice) {
+TEST(Validator, F17AcceptsReadingTheSameMemoryTwice) {
   TinyModel model(2);
   Command &launch = find(model.artifact, "loss");
   launch.operands[1] = launch.operands[0];
@@ -446,7 +444,7 @@ TEST(Validator, f17_accepts_reading_the_same_memory_twice) {
   EXPECT_TRUE(validate(model.artifact).ok());
 }
 
-TEST(Validator, f18_rejects_what_a_kind_does_not_have) {
+TEST(Validator, F18RejectsWhatAKindDoesNotHave) {
   auto broken = [](const std::string &label,
                    const std::function<void(Command &)> &change) {
     expectBroken("F18", [&](Artifact &a) { change(find(a, label)); });
@@ -466,7 +464,7 @@ TEST(Validator, f18_rejects_what_a_kind_does_not_have) {
          [](Command &c) { c.attributes["double_double"] = int64_t(1); });
 }
 
-TEST(Validator, names_the_command_its_module_and_its_label) {
+TEST(Validator, NamesTheCommandItsModuleAndItsLabel) {
   TinyModel model(2);
   command(model.artifact, 3).stream = 3;
   const Status status = validate(model.artifact);
@@ -477,7 +475,7 @@ TEST(Validator, names_the_command_its_module_and_its_label) {
 }
 
 // Ranks (0, 0) to (1, 2); the copy fills one of six slots.
-TEST(Validator, f5_follows_each_axis) {
+TEST(Validator, F5FollowsEachAxis) {
   TinyModel model(Mesh{{{"replicate", 2}, {"shard", 2}}});
   BufferReference &slot = operand(model.artifact, "own slot", 1).buffer;
   slot.rankStrides = {96, 32};
@@ -492,7 +490,7 @@ TEST(Validator, f5_follows_each_axis) {
 }
 
 // The written range and the read one meet on rank (1, 0) alone.
-TEST(Validator, f17_looks_at_every_rank) {
+TEST(Validator, F17LooksAtEveryRank) {
   auto broken = [](int64_t distance) {
     TinyModel model(Mesh{{{"replicate", 2}, {"shard", 2}}});
     Command &copy = find(model.artifact, "own slot");
@@ -508,16 +506,16 @@ TEST(Validator, f17_looks_at_every_rank) {
   EXPECT_FALSE(broken(128));
 }
 
-TEST(Validator, f20_rejects_meshes_and_axes_that_are_none) {
+TEST(Validator, F20RejectsMeshesAndAxesThatAreNone) {
   auto mesh = [](const std::function<void(Mesh &)> &change) {
     expectBroken("F20", [&](Artifact &a) { change(a.manifest.mesh); });
   };
   mesh([](Mesh &m) { m.axes.clear(); });
   mesh([](Mesh &m) { m.axes[0].name = ""; });
   mesh([](Mesh &m) { m.axes[0].size = 0; });
-  mesh([](Mesh &m) { m.axes[0].size = mostRanks + 1; });
+  mesh([](Mesh &m) { m.axes[0].size = maxRanks + 1; });
   mesh([](Mesh &m) { m.axes.push_back(m.axes[0]); });
-  mesh([](Mesh &m) { m.axes.push_back({"replicate", mostRanks}); });
+  mesh([](Mesh &m) { m.axes.push_back({"replicate", maxRanks}); });
   mesh([](Mesh &m) { m.axes = {{"a"}, {"b"}, {"c"}, {"d"}, {"e"}}; });
   auto axes = [](std::vector<int64_t> list) {
     expectBroken("F20",
@@ -530,7 +528,7 @@ TEST(Validator, f20_rejects_meshes_and_axes_that_are_none) {
   axes({0, 0});
 }
 
-TEST(Validator, f21_rejects_collectives_without_a_communicator) {
+TEST(Validator, F21RejectsCollectivesWithoutACommunicator) {
   auto program = [](const std::function<void(Program &)> &change) {
     expectBroken("F21", [&](Artifact &a) { change(a.program); });
   };

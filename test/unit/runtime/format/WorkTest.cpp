@@ -1,10 +1,8 @@
 //===- WorkTest.cpp - Tests of what commands move and compute -------------===//
-//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The commands of the tiny model, and library calls whose operations are
 // counted by hand.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Work.h"
@@ -34,7 +32,7 @@ Work workOfCall(const std::string &name, std::vector<TensorReference> operands,
   return workOf(command, {}, shardMesh(1));
 }
 
-TEST(Work, commands_move_their_operands) {
+TEST(Work, CommandsMoveTheirOperands) {
   const shardc::testing::TinyModel model(2);
   std::map<std::string, Work> work;
   for (const Command &command : model.artifact.program.commands)
@@ -47,7 +45,7 @@ TEST(Work, commands_move_their_operands) {
 }
 
 // Two ranks, each with half of 64 bytes; norms are two f64.
-TEST(Work, collectives_receive_what_others_have) {
+TEST(Work, CollectivesReceiveWhatOthersHave) {
   const shardc::testing::TinyModel model(2);
   std::map<std::string, Work> work;
   for (const Command &command : model.artifact.program.commands)
@@ -62,7 +60,7 @@ TEST(Work, collectives_receive_what_others_have) {
   EXPECT_EQ(work["all norms"].receivedBytes, 16);
 }
 
-TEST(Work, a_product_is_two_operations_a_multiply_add) {
+TEST(Work, AProductIsTwoOperationsAMultiplyAdd) {
   const Work work = workOfCall("matmul", {tensor({7, 3, 5}, Dtype::BF16),
                                           tensor({5, 11}), tensor({7, 3, 11})});
   EXPECT_EQ(work.kind, WorkKind::Product);
@@ -76,7 +74,7 @@ TEST(Work, a_product_is_two_operations_a_multiply_add) {
 
 // Each of 2 x 4 x 6 x 6 results is a sum over 3 x 3 x 3 products; gradients
 // are as much work.
-TEST(Work, convolutions_and_their_gradients) {
+TEST(Work, ConvolutionsAndTheirGradients) {
   const TensorReference input = tensor({2, 3, 8, 8});
   const TensorReference weight = tensor({4, 3, 3, 3});
   const TensorReference output = tensor({2, 4, 6, 6});
@@ -91,7 +89,7 @@ TEST(Work, convolutions_and_their_gradients) {
             operations);
 }
 
-TEST(Work, of_depthwise_convolutions) {
+TEST(Work, OfDepthwiseConvolutions) {
   const TensorReference image = tensor({2, 4, 8, 8});
   const Attributes grouped = {{"groups", int64_t(4)}};
   for (const char *call : {"convolution", "convolution_backward_weight"})
@@ -102,7 +100,7 @@ TEST(Work, of_depthwise_convolutions) {
   EXPECT_FALSE(workOfCall("convolution", {image, image, image}).isDepthwise);
 }
 
-TEST(Work, sums_of_squares_are_computed_in_f64) {
+TEST(Work, SumsOfSquaresAreComputedInF64) {
   const Work work = workOfCall(
       "sum_of_squares", {tensor({5}), tensor({7}), tensor({2}, Dtype::F64)});
   EXPECT_EQ(work.f64Operations, 8 * (5 + 7));
@@ -110,7 +108,7 @@ TEST(Work, sums_of_squares_are_computed_in_f64) {
 }
 
 // Two products forward, five backward; values are narrower than keys.
-TEST(Work, attention) {
+TEST(Work, Attention) {
   const TensorReference q = tensor({2, 4, 10, 8}), k = tensor({2, 2, 12, 8});
   const TensorReference v = tensor({2, 2, 12, 6}), o = tensor({2, 4, 10, 6});
   const TensorReference sum = tensor({2, 4, 10});
@@ -125,7 +123,7 @@ TEST(Work, attention) {
 }
 
 // Of 4 x 4 scores a causal mask hides 6.
-TEST(Work, a_causal_mask_hides_operations) {
+TEST(Work, ACausalMaskHidesOperations) {
   const TensorReference q = tensor({1, 1, 4, 8}), sum = tensor({1, 1, 4});
   const Work work = workOfCall("scaled_dot_product_attention",
                                {q, q, q, q, sum}, {{"is_causal", true}});
@@ -133,7 +131,7 @@ TEST(Work, a_causal_mask_hides_operations) {
   EXPECT_EQ(work.hiddenOperations, 2 * 6 * (8 + 8));
 }
 
-TEST(Work, factorizations_of_each_matrix) {
+TEST(Work, FactorizationsOfEachMatrix) {
   EXPECT_EQ(
       workOfCall("linalg_cholesky_ex", {tensor({5, 6, 6}), tensor({5, 6, 6}),
                                         tensor({5}, Dtype::I64)})
@@ -144,7 +142,7 @@ TEST(Work, factorizations_of_each_matrix) {
             0);
 }
 
-TEST(Work, a_launch_has_its_share_of_the_kernel) {
+TEST(Work, ALaunchHasItsShareOfTheKernel) {
   Program program;
   program.kernels = {
       {.name = "relu",

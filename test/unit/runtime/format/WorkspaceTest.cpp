@@ -1,10 +1,8 @@
-//===- WorkspaceTest.cpp - the memory that library calls work in ----------===//
-//
+//===- WorkspaceTest.cpp - The memory that library calls work in ----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // How many bytes a call gets, and rule F23, on a tiny model for a GPU.
 // DeviceCallsTest holds the bytes of the runtime's kernels to what they take.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -92,31 +90,31 @@ void expectBroken(const std::string &rule,
 // Bytes
 //===----------------------------------------------------------------------===//
 
-TEST(CallWorkspace, small_products_get_four_times_their_tensors) {
+TEST(CallWorkspace, SmallProductsGetFourTimesTheirTensors) {
   // 4 * 4 * (16 * 64 + 64 * 32 + 16 * 32) bytes, and 256 for next to nothing.
   EXPECT_EQ(callWorkspaceBytes(product(Dtype::F32, 16, 32, 64)), 57344);
   EXPECT_EQ(callWorkspaceBytes(product(Dtype::F32, 1, 1, 1)), 256);
 }
 
-TEST(CallWorkspace, large_calls_get_what_a_library_is_advised) {
+TEST(CallWorkspace, LargeCallsGetWhatALibraryIsAdvised) {
   EXPECT_EQ(callWorkspaceBytes(product(Dtype::BF16, 8192, 4096, 4096)),
             32 * mebibyte);
   EXPECT_EQ(callWorkspaceBytes(convolution(256, 64, 56)), 256 * mebibyte);
 }
 
-TEST(CallWorkspace, convolutions_between_follow_their_tensors) {
+TEST(CallWorkspace, ConvolutionsBetweenFollowTheirTensors) {
   // 4 * 2 * (2 * 8 * 16 * 14 * 14 + 16 * 16 * 9) bytes.
   EXPECT_EQ(callWorkspaceBytes(convolution(8, 16, 14)), 419840);
 }
 
-TEST(CallWorkspace, a_deep_product_has_room_for_its_parts) {
+TEST(CallWorkspace, ADeepProductHasRoomForItsParts) {
   const Command deep = product(Dtype::F32, 8, 8, 4096);
   EXPECT_EQ(cutDepth(tiledProductOf(deep)).parts, 16);
   EXPECT_EQ(kernelWorkspaceBytes(deep), 16 * 8 * 8 * 8);
   EXPECT_GE(callWorkspaceBytes(deep), kernelWorkspaceBytes(deep));
 }
 
-TEST(CallWorkspace, calls_that_keep_nothing_get_none) {
+TEST(CallWorkspace, CallsThatKeepNothingGetNone) {
   const TensorReference row = tensor(Dtype::F32, {4, 1024});
   EXPECT_EQ(
       callWorkspaceBytes(call("sort", {row, row, tensor(Dtype::I64, {4, 1024})},
@@ -126,7 +124,7 @@ TEST(CallWorkspace, calls_that_keep_nothing_get_none) {
   EXPECT_EQ(callWorkspaceBytes(call("max_pool2d", {plane, plane, plane})), 0);
 }
 
-TEST(CallWorkspace, tensors_without_elements_need_nothing) {
+TEST(CallWorkspace, TensorsWithoutElementsNeedNothing) {
   EXPECT_EQ(
       callWorkspaceBytes(call("sum_of_squares", {tensor(Dtype::F32, {0}),
                                                  tensor(Dtype::F64, {2})})),
@@ -137,7 +135,7 @@ TEST(CallWorkspace, tensors_without_elements_need_nothing) {
 // Rule F23
 //===----------------------------------------------------------------------===//
 
-TEST(Validator, f23_accepts_a_workspace_that_suffices) {
+TEST(Validator, F23AcceptsAWorkspaceThatSuffices) {
   Artifact artifact = artifactOfGpu();
   EXPECT_TRUE(validate(artifact).ok()) << validate(artifact).message();
   find(artifact, "norm").workspace->bytes = 512;
@@ -148,7 +146,7 @@ TEST(Validator, f23_accepts_a_workspace_that_suffices) {
   EXPECT_TRUE(validate(artifact).ok());
 }
 
-TEST(Validator, f23_rejects_workspaces_that_no_call_can_work_in) {
+TEST(Validator, F23RejectsWorkspacesThatNoCallCanWorkIn) {
   auto workspace = [](const std::string &rule,
                       const std::function<void(BufferReference &)> &change) {
     expectBroken(rule,
@@ -171,7 +169,7 @@ TEST(Validator, f23_rejects_workspaces_that_no_call_can_work_in) {
   });
 }
 
-TEST(Validator, f23_rejects_workspaces_of_what_has_none) {
+TEST(Validator, F23RejectsWorkspacesOfWhatHasNone) {
   expectBroken("F23", [](Artifact &a) {
     find(a, "padding").workspace = find(a, "norm").workspace;
   });
@@ -181,14 +179,14 @@ TEST(Validator, f23_rejects_workspaces_of_what_has_none) {
   });
 }
 
-TEST(Validator, f17_rejects_a_workspace_that_is_an_operands) {
+TEST(Validator, F17RejectsAWorkspaceThatIsAnOperands) {
   expectBroken("F17", [](Artifact &a) {
     Command &product = find(a, "weight gradient");
     product.workspace = {Space::Arena, 0, 0, 256, {}};
   });
 }
 
-TEST(ProgramJson, keeps_workspaces) {
+TEST(ProgramJson, KeepsWorkspaces) {
   const Program program = artifactOfGpu().program;
   const std::string text = printProgram(program);
   const StatusOr<Program> again = parseProgram(

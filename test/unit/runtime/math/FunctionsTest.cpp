@@ -1,11 +1,9 @@
-//===- FunctionsTest.cpp - elementary functions against the C library -----===//
-//
+//===- FunctionsTest.cpp - Elementary functions against the C library -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Holds the errors that Functions.h states, with the C library's functions of
 // f64 as truth: over one f32 in 4,099, and over all of them where the
 // environment has SHARDC_ALL_INPUTS (minutes).
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/math/Functions.h"

@@ -1,10 +1,8 @@
-//===- FloatKindsTest.cpp -------------------------------------------------===//
-//
+//===- FloatKindsTest.cpp - Tests of floating-point conversions -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every float of 16 bits against the conversion to float and the standard
 // library; the wider types at their edges.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/FloatKinds.h"
@@ -69,17 +67,17 @@ void checkEdges(Dtype dtype) {
 }
 } // namespace
 
-TEST(FloatKinds, of_all_floats_of_16_bits) {
+TEST(FloatKinds, OfAllFloatsOf16Bits) {
   checkAll<BFloat16>(Dtype::BF16);
   checkAll<Float16>(Dtype::F16);
 }
 
-TEST(FloatKinds, of_wider_floats_at_their_edges) {
+TEST(FloatKinds, OfWiderFloatsAtTheirEdges) {
   checkEdges<float>(Dtype::F32);
   checkEdges<double>(Dtype::F64);
 }
 
-TEST(FloatKinds, are_finite_for_integers_and_for_nothing) {
+TEST(FloatKinds, AreFiniteForIntegersAndForNothing) {
   const int32_t ones = -1;
   EXPECT_EQ(kindOf<int32_t>({{ones}}, Dtype::I32), FloatKind::Finite);
   EXPECT_EQ(worstOf(nullptr, 0, Dtype::F32), FloatKind::Finite);

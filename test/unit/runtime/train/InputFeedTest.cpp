@@ -1,10 +1,8 @@
-//===- InputFeedTest.cpp - samples that are read ahead --------------------===//
-//
+//===- InputFeedTest.cpp - Samples that are read ahead --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is read while the device works on the micro-batch before: the right
 // samples, failures when their turn has come, and nothing that no step needs.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -81,7 +79,7 @@ struct OneRank {
 
 // On the emulated device a copy happens when the next samples have been read: a
 // single buffer would hold them by then.
-TEST(InputFeed, does_not_overwrite_what_is_being_copied) {
+TEST(InputFeed, DoesNotOverwriteWhatIsBeingCopied) {
   const CountedData data;
   OneRank plain(data, 4, false), late(data, 4, true);
   for (int64_t step = 1; step <= 4; ++step) {
@@ -92,7 +90,7 @@ TEST(InputFeed, does_not_overwrite_what_is_being_copied) {
   }
 }
 
-TEST(InputFeed, fails_in_the_step_that_needs_the_sample) {
+TEST(InputFeed, FailsInTheStepThatNeedsTheSample) {
   // The first sample of the third step.
   const CountedData data(2 * 2 * TinyModel::batch);
   OneRank one(data, 4, false);
@@ -101,7 +99,7 @@ TEST(InputFeed, fails_in_the_step_that_needs_the_sample) {
   EXPECT_EQ(one.rank->runStep(3).code(), ErrorCode::E0407);
 }
 
-TEST(InputFeed, reads_each_sample_once_and_none_after_the_last_step) {
+TEST(InputFeed, ReadsEachSampleOnceAndNoneAfterTheLastStep) {
   const CountedData data;
   OneRank one(data, 3, false);
   for (int64_t step = 1; step <= 3; ++step)

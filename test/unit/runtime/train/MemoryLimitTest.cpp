@@ -1,9 +1,7 @@
-//===- MemoryLimitTest.cpp - tests for the machine's memory ---------------===//
-//
+//===- MemoryLimitTest.cpp - Tests for the machine's memory ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // On folders that look like those of a machine, and on this one.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -40,13 +38,13 @@ struct Machine {
 };
 } // namespace
 
-TEST(MemoryLimit, is_the_machines) {
+TEST(MemoryLimit, IsTheMachines) {
   const Machine machine;
   EXPECT_EQ(machine.limit().bytes, 1010u * 1024);
   EXPECT_EQ(machine.limit().origin, "this machine");
 }
 
-TEST(MemoryLimit, is_that_of_any_group_around_the_process) {
+TEST(MemoryLimit, IsThatOfAnyGroupAroundTheProcess) {
   const Machine machine;
   machine.write("proc/self/cgroup", "0::/jobs/mine\n");
   machine.write("sys/fs/cgroup/jobs/mine/memory.max", "max\n");
@@ -58,14 +56,14 @@ TEST(MemoryLimit, is_that_of_any_group_around_the_process) {
   EXPECT_EQ(machine.limit().bytes, 4096u);
 }
 
-TEST(MemoryLimit, is_that_of_a_containers_own_root) {
+TEST(MemoryLimit, IsThatOfAContainersOwnRoot) {
   const Machine machine;
   machine.write("proc/self/cgroup", "0::/\n");
   machine.write("sys/fs/cgroup/memory.max", "8192\n");
   EXPECT_EQ(machine.limit().bytes, 8192u + 10 * 1024);
 }
 
-TEST(MemoryLimit, is_that_of_a_group_of_version_1) {
+TEST(MemoryLimit, IsThatOfAGroupOfVersion1) {
   const Machine machine;
   machine.write("proc/self/cgroup",
                 "5:cpu,cpuacct:/a\n4:memory,hugetlb:/b\n0::/c\n");
@@ -78,7 +76,7 @@ TEST(MemoryLimit, is_that_of_a_group_of_version_1) {
   EXPECT_EQ(machine.limit().origin, "this machine");
 }
 
-TEST(MemoryLimit, is_compared_with_what_all_ranks_need) {
+TEST(MemoryLimit, IsComparedWithWhatAllRanksNeed) {
   const TinyModel model(3);
   const uint64_t needed = 3 * memoryOfRank(model.artifact);
   EXPECT_TRUE(checkMemory(model.artifact, MemoryLimit{needed, "x"}).ok());
@@ -91,7 +89,7 @@ TEST(MemoryLimit, is_compared_with_what_all_ranks_need) {
                                   std::to_string(needed - 1));
 }
 
-TEST(MemoryLimit, is_known_here) {
+TEST(MemoryLimit, IsKnownHere) {
   const std::optional<MemoryLimit> limit = findMemoryLimit();
   ASSERT_TRUE(limit);
   EXPECT_GT(limit->bytes, uint64_t(64) << 20);

@@ -1,10 +1,8 @@
-//===- ProfileTest.cpp - what shardrun --profile prints and writes --------===//
-//
+//===- ProfileTest.cpp - What shardrun --profile prints and writes --------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A profile of the tiny model: the trace is JSON with a track for each rank and
 // stream, and the numbers of trace and tables add up.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -61,7 +59,7 @@ protected:
 };
 } // namespace
 
-TEST_F(ProfileTest, has_a_track_for_each_rank_and_stream) {
+TEST_F(ProfileTest, HasATrackForEachRankAndStream) {
   std::map<int, std::string> processes;
   std::map<std::pair<int, int>, std::string> threads;
   for (const json &event : trace["traceEvents"]) {
@@ -84,7 +82,7 @@ TEST_F(ProfileTest, has_a_track_for_each_rank_and_stream) {
 }
 
 // Every run of every command once, with what a person asks about it.
-TEST_F(ProfileTest, has_a_slice_for_each_run_of_a_command) {
+TEST_F(ProfileTest, HasASliceForEachRunOfACommand) {
   const std::vector<format::Command> &commands =
       model.artifact.program.commands;
   std::map<size_t, int64_t> runs;
@@ -120,7 +118,7 @@ TEST_F(ProfileTest, has_a_slice_for_each_run_of_a_command) {
 
 // A rank runs one command after the other, so no two of its slices meet, and
 // all of them together take no longer than the run.
-TEST_F(ProfileTest, has_slices_that_do_not_overlap_and_fit_the_run) {
+TEST_F(ProfileTest, HasSlicesThatDoNotOverlapAndFitTheRun) {
   std::map<int, std::vector<std::pair<double, double>>> ofRank;
   for (const json &slice : slices) {
     EXPECT_GE(slice["dur"], 0);
@@ -143,7 +141,7 @@ TEST_F(ProfileTest, has_slices_that_do_not_overlap_and_fit_the_run) {
 
 // Each table has all of the time that was spent in commands, and what it says
 // of a command is what the trace says.
-TEST_F(ProfileTest, prints_tables_that_add_up) {
+TEST_F(ProfileTest, PrintsTablesThatAddUp) {
   std::istringstream lines(text.str());
   std::map<std::string, double> seconds, shares;
   std::map<std::string, int64_t> calls;
@@ -177,7 +175,7 @@ TEST_F(ProfileTest, prints_tables_that_add_up) {
   EXPECT_EQ(calls["module linear"], all);
 }
 
-TEST(Profile, traces_as_many_steps_as_there_is_room_for) {
+TEST(Profile, TracesAsManyStepsAsThereIsRoomFor) {
   const TinyModel model(2);
   const int64_t ofStep = runsOfStep(model.artifact.program, 2);
   EXPECT_EQ(ofStep, 2 + 2 * 9 + 4);
@@ -186,7 +184,7 @@ TEST(Profile, traces_as_many_steps_as_there_is_room_for) {
   EXPECT_EQ(tracedSteps(model.artifact, 1'000'000, 10), 1);
 }
 
-TEST(Profile, says_where_it_cannot_be_written) {
+TEST(Profile, SaysWhereItCannotBeWritten) {
   const TemporaryFolder folder;
   const TinyModel model(1);
   TrainOptions options;

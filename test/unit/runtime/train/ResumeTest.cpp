@@ -1,10 +1,8 @@
-//===- ResumeTest.cpp - runs that stop and go on --------------------------===//
-//
+//===- ResumeTest.cpp - Runs that stop and go on --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whatever ends a run of the tiny model, what it saved is the state after a
 // whole step, and a run from there has the bits of one that never stopped.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -126,7 +124,7 @@ protected:
 };
 } // namespace
 
-TEST_F(Resume, has_the_bits_of_a_run_that_never_stopped) {
+TEST_F(Resume, HasTheBitsOfARunThatNeverStopped) {
   for (const int64_t ranks : {1, 2, 3})
     for (const int64_t microBatches : {1, 2}) {
       TrainOptions whole = optionsFor(6, microBatches, "whole");
@@ -144,7 +142,7 @@ TEST_F(Resume, has_the_bits_of_a_run_that_never_stopped) {
 }
 
 // Decision 10 holds across files too.
-TEST_F(Resume, goes_on_with_other_ranks) {
+TEST_F(Resume, GoesOnWithOtherRanks) {
   ASSERT_TRUE(run(2, optionsFor(6, 1, "whole")).ok());
   ASSERT_TRUE(run(2, optionsFor(2, 1, "first")).ok());
   TrainOptions rest = optionsFor(4, 2, "rest");
@@ -156,7 +154,7 @@ TEST_F(Resume, goes_on_with_other_ranks) {
   EXPECT_EQ(read("rest").trained(), read("whole").trained());
 }
 
-TEST_F(Resume, may_begin_anew) {
+TEST_F(Resume, MayBeginAnew) {
   ASSERT_TRUE(run(2, optionsFor(2, 1, "first")).ok());
   TrainOptions again = optionsFor(1, 1, "again");
   again.weights = folder.file("first");
@@ -170,7 +168,7 @@ TEST_F(Resume, may_begin_anew) {
             read("first").tensors.at("momentum/linear.weight"));
 }
 
-TEST_F(Resume, keeps_its_seed) {
+TEST_F(Resume, KeepsItsSeed) {
   TrainOptions options = optionsFor(2, 1, "first");
   options.data = "random";
   options.seed = 9;
@@ -187,7 +185,7 @@ TEST_F(Resume, keeps_its_seed) {
       << text;
 }
 
-TEST_F(Resume, appends_to_the_log_and_keeps_that_of_another_run) {
+TEST_F(Resume, AppendsToTheLogAndKeepsThatOfAnotherRun) {
   TrainOptions first = optionsFor(2, 1, "first");
   first.log = folder.file("log.jsonl");
   ASSERT_TRUE(run(1, first).ok());
@@ -205,7 +203,7 @@ TEST_F(Resume, appends_to_the_log_and_keeps_that_of_another_run) {
 }
 
 // At any moment: in a step, in an update, between two steps.
-TEST_F(Resume, saves_a_whole_step_when_it_is_interrupted) {
+TEST_F(Resume, SavesAWholeStepWhenItIsInterrupted) {
   for (int64_t trial = 0; trial < 24; ++trial) {
     const int64_t ranks = 1 + trial % 3;
     const TrainOptions options = optionsFor(1'000'000'000, 2, "stopped");
@@ -235,7 +233,7 @@ TEST_F(Resume, saves_a_whole_step_when_it_is_interrupted) {
   }
 }
 
-TEST_F(Resume, saves_nothing_before_the_first_step) {
+TEST_F(Resume, SavesNothingBeforeTheFirstStep) {
   const TinyModel model(2);
   Cancellation cancellation;
   cancellation.interrupt(15);
@@ -249,7 +247,7 @@ TEST_F(Resume, saves_nothing_before_the_first_step) {
 
 // Sample 12 is in the second step of one rank with two micro-batches of five,
 // and the first of three ranks.
-TEST_F(Resume, stops_before_what_is_not_a_number_is_learnt) {
+TEST_F(Resume, StopsBeforeWhatIsNotANumberIsLearnt) {
   writeSamples({12});
   for (const int64_t ranks : {1, 3}) {
     const int64_t before = ranks == 1 ? 1 : 0;
@@ -271,7 +269,7 @@ TEST_F(Resume, stops_before_what_is_not_a_number_is_learnt) {
   }
 }
 
-TEST_F(Resume, leaves_a_step_out_that_is_not_finite) {
+TEST_F(Resume, LeavesAStepOutThatIsNotFinite) {
   writeSamples({12});
   for (const int64_t ranks : {1, 2}) {
     TrainOptions options = optionsFor(2, 2, "skipped");
@@ -292,7 +290,7 @@ TEST_F(Resume, leaves_a_step_out_that_is_not_finite) {
   }
 }
 
-TEST_F(Resume, goes_on_with_what_is_not_a_number_if_it_is_told_to) {
+TEST_F(Resume, GoesOnWithWhatIsNotANumberIfItIsToldTo) {
   writeSamples({12});
   TrainOptions options = optionsFor(3, 2, "nan");
   options.onNan = OnNan::Continue;
@@ -300,7 +298,7 @@ TEST_F(Resume, goes_on_with_what_is_not_a_number_if_it_is_told_to) {
   EXPECT_NE(text.find("step:     3  loss: nan"), std::string::npos) << text;
 }
 
-TEST_F(Resume, saves_when_the_log_is_full) {
+TEST_F(Resume, SavesWhenTheLogIsFull) {
   TrainOptions options = optionsFor(5, 1, "saved");
   options.log = "/dev/full";
   for (const int64_t ranks : {1, 3}) {
@@ -312,7 +310,7 @@ TEST_F(Resume, saves_when_the_log_is_full) {
   }
 }
 
-TEST_F(Resume, tries_its_outputs_before_the_first_step) {
+TEST_F(Resume, TriesItsOutputsBeforeTheFirstStep) {
   TrainOptions options = optionsFor(1'000'000'000, 1, "no/such/folder");
   EXPECT_EQ(run(1, options).code(), ErrorCode::E0601);
   options = optionsFor(1'000'000'000, 1, "saved");
@@ -320,7 +318,7 @@ TEST_F(Resume, tries_its_outputs_before_the_first_step) {
   EXPECT_EQ(run(1, options).code(), ErrorCode::E0601);
 }
 
-TEST_F(Resume, overwrites_no_file_that_it_reads) {
+TEST_F(Resume, OverwritesNoFileThatItReads) {
   ASSERT_TRUE(run(1, optionsFor(1, 1, "first")).ok());
   TrainOptions options = optionsFor(1, 1, "./data.safetensors");
   EXPECT_EQ(run(1, options).code(), ErrorCode::E0602);
@@ -344,7 +342,7 @@ TEST_F(Resume, overwrites_no_file_that_it_reads) {
 // Names
 //===----------------------------------------------------------------------===//
 
-TEST_F(Resume, names_all_that_does_not_fit) {
+TEST_F(Resume, NamesAllThatDoesNotFit) {
   ASSERT_TRUE(run(1, optionsFor(1, 1, "first")).ok());
   const std::string file = readFile(folder.file("first"));
   auto content =

@@ -1,11 +1,9 @@
-//===- StepAllocationTest.cpp - what a step allocates ---------------------===//
-//
+//===- StepAllocationTest.cpp - What a step allocates ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The arena is the peak: after the first step a step of the tiny model takes no
 // memory, on any rank or thread. Library calls are held to the same by the
 // tests in test/unit/runtime/cpu.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/AllocationCounter.h"
@@ -70,7 +68,7 @@ struct Ranks {
 };
 } // namespace
 
-TEST(Step, allocates_nothing_after_the_first) {
+TEST(Step, AllocatesNothingAfterTheFirst) {
   for (const int64_t worldSize : {1, 3}) {
     Ranks all(worldSize);
     std::atomic<int64_t> ready{0};
@@ -103,7 +101,7 @@ TEST(Step, allocates_nothing_after_the_first) {
 }
 
 // The counter sees what it is there for.
-TEST(AllocationCounter, sees_an_allocation_and_its_place) {
+TEST(AllocationCounter, SeesAnAllocationAndItsPlace) {
   const AllocationCounter counter;
   const auto number = std::make_unique<volatile int>(1);
   EXPECT_EQ(counter.count(), 1);

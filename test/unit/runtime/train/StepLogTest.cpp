@@ -1,9 +1,7 @@
-//===- StepLogTest.cpp - the lines of a training run ----------------------===//
-//
+//===- StepLogTest.cpp - The lines of a training run ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The exact text of both forms of a line.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/StepLog.h"
@@ -16,13 +14,13 @@
 using namespace shardc;
 using namespace shardc::runtime;
 
-TEST(StepLog, writes_as_many_digits_as_a_double_needs) {
+TEST(StepLog, WritesAsManyDigitsAsADoubleNeeds) {
   EXPECT_EQ(jsonLine({3, 0.1 + 0.2, 2, 0.5, 128}),
             R"({"step":3,"loss":0.30000000000000004,"gradient_norm":2.0,)"
             R"("seconds":0.5,"tokens_per_second":128.0})");
 }
 
-TEST(StepLog, writes_loss_scales_and_evaluations) {
+TEST(StepLog, WritesLossScalesAndEvaluations) {
   EXPECT_EQ(jsonLine({3, 0.5, 2, 0.5, {}, 65536}),
             R"({"step":3,"loss":0.5,"gradient_norm":2.0,)"
             R"("seconds":0.5,"loss_scale":65536.0})");
@@ -32,31 +30,31 @@ TEST(StepLog, writes_loss_scales_and_evaluations) {
             "step:    12  evaluation_loss: 0.500000000  seconds: 0.2500");
 }
 
-TEST(StepLog, writes_null_for_what_is_not_finite) {
+TEST(StepLog, WritesNullForWhatIsNotFinite) {
   EXPECT_EQ(jsonLine({1, std::nan(""), INFINITY, 1, {}}),
             R"({"step":1,"loss":null,"gradient_norm":null,"seconds":1.0})");
 }
 
-TEST(StepLog, aligns_lines_for_people) {
+TEST(StepLog, AlignsLinesForPeople) {
   EXPECT_EQ(textLine({12, 4.174387269, 1.5, 0.01234, 9876.5}),
             "step:    12  loss: 4.17438727  grad_norm: 1.50000  "
             "seconds: 0.0123  tokens/s: 9876");
 }
 
-TEST(StepLog, has_one_nan_for_people) {
+TEST(StepLog, HasOneNanForPeople) {
   const double minus = std::copysign(std::nan(""), -1);
   EXPECT_EQ(textLine({1, minus, minus, 1, {}}),
             "step:     1  loss: nan  grad_norm: nan  seconds: 1.0000");
 }
 
-TEST(StepLog, fails_on_a_full_device) {
+TEST(StepLog, FailsOnAFullDevice) {
   auto log = StepLog::create("/dev/full", nullptr);
   ASSERT_TRUE(log.ok());
   EXPECT_EQ((*log)->write({1, 1, 1, 1, {}}).code(), ErrorCode::E0601);
 }
 
 // The picture in SampleOrder.h.
-TEST(SampleOrder, deals_slices_to_ranks_before_micro_batches) {
+TEST(SampleOrder, DealsSlicesToRanksBeforeMicroBatches) {
   const SampleOrder order = {2, 2, 10, false};
   EXPECT_EQ(order.firstSample(0, 0, 0), 0);
   EXPECT_EQ(order.firstSample(0, 0, 1), 10);
@@ -64,7 +62,7 @@ TEST(SampleOrder, deals_slices_to_ranks_before_micro_batches) {
   EXPECT_EQ(order.firstSample(1, 1, 1), 70);
 }
 
-TEST(SampleOrder, gives_replicas_the_slices_of_one_rank) {
+TEST(SampleOrder, GivesReplicasTheSlicesOfOneRank) {
   const SampleOrder order = {4, 2, 10, true};
   EXPECT_EQ(order.firstSample(0, 1, 0), 10);
   EXPECT_EQ(order.firstSample(1, 0, 3), 20);

@@ -1,10 +1,8 @@
-//===- TrainerTest.cpp - training the tiny model --------------------------===//
-//
+//===- TrainerTest.cpp - Training the tiny model --------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // From an artifact file to a log and saved weights, on several world sizes,
 // compared with the same training written out in plain loops.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -149,7 +147,7 @@ TrainOptions optionsFor(const std::string &data, int64_t microBatches) {
 }
 } // namespace
 
-TEST(Trainer, matches_plain_training_on_every_world_size) {
+TEST(Trainer, MatchesPlainTrainingOnEveryWorldSize) {
   const TemporaryFolder folder;
   // 23 samples: steps wrap around in the middle of a slice.
   const Samples samples(23, folder.file("data.safetensors"));
@@ -189,7 +187,7 @@ TEST(Trainer, matches_plain_training_on_every_world_size) {
 
 // Accumulation without reduction: first, middle and last micro-batches differ,
 // and the only one of a step is first and last. The update may be a part of it.
-TEST(Trainer, reduces_once_where_the_program_says_so) {
+TEST(Trainer, ReducesOnceWhereTheProgramSaysSo) {
   const TemporaryFolder folder;
   const Samples samples(23, folder.file("data.safetensors"));
   for (const auto change : {reduceOncePerStep, updateInLastMicroBatch})
@@ -215,7 +213,7 @@ TEST(Trainer, reduces_once_where_the_program_says_so) {
 }
 
 // On the parameters of that time, and without a trace in the training.
-TEST(Trainer, evaluates_when_it_is_time) {
+TEST(Trainer, EvaluatesWhenItIsTime) {
   const TemporaryFolder folder;
   const Samples samples(23, folder.file("data.safetensors"));
   for (const int64_t ranks : {1, 2, 3}) {
@@ -248,7 +246,7 @@ TEST(Trainer, evaluates_when_it_is_time) {
 }
 
 // 23 samples fill two micro-batches of two ranks, and none of seven.
-TEST(Trainer, evaluates_what_fills_micro_batches) {
+TEST(Trainer, EvaluatesWhatFillsMicroBatches) {
   const TemporaryFolder folder;
   const Samples samples(23, folder.file("data.safetensors"));
   for (const auto &[ranks, note] :
@@ -268,7 +266,7 @@ TEST(Trainer, evaluates_what_fills_micro_batches) {
 }
 
 // Decision 10: N ranks with one micro-batch are one rank with N.
-TEST(Trainer, gives_the_same_bits_on_n_ranks_as_with_n_micro_batches) {
+TEST(Trainer, GivesTheSameBitsOnNRanksAsWithNMicroBatches) {
   const TemporaryFolder folder;
   const Samples samples(200, folder.file("data.safetensors"));
   const std::string data = folder.file("data.safetensors");
@@ -294,7 +292,7 @@ TEST(Trainer, gives_the_same_bits_on_n_ranks_as_with_n_micro_batches) {
   }
 }
 
-TEST(Trainer, gives_the_same_bits_on_any_number_of_threads) {
+TEST(Trainer, GivesTheSameBitsOnAnyNumberOfThreads) {
   const TemporaryFolder folder;
   const TinyModel model(2);
   TrainOptions options = optionsFor("random", 2);
@@ -306,7 +304,7 @@ TEST(Trainer, gives_the_same_bits_on_any_number_of_threads) {
   }
 }
 
-TEST(Trainer, gives_the_same_bits_with_and_without_poison) {
+TEST(Trainer, GivesTheSameBitsWithAndWithoutPoison) {
   const TemporaryFolder folder;
   for (const int64_t worldSize : {1, 3}) {
     const TinyModel model(worldSize);
@@ -323,7 +321,7 @@ TEST(Trainer, gives_the_same_bits_with_and_without_poison) {
   }
 }
 
-TEST(Trainer, trains_replicated_ranks_on_what_one_rank_would_see) {
+TEST(Trainer, TrainsReplicatedRanksOnWhatOneRankWouldSee) {
   const TemporaryFolder folder;
   const Samples samples(40, folder.file("data.safetensors"));
   TrainOptions options = optionsFor(folder.file("data.safetensors"), 2);
@@ -337,7 +335,7 @@ TEST(Trainer, trains_replicated_ranks_on_what_one_rank_would_see) {
     EXPECT_NEAR(outcome.steps[i].loss, expected[i].loss, 1e-5);
 }
 
-TEST(Trainer, allocates_the_arena_that_was_planned) {
+TEST(Trainer, AllocatesTheArenaThatWasPlanned) {
   const TemporaryFolder folder;
   const TinyModel model(2);
   const Outcome outcome = run(model, optionsFor("random", 1), folder);
@@ -347,7 +345,7 @@ TEST(Trainer, allocates_the_arena_that_was_planned) {
       << outcome.text;
 }
 
-TEST(Trainer, says_once_that_buffers_of_ranks_differ) {
+TEST(Trainer, SaysOnceThatBuffersOfRanksDiffer) {
   const TemporaryFolder folder;
   const TinyModel model(2);
   const Outcome outcome = run(model, optionsFor("random", 1), folder);
@@ -356,7 +354,7 @@ TEST(Trainer, says_once_that_buffers_of_ranks_differ) {
             std::string::npos);
 }
 
-TEST(Trainer, saves_the_optimizers_states_on_request) {
+TEST(Trainer, SavesTheOptimizersStatesOnRequest) {
   const TemporaryFolder folder;
   const TinyModel model(2);
   TrainOptions options = optionsFor("random", 1);
@@ -369,7 +367,7 @@ TEST(Trainer, saves_the_optimizers_states_on_request) {
   EXPECT_NE(saved->find("momentum/linear.bias"), nullptr);
 }
 
-TEST(Trainer, starts_from_a_weights_file) {
+TEST(Trainer, StartsFromAWeightsFile) {
   const TemporaryFolder folder;
   TinyModel model(2);
   const Outcome first = run(model, optionsFor("random", 1), folder);
@@ -388,7 +386,7 @@ TEST(Trainer, starts_from_a_weights_file) {
             format::textOf(after->find("linear.weight")->data));
 }
 
-TEST(Trainer, asks_for_weights_when_there_are_none) {
+TEST(Trainer, AsksForWeightsWhenThereAreNone) {
   const TemporaryFolder folder;
   TinyModel model(2);
   model.artifact.weights.reset();
@@ -397,7 +395,7 @@ TEST(Trainer, asks_for_weights_when_there_are_none) {
   EXPECT_NE(outcome.status.help().find("--weights"), std::string::npos);
 }
 
-TEST(Trainer, names_the_tensor_that_does_not_fit) {
+TEST(Trainer, NamesTheTensorThatDoesNotFit) {
   const TemporaryFolder folder;
   TinyModel model(2);
   (*model.artifact.weights)[0].shape = {1, 3};
@@ -410,7 +408,7 @@ TEST(Trainer, names_the_tensor_that_does_not_fit) {
             "weights lack 'linear.bias'");
 }
 
-TEST(Trainer, refuses_a_log_that_cannot_be_written) {
+TEST(Trainer, RefusesALogThatCannotBeWritten) {
   const TemporaryFolder folder;
   const TinyModel model(1);
   TrainOptions options = optionsFor("random", 1);
@@ -421,7 +419,7 @@ TEST(Trainer, refuses_a_log_that_cannot_be_written) {
             ErrorCode::E0601);
 }
 
-TEST(Trainer, reports_a_missing_kernel_with_its_module) {
+TEST(Trainer, ReportsAMissingKernelWithItsModule) {
   const TemporaryFolder folder;
   TinyModel model(3);
   for (format::Command &command : model.artifact.program.commands)
@@ -435,7 +433,7 @@ TEST(Trainer, reports_a_missing_kernel_with_its_module) {
 }
 
 // A value that no rank may meet is found before the first step.
-TEST(Trainer, checks_the_data_before_it_trains) {
+TEST(Trainer, ChecksTheDataBeforeItTrains) {
   const TemporaryFolder folder;
   TinyModel model(4);
   model.artifact.parameters.inputs[1] = {
@@ -456,7 +454,7 @@ TEST(Trainer, checks_the_data_before_it_trains) {
   EXPECT_EQ(outcome.saved, "");
 }
 
-TEST(Trainer, stops_soon_after_an_interruption) {
+TEST(Trainer, StopsSoonAfterAnInterruption) {
   const TemporaryFolder folder;
   const TinyModel model(3);
   TrainOptions options = optionsFor("random", 1);
@@ -499,7 +497,7 @@ static ErrorCode trainWithOneStack(int64_t ranks, int threads) {
 }
 
 // Those that have started stop; the process does not end by itself.
-TEST(Trainer, stops_all_ranks_when_a_thread_cannot_be_started) {
+TEST(Trainer, StopsAllRanksWhenAThreadCannotBeStarted) {
   for (const auto &[ranks, threads] : {std::pair(2, 1), std::pair(1, 2)})
     EXPECT_EXIT(
         _exit(trainWithOneStack(ranks, threads) == ErrorCode::E0505 ? 0 : 1),

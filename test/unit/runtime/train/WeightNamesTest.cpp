@@ -1,9 +1,7 @@
-//===- WeightNamesTest.cpp - tests for names of weights -------------------===//
-//
+//===- WeightNamesTest.cpp - Tests for names of weights -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prefixes, nearest names, and the files that Hugging Face writes.
-//
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/runtime/TinyModel.h"
@@ -29,13 +27,13 @@ static NamePrefix found(const std::vector<TensorNames> &model,
   return prefix.ok() ? *prefix : NamePrefix();
 }
 
-TEST(NamePrefix, is_empty_where_names_are_the_same) {
+TEST(NamePrefix, IsEmptyWhereNamesAreTheSame) {
   EXPECT_EQ(
       found({{"a.weight"}, {"b.a.weight"}}, {"a.weight", "b.a.weight"}).text,
       "");
 }
 
-TEST(NamePrefix, is_the_wrappers_around_the_model) {
+TEST(NamePrefix, IsTheWrappersAroundTheModel) {
   const NamePrefix prefix =
       found({{"model.model.embed.weight", "model.lm_head.weight"},
              {"model.model.norm.weight"}},
@@ -46,7 +44,7 @@ TEST(NamePrefix, is_the_wrappers_around_the_model) {
   EXPECT_EQ(prefix.toFile("other.weight"), std::nullopt);
 }
 
-TEST(NamePrefix, is_the_wrappers_around_what_was_saved) {
+TEST(NamePrefix, IsTheWrappersAroundWhatWasSaved) {
   const NamePrefix prefix = found({{"fc.weight"}, {"fc.bias"}},
                                   {"module.fc.weight", "module.fc.bias"});
   EXPECT_EQ(prefix.text, "module.");
@@ -54,7 +52,7 @@ TEST(NamePrefix, is_the_wrappers_around_what_was_saved) {
   EXPECT_EQ(prefix.toModel("module.fc.bias"), "fc.bias");
 }
 
-TEST(NamePrefix, is_asked_for_where_two_fit) {
+TEST(NamePrefix, IsAskedForWhereTwoFit) {
   const StatusOr<NamePrefix> prefix =
       findPrefix({{"fc.weight"}}, {"a.fc.weight", "b.fc.weight"}, {});
   EXPECT_EQ(prefix.status().code(), ErrorCode::E0402);
@@ -64,7 +62,7 @@ TEST(NamePrefix, is_asked_for_where_two_fit) {
             "b.");
 }
 
-TEST(NearestName, finds_typing_errors_and_changed_components) {
+TEST(NearestName, FindsTypingErrorsAndChangedComponents) {
   const std::vector<std::string> options = {"--steps", "--seed", "--save"};
   EXPECT_EQ(format::nearestName("--stepz", options), "--steps");
   EXPECT_EQ(format::nearestName("--stpes", options), "--steps");
@@ -101,7 +99,7 @@ static void writeSplit(const TinyModel &model, const TemporaryFolder &folder,
                 "}}");
 }
 
-TEST(WeightFiles, are_read_by_index_or_folder) {
+TEST(WeightFiles, AreReadByIndexOrFolder) {
   const TinyModel model(1);
   const TemporaryFolder folder;
   writeSplit(model, folder, "");
@@ -115,7 +113,7 @@ TEST(WeightFiles, are_read_by_index_or_folder) {
   }
 }
 
-TEST(WeightFiles, are_refused_where_index_and_files_disagree) {
+TEST(WeightFiles, AreRefusedWhereIndexAndFilesDisagree) {
   const TinyModel model(1);
   const TemporaryFolder folder;
   const std::string index = folder.file("model.safetensors.index.json");
@@ -135,7 +133,7 @@ TEST(WeightFiles, are_refused_where_index_and_files_disagree) {
 }
 
 // What PyTorch does not save, the artifact has.
-TEST(InitialStates, take_buffers_that_are_not_persistent_from_the_artifact) {
+TEST(InitialStates, TakeBuffersThatAreNotPersistentFromTheArtifact) {
   TinyModel model(1);
   std::vector<format::NamedTensor> saved = *model.artifact.weights;
   std::erase_if(saved, [](const format::NamedTensor &tensor) {
@@ -151,7 +149,7 @@ TEST(InitialStates, take_buffers_that_are_not_persistent_from_the_artifact) {
   EXPECT_FALSE(matchWeights(saved, model.artifact, {}).ok());
 }
 
-TEST(InitialStates, refuse_what_no_state_takes) {
+TEST(InitialStates, RefuseWhatNoStateTakes) {
   const TinyModel model(1);
   std::vector<format::NamedTensor> saved = *model.artifact.weights;
   saved.push_back({"extra", Dtype::F32, {0}, {}});

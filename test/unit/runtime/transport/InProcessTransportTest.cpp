@@ -1,10 +1,8 @@
-//===- InProcessTransportTest.cpp - collectives between threads -----------===//
-//
+//===- InProcessTransportTest.cpp - Collectives between threads -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every collective on several world sizes, the order of its sums, and that
 // nobody waits for ever when a rank fails.
-//
 //===----------------------------------------------------------------------===//
 
 #include "runtime/transport/InProcessTransport.h"
@@ -95,7 +93,7 @@ std::vector<float> numbersOf(int64_t rank, int64_t count) {
 }
 } // namespace
 
-TEST(InProcessTransport, gathers_the_slots_of_all_ranks) {
+TEST(InProcessTransport, GathersTheSlotsOfAllRanks) {
   for (const int worldSize : worldSizes)
     for (const int64_t elements : {0, 1, 1000, 200'000})
       expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
@@ -118,7 +116,7 @@ TEST(InProcessTransport, gathers_the_slots_of_all_ranks) {
       });
 }
 
-TEST(InProcessTransport, reduces_in_rank_order_onto_the_output) {
+TEST(InProcessTransport, ReducesInRankOrderOntoTheOutput) {
   for (const int worldSize : worldSizes)
     for (const int64_t elements : {1, 777, 70'000})
       expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
@@ -142,7 +140,7 @@ TEST(InProcessTransport, reduces_in_rank_order_onto_the_output) {
       });
 }
 
-TEST(InProcessTransport, widens_bf16_before_it_sums) {
+TEST(InProcessTransport, WidensBf16BeforeItSums) {
   expectSuccess(3, [&](Transport &transport, WorkerPool &workers) {
     std::vector<BFloat16> buffer(3, narrow<BFloat16>(1.0f / 3));
     std::vector<float> output = {1};
@@ -159,7 +157,7 @@ TEST(InProcessTransport, widens_bf16_before_it_sums) {
 
 /// What was there before, here NaN, does not count in micro-batch 0, not even
 /// as a zero, whose sum with a negative zero is positive.
-TEST(InProcessTransport, overwrites_the_output_in_the_first_micro_batch) {
+TEST(InProcessTransport, OverwritesTheOutputInTheFirstMicroBatch) {
   for (const int worldSize : worldSizes)
     expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
       std::vector<float> buffer(size_t(2 * worldSize), 1.5f);
@@ -182,7 +180,7 @@ TEST(InProcessTransport, overwrites_the_output_in_the_first_micro_batch) {
 }
 
 /// So many elements that they are written past the caches.
-TEST(InProcessTransport, overwrites_many_elements) {
+TEST(InProcessTransport, OverwritesManyElements) {
   expectSuccess(1, [&](Transport &transport, WorkerPool &workers) {
     constexpr int64_t count = (3 << 15) + 5;
     std::vector<float> buffer = numbersOf(0, count);
@@ -200,7 +198,7 @@ TEST(InProcessTransport, overwrites_many_elements) {
 }
 
 /// Every number that f16 has, added to zero.
-TEST(InProcessTransport, widens_f16_before_it_sums) {
+TEST(InProcessTransport, WidensF16BeforeItSums) {
   constexpr size_t count = 1 << 16;
   std::vector<Float16> all(count);
   for (size_t i = 0; i < count; ++i)
@@ -223,7 +221,7 @@ TEST(InProcessTransport, widens_f16_before_it_sums) {
   });
 }
 
-TEST(InProcessTransport, widens_f32_into_an_f64_output) {
+TEST(InProcessTransport, WidensF32IntoAnF64Output) {
   expectSuccess(2, [&](Transport &transport, WorkerPool &workers) {
     std::vector<float> buffer(2, 0.1f);
     std::vector<double> output = {0.5};
@@ -237,7 +235,7 @@ TEST(InProcessTransport, widens_f32_into_an_f64_output) {
   });
 }
 
-TEST(InProcessTransport, sums_the_same_bits_on_every_rank) {
+TEST(InProcessTransport, SumsTheSameBitsOnEveryRank) {
   for (const int worldSize : worldSizes)
     for (const int64_t elements : {0, 1, 5, 100'000}) {
       std::vector<float> expected = numbersOf(0, elements);
@@ -258,7 +256,7 @@ TEST(InProcessTransport, sums_the_same_bits_on_every_rank) {
 }
 
 // 1 + 2^-80 and -1 on other ranks: the small part survives in the low half.
-TEST(InProcessTransport, sums_pairs_without_losing_low_parts) {
+TEST(InProcessTransport, SumsPairsWithoutLosingLowParts) {
   for (const int worldSize : worldSizes)
     expectSuccess(worldSize, [&](Transport &transport, WorkerPool &workers) {
       std::vector<double> pair = {1, std::ldexp(1, -80)};
@@ -271,7 +269,7 @@ TEST(InProcessTransport, sums_pairs_without_losing_low_parts) {
     });
 }
 
-TEST(InProcessTransport, repeats_collectives_without_mixing_them) {
+TEST(InProcessTransport, RepeatsCollectivesWithoutMixingThem) {
   expectSuccess(4, [&](Transport &transport, WorkerPool &workers) {
     for (int round = 0; round < 500; ++round) {
       std::vector<float> sum = {float(transport.rank() + round)};
@@ -288,8 +286,7 @@ TEST(InProcessTransport, repeats_collectives_without_mixing_them) {
 
 // Rank 0 begins on the first stream, rank 1 on the second; both go on with what
 // can go on. One meeting place for both streams would mix the sums.
-TEST(InProcessTransport,
-     keeps_streams_apart_that_ranks_interleave_as_they_like) {
+TEST(InProcessTransport, KeepsStreamsApartThatRanksInterleaveAsTheyLike) {
   expectSuccess(2, [&](Transport &transport, WorkerPool &workers) {
     std::vector<float> sums[2] = {{1}, {100}};
     WorkerActions actions(workers);
@@ -325,7 +322,7 @@ static float codeOf(int64_t rank) {
 }
 
 // Rank r of 2 x 3 is at (r / 3, r % 3).
-TEST(InProcessTransport, sums_over_the_members_of_a_communicator) {
+TEST(InProcessTransport, SumsOverTheMembersOfACommunicator) {
   const format::Mesh mesh = {{{"replicate", 2}, {"shard", 3}}};
   expectSuccess(mesh, [&](Transport &transport, WorkerPool &workers) {
     const int64_t rank = transport.rank();
@@ -347,7 +344,7 @@ TEST(InProcessTransport, sums_over_the_members_of_a_communicator) {
   });
 }
 
-TEST(InProcessTransport, gathers_and_scatters_by_the_number_of_the_member) {
+TEST(InProcessTransport, GathersAndScattersByTheNumberOfTheMember) {
   const format::Mesh mesh = {{{"replicate", 2}, {"shard", 3}}};
   expectSuccess(mesh, [&](Transport &transport, WorkerPool &workers) {
     const int64_t rank = transport.rank(), own = rank % 3;
@@ -375,7 +372,7 @@ TEST(InProcessTransport, gathers_and_scatters_by_the_number_of_the_member) {
   });
 }
 
-TEST(InProcessTransport, names_the_ranks_that_disagree) {
+TEST(InProcessTransport, NamesTheRanksThatDisagree) {
   Cancellation cancellation;
   const format::Mesh mesh = {{{"replicate", 2}, {"shard", 2}}};
   const auto statuses = runRanks(
@@ -393,7 +390,7 @@ TEST(InProcessTransport, names_the_ranks_that_disagree) {
   EXPECT_EQ(statuses[1].message().substr(0, 27), "ranks 1 and 3 disagree abou");
 }
 
-TEST(InProcessTransport, releases_waiting_ranks_when_one_fails) {
+TEST(InProcessTransport, ReleasesWaitingRanksWhenOneFails) {
   Cancellation cancellation;
   const auto statuses = runRanks(
       format::shardMesh(5), cancellation,
@@ -408,7 +405,7 @@ TEST(InProcessTransport, releases_waiting_ranks_when_one_fails) {
     EXPECT_EQ(status.code(), ErrorCode::E0503);
 }
 
-TEST(InProcessTransport, releases_waiting_ranks_on_a_signal) {
+TEST(InProcessTransport, ReleasesWaitingRanksOnASignal) {
   Cancellation cancellation;
   std::thread interrupter([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -425,7 +422,7 @@ TEST(InProcessTransport, releases_waiting_ranks_on_a_signal) {
   EXPECT_EQ(cancellation.signalNumber(), 15);
 }
 
-TEST(InProcessTransport, notices_ranks_that_disagree) {
+TEST(InProcessTransport, NoticesRanksThatDisagree) {
   Cancellation cancellation;
   const auto statuses =
       runRanks(format::shardMesh(2), cancellation,
@@ -442,7 +439,7 @@ TEST(InProcessTransport, notices_ranks_that_disagree) {
 }
 
 // (a + b) + c with a pair of doubles keeps what a double would round away.
-TEST(DoubleDouble, adds_exactly_what_fits_in_106_bits) {
+TEST(DoubleDouble, AddsExactlyWhatFitsIn106Bits) {
   const double tiny = std::ldexp(1, -100);
   DoubleDouble sum = DoubleDouble{1, 0} + DoubleDouble{tiny, 0};
   EXPECT_EQ(sum.high, 1);

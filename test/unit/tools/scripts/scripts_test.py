@@ -18,7 +18,8 @@ sys.dont_write_bytecode = True
 
 import mlir_case  # noqa: E402 (needs the path above)
 
-HEAD = "// SPDX-License-Identifier: Apache-2.0\n// What this file is for.\n"
+HEAD = ("//===- File.h - A title ---===//\n// SPDX-License-Identifier: Apache-2.0\n"
+        "//\n// What this file is for.\n//===---===//\n")
 SOUND_TREE = {
     "passes/Shard/CMakeLists.txt":
         "shardc_add_library(ShardcShardSolvers SOURCES Solver.cpp)\n"
@@ -173,6 +174,12 @@ class CheckStyle(ScriptCase):
     def test_no_licence(self):
         self.write("runtime/format/Bare.h", "// What this file is for.\n")
         self.assert_names("check_style.py", "Bare.h: does not open with `SPDX")
+
+    def test_header(self):
+        self.write("runtime/format/Bare.h",
+                   "//===- Bare.h - Nothing ---===//\n//\n// SPDX-License-Identifier: "
+                   "Apache-2.0\n//\n// What for.\n//\n//===---===//\n")
+        self.assert_names("check_style.py", "Bare.h: does not open with //===- NAME")
 
     def test_drawer(self):
         self.write("runtime/format/ShapeUtils.h", HEAD)

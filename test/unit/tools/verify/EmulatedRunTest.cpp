@@ -1,4 +1,4 @@
-//===- EmulatedRunTest.cpp - compiled programs on late streams ------------===//
+//===- EmulatedRunTest.cpp - Compiled programs on late streams ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A compiled step with gathers that run ahead and reductions beside the
@@ -142,7 +142,7 @@ std::set<int64_t> findLive(const format::Program &program, size_t number) {
 } // namespace
 
 // Otherwise the other tests would say nothing.
-TEST_P(EmulatedRunTest, the_program_has_streams_that_wait_for_each_other) {
+TEST_P(EmulatedRunTest, TheProgramHasStreamsThatWaitForEachOther) {
   std::set<int64_t> streams;
   std::set<std::pair<int64_t, int64_t>> waits;
   std::vector<int64_t> recordedOn(artifact().program.eventCount);
@@ -157,21 +157,21 @@ TEST_P(EmulatedRunTest, the_program_has_streams_that_wait_for_each_other) {
   EXPECT_GE(waits.size(), 4u);
 }
 
-TEST_P(EmulatedRunTest, late_streams_compute_the_same_bits) {
+TEST_P(EmulatedRunTest, LateStreamsComputeTheSameBits) {
   ProgramRun run = this->run();
   auto expected = run.onProcessor();
   for (uint64_t seed = 0; seed < 20; ++seed)
     EXPECT_TRUE(haveEqualBits(expected, run.onEmulatedDevices(seed))) << seed;
 }
 
-TEST_P(EmulatedRunTest, a_missing_wait_computes_something_else) {
+TEST_P(EmulatedRunTest, AMissingWaitComputesSomethingElse) {
   MissingWaits waits = takeWaitsAway(artifact(), run(), 1000);
   EXPECT_GE(waits.needed, 8);
   EXPECT_THAT(waits.unnoticed, ::testing::IsEmpty());
 }
 
 // Where the rules of the format see no overlap: it is not with an operand.
-TEST_P(WorkspaceRunTest, a_workspace_over_live_memory_computes_something_else) {
+TEST_P(WorkspaceRunTest, AWorkspaceOverLiveMemoryComputesSomethingElse) {
   ProgramRun run = this->run();
   auto expected = run.onEmulatedDevices(1);
   EXPECT_TRUE(haveEqualBits(expected, run.onEmulatedDevices(2)));

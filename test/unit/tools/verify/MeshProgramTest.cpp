@@ -1,4 +1,4 @@
-//===- MeshProgramTest.cpp - a program on a mesh of two axes --------------===//
+//===- MeshProgramTest.cpp - A program on a mesh of two axes --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Its shards are those of one axis, and twins on the other add theirs up after
@@ -64,7 +64,7 @@ struct MeshProgramTest : ::testing::Test {
 
 } // namespace
 
-TEST_F(MeshProgramTest, computes_what_the_reference_computes) {
+TEST_F(MeshProgramTest, ComputesWhatTheReferenceComputes) {
   for (auto [twins, shards] :
        std::vector<std::pair<int64_t, int64_t>>{{2, 2}, {3, 2}, {2, 1}}) {
     options.compile.worldSize = twins * shards;
@@ -88,7 +88,7 @@ TEST_F(MeshProgramTest, computes_what_the_reference_computes) {
   }
 }
 
-TEST_F(MeshProgramTest, has_two_communicators_in_flight) {
+TEST_F(MeshProgramTest, HasTwoCommunicatorsInFlight) {
   FailureOr<VerifiedProgram> both = compileBoth(*module, options.compile);
   ASSERT_TRUE(succeeded(both));
   format::Artifact &artifact = both->compiled.artifact;
@@ -120,7 +120,7 @@ TEST_F(MeshProgramTest, has_two_communicators_in_flight) {
 
 // The twins' sum goes: the reference sees the gradients, and the twins' bits
 // part.
-TEST_F(MeshProgramTest, twins_that_part_are_seen) {
+TEST_F(MeshProgramTest, TwinsThatPartAreSeen) {
   FailureOr<VerifiedProgram> both = compileBoth(*module, options.compile);
   ASSERT_TRUE(succeeded(both));
   auto &commands = both->compiled.artifact.program.commands;

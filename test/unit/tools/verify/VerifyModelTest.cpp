@@ -1,4 +1,4 @@
-//===- VerifyModelTest.cpp - what shardc verify says and leaves -----------===//
+//===- VerifyModelTest.cpp - What shardc verify says and leaves -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One model as compiled, and with a mistake put into its artifact.
@@ -72,14 +72,14 @@ void shortenGelu(VerifiedProgram &both) {
 
 } // namespace
 
-TEST_F(VerifyModelTest, a_right_model_leaves_nothing) {
+TEST_F(VerifyModelTest, ARightModelLeavesNothing) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(verifyModel("my model.mlir", options), 0);
   EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr(verdict));
   EXPECT_FALSE(std::filesystem::exists("shardc-reproducer-small.mlir"));
 }
 
-TEST_F(VerifyModelTest, a_mistake_names_its_command_and_leaves_a_reproducer) {
+TEST_F(VerifyModelTest, AMistakeNamesItsCommandAndLeavesAReproducer) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   EXPECT_EQ(verifyModel("my model.mlir", options, shortenGelu), 6);

@@ -1,4 +1,4 @@
-//===- VerifyTest.cpp - right steps agree, damaged ones differ ------------===//
+//===- VerifyTest.cpp - Right steps agree, damaged ones differ ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A small model with a BatchNorm, compiled for several ranks and policies; then
@@ -109,7 +109,7 @@ std::vector<size_t> commandsOf(format::CommandKind kind,
 // Right steps
 //===----------------------------------------------------------------------===//
 
-TEST_F(VerifyTest, a_right_step_agrees_on_any_number_of_ranks) {
+TEST_F(VerifyTest, ARightStepAgreesOnAnyNumberOfRanks) {
   for (int64_t ranks : {1, 2, 3, 5}) {
     options.compile.worldSize = ranks;
     VerifyResult result = verify();
@@ -118,7 +118,7 @@ TEST_F(VerifyTest, a_right_step_agrees_on_any_number_of_ranks) {
   }
 }
 
-TEST_F(VerifyTest, a_right_step_agrees_under_every_policy) {
+TEST_F(VerifyTest, ARightStepAgreesUnderEveryPolicy) {
   for (std::string dtype : {"f32", "bf16"})
     for (std::string optimizer : {"sgd", "adamw"})
       for (bool fuse : {true, false}) {
@@ -135,7 +135,7 @@ TEST_F(VerifyTest, a_right_step_agrees_under_every_policy) {
       }
 }
 
-TEST_F(VerifyTest, everything_that_a_step_computes_is_compared) {
+TEST_F(VerifyTest, EverythingThatAStepComputesIsCompared) {
   options.compile.optimizer = "adamw";
   EXPECT_THAT(kindsOf(verify()),
               testing::UnorderedElementsAre(
@@ -146,7 +146,7 @@ TEST_F(VerifyTest, everything_that_a_step_computes_is_compared) {
   EXPECT_THAT(kindsOf(verify()), testing::Contains("momentum"));
 }
 
-TEST_F(VerifyTest, the_same_seed_gives_the_same_numbers) {
+TEST_F(VerifyTest, TheSameSeedGivesTheSameNumbers) {
   VerifyResult first = verify(), second = verify();
   ASSERT_EQ(first.compared.size(), second.compared.size());
   for (size_t i = 0; i < first.compared.size(); ++i)
@@ -159,7 +159,7 @@ TEST_F(VerifyTest, the_same_seed_gives_the_same_numbers) {
 
 // Each launch, library call and collective does something that is observed; a
 // fill may clear what is written again, or padding that is zero already.
-TEST_F(VerifyTest, a_dropped_command_is_seen) {
+TEST_F(VerifyTest, ADroppedCommandIsSeen) {
   VerifiedProgram both = compile();
   format::Program &commands = both.compiled.artifact.program;
   for (size_t i = 0; i < commands.commands.size(); ++i) {
@@ -177,7 +177,7 @@ TEST_F(VerifyTest, a_dropped_command_is_seen) {
   }
 }
 
-TEST_F(VerifyTest, a_wrong_offset_is_seen) {
+TEST_F(VerifyTest, AWrongOffsetIsSeen) {
   VerifiedProgram both = compile();
   format::Program &commands = both.compiled.artifact.program;
   const format::Program whole = commands;
@@ -199,7 +199,7 @@ TEST_F(VerifyTest, a_wrong_offset_is_seen) {
 
 // The command that reads elsewhere is the first one that computes something
 // else than it means; nothing of a right program does.
-TEST_F(VerifyTest, the_first_wrong_command_is_named) {
+TEST_F(VerifyTest, TheFirstWrongCommandIsNamed) {
   VerifiedProgram both = compile();
   StatusOr<std::optional<WrongCommand>> none =
       checkEachCommand(both, nullptr, options);
@@ -226,7 +226,7 @@ TEST_F(VerifyTest, the_first_wrong_command_is_named) {
   EXPECT_GT(found, 0);
 }
 
-TEST_F(VerifyTest, a_launch_that_comes_too_early_is_seen) {
+TEST_F(VerifyTest, ALaunchThatComesTooEarlyIsSeen) {
   VerifiedProgram both = compile();
   format::Program &commands = both.compiled.artifact.program;
   std::vector<size_t> launches = commandsOf(CommandKind::Call, commands);
@@ -240,7 +240,7 @@ TEST_F(VerifyTest, a_launch_that_comes_too_early_is_seen) {
 }
 
 // Too few iterations leave elements that nobody wrote, which are poisoned.
-TEST_F(VerifyTest, elements_that_nobody_wrote_are_seen) {
+TEST_F(VerifyTest, ElementsThatNobodyWroteAreSeen) {
   VerifiedProgram both = compile();
   format::Program &commands = both.compiled.artifact.program;
   const format::Program whole = commands;
@@ -255,7 +255,7 @@ TEST_F(VerifyTest, elements_that_nobody_wrote_are_seen) {
   }
 }
 
-TEST_F(VerifyTest, a_wrong_optimizer_is_seen_in_the_update_alone) {
+TEST_F(VerifyTest, AWrongOptimizerIsSeenInTheUpdateAlone) {
   options.compile.optimizer = "adamw";
   VerifiedProgram both = compile();
   // The second moment is divided by the first's correction.
@@ -311,7 +311,7 @@ static LogicalResult runWith(const Optimizers &optimizers, ModuleOp module,
   return success();
 }
 
-TEST_F(VerifyTest, another_optimizer_is_one_class) {
+TEST_F(VerifyTest, AnotherOptimizerIsOneClass) {
   Optimizers averaging;
   averaging.push_back(std::make_unique<Averaging>());
   for (int64_t ranks : {1, 3}) {
@@ -399,7 +399,7 @@ static FailureOr<VerifiedProgram> compileWithSections(ModuleOp module,
   return both;
 }
 
-TEST_F(VerifyTest, sections_are_what_the_program_says) {
+TEST_F(VerifyTest, SectionsAreWhatTheProgramSays) {
   options.compile.skipNonFinite = true;
   for (int64_t ranks : {1, 2}) {
     options.compile.worldSize = ranks;
@@ -430,7 +430,7 @@ static std::vector<size_t> commandsIn(StringRef name,
 }
 
 // Without what writes the flag it stays false.
-TEST_F(VerifyTest, an_update_that_does_not_run_is_seen) {
+TEST_F(VerifyTest, AnUpdateThatDoesNotRunIsSeen) {
   options.compile.skipNonFinite = true;
   VerifiedProgram both = compile();
   format::Program &changed = both.compiled.artifact.program;
@@ -441,7 +441,7 @@ TEST_F(VerifyTest, an_update_that_does_not_run_is_seen) {
   EXPECT_THAT(result.differences.front().what, StartsWith("parameter"));
 }
 
-TEST_F(VerifyTest, scaled_steps_and_evaluations_agree) {
+TEST_F(VerifyTest, ScaledStepsAndEvaluationsAgree) {
   options.compile.evaluation = true;
   options.microBatches = 2;
   for (std::string scale : {"1", "12", "dynamic"})
@@ -454,7 +454,7 @@ TEST_F(VerifyTest, scaled_steps_and_evaluations_agree) {
     }
 }
 
-TEST_F(VerifyTest, a_dropped_command_of_an_evaluation_is_seen) {
+TEST_F(VerifyTest, ADroppedCommandOfAnEvaluationIsSeen) {
   options.compile.evaluation = true;
   VerifiedProgram both = compile();
   std::vector<format::Command> &commands =
@@ -488,7 +488,7 @@ static Target toyTarget(std::string name, std::vector<std::string> calls) {
   return toy;
 }
 
-TEST_F(VerifyTest, another_target_is_one_entry) {
+TEST_F(VerifyTest, AnotherTargetIsOneEntry) {
   addTarget(toyTarget("toy", {"matmul"}));
   options.compile.cpu = "toy";
   for (int64_t ranks : {1, 3}) {
@@ -502,7 +502,7 @@ TEST_F(VerifyTest, another_target_is_one_entry) {
   }
 }
 
-TEST_F(VerifyTest, a_target_has_the_calls_that_it_names) {
+TEST_F(VerifyTest, ATargetHasTheCallsThatItNames) {
   addTarget(toyTarget("toy without products", {"convolution"}));
   options.compile.cpu = "toy without products";
   std::string message;
@@ -515,7 +515,7 @@ TEST_F(VerifyTest, a_target_has_the_calls_that_it_names) {
               HasSubstr("E0240: operator 'aten.linear' has no kernel"));
 }
 
-TEST_F(VerifyTest, a_difference_names_tensor_step_rank_and_element) {
+TEST_F(VerifyTest, ADifferenceNamesTensorStepRankAndElement) {
   VerifiedProgram both = compile();
   format::Artifact &artifact = both.compiled.artifact;
   // The first micro-batch adds to poison in place of overwriting it.
@@ -534,7 +534,7 @@ TEST_F(VerifyTest, a_difference_names_tensor_step_rank_and_element) {
 // What cannot be compared
 //===----------------------------------------------------------------------===//
 
-TEST_F(VerifyTest, an_invalid_artifact_is_not_run) {
+TEST_F(VerifyTest, AnInvalidArtifactIsNotRun) {
   VerifiedProgram both = compile();
   both.compiled.artifact.program.commands.front().stream = 99;
   VerifyResult result = compare(both);
@@ -542,14 +542,14 @@ TEST_F(VerifyTest, an_invalid_artifact_is_not_run) {
   EXPECT_EQ(result.status.code(), ErrorCode::E0309);
 }
 
-TEST_F(VerifyTest, missing_data_is_named) {
+TEST_F(VerifyTest, MissingDataIsNamed) {
   options.data = "nowhere.safetensors";
   VerifyResult result = verify();
   EXPECT_EQ(result.verdict, Verdict::NotRun);
   EXPECT_EQ(result.status.code(), ErrorCode::E0403);
 }
 
-TEST_F(VerifyTest, a_program_that_is_refused_is_not_compared) {
+TEST_F(VerifyTest, AProgramThatIsRefusedIsNotCompared) {
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     message += diagnostic.str();
