@@ -59,7 +59,7 @@ static std::string complainAboutBytes(const std::string &text) {
 
 static std::string_view helpOfMachine() {
   static const std::string help = [] {
-    std::string text = "Machine to plan for; auto needs one: ";
+    std::string text = "Machine to plan for, required by plan and by auto: ";
     for (const format::Machine &machine : knownMachines())
       text += machine.name + ", ";
     return text + "or PATH.json";
@@ -146,8 +146,8 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::batchNormStats,
        "BatchNorm statistics: local (of each rank's samples), sync (of all "
-       "ranks' samples), or broadcast (as by default, then rank 0's "
-       "running statistics are copied to all ranks) (default: sync for "
+       "ranks' samples), or broadcast (like the default, but rank 0's "
+       "running statistics are then copied to all ranks) (default: sync for "
        "SyncBatchNorm, else local)",
        {},
        {"local", "sync", "broadcast"}},
@@ -162,8 +162,8 @@ static std::vector<OptionEntry> shardingOptions() {
        "PATTERN:sync=X,...;..."},
       {"--pipeline-stage", "pipeline_stage", "Sharding",
        &Options::pipelineStage,
-       "The model is one stage of a pipeline-parallel model that something "
-       "else runs: --reshard default means never, as in torchtitan"}};
+       "The model is one stage of a pipeline whose schedule runs outside "
+       "shardc; --reshard default then means never, as in torchtitan"}};
 }
 
 static std::vector<OptionEntry> planningOptions() {

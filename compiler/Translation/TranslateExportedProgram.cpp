@@ -97,13 +97,14 @@ LogicalResult ProgramTranslator::checkGradientRegions() {
     return success();
   if (options.keepOutputs) {
     emitWarning(builder.getUnknownLoc())
-        << "the model was exported with run_decompositions, which forgets "
+        << "the model was exported with run_decompositions, which drops "
            "torch.no_grad";
     return success();
   }
   InFlightDiagnostic diagnostic = error("E0138");
-  diagnostic << "the model was exported with run_decompositions, which forgets "
-                "torch.no_grad: what it enclosed would be trained";
+  diagnostic << "the model was exported with run_decompositions, which drops "
+                "torch.no_grad: the operations inside it would be "
+                "differentiated";
   diagnostic.attachNote() << "help: save what torch.export.export returns";
   return diagnostic;
 }

@@ -45,7 +45,8 @@ static InFlightDiagnostic refuse(Operation *op) {
 
 /// How the refusals end.
 static constexpr char unknown[] =
-    "; whether an evaluation does so, an export of training does not say";
+    "; an export made in training mode does not show whether evaluation does "
+    "the same";
 
 //===----------------------------------------------------------------------===//
 // Where values come from
@@ -159,9 +160,9 @@ static FailureOr<bool> usesStatistics(aten::BatchNormOp norm) {
   for (Value statistic : {mean, variance}) {
     StringRef buffer = bufferOf(statistic);
     if (buffer.empty() || !keeps(norm, buffer))
-      return refuse(norm) << "'aten.batch_norm' normalizes with the batch's "
-                             "statistics beside running ones that it does not "
-                             "keep"
+      return refuse(norm) << "'aten.batch_norm' normalizes with batch "
+                             "statistics although it has running statistics, "
+                             "which it does not update"
                           << unknown,
              failure();
   }
@@ -260,7 +261,8 @@ static bool isParameter(fsdp::WriteOp write) {
 static LogicalResult checkLive(Operation &op, const Operations &live) {
   if (live.contains(&op) && isa<aten::RandOp, aten::RandnOp>(op))
     return refuse(&op) << "'" << op.getName()
-                       << "' draws random numbers beside dropout" << unknown;
+                       << "' draws random numbers and is not dropout"
+                       << unknown;
   if (auto write = dyn_cast<fsdp::WriteOp>(op); write && mayUse(write, live))
     return refuse(&op) << "forward changes "
                        << (isParameter(write) ? "parameter" : "buffer") << " '"

@@ -54,7 +54,7 @@ static LogicalResult checkValues(aten::BatchNormOp norm, int64_t ranks) {
   if (values > 1 || (norm.getSynchronized() && ranks > 1))
     return success();
   InFlightDiagnostic error = emitNumberedError(norm, "E0136");
-  error << "expected more than one value a channel in training, got input "
+  error << "expected more than one value per channel in training, got input "
         << type;
   error.attachNote() << "help: give the micro-batch more samples";
   return error;
@@ -98,7 +98,9 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
   warning.attachNote()
       << "help: --batch-norm-stats sync normalizes with the batch of all "
          "ranks, "
-         "as SyncBatchNorm; broadcast uses rank 0's, as DDP does";
+         "as SyncBatchNorm; broadcast copies rank 0's running statistics to "
+         "all "
+         "ranks, as DDP does";
 }
 
 } // namespace shardc

@@ -59,10 +59,10 @@ static LogicalResult failWithoutMatch(ModuleOp module, const Rule &rule,
     InFlightDiagnostic error =
         emitNumberedError(module, "E0208")
         << "the rule " << quoted(rule.pattern) << " is for the module "
-        << quoted(path.front()) << ", which is no group: "
+        << quoted(path.front())
+        << ", which is not wrapped: its parameters belong to "
         << (around ? "group " + quoted(llvm::join(around->modules, "&"))
-                   : std::string("the root"))
-        << " has its parameters";
+                   : std::string("the root"));
     error.attachNote() << "help: wrap it, or give the rule to "
                        << (around ? quoted(closest)
                                   : std::string("the root, whose path is ''"));
@@ -73,8 +73,8 @@ static LogicalResult failWithoutMatch(ModuleOp module, const Rule &rule,
                              << " matches no module path";
   if (StringRef(rule.pattern).contains('&')) {
     error.attachNote()
-        << "help: rules are for modules: of several that are one "
-           "group name one, or all as 'a|b'";
+        << "help: rules match module paths, not groups: for a group of several "
+           "modules, name one of them, or all as 'a|b'";
     return error;
   }
   std::vector<std::string> close =

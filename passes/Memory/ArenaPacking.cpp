@@ -364,7 +364,8 @@ static bool packCruxFirst(const std::vector<PackingItem> &items,
           findCrux(items, arena / size,
                    static_cast<int64_t>(period * static_cast<double>(arena)));
       // What holds most buffers is no easier than all of them.
-      if (next == crux || 2 * next.size() > items.size())
+      if (next == crux || next.size() > maxExactBuffers ||
+          2 * next.size() > items.size())
         continue;
       crux = std::move(next);
       work -= count * count;

@@ -19,10 +19,6 @@ namespace shardc {
 using Answer = PackingSearch::Answer;
 using SortKey = std::array<int64_t, 3>;
 
-/// The way to a first packing takes quadratic work, and the call stack of a
-/// search is as deep as there are buffers.
-static constexpr size_t maxBuffers = 1024;
-
 /// Work for one order of buffers in the first round; how much more in the next.
 static constexpr int64_t firstWork = 1 << 17;
 static constexpr int64_t workGrowth = 3;
@@ -124,7 +120,7 @@ ExactPacking findExactPacking(const std::vector<PackingItem> &items,
       searched.push_back(items[i]);
       numbers.push_back(i);
     }
-  if (lowerBound >= size || maxWork <= 0 || searched.size() > maxBuffers)
+  if (lowerBound >= size || maxWork <= 0 || searched.size() > maxExactBuffers)
     return best;
   CapacitySearch(searched, maxWork).narrow(best);
   if (best.size == size)

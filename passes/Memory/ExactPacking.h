@@ -15,7 +15,14 @@
 
 #include "passes/Memory/ArenaPacking.h"
 
+#include <cstddef>
+
 namespace shardc {
+
+/// Of more buffers there is no search: the way to a first packing takes
+/// quadratic work, and the call stack of a search is as deep as there are
+/// buffers.
+inline constexpr std::size_t maxExactBuffers = 1024;
 
 struct ExactPacking {
   /// The offset of each item in bytes; empty if no smaller packing was found.

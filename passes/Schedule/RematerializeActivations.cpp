@@ -201,8 +201,8 @@ void RematerializeActivationsPass::runOnOperation() {
   assert(isCorrect(checkRecompute(nodes, chosen)));
   if (chosen.empty()) {
     getOperation().emitWarning()
-        << "nothing is recomputed: of the modules to recompute, backward needs "
-           "only values that other modules use or that are saved anyway";
+        << "nothing is recomputed: all values that backward needs from the "
+           "selected modules are used by other modules or saved anyway";
     return;
   }
   Operation *backward = nullptr;

@@ -49,7 +49,7 @@ StatusOr<Allocation> Allocation::take(size_t bytes, const std::string &purpose,
   std::byte *const end = allocation.address + mappedBytes - guard;
   allocation.address = end - roundUp(bytes, alignment);
   if (mprotect(end, guard, PROT_NONE) != 0)
-    return Status(ErrorCode::E0503, "cannot protect what lies behind " +
+    return Status(ErrorCode::E0503, "cannot protect the guard page after " +
                                         purpose + ": " + std::strerror(errno));
   return allocation;
 }

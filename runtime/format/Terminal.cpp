@@ -14,13 +14,15 @@
 
 namespace shardc {
 
-static bool isTerminal() { return isatty(STDERR_FILENO) != 0; }
+/// Whether standard error is a terminal that knows escape sequences.
+static bool isTerminal() {
+  const char *const name = std::getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 && name && std::string_view(name) != "dumb";
+}
 
 static bool hasColors() {
   const char *const none = std::getenv("NO_COLOR");
-  const char *const terminal = std::getenv("TERM");
-  return isTerminal() && (!none || *none == '\0') && terminal &&
-         std::string_view(terminal) != "dumb";
+  return isTerminal() && (!none || *none == '\0');
 }
 
 static const char *colorOf(MessageKind kind) {

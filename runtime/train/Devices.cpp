@@ -53,7 +53,7 @@ openCuda(const format::Artifact &artifact, const CudaOptions &options) {
                                         plugin->version + ", expected " +
                                         SHARDC_VERSION);
   StatusOr<std::unique_ptr<DeviceMaker>> result =
-      Status(ErrorCode::E0507, "the plug-in for CUDA answered nothing");
+      Status(ErrorCode::E0507, "the CUDA plug-in returned no result");
   plugin->open(artifact, options, result);
   return result;
 }

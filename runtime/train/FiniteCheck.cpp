@@ -43,13 +43,13 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
     const std::string &last = gradients.rbegin()->second;
     status.addNote(gradients.size() == 1
                        ? "the parameter is '" + first + "'"
-                       : "in the order of the model, the first is '" + first +
-                             "' and the last, which backward reaches first, "
-                             "is '" +
-                             last + "'");
+                       : "in model order, the first is '" + first +
+                             "' and the last is '" + last +
+                             "' (backward reaches it first)");
   }
   if (isUpdated)
-    status.addNote("the step's update was made before this was seen");
+    status.addNote("the update of this step had already been applied when this "
+                   "was detected");
   status.setHelp("--on-nan skip leaves such steps out, --on-nan continue goes "
                  "on; a lower --lr or clipped gradients may avoid them");
   return status;

@@ -51,8 +51,8 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
   command
       .add_option(
           "--verify-each", options.verifyEach,
-          "execute: run the program before and after each pass, and each "
-          "compiled command, in the reference interpreter, and compare")
+          "execute: check with the reference interpreter that no pass changes "
+          "results and that each compiled command computes what it should")
       ->check(oneOf({"execute"}))
       ->type_name("execute")
       ->group("Debugging");

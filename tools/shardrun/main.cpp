@@ -152,8 +152,8 @@ static void declareFiles(CLI::App &app, CommandLine &line) {
       "start at step 1");
   weights.add(
       "--weights-prefix", train.weightsPrefix, "PREFIX",
-      "Prefix to ignore in tensor names: in the model's or in the file's, "
-      "whichever have it");
+      "Prefix that the names in either the model or the file have and the "
+      "others lack");
   weights.add("--ignore-unused", train.ignoreUnused,
               "Accept tensors that the model does not have");
   weights.add("--save", train.save, "FILE.safetensors",
@@ -164,8 +164,9 @@ static void declareFiles(CLI::App &app, CommandLine &line) {
               "Save each rank's BatchNorm statistics, too, as rankR/NAME");
   weights
       .add("--names", line.names, "model|hf",
-           "Names of saved tensors: as exported (model), or those of the "
-           "state_dict of any model exported with the helper (hf)")
+           "Names of saved tensors: as exported (model), or as in the "
+           "state_dict "
+           "of the model that was given to the export helper (hf)")
       ->capture_default_str();
 
   OptionGroup output(app, "Output");
@@ -407,7 +408,7 @@ static int runCalibrate(int argc, char **argv, Cancellation &cancellation) {
             "For a GPU: machine to take peaks, capacity and links from, such "
             "as h100-sxm");
   group.add("--threads", options.threads, "T",
-            "Threads of all ranks together (default: cores)");
+            "Total number of threads over all ranks (default: cores)");
   app.footer("Measures memory bandwidth, matmuls, convolutions and attention "
              "for about half a\nminute. Nothing else should run meanwhile.");
   if (Status status = parse(argc, argv, app); !status.ok())

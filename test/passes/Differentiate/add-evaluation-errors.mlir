@@ -12,7 +12,7 @@ module @stochastic_depth {
     %seed = fsdp.scalar seed : tensor<i64>
     %step = fsdp.scalar step : tensor<i64>
     %slice = fsdp.scalar slice : tensor<i64>
-    // expected-error@+1 {{E0224: 'aten.rand' draws random numbers beside dropout; whether an evaluation does so, an export of training does not say}}
+    // expected-error@+1 {{E0224: 'aten.rand' draws random numbers and is not dropout; an export made in training mode does not show whether evaluation does the same}}
     %0 = aten.rand %seed, %step, %slice {stream = 0} : (tensor<i64>, tensor<i64>, tensor<i64>) -> tensor<4xf32>
     %1 = aten.mul %x, %0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     %2 = aten.sum %1 [0] : (tensor<4xf32>) -> tensor<f32>
@@ -29,7 +29,7 @@ module @moving_average_in_use {
     fsdp.begin forward
     %0 = fsdp.read @mean : tensor<f32>
     %1 = aten.add %0, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    // expected-error@+1 {{E0224: forward changes buffer 'mean' and may use its new value; whether an evaluation does so, an export of training does not say}}
+    // expected-error@+1 {{E0224: forward changes buffer 'mean' and may use its new value; an export made in training mode does not show whether evaluation does the same}}
     fsdp.write %1, @mean : tensor<f32>
     %2 = aten.mul %1, %x : (tensor<f32>, tensor<f32>) -> tensor<f32>
     fsdp.record_loss %2 : tensor<f32>
@@ -104,7 +104,7 @@ module @computed_statistics {
     %mean = fsdp.read @mean : tensor<2xf32>
     %var = fsdp.read @var : tensor<2xf32>
     %sum = aten.add %mean, %var : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-    // expected-error@+1 {{E0224: 'aten.batch_norm' normalizes with the batch's statistics beside running ones that it does not keep; whether an evaluation does so, an export of training does not say}}
+    // expected-error@+1 {{E0224: 'aten.batch_norm' normalizes with batch statistics although it has running statistics, which it does not update; an export made in training mode does not show whether evaluation does the same}}
     %0:5 = aten.batch_norm %x running(%sum, %var) {training = true, momentum = 0.1, eps = 1.0e-5} : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)
     %1 = aten.sum %0#0 [0, 1] : (tensor<4x2xf32>) -> tensor<f32>
     fsdp.record_loss %1 : tensor<f32>
@@ -121,7 +121,7 @@ module @statistics_that_stay {
     fsdp.begin forward
     %mean = fsdp.read @mean : tensor<2xf32>
     %var = fsdp.read @var : tensor<2xf32>
-    // expected-error@+1 {{E0224: 'aten.batch_norm' normalizes with the batch's statistics beside running ones that it does not keep}}
+    // expected-error@+1 {{E0224: 'aten.batch_norm' normalizes with batch statistics although it has running statistics, which it does not update}}
     %0:5 = aten.batch_norm %x running(%mean, %var) {training = true, momentum = 0.1, eps = 1.0e-5} : (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<4x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>)
     fsdp.write %0#1, @mean : tensor<2xf32>
     %1 = aten.sum %0#0 [0, 1] : (tensor<4x2xf32>) -> tensor<f32>

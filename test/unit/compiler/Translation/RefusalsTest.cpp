@@ -223,5 +223,5 @@ TEST(Refusals, E0138DecomposedExportThatLostNoGrad) {
   model.get().program.verifiers = {"ATEN"};
   EXPECT_THAT(model.diagnostics(),
               HasSubstr("error: E0138: the model was exported with "
-                        "run_decompositions, which forgets torch.no_grad"));
+                        "run_decompositions, which drops torch.no_grad"));
 }
