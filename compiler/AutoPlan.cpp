@@ -7,7 +7,7 @@
 #include "compiler/AutoPlan.h"
 
 #include "compiler/OptionTable.h"
-#include "compiler/Plan/Quantities.h"
+#include "runtime/format/Quantities.h"
 #include "compiler/PlanSpace.h"
 #include "passes/CostModel/CommandTime.h"
 

@@ -10,7 +10,7 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
-#include "compiler/Plan/Quantities.h"
+#include "runtime/format/Quantities.h"
 #include "compiler/Pt2/SymbolBindings.h"
 #include "compiler/RepeatedLayers.h"
 #include "compiler/Translation/TranslateExportedProgram.h"

@@ -6,7 +6,7 @@
 
 #include "compiler/Plan/FullyShardText.h"
 
-#include "compiler/Plan/Quantities.h"
+#include "runtime/format/Quantities.h"
 
 #include <algorithm>
 #include <map>

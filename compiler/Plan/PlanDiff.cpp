@@ -6,7 +6,7 @@
 
 #include "compiler/Plan/PlanDiff.h"
 
-#include "compiler/Plan/Quantities.h"
+#include "runtime/format/Quantities.h"
 #include "compiler/Plan/Table.h"
 #include "runtime/format/JsonField.h"
 #include "runtime/format/JsonLines.h"

@@ -7,7 +7,7 @@
 #include "compiler/Plan/PlanReport.h"
 
 #include "compiler/Plan/PyTorchMemory.h"
-#include "compiler/Plan/Quantities.h"
+#include "runtime/format/Quantities.h"
 #include "passes/CostModel/ArenaUse.h"
 #include "passes/CostModel/CommandTime.h"
 #include "runtime/format/CommandKinds.h"

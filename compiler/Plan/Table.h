@@ -8,7 +8,7 @@
 #ifndef SHARDC_COMPILER_PLAN_TABLE_H
 #define SHARDC_COMPILER_PLAN_TABLE_H
 
-#include "compiler/Plan/Quantities.h"
+#include "runtime/format/Quantities.h"
 
 #include <string>
 #include <vector>

@@ -17,6 +17,7 @@
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Groups.h"
+#include "dialects/Fsdp/ModulePath.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -61,8 +62,10 @@ private:
       OpBuilder builder(firstUse);
       auto symbol = FlatSymbolRefAttr::get(group.getSymNameAttr());
       auto type = fsdp::UnshardedType::get(builder.getContext(), symbol);
-      whole = fsdp::UnshardOp::create(builder, firstUse->getLoc(), type, symbol,
-                                      /*retained=*/Value());
+      // Profiles charge a collective to its group's module.
+      whole = fsdp::UnshardOp::create(
+          builder, withModulePath(firstUse->getLoc(), group.getSymName()), type,
+          symbol, /*retained=*/Value());
     }
     return whole;
   }

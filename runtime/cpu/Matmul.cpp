@@ -4,8 +4,8 @@
 // Cuts the products of a matmul call into parts: large ones into rectangles of
 // C, so that no two parts add to the same element and k is never cut, small
 // ones into batches, each with one oneDNN primitive if they are equally far
-// apart. An operand whose lines compete for the same sets of a cache is copied
-// first, part by part.
+// apart. Rows of A or columns of B whose lines compete for the same sets of a
+// cache are copied first, once for all parts that read them.
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/DoubleMatmul.h"
@@ -18,6 +18,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <tuple>
 
 namespace shardc::runtime {
 
@@ -34,7 +36,7 @@ public:
   explicit MatmulCall(const MatmulProblem &problem);
 
   ScratchNeed scratchNeed() const override {
-    return {0, copyBytes + scratchpadBytes, 0};
+    return {panelMemory.size(), copyBytes + scratchpadBytes, 0};
   }
   Status run(WorkerPool &workers, const Scratch &scratch) override;
 
@@ -46,7 +48,18 @@ private:
   /// Appends a piece of some products to the last part.
   void add(const MatmulProblem &problem, Range products, const Piece &piece);
 
-  std::vector<OneDnnSteps> parts;
+  /// The operand itself, or a copy: of `steps` and in `memory`, or of all parts
+  /// if others read it, too. `outer` and `others` are wellSpaced's.
+  OneDnnTensor spaced(const OneDnnTensor &operand, size_t outer, int64_t others,
+                      bool isShared, OneDnnSteps &steps, ScratchLayout &memory);
+
+  /// All copies come before the first part.
+  std::vector<OneDnnSteps> copies, parts;
+  /// Copies that parts share, by what is copied: its address, and `outer` and
+  /// its extent, because A may be B and matrices may overlap.
+  using Panel = std::tuple<const std::byte *, size_t, int64_t>;
+  std::map<Panel, OneDnnTensor> panels;
+  ScratchLayout panelMemory{OneDnnPlace::Kind::Shared};
   /// Of a worker: for copies of operands, and for primitives.
   size_t copyBytes = 0, scratchpadBytes = 0;
 };
@@ -140,17 +153,16 @@ static bool canBeOne(const MatmulProblem &problem, int64_t count) {
          !describe(first.c, problem.m, problem.n, 2, count, problem).is_zero();
 }
 
-/// The operand itself, or a copy that an appended step makes, if oneDNN would
-/// read it slowly. `outer` is the dimension that A or B has in common with C,
-/// `others` how many rows or columns of C the other operand has.
+/// The layout of a copy that oneDNN reads faster than the operand, if there is
+/// one. `outer` is the dimension that A or B has in common with C, `others` how
+/// many rows or columns of C the other operand has.
 ///
 /// Products of small extents read operands where they lie with AVX2, several
 /// lines of the dimension that is summed over at a time. Where they are a
 /// multiple of 2 KiB apart, they share few sets of the first-level cache, and
 /// the product takes twice as long.
-static OneDnnTensor wellSpaced(const OneDnnTensor &tensor, size_t outer,
-                               int64_t others, OneDnnSteps &steps,
-                               ScratchLayout &memory) {
+static std::optional<dnnl::memory::desc>
+wellSpaced(const OneDnnTensor &tensor, size_t outer, int64_t others) {
   constexpr int64_t badSpacing = 2048 / sizeof(float), fewest = 64;
   constexpr int64_t lanes = 16;
   // What oneDNN 2.6 copies by itself has larger extents.
@@ -160,19 +172,36 @@ static OneDnnTensor wellSpaced(const OneDnnTensor &tensor, size_t outer,
   if (dims.size() != 2 ||
       tensor.layout.data_type() != dnnl::memory::data_type::f32 ||
       instructionSet() != InstructionSet::Avx2)
-    return tensor;
+    return std::nullopt;
   const int64_t extent = dims[outer], spacing = blocking.strides[1 - outer];
   const double smallness =
       1 / static_cast<double>(extent) + 1 / static_cast<double>(others);
   if (blocking.strides[outer] != 1 || spacing % badSpacing != 0 ||
       others < fewest || smallness < smallExtents)
-    return tensor;
+    return std::nullopt;
   // An odd number of cache lines.
   const int64_t padded = (extent + lanes - 1) / lanes * lanes | lanes;
   dnnl::memory::dims strides(2, 1);
   strides[1 - outer] = padded;
-  return steps.reordered(tensor, {dims, dnnl::memory::data_type::f32, strides},
-                         memory);
+  return dnnl::memory::desc(dims, dnnl::memory::data_type::f32, strides);
+}
+
+OneDnnTensor MatmulCall::spaced(const OneDnnTensor &operand, size_t outer,
+                                int64_t others, bool isShared,
+                                OneDnnSteps &steps, ScratchLayout &memory) {
+  const std::optional<dnnl::memory::desc> layout =
+      wellSpaced(operand, outer, others);
+  if (!layout)
+    return operand;
+  if (!isShared)
+    return steps.reordered(operand, *layout, memory);
+  const int64_t extent = operand.layout.dims()[outer];
+  const auto [panel, isNew] = panels.try_emplace(
+      Panel(operand.place.address, outer, extent), OneDnnTensor());
+  if (isNew)
+    panel->second =
+        copies.emplace_back().reordered(operand, *layout, panelMemory);
+  return panel->second;
 }
 
 void MatmulCall::add(const MatmulProblem &problem, Range products,
@@ -184,14 +213,14 @@ void MatmulCall::add(const MatmulProblem &problem, Range products,
   auto fixed = [](const dnnl::memory::desc &layout, std::byte *address) {
     return OneDnnTensor{layout, {OneDnnPlace::Kind::Fixed, address, 0}};
   };
-  const OneDnnTensor a = wellSpaced(
+  const OneDnnTensor a = spaced(
       fixed(describe(product.a, piece.rows, problem.k, 0, count, problem),
             product.a.at(piece.row, 0)),
-      0, piece.columns, steps, memory);
-  const OneDnnTensor b = wellSpaced(
+      0, piece.columns, piece.columns < problem.n, steps, memory);
+  const OneDnnTensor b = spaced(
       fixed(describe(product.b, problem.k, piece.columns, 1, count, problem),
             product.b.at(0, piece.column)),
-      1, piece.rows, steps, memory);
+      1, piece.rows, piece.rows < problem.m, steps, memory);
   const OneDnnTensor c =
       fixed(describe(product.c, piece.rows, piece.columns, 2, count, problem),
             product.c.at(piece.row, piece.column));
@@ -242,11 +271,12 @@ MatmulCall::MatmulCall(const MatmulProblem &problem) {
 
 Status MatmulCall::run(WorkerPool &workers, const Scratch &scratch) {
   std::atomic<bool> healthy = true;
-  workers.run(
-      static_cast<int64_t>(parts.size()), [&](int64_t part, int worker) {
-        if (!parts[static_cast<size_t>(part)].run(scratch, worker, copyBytes))
-          healthy = false;
-      });
+  for (std::vector<OneDnnSteps> *jobs : {&copies, &parts})
+    workers.run(static_cast<int64_t>(jobs->size()), [&](int64_t job,
+                                                        int worker) {
+      if (!(*jobs)[static_cast<size_t>(job)].run(scratch, worker, copyBytes))
+        healthy = false;
+    });
   if (!healthy)
     return Status(ErrorCode::E0504, "oneDNN failed to multiply matrices");
   return Status();

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/RunReport.h"
+#include "runtime/format/Quantities.h"
 #include "runtime/train/RunningStatistics.h"
 
 namespace shardc::runtime {
@@ -25,6 +26,10 @@ int64_t samplesOfAll(const Artifact &artifact, const TrainOptions &options) {
          (options.replicateData ? 1 : artifact.manifest.mesh.ranks());
 }
 
+static std::string printed(size_t bytes) {
+  return printBytes(static_cast<int64_t>(bytes));
+}
+
 void printHeader(const TrainingRun &run, const RankTrainer &rank,
                  std::ostream &output) {
   const Artifact &artifact = run.artifact;
@@ -36,10 +41,17 @@ void printHeader(const TrainingRun &run, const RankTrainer &rank,
          << "  micro-batches: " << run.options.microBatches << "\n";
   if (const std::string device = run.devices.description(); !device.empty())
     output << "device: " << device << "\n";
-  output << "memory per rank in bytes:  arena: " << memory.arena
-         << " (planned: " << artifact.summary.arenaBytes
-         << ")  states: " << memory.states << "  inputs: " << memory.inputs
-         << "  scratch: " << memory.scratch << std::endl;
+  const size_t total =
+      memory.arena + memory.states + memory.inputs + memory.scratch;
+  const auto planned = static_cast<size_t>(artifact.summary.arenaBytes);
+  output << "memory per rank: " << printed(total) << " ("
+         << printCount(static_cast<int64_t>(total))
+         << " bytes)  arena: " << printed(memory.arena);
+  if (memory.arena != planned)
+    output << " (planned: " << printed(planned) << ")";
+  output << "  states: " << printed(memory.states)
+         << "  inputs: " << printed(memory.inputs)
+         << "  scratch: " << printed(memory.scratch) << std::endl;
 }
 
 /// Options that a run may choose anew, where they differ.

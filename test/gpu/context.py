@@ -23,7 +23,7 @@ import trained
 
 # The weights of all benchmarks, twice.
 SHARED_BYTES = 20e9
-HEADER = re.compile(r"(\w+): (\d+)")
+MEMORY = re.compile(r"^memory per rank: .* \(([\d,]+) bytes\)", re.MULTILINE)
 
 
 @dataclasses.dataclass
@@ -140,11 +140,8 @@ def roomy_folder():
     return memory if roomy else None
 
 
-def header_numbers(output):
-    """{name: bytes} of the line of shardrun that says what a rank takes, as
-    `memory per rank in bytes:  arena: 1 (planned: 1)  states: 2 …`."""
-    for line in output.splitlines():
-        if line.startswith("memory per rank in bytes"):
-            return {name: int(number) for name, number
-                    in HEADER.findall(line.partition(":")[2])}
-    return {}
+def bytes_of_rank(output):
+    """What a rank takes by the header of shardrun, which has a line like
+    `memory per rank: 4.0 KiB (4,096 bytes)  arena: …`; None without one."""
+    found = MEMORY.search(output)
+    return int(found[1].replace(",", "")) if found else None

@@ -70,11 +70,10 @@ class Sampler:
 
 def planned(output, ranks):
     """Bytes of all ranks by the header of shardrun."""
-    numbers = contexts.header_numbers(output)
-    if not numbers:
+    of_rank = contexts.bytes_of_rank(output)
+    if of_rank is None:
         raise CheckFailed("shardrun prints no line of its memory")
-    return ranks * sum(size for name, size in numbers.items()
-                       if name != "planned")
+    return ranks * of_rank
 
 
 def memory(context):

@@ -35,8 +35,8 @@ def value(name):
 loss = 1.5 if "--no-graph" in words and os.environ.get("FAULTY") else 1.0
 steps = int(value("--steps"))
 if "--quiet" not in words:
-    print("memory per rank in bytes:  arena: 1048576 (planned: 1048576)  "
-          "states: 1048576")
+    print("memory per rank: 2.00 MiB (2,097,152 bytes)  arena: 1.00 MiB  "
+          "states: 1.00 MiB")
 if value("--log"):
     with open(value("--log"), "w") as file:
         for step in range(1, steps + 1):

@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/ModelReport.h"
+#include "runtime/format/Quantities.h"
 #include "tools/shardc/Inspect.h"
 
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <cstdio>
 #include <iostream>
 
@@ -20,30 +22,18 @@ namespace shardc {
 //===----------------------------------------------------------------------===//
 
 /// Three digits and a unit: "1.54 M".
-static std::string scaled(double value, double base,
-                          std::initializer_list<const char *> units) {
-  auto unit = units.begin();
-  // 1020 of a unit would need four digits.
-  while (value >= (unit == units.begin() ? base : 999.5) &&
-         unit + 1 != units.end()) {
-    value /= base;
-    ++unit;
-  }
-  char text[32];
-  bool isExact = unit == units.begin();
-  std::snprintf(text, sizeof(text), isExact ? "%.0f%s" : "%.3g%s", value,
-                *unit);
-  return text;
-}
-
 static std::string countText(int64_t count) {
-  return scaled(static_cast<double>(count), 1000,
-                {"", " K", " M", " G", " T", " P"});
-}
-
-static std::string bytesText(int64_t bytes) {
-  return scaled(static_cast<double>(bytes), 1024,
-                {" B", " KiB", " MiB", " GiB", " TiB"});
+  constexpr std::array<const char *, 6> units = {"",   " K", " M",
+                                                 " G", " T", " P"};
+  auto value = static_cast<double>(count);
+  size_t unit = 0;
+  // 1020 of a unit would need four digits.
+  for (; value >= (unit == 0 ? 1000 : 999.5) && unit + 1 < units.size(); ++unit)
+    value /= 1000;
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f%s" : "%.3g%s",
+                value, units[unit]);
+  return text.data();
 }
 
 static std::string shapeText(const ReportedTensor &tensor) {
@@ -108,9 +98,9 @@ static void printModule(const ReportedModule &module, const std::string &name,
     dtypes += (dtypes.empty() ? "" : ", ") + dtype;
   std::printf("%-44s %10s %10s %9s %10s  %s\n", label.c_str(),
               countText(module.parameters).c_str(),
-              bytesText(module.parameterBytes).c_str(),
+              printBytes(module.parameterBytes).c_str(),
               module.cost ? countText(module.cost->flops).c_str() : "?",
-              module.cost ? bytesText(module.cost->activationBytes).c_str()
+              module.cost ? printBytes(module.cost->activationBytes).c_str()
                           : "?",
               dtypes.c_str());
 }

@@ -8,7 +8,7 @@
 #include "tools/shardc/PlanSweep.h"
 
 #include "compiler/OptionTable.h"
-#include "compiler/Plan/Quantities.h"
+#include "runtime/format/Quantities.h"
 #include "runtime/format/Terminal.h"
 #include "tools/shardc/Commands.h"
 

@@ -123,7 +123,7 @@ static void declareTraining(CLI::App &app, CommandLine &line) {
   OptionGroup data(app, "Data");
   data.add("--data", train.data, "DATA",
            "Training data (required): random, tokens:FILE, FILE.npy, or "
-           "FILE.safetensors with a tensor per input (docs/Training.md)");
+           "FILE.safetensors with a tensor per input (docs/Data.md)");
   data.add("--token-shift", train.tokenShift, "N",
            "Distance from a token to its target (default: 1, or 0 if the model "
            "shifts targets itself)");

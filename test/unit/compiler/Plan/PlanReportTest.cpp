@@ -6,7 +6,7 @@
 
 #include "compiler/Plan/PlanReport.h"
 
-#include "compiler/Plan/Quantities.h"
+#include "runtime/format/Quantities.h"
 #include "passes/CostModel/Machines.h"
 #include "test/unit/runtime/TinyModel.h"
 

@@ -149,6 +149,31 @@ TEST(Matmul, MultipliesMatricesThatOverlap) {
   }
 }
 
+// Parts share copies of rows that are a multiple of 2 KiB apart: here A is B,
+// and columns of one matrix are in the next one, too.
+TEST(Matmul, SharesCopiesOfOperandsThatOverlap) {
+  std::mt19937 generator(4);
+  const Attributes attributes = {{"transpose_a", true}};
+  const Case square = {1, 1024, 1024, 96, true, false, false, false};
+  TestTensor x(Dtype::F32, {square.k, square.n}), xx(Dtype::F32, {1024, 1024});
+  const auto values = x.fillRandom(generator);
+  ASSERT_TRUE(runCall("matmul", attributes, {&x, &x}, {&xx}, 2).ok());
+  EXPECT_LT(largestError(xx.values(), multiply(square, values, values, {}), 10),
+            tolerance(Dtype::F32));
+
+  const Case c = {2, 500, 500, 100, true, false, false, false};
+  const Shape strides = {256, 512, 1};
+  TestTensor a(Dtype::F32, {c.batch, c.k, c.m}, strides);
+  TestTensor b(Dtype::F32, {c.batch, c.k, c.n}, strides);
+  TestTensor result(Dtype::F32, {c.batch, c.m, c.n});
+  a.fillRandom(generator);
+  b.fillRandom(generator);
+  ASSERT_TRUE(runCall("matmul", attributes, {&a, &b}, {&result}, 2).ok());
+  EXPECT_LT(largestError(result.values(),
+                         multiply(c, a.values(), b.values(), {}), 10),
+            tolerance(Dtype::F32));
+}
+
 // [1 2; 3 4] [5 6; 7 8] + [100 200]
 TEST(Matmul, GivesTheKnownProductOfTwoSmallMatrices) {
   TestTensor a(Dtype::F32, {2, 2}), b(Dtype::F32, {2, 2});

@@ -55,7 +55,9 @@ class Shardrun(unittest.TestCase):
             self.assertEqual(
                 list(record), ["step", "loss", "gradient_norm", "seconds"])
             self.assertIn(f"step: {record['step']:5}  loss: ", line)
-        self.assertIn("arena: 256 (planned: 256)", result.stdout)
+        self.assertRegex(
+            result.stdout,
+            r"memory per rank: .* \([\d,]+ bytes\)  arena: 256 B  states: ")
         self.assertIn("weights: the artifact's\ndata: random numbers\n",
                       result.stdout)
 

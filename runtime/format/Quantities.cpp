@@ -4,7 +4,7 @@
 // Units by size.
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Plan/Quantities.h"
+#include "runtime/format/Quantities.h"
 
 #include <array>
 #include <cmath>

@@ -4,8 +4,8 @@
 // How reports print quantities: three or four digits and a unit.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_COMPILER_PLAN_QUANTITIES_H
-#define SHARDC_COMPILER_PLAN_QUANTITIES_H
+#ifndef SHARDC_RUNTIME_FORMAT_QUANTITIES_H
+#define SHARDC_RUNTIME_FORMAT_QUANTITIES_H
 
 #include <cstdint>
 #include <string>
@@ -35,4 +35,4 @@ std::string printRanks(int64_t ranks);
 
 } // namespace shardc
 
-#endif // SHARDC_COMPILER_PLAN_QUANTITIES_H
+#endif // SHARDC_RUNTIME_FORMAT_QUANTITIES_H
