@@ -7,9 +7,9 @@
 #include "compiler/AutoPlan.h"
 
 #include "compiler/OptionTable.h"
-#include "runtime/format/Quantities.h"
 #include "compiler/PlanSpace.h"
 #include "passes/CostModel/CommandTime.h"
+#include "runtime/format/Quantities.h"
 
 #include <algorithm>
 #include <limits>

@@ -10,7 +10,6 @@
 #include "compiler/Diagnostics.h"
 #include "compiler/ModelInput.h"
 #include "compiler/Pipelines.h"
-#include "runtime/format/Quantities.h"
 #include "compiler/Pt2/SymbolBindings.h"
 #include "compiler/RepeatedLayers.h"
 #include "compiler/Translation/TranslateExportedProgram.h"
@@ -24,6 +23,7 @@
 #include "passes/Group/RootGroup.h"
 #include "passes/Group/Rules.h"
 #include "passes/Memory/StateTable.h"
+#include "runtime/format/Quantities.h"
 #include "runtime/format/Terminal.h"
 
 #include "mlir/Pass/PassManager.h"

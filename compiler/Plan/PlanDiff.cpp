@@ -6,11 +6,11 @@
 
 #include "compiler/Plan/PlanDiff.h"
 
-#include "runtime/format/Quantities.h"
 #include "compiler/Plan/Table.h"
 #include "runtime/format/JsonField.h"
 #include "runtime/format/JsonLines.h"
 #include "runtime/format/MappedFile.h"
+#include "runtime/format/Quantities.h"
 
 #include <algorithm>
 #include <cmath>

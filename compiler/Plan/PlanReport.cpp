@@ -7,10 +7,10 @@
 #include "compiler/Plan/PlanReport.h"
 
 #include "compiler/Plan/PyTorchMemory.h"
-#include "runtime/format/Quantities.h"
 #include "passes/CostModel/ArenaUse.h"
 #include "passes/CostModel/CommandTime.h"
 #include "runtime/format/CommandKinds.h"
+#include "runtime/format/Quantities.h"
 #include "runtime/format/Work.h"
 
 #include <algorithm>

@@ -62,10 +62,12 @@ private:
       OpBuilder builder(firstUse);
       auto symbol = FlatSymbolRefAttr::get(group.getSymNameAttr());
       auto type = fsdp::UnshardedType::get(builder.getContext(), symbol);
-      // Profiles charge a collective to its group's module.
-      whole = fsdp::UnshardOp::create(
-          builder, withModulePath(firstUse->getLoc(), group.getSymName()), type,
-          symbol, /*retained=*/Value());
+      // Profiles and plans charge a collective to its group, so to the first
+      // of the modules A&B.
+      StringRef path = group.getSymName().split('&').first;
+      whole = fsdp::UnshardOp::create(builder,
+                                      withModulePath(firstUse->getLoc(), path),
+                                      type, symbol, /*retained=*/Value());
     }
     return whole;
   }

@@ -6,8 +6,8 @@
 
 #include "compiler/Plan/PlanReport.h"
 
-#include "runtime/format/Quantities.h"
 #include "passes/CostModel/Machines.h"
+#include "runtime/format/Quantities.h"
 #include "test/unit/runtime/TinyModel.h"
 
 #include "gmock/gmock.h"
