@@ -12,7 +12,7 @@
 #include "passes/Differentiate/Passes.h"
 #include "passes/Group/Passes.h"
 #include "passes/Import/Passes.h"
-#include "passes/Kernel/KernelModels.h"
+#include "passes/Kernel/Models/KernelModels.h"
 #include "passes/Kernel/Passes.h"
 #include "passes/Memory/Passes.h"
 #include "passes/Precision/Passes.h"

@@ -10,7 +10,7 @@
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/ModulePath.h"
 
-#include "passes/Kernel/SharedMemory.h"
+#include "passes/Kernel/Schedule/SharedMemory.h"
 #include "passes/Target/KernelOperations.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

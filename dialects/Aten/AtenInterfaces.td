@@ -97,7 +97,7 @@ def Aten_KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let cppNamespace = "::shardc::aten";
   let description = [{
     An operator that shardc compiles itself. The implementations are external
-    models in `passes/Kernel/`, one operator family a file.
+    models in `passes/Kernel/Models/`, one operator family a file.
   }];
   let methods = [
     InterfaceMethod<[{

@@ -17,7 +17,7 @@
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
 #include "passes/Kernel/ElementwiseFusion.h"
-#include "passes/Kernel/KernelSchedule.h"
+#include "passes/Kernel/Schedule/KernelSchedule.h"
 #include "passes/Kernel/TargetOf.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

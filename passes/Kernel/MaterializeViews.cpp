@@ -17,9 +17,9 @@
 #include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/ModulePath.h"
-#include "passes/Kernel/ImageOrder.h"
-#include "passes/Kernel/KernelModels.h"
-#include "passes/Kernel/StridedView.h"
+#include "passes/Kernel/Models/ImageOrder.h"
+#include "passes/Kernel/Models/KernelModels.h"
+#include "passes/Kernel/Models/StridedView.h"
 #include "passes/Kernel/TargetOf.h"
 #include "runtime/format/LibraryCalls.h"
 

@@ -212,7 +212,7 @@ def MaterializeViewsPass : Pass<"shardc-materialize-views", "::mlir::func::FuncO
     Where the target's convolutions of 16 bits want an image's channels last
     (GPUs), they get and leave images [N, C, H, W] in the order N, H, W, C. Shapes
     stay; kernels and pooling hand the order on, and what is kept or sent is
-    row-major again (`passes/Kernel/ImageOrder.h`, `test/passes/Kernel/channels-last.mlir`).
+    row-major again (`passes/Kernel/Models/ImageOrder.h`, `test/passes/Kernel/channels-last.mlir`).
 
     Remark: `missed` with the bytes of each copy and why it was made.
 
@@ -269,12 +269,12 @@ def OutlineKernelsPass : Pass<"shardc-outline-kernels", "::mlir::ModuleOp"> {
     `keep-kernels` an `exec.compute` before them says what they compute, for the
     reference interpreter. An `exec.kernel`, which has no memory yet, stays.
 
-    Decision: `passes/Kernel/KernelSchedule.h`.
+    Decision: `passes/Kernel/Schedule/KernelSchedule.h`.
 
     {{example: test/passes/Kernel/outline-kernels.mlir @row_sums}}
 
     For a GPU the threads of a group run an iteration together
-    (`passes/Kernel/ThreadSchedule.h`, `test/passes/Kernel/outline-kernels-gpu.mlir`).
+    (`passes/Kernel/Schedule/ThreadSchedule.h`, `test/passes/Kernel/outline-kernels-gpu.mlir`).
   }];
   let options = [
     Option<"pointwiseBlock", "pointwise-block", "int64_t", "0",

@@ -15,8 +15,8 @@
 #include "dialects/Exec/Exec.h"
 #include "dialects/Exec/Layout.h"
 #include "dialects/Exec/Memory.h"
-#include "passes/Kernel/ImageOrder.h"
-#include "passes/Kernel/KernelSchedule.h"
+#include "passes/Kernel/Models/ImageOrder.h"
+#include "passes/Kernel/Schedule/KernelSchedule.h"
 #include "passes/Kernel/TargetOf.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

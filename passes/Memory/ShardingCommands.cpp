@@ -7,7 +7,7 @@
 
 #include "dialects/Exec/Layout.h"
 #include "dialects/Exec/Memory.h"
-#include "passes/Kernel/KernelOutliner.h"
+#include "passes/Kernel/Emission/KernelOutliner.h"
 #include "passes/Memory/CommandBuilder.h"
 #include "passes/Memory/ParallelCopy.h"
 #include "passes/Memory/StateKernels.h"

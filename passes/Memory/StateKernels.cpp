@@ -6,7 +6,7 @@
 
 #include "passes/Memory/StateKernels.h"
 
-#include "passes/Kernel/LoopNest.h"
+#include "passes/Kernel/Models/LoopNest.h"
 
 using namespace mlir;
 

@@ -18,7 +18,7 @@
 #include "passes/Target/KernelCode.h"
 
 #include "dialects/Aten/ElementBytes.h"
-#include "passes/Kernel/SharedMemory.h"
+#include "passes/Kernel/Schedule/SharedMemory.h"
 #include "passes/Target/HostCode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -3,7 +3,7 @@
 """Holds the direction of dependence: dialects <- passes <- compiler <- tools.
 
 Reads every #include and every CMakeLists.txt. A dialect sees the earlier ones,
-a phase the earlier phases. Of runtime/ they see `runtime/format` alone, the plain
+a phase the earlier phases, a room of a phase (ROOMS) those that it lists. Of runtime/ they see `runtime/format` alone, the plain
 structures that programs and their runtime share: the dialect `exec`, what comes
 after it, the passes and the compiler; every dialect sees how operations are
 counted. The functions of `runtime/math` are those of
@@ -27,6 +27,9 @@ FOLDERS = ("runtime", "dialects", "passes", "compiler", "tools", "test")
 DIALECT_LEVELS = ["Aten", "Fsdp", "Exec", "Reference"]
 PHASES = ["Import", "Group", "Precision", "Shard", "Differentiate", "Schedule",
           "Kernel", "Memory", "Target"]
+# Room of a phase -> the rooms of it that it may include.
+ROOMS = {"passes/Kernel/Models": [], "passes/Kernel/Schedule": [],
+         "passes/Kernel/Emission": ["passes/Kernel/Models", "passes/Kernel/Schedule"]}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Header -> how paths of files begin that may include it.
 PRIVATE = {"runtime/device/DevicePointer.h":
@@ -61,7 +64,9 @@ def allowed_folders(path):
             return ["dialects", "passes"]
         phase = path.parts[1]
         earlier = PHASES[:PHASES.index(phase)] if phase in PHASES else []
-        return (["dialects", folder, "passes/Checks", "passes/CostModel",
+        room = str(path.parent)
+        rooms = [room] + ROOMS[room] if room in ROOMS else [folder]
+        return (["dialects", *rooms, "passes/Checks", "passes/CostModel",
                  "runtime/format", "runtime/math"]
                 + [f"passes/{name}" for name in earlier])
     if layer == "compiler":

@@ -5,7 +5,7 @@
 // in a temporary, and x minus its row's sum.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Kernel/KernelScheduleChecker.h"
+#include "passes/Kernel/Schedule/KernelScheduleChecker.h"
 
 #include "gtest/gtest.h"
 

@@ -6,9 +6,9 @@
 // access.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Kernel/KernelLoopClasses.h"
-#include "passes/Kernel/KernelScheduleChecker.h"
-#include "passes/Kernel/ThreadSchedule.h"
+#include "passes/Kernel/Schedule/KernelLoopClasses.h"
+#include "passes/Kernel/Schedule/KernelScheduleChecker.h"
+#include "passes/Kernel/Schedule/ThreadSchedule.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

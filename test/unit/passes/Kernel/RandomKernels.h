@@ -11,7 +11,7 @@
 #ifndef SHARDC_TEST_UNIT_PASSES_KERNEL_RANDOMKERNELS_H
 #define SHARDC_TEST_UNIT_PASSES_KERNEL_RANDOMKERNELS_H
 
-#include "passes/Kernel/KernelSchedule.h"
+#include "passes/Kernel/Schedule/KernelSchedule.h"
 #include "test/unit/passes/RandomProblems.h"
 
 #include <string>

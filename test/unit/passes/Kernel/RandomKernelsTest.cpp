@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/unit/passes/Kernel/RandomKernels.h"
-#include "passes/Kernel/KernelScheduleChecker.h"
+#include "passes/Kernel/Schedule/KernelScheduleChecker.h"
 
 #include "gtest/gtest.h"
 

@@ -4,7 +4,7 @@
 // Every view is held against the list of elements that it names.
 //===----------------------------------------------------------------------===//
 
-#include "passes/Kernel/StridedView.h"
+#include "passes/Kernel/Models/StridedView.h"
 
 #include "dialects/Exec/Layout.h"
 
