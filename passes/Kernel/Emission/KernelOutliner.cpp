@@ -10,8 +10,8 @@
 
 #include "dialects/Exec/Layout.h"
 #include "passes/Kernel/Emission/KernelLoops.h"
-#include "passes/Kernel/Schedule/KernelScheduleChecker.h"
 #include "passes/Kernel/Emission/KernelStages.h"
+#include "passes/Kernel/Schedule/KernelScheduleChecker.h"
 
 #include "mlir/IR/AsmState.h"
 #include "llvm/ADT/StringExtras.h"

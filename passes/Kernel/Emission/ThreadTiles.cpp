@@ -1,4 +1,4 @@
-//===- ThreadTiles.cpp - Transpositions through shared memory -------------===//
+//===- ThreadTiles.cpp - Transpositions through shared memory -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a stage reads along another loop than it writes is copied to shared
@@ -12,7 +12,7 @@
 //   each thread: 16 bytes of y[i, j …] = tile[j * 33 + i], …
 //===----------------------------------------------------------------------===//
 
-#include "passes/Kernel/Emission/LaunchWriter.h"
+#include "passes/Kernel/Emission/ThreadTiles.h"
 
 #include "passes/Kernel/Schedule/ThreadSchedule.h"
 
@@ -24,66 +24,56 @@ using namespace mlir;
 
 namespace shardc::kernel {
 
-static int numberOf(const Stage &stage, const StageAccess &access) {
-  return static_cast<int>(&access - stage.accesses.data());
-}
-
-/// Where the element of the current iteration is in the tile of `access`.
-Value LaunchWriter::tileIndex(const StageAccess &access) {
-  const int number = numberOf(stage(), access);
-  Value index =
-      elementIndex(0, {tilePitch(schedule, launch, *current, number), 1},
-                   ArrayRef<Value>{digits[current->innerLoops.back()],
-                                   digits[tileLineLoop(*current)]});
-  return inGroup(index, tileElements(schedule, launch, *current, number),
-                 problem.storages[access.tensor].element);
-}
-
 /// The widest access along the lines of a tile.
-int64_t LaunchWriter::tileVector(const StageAccess &access) const {
-  const int line = tileLineLoop(*current);
-  const int64_t iterations = iterationsWithin(launch, *current, stage(), line);
-  int64_t vector = vectorElements(access, 16);
+int64_t ThreadTiles::tileVector(const StageAccess &access) const {
+  const int line = tileLineLoop(*state.current);
+  const int64_t iterations =
+      iterationsWithin(state.launch, *state.current, state.stage(), line);
+  int64_t vector = vectors.vectorElements(access, 16);
   while (vector > 1 &&
-         (iterations % vector != 0 || stage().sizes[line] % vector != 0 ||
-          !isVector(access, line, vector)))
+         (iterations % vector != 0 || state.stage().sizes[line] % vector != 0 ||
+          !vectors.isVector(access, line, vector)))
     vector /= 2;
   return vector;
 }
 
-void LaunchWriter::writeTile(const StageAccess &access) {
-  const TensorStorage &storage = problem.storages[access.tensor];
+void ThreadTiles::writeTile(const StageAccess &access) {
+  const TensorStorage &storage = state.problem.storages[access.tensor];
   if (storage.kind == TensorStorage::Kind::Iota)
     return;
-  const int line = tileLineLoop(*current);
+  const int line = tileLineLoop(*state.current);
   const int64_t vector = tileVector(access);
-  Value tile = allocateShared(
-      tileElements(schedule, launch, *current, numberOf(stage(), access)),
-      storage.element);
-  const std::array<int, 2> loops = {current->innerLoops.back(), line};
-  writeSteps(makeShare(loops, launch.group, member, vector), [&](Value exists) {
-    writeIf(exists, [&] {
-      Value first = digits[line];
-      SmallVector<Value> values = vector == 1 ? SmallVector<Value>{load(access)}
-                                              : loadVector(access, vector);
-      for (auto [number, value] : llvm::enumerate(values)) {
-        moveToLane(line, first, static_cast<int64_t>(number));
-        memref::StoreOp::create(builder, location, value, tile,
-                                tileIndex(access));
-      }
-    });
-  });
-  tiles[&access] = tile;
+  Value tile = group.allocateShared(tileElements(state.schedule, state.launch,
+                                                 *state.current,
+                                                 state.accessNumber(access)),
+                                    storage.element);
+  const std::array<int, 2> loops = {state.current->innerLoops.back(), line};
+  shares.writeSteps(
+      shares.makeShare(loops, state.launch.group, state.member, vector),
+      [&](Value exists) {
+        state.writeIf(exists, [&] {
+          Value first = state.digits[line];
+          SmallVector<Value> values =
+              vector == 1 ? SmallVector<Value>{elements.load(access)}
+                          : vectors.loadVector(access, vector);
+          for (auto [number, value] : llvm::enumerate(values)) {
+            vectors.moveToLane(line, first, static_cast<int64_t>(number));
+            state.create<memref::StoreOp>(value, tile,
+                                          elements.tileIndex(access));
+          }
+        });
+      });
+  state.tiles[&access] = tile;
 }
 
 /// The tiles of the current stage, which all threads of the group fill.
-void LaunchWriter::writeTiles() {
-  tiles.clear();
-  for (int number : current->threads.tiled)
-    writeTile(stage().accesses[number]);
-  lane = 0;
-  if (!current->threads.tiled.empty())
-    meet();
+void ThreadTiles::writeTiles() {
+  state.tiles.clear();
+  for (int number : state.current->threads.tiled)
+    writeTile(state.stage().accesses[number]);
+  state.lane = 0;
+  if (!state.current->threads.tiled.empty())
+    group.meet();
 }
 
 } // namespace shardc::kernel
