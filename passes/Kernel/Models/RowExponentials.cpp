@@ -21,7 +21,7 @@ namespace {
 
 /// Loops over rows, the last one or `dim` reduced, and what each iteration
 /// reads.
-struct RowLoops {
+struct ExponentialLoops {
   SmallVector<int64_t> sizes;
   int64_t dim;
   Read elements;
@@ -64,7 +64,7 @@ static int64_t countParts(int64_t size, int64_t elementBytes,
   return found;
 }
 
-static RowLoops wholeRows(Value self, int64_t dim) {
+static ExponentialLoops wholeRows(Value self, int64_t dim) {
   RankedTensorType type = tensorTypeOf(self);
   const int64_t rank = type.getRank();
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
@@ -74,7 +74,8 @@ static RowLoops wholeRows(Value self, int64_t dim) {
 }
 
 /// Rows along the last dimension, each as `parts` parts.
-static RowLoops dividedRows(Value self, int64_t parts, KernelBuilder &kernel) {
+static ExponentialLoops dividedRows(Value self, int64_t parts,
+                                    KernelBuilder &kernel) {
   RankedTensorType type = tensorTypeOf(self);
   const int64_t rank = type.getRank(), length = type.getShape().back() / parts;
   MLIRContext *context = type.getContext();
@@ -85,9 +86,10 @@ static RowLoops dividedRows(Value self, int64_t parts, KernelBuilder &kernel) {
   places.back() = places.back() * length + inside;
   Value lengths = tensor::EmptyOp::create(kernel.builder, kernel.location,
                                           length, kernel.builder.getI1Type());
-  RowLoops loops{SmallVector<int64_t>(type.getShape()), rank,
-                 Read{self, AffineMap::get(rank + 1, 0, places, context)},
-                 Read{lengths, AffineMap::get(rank + 1, 0, inside)}};
+  ExponentialLoops loops{
+      SmallVector<int64_t>(type.getShape()), rank,
+      Read{self, AffineMap::get(rank + 1, 0, places, context)},
+      Read{lengths, AffineMap::get(rank + 1, 0, inside)}};
   loops.sizes.back() = parts;
   loops.sizes.push_back(length);
   return loops;
@@ -114,7 +116,7 @@ Scalar exponentialOf(Scalar below) {
   return select(isNothing, below.constant(0), result);
 }
 
-static Value buildLargest(const RowLoops &loops, Type element,
+static Value buildLargest(const ExponentialLoops &loops, Type element,
                           KernelBuilder &kernel) {
   SmallVector<Read> reads = {loops.elements};
   if (loops.length)
@@ -126,7 +128,7 @@ static Value buildLargest(const RowLoops &loops, Type element,
 }
 
 /// The largest elements and the sums of rows, or of their parts.
-static RowExponentials buildRows(const RowLoops &loops, Type element,
+static RowExponentials buildRows(const ExponentialLoops &loops, Type element,
                                  FloatType accumulator, bool onesApart,
                                  KernelBuilder &kernel) {
   Value largest = buildLargest(loops, element, kernel);
@@ -153,7 +155,7 @@ static RowExponentials buildRows(const RowLoops &loops, Type element,
 static RowExponentials joinParts(const RowExponentials &parts,
                                  KernelBuilder &kernel) {
   RankedTensorType type = tensorTypeOf(parts.largest);
-  RowLoops loops = wholeRows(parts.largest, type.getRank() - 1);
+  ExponentialLoops loops = wholeRows(parts.largest, type.getRank() - 1);
   auto accumulator = cast<FloatType>(tensorTypeOf(parts.sum).getElementType());
   Value largest = buildLargest(loops, type.getElementType(), kernel);
   SmallVector<Read> reads = {loops.elements, loops.common(largest),
