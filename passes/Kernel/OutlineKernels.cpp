@@ -12,8 +12,8 @@
 
 #include "dialects/Exec/Layout.h"
 #include "dialects/Exec/Memory.h"
-#include "passes/Kernel/Models/ImageOrder.h"
 #include "passes/Kernel/Emission/KernelOutliner.h"
+#include "passes/Kernel/Models/ImageOrder.h"
 #include "passes/Kernel/TargetOf.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
