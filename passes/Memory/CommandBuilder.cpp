@@ -1,15 +1,13 @@
-//===- CommandBuilder.cpp - From a scheduled step to commands -------------===//
+//===- CommandBuilder.cpp - From a scheduled step to commands -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The walk over the step, where values live, and the commands of kernels,
-// library calls and views. ShardingCommands.cpp has those of fsdp operations.
+// The walk over the step, and the commands of library calls, views and metrics.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/CommandBuilder.h"
 
 #include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/ModulePath.h"
-#include "passes/Kernel/ElementwiseFusion.h"
 #include "passes/Memory/StateKernels.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -21,107 +19,94 @@ namespace shardc {
 CommandBuilder::CommandBuilder(ModuleOp module, exec::ProgramOp program,
                                const StateTable &states, ValueRange inputs,
                                bool copies)
-    : copies(copies), program(program),
-      builder(OpBuilder::atBlockEnd(&program.getBody().front())),
-      symbols(module), groups(module), states(states), inputs(inputs),
-      mesh(exec::getMesh(module)), shards(getShards(module)),
-      ranks(getRanks(module)) {
-  shardAxes = builder.getStrArrayAttr(getShardAxes(module));
-  SmallVector<StringRef> axes;
-  for (const format::MeshAxis &axis : mesh.axes)
-    axes.push_back(axis.name);
-  allAxes = builder.getStrArrayAttr(axes);
-}
+    : context(module, program, states, copies), inputs(inputs) {}
 
 LogicalResult CommandBuilder::buildStep(func::FuncOp step) {
-  function = step;
-  beginSection("begin", exec::RunKind::training);
-  addInitialFills();
-  exec::SectionOp section = beginSection("micro_batch", exec::RunKind::training,
-                                         exec::Repeat::micro_batches);
-  placeGradients();
-  placeUpdates();
+  context.function = step;
+  context.beginSection("begin", exec::RunKind::training);
+  reductions.addInitialFills();
+  exec::SectionOp section = context.beginSection(
+      "micro_batch", exec::RunKind::training, exec::Repeat::micro_batches);
+  reductions.placeGradients();
+  stateCommands.placeUpdates();
   if (failed(visitBody(step)))
     return failure();
-  separateMicroBatches(section);
+  reductions.separateMicroBatches(section);
   return success();
 }
 
 LogicalResult CommandBuilder::buildEvaluation(func::FuncOp evaluation) {
-  function = evaluation;
-  beginSection("evaluate_begin", exec::RunKind::evaluation);
-  addFill(states.getLoss(), evaluation.getLoc());
-  beginSection("evaluate", exec::RunKind::evaluation,
-               exec::Repeat::micro_batches);
+  context.function = evaluation;
+  context.beginSection("evaluate_begin", exec::RunKind::evaluation);
+  context.addFill(context.states.getLoss(), evaluation.getLoc());
+  context.beginSection("evaluate", exec::RunKind::evaluation,
+                       exec::Repeat::micro_batches);
   if (failed(visitBody(evaluation)))
     return failure();
-  if (ranks == 1)
+  if (context.ranks == 1)
     return success();
-  beginSection("evaluate_end", exec::RunKind::evaluation);
+  context.beginSection("evaluate_end", exec::RunKind::evaluation);
   addLossSum(evaluation.getLoc());
   return success();
 }
 
 LogicalResult CommandBuilder::visitBody(func::FuncOp body) {
   for (auto [argument, input] : llvm::zip_equal(body.getArguments(), inputs))
-    memory[argument] = input;
+    context.memory[argument] = input;
   for (Operation &op :
        llvm::make_early_inc_range(body.getBody().front().without_terminator()))
     if (failed(visit(&op)))
       return failure();
-  addHeldReductions();
-  addStateWrites();
+  reductions.addHeldReductions();
+  stateCommands.addStateWrites();
   return success();
-}
-
-exec::SectionOp CommandBuilder::beginSection(StringRef name, exec::RunKind run,
-                                             exec::Repeat repeat,
-                                             Value condition) {
-  builder.setInsertionPointToEnd(&program.getBody().front());
-  auto section = exec::SectionOp::create(builder, function.getLoc(), name, run,
-                                         repeat, condition);
-  builder.setInsertionPointToEnd(&section.getBody().emplaceBlock());
-  return section;
 }
 
 LogicalResult CommandBuilder::visit(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](exec::KernelOp kernel) {
-        return reducedCasts.contains(kernel) ? success() : visitKernel(kernel);
+        return reductions.isReducedCast(kernel) ? success()
+                                                : context.visitKernel(kernel);
       })
       .Case([&](exec::LibraryOp library) { return visitLibrary(library); })
       .Case([&](exec::ViewOp view) { return visitView(view); })
       .Case([&](fsdp::BeginOp begin) { return visitBegin(begin), success(); })
-      .Case([&](fsdp::ReadOp read) { return visitRead(read), success(); })
+      .Case([&](fsdp::ReadOp read) {
+        return stateCommands.visitRead(read), success();
+      })
       .Case(
           [&](fsdp::ScalarOp scalar) { return visitScalar(scalar), success(); })
       .Case<fsdp::ReadShardOp, fsdp::GradientOp>([&](auto access) {
-        memory[access.getResult()] = findState(access);
+        context.memory[access.getResult()] = stateCommands.findState(access);
         return success();
       })
       .Case<fsdp::WriteOp, fsdp::WriteShardOp>(
-          [&](auto write) { return visitWrite(write); })
+          [&](auto write) { return stateCommands.visitWrite(write); })
       .Case([&](fsdp::ViewOp view) {
-        return visitParameterView(view), success();
+        return gathers.visitParameterView(view), success();
       })
       .Case([&](fsdp::UnshardStartOp start) {
-        return visitUnshardStart(start), success();
+        return gathers.visitUnshardStart(start), success();
       })
-      .Case([&](fsdp::WaitOp wait) { return visitWait(wait), success(); })
-      .Case([&](fsdp::ReshardOp) { return success(); })
       .Case(
-          [&](fsdp::RetainOp retain) { return visitRetain(retain), success(); })
+          [&](fsdp::WaitOp wait) { return gathers.visitWait(wait), success(); })
+      .Case([&](fsdp::ReshardOp) { return success(); })
+      .Case([&](fsdp::RetainOp retain) {
+        return gathers.visitRetain(retain), success();
+      })
       .Case([&](fsdp::ReduceScatterStartOp reduction) {
-        return visitReduceScatter(reduction);
+        return reductions.visitReduceScatter(reduction);
       })
       .Case([&](fsdp::SumOverRanksOp sum) { return visitSum(sum); })
       .Case([&](fsdp::BroadcastOp broadcast) {
         return visitBroadcast(broadcast);
       })
-      .Case([&](fsdp::GatherShardOp gather) { return visitGather(gather); })
-      .Case([&](fsdp::TakeShardOp take) { return visitTake(take); })
+      .Case([&](fsdp::GatherShardOp gather) {
+        return updates.visitGather(gather);
+      })
+      .Case([&](fsdp::TakeShardOp take) { return updates.visitTake(take); })
       .Case([&](fsdp::AllReduceStartOp sum) {
-        return visitAllReduce(sum), success();
+        return reductions.visitAllReduce(sum), success();
       })
       .Case([&](fsdp::RecordLossOp loss) { return visitLoss(loss); })
       .Case([&](fsdp::GradientNormOp norm) {
@@ -134,151 +119,55 @@ LogicalResult CommandBuilder::visit(Operation *op) {
       });
 }
 
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
-FailureOr<Value> CommandBuilder::getMemory(Value value, Operation *user) {
-  auto found = memory.find(value);
-  if (found != memory.end())
-    return found->second;
-  return user->emitError("expected an operand that lives in a buffer");
-}
-
-FailureOr<SmallVector<Value>> CommandBuilder::getMemory(ValueRange values,
-                                                        Operation *user) {
-  SmallVector<Value> found;
-  for (Value value : values) {
-    FailureOr<Value> one = getMemory(value, user);
-    if (failed(one))
-      return failure();
-    found.push_back(*one);
-  }
-  return found;
-}
-
-Value CommandBuilder::createBuffer(MemRefType type, Location location) {
-  return exec::BufferOp::create(builder, location, type, IntegerAttr());
-}
-
-/// Results live where they were assigned to, else in a buffer of their own,
-/// stored in `order` (empty: row-major).
-Value CommandBuilder::createMemory(Value result, ArrayRef<int64_t> order) {
-  auto found = assigned.find(result);
-  if (found != assigned.end())
-    return memory[result] = found->second;
-  auto type = cast<RankedTensorType>(result.getType());
-  MemRefType memref =
-      exec::getStrided(type.getShape(), type.getElementType(),
-                       exec::getOrderedStrides(type.getShape(), order));
-  return memory[result] = createBuffer(memref, result.getLoc());
-}
-
-//===----------------------------------------------------------------------===//
-// Gradients live in their reduction's input
-//===----------------------------------------------------------------------===//
-
-void CommandBuilder::placeGradients() {
-  for (auto reduction :
-       function.getBody().front().getOps<fsdp::ReduceScatterStartOp>())
-    placeReduction(reduction);
-}
-
-void CommandBuilder::placeReduction(fsdp::ReduceScatterStartOp reduction) {
-  SmallVector<Value> &buffers = reduceInputs[reduction];
-  DenseMap<Operation *, Value> bufferOf;
-  for (fsdp::SegmentOp segment : segmentsOf(reduction.getGroup())) {
-    auto type = MemRefType::get({static_cast<int64_t>(segment.getElements())},
-                                segment.getReduce());
-    buffers.push_back(createBuffer(type, reduction.getLoc()));
-    bufferOf[segment] = buffers.back();
-  }
-  for (auto [symbol, gradient] :
-       llvm::zip_equal(reduction.getParameters(), reduction.getGradients())) {
-    ParameterPlace place =
-        groups.lookup(cast<FlatSymbolRefAttr>(symbol).getValue());
-    // Else it has memory of its own, which fillSegment() copies or casts.
-    if (!copies)
-      placeIn(gradient, bufferOf[place.segment],
-              static_cast<int64_t>(*place.member.getOffset()));
-    else if (auto kernel = gradient.getDefiningOp<exec::KernelOp>();
-             kernel && kernel::isReducedCast(kernel))
-      reducedCasts.insert(kernel);
-  }
-}
-
-/// The result that `value` is, or is a whole row-major view of, if the
-/// operation that makes it can store it row-major in any place; else null.
-OpResult CommandBuilder::findStored(Value value) {
-  if (auto view = value.getDefiningOp<exec::ViewOp>()) {
-    auto type = cast<RankedTensorType>(value.getType());
-    auto source = cast<RankedTensorType>(view.getSource().getType());
-    bool isWhole = view.getOffset() == 0 &&
-                   source.getNumElements() == type.getNumElements() &&
-                   exec::isRowMajor(type.getShape(), view.getStrides());
-    return isWhole ? findStored(view.getSource()) : OpResult();
-  }
-  auto result = dyn_cast<OpResult>(value);
-  bool isStored = result &&
-                  isa<exec::LibraryOp, exec::KernelOp>(result.getOwner()) &&
-                  exec::getOrder(result).empty();
-  return isStored ? result : OpResult();
-}
-
-/// Assigns `value` to its place in `whole`; false when its producer cannot
-/// write there.
-bool CommandBuilder::placeIn(Value value, Value whole, int64_t offset) {
-  OpResult stored = findStored(value);
-  if (!stored || assigned.contains(stored))
-    return false;
-  auto type = cast<RankedTensorType>(stored.getType());
-  assigned[stored] =
-      createPart(whole, offset, exec::getRowMajor(type), value.getLoc());
-  return true;
+void CommandBuilder::visitBegin(fsdp::BeginOp begin) {
+  if (begin.getPhase() <= fsdp::Phase::backward)
+    return;
+  reductions.addHeldReductions();
+  stateCommands.addStateWrites();
+  Value condition;
+  if (auto state = begin.getCondition())
+    condition = context.states.lookup(*state);
+  context.beginSection(fsdp::stringifyPhase(begin.getPhase()),
+                       exec::RunKind::training, exec::Repeat::once, condition);
+  updates.placeShards(begin);
 }
 
 //===----------------------------------------------------------------------===//
 // Computation
 //===----------------------------------------------------------------------===//
 
-LogicalResult CommandBuilder::visitKernel(exec::KernelOp kernel) {
-  FailureOr<SmallVector<Value>> inputs = getMemory(kernel.getInputs(), kernel);
-  if (failed(inputs))
-    return failure();
-  SmallVector<Value> outputs;
-  for (OpResult result : kernel.getResults())
-    outputs.push_back(createMemory(result, exec::getOrder(result)));
-  auto run = add<exec::RunOp>(kernel.getLoc(), /*stream=*/0, kernel.getLabel(),
-                              *inputs, outputs);
-  run.getBody().takeBody(kernel.getBody());
-  return success();
-}
-
 LogicalResult CommandBuilder::visitLibrary(exec::LibraryOp library) {
   FailureOr<SmallVector<Value>> inputs =
-      getMemory(library.getInputs(), library);
+      context.getMemory(library.getInputs(), library);
   if (failed(inputs))
     return failure();
   SmallVector<Value> outputs;
   for (OpResult result : library.getResults())
-    outputs.push_back(createMemory(result, exec::getOrder(result)));
-  add<exec::CallOp>(library.getLoc(), /*stream=*/0, library.getCall(),
-                    library.getSettings(), *inputs, outputs,
-                    /*workspace=*/Value());
+    outputs.push_back(context.createMemory(result, exec::getOrder(result)));
+  context.add<exec::CallOp>(library.getLoc(), /*stream=*/0, library.getCall(),
+                            library.getSettings(), *inputs, outputs,
+                            /*workspace=*/Value());
   return success();
 }
 
 LogicalResult CommandBuilder::visitView(exec::ViewOp view) {
-  FailureOr<Value> source = getMemory(view.getSource(), view);
+  FailureOr<Value> source = context.getMemory(view.getSource(), view);
   if (failed(source))
     return failure();
   auto type = cast<RankedTensorType>(view.getType());
-  memory[view.getResult()] =
-      createPart(*source, static_cast<int64_t>(view.getOffset()),
-                 exec::getStrided(type.getShape(), type.getElementType(),
-                                  view.getStrides()),
-                 view.getLoc());
+  context.memory[view.getResult()] = context.createPart(
+      *source, static_cast<int64_t>(view.getOffset()),
+      exec::getStrided(type.getShape(), type.getElementType(),
+                       view.getStrides()),
+      view.getLoc());
   return success();
+}
+
+void CommandBuilder::visitScalar(fsdp::ScalarOp scalar) {
+  context.memory[scalar.getResult()] = context.declareScalar(
+      fsdp::stringifyScalar(scalar.getName()),
+      exec::getRowMajor(cast<RankedTensorType>(scalar.getType())),
+      scalar.getLoc());
 }
 
 //===----------------------------------------------------------------------===//
@@ -286,10 +175,10 @@ LogicalResult CommandBuilder::visitView(exec::ViewOp view) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CommandBuilder::visitLoss(fsdp::RecordLossOp loss) {
-  FailureOr<Value> value = getMemory(loss.getLoss(), loss);
+  FailureOr<Value> value = context.getMemory(loss.getLoss(), loss);
   if (failed(value))
     return failure();
-  runLoss(builder, loss.getLoc(), states.getLoss(), *value);
+  runLoss(context.builder, loss.getLoc(), context.states.getLoss(), *value);
   return success();
 }
 
@@ -298,24 +187,65 @@ LogicalResult CommandBuilder::visitLoss(fsdp::RecordLossOp loss) {
 void CommandBuilder::visitGradientNorm(fsdp::GradientNormOp norm) {
   Location location = norm.getLoc();
   SmallVector<Value> gradients;
-  for (exec::StateOp state : states.getStates())
+  for (exec::StateOp state : context.states.getStates())
     if (state.getRole() == exec::Role::gradient)
       gradients.push_back(state.getMemory());
-  Value total = memory[norm.getSquares()] = states.getGradientNorm();
-  add<exec::CallOp>(location, /*stream=*/0, "sum_of_squares",
-                    builder.getDictionaryAttr({}), gradients, total,
-                    /*workspace=*/Value());
-  if (shards > 1)
-    add<exec::AllReduceOp>(location, /*stream=*/0, total,
-                           /*double_double=*/true, shardAxes);
-  if (ranks > 1)
+  Value total = context.memory[norm.getSquares()] =
+      context.states.getGradientNorm();
+  context.add<exec::CallOp>(location, /*stream=*/0, "sum_of_squares",
+                            context.builder.getDictionaryAttr({}), gradients,
+                            total,
+                            /*workspace=*/Value());
+  if (context.shards > 1)
+    context.add<exec::AllReduceOp>(location, /*stream=*/0, total,
+                                   /*double_double=*/true, context.shardAxes);
+  if (context.ranks > 1)
     addLossSum(location);
 }
 
 /// Over ranks.
 void CommandBuilder::addLossSum(Location location) {
-  add<exec::AllReduceOp>(location, /*stream=*/0, states.getLoss(),
-                         /*double_double=*/false, allAxes);
+  context.add<exec::AllReduceOp>(location, /*stream=*/0,
+                                 context.states.getLoss(),
+                                 /*double_double=*/false, context.allAxes);
+}
+
+//===----------------------------------------------------------------------===//
+// All ranks
+//===----------------------------------------------------------------------===//
+
+LogicalResult CommandBuilder::visitSum(fsdp::SumOverRanksOp sum) {
+  FailureOr<Value> term = context.getMemory(sum.getValue(), sum);
+  if (failed(term))
+    return failure();
+  Value total = context.createMemory(sum.getResult(), /*order=*/{});
+  context.addCopy(*term, total, sum.getLoc());
+  if (context.ranks > 1)
+    context.add<exec::AllReduceOp>(sum.getLoc(), /*stream=*/0, total,
+                                   /*double_double=*/false, context.allAxes);
+  return success();
+}
+
+/// Ranks gather what all of them have, and take the first one's.
+LogicalResult CommandBuilder::visitBroadcast(fsdp::BroadcastOp broadcast) {
+  FailureOr<Value> own = context.getMemory(broadcast.getValue(), broadcast);
+  if (failed(own))
+    return failure();
+  Location location = broadcast.getLoc();
+  MemRefType type = cast<MemRefType>(own->getType());
+  MemRefType flat = MemRefType::get({context.ranks * type.getNumElements()},
+                                    type.getElementType());
+  Value all = context.createBuffer(flat, location);
+  Value slot = context.createSlot(all, context.allAxes, location);
+  context.addCopy(
+      context.createPart(*own, 0, cast<MemRefType>(slot.getType()), location),
+      slot, location);
+  if (context.ranks > 1)
+    context.add<exec::AllGatherOp>(location, /*stream=*/0, "statistics", all,
+                                   exec::getSpanBytes(type), context.allAxes);
+  context.memory[broadcast.getResult()] =
+      context.createPart(all, 0, type, location);
+  return success();
 }
 
 } // namespace shardc

@@ -20,22 +20,11 @@
 #ifndef SHARDC_PASSES_MEMORY_COMMANDBUILDER_H
 #define SHARDC_PASSES_MEMORY_COMMANDBUILDER_H
 
-#include "dialects/Exec/Memory.h"
-#include "dialects/Fsdp/Fsdp.h"
-#include "dialects/Fsdp/Groups.h"
-#include "passes/Memory/StateTable.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-
-#include <functional>
+#include "passes/Memory/GatherCommands.h"
+#include "passes/Memory/StateCommands.h"
+#include "passes/Memory/UpdateCommands.h"
 
 namespace shardc {
-
-/// A value of a segment's member and the element at which it begins.
-struct SegmentMember {
-  mlir::Value value;
-  int64_t offset;
-};
 
 class CommandBuilder {
 public:
@@ -56,136 +45,23 @@ public:
 private:
   llvm::LogicalResult visitBody(mlir::func::FuncOp body);
   llvm::LogicalResult visit(mlir::Operation *op);
-
-  // Values (CommandBuilder.cpp).
-  void placeGradients();
-  void placeReduction(fsdp::ReduceScatterStartOp reduction);
-  bool placeIn(mlir::Value value, mlir::Value whole, int64_t offset);
-  static mlir::OpResult findStored(mlir::Value value);
-  llvm::FailureOr<mlir::Value> getMemory(mlir::Value value,
-                                         mlir::Operation *user);
-  llvm::FailureOr<llvm::SmallVector<mlir::Value>>
-  getMemory(mlir::ValueRange values, mlir::Operation *user);
-  mlir::Value createMemory(mlir::Value result, llvm::ArrayRef<int64_t> order);
-  mlir::Value createBuffer(mlir::MemRefType type, mlir::Location location);
-  mlir::Value createPart(mlir::Value memory, int64_t offset,
-                         mlir::MemRefType type, mlir::Location location) {
-    return exec::createPart(builder, location, memory, offset, type);
-  }
-
-  // Computation (CommandBuilder.cpp).
-  llvm::LogicalResult visitKernel(exec::KernelOp kernel);
+  void visitBegin(fsdp::BeginOp begin);
   llvm::LogicalResult visitLibrary(exec::LibraryOp library);
   llvm::LogicalResult visitView(exec::ViewOp view);
-
-  // Sharding (ShardingCommands.cpp).
-  void addInitialFills();
-  mlir::Value declareScalar(llvm::StringRef name, mlir::MemRefType type,
-                            mlir::Location location);
-  void placeUpdates();
-  bool mayOverwrite(mlir::OpResult value,
-                    llvm::ArrayRef<mlir::Operation *> reads);
-  void visitRead(fsdp::ReadOp read);
   void visitScalar(fsdp::ScalarOp scalar);
-  void visitParameterView(fsdp::ViewOp view);
-  llvm::LogicalResult visitWrite(mlir::Operation *write);
-  void addStateWrites();
-  mlir::Value findState(mlir::Operation *access);
-  void visitUnshardStart(fsdp::UnshardStartOp start);
-  mlir::Value gatherSegment(fsdp::UnshardStartOp start,
-                            fsdp::SegmentOp segment);
-  void visitRetain(fsdp::RetainOp retain);
-  mlir::Value gatherRetained(fsdp::UnshardStartOp start,
-                             fsdp::SegmentOp segment, mlir::Value part);
-  mlir::ArrayAttr lastAxesOf(llvm::StringRef group);
-  mlir::Value createSlot(mlir::Value whole, mlir::ArrayAttr axes,
-                         mlir::Location location);
-  void visitWait(fsdp::WaitOp wait);
-  llvm::LogicalResult visitReduceScatter(fsdp::ReduceScatterStartOp reduction);
-  void addHeldReductions();
-  void reduceSegment(fsdp::ReduceScatterStartOp reduction,
-                     fsdp::SegmentOp segment, mlir::Value buffer);
-  llvm::SmallVector<mlir::Operation *>
-  reduceInto(fsdp::ReduceScatterStartOp reduction, fsdp::SegmentOp segment,
-             mlir::Value whole);
-  llvm::LogicalResult fillSegment(mlir::Operation *op, fsdp::SegmentOp segment,
-                                  mlir::Value buffer,
-                                  llvm::ArrayRef<SegmentMember> members);
-  llvm::LogicalResult visitSum(fsdp::SumOverRanksOp sum);
-  llvm::LogicalResult visitBroadcast(fsdp::BroadcastOp broadcast);
-  void visitAllReduce(fsdp::AllReduceStartOp sum);
-  void addAllReduce(fsdp::AllReduceStartOp sum);
-
-  // Micro-batches that differ (MicroBatchSections.cpp).
-  void separateMicroBatches(exec::SectionOp section);
-
-  // Metrics (CommandBuilder.cpp).
   llvm::LogicalResult visitLoss(fsdp::RecordLossOp loss);
   void visitGradientNorm(fsdp::GradientNormOp norm);
   void addLossSum(mlir::Location location);
+  llvm::LogicalResult visitSum(fsdp::SumOverRanksOp sum);
+  llvm::LogicalResult visitBroadcast(fsdp::BroadcastOp broadcast);
 
-  // Whole segments of the update (UpdateCommands.cpp).
-  void placeShards(fsdp::BeginOp begin);
-  llvm::LogicalResult visitGather(fsdp::GatherShardOp gather);
-  llvm::LogicalResult visitTake(fsdp::TakeShardOp take);
-
-  void visitBegin(fsdp::BeginOp begin);
-  exec::SectionOp beginSection(llvm::StringRef name, exec::RunKind run,
-                               exec::Repeat repeat = exec::Repeat::once,
-                               mlir::Value condition = {});
-
-  template <typename CommandOp, typename... Specific>
-  CommandOp add(mlir::Location location, uint64_t stream,
-                Specific &&...specific) {
-    return exec::createCommand<CommandOp>(builder, location, stream,
-                                          std::forward<Specific>(specific)...);
-  }
-  void addCopy(mlir::Value source, mlir::Value target, mlir::Location location,
-               int64_t stream = 0);
-  void addFill(mlir::Value target, mlir::Location location);
-  llvm::SmallVector<fsdp::SegmentOp> segmentsOf(llvm::StringRef group);
-
-  /// Whether collectives' memory is theirs alone.
-  const bool copies;
-  /// The function in progress.
-  mlir::func::FuncOp function;
-  exec::ProgramOp program;
-  /// At the end of the last section.
-  mlir::OpBuilder builder;
-  mlir::SymbolTable symbols;
-  Groups groups;
-  const StateTable &states;
+  CommandContext context;
+  /// The memory of functions' arguments.
   llvm::SmallVector<mlir::Value> inputs;
-  format::Mesh mesh;
-  /// The axes that parameters are divided over, and all.
-  mlir::ArrayAttr shardAxes, allAxes;
-  int64_t shards, ranks;
-  llvm::StringMap<mlir::Value> scalars;
-  /// Commands that only some micro-batches of a step have, and which.
-  llvm::MapVector<mlir::Operation *, llvm::SmallVector<exec::Repeat>>
-      microBatchesOf;
-  /// Reductions whose output the first micro-batch of a step can write itself.
-  llvm::SmallVector<exec::ReduceScatterOp> initialWrites;
-
-  /// The memory of each tensor that has some.
-  llvm::DenseMap<mlir::Value, mlir::Value> memory;
-  /// Where a result must be written: gradients in a reduction's input.
-  llvm::DenseMap<mlir::Value, mlir::Value> assigned;
-  /// One buffer a segment, of a whole group, of what is retained of one, or of
-  /// a reduction's input.
-  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> gathered;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>
-      reduceInputs;
-  /// With `copies`: kernels that cast a gradient to the dtype of its reduction,
-  /// into whose input they write.
-  llvm::DenseSet<mlir::Operation *> reducedCasts;
-  /// Collectives of gradients whose commands come at the end of what holds
-  /// their memory.
-  llvm::SmallVector<std::function<void()>> heldReductions;
-  /// The whole segment of a `gather_shard` or `take_shard`.
-  llvm::DenseMap<mlir::Operation *, mlir::Value> wholeSegments;
-  /// The last write to each state, in the order of first writes.
-  llvm::SmallVector<mlir::Operation *> writes;
+  StateCommands stateCommands{context};
+  GatherCommands gathers{context};
+  ReductionCommands reductions{context};
+  UpdateCommands updates{context, reductions};
 };
 
 } // namespace shardc

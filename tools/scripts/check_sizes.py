@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps files under 600 lines, functions under 100 and classes under 26 methods.
+"""Keeps files under 600 lines, functions under 100, classes under 26 methods.
 
 Prints median and 90th percentile of all three. C++ functions and classes are
 found by their braces, which clang-format puts in known places; Python's
@@ -34,7 +34,6 @@ LARGE_CLASSES = {
     "dialects/Reference/Interpreter.h:Interpreter": 29,
     "dialects/Reference/ProgramExecution.h:ProgramExecution": 38,
     "dialects/Reference/ShardedState.h:ShardedState": 30,
-    "passes/Memory/CommandBuilder.h:CommandBuilder": 57,
     "runtime/cuda/CudaDevice.h:CudaDevice": 32,
     "runtime/train/RankTrainer.h:RankTrainer": 27,
     "test/fuzz/programs/ProgramBuilder.h:ProgramBuilder": 41,
