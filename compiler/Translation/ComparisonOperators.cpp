@@ -78,7 +78,7 @@ static LogicalResult translateIsClose(NodeCall &call) {
 static LogicalResult translateIsIn(NodeCall &call) {
   Decomposition build(call);
   Value elements = call.tensor("elements"), isIn;
-  if (call.hasArgument("test_element")) {
+  if (call.hasParameter("test_element")) {
     Value number = promoteOperand(call, elements, "test_element");
     isIn = build.build<aten::EqOp>(elements, number);
   } else {

@@ -28,7 +28,7 @@ static LogicalResult translateCholesky(NodeCall &call) {
   LinearSystem build(call);
   bool isUpper = call.boolean("upper");
   bool raises =
-      !call.hasArgument("check_errors") || call.boolean("check_errors");
+      !call.hasParameter("check_errors") || call.boolean("check_errors");
   Value self = call.tensor("self");
   if (isUpper)
     self = build.transposed(self);
@@ -136,7 +136,7 @@ static LogicalResult translateHouseholderProduct(NodeCall &call) {
 
 static FailureOr<aten::LinalgEighOp> findEigenvalues(NodeCall &call) {
   LinearSystem build(call);
-  Value self = call.tensor(call.hasArgument("A") ? "A" : "self");
+  Value self = call.tensor(call.hasParameter("A") ? "A" : "self");
   if (call.text("UPLO").upper() == "U")
     self = build.transposed(self);
   return call.create<aten::LinalgEighOp>(self);
@@ -234,7 +234,7 @@ struct Tolerance {
 
 /// A tolerance that is a float, None, or absent from the signature.
 static std::optional<double> numberOf(NodeCall &call, StringRef name) {
-  if (!call.hasArgument(name) || call.isNone(name))
+  if (!call.hasParameter(name) || call.isNone(name))
     return std::nullopt;
   return call.number(name);
 }
@@ -322,7 +322,7 @@ static FailureOr<Tolerance> readTolerance(NodeCall &call, Tolerances kind,
 }
 
 static bool isSymmetric(NodeCall &call) {
-  return call.hasArgument("hermitian") && call.boolean("hermitian");
+  return call.hasParameter("hermitian") && call.boolean("hermitian");
 }
 
 template <Tolerances kind>
@@ -340,7 +340,7 @@ template <Tolerances kind>
 static LogicalResult translateRank(NodeCall &call) {
   LinearSystem build(call);
   Value self =
-      build.detach(call.tensor(call.hasArgument("input") ? "input" : "self"));
+      build.detach(call.tensor(call.hasParameter("input") ? "input" : "self"));
   if (isSymmetric(call))
     self = build.symmetric(self);
   FailureOr<Tolerance> tolerance = readTolerance(call, kind, "tol");

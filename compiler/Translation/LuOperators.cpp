@@ -32,12 +32,12 @@ static FailureOr<aten::LinalgLuFactorExOp> factorLu(NodeCall &call,
   if (!call.boolean("pivot"))
     return call.unsupported("pivot", "True");
   return call.create<aten::LinalgLuFactorExOp>(
-      call.tensor(call.hasArgument("A") ? "A" : "self"), raisesErrors);
+      call.tensor(call.hasParameter("A") ? "A" : "self"), raisesErrors);
 }
 
 static LogicalResult translateLuFactor(NodeCall &call) {
   bool raises =
-      !call.hasArgument("check_errors") || call.boolean("check_errors");
+      !call.hasParameter("check_errors") || call.boolean("check_errors");
   auto op = factorLu(call, raises);
   if (failed(op))
     return failure();

@@ -131,9 +131,6 @@ public:
     return !schema.results.empty() && schema.results.front().isMutated;
   }
 
-  /// Whether the operator has a parameter of that name.
-  bool hasArgument(llvm::StringRef name) const { return schema.find(name); }
-
   /// The argument that such an operator changes: `self`, or `out`.
   llvm::StringRef mutatedParameter() const;
 

@@ -66,7 +66,7 @@ static LogicalResult translateTensors(NodeCall &call) {
   Decomposition build(call);
   RankedTensorType type = call.typeOf("self");
   SmallVector<int64_t> shape(type.getRank(), 1);
-  if (call.hasArgument("axis")) {
+  if (call.hasParameter("axis")) {
     FailureOr<int64_t> axis = call.dimension("axis", type.getRank());
     if (failed(axis))
       return failure();

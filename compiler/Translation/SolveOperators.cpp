@@ -22,13 +22,13 @@ using namespace shardc;
 using namespace shardc::translation;
 
 static Value argument(NodeCall &call) {
-  return call.tensor(call.hasArgument("A") ? "A" : "self");
+  return call.tensor(call.hasParameter("A") ? "A" : "self");
 }
 
 /// Whether PyTorch raises an error for what LAPACK reports: always but in the
 /// `_ex` forms, which say what they do.
 static bool raisesErrors(NodeCall &call) {
-  return !call.hasArgument("check_errors") || call.boolean("check_errors");
+  return !call.hasParameter("check_errors") || call.boolean("check_errors");
 }
 
 /// The results of a `_linalg_` form are followed by PyTorch's own factors,

@@ -31,8 +31,8 @@ static double hann(NodeCall &, double place) {
 }
 
 static double hamming(NodeCall &call, double place) {
-  double alpha = call.hasArgument("alpha") ? call.number("alpha") : 0.54;
-  double beta = call.hasArgument("beta") ? call.number("beta") : 0.46;
+  double alpha = call.hasParameter("alpha") ? call.number("alpha") : 0.54;
+  double beta = call.hasParameter("beta") ? call.number("beta") : 0.46;
   return alpha - beta * cosine(place);
 }
 
@@ -49,7 +49,7 @@ static LogicalResult translateWindow(NodeCall &call) {
   RankedTensorType type = call.resultType();
   if (!type || !isa<FloatType>(type.getElementType()))
     return call.error("E0136") << "the window's dtype is not supported";
-  bool isPeriodic = !call.hasArgument("periodic") || call.boolean("periodic");
+  bool isPeriodic = !call.hasParameter("periodic") || call.boolean("periodic");
   int64_t length = type.getNumElements();
   int64_t last = length + isPeriodic - 1;
   SmallVector<Attribute> elements;

@@ -145,12 +145,13 @@ static std::vector<std::string> splitAt(std::string_view list, char separator) {
     else
       parts.back() += c;
   }
-  std::erase_if(parts, [](const std::string &part) { return part.empty(); });
   return parts;
 }
 
 std::vector<std::string> splitPatterns(std::string_view list) {
-  return splitAt(list, ',');
+  std::vector<std::string> entries = splitAt(list, ',');
+  std::erase(entries, "");
+  return entries;
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,9 +223,13 @@ private:
     }
     std::vector<size_t> together;
     std::vector<std::string> patterns = splitAt(entry, '&');
-    for (const std::string &pattern : patterns)
+    for (const std::string &pattern : patterns) {
+      if (pattern.empty())
+        return fail(Problem::invalidEntry, entry,
+                    "expected a module on both sides of &");
       if (!match(pattern, entry, together))
         return false;
+    }
     std::sort(together.begin(), together.end());
     WrappedModules paths;
     for (size_t module : together)

@@ -48,6 +48,17 @@ static int64_t evaluationBatches(const Artifact &artifact,
   return std::max<int64_t>(data.samples() / samplesOfAll(artifact, options), 1);
 }
 
+/// Whether a step's update was left out: by `--on-nan skip`, or by a program
+/// with a loss scale, whose update needs finite gradients.
+static bool wasSkipped(const TrainingRun &run, const RankTrainer &rank) {
+  const std::vector<format::Section> &sections = run.artifact.program.sections;
+  const bool needsFinite =
+      std::any_of(sections.begin(), sections.end(),
+                  [](const format::Section &one) { return one.condition; });
+  return rank.wasSkipped() ||
+         (needsFinite && !std::isfinite(rank.gradientNorm()));
+}
+
 /// What rank 0 does after a step.
 static Status report(const TrainingRun &run, const RankTrainer &rank,
                      StepLog &log, int64_t step, double seconds) {
@@ -60,7 +71,7 @@ static Status report(const TrainingRun &run, const RankTrainer &rank,
                        {},
                        rank.lossScale(),
                        rank.hostSeconds(),
-                       rank.wasSkipped()};
+                       wasSkipped(run, rank)};
   if (const std::optional<int64_t> tokens =
           tokensOfStep(run.artifact, run.options))
     record.tokensPerSecond = static_cast<double>(*tokens) / seconds;

@@ -36,13 +36,16 @@ static int runInspect(const InspectArguments &arguments) {
                        : !artifact.sass.empty()     ? "--sass"
                        : !artifact.timeline.empty() ? "--timeline"
                                                     : nullptr;
-  if (isModel && option) {
-    const Status status(ErrorCode::E0001, std::string(option) +
-                                              " is for artifacts, '" +
-                                              arguments.path + "' is a model");
+  auto refuse = [&](const std::string &what, const std::string &is) {
+    const Status status(ErrorCode::E0001,
+                        what + ", '" + arguments.path + "' is " + is);
     std::cerr << render(status, "shardc");
     return exitCode(status.code());
-  }
+  };
+  if (isModel && option)
+    return refuse(std::string(option) + " is for artifacts", "a model");
+  if (arguments.dtypes && arguments.path.ends_with(".shardc"))
+    return refuse("--dtypes is for models", "an artifact");
   if (arguments.dtypes) {
     Options options = arguments.options;
     options.input = arguments.input;
@@ -112,6 +115,7 @@ void addInspectCommand(CLI::App &app, Run &run) {
                    "Print the forecast timeline of a step on a machine, named "
                    "as in shardc plan")
       ->type_name("MACHINE")
+      ->excludes("--kernels")
       ->group("Artifact");
   command->footer(std::string("Examples:\n"
                               "  shardc inspect model.pt2\n"

@@ -201,7 +201,8 @@ TEST(SelectWrapped, NeighbouringBlocksTogether) {
       {"a.0", "A"}, {"b.0", "B"}, {"a.1", "A"}, {"b.1", "B"}};
   EXPECT_TRUE(select(inTurns, {"blocks:2"}).joinsNothing);
   EXPECT_FALSE(select(inTurns, {"blocks"}).joinsNothing);
-  for (const char *wrong : {"blocks:", "blocks:0", "blocks:-2", "blocks:2x"})
+  for (const char *wrong : {"blocks:", "blocks:0", "blocks:-2", "blocks:2x",
+                            "&", "head&", "&head", "encoder.0&&head"})
     EXPECT_EQ(select(called, {wrong}).problem, Problem::invalidEntry) << wrong;
   EXPECT_EQ(select(called, {"auto", "head"}).problem, Problem::invalidEntry);
   EXPECT_EQ(select(called, {"blocks:2", "encoder.1"}).problem,
