@@ -1,4 +1,4 @@
-//===- CommandBuilder.cpp - From a scheduled step to commands -----------===//
+//===- CommandBuilder.cpp - From a scheduled step to commands -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // The walk over the step, and the commands of library calls, views and metrics.
@@ -7,7 +7,6 @@
 #include "passes/Memory/CommandBuilder.h"
 
 #include "dialects/Exec/Layout.h"
-#include "dialects/Fsdp/ModulePath.h"
 #include "passes/Memory/StateKernels.h"
 
 #include "llvm/ADT/TypeSwitch.h"

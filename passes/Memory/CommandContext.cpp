@@ -1,4 +1,4 @@
-//===- CommandContext.cpp - Where values of a step live -----------------===//
+//===- CommandContext.cpp - Where values of a step live -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory by value, and the commands that others are made of.

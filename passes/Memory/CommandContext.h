@@ -1,4 +1,4 @@
-//===- CommandContext.h - Where values of a step live -------------------===//
+//===- CommandContext.h - Where values of a step live ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the classes that write a step's commands share: the builder, the memory
@@ -7,9 +7,8 @@
 //   CommandBuilder      sections, library calls, views and metrics
 //   StateCommands       reads and writes of states
 //   GatherCommands      gathers of parameters
-//   ReductionCommands   reductions of gradients, and what micro-batches differ
-//   in UpdateCommands      whole segments that ranks gather or take in the
-//   update
+//   ReductionCommands   reductions of gradients, and sections of micro-batches
+//   UpdateCommands      whole segments in the update
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_MEMORY_COMMANDCONTEXT_H
@@ -24,6 +23,8 @@
 
 namespace shardc {
 
+/// The state of the walk over a step. The builder is at the end of the section
+/// in progress.
 struct CommandContext {
   CommandContext(mlir::ModuleOp module, exec::ProgramOp program,
                  const StateTable &states, bool copies);

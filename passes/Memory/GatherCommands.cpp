@@ -1,4 +1,4 @@
-//===- GatherCommands.cpp - Gathers of parameters -----------------------===//
+//===- GatherCommands.cpp - Gathers of parameters -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A segment is gathered in place: each rank casts or copies its shard into its

@@ -1,4 +1,4 @@
-//===- GatherCommands.h - Gathers of parameters -------------------------===//
+//===- GatherCommands.h - Gathers of parameters ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // From `fsdp.unshard_start` to the views of parameters.
@@ -11,6 +11,7 @@
 
 namespace shardc {
 
+/// Segments are gathered in place, or from what was retained of them.
 class GatherCommands {
 public:
   explicit GatherCommands(CommandContext &context) : context(context) {}

@@ -1,4 +1,4 @@
-//===- ReductionCommands.cpp - Reductions of gradients ------------------===//
+//===- ReductionCommands.cpp - Reductions of gradients --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Gradients are written into the reduction's input where that is possible, and

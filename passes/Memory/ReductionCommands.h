@@ -1,4 +1,4 @@
-//===- ReductionCommands.h - Reductions of gradients --------------------===//
+//===- ReductionCommands.h - Reductions of gradients ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // From gradients to the sum of ranks and micro-batches.
@@ -19,6 +19,7 @@ struct SegmentMember {
   int64_t offset;
 };
 
+/// Writes gradients into the input of their reduction where it can.
 class ReductionCommands {
 public:
   explicit ReductionCommands(CommandContext &context) : context(context) {}

@@ -1,4 +1,4 @@
-//===- StateCommands.cpp - Reads and writes of states -------------------===//
+//===- StateCommands.cpp - Reads and writes of states ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // States keep their memory from step to step.

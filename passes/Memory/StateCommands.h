@@ -1,4 +1,4 @@
-//===- StateCommands.h - Reads and writes of states ---------------------===//
+//===- StateCommands.h - Reads and writes of states -----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parameters, optimizer states, buffers and gradients.
@@ -11,6 +11,7 @@
 
 namespace shardc {
 
+/// Reads, and writes that happen together at the end of a part.
 class StateCommands {
 public:
   explicit StateCommands(CommandContext &context) : context(context) {}

@@ -1,8 +1,8 @@
-//===- UpdateCommands.cpp - Whole segments of the update ----------------===//
+//===- UpdateCommands.cpp - Whole segments of the update ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What ranks gather of an update, and what they take of whole tensors, as
-// commands of the CommandBuilder.
+// commands.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Memory/UpdateCommands.h"

@@ -1,7 +1,8 @@
-//===- UpdateCommands.h - Whole segments of the update ------------------===//
+//===- UpdateCommands.h - Whole segments of the update --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of optimizers whose steps are made of whole matrices.
+// Muon needs whole matrices in its update: ranks gather segments, and take
+// their shards of new ones.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_MEMORY_UPDATECOMMANDS_H
@@ -11,6 +12,7 @@
 
 namespace shardc {
 
+/// Gathers and takes of the update.
 class UpdateCommands {
 public:
   UpdateCommands(CommandContext &context, ReductionCommands &reductions)

@@ -17,7 +17,6 @@
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Functions.h"
 #include "dialects/Fsdp/Groups.h"
-#include "dialects/Fsdp/ModulePath.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -62,12 +61,8 @@ private:
       OpBuilder builder(firstUse);
       auto symbol = FlatSymbolRefAttr::get(group.getSymNameAttr());
       auto type = fsdp::UnshardedType::get(builder.getContext(), symbol);
-      // Profiles and plans charge a collective to its group, so to the first
-      // of the modules A&B.
-      StringRef path = group.getSymName().split('&').first;
-      whole = fsdp::UnshardOp::create(builder,
-                                      withModulePath(firstUse->getLoc(), path),
-                                      type, symbol, /*retained=*/Value());
+      whole = fsdp::UnshardOp::create(builder, firstUse->getLoc(), type, symbol,
+                                      /*retained=*/Value());
     }
     return whole;
   }

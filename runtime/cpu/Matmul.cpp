@@ -198,9 +198,11 @@ OneDnnTensor MatmulCall::spaced(const OneDnnTensor &operand, size_t outer,
   const int64_t extent = operand.layout.dims()[outer];
   const auto [panel, isNew] = panels.try_emplace(
       Panel(operand.place.address, outer, extent), OneDnnTensor());
-  if (isNew)
-    panel->second =
-        copies.emplace_back().reordered(operand, *layout, panelMemory);
+  if (isNew) {
+    OneDnnSteps &copy = copies.emplace_back();
+    panel->second = copy.reordered(operand, *layout, panelMemory);
+    scratchpadBytes = std::max(scratchpadBytes, copy.scratchpadBytes());
+  }
   return panel->second;
 }
 

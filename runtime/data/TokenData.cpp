@@ -154,14 +154,26 @@ static constexpr size_t headerBytes = 256 * 4;
 static std::optional<Dtype> dtypeInHeader(format::Bytes file) {
   if (file.size() < headerBytes)
     return std::nullopt;
-  const bool isU16 = word(file, 0) == 20240520 && word(file, 1) == 1;
-  const bool isU32 = word(file, 0) == 20240801 && word(file, 1) == 7;
-  const Dtype dtype = isU32 ? Dtype::U32 : Dtype::U16;
-  const size_t bytes =
-      size_t(word(file, 2)) * static_cast<size_t>(byteSize(dtype));
-  if (!(isU16 || isU32) || file.size() - headerBytes != bytes)
-    return std::nullopt;
-  return dtype;
+  if (word(file, 0) == 20240520 && word(file, 1) == 1)
+    return Dtype::U16;
+  if (word(file, 0) == 20240801 && word(file, 1) == 7)
+    return Dtype::U32;
+  return std::nullopt;
+}
+
+static StatusOr<NamedTensor>
+readWithHeader(format::Bytes file, const std::string &path, Dtype dtype) {
+  const int64_t tokens = word(file, 2);
+  const format::Bytes data = file.subspan(headerBytes);
+  if (data.size() != static_cast<size_t>(tokens * byteSize(dtype)))
+    return Status(ErrorCode::E0404,
+                  "'" + path + "' has " + std::to_string(data.size()) +
+                      " bytes of tokens, its header (of llm.c) says " +
+                      std::to_string(tokens) + " tokens of " +
+                      std::string(dtypeName(dtype)))
+        .setHelp("copy the file again; tokens:uint16:FILE reads it without a "
+                 "header");
+  return NamedTensor{path, dtype, {tokens}, data};
 }
 
 static StatusOr<NamedTensor> readRaw(format::Bytes file,
@@ -193,14 +205,13 @@ static StatusOr<NamedTensor> readTokens(format::Bytes file,
   if (layout == "uint16" || layout == "uint32")
     return readRaw(file, path, layout == "uint16" ? Dtype::U16 : Dtype::U32);
   if (const std::optional<Dtype> dtype = dtypeInHeader(file))
-    return readRaw(file.subspan(headerBytes), path, *dtype);
+    return readWithHeader(file, path, *dtype);
   if (layout.empty())
     return readRaw(file, path, Dtype::U16);
   return Status(ErrorCode::E0404,
                 "'" + path +
                     "' has no header of llm.c (20240520 with uint16, "
-                    "20240801 with uint32) that fits its " +
-                    std::to_string(file.size()) + " bytes");
+                    "20240801 with uint32)");
 }
 
 static StatusOr<TokenFile> openFile(const std::string &path,

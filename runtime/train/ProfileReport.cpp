@@ -36,6 +36,16 @@ static std::string kernelOf(const Command &command) {
                                 : command.callee;
 }
 
+/// Whose time a command takes: a group's for a gather or a reduction, whose
+/// module is the one that waits for it.
+static std::string ownerOf(const Command &command) {
+  const bool isOfGroup = command.kind == format::CommandKind::AllGather ||
+                         command.kind == format::CommandKind::ReduceScatter;
+  if (isOfGroup && !command.label.empty())
+    return "group " + command.label;
+  return command.module.empty() ? "(none)" : command.module;
+}
+
 //===----------------------------------------------------------------------===//
 // Tables
 //===----------------------------------------------------------------------===//
@@ -139,13 +149,10 @@ void printProfile(const Artifact &artifact, const Profiles &profiles,
             sumBy(artifact, profiles,
                   [&](size_t i) { return kernelOf(commands[i]); }),
             all, output);
-  printRows("module",
-            sumBy(artifact, profiles,
-                  [&](size_t i) {
-                    return commands[i].module.empty() ? "(none)"
-                                                      : commands[i].module;
-                  }),
-            all, output);
+  printRows(
+      "module",
+      sumBy(artifact, profiles, [&](size_t i) { return ownerOf(commands[i]); }),
+      all, output);
   printRows("command",
             sumBy(artifact, profiles,
                   [&](size_t i) { return describe(commands[i], i); }),

@@ -26,8 +26,11 @@ int64_t samplesOfAll(const Artifact &artifact, const TrainOptions &options) {
          (options.replicateData ? 1 : artifact.manifest.mesh.ranks());
 }
 
-static std::string printed(size_t bytes) {
-  return printBytes(static_cast<int64_t>(bytes));
+/// "  arena: 3.62 MiB (3,795,072 B)".
+static std::string describe(const char *part, size_t size) {
+  const auto bytes = static_cast<int64_t>(size);
+  return std::string("  ") + part + ": " + printBytes(bytes) + " (" +
+         printCount(bytes) + " B)";
 }
 
 void printHeader(const TrainingRun &run, const RankTrainer &rank,
@@ -41,17 +44,13 @@ void printHeader(const TrainingRun &run, const RankTrainer &rank,
          << "  micro-batches: " << run.options.microBatches << "\n";
   if (const std::string device = run.devices.description(); !device.empty())
     output << "device: " << device << "\n";
-  const size_t total =
-      memory.arena + memory.states + memory.inputs + memory.scratch;
+  output << "memory per rank:" << describe("arena", memory.arena);
   const auto planned = static_cast<size_t>(artifact.summary.arenaBytes);
-  output << "memory per rank: " << printed(total) << " ("
-         << printCount(static_cast<int64_t>(total))
-         << " bytes)  arena: " << printed(memory.arena);
   if (memory.arena != planned)
-    output << " (planned: " << printed(planned) << ")";
-  output << "  states: " << printed(memory.states)
-         << "  inputs: " << printed(memory.inputs)
-         << "  scratch: " << printed(memory.scratch) << std::endl;
+    output << describe("planned", planned);
+  output << describe("states", memory.states)
+         << describe("inputs", memory.inputs)
+         << describe("scratch", memory.scratch) << std::endl;
 }
 
 /// Options that a run may choose anew, where they differ.

@@ -62,8 +62,8 @@ def taken(shardc, shardrun, model, options, folder):
     artifact = folder / "model.shardc"
     run(shardc, "compile", model, "-o", artifact, *options)
     output = run(shardrun, artifact, "--data", "random", "--steps", "1")
-    numbers = re.search(r"arena: (\d+).*states: (\d+)  inputs: (\d+)", output)
-    return dict(zip(("arena", "states", "inputs"), map(int, numbers.groups())))
+    return {name: int(re.search(rf"  {name}: [^(]*\(([\d,]+) B\)", output)[1].replace(",", ""))
+            for name in ("arena", "states", "inputs")}
 
 
 def main():

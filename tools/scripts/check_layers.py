@@ -64,7 +64,7 @@ def allowed_folders(path):
             return ["dialects", "passes"]
         phase = path.parts[1]
         earlier = PHASES[:PHASES.index(phase)] if phase in PHASES else []
-        room = str(path.parent)
+        room = "/".join(path.parts[:3])
         rooms = [room] + ROOMS[room] if room in ROOMS else [folder]
         return (["dialects", *rooms, "passes/Checks", "passes/CostModel",
                  "runtime/format", "runtime/math"]

@@ -47,12 +47,16 @@ NOT_FUNCTION = re.compile(
     r"enum|union|extern)\b|^[^(]*(?<!operator)(?<![=!<>])=(?!=)")
 
 
-CLASS = re.compile(r"\b(?:class|struct)\s+([\w:]+)(?:\s+final)?\s*(?::[^:].*)?$")
+CLASS = re.compile(r"\b(?:class|struct|union)\s+(?:\[\[\w+\]\]\s*|alignas\([^)]*\)\s*)*"
+                   r"([\w:]+)(?:<[^{]*>)?(?:\s+final)?\s*(?::[^:].*)?$")
+METHOD = re.compile(r"(?<!alignas)\(")
 ACCESS = re.compile(r"^(?:(?:public|private|protected)\s*:\s*)+")
 TEMPLATE = re.compile(r"^template\s*<.*?>\s*(?=[\w\[])")
 NOT_METHOD = re.compile(r"^(?:using|friend|typedef|static_assert|enum)\b|"
-                        r"^[^(]*(?<!operator)=|^std::function<|"
+                        r"^[^(]*(?<!operator)(?<![=!<>+*/&|-])=(?!=)|"
+                        r"^[^(]*function(?:_ref)?<[^;]*>+\s*\w+$|\(\*\w+\)\(|"
                         r"= (?:delete|default)$")
+DIRECTIVE = re.compile(r"^[ \t]*#(?:.*\\\n)*.*", re.MULTILINE)
 
 
 def blank(match):
@@ -86,8 +90,7 @@ def cpp_functions(text):
 
 def cpp_classes(text):
     """(name, methods) of each class; methods are declared or defined in it."""
-    text = "\n".join("" if line.lstrip().startswith("#") else line
-                     for line in LITERAL.sub(blank, text).splitlines())
+    text = DIRECTIVE.sub("", LITERAL.sub(blank, text))
     # Name and methods of the open braces; no name for those of no class.
     open_braces, head_start = [], 0
     for brace in re.finditer(r"[{};]", text):
@@ -97,7 +100,7 @@ def cpp_classes(text):
                 and "(" in head and not NOT_METHOD.search(head)):
             open_braces[-1][1] += 1
         if brace[0] == "{":
-            name = CLASS.search(head) if "(" not in head else None
+            name = None if METHOD.search(head) else CLASS.search(head)
             open_braces.append([name and name[1], 0])
         elif brace[0] == "}" and open_braces:
             name, methods = open_braces.pop()
@@ -119,7 +122,8 @@ def summary(what, unit, lengths):
               f" {unit}, 90th percentile {ninetieth}, most {max(lengths)}")
 
 
-def class_problems(path, name, methods):
+def class_problems(path, name, methods, unseen):
+    unseen.discard(f"{path}:{name}")
     known = LARGE_CLASSES.get(f"{path}:{name}", METHOD_LIMIT)
     if methods > known:
         yield f"{path}: class {name} has {methods} methods, the limit is {known}"
@@ -130,6 +134,7 @@ def class_problems(path, name, methods):
 
 def main():
     file_lengths, function_lengths, methods_of_classes, problems = [], [], [], []
+    unseen = set(LARGE_CLASSES)
     for path in files_with(".cpp", ".cu", ".h", ".td", ".py"):
         text = read(path)
         lines = len(text.splitlines())
@@ -150,7 +155,9 @@ def main():
         for name, methods in cpp_classes(text):
             if methods:
                 methods_of_classes.append(methods)
-            problems += class_problems(path, name, methods)
+            problems += class_problems(path, name, methods, unseen)
+    problems += [f"{name} is no class: take it out of LARGE_CLASSES"
+                 for name in sorted(unseen)]
     summary("files", "lines", file_lengths)
     summary("functions", "lines", function_lengths)
     summary("classes", "methods", methods_of_classes)

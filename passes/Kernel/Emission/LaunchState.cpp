@@ -1,4 +1,4 @@
-//===- LaunchState.cpp - Where the writing of a launch is ---------------===//
+//===- LaunchState.cpp - State that a launch is written with --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counters, and the small computations on indices.

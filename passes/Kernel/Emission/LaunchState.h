@@ -1,10 +1,10 @@
-//===- LaunchState.h - Where the writing of a launch is -----------------===//
+//===- LaunchState.h - State that a launch is written with ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the classes that write a launch share: the builder, the launch, its
 // buffers and counters, and how far they are in the stage that is written.
 //
-//   KernelLoops     the function, its constants and private tensors
+//   LaunchWriter    the function, its constants and private tensors
 //   StageLoops      a stage on a processor: loops, reductions, scans, scatters
 //   ThreadLoops     the same where a group of threads divides them, with
 //     ThreadShares    the iterations that one of them takes
@@ -26,6 +26,7 @@
 
 namespace shardc::kernel {
 
+/// The state of the walk over a launch and its stages.
 struct LaunchState {
   LaunchState(mlir::OpBuilder &builder, mlir::func::FuncOp function,
               const KernelProblem &problem, const KernelSchedule &schedule,

@@ -1,4 +1,4 @@
-//===- StageElements.cpp - Elements and bodies of a stage ---------------===//
+//===- StageElements.cpp - Elements and bodies of a stage -----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // One load or store at a time, at the counters of the current iteration.
@@ -8,7 +8,6 @@
 
 #include "passes/Kernel/Schedule/ThreadSchedule.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;

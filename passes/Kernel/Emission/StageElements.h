@@ -1,4 +1,4 @@
-//===- StageElements.h - Elements and bodies of a stage -----------------===//
+//===- StageElements.h - Elements and bodies of a stage -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads and stores the elements of the current iteration, and writes what it
@@ -15,6 +15,7 @@
 
 namespace shardc::kernel {
 
+/// At the counters of the current iteration.
 class StageElements {
 public:
   explicit StageElements(LaunchState &state) : state(state) {}

@@ -1,4 +1,4 @@
-//===- StageLoops.cpp - The loops of one stage --------------------------===//
+//===- StageLoops.cpp - The loops of one stage ----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Point-wise nests, reductions in a register, in lanes or over a block of

@@ -1,7 +1,7 @@
-//===- StageLoops.h - The loops of one stage ----------------------------===//
+//===- StageLoops.h - The loops of one stage ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of a stage that one thread runs.
+// The loops of a stage where one thread runs all of its iterations.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_KERNEL_EMISSION_STAGELOOPS_H

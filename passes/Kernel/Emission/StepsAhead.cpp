@@ -1,4 +1,4 @@
-//===- StepsAhead.cpp - Several steps at a time -------------------------===//
+//===- StepsAhead.cpp - Several steps at a time ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loads of several steps come before what is computed from the first of them,

@@ -1,7 +1,7 @@
-//===- StepsAhead.h - Several steps at a time ---------------------------===//
+//===- StepsAhead.h - Several steps at a time -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of stages whose iterations are for themselves.
+// For stages whose iterations are independent.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_KERNEL_EMISSION_STEPSAHEAD_H
@@ -12,6 +12,7 @@
 
 namespace shardc::kernel {
 
+/// Loads of several steps come before the first of them computes.
 class StepsAhead {
 public:
   StepsAhead(LaunchState &state, StageElements &elements, ThreadShares &shares,

@@ -1,4 +1,4 @@
-//===- ThreadGroup.cpp - The threads that share an iteration ------------===//
+//===- ThreadGroup.cpp - The threads that share an iteration --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // A group is part of a warp, a warp, or several.

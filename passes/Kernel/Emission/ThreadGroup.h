@@ -1,4 +1,4 @@
-//===- ThreadGroup.h - The threads that share an iteration --------------===//
+//===- ThreadGroup.h - The threads that share an iteration ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who a thread is, where its group meets, and memory that it shares.
@@ -11,6 +11,7 @@
 
 namespace shardc::kernel {
 
+/// The threads of a GPU that run one iteration of a launch together.
 class ThreadGroup {
 public:
   explicit ThreadGroup(LaunchState &state) : state(state) {}

@@ -1,4 +1,4 @@
-//===- ThreadLoops.cpp - The loops of one stage, divided over threads ---===//
+//===- ThreadLoops.cpp - The loops of one stage, divided over threads -----===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What StageLoops.cpp is for a processor: the threads of a group take vectors

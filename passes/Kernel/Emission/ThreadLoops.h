@@ -1,7 +1,7 @@
-//===- ThreadLoops.h - The loops of one stage, divided over threads -----===//
+//===- ThreadLoops.h - The loops of one stage, divided over threads -------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What StageLoops.h is for one thread.
+// The loops of a stage whose iterations the threads of a group divide.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_KERNEL_EMISSION_THREADLOOPS_H
@@ -14,6 +14,7 @@
 
 namespace shardc::kernel {
 
+/// Decides how a stage is divided, and writes it by the other classes.
 class ThreadLoops {
 public:
   ThreadLoops(LaunchState &state, StageElements &elements, StageLoops &serial,

@@ -1,7 +1,7 @@
-//===- ThreadShares.cpp - The iterations that a thread takes ------------===//
+//===- ThreadShares.cpp - The iterations that a thread takes --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Vectors of iterations in turns.
+// Counters of each step, and loops over them.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/Emission/ThreadShares.h"

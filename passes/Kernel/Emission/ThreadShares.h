@@ -1,7 +1,8 @@
-//===- ThreadShares.h - The iterations that a thread takes --------------===//
+//===- ThreadShares.h - The iterations that a thread takes ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thread takes `vector` iterations at a time, those that others take between.
+// Threads take turns: each takes `vector` consecutive iterations, then the next
+// thread does.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_PASSES_KERNEL_EMISSION_THREADSHARES_H
@@ -22,6 +23,7 @@ struct ThreadShare {
   int64_t iterations = 1, steps = 1;
 };
 
+/// Writes the steps in which a thread goes through its share.
 class ThreadShares {
 public:
   explicit ThreadShares(LaunchState &state) : state(state) {}

@@ -1,4 +1,4 @@
-//===- ThreadSums.cpp - Sums that several threads share -----------------===//
+//===- ThreadSums.cpp - Sums that several threads share -------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Threads carry sums of their own terms, and combine them by shuffles within a

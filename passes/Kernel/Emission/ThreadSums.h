@@ -1,4 +1,4 @@
-//===- ThreadSums.h - Sums that several threads share -------------------===//
+//===- ThreadSums.h - Sums that several threads share ---------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reductions whose terms the threads of a group divide.
@@ -13,6 +13,7 @@
 
 namespace shardc::kernel {
 
+/// Sums within warps and between them, in an order that shapes decide.
 class ThreadSums {
 public:
   ThreadSums(LaunchState &state, StageElements &elements, ThreadGroup &group,

@@ -1,4 +1,4 @@
-//===- ThreadTiles.cpp - Transpositions through shared memory -----------===//
+//===- ThreadTiles.cpp - Transpositions through shared memory -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a stage reads along another loop than it writes is copied to shared

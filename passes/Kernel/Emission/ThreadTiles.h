@@ -1,4 +1,4 @@
-//===- ThreadTiles.h - Transpositions through shared memory -------------===//
+//===- ThreadTiles.h - Transpositions through shared memory ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a stage reads along another loop than it writes.
@@ -13,6 +13,7 @@
 
 namespace shardc::kernel {
 
+/// Fills and addresses tiles in shared memory.
 class ThreadTiles {
 public:
   ThreadTiles(LaunchState &state, StageElements &elements, ThreadGroup &group,

@@ -1,4 +1,4 @@
-//===- ThreadVectors.cpp - What a thread moves at a time ----------------===//
+//===- ThreadVectors.cpp - What a thread moves at a time ------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Accesses of up to 16 bytes where neighbouring iterations touch neighbouring

@@ -1,4 +1,4 @@
-//===- ThreadVectors.h - What a thread moves at a time ------------------===//
+//===- ThreadVectors.h - What a thread moves at a time --------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Loads and stores of several neighbours.
@@ -15,6 +15,7 @@ namespace shardc::kernel {
 /// multiple of, where that is more than an element.
 inline constexpr llvm::StringLiteral alignmentName = "exec.alignment";
 
+/// Loads and stores of the lanes of a vector.
 class ThreadVectors {
 public:
   ThreadVectors(LaunchState &state, StageElements &elements)

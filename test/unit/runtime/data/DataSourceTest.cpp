@@ -205,8 +205,11 @@ TEST_F(DataTest, TokensMayBeInSeveralFilesOfAnyLayout) {
   }
   header[2] = 5;
   writeFile(a, textOf(header) + tokens);
-  EXPECT_EQ(codeOf(openData("tokens:bin-header:" + a, tokenInputs, 0)),
-            ErrorCode::E0404);
+  for (const std::string &name : {"tokens:" + a, "tokens:bin-header:" + a})
+    EXPECT_EQ(codeOf(openData(name, tokenInputs, 0)), ErrorCode::E0404);
+  // Read plainly, the header's numbers are beyond the vocabulary.
+  EXPECT_EQ(codeOf(openData("tokens:uint16:" + a, tokenInputs, 0)),
+            ErrorCode::E0407);
 }
 
 // A graph's nodes and edges, and a number that changes from step to step.
