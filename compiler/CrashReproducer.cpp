@@ -93,7 +93,7 @@ static void writeAndTell(const CrashReproducer::Snapshot &snapshot) {
   if (path.empty())
     llvm::errs() << "  note: the IR before it could not be written to a file\n";
   else
-    llvm::errs() << "  help: this is a mistake in shardc; please report it "
+    llvm::errs() << "  help: this is a bug in shardc; please report it "
                     "with the file '"
                  << path << "', which repeats it:\n"
                  << "        shardc-opt --run-reproducer " << path << "\n";

@@ -89,7 +89,7 @@ static bool hasNarrowFloats(ModuleOp module) {
 static InFlightDiagnostic report(Pass *pass, ModuleOp module) {
   InFlightDiagnostic diagnostic = module.emitError("E0702: pass ");
   diagnostic << pass->getArgument() << " changes what the program computes: ";
-  diagnostic.attachNote() << "help: this is a mistake in the pass; please "
+  diagnostic.attachNote() << "help: this is a bug in the pass; please "
                              "report it with the model";
   return diagnostic;
 }

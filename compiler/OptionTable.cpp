@@ -95,8 +95,8 @@ static std::vector<OptionEntry> shardingOptions() {
        "Modules to wrap as FSDP groups: blocks (repeated sibling modules), "
        "blocks:N (N consecutive blocks per group), regexes of module paths, "
        ">=N (modules with at least N elements), A&B (both modules in one "
-       "group), or auto (chooses the blocks per group and whether to wrap the "
-       "root's modules)",
+       "group), or auto (chooses how many blocks form a group, and whether to "
+       "wrap modules outside of blocks, such as embeddings)",
        {},
        {},
        "blocks[:N]|REGEX|>=N|A&B,...|auto"},
@@ -146,9 +146,9 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::batchNormStats,
        "BatchNorm statistics: local (of each rank's samples), sync (of all "
-       "ranks' samples), or broadcast (like the default, but rank 0's "
-       "running statistics are then copied to all ranks) (default: sync for "
-       "SyncBatchNorm, else local)",
+       "ranks' samples), or broadcast (rank 0's running statistics are "
+       "copied to all ranks after each step; otherwise as by default) "
+       "(default: sync for SyncBatchNorm, else local)",
        {},
        {"local", "sync", "broadcast"}},
       {"--buffer-rules",
@@ -303,8 +303,8 @@ static std::vector<OptionEntry> gradientOptions() {
        "gradients.sync",
        "Gradients",
        &Options::gradientSync,
-       "When to reduce gradients: after each micro-batch, or only after the "
-       "last, which accumulates unsharded gradients",
+       "When to reduce gradients: after each micro-batch, or once after the "
+       "last one (gradients are accumulated unsharded until then)",
        {},
        {"each", "last"}},
       {"--gradient-dtype",

@@ -83,7 +83,7 @@ StatusOr<reference::Tensor> TensorFile::read(const std::string &name) const {
     return Status(ErrorCode::E0405,
                   "'" + name + "' in '" + path + "' has dtype " +
                       std::string(format::dtypeName(tensor->dtype)) +
-                      ", which no program has");
+                      ", which programs do not support");
   return reference::fromBytes(RankedTensorType::get(tensor->shape, element),
                               tensor->data);
 }

@@ -56,8 +56,9 @@ static LogicalResult check(fsdp::WriteOp write,
   for (size_t i = 0; i < values.size(); ++i) {
     Operation *op = values[i].getDefiningOp();
     if (!op)
-      return refuse(write, "by what depends on the inputs, of which each rank "
-                           "has others");
+      return refuse(write,
+                    "to a value that depends on the inputs, which differ "
+                    "between ranks");
     std::string why = whyNot(op, write.getSymbol(), written);
     if (!why.empty())
       return refuse(write, why);

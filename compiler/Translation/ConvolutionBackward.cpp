@@ -140,7 +140,8 @@ static LogicalResult check(NodeCall &call) {
              << "argument '" << list << "' has " << call.integers(list).size()
              << " numbers, expected " << rank - 2;
   if (call.integers("output_mask").size() != 3)
-    return call.error("E0119") << "argument 'output_mask' has not three values";
+    return call.error("E0119")
+           << "argument 'output_mask' does not have three values";
   return success();
 }
 

@@ -195,8 +195,9 @@ LogicalResult ModelState::checkCapturedParameters() const {
       diagnostic << "is a parameter that nothing uses, and constant '"
                  << constant.target << "' has its value";
       diagnostic.attachNote()
-          << "help: the model reaches the parameter past nn.Module, for "
-             "example through a Python list; use nn.ParameterList";
+          << "help: the parameter is not registered where the model uses it, "
+             "for example because it is in a Python list; use "
+             "nn.ParameterList";
       return diagnostic;
     }
   }
@@ -216,7 +217,7 @@ FailureOr<RankedTensorType>
 ModelState::stateType(const pt2::InputSpec &spec) const {
   if (isReserved(spec.target)) {
     InFlightDiagnostic diagnostic = error("E0132", spec.target);
-    diagnostic << "has a name that states of the optimizer begin with";
+    diagnostic << "has a name that is reserved for optimizer states";
     diagnostic.attachNote() << "help: give it another name in the model";
     return FailureOr<RankedTensorType>(diagnostic);
   }

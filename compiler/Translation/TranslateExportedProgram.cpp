@@ -133,8 +133,10 @@ LogicalResult ProgramTranslator::addInputs(func::FuncOp function,
     if (!state.isUsed(spec.name)) {
       InFlightDiagnostic warning = emitWarning(builder.getUnknownLoc());
       warning << "input '" << spec.name << "' is not used by the model";
-      warning.attachNote() << "help: a tensor that was passed twice as example "
-                              "input is one input to torch.export";
+      warning.attachNote()
+          << "help: torch.export merges two inputs if the same "
+             "tensor was passed for both; pass distinct "
+             "tensors";
     }
     if (failed(function.insertArgument(
             function.getNumArguments(), type,
@@ -179,8 +181,9 @@ FailureOr<StringRef> ProgramTranslator::findLoss() {
                << " floating-point scalars among " << outputs.size()
                << " outputs, expected one loss";
     diagnostic.attachNote()
-        << "help: name the loss of what it returns with --loss cross_entropy "
-           "or --loss mse, or wrap model and loss in one module, as "
+        << "help: let shardc compute a loss of the model's output with --loss "
+           "cross_entropy or --loss mse, or wrap model and loss in one module, "
+           "as "
            "tools/export/shardc_export.py does";
     return diagnostic;
   }

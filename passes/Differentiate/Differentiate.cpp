@@ -341,8 +341,8 @@ static LogicalResult emitUnscaled(Operation *op, const Twine &what) {
   InFlightDiagnostic error =
       emitNumberedError(op, "E0225")
       << what << " f16 gradients, which underflow without a loss scale";
-  error.attachNote() << "help: use --loss-scale dynamic, which works like "
-                        "torch.amp.GradScaler, or bf16";
+  error.attachNote() << "help: use bf16, or --loss-scale dynamic, which works "
+                        "like torch.amp.GradScaler";
   return error;
 }
 

@@ -153,8 +153,8 @@ static void warn(fsdp::WriteOp write, size_t count) {
   warning.attachNote()
       << "help: --buffer-rules '" << write.getSymbol()
       << ":sync=mean' keeps the mean over ranks; sum adds up "
-         "what they add, broadcast takes the first rank's, and "
-         "none is as it is";
+         "the changes of all ranks, broadcast copies rank 0's values, and "
+         "none keeps each rank's own";
 }
 
 static bool isStatistic(Value value) {

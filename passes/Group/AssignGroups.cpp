@@ -201,8 +201,9 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
     error.attachNote() << "closest module paths (of " << forward.modules.size()
                        << "): '" << llvm::join(close, "', '") << "'";
   if (isForRecompute)
-    error.attachNote() << "help: --recompute takes none, full, selective, "
-                          "alternate or auto by itself, or modules";
+    error.attachNote() << "help: --recompute is either one of 'none', 'full', "
+                          "'selective', 'alternate' and 'auto', or a list of "
+                          "module patterns";
   return failure();
 }
 

@@ -152,10 +152,10 @@ static FailureOr<ChosenRules> mergeModules(ModuleOp module,
       InFlightDiagnostic error =
           emitNumberedError(module, "E0209")
           << "the modules " << quoted(paths[first]) << " and "
-          << quoted(paths[i]) << " are one group, and the rules "
+          << quoted(paths[i]) << " are one group, but the rules "
           << quoted(other.pattern) << " and " << quoted(rules[rule].pattern)
-          << " give them " << key << " " << other.settings.at(key) << " and "
-          << rules[rule].settings.at(key);
+          << " set different values of " << key << ": "
+          << other.settings.at(key) << " and " << rules[rule].settings.at(key);
       error.attachNote()
           << "help: a group has one policy: give its modules the same value (a "
              "rule for a whole path wins over patterns, and the last one over "

@@ -23,10 +23,10 @@ LogicalResult failWithRules(ModuleOp module, const std::vector<Rule> &rules,
   const Rule &other = rules[selection.other];
   InFlightDiagnostic error = emitNumberedError(module, "E0209")
                              << "the rules '" << other.pattern << "' and '"
-                             << rule.pattern << "' give one " << subject << " "
-                             << selection.reason << " "
-                             << other.settings.at(selection.reason) << " and "
-                             << rule.settings.at(selection.reason);
+                             << rule.pattern << "' set different values of "
+                             << selection.reason << " for one " << subject
+                             << ": " << other.settings.at(selection.reason)
+                             << " and " << rule.settings.at(selection.reason);
   error.attachNote() << "help: leave one of them out";
   return error;
 }

@@ -4,8 +4,8 @@
 //   %t = aten.permute %x [0, 2, 1, 3]  ->  %t = exec.view %x offset 0 strides …
 //
 // Views of views are composed, so that the source of an exec.view is always
-// what owns the storage. A copy kernel appears only where strides cannot say a
-// view or where the reader does not accept them.
+// what owns the storage. A copy kernel appears only where strides cannot
+// express a view or where the reader does not accept them.
 //===----------------------------------------------------------------------===//
 
 #include "passes/Kernel/Passes.h"
@@ -143,7 +143,7 @@ void ViewReplacer::replaceView(Operation *op, Value source) {
   auto [storage, view] = storageOf(source);
   std::optional<StridedView> viewed = applyView(op, view);
   if (!viewed) {
-    source = copy(source, op, "strides cannot say the view");
+    source = copy(source, op, "strides cannot express the view");
     std::tie(storage, view) = storageOf(source);
     viewed = applyView(op, view);
   }

@@ -201,7 +201,7 @@ def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
 }
 
 def MaterializeViewsPass : Pass<"shardc-materialize-views", "::mlir::func::FuncOp"> {
-  let summary = "Turns views into strides, and into copies only where strides cannot say them.";
+  let summary = "Turns views into strides, and into copies only where strides cannot express them.";
   let description = [{
     Each `view`, `permute`, `slice` and `expand` becomes an `exec.view` of the
     storage that its source lives in. Where the source's layout does not allow

@@ -140,20 +140,19 @@ static void remark(Operation *op, StringRef name, const Twine &what,
       remark::RemarkOpts::name(name).category(DEBUG_TYPE).function(path))
       << (what + " in module '" + path + "'").str()
       << remark::reason("{0}; tools/export/shardc_export.py records which "
-                        "conversions follow",
+                        "it is",
                         reason);
 }
 
 void SilentConversions::report() {
   for (Operation *op : following)
     remark(op, "follows",
-           "a conversion to f32 is taken for one to the dtype of another "
-           "tensor",
-           "as f32 it would meet narrower operands, which PyTorch refuses");
+           "assuming that a conversion to f32 is x.to(y.dtype), not x.float(),",
+           "with f32, PyTorch would refuse the mixed dtypes");
   for (Operation *op : silent)
     if (op->getOperand(0).getType() != op->getResult(0).getType())
-      remark(op, "stays-f32", "a conversion to f32 is taken at its word",
-             "an x.to(y.dtype) would look the same");
+      remark(op, "stays-f32", "assuming that a conversion to f32 is x.float()",
+             "x.to(y.dtype) would look the same");
 }
 
 } // namespace shardc

@@ -65,7 +65,7 @@ static void noteOperandDtypes(InFlightDiagnostic &error, Operation *op) {
     if (auto to = dyn_cast_or_null<aten::ToOp>(source))
       error.attachNote(to.getLoc())
           << "operand " << index
-          << (isItself ? " is" : " is computed from what is")
+          << (isItself ? " is" : " is computed from a tensor that is")
           << " converted to " << to.getDtype() << " by the model's own .to()";
     if (auto read = dyn_cast_or_null<fsdp::ReadOp>(source))
       error.attachNote(read.getLoc())
@@ -167,11 +167,12 @@ void reportDtypes(InferTypeOpInterface op) {
   if (std::string rule = findRule(op); !rule.empty()) {
     error.attachNote() << "help: with the rule " << rule
                        << " the group casts its inputs to its parameters' "
-                          "dtype; PyTorch checks them only at run time";
+                          "dtype; PyTorch would report the dtypes only at run "
+                          "time";
     return;
   }
   error.attachNote() << "convert with .to() in the model so that the dtypes "
-                        "agree; PyTorch checks them only at run time";
+                        "agree; PyTorch would report them only at run time";
   error.attachNote() << "a plain export does not tell x.to(y.dtype) from "
                         "x.float(); one by tools/export/shardc_export.py does";
 }

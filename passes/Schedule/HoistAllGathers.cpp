@@ -51,9 +51,9 @@ static void reportMove(fsdp::UnshardStartOp start, StringRef where) {
 /// "when the gather of h.0 is complete".
 static std::string describe(int64_t start, ArrayRef<fsdp::WaitOp> waits) {
   if (start == startAtBegin)
-    return "at the begin of the micro-batch";
+    return "at the beginning of the micro-batch";
   if (start == startAtBackward)
-    return "at the begin of backward";
+    return "at the beginning of backward";
   auto pending = cast<fsdp::PendingType>(
       fsdp::WaitOp(waits[start]).getPending().getType());
   return ("when the gather of " + pending.getGroup().getValue() +

@@ -106,7 +106,8 @@ StatusOr<CUdeviceptr> CudaDevice::allocate(size_t bytes,
                   "no memory for " + purpose + " on " + context.description() +
                       ": needed " + std::to_string(bytes) + " bytes, free " +
                       std::to_string(free) + " of " + std::to_string(total))
-        .setHelp("more ranks need less each; shardc inspect prints how much");
+        .setHelp(
+            "with more ranks, each needs less; shardc inspect prints how much");
   }
   if (Status status = driver.check(result, "cuMemAlloc"); !status.ok())
     return status;

@@ -41,12 +41,13 @@ Status checkTarget(const Target &target) {
   const std::optional<bool> supported = supportsLevel(target.cpu);
   if (!supported)
     return Status(ErrorCode::E0308,
-                  "made for unknown processor '" + target.cpu + "'")
+                  "compiled for unknown processor '" + target.cpu + "'")
         .setHelp("processors are named x86-64, x86-64-v2, x86-64-v3 or "
                  "x86-64-v4");
   if (!*supported)
-    return Status(ErrorCode::E0308, "made for processors of level '" +
-                                        target.cpu + "', which this one lacks")
+    return Status(ErrorCode::E0308, "compiled for " + target.cpu +
+                                        ", which this machine's processor does "
+                                        "not support")
         .setHelp("compile the model again on this machine");
   return Status();
 }

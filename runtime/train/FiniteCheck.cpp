@@ -44,8 +44,8 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
     status.addNote(gradients.size() == 1
                        ? "the parameter is '" + first + "'"
                        : "in model order, the first is '" + first +
-                             "' and the last is '" + last +
-                             "' (backward reaches it first)");
+                             "'; the last, which backward reaches first, is '" +
+                             last + "'");
   }
   if (isUpdated)
     status.addNote("the update of this step had already been applied when this "

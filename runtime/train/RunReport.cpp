@@ -85,10 +85,11 @@ void printSources(const TrainingRun &run, const std::optional<Progress> &before,
   if (before)
     noteChanges(run.start, *before, output);
   if (run.initial.ofOtherRanks > 0)
-    output << "note: " << run.initial.ofOtherRanks
-           << " buffers of single ranks are left out, being for another number "
-              "of ranks; their merged values are used"
-           << std::endl;
+    output
+        << "note: " << run.initial.ofOtherRanks
+        << " per-rank buffers in the file are ignored, because the number of "
+           "ranks has changed; their merged values are used"
+        << std::endl;
 }
 
 void noteSamples(const TrainingRun &run, std::ostream &output) {
@@ -103,9 +104,8 @@ void noteSamples(const TrainingRun &run, std::ostream &output) {
     output << taken << " of " << samples
            << " samples, which fill whole micro-batches of every rank";
   else
-    output << "the " << samples << " samples as " << taken
-           << ", some of them more than once: every rank has whole "
-              "micro-batches";
+    output << "some of the " << samples << " samples more than once (" << taken
+           << " in all), to fill every rank's micro-batches";
   output << std::endl;
 }
 

@@ -224,8 +224,8 @@ static Status saveStopped(const TrainingRun &run, const Ranks &ranks,
       return reason.addNote("nothing is saved: " +
                             std::string(steps == 0
                                             ? "no step was finished"
-                                            : "the parameters are those of "
-                                              "no whole step"));
+                                            : "the parameters are not those "
+                                              "of a complete step"));
   Status status;
   for (const std::unique_ptr<RankTrainer> &rank : ranks)
     if (Status restored = rank->rollBack(); !restored.ok())

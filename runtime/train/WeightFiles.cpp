@@ -39,7 +39,8 @@ static Status checkNames(const std::string &path, const Weights &weights,
   std::set<std::string_view> names;
   for (const format::NamedTensor &tensor : weights.tensors)
     if (!names.insert(tensor.name).second)
-      return Status(ErrorCode::E0404, "'" + path + "' names two files with '" +
+      return Status(ErrorCode::E0404, "'" + path +
+                                          "': two of its files contain '" +
                                           tensor.name + "'");
   for (const auto &[name, file] : fileOf)
     if (names.find(name) == names.end())

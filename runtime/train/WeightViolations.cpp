@@ -32,8 +32,8 @@ static void addNotes(Status &status, const std::string &what,
       ++withKey[name.substr(0, slash)];
   for (const auto &[key, number] : withKey)
     if (number >= many)
-      status.addNote(what + ": '" + key + "/…' of " + std::to_string(number) +
-                     " tensors");
+      status.addNote(what + ": " + std::to_string(number) + " tensors '" + key +
+                     "/…'");
   for (const std::string &name : names) {
     const auto key = withKey.find(name.substr(0, name.find('/')));
     if (key != withKey.end() && key->second >= many)

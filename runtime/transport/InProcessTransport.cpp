@@ -155,7 +155,7 @@ Status InProcessCommunicator::findBuffers() {
       return Status(ErrorCode::E0502,
                     "ranks " + std::to_string(ranks[size_t(index)]) + " and " +
                         std::to_string(ranks[other]) +
-                        " disagree about a collective of " +
+                        " call a collective with different operands: " +
                         std::to_string(current.count) + " and " +
                         std::to_string(call.count) + " elements");
     buffers[other] = call.buffer.data;

@@ -233,7 +233,8 @@ static void addTargetOptions(CLI::App &command, Options &options) {
               throw CLI::ValidationError("--target", error);
           },
           "Devices to compile for: cpu, or CUDA chips such as "
-          "cuda:sm_90,sm_100; emulated targets shardrun --device emulated")
+          "cuda:sm_90,sm_100; the chip 'emulated' is for shardrun --device "
+          "emulated")
       ->type_name("cpu|cuda:CHIP,...")
       ->group("Target")
       ->default_str(options.target);

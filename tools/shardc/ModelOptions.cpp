@@ -27,7 +27,7 @@ static std::pair<std::string, int64_t> parseBinding(const std::string &text) {
 }
 
 /// The samples that a micro-batch may have.
-static std::string complainAboutSamples(const std::string &text) {
+static std::string describeInvalidSamples(const std::string &text) {
   double value = 0;
   return CLI::detail::lexical_cast(text, value)
              ? describeOutOfRange(value, {1, 1e9})
@@ -57,9 +57,9 @@ void addBindOption(CLI::App &command, InputOptions &options) {
       .add_option_function<int64_t>(
           "--micro-batch",
           [&options](int64_t size) { bindMicroBatch(options, size); },
-          "Samples per micro-batch; needs a model exported with "
+          "Size of a micro-batch in samples; needs a model exported with "
           "shardc_export.py --dynamic-batch")
-      ->check(CLI::Validator(complainAboutSamples, ""))
+      ->check(CLI::Validator(describeInvalidSamples, ""))
       ->type_name("N")
       ->group("Model");
 }

@@ -276,15 +276,15 @@ static int runPlan(PlanArguments &arguments, bool namesTarget) {
     return fail(machine.status());
   if (namesTarget && machine->target != arguments.options.target)
     return fail(Status(ErrorCode::E0001,
-                       "--target " + arguments.options.target + ": ranks of " +
-                           machine->name + " run on " + machine->target)
+                       "--target " + arguments.options.target + ": machine " +
+                           machine->name + " has target " + machine->target)
                     .setHelp("a plan needs no --target"));
   if (machine->isGpu() &&
       !machine->runtimes.contains(arguments.options.runtime))
     std::cerr << "shardc: remark: " << machine->name
               << " has no 'runtimes' for " << arguments.options.runtime
-              << ": the forecast has the rates of single kernels, and steps "
-                 "take longer\n";
+              << ": the forecast uses the speed of isolated kernels, and real "
+                 "steps take longer\n";
   return Planner(arguments).run();
 }
 
@@ -381,7 +381,8 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->add_flag(
           "--alternatives", arguments->alternatives,
           "Also plan each --reshard and --recompute policy, and wrapping "
-          "of the root's modules; print memory and time of each")
+          "modules that are left in the root; print memory and time of "
+          "each")
       ->excludes("--json")
       ->group("Plan");
   command

@@ -144,16 +144,16 @@ static void declareFiles(CLI::App &app, CommandLine &line) {
   OptionGroup weights(app, "Weights and checkpoints");
   weights.add("--weights", train.weights, "PATH",
               "Initial weights: a safetensors file or a Hugging Face folder "
-              "(default: the artifact's); a file of --save-optimizer resumes "
-              "its run");
+              "(default: the artifact's); a file written with "
+              "--save-optimizer continues the run that wrote it");
   weights.add(
       "--restart", train.restart,
       "With a --save-optimizer file: load only parameters and buffers, and "
       "start at step 1");
   weights.add(
       "--weights-prefix", train.weightsPrefix, "PREFIX",
-      "Prefix that the names in either the model or the file have and the "
-      "others lack");
+      "Prefix of all names in the model that the names in the file lack, "
+      "or the reverse");
   weights.add("--ignore-unused", train.ignoreUnused,
               "Accept tensors that the model does not have");
   weights.add("--save", train.save, "FILE.safetensors",

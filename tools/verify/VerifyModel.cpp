@@ -217,9 +217,10 @@ void Verification::report(const VerifyResult &result, bool isSelfContained) {
                    " more tensors");
   status.addNote(result.wrongCommand
                      ? describe(*result.wrongCommand)
-                     : "each command computes what it means: the plan gives "
-                       "one the wrong bytes, or the model amplifies rounding "
-                       "by more than the reference's samples show");
+                     : "each command by itself computes what it should: "
+                       "either the memory plan gives one the wrong bytes, or "
+                       "the model amplifies rounding errors more than the "
+                       "reference estimated");
   ModuleOp module = input.module.get();
   std::string name = reproducerFileName(module.getName().value_or("model"));
   std::string command =
@@ -231,13 +232,13 @@ void Verification::report(const VerifyResult &result, bool isSelfContained) {
   });
   if (!isSelfContained)
     status.addNote(
-        "with drawn weights nothing differs: the model's are needed");
+        "with random weights nothing differs; to reproduce it, the model's own "
+        "weights are needed");
   if (file.empty())
     status.addNote("the program could not be written to a file");
   else
-    status.setHelp("this is a mistake in shardc; please report it with the "
-                   "file '" +
-                   file + "'; it is repeated by\n        " + command);
+    status.setHelp("this is a bug in shardc; please report it and attach '" +
+                   file + "'. To reproduce it:\n        " + command);
   diagnostics.report(status);
 }
 
@@ -341,7 +342,7 @@ int Verification::checkMachineCode() {
   else if (*wrong)
     diagnostics.report(
         Status(ErrorCode::E0703, describe(**wrong))
-            .setHelp("this is a mistake in shardc; please report it with the "
+            .setHelp("this is a bug in shardc; please report it and attach the "
                      "model"));
   return diagnostics.getExitCode();
 }

@@ -37,9 +37,9 @@ static std::string_view kernelOf(const DeviceSum &sum) {
 StatusOr<DeviceLaunch> prepareDeviceSum(const DeviceSum &sum) {
   kernels::SumParameters parameters = {};
   if (sum.terms.size() > kernels::mostSumTerms)
-    return Status(ErrorCode::E0504, "a sum over " +
+    return Status(ErrorCode::E0504, "cannot sum over " +
                                         std::to_string(sum.terms.size()) +
-                                        " ranks on one GPU, of at most " +
+                                        " ranks on one GPU; the maximum is " +
                                         std::to_string(kernels::mostSumTerms));
   parameters.total = uint64_t(sum.total);
   parameters.microBatch = sum.microBatch ? uint64_t(*sum.microBatch) : 0;

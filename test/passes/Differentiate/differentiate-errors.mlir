@@ -127,7 +127,7 @@ module @loss_through_complex_numbers {
 module @half_precision {
   fsdp.parameter @w : tensor<4xf32>
   fsdp.mesh @mesh <shard = 2>
-  // expected-note@+2 {{help: use --loss-scale dynamic, which works like torch.amp.GradScaler, or bf16}}
+  // expected-note@+2 {{help: use bf16, or --loss-scale dynamic, which works like torch.amp.GradScaler}}
   // expected-error@+1 {{E0225: the group 'root' has f16 gradients, which underflow without a loss scale}}
   fsdp.group @root on @mesh policy <reduce = f16> reshard default {
     fsdp.segment f32 reduce f16 elements 64 shard 32 {
@@ -156,7 +156,7 @@ module @half_precision_of_activations {
     %v = fsdp.view %root[@v] : !fsdp.unsharded<@root> -> tensor<4xf32>
     %h = fsdp.cast %v at input : tensor<4xf32> -> tensor<4xf16>
     %0 = aten.sum %h [0] : (tensor<4xf16>) -> tensor<f16>
-    // expected-note@+2 {{help: use --loss-scale dynamic, which works like torch.amp.GradScaler, or bf16}}
+    // expected-note@+2 {{help: use bf16, or --loss-scale dynamic, which works like torch.amp.GradScaler}}
     // expected-error@+1 {{E0225: activations have f16 gradients}}
     %1 = aten.to %0 f32 : (tensor<f16>) -> tensor<f32>
     fsdp.record_loss %1 : tensor<f32>

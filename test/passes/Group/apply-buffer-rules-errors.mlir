@@ -7,7 +7,7 @@
 // WORD: error: E0205: expected none, broadcast, mean or sum for sync, got 'average' in 'seen:sync=average'
 // NOTHING: error: E0206: 'see' matches no buffer
 // NOTHING: note: buffers that forward writes: 'seen'
-// CONTRADICTION: error: E0209: the rules 'seen' and 'seen' give one buffer sync sum and broadcast
+// CONTRADICTION: error: E0209: the rules 'seen' and 'seen' set different values of sync for one buffer: sum and broadcast
 // INTEGERS: error: E0212: buffer 'seen' of 'i64' has no mean over ranks
 // INTEGERS: note: help: sync=sum, or sync=broadcast
 // CONSTANT: error: E0212: buffer 'table' needs no synchronization: forward does not write it

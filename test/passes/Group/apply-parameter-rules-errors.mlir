@@ -4,7 +4,7 @@
 
 // RUN: not shardc-opt %s --shardc-apply-parameter-rules="rules='bias:lr_scale=1; bias:lr_scale=2'" 2>&1 | FileCheck %s --check-prefix=CONTRADICTION
 
-// CONTRADICTION: error: E0209: the rules 'bias' and 'bias' give one parameter lr_scale 1 and 2
+// CONTRADICTION: error: E0209: the rules 'bias' and 'bias' set different values of lr_scale for one parameter: 1 and 2
 
 // RUN: not shardc-opt %s --shardc-apply-parameter-rules="rules=bias:ignored=true" 2>&1 | FileCheck %s --check-prefix=IGNORED
 // RUN: shardc-opt %s --shardc-apply-parameter-rules="rules='.*:ignored=true;bias:frozen=true'" 2>&1 | FileCheck %s --check-prefix=BOTH

@@ -55,13 +55,13 @@
 // ROOT: note: help: wrap it, or give the rule to the root, whose path is ''
 // INSIDE: error: E0208: the rule 'h.fc' is for the module 'h.fc', which is not wrapped: its parameters belong to group 'h'
 // INSIDE: note: help: wrap it, or give the rule to 'h'
-// CONTRADICTION: error: E0209: the modules 'h.0' and 'h.1' are one group, and the rules 'h.0' and 'h.1' give them param_dtype f32 and bf16
+// CONTRADICTION: error: E0209: the modules 'h.0' and 'h.1' are one group, but the rules 'h.0' and 'h.1' set different values of param_dtype: f32 and bf16
 // CONTRADICTION: note: help: a group has one policy: give its modules the same value (a rule for a whole path wins over patterns, and the last one over those before it), or wrap them as groups of their own
-// GENERAL: error: E0209: the modules 'h.0' and 'h.1' are one group, and the rules '.*' and 'h.1' give them param_dtype f32 and bf16
+// GENERAL: error: E0209: the modules 'h.0' and 'h.1' are one group, but the rules '.*' and 'h.1' set different values of param_dtype: f32 and bf16
 // TOGETHER: error: E0206: the rule 'h.0&h.1' matches no module path
 // TOGETHER: note: help: rules match module paths, not groups: for a group of several modules, name one of them, or all as 'a|b'
 // FORM: error: E0202: no module path matches 'alternat'
-// FORM: note: help: --recompute takes none, full, selective, alternate or auto by itself, or modules
+// FORM: note: help: --recompute is either one of 'none', 'full', 'selective', 'alternate' and 'auto', or a list of module patterns
 
 // FORWARD: error: expected a function @forward
 

@@ -1,8 +1,8 @@
 // RUN: shardc-opt %s --shardc-apply-precision --remarks-filter='shardc-apply-precision' -o /dev/null 2>&1 | FileCheck %s
 
 // What an export's conversion to f32 was taken for, each in its module.
-// CHECK: remark: {{.*}}follows{{.*}}a conversion to f32 is taken for one to the dtype of another tensor in module 'fc'
-// CHECK: remark: {{.*}}stays-f32{{.*}}a conversion to f32 is taken at its word in module 'loss'
+// CHECK: remark: {{.*}}follows{{.*}}assuming that a conversion to f32 is x.to(y.dtype), not x.float(), in module 'fc'
+// CHECK: remark: {{.*}}stays-f32{{.*}}assuming that a conversion to f32 is x.float() in module 'loss'
 module @assumptions {
   fsdp.parameter @fc.weight : tensor<2x4xf32>
   fsdp.mesh @mesh <shard = 4>

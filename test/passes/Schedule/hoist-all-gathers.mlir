@@ -34,7 +34,7 @@
 //         OFF:   %[[GATHER_1:.*]] = fsdp.unshard_start @h.1
 //    OFF-NEXT:   fsdp.wait %[[GATHER_1]]
 
-// REMARK: remark: [Passed] prefetch | {{.*}} Function=h.0 {{.*}}Reason="starts at the begin of the micro-batch"
+// REMARK: remark: [Passed] prefetch | {{.*}} Function=h.0 {{.*}}Reason="starts at the beginning of the micro-batch"
 // REMARK: remark: [Passed] prefetch | {{.*}} Function=h.1 {{.*}}Reason="starts when the gather of h.0 is complete"
 func.func @starts_one_gather_ahead(%x: tensor<f32>) {
   fsdp.begin forward
@@ -65,7 +65,7 @@ func.func @starts_one_gather_ahead(%x: tensor<f32>) {
 //  CHECK-NEXT:   %[[AGAIN:.*]] = fsdp.unshard_start @h.0
 //  CHECK-NEXT:   aten.mul
 //  CHECK-NEXT:   fsdp.wait %[[AGAIN]]
-// REMARK: remark: [Passed] prefetch | {{.*}} Function=h.0 {{.*}}Reason="starts at the begin of backward"
+// REMARK: remark: [Passed] prefetch | {{.*}} Function=h.0 {{.*}}Reason="starts at the beginning of backward"
 func.func @starts_in_its_own_part(%x: tensor<f32>) {
   fsdp.begin forward
   %p0 = fsdp.unshard_start @h.0 on gather : !fsdp.pending<@h.0>

@@ -148,7 +148,7 @@ TEST_F(Resume, GoesOnWithOtherRanks) {
   TrainOptions rest = optionsFor(4, 2, "rest");
   rest.weights = folder.file("first");
   ASSERT_TRUE(run(1, rest).ok());
-  EXPECT_NE(text.find("note: 2 buffers of single ranks are left out"),
+  EXPECT_NE(text.find("note: 2 per-rank buffers in the file are ignored"),
             std::string::npos)
       << text;
   EXPECT_EQ(read("rest").trained(), read("whole").trained());

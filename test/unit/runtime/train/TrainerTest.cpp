@@ -253,7 +253,8 @@ TEST(Trainer, EvaluatesWhatFillsMicroBatches) {
   for (const auto &[ranks, note] :
        {std::pair(2, "evaluation takes 20 of 23 samples, which fill"),
         std::pair(
-            7, "evaluation takes the 23 samples as 35, some of them more")}) {
+            7,
+            "evaluation takes some of the 23 samples more than once (35 in")}) {
     TinyModel model(ranks);
     TrainOptions options = optionsFor(folder.file("data.safetensors"), 1);
     options.evalData = options.data;
