@@ -20,7 +20,7 @@ namespace shardc {
 static constexpr NumberRange decay = {0, 1, /*hasMost=*/false};
 static constexpr NumberRange factor = {0, 1e6};
 
-static std::string complainAboutLossScale(const std::string &text) {
+static std::string describeInvalidLossScale(const std::string &text) {
   if (text == "dynamic")
     return "";
   double value = 0;
@@ -31,7 +31,7 @@ static std::string complainAboutLossScale(const std::string &text) {
   return describeOutOfRange(value, {1e-30, 1e30});
 }
 
-static std::string complainAboutReshard(const std::string &text) {
+static std::string describeInvalidReshard(const std::string &text) {
   if (text == "auto" ||
       describeInvalidValue("reshard_after_forward", text, moduleRuleKeys())
           .empty())
@@ -40,7 +40,7 @@ static std::string complainAboutReshard(const std::string &text) {
          text + "'";
 }
 
-static std::string complainAboutPrefetch(const std::string &text) {
+static std::string describeInvalidPrefetch(const std::string &text) {
   if (text == "auto")
     return "";
   int64_t number = 0;
@@ -51,7 +51,7 @@ static std::string complainAboutPrefetch(const std::string &text) {
   return describeOutOfRange(static_cast<double>(number), {0, 65536});
 }
 
-static std::string complainAboutBytes(const std::string &text) {
+static std::string describeInvalidBytes(const std::string &text) {
   return text.empty() || parseBytes(text)
              ? ""
              : "expected bytes such as 80GB or 75.5GiB, got '" + text + "'";
@@ -110,7 +110,7 @@ static std::vector<OptionEntry> shardingOptions() {
        {},
        {},
        "always|never|default|N|auto",
-       complainAboutReshard},
+       describeInvalidReshard},
       {"--prefetch",
        "prefetch",
        "Sharding",
@@ -119,7 +119,7 @@ static std::vector<OptionEntry> shardingOptions() {
        {},
        {},
        "N|auto",
-       complainAboutPrefetch},
+       describeInvalidPrefetch},
       {"--recompute",
        "recompute",
        "Sharding",
@@ -184,7 +184,7 @@ static std::vector<OptionEntry> planningOptions() {
            {},
            {},
            "BYTES",
-           complainAboutBytes}};
+           describeInvalidBytes}};
 }
 
 static std::vector<OptionEntry> precisionOptions() {
@@ -296,7 +296,7 @@ static std::vector<OptionEntry> gradientOptions() {
        {},
        {},
        "X|dynamic",
-       complainAboutLossScale},
+       describeInvalidLossScale},
       {"--skip-non-finite", "gradients.skip_non_finite", "Gradients",
        &Options::skipNonFinite, "Skip steps with non-finite gradients"},
       {"--gradient-sync",

@@ -289,14 +289,14 @@ static int runPlan(PlanArguments &arguments, bool namesTarget) {
 }
 
 /// The numbers that runs have.
-static std::string complainAboutMicroBatches(const std::string &text) {
+static std::string describeInvalidMicroBatches(const std::string &text) {
   double value = 0;
   return CLI::detail::lexical_cast(text, value)
              ? describeOutOfRange(value, {1, 1e6})
              : std::string();
 }
 
-static std::string complainAboutRegex(const std::string &text) {
+static std::string describeInvalidRegex(const std::string &text) {
   try {
     const std::regex pattern(text);
     return "";
@@ -305,7 +305,7 @@ static std::string complainAboutRegex(const std::string &text) {
   }
 }
 
-static std::string complainAboutFileName(const std::string &text) {
+static std::string describeInvalidFileName(const std::string &text) {
   return text.empty() ? "expected the name of a file" : "";
 }
 
@@ -369,7 +369,7 @@ void addPlanCommand(CLI::App &app, Run &run) {
   command
       ->add_option("--micro-batches", arguments->microBatches,
                    "Micro-batches per rank per step (gradient accumulation)")
-      ->check(CLI::Validator(complainAboutMicroBatches, ""))
+      ->check(CLI::Validator(describeInvalidMicroBatches, ""))
       ->type_name("M")
       ->capture_default_str()
       ->group("Plan");
@@ -390,7 +390,7 @@ void addPlanCommand(CLI::App &app, Run &run) {
                    "With auto: print how every other choice for the matching "
                    "groups would change the plan")
       ->type_name("REGEX")
-      ->check(CLI::Validator(complainAboutRegex, ""))
+      ->check(CLI::Validator(describeInvalidRegex, ""))
       ->group("Plan");
   command
       ->add_option("--sweep", arguments->sweep,
@@ -419,14 +419,14 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->add_option("--trace", arguments->trace,
                    "Write the forecast timeline for https://ui.perfetto.dev")
       ->type_name("FILE.json")
-      ->check(CLI::Validator(complainAboutFileName, ""))
+      ->check(CLI::Validator(describeInvalidFileName, ""))
       ->group("Plan");
   command
       ->add_option("--html", arguments->html,
                    "Write the plan as a self-contained page, including the "
                    "results of --alternatives or --sweep")
       ->type_name("FILE.html")
-      ->check(CLI::Validator(complainAboutFileName, ""))
+      ->check(CLI::Validator(describeInvalidFileName, ""))
       ->group("Plan");
   addInputOptions(*command, arguments->options.input);
   addCompileOptions(*command, arguments->options);
