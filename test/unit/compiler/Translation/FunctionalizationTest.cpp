@@ -260,8 +260,8 @@ TEST(Functionalization, E0137ChangeThatDependsOnInputs) {
              {{"self", tensor("d")}, {"other", tensor("x")}}, {{"a", {2}}});
   model.node("aten.exp.default", {{"self", tensor("p_w")}}, {{"e", {2}}});
   EXPECT_THAT(model.sumOutput("e").diagnostics(),
-              HasSubstr("E0137: changes parameter 'w' by what depends on the "
-                        "inputs"));
+              HasSubstr("E0137: changes parameter 'w' to a value that depends "
+                        "on the inputs"));
 }
 
 TEST(Functionalization, E0137ChangeByAnotherParameter) {

@@ -118,17 +118,18 @@ TEST(Refusals, E0132NameOfAnOptimizersState) {
              {{"self", tensor("x")}, {"other", tensor("optimizer#x")}},
              {{"y", {2}}});
   EXPECT_THAT(model.sumOutput("y").diagnostics(),
-              HasSubstr("error: E0132: 'optimizer#x' has a name that states of "
-                        "the optimizer begin with\n"));
+              HasSubstr("error: E0132: 'optimizer#x' has a name that is "
+                        "reserved for optimizer states\n"));
 }
 
 TEST(Refusals, E0135LogitsInsteadOfALoss) {
   ExportBuilder model;
   model.input("x", {2, 3});
-  EXPECT_THAT(model.output("x").diagnostics(),
-              HasSubstr("E0135: the model returns 0 floating-point scalars "
-                        "among 1 outputs, expected one loss\nnote: help: name "
-                        "the loss of what it returns with --loss"));
+  EXPECT_THAT(
+      model.output("x").diagnostics(),
+      HasSubstr("E0135: the model returns 0 floating-point scalars "
+                "among 1 outputs, expected one loss\nnote: help: let "
+                "shardc compute a loss of the model's output with --loss"));
 }
 
 TEST(Refusals, E0135TwoScalars) {

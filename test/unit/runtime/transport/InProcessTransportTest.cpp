@@ -387,7 +387,7 @@ TEST(InProcessTransport, NamesTheRanksThatDisagree) {
                     transport.rank()});
       });
   EXPECT_EQ(statuses[1].code(), ErrorCode::E0502);
-  EXPECT_EQ(statuses[1].message().substr(0, 27), "ranks 1 and 3 disagree abou");
+  EXPECT_EQ(statuses[1].message().substr(0, 27), "ranks 1 and 3 call a collec");
 }
 
 TEST(InProcessTransport, ReleasesWaitingRanksWhenOneFails) {
