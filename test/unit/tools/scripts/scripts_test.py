@@ -166,6 +166,32 @@ class CheckSizes(ScriptCase):
                    + "  if (x) { step('}'); } // }\n" * 99 + "}\n}\n")
         self.assert_names("check_sizes.py", "function Type::body has 101 lines")
 
+    def class_of(self, methods):
+        self.write("runtime/format/Type.h",
+                   "#define M(x) \\\n  x() {}\n"
+                   "class [[nodiscard]] Type final : public Base {\npublic:\n"
+                   "  bool operator==(const Type &) const;\n"
+                   "  std::vector<std::function<void(int)>> calls;\n"
+                   "  int number = count(3);\n"
+                   + "".join(f"  void m{i}() {{ if (a) b(); }}\n"
+                             for i in range(methods - 1)) + "};\n")
+
+    def test_class_of_25_methods(self):
+        self.class_of(25)
+        self.assert_passes("check_sizes.py")
+
+    def test_large_class(self):
+        self.class_of(26)
+        self.assert_names("check_sizes.py",
+                          "class Type has 26 methods, the limit is 25")
+
+    def test_listed_class_that_shrank_or_went(self):
+        self.write("compiler/Translation/NodeCall.h",
+                   "class NodeCall {\n" + "  int f();\n" * 26 + "};\n")
+        self.write("compiler/PlanSpace.h", "class Other {};\n")
+        self.assert_names("check_sizes.py", "NodeCall has 26 methods: lower its")
+        self.assert_names("check_sizes.py", "PlanSpace.h:PlanSpace is no class")
+
 
 class CheckStyle(ScriptCase):
     def test_sound_tree(self):
