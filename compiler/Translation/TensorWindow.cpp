@@ -78,6 +78,27 @@ Value translation::lookThrough(TensorWindow window, OpBuilder &builder,
   return source;
 }
 
+/// Whether a strided view shows an element of its source more than once, or
+/// may.
+static bool mayOverlap(aten::AsStridedOp strided) {
+  SmallVector<std::pair<int64_t, int64_t>> dims;
+  for (auto [stride, size] :
+       llvm::zip_equal(strided.getStride(), strided.getSize())) {
+    if (size == 0)
+      return false;
+    if (size > 1)
+      dims.push_back({stride, size});
+  }
+  llvm::sort(dims);
+  int64_t last = 0;
+  for (auto [stride, size] : dims) {
+    if (stride <= last)
+      return true;
+    last += stride * (size - 1);
+  }
+  return false;
+}
+
 /// The operand of `op` with its result replaced: `source` with `value` where
 /// `op` looks. Null when there is none.
 static Value invert(Operation *op, OpBuilder &builder, Value source,
@@ -112,6 +133,9 @@ static Value invert(Operation *op, OpBuilder &builder, Value source,
                                         index.getDims(), false);
       })
       .Case([&](aten::AsStridedOp strided) -> Value {
+        // A change of one place is one of all places that show its element.
+        if (mayOverlap(strided))
+          return nullptr;
         return aten::AsStridedScatterOp::create(
             builder, location, source, value, strided.getSizeAttr(),
             strided.getStrideAttr(), strided.getStorageOffsetAttr());

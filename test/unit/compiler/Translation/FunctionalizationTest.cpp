@@ -154,6 +154,28 @@ TEST(Functionalization, E0133ChangeOfElementsThatAreShownMoreThanOnce) {
   EXPECT_THAT(diagnostics, HasSubstr("help: use the out-of-place form"));
 }
 
+// PyTorch changes the other windows that show the element, too.
+TEST(Functionalization, E0133ChangeOfAPartOfOverlappingWindows) {
+  for (const int64_t step : {1, 2}) {
+    ExportBuilder model = twoTensors("aten.alias.default");
+    model.node("aten.unfold.default",
+               {{"self", tensor("a")},
+                {"dimension", integer(1)},
+                {"size", integer(2)},
+                {"step", integer(step)}},
+               {{"windows", {2, step == 1 ? 2 : 1, 2}}});
+    model.node("aten.select.int",
+               {{"self", tensor("windows")},
+                {"dim", integer(1)},
+                {"index", integer(0)}},
+               {{"one", {2, 2}}});
+    addInPlace(model, "one", {2, 2});
+    const std::string diagnostics = model.sumOutput("a").diagnostics();
+    EXPECT_EQ(diagnostics.find("E0133") != std::string::npos, step == 1)
+        << diagnostics;
+  }
+}
+
 TEST(Functionalization, InPlaceKeepsTheDtype) {
   ExportBuilder model;
   model.input("x", {2}, f32).input("y", {2}, pt2::ScalarType::Float64);
