@@ -392,7 +392,7 @@ def Fsdp_ScalarOp : Fsdp_Op<"scalar", [Pure, Fsdp_NamedResults]> {
     In f64 the `learning_rate`, the number of `micro_batches` of each rank in a
     step, and the `weight_decay_scale`, which weight decays are multiplied by; in
     i64 the `seed`, the `step`, counted from 0, the `slice` of the step's samples
-    that this micro-batch of this rank is (`runtime/train/SampleOrder.h`), the
+    that this micro-batch of this rank is (`runtime/session/SampleOrder.h`), the
     number of the `shard` that this rank has of each segment, and how many `ranks`
     there are.
   }];

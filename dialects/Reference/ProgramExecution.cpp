@@ -167,12 +167,13 @@ void ProgramExecution::setState(const ShardedState &state) {
       Tensor kept = state.getKept(key, entry.first());
       std::vector<std::byte> bytes = toBytes(kept);
       int64_t size = getElementBytes(kept.getElementType());
-      int64_t shard = static_cast<int64_t>(memory[0].states[*number].size());
       for (int64_t rank = 0; rank < getRanks(); ++rank) {
-        int64_t first = shardOf(rank) * shard - place.offset * size;
-        for (int64_t i : llvm::seq<int64_t>(bytes.size()))
-          if (i >= first && i < first + shard)
-            memory[rank].states[*number][i - first] = bytes[i];
+        RankBytes::Bytes &shard = memory[rank].states[*number];
+        format::ShardRun run =
+            format::runInShard(place.offset, place.type.getNumElements(),
+                               shard.size() / size, shardOf(rank));
+        std::copy_n(bytes.begin() + run.inParameter * size, run.count * size,
+                    shard.begin() + run.inShard * size);
       }
     }
   }
@@ -195,15 +196,14 @@ Tensor ProgramExecution::getKept(StringRef key, StringRef parameter) const {
             .getElementType();
   int64_t size = getElementBytes(element);
   std::vector<std::byte> bytes(place.type.getNumElements() * size);
-  if (number) {
-    auto shard = static_cast<int64_t>(memory[0].states[*number].size());
-    // Ranks that have the same shard have the same bytes of it.
-    for (int64_t rank = 0; rank < getRanks(); ++rank) {
-      int64_t first = shardOf(rank) * shard - place.offset * size;
-      for (int64_t i : llvm::seq<int64_t>(bytes.size()))
-        if (i >= first && i < first + shard)
-          bytes[i] = memory[rank].states[*number][i - first];
-    }
+  // Ranks that have the same shard have the same bytes of it.
+  for (int64_t rank = 0; number && rank < getRanks(); ++rank) {
+    const RankBytes::Bytes &shard = memory[rank].states[*number];
+    format::ShardRun run =
+        format::runInShard(place.offset, place.type.getNumElements(),
+                           shard.size() / size, shardOf(rank));
+    std::copy_n(shard.begin() + run.inShard * size, run.count * size,
+                bytes.begin() + run.inParameter * size);
   }
   return fromBytes(RankedTensorType::get(place.type.getShape(), element),
                    bytes);

@@ -21,6 +21,7 @@
 #include "dialects/Reference/BoundedNumber.h"
 #include "dialects/Reference/Interpreter.h"
 #include "runtime/format/Program.h"
+#include "runtime/format/ShardMap.h"
 
 #include <map>
 #include <random>

@@ -96,12 +96,12 @@ FloatType ShardedState::getGradientType(StringRef name) const {
 SmallVector<ShardedState::Run> ShardedState::runsOf(Place place,
                                                     int64_t elements) const {
   fsdp::SegmentOp segment = segments[place.segment].op;
-  int64_t size = segment.getShard();
   SmallVector<Run> runs;
-  for (int64_t done = 0; done < elements; done += runs.back().count) {
-    int64_t flat = place.offset + done;
-    runs.push_back({static_cast<size_t>(flat / size), flat % size, done,
-                    std::min(elements - done, size - flat % size)});
+  for (int64_t shard : llvm::seq(shards)) {
+    format::ShardRun run =
+        format::runInShard(place.offset, elements, segment.getShard(), shard);
+    if (run.count > 0)
+      runs.push_back({run, static_cast<size_t>(shard)});
   }
   return runs;
 }

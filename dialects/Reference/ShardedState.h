@@ -13,6 +13,7 @@
 
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Reference/Tensor.h"
+#include "runtime/format/ShardMap.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -156,9 +157,8 @@ private:
               bool overwrites);
   void addSegments(fsdp::GroupOp group);
   /// Elements of a parameter that lie one after the other in one shard.
-  struct Run {
+  struct Run : format::ShardRun {
     size_t shard;
-    int64_t inShard, inParameter, count;
   };
   llvm::SmallVector<Run> runsOf(Place place, int64_t elements) const;
   void addState(fsdp::StateOp state);

@@ -174,7 +174,7 @@ struct ScalarValues {
   /// Counted from 0.
   int64_t step = 0;
   /// Which of the step's slices of samples the running micro-batch is
-  /// (runtime/train/SampleOrder.h); of sections that run for micro-batches.
+  /// (runtime/session/SampleOrder.h); of sections that run for micro-batches.
   int64_t slice = 0;
   /// The number of the running micro-batch on this rank, from 0.
   int64_t microBatch = 0;

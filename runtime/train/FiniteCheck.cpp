@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/FiniteCheck.h"
+#include "runtime/format/ShardMap.h"
 #include "runtime/train/FloatKinds.h"
 
 #include <algorithm>
@@ -98,21 +99,16 @@ bool FiniteCheck::isLossFinite() const {
 /// The parameters, or parts of them, in a shard that is not all finite.
 void FiniteCheck::findIn(size_t index, PlacedNames &found) const {
   const State &state = artifact.parameters.states[index];
-  const format::Segment &segment =
-      artifact.parameters.segments[static_cast<size_t>(*state.segment)];
-  const int64_t first = segment.shardElements *
-                        artifact.manifest.mesh.memberNumber(rank, segment.axes);
-  for (size_t p = 0; p < segment.parameters.size(); ++p) {
-    const format::SegmentParameter &parameter = segment.parameters[p];
-    const int64_t begin = std::max(parameter.offset, first);
-    const int64_t end =
-        std::min(parameter.offset + format::elementCount(parameter.shape),
-                 first + state.elements);
-    if (begin < end &&
-        !isFinite(memory.state(index) + (begin - first) * byteSize(state.dtype),
-                  end - begin, state.dtype))
-      found.emplace(*state.segment << 32 | static_cast<int64_t>(p),
-                    parameter.name);
+  const auto segment = static_cast<size_t>(*state.segment);
+  const format::ShardMap shards(artifact.manifest.mesh, artifact.parameters);
+  const std::vector<format::SegmentParameter> &parameters =
+      artifact.parameters.segments[segment].parameters;
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    const format::ShardRun run = shards.run(rank, segment, p);
+    if (!isFinite(memory.state(index) + run.inShard * byteSize(state.dtype),
+                  run.count, state.dtype))
+      found.emplace(static_cast<int64_t>(segment << 32 | p),
+                    parameters[p].name);
   }
 }
 

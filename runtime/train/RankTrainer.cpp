@@ -1,10 +1,11 @@
 //===- RankTrainer.cpp - One rank's share of a training run ---------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preparing a rank, and the sections of a step.
+// Preparing a rank, its steps, and what it does before an update.
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/RankTrainer.h"
+#include "runtime/train/NonFiniteSource.h"
 #include "runtime/train/ProfileReport.h"
 
 #include <algorithm>
@@ -12,43 +13,19 @@
 
 namespace shardc::runtime {
 
-using format::Dtype;
-
-/// The rank's threads, transport and device, and its memory there.
-Status RankTrainer::takeDevice() {
-  StatusOr<std::unique_ptr<WorkerPool>> started =
-      WorkerPool::create(shared.threadsOfRank, shared.spin);
-  if (!started.ok())
-    return started.status();
-  workers = std::move(*started);
-  transport = shared.group.transport(rank);
-  StatusOr<std::unique_ptr<Device>> made =
-      shared.devices.make({*transport, *workers, shared.options.poison});
-  if (!made.ok())
-    return made.status();
-  device = std::move(*made);
-  StatusOr<std::unique_ptr<RankMemory>> taken =
-      RankMemory::take(shared.artifact, rank, *device);
-  if (!taken.ok())
-    return taken.status();
-  memory = std::move(*taken);
-  return Status();
-}
-
 Status RankTrainer::prepare() {
-  if (Status status = takeDevice(); !status.ok())
+  const format::Artifact &artifact = shared.artifact;
+  if (Status status = rank.open(); !status.ok())
     return status;
-  if (Status status =
-          initializeStates(shared.initial, shared.artifact, rank, *memory);
-      !status.ok())
+  if (Status status = rank.load(shared.initial); !status.ok())
     return status;
-  updates = findUpdates(shared.artifact);
-  normIsKnown = isNormBeforeUpdate(shared.artifact);
+  updates = findUpdates(artifact);
+  normIsKnown = isNormBeforeUpdate(artifact);
   finite = std::make_unique<FiniteCheck>(
-      shared.artifact, rank, *memory,
-      shared.devices.runsLate() ? nullptr : workers.get());
+      artifact, rank.rank(), rank.memory(),
+      shared.session.devices().runsLate() ? nullptr : &rank.workers());
   if (!shared.options.save.empty() || shared.options.onNan != OnNan::Continue)
-    restorePoint = std::make_unique<RestorePoint>(shared.artifact, *memory);
+    restorePoint = std::make_unique<RestorePoint>(artifact, rank.memory());
   training = makeSeries(format::Run::Training, shared.data,
                         shared.options.microBatches, shared.options.steps);
   if (shared.evalData)
@@ -56,46 +33,73 @@ Status RankTrainer::prepare() {
                             shared.evalBatches, /*steps=*/1);
   if (shared.options.isProfiled())
     recorded = std::make_unique<RankProfile>(
-        shared.artifact.program, shared.options.microBatches,
-        tracedSteps(shared.artifact, shared.options.microBatches,
+        artifact.program, shared.options.microBatches,
+        tracedSteps(artifact, shared.options.microBatches,
                     shared.options.steps),
         shared.zero);
-  StatusOr<std::unique_ptr<Executor>> created = Executor::create(
-      shared.artifact, {*device, *memory, shared.cancellation,
-                        shared.options.poison, recorded.get()});
-  if (!created.ok())
-    return created.status();
-  executor = std::move(*created);
-  return transport->barrier();
+  return rank.prepare(recorded.get());
 }
 
-RankTrainer::Series RankTrainer::makeSeries(format::Run kind,
-                                            const DataSource &data,
-                                            int64_t microBatches,
-                                            int64_t steps) const {
-  const std::vector<format::Input> &inputs = shared.artifact.parameters.inputs;
-  Series series;
-  series.runs = format::runsOfSections(shared.artifact.program.sections,
-                                       microBatches, kind);
-  series.order = {shared.group.worldSize(), microBatches,
-                  format::samplesOfMicroBatch(inputs),
-                  shared.options.replicateData,
-                  kind == format::Run::Training ? shared.start.samples : 0};
-  series.feed =
-      std::make_unique<InputFeed>(data, inputs, series.order, rank, *memory);
-  series.steps = steps;
-  return series;
+std::unique_ptr<StepSeries> RankTrainer::makeSeries(format::Run kind,
+                                                    const DataSource &data,
+                                                    int64_t microBatches,
+                                                    int64_t steps) const {
+  const SampleOrder order = {
+      shared.session.worldSize(), microBatches,
+      format::samplesOfMicroBatch(shared.artifact.parameters.inputs),
+      shared.options.replicateData,
+      kind == format::Run::Training ? shared.start.samples : 0};
+  return std::make_unique<StepSeries>(rank, shared.artifact, kind, data, order,
+                                      steps);
+}
+
+/// Of a step of the run that went on from `start`, counted from 0.
+format::ScalarValues RankTrainer::numbersOf(int64_t step) const {
+  format::ScalarValues numbers;
+  numbers.learningRate = shared.options.learningRate;
+  numbers.weightDecayScale = shared.options.weightDecayScale;
+  numbers.seed = shared.start.seed;
+  numbers.step = step;
+  return numbers;
+}
+
+/// Of a training step, counted from 0.
+class RankTrainer::StepObserver : public SectionObserver {
+public:
+  StepObserver(RankTrainer &trainer, int64_t step)
+      : trainer(trainer), step(step) {}
+
+  Status begin(const format::SectionRun &one, bool &endsStep) override {
+    Status status = trainer.beginSection(step, one);
+    endsStep = trainer.skipped;
+    return status;
+  }
+
+private:
+  RankTrainer &trainer;
+  const int64_t step;
+};
+
+Status RankTrainer::beginSection(int64_t step, const format::SectionRun &one) {
+  if (phase == Phase::Computing && updates[one.section])
+    if (Status status = agree(step, one); !status.ok())
+      return status;
+  if (recorded)
+    recorded->begin(step + 1, one.microBatch.value_or(0));
+  return Status();
 }
 
 Status RankTrainer::runStep(int64_t step) {
-  onDevice = {};
   skipped = false;
   found.clear();
   const RankProfile::Clock::time_point begin = RankProfile::Clock::now();
   if (restorePoint)
     restorePoint->take();
   phase = Phase::Computing;
-  if (Status status = run(training, step - 1); !status.ok())
+  StepObserver observer(*this, step - 1);
+  if (Status status = training->run(
+          step - 1, numbersOf(shared.start.step + step - 1), observer);
+      !status.ok())
     return status;
   if (phase == Phase::Updating)
     shared.agreement.endUpdate();
@@ -135,7 +139,7 @@ Status RankTrainer::agree(int64_t step, const format::SectionRun &one) {
     finite->find(found);
   auto verdict = StepAgreement::Verdict::Update;
   Status status = shared.agreement.meet(
-      *transport, shared.start.step + step + 1, found, verdict);
+      rank.transport(), shared.start.step + step + 1, found, verdict);
   if (!status.ok())
     return status.code() == ErrorCode::E0704 ? explain(step) : status;
   skipped = verdict == StepAgreement::Verdict::Skip;
@@ -143,28 +147,48 @@ Status RankTrainer::agree(int64_t step, const format::SectionRun &one) {
   return skipped ? restorePoint->restore() : Status();
 }
 
-/// Runs what a step did until now once more, and looks for where it began; not
-/// on a device that runs late.
-Status RankTrainer::explain(int64_t step) {
-  NonFiniteSearch search(shared.artifact, *memory);
-  if (shared.devices.runsLate())
-    return shared.agreement.explain(*transport, search.source());
-  if (Status status = restorePoint->restore(); !status.ok())
-    return status;
-  search.lookAtStates(*finite);
-  int64_t run = 0;
-  executor->observe(
-      [&](int64_t command) { search.lookAtCommand(run, command); });
-  for (const format::SectionRun &one : training.runs) {
-    if (updates[one.section])
-      break;
-    if (Status status = runSection(training, step, one); !status.ok())
-      return status;
+/// Looks at what a step does before its update.
+class RankTrainer::SearchObserver : public SectionObserver {
+public:
+  SearchObserver(RankTrainer &trainer, NonFiniteSearch &search)
+      : trainer(trainer), search(search) {
+    search.lookAtStates(*trainer.finite);
+    trainer.rank.executor().observe(
+        [&](int64_t command) { this->search.lookAtCommand(run, command); });
+  }
+
+  Status begin(const format::SectionRun &one, bool &endsStep) override {
+    endsStep = trainer.updates[one.section];
+    return Status();
+  }
+
+  Status end(const format::SectionRun &one) override {
     if (one.microBatch)
       search.lookAtInputs(run);
     ++run;
+    return Status();
   }
-  return shared.agreement.explain(*transport, search.source());
+
+private:
+  RankTrainer &trainer;
+  NonFiniteSearch &search;
+  int64_t run = 0;
+};
+
+/// Runs what a step did until now once more, and looks for where it began; not
+/// on a device that runs late.
+Status RankTrainer::explain(int64_t step) {
+  NonFiniteSearch search(shared.artifact, rank.memory());
+  if (shared.session.devices().runsLate())
+    return shared.agreement.explain(rank.transport(), search.source());
+  if (Status status = restorePoint->restore(); !status.ok())
+    return status;
+  SearchObserver observer(*this, search);
+  if (Status status =
+          training->run(step, numbersOf(shared.start.step + step), observer);
+      !status.ok())
+    return status;
+  return shared.agreement.explain(rank.transport(), search.source());
 }
 
 /// What could not be seen before the update: the same on every rank.
@@ -181,116 +205,38 @@ Status RankTrainer::checkMetrics(int64_t step) {
 }
 
 std::optional<double> RankTrainer::hostSeconds() const {
-  if (!shared.devices.runsLate())
+  if (!shared.session.devices().runsLate())
     return std::nullopt;
-  return std::chrono::duration<double>(lastStep - onDevice).count();
+  return std::chrono::duration<double>(lastStep - training->timeOnDevice())
+      .count();
 }
 
-Status RankTrainer::evaluate() { return run(evaluation, 0); }
-
-/// Reads what comes after a micro-batch, if something does.
-void RankTrainer::readAhead(const Series &series, int64_t step,
-                            int64_t microBatch) {
-  if (microBatch + 1 < series.order.microBatches)
-    series.feed->readAhead(step, microBatch + 1);
-  else if (step + 1 < series.steps)
-    series.feed->readAhead(step + 1, 0);
-}
-
-/// `step` counts from 0.
-Status RankTrainer::run(const Series &series, int64_t step) {
-  for (const format::SectionRun &one : series.runs) {
-    if (Status status = runSection(series, step, one); !status.ok())
-      return status;
-    if (skipped)
-      break;
-  }
-  return Status();
-}
-
-Status RankTrainer::runSection(const Series &series, int64_t step,
-                               const format::SectionRun &one) {
-  const TrainOptions &options = shared.options;
-  const bool isTraining = &series == &training;
-  memory->setScalars({options.learningRate, series.order.microBatches,
-                      shared.start.seed,
-                      isTraining ? shared.start.step + step : step,
-                      series.order.slice(one.microBatch.value_or(0), rank),
-                      one.microBatch.value_or(0), options.weightDecayScale});
-  if (one.microBatch)
-    if (Status status = series.feed->copyToDevice(step, *one.microBatch);
-        !status.ok())
-      return status;
-  if (isTraining && phase == Phase::Computing && updates[one.section]) {
-    if (Status status = agree(step, one); !status.ok())
-      return status;
-    if (skipped)
-      return Status();
-  }
-  if (recorded && isTraining)
-    recorded->begin(step + 1, one.microBatch.value_or(0));
-  else if (recorded)
+Status RankTrainer::evaluate() {
+  if (recorded)
     recorded->pause();
-  if (Status status = executor->issue(one.section); !status.ok())
-    return status;
-  const RankProfile::Clock::time_point issued = RankProfile::Clock::now();
-  if (one.microBatch)
-    readAhead(series, step, *one.microBatch);
-  if (Status status = executor->finish(); !status.ok())
-    return status;
-  onDevice += RankProfile::Clock::now() - issued;
-  return Status();
-}
-
-template <typename T>
-T RankTrainer::read(size_t state, size_t element) const {
-  T value = 0;
-  device->copyToHost(reinterpret_cast<std::byte *>(&value),
-                     memory->state(state) +
-                         static_cast<int64_t>(element * sizeof(T)),
-                     sizeof(T));
-  return value;
-}
-
-double RankTrainer::metric(std::string_view name, size_t element) const {
-  const std::vector<format::State> &states = shared.artifact.parameters.states;
-  for (size_t i = 0; i < states.size(); ++i)
-    if (states[i].role == format::Role::Metric && states[i].name == name)
-      return states[i].dtype == Dtype::F64 ? read<double>(i, element)
-                                           : double(read<float>(i, element));
-  return std::nan("");
-}
-
-static double samplesOf(const SampleOrder &order) {
-  return static_cast<double>(order.worldSize * order.microBatches);
+  SectionObserver nobody;
+  return evaluation->run(0, numbersOf(0), nobody);
 }
 
 double RankTrainer::loss() const {
-  return metric(format::lossMetric, 0) / samplesOf(training.order);
+  return rank.metric(format::lossMetric) / training->slicesOfStep();
 }
 
 double RankTrainer::evaluationLoss() const {
-  return metric(format::lossMetric, 0) / samplesOf(evaluation.order);
-}
-
-std::optional<double> RankTrainer::lossScale() const {
-  const std::vector<format::State> &states = shared.artifact.parameters.states;
-  for (size_t i = 0; i < states.size(); ++i)
-    if (states[i].key == format::lossScaleKey)
-      return read<double>(i, 0);
-  return std::nullopt;
+  return rank.metric(format::lossMetric) / evaluation->slicesOfStep();
 }
 
 double RankTrainer::gradientNorm() const {
-  const double squares = metric(format::gradientNormMetric, 0) +
-                         metric(format::gradientNormMetric, 1);
-  return std::sqrt(squares) / samplesOf(training.order) /
+  const double squares = rank.metric(format::gradientNormMetric, 0) +
+                         rank.metric(format::gradientNormMetric, 1);
+  return std::sqrt(squares) / training->slicesOfStep() /
          lossScale().value_or(1);
 }
 
 MemoryReport RankTrainer::memoryReport() const {
-  return {memory->arenaBytes(), memory->stateBytes(), memory->inputBytes(),
-          device->scratchBytes()};
+  const RankMemory &memory = rank.memory();
+  return {memory.arenaBytes(), memory.stateBytes(), memory.inputBytes(),
+          rank.device().scratchBytes()};
 }
 
 } // namespace shardc::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/train/RunReport.h"
 #include "runtime/format/Quantities.h"
-#include "runtime/train/RunningStatistics.h"
+#include "runtime/session/RunningStatistics.h"
 
 namespace shardc::runtime {
 
@@ -39,10 +39,11 @@ void printHeader(const TrainingRun &run, const RankTrainer &rank,
   const MemoryReport memory = rank.memoryReport();
   output << "model: " << artifact.manifest.model
          << "  optimizer: " << artifact.summary.optimizer.kind
-         << "  ranks: " << run.group.worldSize()
-         << "  threads per rank: " << run.threadsOfRank
+         << "  ranks: " << run.session.worldSize()
+         << "  threads per rank: " << run.session.threadsOfRank()
          << "  micro-batches: " << run.options.microBatches << "\n";
-  if (const std::string device = run.devices.description(); !device.empty())
+  if (const std::string device = run.session.devices().description();
+      !device.empty())
     output << "device: " << device << "\n";
   output << "memory per rank:" << describe("arena", memory.arena);
   const auto planned = static_cast<size_t>(artifact.summary.arenaBytes);

@@ -8,8 +8,8 @@
 
 #include "runtime/train/Trainer.h"
 
-#include "runtime/train/Devices.h"
-#include "runtime/train/GatheredStates.h"
+#include "runtime/session/Devices.h"
+#include "runtime/session/GatheredStates.h"
 #include "runtime/train/MemoryLimit.h"
 #include "runtime/train/ProfileReport.h"
 #include "runtime/train/RunFiles.h"
@@ -18,23 +18,13 @@
 #include "runtime/train/WeightFiles.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <new>
-#include <thread>
 
 namespace shardc::runtime {
 
 using format::Artifact;
 using Ranks = std::vector<std::unique_ptr<RankTrainer>>;
-
-static int threadsOfRank(int64_t worldSize, const TrainOptions &options) {
-  if (options.threads > 0)
-    return options.threads;
-  const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
-  return static_cast<int>(std::max<int64_t>(1, cores / worldSize));
-}
 
 /// Micro-batches of each rank in an evaluation: what was asked for, or as many
 /// as the data fills; of data without an end, those of a step.
@@ -122,47 +112,21 @@ static Status runRank(const TrainingRun &run, RankTrainer &rank, StepLog *log,
   return Status();
 }
 
-/// The same, whatever happens.
-static Status runRankSafely(const TrainingRun &run, RankTrainer &rank,
-                            StepLog *log, std::ostream *output) {
-  try {
-    return runRank(run, rank, log, output);
-  } catch (const std::bad_alloc &) {
-    return Status(ErrorCode::E0503, "out of memory");
-  }
-}
-
 /// Runs all ranks and returns the first failure. A signal after the last step
-/// comes too late to be one. The ranks' memory outlives their threads, because
-/// a rank that is interrupted may still be read by another one.
-static Status runRanks(const TrainingRun &run, Ranks &ranks, StepLog &log,
-                       std::ostream *output) {
-  std::atomic<size_t> finished{0};
-  std::vector<std::thread> threads;
-  threads.reserve(ranks.size());
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    auto work = [&, i] {
-      Status status = runRankSafely(run, *ranks[i], i == 0 ? &log : nullptr,
-                                    i == 0 ? output : nullptr);
-      if (status.ok())
-        ++finished;
-      else if (ranks[i]->isUpdating())
-        run.cancellation.cancel(std::move(status));
-      else
-        run.cancellation.stop(std::move(status));
-    };
-    if (Status status = startThread(threads, work,
-                                    "the thread of rank " + std::to_string(i) +
-                                        " of " + std::to_string(ranks.size()));
-        !status.ok()) {
-      // Those that have started wait for this one.
-      run.cancellation.cancel(std::move(status));
-      break;
-    }
-  }
-  for (std::thread &thread : threads)
-    thread.join();
-  return finished == ranks.size() ? Status() : run.cancellation.reason();
+/// comes too late to be one.
+static Status runRanks(const TrainingRun &run, Session &session, Ranks &ranks,
+                       StepLog &log, std::ostream *output) {
+  const auto work = [&](RankSession &rank) {
+    const bool reports = rank.rank() == 0;
+    return runRank(run, *ranks[rank.index()], reports ? &log : nullptr,
+                   reports ? output : nullptr);
+  };
+  return session.onEachRank(work, [&](RankSession &rank, Status failure) {
+    if (ranks[rank.index()]->isUpdating())
+      session.cancellation().cancel(std::move(failure));
+    else
+      session.cancellation().stop(std::move(failure));
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,16 +157,14 @@ static SavedStates savedStates(const TrainingRun &run, int64_t steps) {
   return saved;
 }
 
-static Status save(const TrainingRun &run, const Ranks &ranks,
+static Status save(const TrainingRun &run, int64_t steps,
                    std::ostream *output) {
-  std::vector<const RankMemory *> memories;
-  for (const std::unique_ptr<RankTrainer> &rank : ranks)
-    memories.push_back(&rank->rankMemory());
+  const std::vector<const RankMemory *> memories = run.session.memories();
   if (output)
     noteDifferingBuffers(
         run.artifact, memories,
         run.options.saveRankStatistics || run.options.saveOptimizer, *output);
-  const SavedStates saved = savedStates(run, ranks[0]->finishedSteps());
+  const SavedStates saved = savedStates(run, steps);
   if (output && saved.stateDict && !saved.stateDict->text.empty())
     *output << "note: names are saved without '" << saved.stateDict->text << "'"
             << std::endl;
@@ -210,7 +172,8 @@ static Status save(const TrainingRun &run, const Ranks &ranks,
   for (const RankMemory *memory : memories)
     if (Status status = memory->onDevice().synchronize(); !status.ok())
       return status;
-  return states.write(run.options.save);
+  return format::writeSafetensors(run.options.save, states.tensors(),
+                                  states.metadata());
 }
 
 /// Saves the last whole step of a run that stopped, and notes it on the reason.
@@ -231,7 +194,7 @@ static Status saveStopped(const TrainingRun &run, const Ranks &ranks,
     if (Status restored = rank->rollBack(); !restored.ok())
       status = restored;
   if (status.ok())
-    status = save(run, ranks, output);
+    status = save(run, steps, output);
   if (!status.ok())
     return reason.addNote("and nothing is saved: " + status.message());
   return reason.addNote("'" + run.options.save + "' has the state after step " +
@@ -275,15 +238,6 @@ struct OpenedRun {
   std::unique_ptr<DeviceMaker> devices;
   std::unique_ptr<StepLog> log;
 };
-
-/// Moves the value of `source` into `target`, or returns why there is none.
-template <typename T>
-Status assign(T &target, StatusOr<T> source) {
-  if (!source.ok())
-    return source.status();
-  target = std::move(*source);
-  return Status();
-}
 } // namespace
 
 static Status findInitial(const Artifact &artifact, const TrainOptions &options,
@@ -403,6 +357,12 @@ static bool runsOnGpu(const Artifact &artifact, const TrainOptions &options) {
   return artifact.manifest.target.kind == "cuda" && !options.emulated;
 }
 
+static DeviceOptions deviceOptions(const TrainOptions &options) {
+  return {options.emulated,
+          {options.gpu, options.graphs, options.sync, options.libraries,
+           options.tf32, /*timed=*/options.isProfiled()}};
+}
+
 static Status open(const Artifact &artifact, const TrainOptions &options,
                    const Cancellation &cancellation, std::ostream *output,
                    OpenedRun &run) {
@@ -410,7 +370,8 @@ static Status open(const Artifact &artifact, const TrainOptions &options,
     if (Status status = checkMemory(artifact, findMemoryLimit()); !status.ok())
       return status;
   if (Status status =
-          assign(run.devices, openDevices(artifact, options, cancellation));
+          assign(run.devices,
+                 openDevices(artifact, deviceOptions(options), cancellation));
       !status.ok())
     return status;
   if (Status status = findInitial(artifact, options, run); !status.ok())
@@ -435,33 +396,31 @@ Status train(const Artifact &artifact, const TrainOptions &options,
   if (Status status = open(artifact, options, cancellation, stream, opened);
       !status.ok())
     return status;
-  const int64_t worldSize = artifact.manifest.mesh.ranks();
-  const int threads = threadsOfRank(worldSize, options);
-  const SpinPolicy spin = SpinPolicy::forThreads(worldSize * threads);
-  InProcessGroup group(artifact.manifest.mesh, artifact.program.communicators,
-                       cancellation, spin);
-  StepAgreement agreement(cancellation, options.onNan, worldSize);
+  Session session(artifact, *opened.devices, cancellation,
+                  {options.threads, options.poison});
+  StepAgreement agreement(cancellation, options.onNan, session.worldSize());
   const int64_t evalBatches =
       opened.evalData ? evaluationBatches(artifact, options, *opened.evalData)
                       : 0;
-  const TrainingRun run = {artifact,     options,      opened.initial,
-                           opened.start, *opened.data, *opened.devices,
-                           group,        cancellation, agreement,
-                           threads,      spin,         opened.evalData.get(),
-                           evalBatches};
+  const TrainingRun run = {
+      session,      artifact,     options,   opened.initial,
+      opened.start, *opened.data, agreement, opened.evalData.get(),
+      evalBatches};
   if (stream)
     printSources(run, opened.before, *stream);
   if (run.evalData && stream)
     noteSamples(run, *stream);
   Ranks ranks;
-  for (int64_t rank = 0; rank < worldSize; ++rank)
-    ranks.push_back(std::make_unique<RankTrainer>(run, rank));
-  if (Status status = runRanks(run, ranks, *opened.log, stream); !status.ok())
+  for (size_t i = 0; i < session.ranksHere(); ++i)
+    ranks.push_back(std::make_unique<RankTrainer>(run, session.rankHere(i)));
+  if (Status status = runRanks(run, session, ranks, *opened.log, stream);
+      !status.ok())
     return options.save.empty()
                ? status
                : saveStopped(run, ranks, stream, std::move(status));
   if (!options.save.empty())
-    if (Status status = save(run, ranks, stream); !status.ok())
+    if (Status status = save(run, ranks[0]->finishedSteps(), stream);
+        !status.ok())
       return status;
   return options.isProfiled() ? reportProfile(run, ranks, stream) : Status();
 }

@@ -5,7 +5,7 @@ A policy is what shardc reads as its configuration file; `shard` calls
 `fully_shard` as that file says. A Run trains a model under a policy on a mesh.
 
 Its step has S slices, divided among the ranks as shardrun divides them
-(runtime/train/SampleOrder.h): FSDP2 on one rank with S micro-batches is a
+(runtime/session/SampleOrder.h): FSDP2 on one rank with S micro-batches is a
 realization of the same training as FSDP2 on S ranks.
 """
 

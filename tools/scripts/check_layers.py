@@ -3,7 +3,8 @@
 """Holds the direction of dependence: dialects <- passes <- compiler <- tools.
 
 Reads every #include and every CMakeLists.txt. A dialect sees the earlier ones,
-a phase the earlier phases, a room of a phase (ROOMS) those that it lists. Of runtime/ they see `runtime/format` alone, the plain
+a phase the earlier phases, a room of a phase (ROOMS) or of the runtime (RUNTIME)
+those that it lists. Of runtime/ the others see `runtime/format` alone, the plain
 structures that programs and their runtime share: the dialect `exec`, what comes
 after it, the passes and the compiler; every dialect sees how operations are
 counted. The functions of `runtime/math` are those of
@@ -30,6 +31,18 @@ PHASES = ["Import", "Group", "Precision", "Shard", "Differentiate", "Schedule",
 # Room of a phase -> the rooms of it that it may include.
 ROOMS = {"passes/Kernel/Models": [], "passes/Kernel/Schedule": [],
          "passes/Kernel/Emission": ["passes/Kernel/Models", "passes/Kernel/Schedule"]}
+# Room of the runtime -> the others that it may include.
+RUNTIME = {f"runtime/{room}": others.split() for room, others in {
+    "format": "",
+    "math": "",
+    "cpu": "format math",
+    "transport": "format cpu",
+    "device": "format cpu transport",
+    "cuda": "format cpu transport device math",
+    "executor": "format transport device",
+    "data": "format cpu",
+    "session": "format cpu transport device cuda executor data",
+    "train": "format cpu transport executor data session"}.items()}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Header -> how paths of files begin that may include it.
 PRIVATE = {"runtime/device/DevicePointer.h":
@@ -45,14 +58,12 @@ def allowed_folders(path):
     layer, folder = path.parts[0], "/".join(path.parts[:2])
     if path.suffix == ".cu":
         return [str(path.parent)]
-    if folder == "runtime/format":
-        return [folder]
     if folder == "tools/command_line":
         return ["runtime/format", folder]
     if folder == "tools/shardrun":
         return ["runtime", "passes/CostModel", "tools/command_line", folder]
-    if layer == "runtime":
-        return ["runtime", folder]
+    if folder in RUNTIME:
+        return [folder] + [f"runtime/{name}" for name in RUNTIME[folder]]
     if layer == "dialects":
         level = DIALECT_LEVELS.index(path.parts[1]) + 1
         lower = [f"dialects/{name}" for name in DIALECT_LEVELS[:level]]

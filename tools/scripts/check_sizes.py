@@ -35,7 +35,6 @@ LARGE_CLASSES = {
     "dialects/Reference/ProgramExecution.h:ProgramExecution": 38,
     "dialects/Reference/ShardedState.h:ShardedState": 30,
     "runtime/cuda/CudaDevice.h:CudaDevice": 32,
-    "runtime/train/RankTrainer.h:RankTrainer": 27,
     "test/fuzz/programs/ProgramBuilder.h:ProgramBuilder": 41,
 }
 

@@ -12,7 +12,7 @@
 #include "runtime/format/LibraryCalls.h"
 #include "runtime/format/Work.h"
 #include "runtime/math/Functions.h"
-#include "runtime/train/Devices.h"
+#include "runtime/session/Devices.h"
 #include "runtime/transport/InProcessTransport.h"
 #include "tools/shardrun/CalibrationWork.h"
 
@@ -121,16 +121,17 @@ static StatusOr<std::unique_ptr<runtime::DeviceMaker>> openProcessor() {
 }
 
 Status Measurements::start() {
-  runtime::TrainOptions train;
-  train.graphs = false;
+  runtime::DeviceOptions device;
+  device.cuda.graphs = false;
   if (options.gpu) {
-    train.gpu = *options.gpu;
+    device.cuda.device = *options.gpu;
     nothing.manifest.target.kind = "cuda";
     nothing.manifest.target.chips = {options.base->processor.chip};
   }
   nothing.program.streams = {"compute"};
-  auto opened = options.gpu ? runtime::openDevices(nothing, train, cancellation)
-                            : openProcessor();
+  auto opened = options.gpu
+                    ? runtime::openDevices(nothing, device, cancellation)
+                    : openProcessor();
   if (!opened.ok())
     return opened.status();
   devices = std::move(*opened);

@@ -7,14 +7,9 @@
 
 #include "tools/verify/CompiledRun.h"
 
-#include "runtime/device/EmulatedDevice.h"
-#include "runtime/executor/Executor.h"
-#include "runtime/train/InitialStates.h"
-#include "runtime/train/InputFeed.h"
-#include "runtime/transport/InProcessTransport.h"
-
-#include <new>
-#include <thread>
+#include "runtime/session/Devices.h"
+#include "runtime/session/Session.h"
+#include "runtime/session/StepSeries.h"
 
 namespace shardc::verify {
 
@@ -27,186 +22,114 @@ struct Shared {
   const InitialStates &initial;
   const DataSource &data;
   const RunOptions &options;
-  const KernelLibrary &kernels;
-  InProcessGroup &group;
-  Cancellation &cancellation;
-  SpinPolicy spin;
+  std::vector<ObservedStep> &steps;
 };
 
-/// Created by the main thread, then used by the rank's own. Its memory outlives
-/// the threads, because other ranks may read it when this one has failed.
-class ObservedRank {
+/// Copies a rank's states after the last micro-batch of a step.
+class StateObserver : public SectionObserver {
 public:
-  ObservedRank(const Shared &shared, int64_t rank)
-      : shared(shared), rank(rank) {}
+  StateObserver(const Shared &shared, const RankSession &rank,
+                RankStates &afterMicroBatches)
+      : shared(shared), rank(rank), afterMicroBatches(afterMicroBatches) {}
 
-  Status run(std::vector<ObservedStep> &steps);
+  Status end(const format::SectionRun &one) override {
+    if (one.microBatch == shared.options.microBatches - 1)
+      afterMicroBatches = states();
+    return Status();
+  }
+
+  RankStates states() const {
+    RankStates copies;
+    for (size_t i = 0; i < shared.artifact.parameters.states.size(); ++i)
+      copies.push_back(rank.memory().readState(i));
+    return copies;
+  }
 
 private:
-  Status prepare();
-  Status runStep(int64_t step, ObservedStep &observed);
-  Status runSections(format::Run run, int64_t step,
-                     RankStates &afterMicroBatches);
-  RankStates states() const;
-
   const Shared &shared;
-  const int64_t rank;
-  std::unique_ptr<WorkerPool> workers;
-  std::unique_ptr<Transport> transport;
-  std::unique_ptr<Device> device;
-  std::unique_ptr<RankMemory> memory;
-  SampleOrder order;
-  std::unique_ptr<InputFeed> feed;
-  std::unique_ptr<Executor> executor;
+  const RankSession &rank;
+  RankStates &afterMicroBatches;
 };
 } // namespace
 
-/// The processor, or what makes its commands late.
-static std::unique_ptr<Device> makeDevice(const Shared &shared,
-                                          const RankResources &resources) {
-  if (shared.options.emulated)
-    return std::make_unique<EmulatedDevice>(shared.kernels, resources,
-                                            shared.cancellation,
-                                            *shared.options.emulated);
-  return std::make_unique<CpuDevice>(shared.kernels, resources);
-}
-
-Status ObservedRank::prepare() {
-  const format::Parameters &parameters = shared.artifact.parameters;
-  StatusOr<std::unique_ptr<WorkerPool>> started =
-      WorkerPool::create(shared.options.threads, shared.spin);
-  if (!started.ok())
-    return started.status();
-  workers = std::move(*started);
-  transport = shared.group.transport(rank);
-  device = makeDevice(shared, {*transport, *workers, shared.options.poison});
-  StatusOr<std::unique_ptr<RankMemory>> taken =
-      RankMemory::take(shared.artifact, rank, *device);
-  if (!taken.ok())
-    return taken.status();
-  memory = std::move(*taken);
-  if (Status status =
-          initializeStates(shared.initial, shared.artifact, rank, *memory);
-      !status.ok())
-    return status;
-  order = {shared.group.worldSize(), shared.options.microBatches,
-           format::samplesOfMicroBatch(parameters.inputs)};
-  feed = std::make_unique<InputFeed>(shared.data, parameters.inputs, order,
-                                     rank, *memory);
-  StatusOr<std::unique_ptr<Executor>> created =
-      Executor::create(shared.artifact, {*device, *memory, shared.cancellation,
-                                         shared.options.poison});
-  if (!created.ok())
-    return created.status();
-  executor = std::move(*created);
-  return transport->barrier();
-}
-
-RankStates ObservedRank::states() const {
-  RankStates copies;
-  for (size_t i = 0; i < shared.artifact.parameters.states.size(); ++i)
-    copies.push_back(memory->readState(i));
-  return copies;
-}
-
 /// All sections of a kind, on the samples of a step.
-Status ObservedRank::runSections(format::Run run, int64_t step,
-                                 RankStates &afterMicroBatches) {
-  const RunOptions &options = shared.options;
-  const int64_t last = options.microBatches - 1;
-  for (const format::SectionRun &one : runsOfSections(
-           shared.artifact.program.sections, options.microBatches, run)) {
-    memory->setScalars({options.learningRate, options.microBatches,
-                        options.seed, step,
-                        order.slice(one.microBatch.value_or(0), rank),
-                        one.microBatch.value_or(0)});
-    if (one.microBatch)
-      if (Status status = feed->copyToDevice(step, *one.microBatch);
-          !status.ok())
-        return status;
-    if (Status status = executor->runSection(one.section); !status.ok())
-      return status;
-    if (one.microBatch == last)
-      afterMicroBatches = states();
-  }
+static Status runSections(const Shared &shared, RankSession &rank,
+                          StepSeries &series, int64_t step,
+                          RankStates &afterMicroBatches, RankStates &atEnd) {
+  format::ScalarValues numbers;
+  numbers.learningRate = shared.options.learningRate;
+  numbers.seed = shared.options.seed;
+  numbers.step = step;
+  StateObserver observer(shared, rank, afterMicroBatches);
+  if (Status status = series.run(step, numbers, observer); !status.ok())
+    return status;
+  atEnd = observer.states();
   return Status();
 }
 
-Status ObservedRank::runStep(int64_t step, ObservedStep &observed) {
-  const auto self = static_cast<size_t>(rank);
-  if (Status status = runSections(format::Run::Training, step,
-                                  observed.afterGradients[self]);
-      !status.ok())
+static Status runRank(const Shared &shared, RankSession &rank,
+                      const SampleOrder &order) {
+  if (Status status = rank.open(); !status.ok())
     return status;
-  observed.afterUpdate[self] = states();
-  if (!format::hasEvaluation(shared.artifact.program.sections))
-    return Status();
-  if (Status status = runSections(format::Run::Evaluation, step,
-                                  observed.afterLosses[self]);
-      !status.ok())
+  if (Status status = rank.load(shared.initial); !status.ok())
     return status;
-  observed.afterEvaluation[self] = states();
-  return Status();
-}
-
-Status ObservedRank::run(std::vector<ObservedStep> &steps) {
-  if (Status status = prepare(); !status.ok())
+  if (Status status = rank.prepare(); !status.ok())
     return status;
-  for (size_t i = 0; i < steps.size(); ++i)
-    if (Status status = runStep(static_cast<int64_t>(i), steps[i]);
+  StepSeries training(rank, shared.artifact, format::Run::Training, shared.data,
+                      order, shared.options.steps);
+  StepSeries evaluation(rank, shared.artifact, format::Run::Evaluation,
+                        shared.data, order, shared.options.steps);
+  const bool evaluates =
+      format::hasEvaluation(shared.artifact.program.sections);
+  const auto self = static_cast<size_t>(rank.rank());
+  for (size_t i = 0; i < shared.steps.size(); ++i) {
+    ObservedStep &observed = shared.steps[i];
+    const auto step = static_cast<int64_t>(i);
+    if (Status status = runSections(shared, rank, training, step,
+                                    observed.afterGradients[self],
+                                    observed.afterUpdate[self]);
         !status.ok())
       return status;
+    if (!evaluates)
+      continue;
+    if (Status status = runSections(shared, rank, evaluation, step,
+                                    observed.afterLosses[self],
+                                    observed.afterEvaluation[self]);
+        !status.ok())
+      return status;
+  }
   // A rank that is done keeps its arena until the others have read it.
-  return transport->barrier();
-}
-
-/// Runs all ranks to their ends and returns the first failure.
-static Status runRanks(const Shared &shared, std::vector<ObservedStep> &steps) {
-  std::vector<std::unique_ptr<ObservedRank>> ranks;
-  for (int64_t rank = 0; rank < shared.group.worldSize(); ++rank)
-    ranks.push_back(std::make_unique<ObservedRank>(shared, rank));
-  std::vector<std::thread> threads;
-  for (const std::unique_ptr<ObservedRank> &rank : ranks)
-    threads.emplace_back([&] {
-      Status status;
-      try {
-        status = rank->run(steps);
-      } catch (const std::bad_alloc &) {
-        status = Status(ErrorCode::E0503, "out of memory");
-      }
-      if (!status.ok())
-        shared.cancellation.cancel(std::move(status));
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  return shared.cancellation.reason();
+  return rank.transport().barrier();
 }
 
 StatusOr<std::vector<ObservedStep>>
 runCompiled(const format::Artifact &artifact,
             const std::vector<format::NamedTensor> &weights,
             const DataSource &data, const RunOptions &options) {
-  StatusOr<InitialStates> initial = matchByName(weights, artifact);
-  if (!initial.ok())
-    return initial.status();
-  StatusOr<std::unique_ptr<KernelLibrary>> kernels =
-      KernelLibrary::load(artifact, options.emulated.has_value());
-  if (!kernels.ok())
-    return kernels.status();
-  const int64_t worldSize = artifact.manifest.mesh.ranks();
-  const SpinPolicy spin =
-      SpinPolicy::forThreads(worldSize * int64_t(options.threads));
+  InitialStates initial;
+  if (Status status = assign(initial, matchByName(weights, artifact));
+      !status.ok())
+    return status;
   Cancellation cancellation;
-  InProcessGroup group(artifact.manifest.mesh, artifact.program.communicators,
-                       cancellation, spin);
-  const Shared shared = {artifact,  *initial, data,         options,
-                         **kernels, group,    cancellation, spin};
-  const auto ranks = static_cast<size_t>(worldSize);
+  std::unique_ptr<DeviceMaker> devices;
+  if (Status status = assign(
+          devices, openHostDevices(artifact, options.emulated, cancellation));
+      !status.ok())
+    return status;
+  Session session(artifact, *devices, cancellation,
+                  {options.threads, options.poison});
+  const auto ranks = static_cast<size_t>(session.worldSize());
   std::vector<ObservedStep> steps(
       static_cast<size_t>(options.steps),
       {std::vector<RankStates>(ranks), std::vector<RankStates>(ranks),
        std::vector<RankStates>(ranks), std::vector<RankStates>(ranks)});
-  if (Status status = runRanks(shared, steps); !status.ok())
+  const Shared shared = {artifact, initial, data, options, steps};
+  const SampleOrder order = {
+      session.worldSize(), options.microBatches,
+      format::samplesOfMicroBatch(artifact.parameters.inputs)};
+  if (Status status = session.onEachRank(
+          [&](RankSession &rank) { return runRank(shared, rank, order); });
+      !status.ok())
     return status;
   return steps;
 }

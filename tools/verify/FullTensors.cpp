@@ -12,29 +12,7 @@
 namespace shardc::verify {
 
 using format::Parameters;
-using format::Segment;
-using format::SegmentParameter;
 using format::State;
-
-std::optional<ParameterPlace> findParameter(const format::Artifact &artifact,
-                                            std::string_view kind,
-                                            const std::string &name) {
-  const Parameters &parameters = artifact.parameters;
-  for (size_t i = 0; i < parameters.states.size(); ++i) {
-    const State &state = parameters.states[i];
-    if (format::kindOf(state) != kind || !state.segment)
-      continue;
-    const Segment &segment =
-        parameters.segments[static_cast<size_t>(*state.segment)];
-    for (const SegmentParameter &parameter : segment.parameters)
-      if (parameter.name == name)
-        return ParameterPlace{i, parameter.offset,
-                              format::elementCount(parameter.shape),
-                              segment.shardElements,
-                              artifact.manifest.mesh.members(0, segment.axes)};
-  }
-  return std::nullopt;
-}
 
 /// Appends elements [from, to) of a state.
 static void append(std::vector<double> &elements, const State &state,
@@ -56,23 +34,32 @@ std::vector<double> elementsOf(const State &state,
   return elements;
 }
 
-std::vector<double> gather(const ParameterPlace &place,
+std::vector<double> gather(const format::ParameterPlace &place,
                            const format::Artifact &artifact,
                            const std::vector<RankStates> &ranks) {
+  const format::ShardMap shards(artifact.manifest.mesh, artifact.parameters);
   const State &state = artifact.parameters.states[place.state];
   std::vector<double> elements;
-  elements.reserve(static_cast<size_t>(place.elements));
-  const int64_t end = place.offset + place.elements;
-  for (size_t shard = 0; shard < place.ranks.size(); ++shard) {
-    const auto rank = static_cast<size_t>(place.ranks[shard]);
-    const int64_t first = static_cast<int64_t>(shard) * place.shardElements;
-    const int64_t from = std::max(place.offset, first);
-    const int64_t to = std::min(end, first + place.shardElements);
-    if (from < to)
-      append(elements, state, ranks[rank][place.state], from - first,
-             to - first);
+  for (const int64_t rank : shards.holders(place.segment)) {
+    const format::ShardRun run =
+        shards.run(rank, place.segment, place.parameter);
+    append(elements, state, ranks[static_cast<size_t>(rank)][place.state],
+           run.inShard, run.inShard + run.count);
   }
   return elements;
+}
+
+int64_t holderOf(const format::ParameterPlace &place,
+                 const format::Artifact &artifact, size_t index) {
+  const format::ShardMap shards(artifact.manifest.mesh, artifact.parameters);
+  const auto element = static_cast<int64_t>(index);
+  for (const int64_t rank : shards.holders(place.segment)) {
+    const format::ShardRun run =
+        shards.run(rank, place.segment, place.parameter);
+    if (element >= run.inParameter && element < run.inParameter + run.count)
+      return rank;
+  }
+  return 0;
 }
 
 std::optional<size_t> findState(const Parameters &parameters, format::Role role,
@@ -87,7 +74,8 @@ std::optional<format::Dtype> dtypeOf(const format::Artifact &artifact,
                                      const std::string &name) {
   const Parameters &parameters = artifact.parameters;
   const std::string_view parameter = format::roleName(format::Role::Parameter);
-  if (auto place = findParameter(artifact, parameter, name))
+  const format::ShardMap shards(artifact.manifest.mesh, parameters);
+  if (auto place = shards.find(parameter, name))
     return parameters.states[place->state].dtype;
   if (auto state = findState(parameters, format::Role::Buffer, name))
     return parameters.states[*state].dtype;

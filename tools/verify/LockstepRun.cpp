@@ -8,51 +8,58 @@
 #include "tools/verify/LockstepRun.h"
 
 #include "runtime/device/EmulatedProcessor.h"
-#include "runtime/train/InitialStates.h"
-#include "runtime/train/InputFeed.h"
-#include "runtime/transport/InProcessTransport.h"
-
-#include <thread>
+#include "runtime/session/Session.h"
+#include "runtime/session/StepSeries.h"
 
 namespace shardc::verify {
 
 using namespace runtime;
 
-/// What belongs to one rank.
+namespace {
+/// Processors that also run a GPU's kernels, each command when it is enqueued.
+class ProcessorMaker : public DeviceMaker {
+public:
+  ProcessorMaker(std::unique_ptr<KernelLibrary> kernels, uint64_t seed)
+      : kernels(std::move(kernels)), seed(seed) {}
+
+  StatusOr<std::unique_ptr<Device>>
+  make(const RankResources &resources) override {
+    return std::unique_ptr<Device>(
+        std::make_unique<EmulatedProcessor>(*kernels, resources, seed));
+  }
+
+private:
+  const std::unique_ptr<KernelLibrary> kernels;
+  const uint64_t seed;
+};
+} // namespace
+
+/// What a rank of the session has here.
 struct LockstepRun::Rank {
-  std::unique_ptr<WorkerPool> workers;
-  std::unique_ptr<Transport> transport;
-  std::unique_ptr<Device> device;
-  std::unique_ptr<RankMemory> memory;
-  std::unique_ptr<InputFeed> feed;
+  std::unique_ptr<StepSeries> series;
   /// Numbers on the device.
   std::vector<size_t> commands;
 };
 
 struct LockstepRun::Parts {
   Parts(const format::Artifact &artifact, const RunOptions &options,
-        const DataSource &data)
-      : artifact(artifact), options(options), data(data),
-        group(artifact.manifest.mesh, artifact.program.communicators,
-              cancellation,
-              SpinPolicy::forThreads(artifact.manifest.mesh.ranks() *
-                                     int64_t(options.threads))),
-        order{group.worldSize(), options.microBatches,
-              format::samplesOfMicroBatch(artifact.parameters.inputs)} {}
+        std::unique_ptr<KernelLibrary> kernels)
+      : artifact(artifact), options(options),
+        devices(std::move(kernels), options.emulated.value_or(0)),
+        session(artifact, devices, cancellation,
+                {options.threads, options.poison}),
+        ranks(session.ranksHere()) {}
 
   const format::Artifact &artifact;
   const RunOptions options;
-  const DataSource &data;
   Cancellation cancellation;
-  InProcessGroup group;
-  const SampleOrder order;
-  std::unique_ptr<KernelLibrary> kernels;
+  ProcessorMaker devices;
+  Session session;
   std::vector<Rank> ranks;
 };
 
-LockstepRun::LockstepRun(const format::Artifact &artifact,
-                         const RunOptions &options, const DataSource &data)
-    : parts(std::make_unique<Parts>(artifact, options, data)) {}
+LockstepRun::LockstepRun(std::unique_ptr<Parts> parts)
+    : parts(std::move(parts)) {}
 
 LockstepRun::~LockstepRun() = default;
 
@@ -60,98 +67,69 @@ StatusOr<std::unique_ptr<LockstepRun>>
 LockstepRun::create(const format::Artifact &artifact,
                     const std::vector<format::NamedTensor> &weights,
                     const DataSource &data, const RunOptions &options) {
-  StatusOr<InitialStates> initial = matchByName(weights, artifact);
-  if (!initial.ok())
-    return initial.status();
-  std::unique_ptr<LockstepRun> run(new LockstepRun(artifact, options, data));
-  if (Status status = run->prepare(*initial); !status.ok())
+  InitialStates initial;
+  if (Status status = assign(initial, matchByName(weights, artifact));
+      !status.ok())
     return status;
+  std::unique_ptr<KernelLibrary> kernels;
+  if (Status status = assign(
+          kernels, KernelLibrary::load(artifact, options.emulated.has_value()));
+      !status.ok())
+    return status;
+  std::unique_ptr<LockstepRun> run(new LockstepRun(
+      std::make_unique<Parts>(artifact, options, std::move(kernels))));
+  for (size_t i = 0; i < run->parts->session.ranksHere(); ++i)
+    if (Status status = run->prepareRank(i, initial, data); !status.ok())
+      return status;
   return run;
 }
 
-Status LockstepRun::prepare(const InitialStates &initial) {
+Status LockstepRun::prepareRank(size_t index, const InitialStates &initial,
+                                const DataSource &data) {
   const format::Artifact &artifact = parts->artifact;
-  const RunOptions &options = parts->options;
-  StatusOr<std::unique_ptr<KernelLibrary>> kernels =
-      KernelLibrary::load(artifact, options.emulated.has_value());
-  if (!kernels.ok())
-    return kernels.status();
-  parts->kernels = std::move(*kernels);
-  parts->ranks.resize(static_cast<size_t>(parts->group.worldSize()));
-  for (size_t rank = 0; rank < parts->ranks.size(); ++rank)
-    if (Status status = prepareRank(static_cast<int64_t>(rank), initial);
+  RankSession &rank = parts->session.rankHere(index);
+  Rank &here = parts->ranks[index];
+  if (Status status = rank.open(); !status.ok())
+    return status;
+  if (Status status = rank.load(initial); !status.ok())
+    return status;
+  const SampleOrder order = {
+      parts->session.worldSize(), parts->options.microBatches,
+      format::samplesOfMicroBatch(artifact.parameters.inputs)};
+  here.series = std::make_unique<StepSeries>(
+      rank, artifact, format::Run::Training, data, order, parts->options.steps);
+  for (const format::Command &command : artifact.program.commands) {
+    size_t prepared = 0;
+    if (Status status = assign(
+            prepared, rank.device().prepare(
+                          command, rank.memory().resolveOperands(command),
+                          rank.memory().resolveWorkspace(command)));
+        !status.ok())
+      return status;
+    here.commands.push_back(prepared);
+  }
+  return rank.device().takeScratch();
+}
+
+Status LockstepRun::begin(int64_t step, std::optional<int64_t> microBatch) {
+  format::ScalarValues numbers;
+  numbers.learningRate = parts->options.learningRate;
+  numbers.seed = parts->options.seed;
+  numbers.step = step;
+  for (Rank &rank : parts->ranks)
+    if (Status status =
+            rank.series->prepareSection(step, {0, microBatch}, numbers);
         !status.ok())
       return status;
   return Status();
 }
 
-Status LockstepRun::prepareRank(int64_t number, const InitialStates &initial) {
-  const format::Artifact &artifact = parts->artifact;
-  const RunOptions &options = parts->options;
-  Rank &rank = parts->ranks[static_cast<size_t>(number)];
-  StatusOr<std::unique_ptr<WorkerPool>> workers = WorkerPool::create(
-      options.threads, SpinPolicy::forThreads(options.threads));
-  if (!workers.ok())
-    return workers.status();
-  rank.workers = std::move(*workers);
-  rank.transport = parts->group.transport(number);
-  rank.device = std::make_unique<EmulatedProcessor>(
-      *parts->kernels, RankResources{*rank.transport, *rank.workers},
-      options.emulated.value_or(0));
-  StatusOr<std::unique_ptr<RankMemory>> memory =
-      RankMemory::take(artifact, number, *rank.device);
-  if (!memory.ok())
-    return memory.status();
-  rank.memory = std::move(*memory);
-  if (Status status = initializeStates(initial, artifact, number, *rank.memory);
-      !status.ok())
-    return status;
-  rank.feed =
-      std::make_unique<InputFeed>(parts->data, artifact.parameters.inputs,
-                                  parts->order, number, *rank.memory);
-  for (const format::Command &command : artifact.program.commands) {
-    StatusOr<size_t> prepared =
-        rank.device->prepare(command, rank.memory->resolveOperands(command),
-                             rank.memory->resolveWorkspace(command));
-    if (!prepared.ok())
-      return prepared.status();
-    rank.commands.push_back(*prepared);
-  }
-  return rank.device->takeScratch();
-}
-
-void LockstepRun::setScalars(int64_t step, int64_t microBatch) {
-  const RunOptions &options = parts->options;
-  for (size_t rank = 0; rank < parts->ranks.size(); ++rank)
-    parts->ranks[rank].memory->setScalars(
-        {options.learningRate, options.microBatches, options.seed, step,
-         parts->order.slice(microBatch, static_cast<int64_t>(rank)),
-         microBatch});
-}
-
-Status LockstepRun::begin(int64_t step, std::optional<int64_t> microBatch) {
-  setScalars(step, microBatch.value_or(0));
-  for (Rank &rank : parts->ranks)
-    if (microBatch)
-      if (Status status = rank.feed->copyToDevice(step, *microBatch);
-          !status.ok())
-        return status;
-  return Status();
-}
-
 Status LockstepRun::run(size_t number) {
-  std::vector<std::thread> threads;
-  for (Rank &rank : parts->ranks)
-    threads.emplace_back([&] {
-      Status status = rank.device->enqueue(rank.commands[number]);
-      if (status.ok())
-        status = rank.device->synchronize();
-      if (!status.ok())
-        parts->cancellation.cancel(std::move(status));
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  return parts->cancellation.reason();
+  return parts->session.onEachRank([&](RankSession &rank) {
+    Status status =
+        rank.device().enqueue(parts->ranks[rank.index()].commands[number]);
+    return status.ok() ? rank.device().synchronize() : status;
+  });
 }
 
 void LockstepRun::read(int64_t rank, format::Space space, int64_t index,
@@ -177,11 +155,11 @@ void LockstepRun::read(int64_t rank, format::Space space, int64_t index,
     size = byteSize(format::Dtype::F64);
     break;
   }
-  const Rank &owner = parts->ranks[static_cast<size_t>(rank)];
+  const RankSession &owner = parts->session.rankHere(static_cast<size_t>(rank));
   target.resize(static_cast<size_t>(size));
-  owner.device->copyToHost(target.data(),
-                           owner.memory->resolve({space, index, 0, size, {}}),
-                           target.size());
+  owner.device().copyToHost(target.data(),
+                            owner.memory().resolve({space, index, 0, size, {}}),
+                            target.size());
 }
 
 } // namespace shardc::verify

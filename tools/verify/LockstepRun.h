@@ -9,7 +9,7 @@
 #define SHARDC_TOOLS_VERIFY_LOCKSTEPRUN_H
 
 #include "runtime/executor/RankMemory.h"
-#include "runtime/train/InitialStates.h"
+#include "runtime/session/InitialStates.h"
 #include "tools/verify/CompiledRun.h"
 
 #include <memory>
@@ -39,15 +39,13 @@ public:
             std::vector<std::byte> &target) const;
 
 private:
-  LockstepRun(const format::Artifact &artifact, const RunOptions &options,
-              const runtime::DataSource &data);
-  void setScalars(int64_t step, int64_t microBatch);
-  Status prepare(const runtime::InitialStates &initial);
-  Status prepareRank(int64_t rank, const runtime::InitialStates &initial);
-
   struct Rank;
   struct Parts;
-  std::unique_ptr<Parts> parts;
+  explicit LockstepRun(std::unique_ptr<Parts> parts);
+  Status prepareRank(size_t index, const runtime::InitialStates &initial,
+                     const runtime::DataSource &data);
+
+  const std::unique_ptr<Parts> parts;
 };
 
 } // namespace shardc::verify

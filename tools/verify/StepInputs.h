@@ -10,7 +10,7 @@
 
 #include "dialects/Reference/Interpreter.h"
 #include "runtime/data/DataSource.h"
-#include "runtime/train/SampleOrder.h"
+#include "runtime/session/SampleOrder.h"
 
 #include <vector>
 

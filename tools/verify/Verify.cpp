@@ -34,7 +34,9 @@ class Comparison {
 public:
   Comparison(const VerifiedProgram &program, const VerifyOptions &options)
       : program(program), options(options), artifact(program.compiled.artifact),
-        parameters(artifact.parameters), ranks(artifact.manifest.mesh.ranks()),
+        parameters(artifact.parameters),
+        shards(artifact.manifest.mesh, parameters),
+        ranks(artifact.manifest.mesh.ranks()),
         reference(program.reference.get(), ranks, options.microBatches,
                   options.learningRate, options.seed) {}
 
@@ -70,12 +72,14 @@ private:
 
   /// Adds a comparison to the table and its excess to the differences.
   void record(StringRef what, int64_t rank, const Judgement &judgement,
-              size_t elements, std::optional<ParameterPlace> place = {});
+              size_t elements,
+              std::optional<format::ParameterPlace> place = {});
 
   const VerifiedProgram &program;
   const VerifyOptions &options;
   const format::Artifact &artifact;
   const format::Parameters &parameters;
+  const format::ShardMap shards;
   int64_t ranks;
   ReferenceStep reference;
   std::unique_ptr<runtime::DataSource> data;
@@ -174,7 +178,7 @@ StatusOr<StepInputs> Comparison::readInputs(int64_t step) const {
 
 void Comparison::record(StringRef what, int64_t rank,
                         const Judgement &judgement, size_t elements,
-                        std::optional<ParameterPlace> place) {
+                        std::optional<format::ParameterPlace> place) {
   StringRef kind = what == "gradient norm" ? what : what.split(' ').first;
   auto entry = llvm::find_if(result.compared, [&](const ComparedKind &other) {
     return other.kind == kind;
@@ -195,7 +199,7 @@ void Comparison::record(StringRef what, int64_t rank,
     return;
   const Excess &excess = *judgement.excess;
   if (place)
-    rank = place->rankOf(excess.index);
+    rank = holderOf(*place, artifact, excess.index);
   result.differences.push_back(
       {what.str(), step + 1, std::max<int64_t>(rank, 0), excess.index,
        excess.actual, excess.expected, excess.allowed});
@@ -203,7 +207,7 @@ void Comparison::record(StringRef what, int64_t rank,
 
 /// The gradient that the artifact summed; zeros when it keeps none.
 std::vector<double> Comparison::gradientOf(const std::string &name) const {
-  if (auto place = findParameter(artifact, ShardedState::gradientKey, name))
+  if (auto place = shards.find(ShardedState::gradientKey, name))
     return gather(*place, artifact, observed->afterGradients);
   return std::vector<double>(reference::ShardedState(program.reference.get(), 1)
                                  .getType(name)
@@ -223,8 +227,8 @@ std::vector<double> Comparison::actualOf(const Observed &expected) const {
   if (startsWith(expected.what, "gradient ", name))
     return gradientOf(name);
   if (startsWith(expected.what, "parameter ", name))
-    return gather(*findParameter(artifact, ShardedState::parameterKey, name),
-                  artifact, observed->afterUpdate);
+    return gather(*shards.find(ShardedState::parameterKey, name), artifact,
+                  observed->afterUpdate);
   if (startsWith(expected.what, "buffer ", name)) {
     size_t state = *findState(parameters, Role::Buffer, name);
     Tensor tensor = reference::fromBytes(
@@ -296,11 +300,11 @@ bool Comparison::compareSampled(Execute execute) {
   }
   for (auto [tensor, judgement] : llvm::zip_equal(*expected, judgements)) {
     std::string name;
-    std::optional<ParameterPlace> place;
+    std::optional<format::ParameterPlace> place;
     if (startsWith(tensor.what, "gradient ", name))
-      place = findParameter(artifact, ShardedState::gradientKey, name);
+      place = shards.find(ShardedState::gradientKey, name);
     else if (startsWith(tensor.what, "parameter ", name))
-      place = findParameter(artifact, ShardedState::parameterKey, name);
+      place = shards.find(ShardedState::parameterKey, name);
     record(tensor.what, tensor.rank, judgement, tensor.values.size(), place);
   }
   return true;
@@ -356,14 +360,13 @@ static Judgement judgeExactly(const std::vector<double> &actual,
 
 /// Ranks that have the same shard have the same bits of it.
 void Comparison::compareReplicas(const std::vector<RankStates> &states) {
-  const format::Mesh &mesh = artifact.manifest.mesh;
   for (auto [number, state] : llvm::enumerate(parameters.states)) {
     if (!state.segment || state.role == Role::Accumulated)
       continue;
-    const auto &axes = parameters.segments[*state.segment].axes;
-    const std::vector<int64_t> first = mesh.members(0, axes);
+    const auto segment = static_cast<size_t>(*state.segment);
+    const std::vector<int64_t> first = shards.holders(segment);
     for (int64_t rank = 0; rank < ranks; ++rank) {
-      const int64_t twin = first[mesh.memberNumber(rank, axes)];
+      const int64_t twin = first[shards.shardOf(rank, segment)];
       if (twin != rank)
         record("copy of " + state.name, rank,
                judgeExactly(elementsOf(state, states[rank][number]),
@@ -385,7 +388,7 @@ std::vector<std::string> Comparison::keys() const {
 /// Every operation of an optimizer that works element by element is rounded
 /// correctly on both sides, so that nothing may differ.
 void Comparison::compareKept(const std::string &name, const std::string &key) {
-  auto place = findParameter(artifact, key, name);
+  auto place = shards.find(key, name);
   if (!place)
     return;
   std::vector<double> actual = gather(*place, artifact, observed->afterUpdate);
@@ -447,7 +450,7 @@ void Comparison::takeOver() {
   ShardedState &state = reference.getState();
   for (const std::string &name : state.getNames()) {
     for (const std::string &key : keys())
-      if (auto place = findParameter(artifact, key, name)) {
+      if (auto place = shards.find(key, name)) {
         Tensor tensor(state.getType(name));
         llvm::copy(gather(*place, artifact, observed->afterUpdate),
                    tensor.mutableFloats().begin());

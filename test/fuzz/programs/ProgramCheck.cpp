@@ -242,14 +242,16 @@ Check::Failure Check::compareParameters(StringRef kind,
                                         const Steps &other) {
   const format::Artifact &own = compiled.compiled.artifact;
   const format::Artifact &theirs = with.compiled.artifact;
+  const format::ShardMap ownShards(own.manifest.mesh, own.parameters);
+  const format::ShardMap theirShards(theirs.manifest.mesh, theirs.parameters);
   for (const format::State &state : own.parameters.states) {
     if (!state.segment || state.role == Role::Gradient)
       continue;
     const std::string_view kept = format::kindOf(state);
     for (const format::SegmentParameter &parameter :
          own.parameters.segments[*state.segment].parameters) {
-      auto place = verify::findParameter(own, kept, parameter.name);
-      auto otherPlace = verify::findParameter(theirs, kept, parameter.name);
+      auto place = ownShards.find(kept, parameter.name);
+      auto otherPlace = theirShards.find(kept, parameter.name);
       if (!otherPlace ||
           !haveEqualBits(
               verify::gather(*place, own, steps.back().afterUpdate),

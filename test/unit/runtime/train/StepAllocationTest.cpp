@@ -27,21 +27,20 @@ namespace {
 struct Ranks {
   explicit Ranks(int64_t worldSize)
       : model(worldSize),
-        group(model.artifact.manifest.mesh,
-              model.artifact.program.communicators, cancellation, {0}) {
+        devices(
+            std::move(*KernelLibrary::load(model.artifact.code.at("kernels.so"),
+                                           model.artifact.program.kernels))),
+        session(model.artifact, devices, cancellation, {/*threads=*/2}) {
     options.microBatches = 2;
     data = std::move(*openRandomData(model.artifact.parameters.inputs, 0));
-    devices = std::make_unique<CpuDeviceMaker>(std::move(*KernelLibrary::load(
-        model.artifact.code.at("kernels.so"), model.artifact.program.kernels)));
     options.save = "somewhere"; // So that buffers are copied before a step.
     agreement =
         std::make_unique<StepAgreement>(cancellation, options.onNan, worldSize);
     initial = std::move(*matchOwnWeights(model.artifact));
     run = std::make_unique<TrainingRun>(TrainingRun{
-        model.artifact, options, initial, start, *data, *devices, group,
-        cancellation, *agreement, /*threadsOfRank=*/2, SpinPolicy{0}});
-    for (int64_t rank = 0; rank < worldSize; ++rank)
-      ranks.push_back(std::make_unique<RankTrainer>(*run, rank));
+        session, model.artifact, options, initial, start, *data, *agreement});
+    for (size_t i = 0; i < session.ranksHere(); ++i)
+      ranks.push_back(std::make_unique<RankTrainer>(*run, session.rankHere(i)));
   }
 
   /// Calls work(rank) on a thread for each rank.
@@ -57,9 +56,9 @@ struct Ranks {
   TinyModel model;
   TrainOptions options;
   Cancellation cancellation;
-  InProcessGroup group;
+  CpuDeviceMaker devices;
+  Session session;
   std::unique_ptr<DataSource> data;
-  std::unique_ptr<DeviceMaker> devices;
   InitialStates initial;
   Progress start;
   std::unique_ptr<StepAgreement> agreement;

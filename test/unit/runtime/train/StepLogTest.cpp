@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/StepLog.h"
-#include "runtime/train/SampleOrder.h"
+#include "runtime/session/SampleOrder.h"
 
 #include <gtest/gtest.h>
 

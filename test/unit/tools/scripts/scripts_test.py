@@ -103,6 +103,13 @@ class CheckLayers(ScriptCase):
                    HEAD + '#include "runtime/executor/Executor.h"\n')
         self.assert_names("check_layers.py", "compiler/Options.h: may not include")
 
+    def test_rooms_of_the_runtime(self):
+        self.write("runtime/session/Session.h", HEAD)
+        self.write("runtime/executor/Executor.h",
+                   HEAD + '#include "runtime/session/Session.h"\n')
+        self.assert_names("check_layers.py",
+                          "runtime/executor/Executor.h: may not include")
+
     def test_following_an_address_outside_of_devices(self):
         self.write("runtime/device/DevicePointer.h", HEAD)
         self.append("runtime/format/Errors.cpp",

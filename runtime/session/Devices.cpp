@@ -4,9 +4,8 @@
 // The choice, and opening the plug-in for GPUs.
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/Devices.h"
+#include "runtime/session/Devices.h"
 
-#include "runtime/cuda/Plugin.h"
 #include "runtime/device/EmulatedDevice.h"
 
 #include <dlfcn.h>
@@ -59,25 +58,30 @@ openCuda(const format::Artifact &artifact, const CudaOptions &options) {
 }
 
 StatusOr<std::unique_ptr<DeviceMaker>>
-openDevices(const format::Artifact &artifact, const TrainOptions &options,
+openHostDevices(const format::Artifact &artifact,
+                std::optional<uint64_t> emulated,
+                const Cancellation &cancellation) {
+  StatusOr<std::unique_ptr<KernelLibrary>> kernels =
+      KernelLibrary::load(artifact, emulated.has_value());
+  if (!kernels.ok())
+    return kernels.status();
+  if (emulated)
+    return std::unique_ptr<DeviceMaker>(std::make_unique<EmulatedDeviceMaker>(
+        std::move(*kernels), cancellation, *emulated));
+  return std::unique_ptr<DeviceMaker>(
+      std::make_unique<CpuDeviceMaker>(std::move(*kernels)));
+}
+
+StatusOr<std::unique_ptr<DeviceMaker>>
+openDevices(const format::Artifact &artifact, const DeviceOptions &options,
             const Cancellation &cancellation) {
   const std::vector<std::string> &chips = artifact.manifest.target.chips;
   const bool hasGpu =
       std::any_of(chips.begin(), chips.end(),
                   [](const std::string &chip) { return chip != "emulated"; });
   if (!options.emulated && hasGpu)
-    return openCuda(artifact, {options.gpu, options.graphs, options.sync,
-                               options.libraries, options.tf32,
-                               /*timed=*/options.isProfiled()});
-  StatusOr<std::unique_ptr<KernelLibrary>> kernels =
-      KernelLibrary::load(artifact, options.emulated.has_value());
-  if (!kernels.ok())
-    return kernels.status();
-  if (options.emulated)
-    return std::unique_ptr<DeviceMaker>(std::make_unique<EmulatedDeviceMaker>(
-        std::move(*kernels), cancellation, *options.emulated));
-  return std::unique_ptr<DeviceMaker>(
-      std::make_unique<CpuDeviceMaker>(std::move(*kernels)));
+    return openCuda(artifact, options.cuda);
+  return openHostDevices(artifact, options.emulated, cancellation);
 }
 
 } // namespace shardc::runtime

@@ -1,11 +1,11 @@
 //===- GatheredStates.cpp - Full tensors from the shards of ranks ---------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Shards are copied to their places in a whole segment, whose parameters are
-// then tensors of the file.
+// Each rank's run of a parameter is copied to its place.
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/GatheredStates.h"
+#include "runtime/session/GatheredStates.h"
+#include "runtime/format/ShardMap.h"
 
 #include <algorithm>
 
@@ -48,38 +48,38 @@ template <typename Named>
 void GatheredStates::add(const Named &named, const std::string &key,
                          format::Dtype dtype, const std::vector<int64_t> &shape,
                          format::Bytes bytes) {
-  tensors.push_back({fileName(key + named.name), dtype, shape, bytes});
+  list.push_back({fileName(key + named.name), dtype, shape, bytes});
   for (const std::string &alias : named.aliases) {
     if (!saved.stateDict)
-      metadata["alias:" + alias] = named.name;
+      notes["alias:" + alias] = named.name;
     else if (key.empty())
-      tensors.push_back({fileName(alias), dtype, shape, bytes});
+      list.push_back({fileName(alias), dtype, shape, bytes});
   }
 }
 
 void GatheredStates::gatherSegment(
     size_t index, const std::vector<const RankMemory *> &ranks) {
   const State &state = artifact.parameters.states[index];
-  const Segment &segment =
-      artifact.parameters.segments[static_cast<size_t>(*state.segment)];
-  std::vector<const RankMemory *> shards;
-  for (const int64_t rank : artifact.manifest.mesh.members(0, segment.axes))
-    shards.push_back(ranks[static_cast<size_t>(rank)]);
-  const auto elementBytes = static_cast<size_t>(byteSize(state.dtype));
-  const size_t shardBytes =
-      static_cast<size_t>(segment.shardElements) * elementBytes;
-  std::vector<std::byte> gathered(shardBytes * shards.size());
-  for (size_t i = 0; i < shards.size(); ++i)
-    shards[i]->onDevice().copyToHost(gathered.data() + i * shardBytes,
-                                     shards[i]->state(index), shardBytes);
-  const format::Bytes whole = keep(std::move(gathered));
+  const auto segment = static_cast<size_t>(*state.segment);
+  const format::ShardMap shards(artifact.manifest.mesh, artifact.parameters);
+  const std::vector<int64_t> holders = shards.holders(segment);
   const std::string key = state.role == Role::Parameter ? "" : state.key + "/";
-  for (const SegmentParameter &parameter : segment.parameters)
-    add(parameter, key, state.dtype, parameter.shape,
-        whole.subspan(
-            static_cast<size_t>(parameter.offset) * elementBytes,
-            static_cast<size_t>(format::elementCount(parameter.shape)) *
-                elementBytes));
+  const int64_t size = byteSize(state.dtype);
+  const std::vector<SegmentParameter> &parameters =
+      artifact.parameters.segments[segment].parameters;
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    std::vector<std::byte> whole(
+        static_cast<size_t>(format::elementCount(parameters[p].shape) * size));
+    for (const int64_t holder : holders) {
+      const format::ShardRun run = shards.run(holder, segment, p);
+      const RankMemory &memory = *ranks[static_cast<size_t>(holder)];
+      memory.onDevice().copyToHost(whole.data() + run.inParameter * size,
+                                   memory.state(index) + run.inShard * size,
+                                   static_cast<size_t>(run.count * size));
+    }
+    add(parameters[p], key, state.dtype, parameters[p].shape,
+        keep(std::move(whole)));
+  }
 }
 
 void GatheredStates::addWhole(size_t index, std::vector<std::byte> bytes) {
@@ -99,20 +99,19 @@ void GatheredStates::addBuffer(size_t index,
       !(saved.optimizer && statistics.differs(index)))
     return;
   for (size_t rank = 0; rank < ranks.size(); ++rank)
-    tensors.push_back(
-        {fileName("rank" + std::to_string(rank) + "/" + state.name),
-         state.dtype, state.shape, keep(ranks[rank]->readState(index))});
+    list.push_back({fileName("rank" + std::to_string(rank) + "/" + state.name),
+                    state.dtype, state.shape,
+                    keep(ranks[rank]->readState(index))});
 }
 
 GatheredStates::GatheredStates(const format::Artifact &artifact,
                                const std::vector<const RankMemory *> &ranks,
                                SavedStates savedStates)
-    : artifact(artifact), saved(std::move(savedStates)),
-      metadata(saved.metadata) {
+    : artifact(artifact), saved(std::move(savedStates)), notes(saved.metadata) {
   const format::Parameters &parameters = artifact.parameters;
   const RunningStatistics statistics(parameters, ranks);
   if (saved.stateDict)
-    metadata["format"] = "pt"; // transformers asks for it.
+    notes["format"] = "pt"; // transformers asks for it.
   for (size_t i = 0; i < parameters.states.size(); ++i) {
     const State &state = parameters.states[i];
     const bool isKept = state.role == Role::Parameter ||
@@ -124,10 +123,6 @@ GatheredStates::GatheredStates(const format::Artifact &artifact,
     else if (state.role == Role::Buffer)
       addBuffer(i, ranks, statistics);
   }
-}
-
-Status GatheredStates::write(const std::string &path) const {
-  return format::writeSafetensors(path, tensors, metadata);
 }
 
 } // namespace shardc::runtime

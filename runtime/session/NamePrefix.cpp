@@ -4,7 +4,7 @@
 // A prefix is a candidate if it makes one name of one side one of the other's.
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/NamePrefix.h"
+#include "runtime/session/NamePrefix.h"
 
 #include <algorithm>
 #include <map>

@@ -1,17 +1,17 @@
 //===- GatheredStates.h - Full tensors from the shards of ranks -----------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts the states of ranks together again and writes them as one safetensors
-// file, from which InitialStates.h can begin or go on, or which PyTorch loads.
+// Puts the states of ranks together again, as named tensors from which
+// InitialStates.h can begin or go on, or which PyTorch loads.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_TRAIN_GATHEREDSTATES_H
-#define SHARDC_RUNTIME_TRAIN_GATHEREDSTATES_H
+#ifndef SHARDC_RUNTIME_SESSION_GATHEREDSTATES_H
+#define SHARDC_RUNTIME_SESSION_GATHEREDSTATES_H
 
 #include "runtime/executor/RankMemory.h"
 #include "runtime/format/Safetensors.h"
-#include "runtime/train/NamePrefix.h"
-#include "runtime/train/RunningStatistics.h"
+#include "runtime/session/NamePrefix.h"
+#include "runtime/session/RunningStatistics.h"
 
 namespace shardc::runtime {
 
@@ -44,9 +44,11 @@ public:
                  const std::vector<const RankMemory *> &ranks,
                  SavedStates saved);
 
-  /// Writes a safetensors file (E0601). Its metadata maps "alias:NAME" to the
-  /// parameter that NAME is tied to, unless it is a state_dict.
-  Status write(const std::string &path) const;
+  /// They borrow from the object.
+  const std::vector<format::NamedTensor> &tensors() const { return list; }
+  /// Maps "alias:NAME" to the parameter that NAME is tied to, unless they are a
+  /// state_dict.
+  const format::Metadata &metadata() const { return notes; }
 
 private:
   template <typename Named>
@@ -62,12 +64,12 @@ private:
 
   const format::Artifact &artifact;
   const SavedStates saved;
-  std::vector<format::NamedTensor> tensors;
-  format::Metadata metadata;
-  /// Whole segments and states, of which `tensors` are parts.
+  std::vector<format::NamedTensor> list;
+  format::Metadata notes;
+  /// The bytes of `list`.
   std::vector<std::vector<std::byte>> memory;
 };
 
 } // namespace shardc::runtime
 
-#endif // SHARDC_RUNTIME_TRAIN_GATHEREDSTATES_H
+#endif // SHARDC_RUNTIME_SESSION_GATHEREDSTATES_H

@@ -12,8 +12,8 @@
 // gradients of N ranks are summed.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_TRAIN_SAMPLEORDER_H
-#define SHARDC_RUNTIME_TRAIN_SAMPLEORDER_H
+#ifndef SHARDC_RUNTIME_SESSION_SAMPLEORDER_H
+#define SHARDC_RUNTIME_SESSION_SAMPLEORDER_H
 
 #include <cstdint>
 
@@ -47,4 +47,4 @@ struct SampleOrder {
 
 } // namespace shardc::runtime
 
-#endif // SHARDC_RUNTIME_TRAIN_SAMPLEORDER_H
+#endif // SHARDC_RUNTIME_SESSION_SAMPLEORDER_H

@@ -4,7 +4,7 @@
 // In double, rounded once.
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/RunningStatistics.h"
+#include "runtime/session/RunningStatistics.h"
 
 #include <algorithm>
 #include <cstring>

@@ -11,8 +11,8 @@
 // One prefix that only one side has explains the difference, or nothing does.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_TRAIN_NAMEPREFIX_H
-#define SHARDC_RUNTIME_TRAIN_NAMEPREFIX_H
+#ifndef SHARDC_RUNTIME_SESSION_NAMEPREFIX_H
+#define SHARDC_RUNTIME_SESSION_NAMEPREFIX_H
 
 #include "runtime/format/Status.h"
 
@@ -47,4 +47,4 @@ StatusOr<NamePrefix> findPrefix(const std::vector<TensorNames> &model,
 
 } // namespace shardc::runtime
 
-#endif // SHARDC_RUNTIME_TRAIN_NAMEPREFIX_H
+#endif // SHARDC_RUNTIME_SESSION_NAMEPREFIX_H

@@ -40,18 +40,15 @@ public:
 /// One rank of the tiny model on `data`, with two micro-batches a step.
 struct OneRank {
   OneRank(const DataSource &data, int64_t steps, bool isEmulated)
-      : model(1),
-        group(model.artifact.manifest.mesh,
-              model.artifact.program.communicators, cancellation, {0}),
-        devices(makeDevices(isEmulated)) {
+      : model(1), devices(makeDevices(isEmulated)),
+        session(model.artifact, *devices, cancellation, {1}) {
     initial = std::move(*matchOwnWeights(model.artifact));
     options.steps = steps;
     options.microBatches = 2;
     options.learningRate = 0.01;
-    run = std::make_unique<TrainingRun>(
-        TrainingRun{model.artifact, options, initial, start, data, *devices,
-                    group, cancellation, agreement, 1, SpinPolicy{0}});
-    rank = std::make_unique<RankTrainer>(*run, 0);
+    run = std::make_unique<TrainingRun>(TrainingRun{
+        session, model.artifact, options, initial, start, data, agreement});
+    rank = std::make_unique<RankTrainer>(*run, session.rankHere(0));
     EXPECT_TRUE(rank->prepare().ok());
   }
 
@@ -67,8 +64,8 @@ struct OneRank {
   TinyModel model;
   TrainOptions options;
   Cancellation cancellation;
-  InProcessGroup group;
   std::unique_ptr<DeviceMaker> devices;
+  Session session;
   InitialStates initial;
   Progress start;
   StepAgreement agreement{cancellation, OnNan::Stop, 1};

@@ -5,9 +5,10 @@
 // spelling.
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/InitialStates.h"
+#include "runtime/session/InitialStates.h"
 #include "runtime/data/Conversion.h"
-#include "runtime/train/WeightViolations.h"
+#include "runtime/format/ShardMap.h"
+#include "runtime/session/WeightViolations.h"
 
 #include <unordered_map>
 #include <unordered_set>
@@ -234,11 +235,6 @@ public:
   Status write(const NamedTensor &tensor, int64_t first, int64_t count,
                DeviceAddress target, format::Dtype dtype);
 
-  /// Writes the part of a parameter, which begins at element `offset` of its
-  /// segment, that lies in elements [first, first + state.elements).
-  Status writeShard(const NamedTensor &tensor, int64_t offset, int64_t first,
-                    const State &state, DeviceAddress target);
-
 private:
   static constexpr size_t pieceBytes = size_t(1) << 20;
 
@@ -266,20 +262,11 @@ Status StateWriter::write(const NamedTensor &tensor, int64_t first,
   return Status();
 }
 
-Status StateWriter::writeShard(const NamedTensor &tensor, int64_t offset,
-                               int64_t first, const State &state,
-                               DeviceAddress target) {
-  const int64_t begin = std::max(offset, first);
-  const int64_t end = std::min(offset + format::elementCount(tensor.shape),
-                               first + state.elements);
-  return write(tensor, begin - offset, end - begin,
-               target + (begin - first) * byteSize(state.dtype), state.dtype);
-}
-
 Status initializeStates(const InitialStates &initial,
                         const format::Artifact &artifact, int64_t rank,
                         const RankMemory &memory) {
   const format::Parameters &parameters = artifact.parameters;
+  const format::ShardMap shards(artifact.manifest.mesh, parameters);
   StateWriter writer(memory.onDevice());
   for (size_t i = 0; i < parameters.states.size(); ++i) {
     const State &state = parameters.states[i];
@@ -295,14 +282,13 @@ Status initializeStates(const InitialStates &initial,
       status =
           writer.write(tensor, 0, state.elements, memory.state(i), state.dtype);
     } else {
-      const auto &segment =
-          parameters.segments[static_cast<size_t>(*state.segment)];
-      const int64_t shard =
-          artifact.manifest.mesh.memberNumber(rank, segment.axes);
-      for (size_t p = 0; p < tensors.size() && status.ok(); ++p)
-        status = writer.writeShard(*tensors[p], segment.parameters[p].offset,
-                                   shard * segment.shardElements, state,
-                                   memory.state(i));
+      for (size_t p = 0; p < tensors.size() && status.ok(); ++p) {
+        const format::ShardRun run =
+            shards.run(rank, static_cast<size_t>(*state.segment), p);
+        status = writer.write(
+            *tensors[p], run.inParameter, run.count,
+            memory.state(i) + run.inShard * byteSize(state.dtype), state.dtype);
+      }
     }
     if (!status.ok())
       return status;

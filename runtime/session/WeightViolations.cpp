@@ -4,7 +4,7 @@
 // A missing name is most likely one of the unused ones, spelt differently.
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/WeightViolations.h"
+#include "runtime/session/WeightViolations.h"
 #include "runtime/format/NearestName.h"
 
 #include <algorithm>

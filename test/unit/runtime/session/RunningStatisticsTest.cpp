@@ -4,7 +4,7 @@
 // Merging statistics of parts against those of all samples.
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/RunningStatistics.h"
+#include "runtime/session/RunningStatistics.h"
 
 #include "gmock/gmock.h"
 

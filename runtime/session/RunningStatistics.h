@@ -14,8 +14,8 @@
 // estimate: running means are closer together than the means of batches.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_TRAIN_RUNNINGSTATISTICS_H
-#define SHARDC_RUNTIME_TRAIN_RUNNINGSTATISTICS_H
+#ifndef SHARDC_RUNTIME_SESSION_RUNNINGSTATISTICS_H
+#define SHARDC_RUNTIME_SESSION_RUNNINGSTATISTICS_H
 
 #include "runtime/executor/RankMemory.h"
 
@@ -62,4 +62,4 @@ private:
 
 } // namespace shardc::runtime
 
-#endif // SHARDC_RUNTIME_TRAIN_RUNNINGSTATISTICS_H
+#endif // SHARDC_RUNTIME_SESSION_RUNNINGSTATISTICS_H

@@ -6,11 +6,11 @@
 // what it has that no state takes, is an error with all names.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_TRAIN_INITIALSTATES_H
-#define SHARDC_RUNTIME_TRAIN_INITIALSTATES_H
+#ifndef SHARDC_RUNTIME_SESSION_INITIALSTATES_H
+#define SHARDC_RUNTIME_SESSION_INITIALSTATES_H
 
 #include "runtime/executor/RankMemory.h"
-#include "runtime/train/NamePrefix.h"
+#include "runtime/session/NamePrefix.h"
 
 #include <map>
 
@@ -68,4 +68,4 @@ Status initializeStates(const InitialStates &initial,
 
 } // namespace shardc::runtime
 
-#endif // SHARDC_RUNTIME_TRAIN_INITIALSTATES_H
+#endif // SHARDC_RUNTIME_SESSION_INITIALSTATES_H

@@ -4,7 +4,7 @@
 // Consecutive micro-batches take turns at the two buffers.
 //===----------------------------------------------------------------------===//
 
-#include "runtime/train/InputFeed.h"
+#include "runtime/session/InputFeed.h"
 
 namespace shardc::runtime {
 

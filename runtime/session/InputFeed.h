@@ -9,12 +9,12 @@
 //   device                     run 1              run 2
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_TRAIN_INPUTFEED_H
-#define SHARDC_RUNTIME_TRAIN_INPUTFEED_H
+#ifndef SHARDC_RUNTIME_SESSION_INPUTFEED_H
+#define SHARDC_RUNTIME_SESSION_INPUTFEED_H
 
 #include "runtime/data/DataSource.h"
 #include "runtime/executor/RankMemory.h"
-#include "runtime/train/SampleOrder.h"
+#include "runtime/session/SampleOrder.h"
 
 #include <array>
 
@@ -58,4 +58,4 @@ private:
 
 } // namespace shardc::runtime
 
-#endif // SHARDC_RUNTIME_TRAIN_INPUTFEED_H
+#endif // SHARDC_RUNTIME_SESSION_INPUTFEED_H

@@ -7,7 +7,7 @@
 #include "test/unit/runtime/TinyModel.h"
 
 #include "runtime/format/NearestName.h"
-#include "runtime/train/InitialStates.h"
+#include "runtime/session/InitialStates.h"
 #include "runtime/train/WeightFiles.h"
 
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 // Collects all that is wrong with a file of weights and makes one error of it.
 //===----------------------------------------------------------------------===//
 
-#ifndef SHARDC_RUNTIME_TRAIN_WEIGHTVIOLATIONS_H
-#define SHARDC_RUNTIME_TRAIN_WEIGHTVIOLATIONS_H
+#ifndef SHARDC_RUNTIME_SESSION_WEIGHTVIOLATIONS_H
+#define SHARDC_RUNTIME_SESSION_WEIGHTVIOLATIONS_H
 
 #include "runtime/format/Status.h"
 
@@ -32,4 +32,4 @@ struct WeightViolations {
 
 } // namespace shardc::runtime
 
-#endif // SHARDC_RUNTIME_TRAIN_WEIGHTVIOLATIONS_H
+#endif // SHARDC_RUNTIME_SESSION_WEIGHTVIOLATIONS_H
