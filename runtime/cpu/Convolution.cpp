@@ -4,9 +4,9 @@
 // A convolution is cut into parts, each with its own primitives: reorder into
 // oneDNN's layouts, convolve, reorder back. What several parts read is
 // reordered once for all of them. The gradient of the weights is a sum over the
-// batch: every part by samples leaves its own, and they are added in the order
-// of the parts. That of a wide depthwise filter is computed some columns at a
-// time.
+// batch: every part by samples or rows leaves its own, and they are added in
+// the order of the parts. That of a wide depthwise filter is computed some
+// columns at a time.
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/ConvolutionParts.h"
@@ -355,7 +355,7 @@ public:
   }
 
 private:
-  /// A gradient of which each part by samples has a sum.
+  /// A gradient of which each part by samples or rows has a sum.
   struct Sums {
     std::vector<OneDnnTensor> ofParts;
     OneDnnTensor result;
@@ -388,7 +388,7 @@ private:
           reordered(columns(image, filter[i].first, its.inputDims()),
                     description.src_desc(), part, &ConvolutionTensors::input,
                     steps, operands);
-      const bool isWhole = cut.ofSamples == 1;
+      const bool isWhole = cut.ofImages == 1;
       const OneDnnTensor sum =
           isWhole ? resultOrScratch(result, description.diff_weights_desc(),
                                     operands)

@@ -1,7 +1,7 @@
 //===- ConvolutionParts.h - How a convolution is cut ----------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A convolution is cut by samples, by channels of what it computes, or both.
+// A convolution is cut by samples, by rows and by channels of what it computes.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_CONVOLUTIONPARTS_H
@@ -23,12 +23,12 @@ struct ConvolutionTensors {
   int64_t firstOutputChannel = 0;
 };
 
-/// Parts that different threads can compute, the last channels of the last
-/// samples last.
+/// Parts that different threads can compute, the last channels of the last rows
+/// of the last samples last.
 struct ConvolutionParts {
   std::vector<ConvolutionTensors> list;
-  /// Into how many parts samples and channels are cut.
-  int64_t ofSamples = 1, ofChannels = 1;
+  /// Into how many parts samples and rows together are cut, and channels.
+  int64_t ofImages = 1, ofChannels = 1;
 };
 
 enum class ConvolutionResult { Output, Input, Weight };
@@ -36,7 +36,7 @@ enum class ConvolutionResult { Output, Input, Weight };
 /// Cuts a convolution; the cut depends on its shapes alone. A part by channels
 /// computes a range of the output's channels, for the gradient of the input a
 /// range of the input's, and with several groups a range of groups. For the
-/// gradient of the weight each part by samples has a partial sum.
+/// gradient of the weight each part by samples or rows has a partial sum.
 ConvolutionParts cutConvolution(const ConvolutionTensors &whole,
                                 ConvolutionResult result);
 

@@ -154,6 +154,19 @@ const Case cases[] = {
     {2, 64, 20, 20, 96, 3, 1, 1, 1, 1, true},
     {1, 64, 40, 40, 128, 3, 2, 1, 1, 4, true},
     {1, 48, 64, 64, 48, 5, 1, 2, 1, 48, false},
+    // Cut by rows, which meet padding at one side or at none; rows that the
+    // stride leaves out, and filters of one element.
+    {1, 32, 40, 37, 32, 3, 1, 1, 1, 1, true},
+    {1, 32, 60, 40, 16, 3, 1, 0, 1, 1, false},
+    {1, 48, 64, 33, 40, 3, 2, 1, 1, 1, false},
+    {1, 32, 50, 40, 24, 3, 1, 4, 4, 1, false},
+    {1, 3, 96, 50, 64, 7, 2, 3, 1, 1, true},
+    {1, 32, 129, 80, 32, 2, 2, 0, 1, 1, false},
+    {1, 64, 75, 60, 128, 1, 2, 0, 1, 1, true},
+    {1, 64, 90, 60, 64, 1, 3, 0, 1, 1, false},
+    {1, 16, 40, 40, 16, 5, 1, 4, 1, 1, false},
+    {1, 32, 40, 40, 24, 3, 1, 3, 1, 1, false},
+    {2, 32, 40, 37, 32, 3, 1, 1, 1, 1, true},
     // Depthwise, with filters that are cut into columns, but for the last one.
     // Of the last but one some columns meet padding alone.
     {3, 16, 9, 8, 16, 7, 1, 3, 1, 16, true},
