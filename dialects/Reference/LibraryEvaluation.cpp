@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Reference/LibraryEvaluation.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Fsdp/ModulePath.h"
@@ -223,7 +224,7 @@ static LogicalResult evaluateConvolution(Call &call) {
                         elementsPerRow(call.tensor(1)));
 }
 
-static LogicalResult evaluateConvolutionInput(Call &call) {
+static LogicalResult evaluateConvolutionBackwardInput(Call &call) {
   // Every weight of a channel meets an element of the input at most once.
   const Tensor &weight = call.tensor(1);
   return evaluateLinear(
@@ -231,7 +232,7 @@ static LogicalResult evaluateConvolutionInput(Call &call) {
       weight.getNumElements() / std::max<int64_t>(1, weight.getDimSize(1)));
 }
 
-static LogicalResult evaluateConvolutionWeight(Call &call) {
+static LogicalResult evaluateConvolutionBackwardWeight(Call &call) {
   const Tensor &gradient = call.tensor(0);
   return evaluateLinear(
       call, aten::ConvolutionBackwardWeightOp::getOperationName(),
@@ -267,7 +268,7 @@ static LogicalResult evaluateGroupedMmBackwardMat2(Call &call) {
                         call.tensor(0).getDimSize(0));
 }
 
-static LogicalResult evaluateMaxPoolBackward(Call &call) {
+static LogicalResult evaluateMaxPool2dBackward(Call &call) {
   int64_t window = 1;
   for (int64_t size :
        call.site.settings.getAs<DenseI64ArrayAttr>("kernel").asArrayRef())
@@ -277,7 +278,7 @@ static LogicalResult evaluateMaxPoolBackward(Call &call) {
 }
 
 /// A choice among elements, not a sum.
-static LogicalResult evaluateMaxPool(Call &call) {
+static LogicalResult evaluateMaxPool2d(Call &call) {
   Block block;
   OwningOpRef<Operation *> op =
       makeOperator(call, block, aten::MaxPool2dOp::getOperationName(),
@@ -326,7 +327,7 @@ static LogicalResult evaluateSort(Call &call) {
 }
 
 template <typename Op>
-static LogicalResult evaluateAttention(
+static LogicalResult evaluateAttentionOf(
     Call &call,
     std::vector<std::vector<double>> (*bounds)(const AttentionProblem &)) {
   SmallVector<Tensor> inputs, values;
@@ -374,47 +375,44 @@ static LogicalResult evaluateAttention(
 // The calls
 //===----------------------------------------------------------------------===//
 
-static Evaluation lookupEvaluation(StringRef call) {
-  using namespace aten;
-  static const llvm::StringMap<Evaluation> evaluations = {
-      {"matmul", evaluateMatmul},
-      {"convolution", evaluateConvolution},
-      {"convolution_backward_input", evaluateConvolutionInput},
-      {"convolution_backward_weight", evaluateConvolutionWeight},
-      {"scaled_dot_product_attention",
-       [](Call &site) {
-         return evaluateAttention<ScaledDotProductAttentionOp>(site,
-                                                               boundAttention);
-       }},
-      {"scaled_dot_product_attention_backward",
-       [](Call &site) {
-         return evaluateAttention<ScaledDotProductAttentionBackwardOp>(
-             site, boundAttentionBackward);
-       }},
-      {"scaled_dot_product_attention_backward_mask",
-       [](Call &site) {
-         return evaluateAttention<ScaledDotProductAttentionBackwardOp>(
-             site, boundAttentionBackward);
-       }},
-      {"embedding_dense_backward", evaluateEmbeddingBackward},
-      {"grouped_mm", evaluateGroupedMm},
-      {"grouped_mm_backward_mat2", evaluateGroupedMmBackwardMat2},
-      {"max_pool2d", evaluateMaxPool},
-      {"max_pool2d_backward", evaluateMaxPoolBackward},
-      {"linalg_cholesky_ex", evaluateMatrices},
-      {"linalg_eigh", evaluateMatrices},
-      {"linalg_lu_factor_ex", evaluateMatrices},
-      {"linalg_qr", evaluateMatrices},
-      {"linalg_solve_triangular", evaluateMatrices},
-      {"linalg_svd", evaluateMatrices},
-      {"sort", evaluateSort},
-      {"sum_of_squares", evaluateSumOfSquares},
-  };
-  return evaluations.lookup(call);
+static LogicalResult evaluateAttention(Call &site) {
+  return evaluateAttentionOf<aten::ScaledDotProductAttentionOp>(site,
+                                                                boundAttention);
+}
+static LogicalResult evaluateAttentionBackward(Call &site) {
+  return evaluateAttentionOf<aten::ScaledDotProductAttentionBackwardOp>(
+      site, boundAttentionBackward);
+}
+static LogicalResult evaluateAttentionBackwardMask(Call &site) {
+  return evaluateAttentionBackward(site);
 }
 
-bool hasLibraryMeaning(StringRef call) {
-  return lookupEvaluation(call) != nullptr;
+static LogicalResult evaluateLinalgCholeskyEx(Call &site) {
+  return evaluateMatrices(site);
+}
+static LogicalResult evaluateLinalgEigh(Call &site) {
+  return evaluateMatrices(site);
+}
+static LogicalResult evaluateLinalgLuFactorEx(Call &site) {
+  return evaluateMatrices(site);
+}
+static LogicalResult evaluateLinalgQr(Call &site) {
+  return evaluateMatrices(site);
+}
+static LogicalResult evaluateLinalgSolveTriangular(Call &site) {
+  return evaluateMatrices(site);
+}
+static LogicalResult evaluateLinalgSvd(Call &site) {
+  return evaluateMatrices(site);
+}
+
+static Evaluation lookupEvaluation(StringRef call) {
+  static constexpr Evaluation evaluations[] = {
+#define SHARDC_LIBRARY_CALL(id, name) evaluate##id,
+#include "runtime/format/LibraryCalls.def"
+  };
+  const format::LibraryCallKind *kind = format::findLibraryCall(call);
+  return kind ? evaluations[static_cast<size_t>(kind->id)] : nullptr;
 }
 
 LogicalResult evaluateLibraryCall(const LibraryCallSite &site,

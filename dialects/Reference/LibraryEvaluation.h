@@ -22,9 +22,6 @@ struct LibraryCallSite {
   llvm::SmallVector<mlir::RankedTensorType> results;
 };
 
-/// Whether `call` has a meaning.
-bool hasLibraryMeaning(llvm::StringRef call);
-
 /// Computes the results of a call on `operands`, with the bounds that sums in
 /// the accumulator's type, in any order, keep. Fails with E0142 on an unknown
 /// call, and where an operand does not fit.

@@ -165,7 +165,9 @@ void ViewReplacer::replaceView(Operation *op, Value source) {
 //===----------------------------------------------------------------------===//
 
 static bool isAttention(exec::LibraryOp library) {
-  return library.getCall().starts_with("scaled_dot_product_attention");
+  const format::LibraryCallKind *kind =
+      format::findLibraryCall(library.getCall());
+  return kind && kind->work == format::WorkKind::Attention;
 }
 
 /// Attention's results are stored in the order that their first transposition

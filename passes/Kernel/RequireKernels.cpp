@@ -78,7 +78,7 @@ static std::string describeGap(Operation *op) {
   stream << " has no kernel";
   const format::LibraryCallKind *call =
       format::findLibraryCall(op->getName().stripDialect());
-  if (call && call->isForProcessors && hasComputableTypes(op)) {
+  if (call && isForProcessors(call->id) && hasComputableTypes(op)) {
     stream << " for GPUs";
     return text;
   }

@@ -33,6 +33,9 @@ namespace shardc {
 #define GEN_PASS_DEF_SELECTLIBRARIESPASS
 #include "passes/Kernel/Passes.h.inc"
 
+using format::CallId;
+using format::nameOf;
+
 namespace {
 struct SelectLibrariesPass
     : impl::SelectLibrariesPassBase<SelectLibrariesPass> {
@@ -130,7 +133,7 @@ private:
 static void selectMatmul(Operation *op, Value a, bool transposeA, Value b,
                          bool transposeB, Value bias) {
   OpBuilder builder(op);
-  CallBuilder(op, "matmul")
+  CallBuilder(op, nameOf(CallId::Matmul))
       .matrix(a)
       .matrix(b)
       .operand(bias)
@@ -143,7 +146,7 @@ static void selectMatmul(Operation *op, Value a, bool transposeA, Value b,
 /// A product of two batches of as many matrices each.
 static void selectBatches(aten::MatmulOp op) {
   OpBuilder builder(op);
-  CallBuilder(op, "matmul")
+  CallBuilder(op, nameOf(CallId::Matmul))
       .operand(op.getSelf())
       .operand(op.getOther())
       .setting("transpose_a", false)
@@ -198,7 +201,8 @@ static void selectLinearWeight(aten::LinearBackwardWeightOp op) {
 
 /// A transposed convolution is the gradient of an input.
 static StringRef convolutionCall(aten::ConvolutionOp op) {
-  return op.getTransposed() ? "convolution_backward_input" : "convolution";
+  return op.getTransposed() ? nameOf(CallId::ConvolutionBackwardInput)
+                            : nameOf(CallId::Convolution);
 }
 
 template <typename OpTy>
@@ -342,7 +346,7 @@ static void widenIntegers(Operation *op) {
 }
 
 static void selectEmbedding(aten::EmbeddingBackwardOp op) {
-  CallBuilder(op, "embedding_dense_backward")
+  CallBuilder(op, nameOf(CallId::EmbeddingBackward))
       .operand(op.getGradOutput())
       .operand(op.getIndices())
       .setting("padding_idx", op.getPaddingIdxAttr())
@@ -356,7 +360,8 @@ static exec::LibraryOp findEmbedding(Value gradient, Value addend) {
   auto call = gradient.getDefiningOp<exec::LibraryOp>();
   auto other = addend.getDefiningOp<exec::LibraryOp>();
   return call && other && other->isBeforeInBlock(call) &&
-                 call.getCall() == "embedding_dense_backward" &&
+                 call.getCall() ==
+                     StringRef(nameOf(CallId::EmbeddingBackward)) &&
                  call.getInputs().size() == 2 && gradient.hasOneUse() &&
                  gradient.getType() == addend.getType()
              ? call
@@ -420,7 +425,7 @@ static void selectSort(Op op, int64_t dim, bool isDescending) {
   ArrayAttr orders = builder.getArrayAttr(
       SmallVector<Attribute>(types.size(), builder.getDenseI64ArrayAttr({})));
   auto call = exec::LibraryOp::create(
-      builder, op.getLoc(), types, "sort",
+      builder, op.getLoc(), types, nameOf(CallId::Sort),
       builder.getDictionaryAttr(builder.getNamedAttr(
           "descending", builder.getBoolAttr(isDescending))),
       orders, rows);
@@ -444,7 +449,7 @@ static void selectByName(Operation *op, StringRef name) {
 static bool hasCall(const Target &target, StringRef name) {
   const format::LibraryCallKind *kind = format::findLibraryCall(name);
   return target.hasLibraryCall(name) && kind &&
-         !(kind->isForProcessors && target.compiler == Compiler::Cuda);
+         !(isForProcessors(kind->id) && target.compiler == Compiler::Cuda);
 }
 
 /// Whether a library computes this form of `op` in these types. What it does
@@ -474,26 +479,26 @@ static StringRef callOf(Operation *op) {
   using namespace aten;
   return TypeSwitch<Operation *, StringRef>(op)
       .Case<MatmulOp, LinearOp, LinearBackwardInputOp, LinearBackwardWeightOp>(
-          [](auto) { return "matmul"; })
+          [](auto) { return nameOf(CallId::Matmul); })
       .Case(convolutionCall)
       .Case([](ConvolutionBackwardInputOp) {
-        return "convolution_backward_input";
+        return nameOf(CallId::ConvolutionBackwardInput);
       })
       .Case([](ConvolutionBackwardWeightOp) {
-        return "convolution_backward_weight";
+        return nameOf(CallId::ConvolutionBackwardWeight);
       })
-      .Case([](ScaledDotProductAttentionOp) {
-        return "scaled_dot_product_attention";
-      })
+      .Case(
+          [](ScaledDotProductAttentionOp) { return nameOf(CallId::Attention); })
       .Case([](ScaledDotProductAttentionBackwardOp backward) {
-        return backward.getGradMask()
-                   ? "scaled_dot_product_attention_backward_mask"
-                   : "scaled_dot_product_attention_backward";
+        return backward.getGradMask() ? nameOf(CallId::AttentionBackwardMask)
+                                      : nameOf(CallId::AttentionBackward);
       })
-      .Case([](MaxPool2dOp) { return "max_pool2d"; })
-      .Case([](MaxPool2dBackwardOp) { return "max_pool2d_backward"; })
-      .Case([](EmbeddingBackwardOp) { return "embedding_dense_backward"; })
-      .Case<SortOp, TopkOp>([](auto) { return "sort"; })
+      .Case([](MaxPool2dOp) { return nameOf(CallId::MaxPool2d); })
+      .Case(
+          [](MaxPool2dBackwardOp) { return nameOf(CallId::MaxPool2dBackward); })
+      .Case(
+          [](EmbeddingBackwardOp) { return nameOf(CallId::EmbeddingBackward); })
+      .Case<SortOp, TopkOp>([](auto) { return nameOf(CallId::Sort); })
       .Case<GroupedMmOp, GroupedMmBackwardMat2Op, LinalgCholeskyExOp,
             LinalgEighOp, LinalgLuFactorExOp, LinalgQrOp,
             LinalgSolveTriangularOp, LinalgSvdOp>(

@@ -15,6 +15,7 @@
 #include "dialects/Aten/Composition.h"
 #include "dialects/Exec/Dtype.h"
 #include "passes/Kernel/TargetOf.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -273,7 +274,7 @@ void SortScattersPass::runOnOperation() {
   if (!target)
     return signalPassFailure();
   if (target->fewestSortedRows == 0 ||
-      !target->hasLibraryCall("embedding_dense_backward"))
+      !target->hasLibraryCall(nameOf(format::CallId::EmbeddingBackward)))
     return;
   for (Block &block : getOperation().getBody())
     for (Operation &op : llvm::make_early_inc_range(block))

@@ -416,4 +416,8 @@ LibraryCallOr prepareAttentionBackward(LibraryCallArguments arguments) {
   }
 }
 
+LibraryCallOr prepareAttentionBackwardMask(LibraryCallArguments arguments) {
+  return prepareAttentionBackward(std::move(arguments));
+}
+
 } // namespace shardc::runtime

@@ -9,7 +9,6 @@
 #include "runtime/cpu/LibraryCallKinds.h"
 #include "runtime/format/LibraryCalls.h"
 
-#include <map>
 #include <stdexcept>
 
 namespace shardc::runtime {
@@ -25,27 +24,13 @@ static bool hasEmptyTensor(const LibraryCallArguments &arguments) {
 LibraryCallOr prepareLibraryCall(const format::Command &command,
                                  std::vector<TensorView> tensors) {
   using Prepare = LibraryCallOr (*)(LibraryCallArguments);
-  static const std::map<std::string_view, Prepare> table = {
-      {"matmul", prepareMatmul},
-      {"convolution", prepareConvolution},
-      {"convolution_backward_input", prepareConvolutionBackwardInput},
-      {"convolution_backward_weight", prepareConvolutionBackwardWeight},
-      {"scaled_dot_product_attention", prepareAttention},
-      {"scaled_dot_product_attention_backward", prepareAttentionBackward},
-      {"scaled_dot_product_attention_backward_mask", prepareAttentionBackward},
-      {"embedding_dense_backward", prepareEmbeddingBackward},
-      {"grouped_mm", prepareGroupedMm},
-      {"grouped_mm_backward_mat2", prepareGroupedMmBackwardMat2},
-      {"max_pool2d", prepareMaxPool},
-      {"max_pool2d_backward", prepareMaxPoolBackward},
-      {"sort", prepareSort},
-      {"sum_of_squares", prepareSumOfSquares},
+  static constexpr Prepare prepare[] = {
+#define SHARDC_LIBRARY_CALL(id, name) prepare##id,
+#include "runtime/format/LibraryCalls.def"
   };
   const std::string &call = command.callee;
-  auto found = table.find(call);
-  const MatrixFunction function = findMatrixFunction(call);
   const format::LibraryCallKind *kind = format::findLibraryCall(call);
-  if ((found == table.end() && !function) || !kind)
+  if (!kind)
     return Status(ErrorCode::E0504, "unknown library call '" + call + "'");
   const auto firstResult =
       tensors.end() - static_cast<std::ptrdiff_t>(kind->results);
@@ -56,8 +41,7 @@ LibraryCallOr prepareLibraryCall(const format::Command &command,
     return Status(ErrorCode::E0504,
                   "library call '" + call + "' has an empty tensor");
   try {
-    return function ? prepareMatrixFactors(std::move(arguments), function)
-                    : found->second(std::move(arguments));
+    return prepare[static_cast<size_t>(kind->id)](std::move(arguments));
   } catch (const std::exception &error) {
     return Status(ErrorCode::E0504,
                   "library call '" + call +

@@ -9,26 +9,12 @@
 #define SHARDC_RUNTIME_CPU_LIBRARYCALLKINDS_H
 
 #include "runtime/cpu/LibraryCall.h"
-#include "runtime/math/LinearAlgebra.h"
 
 namespace shardc::runtime {
 
-LibraryCallOr prepareMatmul(LibraryCallArguments arguments);
-LibraryCallOr prepareGroupedMm(LibraryCallArguments arguments);
-LibraryCallOr prepareGroupedMmBackwardMat2(LibraryCallArguments arguments);
-LibraryCallOr prepareConvolution(LibraryCallArguments arguments);
-LibraryCallOr prepareConvolutionBackwardInput(LibraryCallArguments arguments);
-LibraryCallOr prepareConvolutionBackwardWeight(LibraryCallArguments arguments);
-LibraryCallOr prepareAttention(LibraryCallArguments arguments);
-LibraryCallOr prepareAttentionBackward(LibraryCallArguments arguments);
-LibraryCallOr prepareEmbeddingBackward(LibraryCallArguments arguments);
-LibraryCallOr prepareMaxPool(LibraryCallArguments arguments);
-LibraryCallOr prepareMaxPoolBackward(LibraryCallArguments arguments);
-LibraryCallOr prepareSort(LibraryCallArguments arguments);
-LibraryCallOr prepareSumOfSquares(LibraryCallArguments arguments);
-/// Of every call that is a function of runtime/math/LinearAlgebra.h.
-LibraryCallOr prepareMatrixFactors(LibraryCallArguments arguments,
-                                   MatrixFunction function);
+#define SHARDC_LIBRARY_CALL(id, name)                                          \
+  LibraryCallOr prepare##id(LibraryCallArguments arguments);
+#include "runtime/format/LibraryCalls.def"
 
 } // namespace shardc::runtime
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/LibraryCallKinds.h"
+#include "runtime/format/LibraryCalls.h"
 #include "runtime/math/LinearAlgebra.h"
 
 #include <algorithm>
@@ -133,10 +134,30 @@ private:
 };
 } // namespace
 
-LibraryCallOr prepareMatrixFactors(LibraryCallArguments arguments,
-                                   MatrixFunction function) {
-  return std::unique_ptr<LibraryCall>(
-      std::make_unique<MatrixFactors>(std::move(arguments), function));
+template <format::CallId id>
+static LibraryCallOr prepareFactors(LibraryCallArguments arguments) {
+  return std::unique_ptr<LibraryCall>(std::make_unique<MatrixFactors>(
+      std::move(arguments), findMatrixFunction(nameOf(id))));
+}
+
+LibraryCallOr prepareLinalgCholeskyEx(LibraryCallArguments arguments) {
+  return prepareFactors<format::CallId::LinalgCholeskyEx>(std::move(arguments));
+}
+LibraryCallOr prepareLinalgEigh(LibraryCallArguments arguments) {
+  return prepareFactors<format::CallId::LinalgEigh>(std::move(arguments));
+}
+LibraryCallOr prepareLinalgLuFactorEx(LibraryCallArguments arguments) {
+  return prepareFactors<format::CallId::LinalgLuFactorEx>(std::move(arguments));
+}
+LibraryCallOr prepareLinalgQr(LibraryCallArguments arguments) {
+  return prepareFactors<format::CallId::LinalgQr>(std::move(arguments));
+}
+LibraryCallOr prepareLinalgSolveTriangular(LibraryCallArguments arguments) {
+  return prepareFactors<format::CallId::LinalgSolveTriangular>(
+      std::move(arguments));
+}
+LibraryCallOr prepareLinalgSvd(LibraryCallArguments arguments) {
+  return prepareFactors<format::CallId::LinalgSvd>(std::move(arguments));
 }
 
 } // namespace shardc::runtime

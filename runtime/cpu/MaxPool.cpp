@@ -229,11 +229,11 @@ static LibraryCallOr make(LibraryCallArguments arguments) {
   }
 }
 
-LibraryCallOr prepareMaxPool(LibraryCallArguments arguments) {
+LibraryCallOr prepareMaxPool2d(LibraryCallArguments arguments) {
   return make<MaxPool>(std::move(arguments));
 }
 
-LibraryCallOr prepareMaxPoolBackward(LibraryCallArguments arguments) {
+LibraryCallOr prepareMaxPool2dBackward(LibraryCallArguments arguments) {
   return make<MaxPoolBackward>(std::move(arguments));
 }
 

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CublasLt.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include "runtime/cuda/MatrixProduct.h"
 
@@ -341,7 +342,7 @@ prepareMatmul(const format::Command &command, const CudaPlaces &places,
   if (const std::optional<format::Command> product =
           productOfConvolution(command))
     return prepareMatmul(*product, places, context);
-  if (command.callee != "matmul" || !context.options.libraries ||
+  if (!isCall(command, format::CallId::Matmul) || !context.options.libraries ||
       !isSupported(command))
     return std::unique_ptr<CudaCommand>();
   const StatusOr<const CublasLt *> library = CublasLt::load();

@@ -24,7 +24,7 @@ namespace {
 /// Which operands of a call are the tensors of its operation, and what cuDNN
 /// calls them.
 struct Operation {
-  std::string_view callee;
+  format::CallId call;
   size_t input, weight, output;
   cudnnBackendDescriptorType_t type;
   cudnnBackendAttributeName_t inputName, weightName, outputName,
@@ -32,7 +32,7 @@ struct Operation {
 };
 
 constexpr Operation operations[] = {
-    {"convolution", 0, 1, 2,
+    {format::CallId::Convolution, 0, 1, 2,
      CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
@@ -40,7 +40,7 @@ constexpr Operation operations[] = {
      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
      CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
-    {"convolution_backward_input", 2, 1, 0,
+    {format::CallId::ConvolutionBackwardInput, 2, 1, 0,
      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
@@ -48,7 +48,7 @@ constexpr Operation operations[] = {
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
-    {"convolution_backward_weight", 1, 2, 0,
+    {format::CallId::ConvolutionBackwardWeight, 1, 2, 0,
      CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
@@ -148,7 +148,7 @@ static StatusOr<KernelLaunch> makeBias(const Command &command,
 static const Operation *operationOf(const Command &command) {
   const auto *const found = std::find_if(
       std::begin(operations), std::end(operations),
-      [&](const Operation &one) { return one.callee == command.callee; });
+      [&](const Operation &one) { return isCall(command, one.call); });
   return found == std::end(operations) ? nullptr : found;
 }
 

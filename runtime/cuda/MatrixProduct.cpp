@@ -117,7 +117,7 @@ static bool isPair(const Command &command, std::string_view name,
 }
 
 std::optional<Command> productOfConvolution(const Command &command) {
-  if (command.callee != "convolution_backward_weight")
+  if (!isCall(command, format::CallId::ConvolutionBackwardWeight))
     return std::nullopt;
   const TensorReference &weight = command.operands.back();
   const bool isPointwise =
@@ -138,7 +138,7 @@ std::optional<Command> productOfConvolution(const Command &command) {
   }
   product.operands.back().shape.resize(2);
   product.operands.back().strides.clear();
-  product.callee = "matmul";
+  product.callee = nameOf(format::CallId::Matmul);
   product.attributes = {{"transpose_a", true}};
   return product;
 }

@@ -33,6 +33,8 @@ namespace shardc::format {
 /// A workspace, and each part of it, begins and ends at multiples of this.
 inline constexpr int64_t workspaceAlignment = 256;
 
+int64_t alignWorkspace(int64_t bytes);
+
 /// Numbers of elements that one block of the runtime's kernels sums, and sorts.
 inline constexpr int64_t summedByBlock = 1 << 15;
 inline constexpr int64_t sortedByBlock = 1024;

@@ -1,8 +1,7 @@
 //===- LibraryCallCheck.h - How a call's tensors fit together -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the checks of LibraryCalls.cpp are written with, and those that are in
-// the file of their family.
+// What the files in calls/ are written with.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_LIBRARYCALLCHECK_H
@@ -109,17 +108,17 @@ private:
   }
 };
 
-// Of factorizations, in FactorizationChecks.cpp.
-void checkCholesky(LibraryCallCheck &check);
-void checkLuFactor(LibraryCallCheck &check);
-void checkSolveTriangular(LibraryCallCheck &check);
-void checkQr(LibraryCallCheck &check);
-void checkEigh(LibraryCallCheck &check);
-void checkSvd(LibraryCallCheck &check);
+/// The floating-point dtypes of most calls.
+inline constexpr std::initializer_list<Dtype> floats = {Dtype::F32, Dtype::BF16,
+                                                        Dtype::F64};
 
-/// The operations of those calls.
-int64_t countFactorization(const Command &command);
-int64_t countTriangularSolve(const Command &command);
+/// Whether a tensor is stored row-major without gaps.
+bool isContiguous(std::span<const int64_t> shape,
+                  std::span<const int64_t> strides);
+
+// What a file of its family in calls/ says of each call.
+#define SHARDC_LIBRARY_CALL(id, name) extern const LibraryCallKind kindOf##id;
+#include "runtime/format/LibraryCalls.def"
 
 } // namespace shardc::format
 

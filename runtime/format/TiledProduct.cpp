@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/TiledProduct.h"
+#include "runtime/format/CallWorkspace.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include <algorithm>
 
@@ -109,10 +111,10 @@ FoldedMatmul foldMatmul(const Command &command) {
 //===----------------------------------------------------------------------===//
 
 TiledProduct tiledProductOf(const Command &command) {
-  if (command.callee == "matmul")
+  if (isCall(command, CallId::Matmul))
     return foldMatmul(command).product;
-  const bool isForward = command.callee == "convolution";
-  const bool isOfInput = command.callee == "convolution_backward_input";
+  const bool isForward = isCall(command, CallId::Convolution);
+  const bool isOfInput = isCall(command, CallId::ConvolutionBackwardInput);
   const TensorReference &result = command.operands.back();
   const TensorReference &input = isForward   ? command.operands[0]
                                  : isOfInput ? result
@@ -131,6 +133,14 @@ TiledProduct tiledProductOf(const Command &command) {
   if (isOfInput)
     return {groups, channels, places(input), outputs * window};
   return {groups, outputs, channels * window, places(output)};
+}
+
+int64_t tiledProductBytes(const Command &command) {
+  const TiledProduct product = tiledProductOf(command);
+  const int64_t parts = cutDepth(product).parts;
+  return parts == 1 ? 0
+                    : alignWorkspace(8 * parts * product.groups * product.rows *
+                                     product.columns);
 }
 
 } // namespace shardc::format

@@ -58,6 +58,9 @@ FoldedMatmul foldMatmul(const Command &command);
 /// The product of a call "matmul" or of a convolution of either direction.
 TiledProduct tiledProductOf(const Command &command);
 
+/// What its parts take of memory: a number in f64 for each result and part.
+int64_t tiledProductBytes(const Command &command);
+
 } // namespace shardc::format
 
 #endif // SHARDC_RUNTIME_FORMAT_TILEDPRODUCT_H

@@ -73,7 +73,7 @@ static void addKernel(const Command &command, const Program &program,
 static int64_t hiddenBy(const Command &command, int64_t operations) {
   if (!attributeOr(command.attributes, "is_causal", false))
     return 0;
-  const bool isForward = command.callee == "scaled_dot_product_attention";
+  const bool isForward = isCall(command, CallId::Attention);
   const auto &query = command.operands[isForward ? 0 : 1].shape;
   const auto &key = command.operands[isForward ? 1 : 2].shape;
   const auto queries = static_cast<double>(query[2]);
@@ -106,7 +106,7 @@ Work workOf(const Command &command, const Program &program, const Mesh &mesh) {
                             elementCount(command.operands[i].shape);
   if (call && call->countOperations) {
     work.kind = call->work;
-    work.isBackward = command.callee.find("_backward") != std::string::npos;
+    work.isBackward = call->isBackward;
     work.callOperations = call->countOperations(command);
     work.dtype = command.operands[0].dtype;
     if (work.kind == WorkKind::Convolution) {

@@ -5,11 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "tools/shardrun/CalibrationWork.h"
+#include "runtime/format/LibraryCalls.h"
 
 #include <algorithm>
 
 namespace shardc {
 
+using format::CallId;
 using format::Command;
 using format::CommandKind;
 using format::Dtype;
@@ -35,24 +37,24 @@ static TensorReference image(Dtype dtype, Shape shape, bool isGpu) {
   return tensor(dtype, std::move(shape), std::move(strides));
 }
 
-static Command call(const std::string &name,
-                    std::vector<TensorReference> operands,
+static Command call(CallId id, std::vector<TensorReference> operands,
                     format::Attributes attributes = {}) {
   Command command;
   command.kind = CommandKind::Call;
-  command.callee = name;
+  command.callee = nameOf(id);
   command.operands = std::move(operands);
   command.attributes = std::move(attributes);
   return command;
 }
 
 std::vector<Command> products(Dtype dtype, int64_t m, int64_t n, int64_t k) {
-  return {call("matmul", {tensor(dtype, {m, k}), tensor(dtype, {k, n}, {1, k}),
-                          tensor(dtype, {m, n})}),
-          call("matmul", {tensor(dtype, {m, n}), tensor(dtype, {n, k}),
-                          tensor(dtype, {m, k})}),
-          call("matmul", {tensor(dtype, {n, m}, {1, n}), tensor(dtype, {m, k}),
-                          tensor(dtype, {n, k})})};
+  return {call(CallId::Matmul,
+               {tensor(dtype, {m, k}), tensor(dtype, {k, n}, {1, k}),
+                tensor(dtype, {m, n})}),
+          call(CallId::Matmul, {tensor(dtype, {m, n}), tensor(dtype, {n, k}),
+                                tensor(dtype, {m, k})}),
+          call(CallId::Matmul, {tensor(dtype, {n, m}, {1, n}),
+                                tensor(dtype, {m, k}), tensor(dtype, {n, k})})};
 }
 
 namespace {
@@ -82,11 +84,11 @@ static std::vector<Command> convolutions(bool isGpu, const Images &its) {
       {"padding", Shape{its.width / 2, its.width / 2}},
       {"dilation", Shape{1, 1}},
       {"groups", its.groups}};
-  return {
-      call("convolution", {input, weight, output}, attributes),
-      call("convolution_backward_input", {output, weight, input}, attributes),
-      call("convolution_backward_weight", {output, input, gradient},
-           attributes)};
+  return {call(CallId::Convolution, {input, weight, output}, attributes),
+          call(CallId::ConvolutionBackwardInput, {output, weight, input},
+               attributes),
+          call(CallId::ConvolutionBackwardWeight, {output, input, gradient},
+               attributes)};
 }
 
 /// Causal attention of one sequence.
@@ -97,9 +99,8 @@ static Command attention(bool isGpu, int64_t positions, bool isBackward) {
   const auto sums = tensor(Dtype::F32, {1, heads, positions});
   const format::Attributes attributes = {{"is_causal", true}, {"scale", 0.1}};
   if (!isBackward)
-    return call("scaled_dot_product_attention", {head, head, head, head, sums},
-                attributes);
-  return call("scaled_dot_product_attention_backward",
+    return call(CallId::Attention, {head, head, head, head, sums}, attributes);
+  return call(CallId::AttentionBackward,
               {head, head, head, head, head, sums, head, head, head},
               attributes);
 }
@@ -117,7 +118,7 @@ static std::vector<Command> copies(int64_t moved, int64_t chain) {
 }
 
 Command sumOfSquares() {
-  return call("sum_of_squares",
+  return call(CallId::SumOfSquares,
               {tensor(Dtype::F32, {1 << 17}), tensor(Dtype::F64, {2})});
 }
 

@@ -35,11 +35,15 @@ bool isChannelsLast(Value image) {
 }
 
 bool isConvolution(exec::LibraryOp library) {
-  return library.getCall().starts_with("convolution");
+  const format::LibraryCallKind *kind =
+      format::findLibraryCall(library.getCall());
+  return kind && kind->work == format::WorkKind::Convolution;
 }
 
 bool hasImages(exec::LibraryOp library) {
-  return isConvolution(library) || library.getCall().starts_with("max_pool2d");
+  const format::LibraryCallKind *kind =
+      format::findLibraryCall(library.getCall());
+  return kind && &kind->layout == &format::imageLayout;
 }
 
 bool wantsChannelsLast(exec::LibraryOp library, const Target &target) {

@@ -207,6 +207,7 @@ static void buildMaskGradient(DeviceCallBuilder &builder,
                  sharedBytes(dtype), p, std::move(ranges));
 }
 
+/// With the gradient of the mask if the call has that.
 void buildAttentionBackward(DeviceCallBuilder &builder) {
   const DeviceTensor gradOutput = builder.operand(0);
   const DeviceTensor query = builder.operand(1), key = builder.operand(2);
@@ -257,6 +258,10 @@ void buildAttentionBackward(DeviceCallBuilder &builder) {
   }
   if (builder.results() > 3)
     buildMaskGradient(builder, p, dtype, with({delta, factors}));
+}
+
+void buildAttentionBackwardMask(DeviceCallBuilder &builder) {
+  buildAttentionBackward(builder);
 }
 
 } // namespace shardc::runtime

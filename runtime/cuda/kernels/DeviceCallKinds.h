@@ -12,18 +12,10 @@
 
 namespace shardc::runtime {
 
-void buildMatmul(DeviceCallBuilder &builder);
-void buildConvolution(DeviceCallBuilder &builder);
-void buildConvolutionBackwardInput(DeviceCallBuilder &builder);
-void buildConvolutionBackwardWeight(DeviceCallBuilder &builder);
-void buildAttention(DeviceCallBuilder &builder);
-/// With the mask's gradient if the call has that.
-void buildAttentionBackward(DeviceCallBuilder &builder);
-void buildEmbeddingBackward(DeviceCallBuilder &builder);
-void buildMaxPool(DeviceCallBuilder &builder);
-void buildMaxPoolBackward(DeviceCallBuilder &builder);
-void buildSort(DeviceCallBuilder &builder);
-void buildSumOfSquares(DeviceCallBuilder &builder);
+#define SHARDC_LIBRARY_CALL(id, name)                                          \
+  void build##id(DeviceCallBuilder &builder);
+#define SHARDC_PROCESSOR_CALL(id, name)
+#include "runtime/format/LibraryCalls.def"
 
 } // namespace shardc::runtime
 

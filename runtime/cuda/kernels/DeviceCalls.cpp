@@ -31,24 +31,13 @@ constexpr KernelName kernelNames[] = {
 #include "runtime/cuda/kernels/DeviceKernels.def"
 };
 
-struct CallKind {
-  std::string_view name;
-  void (*build)(DeviceCallBuilder &);
-};
+using Build = void (*)(DeviceCallBuilder &);
 
-constexpr CallKind callKinds[] = {
-    {"convolution", buildConvolution},
-    {"convolution_backward_input", buildConvolutionBackwardInput},
-    {"convolution_backward_weight", buildConvolutionBackwardWeight},
-    {"embedding_dense_backward", buildEmbeddingBackward},
-    {"matmul", buildMatmul},
-    {"max_pool2d", buildMaxPool},
-    {"max_pool2d_backward", buildMaxPoolBackward},
-    {"scaled_dot_product_attention", buildAttention},
-    {"scaled_dot_product_attention_backward", buildAttentionBackward},
-    {"scaled_dot_product_attention_backward_mask", buildAttentionBackward},
-    {"sort", buildSort},
-    {"sum_of_squares", buildSumOfSquares},
+/// By CallId; null for calls that processors alone have.
+constexpr Build builds[] = {
+#define SHARDC_LIBRARY_CALL(id, name) build##id,
+#define SHARDC_PROCESSOR_CALL(id, name) nullptr,
+#include "runtime/format/LibraryCalls.def"
 };
 } // namespace
 
@@ -163,11 +152,9 @@ StatusOr<DeviceCall> DeviceCallBuilder::finish() {
 StatusOr<DeviceCall> prepareDeviceCall(const format::Command &command,
                                        std::span<const DeviceAddress> operands,
                                        DeviceAddress scratch) {
-  const auto *found = std::find_if(
-      std::begin(callKinds), std::end(callKinds),
-      [&](const CallKind &kind) { return kind.name == command.callee; });
   const format::LibraryCallKind *kind = format::findLibraryCall(command.callee);
-  if (found == std::end(callKinds) || !kind)
+  const Build build = kind ? builds[static_cast<size_t>(kind->id)] : nullptr;
+  if (!build)
     return Status(ErrorCode::E0504,
                   "unknown library call '" + command.callee + "'");
   DeviceCallBuilder builder(command, *kind, operands, scratch);
@@ -178,7 +165,7 @@ StatusOr<DeviceCall> prepareDeviceCall(const format::Command &command,
       std::any_of(command.operands.begin(), command.operands.end(), isEmpty))
     builder.fail("has an empty tensor");
   else
-    found->build(builder);
+    build(builder);
   return builder.finish();
 }
 

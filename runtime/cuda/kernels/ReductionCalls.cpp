@@ -184,7 +184,7 @@ static kernels::PoolParameters describePool(DeviceCallBuilder &builder,
   return p;
 }
 
-void buildMaxPool(DeviceCallBuilder &builder) {
+void buildMaxPool2d(DeviceCallBuilder &builder) {
   const DeviceTensor input = builder.operand(0), output = builder.result(0);
   const DeviceTensor indices = builder.result(1);
   auto p = describePool(builder, input, output, indices, output);
@@ -193,7 +193,7 @@ void buildMaxPool(DeviceCallBuilder &builder) {
                  {input.reads(), output.writes(), indices.writes()});
 }
 
-void buildMaxPoolBackward(DeviceCallBuilder &builder) {
+void buildMaxPool2dBackward(DeviceCallBuilder &builder) {
   const DeviceTensor gradient = builder.operand(0);
   const DeviceTensor indices = builder.operand(1), input = builder.result(0);
   auto p = describePool(builder, input, gradient, indices, input);

@@ -153,8 +153,9 @@ bool runsOnGpus(ModuleOp program) {
               .walk([](Operation *op) {
                 const format::LibraryCallKind *call =
                     format::findLibraryCall(op->getName().stripDialect());
-                return call && call->isForProcessors ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
+                return call && isForProcessors(call->id)
+                           ? WalkResult::interrupt()
+                           : WalkResult::advance();
               })
               .wasInterrupted();
 }

@@ -7,8 +7,6 @@
 
 #include "dialects/Reference/EvaluationTable.h"
 #include "dialects/Aten/Aten.h"
-#include "dialects/Reference/LibraryEvaluation.h"
-#include "runtime/format/LibraryCalls.h"
 
 #include "gtest/gtest.h"
 
@@ -36,9 +34,4 @@ TEST(EvaluationTable, EveryAtenOperatorHasACost) {
        context.getRegisteredOperationsByDialect(dialect->getNamespace()))
     EXPECT_TRUE(name.hasInterface<aten::CostOpInterface>())
         << name.getStringRef().str();
-}
-
-TEST(EvaluationTable, EveryLibraryCallHasAMeaning) {
-  for (const format::LibraryCallKind &kind : format::libraryCallKinds())
-    EXPECT_TRUE(reference::hasLibraryMeaning(kind.name)) << kind.name;
 }

@@ -87,8 +87,8 @@ TEST(CommandKinds, AreThoseOfTheFormatPage) {
 // Every library call of the table is described on the format page.
 TEST(LibraryCalls, AreThoseOfTheFormatPage) {
   const std::string page = readFile("docs/Format.md");
-  for (const LibraryCallKind &kind : libraryCallKinds())
-    EXPECT_NE(page.find("| `" + std::string(kind.name) + "` |"),
+  for (const LibraryCallKind *kind : libraryCallKinds())
+    EXPECT_NE(page.find("| `" + std::string(kind->name()) + "` |"),
               std::string::npos)
-        << kind.name;
+        << kind->name();
 }

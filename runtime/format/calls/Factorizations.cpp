@@ -1,4 +1,4 @@
-//===- FactorizationChecks.cpp - Library calls that factor matrices -------===//
+//===- Factorizations.cpp - Library calls that factor matrices ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each takes a batch of matrices [*, m, n] of f32 or f64; results have their
@@ -51,14 +51,14 @@ struct MatrixBatch {
 };
 } // namespace
 
-void checkCholesky(LibraryCallCheck &check) {
+static void checkCholesky(LibraryCallCheck &check) {
   const auto self = MatrixBatch::of(check, true);
   if (self && check.attribute<bool>("check_errors") &&
       self->holds(check, check.result(0), {self->rows, self->rows}))
     self->holds(check, check.result(1), {}, Dtype::I64);
 }
 
-void checkLuFactor(LibraryCallCheck &check) {
+static void checkLuFactor(LibraryCallCheck &check) {
   const auto self = MatrixBatch::of(check, false);
   if (self && check.attribute<bool>("check_errors") &&
       self->holds(check, check.result(0), {self->rows, self->columns}) &&
@@ -67,7 +67,7 @@ void checkLuFactor(LibraryCallCheck &check) {
     self->holds(check, check.result(3), {}, Dtype::I64);
 }
 
-void checkSolveTriangular(LibraryCallCheck &check) {
+static void checkSolveTriangular(LibraryCallCheck &check) {
   const auto self = MatrixBatch::of(check, true);
   const TensorReference &right = check.operand(1);
   if (self && check.attribute<bool>("upper") &&
@@ -77,52 +77,123 @@ void checkSolveTriangular(LibraryCallCheck &check) {
     self->holds(check, check.result(0), {self->rows, right.shape.back()});
 }
 
-void checkQr(LibraryCallCheck &check) {
+static void checkQr(LibraryCallCheck &check) {
   const auto self = MatrixBatch::of(check, false);
   if (self && self->holds(check, check.result(0), {self->rows, self->inner}))
     self->holds(check, check.result(1), {self->inner, self->columns});
 }
 
-void checkEigh(LibraryCallCheck &check) {
+static void checkEigh(LibraryCallCheck &check) {
   const auto self = MatrixBatch::of(check, true);
   if (self && self->holds(check, check.result(0), {self->rows}))
     self->holds(check, check.result(1), {self->rows, self->rows});
 }
 
-void checkSvd(LibraryCallCheck &check) {
+static void checkSvd(LibraryCallCheck &check) {
   const auto self = MatrixBatch::of(check, false);
   if (self && self->holds(check, check.result(0), {self->rows, self->inner}) &&
       self->holds(check, check.result(1), {self->inner}))
     self->holds(check, check.result(2), {self->inner, self->columns});
 }
 
-//===----------------------------------------------------------------------===//
-// Operations
-//===----------------------------------------------------------------------===//
-
-static int64_t countOfMatrix(std::string_view call, int64_t rows,
-                             int64_t columns) {
-  if (call == "linalg_cholesky_ex")
-    return choleskyOperations(rows);
-  if (call == "linalg_eigh")
-    return eighOperations(rows);
-  if (call == "linalg_lu_factor_ex")
-    return luOperations(rows, columns);
-  return call == "linalg_qr" ? qrOperations(rows, columns)
-                             : svdOperations(rows, columns);
-}
-
-int64_t countFactorization(const Command &command) {
+/// `operations` of each matrix of the batch.
+static int64_t countMatrices(const Command &command,
+                             int64_t (*operations)(int64_t rows,
+                                                   int64_t columns)) {
   const Shape &self = command.operands[0].shape;
   const int64_t columns = self.back(), rows = self[self.size() - 2];
   const int64_t matrices =
       elementCount(self) / std::max<int64_t>(1, rows * columns);
-  return matrices * countOfMatrix(command.callee, rows, columns);
+  return matrices * operations(rows, columns);
 }
 
-int64_t countTriangularSolve(const Command &command) {
+static int64_t countCholesky(const Command &command) {
+  return countMatrices(
+      command, [](int64_t rows, int64_t) { return choleskyOperations(rows); });
+}
+static int64_t countEigh(const Command &command) {
+  return countMatrices(
+      command, [](int64_t rows, int64_t) { return eighOperations(rows); });
+}
+static int64_t countLuFactor(const Command &command) {
+  return countMatrices(command, luOperations);
+}
+static int64_t countQr(const Command &command) {
+  return countMatrices(command, qrOperations);
+}
+static int64_t countSvd(const Command &command) {
+  return countMatrices(command, svdOperations);
+}
+
+static int64_t countTriangularSolve(const Command &command) {
   return triangularSolveOperations(elementCount(command.operands[1].shape),
                                    command.operands[0].shape.back());
 }
+
+constinit const LibraryCallKind kindOfLinalgCholeskyEx = {
+    .id = CallId::LinalgCholeskyEx,
+    .leastOperands = 1,
+    .mostOperands = 1,
+    .results = 2,
+    .layout = contiguousLayout,
+    .check = checkCholesky,
+    .work = WorkKind::Factorization,
+    .countOperations = countCholesky,
+};
+
+constinit const LibraryCallKind kindOfLinalgEigh = {
+    .id = CallId::LinalgEigh,
+    .leastOperands = 1,
+    .mostOperands = 1,
+    .results = 2,
+    .layout = contiguousLayout,
+    .check = checkEigh,
+    .work = WorkKind::Factorization,
+    .countOperations = countEigh,
+};
+
+constinit const LibraryCallKind kindOfLinalgLuFactorEx = {
+    .id = CallId::LinalgLuFactorEx,
+    .leastOperands = 1,
+    .mostOperands = 1,
+    .results = 4,
+    .layout = contiguousLayout,
+    .check = checkLuFactor,
+    .work = WorkKind::Factorization,
+    .countOperations = countLuFactor,
+};
+
+constinit const LibraryCallKind kindOfLinalgQr = {
+    .id = CallId::LinalgQr,
+    .leastOperands = 1,
+    .mostOperands = 1,
+    .results = 2,
+    .layout = contiguousLayout,
+    .check = checkQr,
+    .work = WorkKind::Factorization,
+    .countOperations = countQr,
+};
+
+constinit const LibraryCallKind kindOfLinalgSolveTriangular = {
+    .id = CallId::LinalgSolveTriangular,
+    .leastOperands = 2,
+    .mostOperands = 2,
+    .results = 1,
+    .layout = contiguousLayout,
+    .check = checkSolveTriangular,
+    .work = WorkKind::Factorization,
+    .countOperations = countTriangularSolve,
+};
+
+constinit const LibraryCallKind kindOfLinalgSvd = {
+    .id = CallId::LinalgSvd,
+    .leastOperands = 1,
+    .mostOperands = 1,
+    .results = 3,
+    .layout = contiguousLayout,
+    .check = checkSvd,
+    .work = WorkKind::Factorization,
+    .countOperations = countSvd,
+};
 
 } // namespace shardc::format
