@@ -412,6 +412,9 @@ bool hasValue(const OptionEntry &entry, const Options &options) {
     return !(options.**text).empty();
   if (auto *number = std::get_if<double Options::*>(&entry.member))
     return describeOutOfRange(options.**number, entry.range).empty();
+  if (auto *count = std::get_if<int64_t Options::*>(&entry.member))
+    return describeOutOfRange(static_cast<double>(options.**count), entry.range)
+        .empty();
   return true;
 }
 

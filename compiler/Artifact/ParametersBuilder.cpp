@@ -7,6 +7,7 @@
 #include "compiler/Artifact/ArtifactBuilder.h"
 
 #include "dialects/Exec/Dtype.h"
+#include "dialects/Exec/FormatEnums.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Fsdp.h"
 
@@ -23,11 +24,6 @@ format::Dtype toDtype(Type type) {
   return *dtype;
 }
 
-static format::Role toRole(exec::Role role) {
-  StringRef name = exec::stringifyRole(role);
-  return *format::parseRole({name.data(), name.size()});
-}
-
 static std::vector<std::string> toTexts(ArrayAttr names) {
   std::vector<std::string> texts;
   for (auto name : names.getAsRange<StringAttr>())
@@ -39,7 +35,7 @@ static format::State buildState(exec::StateOp op, SymbolTable &symbols) {
   MemRefType type = op.getMemory().getType();
   format::State state;
   state.name = op.getName().str();
-  state.role = toRole(op.getRole());
+  state.role = exec::toFormat(op.getRole());
   state.key = op.getKey().value_or("").str();
   state.dtype = toDtype(type.getElementType());
   state.elements = type.getNumElements();

@@ -7,6 +7,7 @@
 #include "compiler/Artifact/ArtifactBuilder.h"
 
 #include "dialects/Exec/CallDescription.h"
+#include "dialects/Exec/FormatEnums.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/ModulePath.h"
 
@@ -23,35 +24,9 @@ using namespace mlir;
 
 namespace shardc {
 
-static format::Space toSpace(exec::Space space) {
-  switch (space) {
-  case exec::Space::arena:
-    return format::Space::Arena;
-  case exec::Space::state:
-    return format::Space::State;
-  case exec::Space::input:
-    return format::Space::Input;
-  case exec::Space::scalar:
-    return format::Space::Scalar;
-  }
-  llvm_unreachable("every space is named");
-}
-
-static format::Access toAccess(exec::Access access) {
-  switch (access) {
-  case exec::Access::read:
-    return format::Access::Read;
-  case exec::Access::write:
-    return format::Access::Write;
-  case exec::Access::read_write:
-    return format::Access::ReadWrite;
-  }
-  llvm_unreachable("every access is named");
-}
-
 static format::BufferReference toBuffer(const exec::Reference &reference) {
   format::BufferReference buffer;
-  buffer.space = toSpace(reference.space);
+  buffer.space = exec::toFormat(reference.space);
   buffer.index = reference.index;
   buffer.offset = reference.offset;
   buffer.rankStrides = reference.strides;
@@ -140,8 +115,8 @@ static void addSection(exec::SectionOp op, const exec::References &references,
   const auto number = static_cast<int64_t>(program.sections.size());
   format::Section &section = program.sections.emplace_back();
   section.name = op.getName().str();
-  section.repeat = static_cast<format::Repeat>(op.getRepeat());
-  section.run = static_cast<format::Run>(op.getRun());
+  section.repeat = exec::toFormat(op.getRepeat());
+  section.run = exec::toFormat(op.getRun());
   if (Value condition = op.getCondition())
     section.condition = references.get(condition).index;
   for (auto command : op.getBody().front().getOps<exec::CommandInterface>()) {
@@ -173,7 +148,7 @@ static format::KernelSignature toSignature(func::FuncOp function) {
         function.getArgAttrOfType<IntegerAttr>(number, "exec.alignment");
     signature.operands.push_back({memref.getNumElements() * element,
                                   alignment ? alignment.getInt() : element,
-                                  toAccess(access)});
+                                  exec::toFormat(access)});
   }
   SharedMemory shared;
   for (auto alloca : function.getBody().front().getOps<memref::AllocaOp>())

@@ -7,14 +7,18 @@
 
 #include "compiler/Artifact/ArtifactBuilder.h"
 #include "compiler/Artifact/ProgramChecker.h"
+#include "compiler/OptionTable.h"
 #include "passes/CostModel/ArenaUse.h"
 #include "passes/Differentiate/Optimizers.h"
 #include "passes/Kernel/TargetOf.h"
 #include "runtime/format/Work.h"
 
+#include "dialects/Exec/FormatEnums.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/Recomputed.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -34,7 +38,7 @@ static int64_t countParameters(fsdp::GroupOp group, SymbolTable &symbols) {
 static bool runsInStep(exec::CommandInterface command) {
   auto section = cast<exec::SectionOp>(command->getParentOp());
   return section.getRun() == exec::RunKind::training &&
-         format::countRuns(static_cast<format::Repeat>(section.getRepeat()),
+         format::countRuns(exec::toFormat(section.getRepeat()),
                            /*microBatches=*/1) == 1;
 }
 
@@ -176,22 +180,25 @@ static format::OptimizerSummary buildOptimizer(const Options &options) {
   return optimizer;
 }
 
+/// All options under the names of their flags. A text is empty, and a number is
+/// missing, where the option was not given and another decides.
 static format::Attributes buildOptions(const Options &options) {
-  return {
-      {"world_size", options.worldSize},
-      {"replicate", options.replicate},
-      {"wrap", options.wrap},
-      {"module_rules", options.moduleRules},
-      {"param_dtype", options.paramDtype},   // Empty: the exported one.
-      {"master_dtype", options.masterDtype}, // Empty: the exported one.
-      {"reduce_dtype", options.reduceDtype}, // Empty: the exported one.
-      {"reshard", options.reshard},
-      {"recompute", options.recompute},
-      {"prefetch", static_cast<int64_t>(std::atoll(options.prefetch.c_str()))},
-      {"fuse", options.fuse},
-      {"evaluation", options.evaluation},
-      {"target", options.target},
-      {"cpu", options.cpu}};
+  format::Attributes all = {{"fuse", options.fuse},
+                            {"evaluation", options.evaluation},
+                            {"target", options.target},
+                            {"chips", llvm::join(options.chips, ",")},
+                            {"gpu_format", options.gpuFormat},
+                            {"cpu", options.cpu}};
+  for (const OptionEntry &entry : optionTable()) {
+    const bool isText =
+        std::holds_alternative<std::string Options::*>(entry.member);
+    if (!isText && !hasValue(entry, options))
+      continue;
+    std::string name(entry.flag.substr(2));
+    std::replace(name.begin(), name.end(), '-', '_');
+    std::visit([&](auto member) { all[name] = options.*member; }, entry.member);
+  }
+  return all;
 }
 
 format::Summary buildSummary(ModuleOp module, const format::Program &built,

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Exec/Dtype.h"
+#include "dialects/Exec/FormatEnums.h"
 #include "dialects/Exec/Memory.h"
 #include "dialects/Fsdp/BoundRegion.h"
 
@@ -253,10 +254,8 @@ std::vector<shardc::format::Section>
 shardc::exec::describeSections(ProgramOp program) {
   std::vector<format::Section> sections;
   for (SectionOp section : getSections(program))
-    sections.push_back({section.getName().str(),
-                        static_cast<format::Repeat>(section.getRepeat()),
-                        std::nullopt,
-                        static_cast<format::Run>(section.getRun())});
+    sections.push_back({section.getName().str(), toFormat(section.getRepeat()),
+                        std::nullopt, toFormat(section.getRun())});
   return sections;
 }
 

@@ -93,8 +93,11 @@ Status Executor::enqueueAll(const PreparedSection &section) const {
       resources.device.wait(entry.stream, event);
     if (Status status = enqueue(entry); !status.ok())
       return blame(std::move(status));
-    if (observer)
+    if (observer) {
+      if (Status status = resources.device.synchronize(); !status.ok())
+        return blame(std::move(status));
       observer(entry.number);
+    }
     if (entry.records)
       resources.device.record(entry.stream, *entry.records);
   }

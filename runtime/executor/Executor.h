@@ -52,8 +52,8 @@ public:
   Status issue(size_t section);
   Status finish();
 
-  /// From now on calls `observer` with each command's number in the program
-  /// when it has run; of a device that runs commands when they are enqueued.
+  /// From now on waits for each command, and calls `observer` with its number
+  /// in the program when it has run. Not of a device that replays sections.
   void observe(std::function<void(int64_t)> observer) {
     this->observer = std::move(observer);
   }

@@ -70,6 +70,10 @@ struct TensorReference {
 /// Whether a command reads a byte range, writes it, or does both.
 enum class Access { Read, Write, ReadWrite };
 
+/// The names in program.json.
+inline constexpr std::array<std::string_view, 3> accessNames = {"read", "write",
+                                                                "read_write"};
+
 /// What a kernel does with the pointer of one operand: it touches `bytes`
 /// bytes from there on and no others, and relies on an address that is a
 /// multiple of `alignment`. What it writes is no other operand's.

@@ -17,9 +17,6 @@ using nlohmann::ordered_json;
 
 namespace shardc::format {
 
-static constexpr std::array<std::string_view, 3> accessNames = {"read", "write",
-                                                                "read_write"};
-
 //===----------------------------------------------------------------------===//
 // Printing
 //===----------------------------------------------------------------------===//

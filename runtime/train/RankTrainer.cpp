@@ -26,6 +26,8 @@ Status RankTrainer::prepare() {
       shared.session.devices().runsLate() ? nullptr : &rank.workers());
   if (!shared.options.save.empty() || shared.options.onNan != OnNan::Continue)
     restorePoint = std::make_unique<RestorePoint>(artifact, rank.memory());
+  if (!shared.options.save.empty() && shared.options.onNan != OnNan::Continue)
+    notFiniteAtStart = finite->find(format::Role::Parameter);
   training = makeSeries(format::Run::Training, shared.data,
                         shared.options.microBatches, shared.options.steps);
   if (shared.evalData)
@@ -116,6 +118,19 @@ Status RankTrainer::rollBack() {
     return Status();
   phase = Phase::Outside;
   return restorePoint->restore();
+}
+
+PlacedNames RankTrainer::findRuined() const {
+  if (shared.options.onNan == OnNan::Continue)
+    return {};
+  // The rank's own workers belong to its thread.
+  PlacedNames ruined = FiniteCheck(shared.artifact, rank.rank(), rank.memory(),
+                                   /*workers=*/nullptr)
+                           .find(format::Role::Parameter);
+  std::erase_if(ruined, [&](const auto &parameter) {
+    return notFiniteAtStart.contains(parameter);
+  });
+  return ruined;
 }
 
 /// A program with a loss scale leaves steps out by itself.

@@ -67,6 +67,10 @@ public:
   bool wasSkipped() const { return skipped; }
   /// Takes a step back that did not come to its update. All ranks have stopped.
   Status rollBack();
+  /// Parameters of which this rank's shard has become NaN or infinite since the
+  /// run began; none where nobody looks (OnNan::Continue). For any thread, when
+  /// the rank's has ended.
+  PlacedNames findRuined() const;
 
   /// Runs the evaluation of the parameters as they are.
   Status evaluate();
@@ -109,6 +113,8 @@ private:
   RankSession &rank;
   std::unique_ptr<RankProfile> recorded;
   std::unique_ptr<FiniteCheck> finite;
+  /// Parameters that are not finite when the run begins.
+  PlacedNames notFiniteAtStart;
   /// Null where nobody would need it.
   std::unique_ptr<RestorePoint> restorePoint;
   /// By section, whether it updates parameters.

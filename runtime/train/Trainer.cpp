@@ -157,8 +157,30 @@ static SavedStates savedStates(const TrainingRun &run, int64_t steps) {
   return saved;
 }
 
-static Status save(const TrainingRun &run, int64_t steps,
+/// Parameters that an update made NaN or infinite, which loss and gradients of
+/// its step cannot show (E0704).
+static Status checkParameters(const TrainingRun &run, const Ranks &ranks,
+                              int64_t steps) {
+  PlacedNames ruined;
+  for (const std::unique_ptr<RankTrainer> &rank : ranks)
+    ruined.merge(rank->findRuined());
+  if (ruined.empty())
+    return Status();
+  return Status(
+             ErrorCode::E0704,
+             "after step " + std::to_string(run.start.step + steps) + ", " +
+                 std::to_string(ruined.size()) +
+                 (ruined.size() == 1 ? " parameter has" : " parameters have") +
+                 " a NaN or an infinity, such as '" + ruined.begin()->second +
+                 "'")
+      .setHelp("try a lower --lr or clipped gradients; --on-nan continue saves "
+               "such parameters");
+}
+
+static Status save(const TrainingRun &run, const Ranks &ranks, int64_t steps,
                    std::ostream *output) {
+  if (Status status = checkParameters(run, ranks, steps); !status.ok())
+    return status;
   const std::vector<const RankMemory *> memories = run.session.memories();
   if (output)
     noteDifferingBuffers(
@@ -194,7 +216,7 @@ static Status saveStopped(const TrainingRun &run, const Ranks &ranks,
     if (Status restored = rank->rollBack(); !restored.ok())
       status = restored;
   if (status.ok())
-    status = save(run, steps, output);
+    status = save(run, ranks, steps, output);
   if (!status.ok())
     return reason.addNote("and nothing is saved: " + status.message());
   return reason.addNote("'" + run.options.save + "' has the state after step " +
@@ -419,7 +441,7 @@ Status train(const Artifact &artifact, const TrainOptions &options,
                ? status
                : saveStopped(run, ranks, stream, std::move(status));
   if (!options.save.empty())
-    if (Status status = save(run, ranks[0]->finishedSteps(), stream);
+    if (Status status = save(run, ranks, ranks[0]->finishedSteps(), stream);
         !status.ok())
       return status;
   return options.isProfiled() ? reportProfile(run, ranks, stream) : Status();

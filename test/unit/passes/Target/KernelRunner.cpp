@@ -9,6 +9,7 @@
 
 #include "dialects/Aten/Aten.h"
 #include "dialects/Exec/Exec.h"
+#include "dialects/Exec/FormatEnums.h"
 #include "dialects/Exec/Layout.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "passes/Kernel/Emission/KernelOutliner.h"
@@ -330,7 +331,7 @@ void Executor::runBlocks(const kernel::KernelLaunch &launch,
   for (auto [pointer, operand, type] :
        llvm::zip_equal(operands, launch.operands, function.getArgumentTypes()))
     blocks.operands.push_back({static_cast<std::byte *>(pointer), bytesOf(type),
-                               static_cast<format::Access>(operand.access)});
+                               exec::toFormat(operand.access)});
   Status status = runtime::GpuBlocks(static_cast<uint64_t>(parts)).run(blocks);
   if (!status.ok() && violation.empty())
     violation = status.message();

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <random>
 #include <regex>
@@ -266,6 +267,36 @@ TEST_F(Resume, StopsBeforeWhatIsNotANumberIsLearnt) {
       continue;
     ASSERT_TRUE(run(ranks, optionsFor(before, 2, "straight")).ok());
     EXPECT_EQ(read("stopped").tensors, read("straight").tensors);
+  }
+}
+
+// Streams of an emulated device run late: the search waits for each command.
+TEST_F(Resume, FindsWhatIsNotANumberOnEmulatedDevices) {
+  writeSamples({12});
+  TrainOptions options = optionsFor(6, 2, "stopped");
+  options.emulated = 3;
+  const Status status = run(1, options);
+  ASSERT_EQ(status.code(), ErrorCode::E0704);
+  ASSERT_GE(status.notes().size(), 2u);
+  EXPECT_EQ(status.notes()[1], "on rank 0, input 'x' has a NaN or an infinity");
+}
+
+// Loss and gradients of the step are finite; its update is not.
+TEST_F(Resume, SavesNoParametersThatAnUpdateMadeInfinite) {
+  for (const int64_t ranks : {1, 3}) {
+    TrainOptions options = optionsFor(1, 1, "ruined");
+    options.learningRate = 1e300;
+    const Status status = run(ranks, options);
+    ASSERT_EQ(status.code(), ErrorCode::E0704);
+    EXPECT_NE(status.message().find("after step 1, 2 parameters have a NaN or "
+                                    "an infinity, such as 'linear."),
+              std::string::npos)
+        << status.message();
+    EXPECT_EQ(readFile(folder.file("ruined")), "");
+    options.onNan = OnNan::Continue;
+    EXPECT_TRUE(run(ranks, options).ok());
+    EXPECT_FALSE(read("ruined").tensors.empty());
+    std::filesystem::remove(folder.file("ruined"));
   }
 }
 
