@@ -180,8 +180,8 @@ static format::OptimizerSummary buildOptimizer(const Options &options) {
   return optimizer;
 }
 
-/// All options under the names of their flags. A text is empty, and a number is
-/// missing, where the option was not given and another decides.
+/// All options under the names of their flags. A string is empty, and a number
+/// is missing, where the option was not given and another decides.
 static format::Attributes buildOptions(const Options &options) {
   format::Attributes all = {{"fuse", options.fuse},
                             {"evaluation", options.evaluation},
