@@ -154,8 +154,19 @@ const Case cases[] = {
     {2, 64, 20, 20, 96, 3, 1, 1, 1, 1, true},
     {1, 64, 40, 40, 128, 3, 2, 1, 1, 4, true},
     {1, 48, 64, 64, 48, 5, 1, 2, 1, 48, false},
-    // Cut by rows, which meet padding at one side or at none; rows that the
-    // stride leaves out, and filters of one element.
+    // Depthwise, with filters that are cut into columns, but for the last one.
+    // Of the last but one some columns meet padding alone.
+    {3, 16, 9, 8, 16, 7, 1, 3, 1, 16, true},
+    {5, 24, 28, 27, 24, 5, 2, 2, 1, 24, false},
+    {2, 10, 14, 14, 10, 4, 3, 1, 1, 10, false},
+    {2, 16, 11, 5, 16, 5, 1, 0, 1, 16, false},
+    {2, 8, 3, 1, 8, 7, 1, 3, 1, 8, false},
+    {2, 16, 13, 13, 16, 5, 1, 4, 2, 16, false},
+};
+
+/// Cut by rows, which meet padding at one side or at none; also rows that the
+/// stride leaves out, and filters of one element. Larger, and of one dtype.
+const Case casesOfRows[] = {
     {1, 32, 40, 37, 32, 3, 1, 1, 1, 1, true},
     {1, 32, 60, 40, 16, 3, 1, 0, 1, 1, false},
     {1, 48, 64, 33, 40, 3, 2, 1, 1, 1, false},
@@ -167,20 +178,19 @@ const Case cases[] = {
     {1, 16, 40, 40, 16, 5, 1, 4, 1, 1, false},
     {1, 32, 40, 40, 24, 3, 1, 3, 1, 1, false},
     {2, 32, 40, 37, 32, 3, 1, 1, 1, 1, true},
-    // Depthwise, with filters that are cut into columns, but for the last one.
-    // Of the last but one some columns meet padding alone.
-    {3, 16, 9, 8, 16, 7, 1, 3, 1, 16, true},
-    {5, 24, 28, 27, 24, 5, 2, 2, 1, 24, false},
-    {2, 10, 14, 14, 10, 4, 3, 1, 1, 10, false},
-    {2, 16, 11, 5, 16, 5, 1, 0, 1, 16, false},
-    {2, 8, 3, 1, 8, 7, 1, 3, 1, 8, false},
-    {2, 16, 13, 13, 16, 5, 1, 4, 2, 16, false},
 };
 } // namespace
 
 TEST(Convolution, MatchesTheDefinitionInF32) {
   for (const Case &c : cases)
     checkCase(c, Dtype::F32, Dtype::F32);
+}
+
+TEST(Convolution, CutByRowsMatchesTheDefinition) {
+  for (const Case &c : casesOfRows)
+    checkCase(c, Dtype::F32, Dtype::F32);
+  checkCase(casesOfRows[0], Dtype::F32, Dtype::F32, channelsLast);
+  checkCase(casesOfRows[0], Dtype::BF16, Dtype::F32);
 }
 
 TEST(Convolution, MatchesTheDefinitionInF64) {
