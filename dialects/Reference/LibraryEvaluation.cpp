@@ -383,28 +383,15 @@ static LogicalResult evaluateAttentionBackward(Call &site) {
   return evaluateAttentionOf<aten::ScaledDotProductAttentionBackwardOp>(
       site, boundAttentionBackward);
 }
-static LogicalResult evaluateAttentionBackwardMask(Call &site) {
-  return evaluateAttentionBackward(site);
-}
+static constexpr Evaluation evaluateAttentionBackwardMask =
+    evaluateAttentionBackward;
 
-static LogicalResult evaluateLinalgCholeskyEx(Call &site) {
-  return evaluateMatrices(site);
-}
-static LogicalResult evaluateLinalgEigh(Call &site) {
-  return evaluateMatrices(site);
-}
-static LogicalResult evaluateLinalgLuFactorEx(Call &site) {
-  return evaluateMatrices(site);
-}
-static LogicalResult evaluateLinalgQr(Call &site) {
-  return evaluateMatrices(site);
-}
-static LogicalResult evaluateLinalgSolveTriangular(Call &site) {
-  return evaluateMatrices(site);
-}
-static LogicalResult evaluateLinalgSvd(Call &site) {
-  return evaluateMatrices(site);
-}
+static constexpr Evaluation evaluateLinalgCholeskyEx = evaluateMatrices,
+                            evaluateLinalgEigh = evaluateMatrices,
+                            evaluateLinalgLuFactorEx = evaluateMatrices,
+                            evaluateLinalgQr = evaluateMatrices,
+                            evaluateLinalgSolveTriangular = evaluateMatrices,
+                            evaluateLinalgSvd = evaluateMatrices;
 
 static Evaluation lookupEvaluation(StringRef call) {
   static constexpr Evaluation evaluations[] = {
