@@ -37,7 +37,7 @@ constexpr std::string_view nameOf(CallId id) {
   return names[static_cast<size_t>(id)];
 }
 
-/// Whether it exists on processors alone, not on GPUs.
+/// Whether only processors have it, not GPUs.
 constexpr bool isForProcessors(CallId id) {
   constexpr bool are[] = {
 #define SHARDC_LIBRARY_CALL(id, name) false,

@@ -14,6 +14,7 @@ PyTorch have to agree to FLOAT64_LIMIT.
 """
 
 import dataclasses
+import math
 import re
 import time
 from unittest import mock
@@ -256,13 +257,23 @@ def refusal(error):
                    str(error) if refused else f"exit {error.status}: {error}")
 
 
+def is_finite(training, model):
+    """Whether PyTorch's losses and gradient norms in float32 all are."""
+    numbers = train_reference.train(*model, training, torch.float32)
+    return all(math.isfinite(number) for name in ("losses", "gradient norms")
+               for number in numbers[name])
+
+
 def outcome_of(training, folder, load, programs):
     """The Outcome of a Training of folder/model.pt2 on data.safetensors;
     `load()` returns the module and its micro-batches."""
     try:
         found, seconds = trained_by_shardc(training, folder, programs)
     except trained.CommandFailed as error:
-        return refusal(error)
+        outcome = refusal(error)
+        if "E0704" in outcome.detail and is_finite(training, load()):
+            outcome = Outcome("WRONG", f"PyTorch's are finite: {outcome.detail}")
+        return outcome
     begin = time.monotonic()
     model = load()
     try:
