@@ -4,7 +4,8 @@
 // How many rows a group has is data, so that oneDNN's primitives are made for
 // any number of rows. A part is a group's block of columns: rows are not cut,
 // because each part packs its block of B, and which parts there are follows
-// from shapes alone.
+// from shapes alone. Operands whose lines compete for the same sets of a cache
+// are copied first: the rows once for all parts, a block of B by its part.
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/DoubleMatmul.h"
@@ -126,21 +127,58 @@ private:
   const dnnl::matmul primitive;
 };
 
+/// Lines of f32, and a copy of them that oneDNN reads faster.
+struct Lines {
+  const std::byte *data;
+  int64_t count, elements, spacing, copySpacing;
+
+  size_t copyBytes() const {
+    return alignScratch(static_cast<size_t>(count * copySpacing) *
+                        sizeof(float));
+  }
+  void copy(int64_t first, int64_t lines, std::byte *target) const {
+    for (int64_t line = first; line < first + lines; ++line)
+      std::memcpy(target + line * copySpacing * sizeof(float),
+                  data + line * spacing * sizeof(float),
+                  static_cast<size_t>(elements) * sizeof(float));
+  }
+};
+
 class GroupedMatmul : public LibraryCall {
 public:
   explicit GroupedMatmul(const GroupedProblem &problem);
 
-  ScratchNeed scratchNeed() const override { return {0, scratchBytes, 0}; }
+  ScratchNeed scratchNeed() const override {
+    return {sharedBytes, blockBytes + scratchpadBytes, 0};
+  }
   Status run(WorkerPool &workers, const Scratch &scratch) override;
 
 private:
-  void runPart(Group rows, int64_t group, int64_t block, void *scratch) const;
+  /// The rows of a copied A or B, and where their copy lies in shared memory.
+  struct RowsCopy {
+    GroupedMatrix *matrix;
+    Lines rows;
+    size_t offset;
+  };
 
-  const GroupedProblem problem;
+  void chooseBlocks();
+  void chooseCopies();
+  Lines blockOfB(const Matrix &block, int64_t columns) const {
+    return {block.data, problem.b.rows, columns, spacingOfB, block.rowStride};
+  }
+  void copyRows(WorkerPool &workers, const Scratch &scratch);
+  void runPart(Group rows, int64_t group, int64_t block,
+               std::byte *scratch) const;
+
+  /// Copied operands have the strides of their copies.
+  GroupedProblem problem;
   /// Of all blocks but the last, and of the last.
   int64_t blockColumns, blocks;
   std::vector<BlockProduct> products;
-  size_t scratchBytes = 0;
+  std::vector<RowsCopy> copies;
+  /// Of a group's B that parts copy; 0 if they read it where it lies.
+  int64_t spacingOfB = 0;
+  size_t sharedBytes = 0, blockBytes = 0, scratchpadBytes = 0;
 };
 } // namespace
 
@@ -158,24 +196,71 @@ void BlockProduct::run(Group rows, const Matrix &a, const Matrix &b,
        {DNNL_ARG_SCRATCHPAD, memory(description.scratchpad_desc(), scratch)}});
 }
 
+GroupedMatmul::GroupedMatmul(const GroupedProblem &problem) : problem(problem) {
+  chooseBlocks();
+  chooseCopies();
+  const int64_t lastColumns = problem.c.columns - (blocks - 1) * blockColumns;
+  products.reserve(2);
+  for (const int64_t columns : {blockColumns, lastColumns}) {
+    products.emplace_back(this->problem, columns);
+    scratchpadBytes = std::max(scratchpadBytes, products.back().scratchBytes());
+  }
+}
+
 /// Blocks are as wide as oneDNN needs to be fast, and narrow enough that few
 /// groups are work for many threads.
-GroupedMatmul::GroupedMatmul(const GroupedProblem &problem) : problem(problem) {
+void GroupedMatmul::chooseBlocks() {
   constexpr int64_t mostColumns = 256, mostBlocks = 64, granularity = 16;
   const int64_t columns = problem.c.columns;
   blockColumns = std::max(mostColumns, (columns + mostBlocks - 1) / mostBlocks);
   blockColumns = std::min(columns, (blockColumns + granularity - 1) /
                                        granularity * granularity);
   blocks = (columns + blockColumns - 1) / blockColumns;
-  products.reserve(2);
-  products.emplace_back(this->problem, blockColumns);
-  products.emplace_back(this->problem, columns - (blocks - 1) * blockColumns);
-  for (const BlockProduct &product : products)
-    scratchBytes = std::max(scratchBytes, product.scratchBytes());
+}
+
+void GroupedMatmul::chooseCopies() {
+  GroupedMatrix &a = problem.a, &b = problem.b;
+  auto copyRowsOf = [&](GroupedMatrix &matrix, int64_t elements,
+                        int64_t &stride, int64_t otherStride, int64_t others) {
+    if (otherStride != 1 || !isBadlySpaced(matrix.whole.dtype, stride) ||
+        others < leastOthersOfCopies)
+      return;
+    const int64_t copySpacing = wellSpaced(elements);
+    copies.push_back(
+        {&matrix,
+         {matrix.whole.data, problem.rows, elements, stride, copySpacing},
+         sharedBytes});
+    sharedBytes += copies.back().rows.copyBytes();
+    stride = matrix.rowStride = copySpacing;
+  };
+  if (a.columns == groupRows)
+    copyRowsOf(a, a.rows, a.whole.columnStride, a.whole.rowStride,
+               blockColumns);
+  if (b.rows == groupRows)
+    copyRowsOf(b, b.columns, b.whole.rowStride, b.whole.columnStride, a.rows);
+  else if (b.whole.columnStride == 1 &&
+           isBadlySpaced(b.whole.dtype, b.whole.rowStride)) {
+    spacingOfB = b.whole.rowStride;
+    b.whole.rowStride = wellSpaced(blockColumns);
+    blockBytes = blockOfB(b.whole, blockColumns).copyBytes();
+  }
+}
+
+void GroupedMatmul::copyRows(WorkerPool &workers, const Scratch &scratch) {
+  constexpr int64_t linesOfJob = 64;
+  for (const RowsCopy &copy : copies) {
+    std::byte *target = scratch.shared() + copy.offset;
+    copy.matrix->whole.data = target;
+    const int64_t count = copy.rows.count;
+    workers.run((count + linesOfJob - 1) / linesOfJob, [&](int64_t job, int) {
+      const int64_t first = job * linesOfJob;
+      copy.rows.copy(first, std::min(linesOfJob, count - first), target);
+    });
+  }
 }
 
 void GroupedMatmul::runPart(Group rows, int64_t group, int64_t block,
-                            void *scratch) const {
+                            std::byte *scratch) const {
   const int64_t column = block * blockColumns;
   const int64_t columns = std::min(blockColumns, problem.c.columns - column);
   Matrix b = problem.b.of(group, rows.begin);
@@ -185,14 +270,19 @@ void GroupedMatmul::runPart(Group rows, int64_t group, int64_t block,
   if (rows.rows == 0)
     return setZero(c, problem.c.rows == groupRows ? 0 : problem.c.rows,
                    columns);
+  if (spacingOfB > 0) {
+    blockOfB(b, columns).copy(0, problem.b.rows, scratch);
+    b.data = scratch;
+  }
   products[block + 1 == blocks].run(rows, problem.a.of(group, rows.begin), b, c,
-                                    scratch);
+                                    scratch + blockBytes);
 }
 
 Status GroupedMatmul::run(WorkerPool &workers, const Scratch &scratch) {
   const StatusOr<std::vector<Group>> groups = readGroups(problem);
   if (!groups.ok())
     return groups.status();
+  copyRows(workers, scratch);
   std::atomic<bool> healthy = true;
   workers.run(problem.groups * blocks, [&](int64_t part, int worker) {
     const int64_t group = part / blocks;

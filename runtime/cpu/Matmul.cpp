@@ -9,7 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/DoubleMatmul.h"
-#include "runtime/cpu/InstructionSet.h"
 #include "runtime/cpu/LibraryCallKinds.h"
 #include "runtime/cpu/MatmulProblem.h"
 #include "runtime/cpu/OneDnnSteps.h"
@@ -49,7 +48,7 @@ private:
   void add(const MatmulProblem &problem, Range products, const Piece &piece);
 
   /// The operand itself, or a copy: of `steps` and in `memory`, or of all parts
-  /// if others read it, too. `outer` and `others` are wellSpaced's.
+  /// if others read it, too. `outer` and `others` are layoutOfCopy's.
   OneDnnTensor spaced(const OneDnnTensor &operand, size_t outer, int64_t others,
                       bool isShared, OneDnnSteps &steps, ScratchLayout &memory);
 
@@ -156,33 +155,23 @@ static bool canBeOne(const MatmulProblem &problem, int64_t count) {
 /// The layout of a copy that oneDNN reads faster than the operand, if there is
 /// one. `outer` is the dimension that A or B has in common with C, `others` how
 /// many rows or columns of C the other operand has.
-///
-/// Products of small extents read operands where they lie with AVX2, several
-/// lines of the dimension that is summed over at a time. Where they are a
-/// multiple of 2 KiB apart, they share few sets of the first-level cache, and
-/// the product takes twice as long.
 static std::optional<dnnl::memory::desc>
-wellSpaced(const OneDnnTensor &tensor, size_t outer, int64_t others) {
-  constexpr int64_t badSpacing = 2048 / sizeof(float), fewest = 64;
-  constexpr int64_t lanes = 16;
+layoutOfCopy(const OneDnnTensor &tensor, size_t outer, int64_t others) {
   // What oneDNN 2.6 copies by itself has larger extents.
   constexpr double smallExtents = 0.003;
   const dnnl::memory::dims dims = tensor.layout.dims();
   const auto &blocking = tensor.layout.data.format_desc.blocking;
   if (dims.size() != 2 ||
-      tensor.layout.data_type() != dnnl::memory::data_type::f32 ||
-      instructionSet() != InstructionSet::Avx2)
+      tensor.layout.data_type() != dnnl::memory::data_type::f32)
     return std::nullopt;
   const int64_t extent = dims[outer], spacing = blocking.strides[1 - outer];
   const double smallness =
       1 / static_cast<double>(extent) + 1 / static_cast<double>(others);
-  if (blocking.strides[outer] != 1 || spacing % badSpacing != 0 ||
-      others < fewest || smallness < smallExtents)
+  if (blocking.strides[outer] != 1 || !isBadlySpaced(Dtype::F32, spacing) ||
+      others < leastOthersOfCopies || smallness < smallExtents)
     return std::nullopt;
-  // An odd number of cache lines.
-  const int64_t padded = (extent + lanes - 1) / lanes * lanes | lanes;
   dnnl::memory::dims strides(2, 1);
-  strides[1 - outer] = padded;
+  strides[1 - outer] = wellSpaced(extent);
   return dnnl::memory::desc(dims, dnnl::memory::data_type::f32, strides);
 }
 
@@ -190,7 +179,7 @@ OneDnnTensor MatmulCall::spaced(const OneDnnTensor &operand, size_t outer,
                                 int64_t others, bool isShared,
                                 OneDnnSteps &steps, ScratchLayout &memory) {
   const std::optional<dnnl::memory::desc> layout =
-      wellSpaced(operand, outer, others);
+      layoutOfCopy(operand, outer, others);
   if (!layout)
     return operand;
   if (!isShared)

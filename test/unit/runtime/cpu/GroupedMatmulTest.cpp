@@ -34,7 +34,12 @@ const Case cases[] = {
     // Two blocks of columns, the second of 44.
     {70, 33, 300, {1, 40, 70}},
     {70, 33, 300, {30, 64}, true},
+    // Lines of 2 KiB, which are copied.
     {300, 64, 512, {100, 117, 250, 290}},
+    {200, 512, 72, {0, 1, 100, 200}},
+    {130, 512, 1024, {60, 128}},
+    // The last of 63 blocks of columns is narrower.
+    {66, 2, 16896, {66}},
 };
 
 TestTensor endsOf(const Case &c) {
