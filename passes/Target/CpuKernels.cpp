@@ -17,6 +17,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -25,6 +27,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 
 using namespace mlir;
 
@@ -133,7 +136,39 @@ createTargetMachine(const CpuTarget &target) {
   return machine;
 }
 
+/// Whether a loop computes each of its results by so many operations that they
+/// wait for each other: elementary functions, and more than one. What a loop
+/// sums up keeps its order.
+static bool isLongChain(const llvm::Loop &loop) {
+  constexpr int fewestOperations = 24;
+  int operations = 0;
+  for (const llvm::BasicBlock *block : loop.blocks())
+    for (const llvm::Instruction &instruction : *block) {
+      if (!instruction.getType()->isFloatTy())
+        continue;
+      if (isa<llvm::PHINode>(instruction) && block == loop.getHeader())
+        return false;
+      operations += isa<llvm::BinaryOperator, llvm::CallBase>(instruction);
+    }
+  return operations >= fewestOperations;
+}
+
+/// Two vectors side by side keep the processor busy where one leaves it waiting
+/// for its own results.
+static void interleaveLongChains(llvm::Module &module) {
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    llvm::DominatorTree dominators(function);
+    llvm::LoopInfo loops(dominators);
+    for (llvm::Loop *loop : loops.getLoopsInPreorder())
+      if (loop->isInnermost() && isLongChain(*loop))
+        llvm::addStringMetadataToLoop(loop, "llvm.loop.interleave.count", 2);
+  }
+}
+
 static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  interleaveLongChains(module);
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = true;
