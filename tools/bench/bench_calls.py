@@ -5,8 +5,8 @@
     VENV/bin/python tools/bench/bench_calls.py --bin build/release/bin
         --models DIR [--threads N] [--rounds R] [--all] [NAME…]
 
-For each of the twelve models of bench_zoo.py: GFLOP/s of its `matmul` and
-convolution calls in a step of shardrun, of the same calls of oneDNN (the program
+For each of the twelve models of bench_zoo.py: GFLOP/s of its `matmul`, `grouped_mm`
+and convolution calls in a step of shardrun, of the same calls of oneDNN (the program
 library-calls) and of torch.matmul and aten.convolution(_backward), all on tensors of
 the same shapes and strides, with the same number of threads, in turns; the least time
 of each counts. oneDNN and PyTorch repeat one call, without a bias, whose operands may
@@ -55,7 +55,25 @@ def product(command):
     a, b = tensor(operands[0]), tensor(operands[1])
     a = a.mT if attributes.get("transpose_a") else a
     b = b.mT if attributes.get("transpose_b") else b
-    result = operands[-1]["shape"]
+    return multiplication(a, b)
+
+
+def grouped_product(command):
+    """The same of a product by groups of rows, or of its weight's gradient. How many
+    rows a group has is data: the libraries multiply groups of equal size."""
+    operands = command["operands"]
+    groups = operands[2]["shape"][0]
+    first, second = tensor(operands[0]), tensor(operands[1])
+    rows = first.shape[0] // groups
+    by_groups = first[:groups * rows].unflatten(0, (groups, rows))
+    if command["callee"] == "grouped_mm":
+        return multiplication(by_groups, second)
+    second = second[:groups * rows].unflatten(0, (groups, rows))
+    return multiplication(second.mT, by_groups)
+
+
+def multiplication(a, b):
+    result = [*a.shape[:-1], b.shape[-1]]
     line = f"matmul {a.dim()} " + words_of(a.shape, a.stride(), b.shape, b.stride())
     return (2 * math.prod(result) * a.shape[-1], lambda: torch.matmul(a, b), line)
 
@@ -82,6 +100,9 @@ def convolution(command):
     grad, is_input = tensor(y), kind.endswith("input")
     return operations, lambda: torch.ops.aten.convolution_backward(
         grad, x, w, None, *settings, [is_input, not is_input, False]), line
+
+
+MAKERS = {"matmul": product, "grouped": grouped_product, "convolution": convolution}
 
 
 def key_of(command):
@@ -135,8 +156,7 @@ def measure(name, options, folder):
     runs = durations(artifact, data, options, folder)
     calls = collections.defaultdict(list)
     for number, command in enumerate(commands):
-        if number in runs and command.get("callee", "").startswith(
-                ("matmul", "convolution")):
+        if number in runs and command.get("callee", "").partition("_")[0] in MAKERS:
             calls[key_of(command)].append(number)
     ours, library, theirs = (collections.defaultdict(lambda: math.inf) for _ in range(3))
     operations, lines = {}, {}
@@ -145,7 +165,7 @@ def measure(name, options, folder):
             ours[number] = min(ours[number], duration)
         for key, numbers in calls.items():
             command = commands[numbers[0]]
-            make = product if command["callee"] == "matmul" else convolution
+            make = MAKERS[command["callee"].partition("_")[0]]
             operations[key], function, lines[key] = make(command)
             with torch.no_grad():
                 theirs[key] = min(theirs[key], least_of(function))
